@@ -119,7 +119,7 @@ def _fitting(fit: tuple[str, str, str], threads: int) -> list[TableSize]:
 
 
 def _times(sizes: Sequence[TableSize], threads: int) -> list[dict[str, Any]]:
-    """A row for each formation: the time for each goal."""
+    """Return a row for each formation: the time for each goal."""
     rows: dict[str, dict[str, Any]] = {}
     for size in sizes:
         one = size.formation
@@ -134,7 +134,7 @@ def _times(sizes: Sequence[TableSize], threads: int) -> list[dict[str, Any]]:
 
 
 def _rows(sizes: Sequence[TableSize], threads: int, *names: str) -> list[dict[str, Any]]:
-    """A row for each table; `names` says whether it is named by formation, goal or both."""
+    """Return a row for each table; `names` says whether it is named by formation, goal or both."""
     return [
         {
             **({"": size.formation.name} if "formation" in names else {}),
@@ -171,7 +171,7 @@ def _as_dict(size: TableSize, threads: int) -> dict[str, Any]:
 
 
 def brief(seconds: float) -> str:
-    """A time in a few characters.
+    """Return a time in a few characters.
 
     >>> brief(4), brief(200), brief(9000), brief(2e5), brief(1e9)
     ('4 s', '3 min', '2.5 h', '2.3 d', '32 y')
@@ -187,7 +187,7 @@ def brief(seconds: float) -> str:
 
 
 def _described(one: Formation) -> str:
-    """A formation in words, with a drawing of its masks."""
+    """Return a formation in words, with a drawing of its masks."""
     free = f"{one.free_cells} cells for other tiles"
     role = "a wall" if one.fixed else "a large tile, which slides and never merges"
     lines = [f"{one.name}: {free}", "", *_drawn(one), "", *([f"x  {role}"] if one.x_cells else [])]
@@ -206,7 +206,7 @@ def _described(one: Formation) -> str:
 
 
 def _drawn(one: Formation) -> list[str]:
-    """The masks, or the first start, as pictures beside each other."""
+    """Return the masks, or the first start, as pictures beside each other."""
     pictures = [_picture(one, mask) for mask in one.masks] or [one.picture.split("/")]
     lines = []
     for first in range(0, len(pictures), MASKS_BESIDE):
@@ -217,7 +217,7 @@ def _drawn(one: Formation) -> list[str]:
 
 
 def _picture(one: Formation, mask: str) -> list[str]:
-    """A mask with the goal cells that it leaves."""
+    """Return a mask with the goal cells that it leaves."""
     marked = "" if one.wins_anywhere else one.goal_cells
     goals = marked.ljust(len(mask), ".")
     drawn = "".join("o" if a == "." and b == "x" else a for a, b in zip(mask, goals, strict=True))

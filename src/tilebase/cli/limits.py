@@ -133,7 +133,7 @@ def minimal(
 
 
 def parse_count(text: str) -> int:
-    """``1e6``, ``50M`` or ``50000`` as a number.  Raises `UsageError`."""
+    """Return ``1e6``, ``50M`` or ``50000`` as a number.  Raises `UsageError`."""
     units = {"k": 10**3, "m": 10**6, "g": 10**9}
     word = text.strip().lower()
     unit = units.get(word[-1:], 1)

@@ -151,7 +151,7 @@ class Live:
             self.message = "not counted, since you knew the values"
 
     def _go_on(self, *, pressed: bool) -> None:
-        """One slide of the table; a key stops it."""
+        """Show one slide of the table; a key stops it."""
         chosen = None if pressed or self.seat.over else self.seat.best()
         if chosen is None:
             self.playing = False

@@ -297,7 +297,7 @@ def needed_goal(goal: int | None, options: RuleOptions, why: str) -> int:
 
 
 def parse_cells(text: str) -> list[int]:
-    """``0,5`` as numbers of cells.  Raises `UsageError`."""
+    """Return ``0,5`` as numbers of cells.  Raises `UsageError`."""
     words = [word for word in re.split(r"[\s,]+", text.strip()) if word]
     if not all(word.isdecimal() for word in words):
         raise UsageError(f"{text!r} does not list cells: write their numbers, as 0,5")
@@ -315,6 +315,6 @@ def parse_seconds(text: str | None) -> float | None:
 
 
 def parse_budget(text: str | None) -> float:
-    """A time as `parse_seconds` reads it; without one, no limit.  Raises `UsageError`."""
+    """Return a time as `parse_seconds` reads it; without one, no limit.  Raises `UsageError`."""
     seconds = parse_seconds(text)
     return math.inf if seconds is None else seconds

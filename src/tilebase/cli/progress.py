@@ -20,7 +20,7 @@ LINE_SECONDS = 60
 
 @contextmanager
 def counting_progress(*, quiet: bool = False) -> Iterator[Callable[[Progress], None] | None]:
-    """A callback for ``count(progress=...)``; None if `quiet`.  Estimates of runs are printed, too."""
+    """Give a callback for ``count(progress=...)``; None if `quiet`.  Estimates of runs are printed, too."""
     if quiet:
         yield None
         return
@@ -124,7 +124,7 @@ def watching_compiler(say: Callable[[str], None]) -> Iterator[None]:
 
 @contextmanager
 def share_progress(unit: str, *, quiet: bool = False) -> Iterator[Callable[..., None] | None]:
-    """A callback with the finished and the total number of items; other arguments are ignored.
+    """Give a callback with the finished and the total number of items; other arguments are ignored.
 
     None if `quiet`, or if standard error is not a terminal.
     """

@@ -233,7 +233,7 @@ class _BorderSearch:
         )
 
     def result(self, seconds: float) -> Border:
-        """The limits found so far."""
+        """Return the limits found so far."""
         left = int(self.known.size - np.count_nonzero(self.known))
         return Border(
             self.game, self._border(WINNING), self._border(LOSING), left, self.known.size, self.asked, seconds

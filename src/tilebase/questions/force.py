@@ -217,7 +217,7 @@ def _by_search(
     keep: bool,
     progress: Callable[[Progress], None] | None,
 ) -> Forced | None:
-    """What a search finds until its deadline; None if a pass is to be tried instead.
+    """Return what a search finds until its deadline; None if a pass is to be tried instead.
 
     With `patience` that is so after a second and after the time that ``patience(seconds left)`` gives, unless
     the deadline comes before.
@@ -253,7 +253,7 @@ def _by_search(
 def _by_diagrams(
     game: Game, folder: Path | str | None, seconds: float, certificate: Path | str | None, use: Use
 ) -> Forced:
-    """The verdict of decision diagrams.  Raises `ResourceError` if memory runs out."""
+    """Return the verdict of decision diagrams.  Raises `ResourceError` if memory runs out."""
     found = symbolic(
         game, strong=False, counts=False, seconds=seconds, folder=folder, certificate=certificate, **use
     )
@@ -268,7 +268,7 @@ def _by_diagrams(
 
 @contextmanager
 def searching(game: Game, folder: Path | str | None, allowed: Allowance, deadline: float) -> Iterator[Search]:
-    """A `Search` in its folder, if it has one; if an error ends it, decided afterstates are saved."""
+    """Give a `Search` in its folder, if it has one; if an error ends it, decided afterstates are saved."""
     path = None if folder is None else Path(folder)
     with nullcontext() if path is None else RunFolder(path, Query(game)):
         search = Search(game, allowed, folder=path, deadline=deadline)
@@ -282,7 +282,7 @@ def searching(game: Game, folder: Path | str | None, allowed: Allowance, deadlin
 
 
 def decide_starts(search: Search) -> bool | None:
-    """Whether the goal is forced from every start; None if time ran out."""
+    """Return whether the goal is forced from every start; None if time ran out."""
     game = search.game
     undecided = False
     afters = sorted({canonical(game, after) for after in game.start_afters})
@@ -300,7 +300,7 @@ def _decide_after(search: Search, after: Cells) -> bool | None:
 
 
 def decide_state(search: Search, state: Cells) -> bool | None:
-    """Whether the player, to move, forces the goal; None if time ran out."""
+    """Return whether the player, to move, forces the goal; None if time ran out."""
     game = search.game
     afters = set(game.slides(state).values())
     if any(game.wins(after) for after in afters):
@@ -462,7 +462,7 @@ def forced_table(
     seconds: float = 60.0,
     **use: Unpack[Use],
 ) -> Iterator[Largest]:
-    """The largest forced tile of each shape, from one cell on, until time runs out.
+    """Yield the largest forced tile of each shape, from one cell on, until time runs out.
 
     The last result may not be exact.  Shapes whose boards do not fit into 64 bits are left out.
     """

@@ -106,7 +106,7 @@ class Search:
 
 
 def with_limits(game: Game, limits: Limits) -> Game:
-    """A game with other limits."""
+    """Return a game with other limits."""
     return game.changed(limits=list(limits))
 
 
@@ -234,7 +234,7 @@ class _Bench:
         return time.monotonic() > self.deadline
 
     def trial(self, limits: Limits) -> Trial | None:
-        """The value of limits; None if they are not valid or have too many boards."""
+        """Return the value of limits; None if they are not valid or have too many boards."""
         try:
             count = _boards(self.game, limits)
         except GameError:

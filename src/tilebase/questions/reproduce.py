@@ -105,7 +105,7 @@ def _game(fact: Fact, **options: Any) -> Game:
 
 
 def counting_seconds(game: Game, up_to: int | None = None) -> float:
-    """A rough estimate of the seconds to count a game here, from the sizes of its layers."""
+    """Return a rough estimate of the seconds to count a game here, from the sizes of its layers."""
     return counting(game, Allowance.of(), up_to=up_to).seconds + 2e-3 * len(boards_by_sum(game))
 
 
@@ -245,7 +245,7 @@ def _claim_shortest(fact: Fact, _: _Counts) -> Claim | None:
 
 
 def _claim_cooperative(board: str) -> Claim | None:
-    """A checkerboard is reachable if a sequence leads to it; that none does is decided by search."""
+    """Claim a checkerboard: reachable if a sequence leads to it; that none does is decided by search."""
 
     def compute() -> str:
         if any(_replays(checkerboard(board, colouring)) for colouring in COLOURINGS):
@@ -340,7 +340,7 @@ def won_boards(game: Game) -> int:
 
 
 def _measured(what: str, lines: list[Line]) -> Any:
-    """A measure of some sweep lines; states are counted at both turns, as in the source."""
+    """Return a measure of some sweep lines; states are counted at both turns, as in the source."""
     if what == "seconds":
         return Fraction(round(sum(line.seconds for line in lines), 2))
     if what == "largest_nodes":

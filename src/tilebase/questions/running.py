@@ -69,7 +69,7 @@ class Keep:
         return self.table if self.pruning is None else self.pruning.work
 
     def finished(self) -> Solution | None:
-        """The result of an earlier call that has finished a table that leaves boards out."""
+        """Return the result of an earlier call that has finished a table that leaves boards out."""
         done = None if self.pruning is None else self.pruning.finished()
         if self.pruning is not None and done is not None:
             self.pruning.clean()

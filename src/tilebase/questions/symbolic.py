@@ -296,7 +296,7 @@ def symbolic(
 
 
 def expected_cost(game: Game, strategy: str, until: str = "", *, corollary7: bool = False) -> Span:
-    """What diagrams of a game take, between games on whole boards that were measured."""
+    """Return what diagrams of a game take, between games on whole boards that were measured."""
     plain = Game(game.shape, game.goal, spawn=game.spawn, start=game.start)
     if game != plain or game.goal is None:
         return Span(None, None)
