@@ -14,6 +14,7 @@ Modules, those that the others import first:
     policies     the value of a policy
     simulation   games played by a table's policy
     review       which slides of a written game lost how much
+    reduced      folders of tables that leave boards out
     thinning     the part of a table that optimal play visits
     pruning      the part of a table that is worth at least a bound
     published    published numbers, and recorded results of long runs

@@ -27,32 +27,24 @@ import numpy.typing as npt
 
 from tilebase.costs.estimate import admit
 from tilebase.costs.tables import thinning
-from tilebase.errors import MissingLayerError, UsageError, WrongGameError
+from tilebase.errors import UsageError, WrongGameError
 from tilebase.files import places
 from tilebase.files.format import LayerFile, ValueFile
 from tilebase.files.manifest import LEAST, Manifest, file_name
 from tilebase.files.reachable import Reachable
 from tilebase.files.run import Journal, delete_run, sound_checksum
 from tilebase.files.solved import StoredValues
-from tilebase.files.source import read_file
 from tilebase.files.subsets import KEYS, Columns, write_subset
 from tilebase.game.game import Game
 from tilebase.objectives.encoding import as_floats
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import LayerSummary, Solution, StartValues
 from tilebase.questions.policies import afterstate_counts, local_folder
-from tilebase.questions.thinning import instead, unfinished
+from tilebase.questions.reduced import find_finished, instead, manifest_of, unfinished, write_manifest
 from tilebase.runtime.documents import to_json, understood, whole
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
-from tilebase.runtime.storage import (
-    make_folder,
-    part_path,
-    refuse_link,
-    storage_errors,
-    sync_files,
-    write_whole,
-)
+from tilebase.runtime.storage import make_folder, part_path, refuse_link, storage_errors
 from tilebase.tables.probe import Table, open_table
 
 JOURNAL, WORK = "above.jsonl", "work"
@@ -146,7 +138,7 @@ def prune(
     source, sizes, old = local_folder(opened), afterstate_counts(opened), opened.manifest
     query = {LEAST: bound, "objective": chosen.label, "table": old.check}
     target = Path(output)
-    done = _finished(target, query)
+    done = find_finished(target, query, Pruned)
     if done is not None:
         return done
     admit(thinning(opened.game, sizes, opened.objectives, visits=False), allowed, instead, target)
@@ -162,7 +154,7 @@ def prune(
             if pace.due() or seen == most:
                 pace.report(total, "prune", seen, seen / most)
         found = Pruned(bound, chosen.label, kept, most, old.check)
-        _write_manifest(target, dataclasses.replace(old, layers=checks, thinned=found.as_dict()))
+        write_manifest(target, dataclasses.replace(old, layers=checks, thinned=found.as_dict()))
     return found
 
 
@@ -174,33 +166,6 @@ def _at_least(objective: Objective, bound: float) -> Callable[[int, Columns], np
         return chosen
 
     return choose
-
-
-def _write_manifest(target: Path, manifest: Manifest) -> None:
-    """Flush all files of a table, and write its manifest."""
-    sync_files(
-        target / file_name(label, total) for total, names in manifest.layers.items() for label in names
-    )
-    write_whole(target / places.TABLE, manifest.text)
-
-
-def _finished(target: Path, query: Mapping[str, Any]) -> Pruned | None:
-    """Return what a finished table holds that answers a query, or None."""
-    manifest = _manifest(target)
-    if manifest is None or manifest.thinned is None:
-        return None
-    if any(manifest.thinned.get(name) != value for name, value in query.items()):
-        return None
-    with understood(f"{target}/manifest.json"):
-        return Pruned(**manifest.thinned)
-
-
-def _manifest(target: Path) -> Manifest | None:
-    """Return the manifest of a table; None if it is not finished."""
-    try:
-        return Manifest.parse(read_file(target / places.TABLE), str(target / places.TABLE))
-    except MissingLayerError:
-        return None
 
 
 # -- while a game is solved ------------------------------------------------------------------------
@@ -239,7 +204,7 @@ class Pruning:
 
     def finished(self) -> Solution | None:
         """Return the result of an earlier call with the same arguments, without layers, or None."""
-        manifest = _manifest(self.target)
+        manifest = manifest_of(self.target)
         if manifest is None:
             return None
         thinned = manifest.thinned or {}
@@ -299,7 +264,7 @@ class Pruning:
             game=self.game, counts=counts, objectives=self.objectives, starts=dict(starts), layers=layers,
             thinned=pruned.as_dict(),
         )  # fmt: skip
-        _write_manifest(self.target, manifest)
+        write_manifest(self.target, manifest)
 
     def __enter__(self) -> Self:
         return self

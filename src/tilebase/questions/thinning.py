@@ -10,9 +10,7 @@ several slides are best, each is taken with the same probability.
 from __future__ import annotations
 
 import dataclasses
-import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
@@ -22,17 +20,15 @@ import numpy.typing as npt
 
 from tilebase.costs.estimate import admit
 from tilebase.costs.tables import thinning
-from tilebase.errors import StorageError, UsageError, WrongGameError
-from tilebase.files import places
-from tilebase.files.manifest import file_name
+from tilebase.errors import UsageError
 from tilebase.files.subsets import KEYS, Columns, write_subset
 from tilebase.objectives.encoding import FIRST, NONE, WON
 from tilebase.objectives.objective import Objective
 from tilebase.questions.policies import afterstate_counts, local_folder
-from tilebase.runtime.documents import to_json, understood
+from tilebase.questions.reduced import find_finished, instead, unfinished, write_manifest
+from tilebase.runtime.documents import to_json
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
-from tilebase.runtime.storage import FileLock, make_folder, storage_errors, sync_files, write_whole
 from tilebase.sparse.choosing import best_slides, ratings
 from tilebase.sparse.flow import Visits
 from tilebase.sparse.reading import LayerReader
@@ -42,8 +38,6 @@ Array = npt.NDArray[Any]
 
 ROUNDING = 1e-12
 """The largest relative rounding error of the probability of a visit."""
-UNFINISHED = "thin.json"
-"""The name of a file that marks an unfinished folder; it holds the arguments of the call."""
 
 
 @dataclass(frozen=True)
@@ -122,80 +116,14 @@ def thin(
     sizes = afterstate_counts(opened)
     target, old = Path(output), opened.manifest
     query = {"above": above, "objective": chosen.label, "table": old.check}
-    found = _finished(target, query)
+    found = find_finished(target, query, Thinning)
     if found is not None:
         return found
     admit(thinning(opened.game, sizes, opened.objectives, visits=True), allowed, instead, target)
     with unfinished(target, to_json(query), old.labels):
         found, checks = _run(opened, reader, chosen, target, query, sizes, allowed)
-        sync_files(target / file_name(label, total) for total, names in checks.items() for label in names)
-        manifest = dataclasses.replace(old, layers=checks, thinned=found.as_dict())
-        write_whole(target / places.TABLE, manifest.text)
+        write_manifest(target, dataclasses.replace(old, layers=checks, thinned=found.as_dict()))
     return found
-
-
-def instead(_: object) -> str:
-    """What to do if a table is too large for this machine."""
-    return "name another disk or a smaller table"
-
-
-def _finished(target: Path, query: Mapping[str, Any]) -> Thinning | None:
-    """Return the result of a finished earlier call with the same arguments; None without one."""
-    if (target / UNFINISHED).exists() or not (target / places.TABLE).exists():
-        return None
-    with open_table(target) as table:
-        thinned = table.manifest.thinned or {}
-    if any(thinned.get(name) != value for name, value in query.items()):
-        return None
-    with understood(f"{target}/manifest.json"):
-        return Thinning(**thinned)
-
-
-@contextmanager
-def unfinished(target: Path, query: str, labels: Sequence[str]) -> Iterator[None]:
-    """Mark a folder as unfinished inside the block, with folders for a table.
-
-    An error empties the folder.  After a kill, a call with the same arguments takes the folder over.
-
-    Raises `WrongGameError` if the folder holds other files, `StorageError` if another process writes it.
-    """
-    with storage_errors(target, "use"):
-        lock = _claim(target, query)
-        try:
-            _empty(target)  # delete what a killed call left
-            for folder in ("afterstates", "values", *(f"values/{label}" for label in labels)):
-                make_folder(target / folder)
-            yield
-        except BaseException:
-            _empty(target)
-            lock.release(delete=not any(path.name != UNFINISHED for path in target.iterdir()))
-            raise
-        lock.release(delete=True)
-
-
-def _claim(target: Path, query: str) -> FileLock:
-    """Take the lock on the marker of a folder, which holds the arguments of the call."""
-    target.mkdir(parents=True, exist_ok=True)
-    marker = target / UNFINISHED
-    if not marker.exists() and any(target.iterdir()):
-        raise WrongGameError(f"{target} holds files: choose a new folder")
-    lock = FileLock.take(marker)
-    if lock is None:
-        raise StorageError(f"another process is writing {target}: wait for it or stop it")
-    if not query.startswith(lock.file.read().decode(errors="replace")):  # a kill may have cut it off
-        lock.release()
-        raise WrongGameError(f"{target} holds another unfinished table: delete it, or choose a new folder")
-    lock.file.seek(0)
-    lock.file.write(query.encode())
-    lock.file.flush()
-    return lock
-
-
-def _empty(target: Path) -> None:
-    """Delete an unfinished table, the manifest first."""
-    (target / places.TABLE).unlink(missing_ok=True)
-    for folder in ("afterstates", "values"):
-        shutil.rmtree(target / folder, ignore_errors=True)
 
 
 def _run(
