@@ -298,6 +298,16 @@ def test_real_boards_of_a_formation(server: Served, tables: Path):
     assert mean == pytest.approx(slide["value"]["value"])
 
 
+def test_a_real_board_that_no_play_makes_has_slides_without_values(server: Served):
+    board = "0,0,0,2/0,0,0,0/1024,32,256,64/2048,512,128,4096"
+    found = server.get("/api/probe", table="44-32", board=board).json
+    assert "its large tiles fit, but no play from its start makes it" in found["problem"]
+    assert (found["state"], found["value"], found["best"]) == ("play", None, [])
+    slides = [(one["direction"], one["board"].partition("/10")[0], one["value"]) for one in found["slides"]]
+    assert slides == [("left", "2,0,0,0/0,0,0,0", None), ("down", "0,0,0,0/0,0,0,2", None)]
+    assert found["refused"] == {"right": "moves nothing", "up": "breaks the formation"}
+
+
 def test_certificates_are_played_against(server: Served, tables: Path):
     rng = random.Random(4)
     for name, goal in (("won.cert", True), ("lost.cert", False), ("44.cert", False)):
