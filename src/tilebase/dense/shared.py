@@ -197,7 +197,7 @@ class _Tables:
             for _ in range(plan.at_once)
         )
         self._map = lru_cache(4)(self.index.layer)
-        self._cut = lru_cache(1)(self._make_cut)
+        self._cut = lru_cache(1)(partial(plan.cut, self.index))
         self._lock = threading.Lock()
 
     def store(self, path: Path, total: int, work: DenseWork) -> DiskStore:
@@ -209,9 +209,6 @@ class _Tables:
         """Return how batches of a layer are cut into pieces."""
         with self._lock:
             return self._cut(total)
-
-    def _make_cut(self, total: int) -> Cut:
-        return self._plan.cut(self.index, total)
 
 
 class Shared(InFiles[DenseLayer]):

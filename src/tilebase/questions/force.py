@@ -286,17 +286,12 @@ def decide_starts(search: Search) -> bool | None:
     game = search.game
     undecided = False
     afters = sorted({canonical(game, after) for after in game.start_afters})
-    decide = partial(_decide_after, search) if afters else partial(decide_state, search)
     for board in afters or canonical_starts(game):
-        found = decide(board)
+        found = search.decide(game.pack(board)) if afters else decide_state(search, board)
         if found is False:
             return False
         undecided |= found is None
     return None if undecided else True
-
-
-def _decide_after(search: Search, after: Cells) -> bool | None:
-    return search.decide(search.game.pack(after))
 
 
 def decide_state(search: Search, state: Cells) -> bool | None:

@@ -176,7 +176,9 @@ def _solve_reachable(ask: Ask, run: Run, keep: Keep, *, lean: bool | None) -> So
         before = read_before(path, game, "reachable")
         stored = _stored(path, game, ask.objectives) if pruning is None else pruning.stored()
         written: dict[int, str] = {}
-        recorded = slides if _records_slides(ask, run) else None
+        # Slides are recorded if the backward pass can use them, and if they probably pay.
+        use = run.cluster is None and uses_slides(game, ask.objectives)
+        recorded = slides if use and recorded_bytes(game, ask.objectives) else None
         counts = count_in(folder, run, written=written, recorded=recorded)
         sizes = {
             int(s): int(n) for s, n in zip(counts.sums, counts.afterstates.sum(axis=1), strict=True) if n
@@ -219,13 +221,6 @@ def _solve_missing(
         backward_pass.run(here, ask.down_to)
     finally:
         backward_pass.close()
-
-
-def _records_slides(ask: Ask, run: Run) -> bool:
-    """Tell whether the forward pass records slides: the backward pass can use them, and they probably pay."""
-    if run.cluster is not None or not uses_slides(ask.game, ask.objectives):
-        return False
-    return recorded_bytes(ask.game, ask.objectives) > 0
 
 
 def _stored(path: Path, game: Game, objectives: Sequence[Objective]) -> list[StoredValues]:

@@ -509,17 +509,13 @@ class BackwardPass:
         if self.game.reached(total):
             return None
         if not sizes.get(total):
-            return self._nothing(total)
+            # No afterstate has this sum: every state that spawns lead to is won or has no slide.
+            nothing = [fold.values(0, total) for fold in self.folds]
+            return _Solved(self._game_index.at(total), new_directory(0), nothing)
         if total not in self._solved:
             LOG.debug("sum %d: the values of %d afterstates are read", total, sizes[total])
             self._solved[total] = self._load(total, sizes[total])
         return self._solved[total]
-
-    def _nothing(self, total: int) -> _Solved:
-        """Return a layer without afterstates: every state that spawns lead to is won or has no slide."""
-        indexed = self._game_index.at(total)
-        directory = new_directory(0)
-        return _Solved(indexed, directory, [fold.values(0, total) for fold in self.folds])
 
     def _finish(
         self, starts: list[int], keys: Array, accs: list[Array], spawns: Array, here: _Solved | None
