@@ -90,8 +90,8 @@ class Rates:
     bits: float = 1 / 400e6
     kept: float = 2.6e-9
     opened: float = 1.4e-6
-    followed: float = 8.5e-8
-    read: float = 4.7e-8
+    followed: float = 5.5e-8
+    read: float = 3e-8
     visit: float = 4.5e-7
     checked: float = 2.2e-8
     derived: float = 2.9e-5
