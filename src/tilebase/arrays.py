@@ -332,7 +332,7 @@ class GameArrays:
         raise UsageError(f"boards of {self.game} must be an array {wanted}, not {list(given.shape)}")
 
     def _exponents(self, tiles: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return the exponents of tiles; -1 for a number that is no tile."""
+        """Return the exponents of tiles; -1 for a number that is not a tile."""
         given = tiles.astype(np.int64)
         found = np.where(given > 0, np.log2(np.maximum(given, 1)).round(), 0).astype(np.int64)
         return np.where(np.where(given, np.int64(1) << np.clip(found, 0, 62), 0) == given, found, -1)
@@ -357,9 +357,9 @@ class GameArrays:
             first = int(wrong.argmax())
             cell = int((~good[first]).argmax())
             raise UsageError(
-                f"board {first} is no board of {self.game}: cell {cell} must not hold what it holds"
+                f"board {first} is not a board of {self.game}: cell {cell} must not hold what it holds"
                 if not good[first].all()
-                else f"key {first} is no board of {self.game}: it has too many bits"
+                else f"key {first} is not a board of {self.game}: it has too many bits"
             )
 
 

@@ -43,7 +43,7 @@ FOLLOWED_BYTES = 16
 
 
 def evaluating(game: Game, sizes: Mapping[int, int], allowed: Allowance) -> Estimate:
-    """Return the estimate for evaluating a policy that is no function."""
+    """Return the estimate for evaluating a policy that is not a function."""
     rate, counts = rates("sparse"), np.array(list(sizes.values()), dtype=np.float64)
     each = rate.after + spawns_after(game) * rate.followed * slides_of(game)
     work = Work.of(rate.layer + counts * each, counts >= 2 * CHUNK_KEYS)

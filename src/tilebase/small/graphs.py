@@ -196,7 +196,11 @@ def to_dot(graph: StateGraph, *, group: bool = False) -> str:
     parts.  Its name is ``p``, the sum, ``_`` and the largest tile.  It shows its states under
     ``sum / largest tile``.
     """
-    nodes = _part_nodes(graph) if group else _state_nodes(graph)
+    game = graph.game
+    if group:
+        nodes = _part_nodes(graph)
+    else:
+        nodes = [(state_name(game, state), board_label(game, state), [state]) for state in graph.states]
     named = {end: name for name, _, ends in nodes for end in ends} | {"win": "win", "lose": "lose"}
     edges = dict.fromkeys((named[state], named[after]) for state, after in graph.edges)
     tints = {end: f' [color="{colour}70"]' for end, colour in SPECIALS.items()}
@@ -221,12 +225,6 @@ _NamedNode: TypeAlias = tuple[str, str, Sequence[Cells]]
 def state_name(game: Game, state: Cells) -> str:
     """Return the name of a state's node: ``s`` and its key in hexadecimal."""
     return f"s{game.pack(state):0{-(-game.bits * game.cells // 4)}x}"
-
-
-def _state_nodes(graph: StateGraph) -> list[_NamedNode]:
-    return [
-        (state_name(graph.game, state), board_label(graph.game, state), [state]) for state in graph.states
-    ]
 
 
 def _part_nodes(graph: StateGraph) -> list[_NamedNode]:
