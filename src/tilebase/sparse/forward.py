@@ -52,7 +52,7 @@ from tilebase.runtime.threads import map_in_threads
 from tilebase.sparse import maps, sizes
 from tilebase.sparse.bitset import PAGE_BYTES, BitSet, block_bits_for
 from tilebase.sparse.index import Index, LayerIndex
-from tilebase.sparse.maps import GameIndex, IndexedLayer, SlideTask, SpawnTask, Task, Team, is_small
+from tilebase.sparse.maps import GameIndex, IndexedLayer, MapTask, SlideTask, SpawnTask, Team, is_small
 from tilebase.sparse.recorded import RecordedSlides
 from tilebase.sparse.shared_forward import SharedCount
 
@@ -418,7 +418,7 @@ class ForwardPass:
         since = time.perf_counter()
         if total in self._starts and not self.game.start_afters:
             self._mark(self._starts[total], indexed, states)
-        tasks: deque[Task] = deque()
+        tasks: deque[MapTask] = deque()
         for exponent in self.game.spawn_exponents:
             source = self._sources.get(total - 2**exponent)
             if source is not None and not self.game.ended(total - 2**exponent):

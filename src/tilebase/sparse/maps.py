@@ -102,7 +102,7 @@ def undecided(keys: Array, rules: BoardRules, ended: bool) -> Array:
     return keys[: forward.collapse(keys, marks.maxima, len(keys), rules, scratch, marks.won)]
 
 
-class Task(Protocol):
+class MapTask(Protocol):
     """A piece of a map."""
 
     def run(self, worker: Worker) -> bool:
@@ -250,7 +250,7 @@ class Team:
                 worker.arena = Arena(0)  # release the old arena first, to save memory
                 worker.arena = Arena(nbytes)
 
-    def map(self, tasks: deque[Task], target: BitSet, report: Callable[[float], None]) -> None:
+    def map(self, tasks: deque[MapTask], target: BitSet, report: Callable[[float], None]) -> None:
         """Do all tasks; `report` is called at times with the share that is done."""
         workers = self.workers[:1] if is_small(target) else self.workers
         for worker in workers:
@@ -294,7 +294,7 @@ class Team:
         self.flush_seconds += time.perf_counter() - since
 
 
-def _drain(worker: Worker, tasks: deque[Task], stop: Event) -> None:
+def _drain(worker: Worker, tasks: deque[MapTask], stop: Event) -> None:
     """Do tasks until none is left, this worker's arena is full, or it is told to stop."""
     while not stop.is_set():
         try:
