@@ -443,8 +443,9 @@ def test_solving_is_refused_before_counting(tmp_path):
 def test_batches_take_the_memory_that_their_refusal_asked_for(objective):
     index = PerfectIndex(Game("3x3", 512))
     with pytest.raises(ResourceError) as refused:
-        Plan.of(index, Objective(objective), resources.OVERHEAD + 1000, 2)
-    plan = Plan.of(index, Objective(objective), least_of(str(refused.value)) + (10 << 20), 2)
+        Plan.of(index, Objective(objective), replace(HERE, memory=resources.OVERHEAD + 1000))
+    enough = replace(HERE, memory=least_of(str(refused.value)) + (10 << 20))
+    plan = Plan.of(index, Objective(objective), enough)
     assert plan.memory < plan.whole_bytes or not plan.batched
 
 
