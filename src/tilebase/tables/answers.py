@@ -9,7 +9,7 @@ from typing import Any
 
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
-from tilebase.game.notation import tile_text
+from tilebase.game.notation import split_cells, tile_text
 from tilebase.objectives.numbers import Unit, is_mistake, loss_text
 from tilebase.objectives.values import Below, Found, Unknown, join_bounds, value_document
 from tilebase.tables.real_boards import AnyBoard, RealBoard
@@ -18,12 +18,6 @@ INTERVAL = "probability to win, proved"
 """What an interval of two bounds means."""
 PLAY, WON, LOST, ENDED, AFTER = "play", "won", "lost", "ended", "after"
 """A slide is allowed; the goal was made; no slide is allowed; the horizon was reached; a spawn comes next."""
-
-
-def end_after(after: AnyBoard) -> str:
-    """Return how a slide ends the game: `WON`, `ENDED` at the horizon, or empty if a spawn follows."""
-    game, cells = after.game, after.cells
-    return WON if game.wins(cells) else ENDED if game.ended(game.sum(cells)) else ""
 
 
 @dataclass(frozen=True)
@@ -76,8 +70,9 @@ class SlideAnswer:
 
     @property
     def end(self) -> str:
-        """How the slide ends the game: see `end_after`."""
-        return end_after(self.after)
+        """How the slide ends the game: `WON`, `ENDED` at the horizon, or empty if a spawn follows."""
+        game, cells = self.game, self.cells
+        return WON if game.wins(cells) else ENDED if game.ended(game.sum(cells)) else ""
 
 
 @dataclass(frozen=True)
@@ -221,7 +216,7 @@ class Answer:
         return {
             "direction": slide.direction,
             "board": text,
-            "cells": words(text),
+            "cells": split_cells(text),
             "value": self._value(slide.value),
             "loss": loss,
             "loss_text": None if loss is None else loss_text(loss, self.unit, self.size),
@@ -232,15 +227,10 @@ class Answer:
         }
 
 
-def words(text: str) -> list[str]:
-    """Return the cells of a board as words, from its text."""
-    return text.replace("/", ",").split(",")
-
-
 def board_document(board: AnyBoard) -> dict[str, Any]:
     """Return a board, its cells, its sum and its largest tile, as plain JSON values."""
     text = board.text
-    return {"board": text, "cells": words(text), "sum": board.sum, "largest": board.max_tile}
+    return {"board": text, "cells": split_cells(text), "sum": board.sum, "largest": board.max_tile}
 
 
 def goal_cells(game: Game) -> dict[int, int]:

@@ -18,7 +18,7 @@ from tilebase.game.names import title_of
 from tilebase.game.notation import exponent_of, split_cells
 from tilebase.objectives.values import Unknown, sort_key, value_document
 from tilebase.runtime.progress import Progress, describe
-from tilebase.tables.answers import Answer, board_document, goal_cells, slides_by_rules, words
+from tilebase.tables.answers import Answer, board_document, goal_cells, slides_by_rules
 from tilebase.tables.layers import layer_sizes, layer_values
 from tilebase.tables.playing import choose_state, play_game, random_position
 from tilebase.tables.probe import Table
@@ -178,7 +178,7 @@ def spawns(opened: Solved, text: str, label: str | None) -> Document:
 def _spawn(board: AnyBoard, answer: Answer, p: Fraction) -> Document:
     """Return a spawn: its cell, tile and probability, and what is known of the state that it makes."""
     known = answer.as_dict()
-    before, after = words(board.text), known["cells"]
+    before, after = split_cells(board.text), known["cells"]
     cell = next(cell for cell, word in enumerate(after) if word != before[cell])
     return {
         "cell": cell, "tile": int(after[cell]), "probability": float(p), "fraction": str(p),
