@@ -366,12 +366,17 @@ class Table:
             merges = board.count(0) - after.count(0)
             earned = {"score": score, "merges": -merges}.get(name, int(name in SLIDES))
             try:
-                worths.append(earned + (win if wins else self.after(label, after)))
+                won = max(win, self.end(label, after))
+                worths.append(earned + (won if wins else self.after(label, after)))
             except KeyError as error:
                 missing = error
         if missing and not (worths and self.pruned.get("objective") == label):
             raise missing
-        return max(worths, default=Fraction(0)) * Fraction(objective["discount"])
+        return max(worths, default=self.end(label, board)) * Fraction(objective["discount"])
+
+    def end(self, label: str, board: Board) -> Fraction:
+        """What a board is worth on which the game ends, a win aside; x is -1."""
+        return Fraction(max(board) if self.objectives[label]["name"] == "largest" else 0)
 
     def together(self, label: str, states: list[tuple[Board, Fraction]]) -> Fraction:
         """The mean, least or largest V of some states, not rounded."""
@@ -385,9 +390,10 @@ class Table:
         """What the number of an afterstate must be, from those that follow it, in units."""
         most, stands = self.scale(label)[1], self.game.stands(after)
         if self.dense and stands and self.game.matches(after):
-            return Fraction(most * (self.objectives[label]["name"] in WINS))
+            return max(Fraction(most * (self.objectives[label]["name"] in WINS)), self.end(label, after))
         spawned = self.game.spawns(after) if stands and 0 in after else []
-        found = self.rounded(label, self.together(label, spawned)) if spawned else Fraction(0)
+        ended = self.end(label, after) if stands and 0 in after else Fraction(0)
+        found = self.rounded(label, self.together(label, spawned)) if spawned else ended
         return min(found, Fraction(most)) if self.objectives[label]["dtype"] in UNITS else found
 
     def starts_right(self, label: str) -> bool:

@@ -40,7 +40,7 @@ from tilebase.small.oracle import Layer
 
 ALL = (
     "win,win:float32,win:float16,lower,lower:uint32,lower:uint16,upper,upper:uint32,upper:uint16,"
-    "guaranteed,score,score:float32,merges,moves,moves:float32,survival,longest"
+    "guaranteed,score,score:float32,merges,moves,moves:float32,largest,largest:float32,survival,longest"
 )
 MEANS = "win,lower,lower:uint16,upper,upper:uint16,score,merges,moves"
 MASKED = Game("2x3", 16, masks="..x/..x|.../.xx", start="after 2,0,x/4,0,x")
@@ -55,11 +55,11 @@ TABLES: dict[str, tuple[Game, str, dict[str, Any]]] = {
     ),
     "a third": (Game("2x2", 16, spawn="1/3"), MEANS, {"discount": "2/3"}),
     "limits": (Game("2x3", 32, limits="16,8,8/8,4,64", start="empty"), "win,upper:uint16,survival", {}),
-    "walls": (Game("2x3", 16, walls=[1], unmergeable=[4], fixed=True), "win,score,longest", {}),
+    "walls": (Game("2x3", 16, walls=[1], unmergeable=[4], fixed=True), "win,score,longest,largest", {}),
     "movable x": (Game("2x3", 8, unmergeable=[5]), "win,merges", {}),
     "masks": (MASKED, "win,guaranteed", {}),
     "goal sum": (Game("2x2", goal_sum=20), "win,moves", {"discount": "1/2"}),
-    "horizon": (Game("2x2", 32, horizon=18), "win,moves,survival,longest", {}),
+    "horizon": (Game("2x2", 32, horizon=18), "win,moves,survival,longest,largest", {}),
     "pattern": (Game("2x3", 16, pattern="8,4,*/*,*,*", start="empty"), "win,guaranteed", {}),
     "pairs": (Game("2x2", 32, pattern="pair"), "win", {}),
     "only 4s": (Game("1x4", spawn=1, largest=16, start="4,4,0,0"), "score", {}),

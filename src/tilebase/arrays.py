@@ -7,7 +7,7 @@
 >>> keys = arrays.pack(np.array([[[2, 2], [0, 4]], [[8, 4], [2, 4]]]), encoding="tiles")
 >>> slid = arrays.slide(keys)
 >>> slid.allowed  # left, right, up, down
-array([[ True,  True,  True,  True],
+array([[ True,  True, False,  True],
        [False, False,  True,  True]])
 >>> slid.reward[1]
 array([0, 0, 8, 8], dtype=int32)

@@ -64,7 +64,7 @@ def solve_and_ask(case: Case, drawn: DrawnGame, space: str, names: list[str]) ->
     fit = [name for name in dict.fromkeys(names) if fits(drawn, name, discount)]
     if not fit:
         return
-    objectives = ",".join(fit)
+    objectives, discount = ",".join(fit), discount_for(fit, drawn.rules.discount)
     lines = (
         f"{drawn.lines}\n"
         f"solve(game, {objectives!r}, discount={discount!r}, table='t', space={space!r}, threads=1)"

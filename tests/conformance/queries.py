@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -33,10 +34,14 @@ def fits(objective: Objective, game: Game) -> bool:
 
 
 def objectives_of(game: Game) -> tuple[Objective, ...]:
-    """Every objective in every type, and each mean with a discount too; those of a goal if there is one."""
+    """Every objective in every type, and each mean with a discount too; those of a goal if there is one.
+
+    TILEBASE_OBJECTIVES names the only ones that are wanted: who adds one need not wait for all.
+    """
     plain = [Objective(name, dtype) for name, meaning in MEANINGS.items() for dtype in meaning.types]
     discounted = [Objective(name, "", DISCOUNT) for name in DISCOUNTED]
-    return tuple(one for one in (*plain, *discounted) if fits(one, game))
+    wanted = os.environ.get("TILEBASE_OBJECTIVES", ",".join(MEANINGS)).split(",")
+    return tuple(one for one in (*plain, *discounted) if one.name in wanted and fits(one, game))
 
 
 def first_types(game: Game) -> tuple[Objective, ...]:

@@ -6,7 +6,7 @@ import pytest
 
 from conformance.engines import ENGINES, Bench, Engine, reachable_table, solution_of_all
 from conformance.games import GAMES, cover, is_small, rules_of
-from conformance.queries import QUERIES, VALUES, Found, Query, check_values, exact_values
+from conformance.queries import QUERIES, VALUES, Found, Query, check_values, exact_values, objectives_of
 from daily import daily
 from tilebase.game.game import Cells, Game
 from tilebase.objectives.objective import Objective
@@ -48,6 +48,8 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
 
 @pytest.mark.parametrize(("engine", "query", "game"), CASES, ids=str)
 def test_engine_equals_the_oracle(engine: Engine, query: Query, game: Game, bench: Bench) -> None:
+    if not objectives_of(game):
+        pytest.skip("no objective that TILEBASE_OBJECTIVES names fits this game")
     query.check(engine.answers[query](game, bench), game)
 
 

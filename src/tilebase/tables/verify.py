@@ -296,18 +296,19 @@ def _derive(table: Table, after: Cells, objective: Objective) -> Number:
         return _stored(objective, evaluator.end(after, won=True))
     if game.ended(game.sum(after)):
         return _stored(objective, evaluator.end(after, won=False))
-    if not game.spawns(after):
+    spawns = game.spawns(after)
+    if not spawns:
         return 0  # a full board is not an afterstate, but has a rank
     spawned = [
-        (None if game.has_goal_sum(board) else _best(table, board, evaluator), p)
-        for board, p in game.spawns(after)
+        (None if game.has_goal_sum(board) else _best(table, board, evaluator), p) for board, p in spawns
     ]
     if objective.is_bound:
         cells = len(spawned) // len(game.spawn_exponents)
         return _bound(cells, game.spawn.denominator, spawned, objective)
-    won = evaluator.end(after, won=True)
-    worths = ((won if value is None else objective.discounted(value), p) for value, p in spawned)
-    return objective.over_spawns(worths)
+    return objective.over_spawns(
+        (evaluator.end(board, won=True) if value is None else objective.discounted(value), p)
+        for (board, _), (value, p) in zip(spawns, spawned, strict=True)
+    )
 
 
 _Spawned = Sequence[tuple[Number | None, Fraction]]
