@@ -161,7 +161,7 @@ class Scratch(NamedTuple):
 
     @classmethod
     def of(cls, width: int) -> Self:
-        """Buffers for so many boards."""
+        """Make buffers for so many boards."""
         states, permuted, first, last, flags, slid, boards, ranks = np.zeros((8, width), dtype=np.uint64)
         tags = np.zeros(width + 8, dtype=np.int64)
         images = np.zeros((2, width), dtype=np.uint64)
@@ -183,7 +183,7 @@ class Marks(NamedTuple):
 
     @classmethod
     def of(cls, width: int) -> Self:
-        """Marks for so many states."""
+        """Make marks for so many states."""
         won, alive, maxima = np.zeros((3, width), dtype=np.uint8)
         return cls(won, alive, maxima, np.zeros(16, dtype=np.uint64))
 
@@ -202,7 +202,7 @@ class Slides(NamedTuple):
     used: Numbers  # used[0]: batches
 
     def trimmed(self) -> Self:
-        """Without the memory that is not used."""
+        """Return the same without the memory that is not used."""
         _, slides, wins = self.ends[self.used[0]]
         return self._replace(
             made=self.made[:slides], wins=self.wins[:wins], ends=self.ends[: self.used[0] + 1]
@@ -259,7 +259,7 @@ class ForceScratch(NamedTuple):
 
     @classmethod
     def of(cls, width: int) -> Self:
-        """Buffers for an afterstate that is followed by so many boards."""
+        """Make buffers for an afterstate that is followed by so many boards."""
         boards, rows = np.zeros((2, width), dtype=np.uint64)
         spawn, known, left, scores, order = np.zeros((5, width), dtype=np.int64)
         won = np.zeros(width, dtype=np.uint8)

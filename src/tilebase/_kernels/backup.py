@@ -97,7 +97,7 @@ class KeepLargest(NamedTuple):
 
 
 def maximum(old, _value):  # pragma: no cover - replaced by Numba
-    """The larger of two values."""
+    """Return the larger of two values."""
     raise NotImplementedError
 
 
@@ -142,7 +142,7 @@ def _combine(_acc, _value, add):
 
 
 def settled(_first, _second, _spawns, _finish, _like):  # pragma: no cover - replaced by Numba
-    """The value of an afterstate, kept like `_like`, from the accumulators of both exponents.
+    """Return the value of an afterstate, kept like `_like`, from the accumulators of both exponents.
 
     The type of `_finish` says how.
     """
@@ -181,13 +181,13 @@ def _settled(_first, _second, _spawns, finish, _like):
 
 @scalar
 def mean_over(total, spawns):
-    """The mean from a sum over spawns; a full board is no afterstate, but has a rank."""
+    """Return the mean of a sum over spawns; a full board is no afterstate, but has a rank."""
     return total / np.float64(max(spawns, 1))
 
 
 @scalar
 def mixed_mean(first, total, spawns, weight):
-    """The mean over the spawns of both exponents: from the mean of the first, and the sum of the second.
+    """Return the mean over the spawns of both exponents: from the mean of the first, the sum of the second.
 
     If both means are equal, so is the result: a forced win stays exactly 1.
     """
@@ -196,7 +196,7 @@ def mixed_mean(first, total, spawns, weight):
 
 
 def divided(_sum, _spawns, _finish):  # pragma: no cover - replaced by Numba
-    """A weighted sum over the spawns and the denominator of the weights, rounded as `_finish` says."""
+    """Divide a weighted sum over spawns by the sum of the weights, rounded as `_finish` says."""
     raise NotImplementedError
 
 

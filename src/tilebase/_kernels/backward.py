@@ -56,7 +56,7 @@ def index_keys(ranks, n, position, directory, edge):
 
 @scalar
 def _position(rank, directory):
-    """The position of a rank, and a number whose lowest bit is set if the rank is not in the directory."""
+    """Return the position of a rank, and a number whose lowest bit is set if the directory lacks the rank."""
     group, bit = rank >> U6, rank & U63
     word = directory.bits[group]
     return np.uint64(directory.counts[group]) + ones(word & ((U1 << bit) - U1)), ~(word >> bit)
@@ -64,7 +64,7 @@ def _position(rank, directory):
 
 @scalar
 def _locate(ranks, n, directory, tags, out_slots):
-    """``out_slots[tags[j]]``: the position of the j-th rank; returns whether all are in the directory."""
+    """Write ``out_slots[tags[j]]``: the position of the j-th rank; return whether the directory has all."""
     missing = U0
     for j in range(n):
         position, absent = _position(ranks[j], directory)
@@ -75,7 +75,7 @@ def _locate(ranks, n, directory, tags, out_slots):
 
 @scalar
 def _raise_best(ranks, n, directory, tags, values, out):
-    """Raise ``out[tags[j]]`` to the value of the j-th rank; returns whether all are in the directory."""
+    """Raise ``out[tags[j]]`` to the value of the j-th rank; return whether the directory has all."""
     missing = U0
     for j in range(n):
         position, absent = _position(ranks[j], directory)
@@ -86,7 +86,7 @@ def _raise_best(ranks, n, directory, tags, values, out):
 
 @scalar
 def _potential(key, table):
-    """What merging 2s into the tiles of a board earns; ``table[w]``: into those of a word."""
+    """Return what merging 2s into the tiles of a board earns; ``table[w]``: into those of a word."""
     mask = np.uint64(len(table) - 1)
     width = ones(mask)
     total = 0
@@ -98,7 +98,7 @@ def _potential(key, table):
 
 @scalar
 def _gains(states, n, slid, potential, out):
-    """``out[i]``: the tiles made by merging along an axis, from either result of the slide.
+    """Write ``out[i]``: the tiles made by merging along an axis, from either result of the slide.
 
     Slides to both ends make the same tiles; one without a merge makes none.
     """
@@ -153,7 +153,7 @@ def _link_batch(states, n, at, rules, ranking, directory, potential, scratch, li
 
 @scalar
 def _spawn_batch(keys, position, begin, shift, rules, states, out_spawns):
-    """A batch of states that spawns make of the afterstates from `position` on: where it ends, how many."""
+    """Write a batch of states that spawns make of afterstates from `position` on; return its end and size."""
     n = 0
     while position < len(keys) and n + 32 <= BATCH:
         key = keys[position]
@@ -193,7 +193,7 @@ def link(keys, position, exponent, rules, ranking, directory, potential, scratch
 
 @scalar
 def _best_of_batch(states, n, rules, ranking, directory, values, scratch, out):
-    """``out[i]``: the largest value over the slides of ``states[i]``; returns whether all is there."""
+    """Write ``out[i]``: the largest value over the slides of ``states[i]``; return whether all is there."""
     boards, ranks, tags, won = scratch.boards, scratch.ranks, scratch.tags, scratch.won
     for i in range(n):
         won[i] = 0
@@ -212,7 +212,7 @@ def _best_of_batch(states, n, rules, ranking, directory, values, scratch, out):
 
 @kernel()
 def best_after(keys, position, exponent, rules, ranking, directory, values, scratch, out_spawns, out_best):
-    """`link` and `fold.best` in one, for one objective whose slides add nothing.
+    """Do `link` and `fold.best` in one, for one objective whose slides add nothing.
 
     ``out_best[x]``: the largest value over the slides of the state that spawn x makes.
     """
@@ -230,7 +230,7 @@ def best_after(keys, position, exponent, rules, ranking, directory, values, scra
 
 @kernel()
 def best_recorded(slides, first, last, directory, values, out_best):
-    """``out_best[i]``: the largest value over the slides of state i, for the states of batches [first, last).
+    """Write ``out_best[i]``: the largest value over the slides of state i, for batches [first, last).
 
     Returns whether all afterstates are in the directory.
     """
@@ -252,7 +252,7 @@ def best_recorded(slides, first, last, directory, values, out_best):
 
 @kernel()
 def best_known(keys, position, exponent, rules, ranking, directory, best, scratch, out_spawns, out_best):
-    """As `best_after`, where the largest value over the slides of each state of the layer is known.
+    """Do as `best_after`, where the largest value over the slides of each state of the layer is known.
 
     `directory` holds the states, and ``best[i]`` is the value of the i-th.
     """
@@ -275,7 +275,7 @@ def best_known(keys, position, exponent, rules, ranking, directory, best, scratc
 
 @kernel()
 def link_states(states, rules, ranking, directory, potential, scratch, links):
-    """The same for given states of one layer; the links take all.  Returns whether all is there."""
+    """Link given states of one layer; the links take all.  Return whether all is there."""
     sound = True
     at = 0
     while at < len(states):
@@ -289,14 +289,14 @@ def link_states(states, rules, ranking, directory, potential, scratch, links):
 
 @kernel()
 def count_spawns(keys, rules, out_spawns):
-    """``out_spawns[a]``: free cells of afterstate a."""
+    """Write ``out_spawns[a]``: free cells of afterstate a."""
     for a in range(len(keys)):
         out_spawns[a] = ones(free_cells(keys[a], rules.low_bits, rules.fold))
 
 
 @kernel()
 def spawn_all(keys, exponent, rules, out_states, out_from):
-    """Every spawn of one exponent on every afterstate; return how many.
+    """Write every spawn of one exponent on every afterstate; return how many.
 
     They are only counted if `out_states` is empty.
     """
@@ -318,7 +318,7 @@ def spawn_all(keys, exponent, rules, out_states, out_from):
 
 @kernel()
 def spawn_one(keys, cells, tiles, four, rules, out_states, out_fours):
-    """One spawn on each afterstate, as numbers of [0, 1) pick the free cell and the tile.
+    """Write one spawn on each afterstate, as numbers of [0, 1) pick the free cell and the tile.
 
     ``four[n]`` is the probability of a 4 with n free cells; ``out_fours[a]`` says whether it is a 4.
     """

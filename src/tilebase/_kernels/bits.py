@@ -81,13 +81,13 @@ class Scratch(NamedTuple):
 
 @scalar
 def _words(bits):
-    """The words that hold so many bits."""
+    """Return the words that hold so many bits."""
     return (bits + 63) >> 6
 
 
 @scalar
 def _size(h, g, outer, inner):
-    """The words of a matrix whose outer and inner halves have the sums h and g."""
+    """Return the words of a matrix whose outer and inner halves have the sums h and g."""
     return (outer.begins[h + 1] - outer.begins[h]) * _words(inner.begins[g + 1] - inner.begins[g])
 
 
@@ -450,7 +450,7 @@ def _gather_row(words, runs, blocks, ix, iy, out, to):
 
 @kernel()
 def slide_columns(sums, units, left, right, top, bottom, afters, columns, scratch):
-    """Which boards some slide along columns wins, to `columns`: matrices by the left half."""
+    """Write to `columns` which boards some slide along columns wins: matrices by the left half."""
     for h in sums:
         size = _size(h, units - h, left, right)
         _rearrange(h, units, left, right, top, bottom, afters, scratch.other, scratch.runs)
@@ -473,7 +473,7 @@ def slide_rows(sums, units, top, bottom, left, right, columns, layer, scratch):
 
 @kernel()
 def slide_alike(sums, units, top, bottom, afters, columns, scratch):
-    """`slide_columns` if a board and its mirror image, B and C exchanged, have the same value.
+    """Do `slide_columns` where a board and its mirror image, B and C exchanged, have the same value.
 
     Then the matrix of the left halves is that of the top halves, and so are the slides.
     """
@@ -486,7 +486,7 @@ def slide_alike(sums, units, top, bottom, afters, columns, scratch):
 
 @kernel()
 def join_alike(sums, units, top, bottom, columns, layer, scratch):
-    """`slide_rows` after `slide_alike`: what rows win is what columns win of the mirror images."""
+    """Do `slide_rows` after `slide_alike`: what rows win is what columns win of the mirror images."""
     for h in sums:
         size = _size(h, units - h, top, bottom)
         _rearrange(h, units, top, bottom, top, bottom, columns, scratch.other, scratch.runs)
@@ -500,7 +500,7 @@ def join_alike(sums, units, top, bottom, columns, layer, scratch):
 
 @kernel()
 def count_ones(words):
-    """The number of bits that are set."""
+    """Count the bits that are set."""
     found = U0
     for k in range(len(words)):
         found += ones(words[k])

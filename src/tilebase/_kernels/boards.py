@@ -89,7 +89,7 @@ def _rotate(source, n, masks, rotations, terms, out):
 
 @scalar
 def _swap_images(here, n, masks, shifts, swaps, there, keys):
-    """`permute` by swaps, and the minimum with `keys`, in one loop."""
+    """Permute by swaps, and lower `keys` to the result, in one loop."""
     m0, m1, m2 = masks[0], masks[1], masks[2]
     r0, r1, r2 = shifts[0], shifts[1], shifts[2]
     if swaps == 1:
@@ -138,7 +138,7 @@ def canonicalise(keys, n, symmetries, images):
 
 @linked(N, types.uint64, Permutations, WORDS_2)
 def stabiliser(key, symmetries, images):
-    """How many symmetries leave a board as it is, the identity included."""
+    """Count the symmetries that leave a board as it is, the identity included."""
     here, there = images[0], images[1]
     here[0] = key
     count = 1
@@ -151,7 +151,7 @@ def stabiliser(key, symmetries, images):
 
 @kernel()
 def build_line_table(cells, bits, unmergeable, goal, top, obstacles, out):
-    """``out[word]``: both slides of a line, and what they make.
+    """Write ``out[word]``: both slides of a line, and what they make.
 
     Bits 0..19 hold the slide towards the first cell, bits 24..43 the one towards the last;
     `WIN` is set if a merge makes `goal` (0: none) or more, `FORBIDDEN` if one makes more
@@ -217,7 +217,7 @@ def slide_by_table(boards, n, lines, line_bits, table, begins, out_first, out_la
     types.void, WORDS, N, types.uint64, types.uint64, types.uint32[::1], WORDS, WORDS, WORDS, optional=True
 )
 def slide_by_pair(boards, n, lines, line_bits, pairs, begins, out_first, out_last):
-    """The same for lines of at most 16 bits without flags; smaller tables stay in cache.
+    """Slide lines of at most 16 bits without flags, as `slide_by_table`; smaller tables stay in cache.
 
     Up to four lines are put together at once: the entries of lines 0 and 2 in one word, and those of lines
     1 and 3 in another, take turns with `line_bits` of the slide to either end.
@@ -259,7 +259,7 @@ def slide_by_pair(boards, n, lines, line_bits, pairs, begins, out_first, out_las
 
 @linked(types.void, WORDS, N, N, BoardRules, WORDS, WORDS, WORDS, optional=True)
 def slide_by_cell(boards, n, axis, rules, out_first, out_last, out_flags):
-    """The same for lines too long for a table."""
+    """Slide lines that are too long for a table, as `slide_by_table`."""
     lines, cells, obstacles = rules.axes.lines[axis], rules.axes.cells[axis], rules.axes.obstacles[axis]
     bits, unmergeable, goal, top = rules.bits, rules.unmergeable, rules.goal, rules.top
     line_bits = cells * bits
@@ -300,7 +300,7 @@ def _slide_rows(boards, n, axis, rules, scratch):
 
 @scalar
 def _judge(slid, n, rows, flags, flagged, masks, keep):
-    """``keep[i]``: 1 if a slide is allowed and changes the board, otherwise 0.
+    """Write ``keep[i]``: 1 if a slide is allowed and changes the board, otherwise 0.
 
     With one mask, its x must stand.  LLVM vectorises these loops, since they only judge and do not collect.
     """

@@ -63,7 +63,7 @@ def decode_deltas(first, data, out):
 
 @kernel()
 def are_boards(keys, sums, starts, masks, width, unused, x_masks, total):
-    """Whether all keys are boards of one sum.
+    """Return whether all keys are boards of one sum.
 
     A key is cut into groups of `width` bits, the last cells first; ``sums[starts[g] + word]`` is what group g
     adds to the sum if it is `word`, at most ``masks[g]``.  `unused` are the bits that no cell has.  One of

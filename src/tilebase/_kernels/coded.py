@@ -22,7 +22,7 @@ SMALL = 2.0**-14
 
 @scalar
 def from_half(bits):
-    """The number that a float16 is, not negative and finite, from its bits.
+    """Return the number that a float16 is, not negative and finite, from its bits.
 
     Only arithmetic, which takes several at once; a table would be read one by one.
     """
@@ -34,7 +34,7 @@ def from_half(bits):
 
 @scalar
 def to_half(value):
-    """A number of [0, 1] as the bits of the nearest float16, ties to even."""
+    """Return a number of [0, 1] as the bits of the nearest float16, ties to even."""
     wide = np.float64(value).view(np.uint64) - HIGHER
     near = (wide + (NEARLY_HALF + (wide >> MORE & U1))) >> MORE
     return np.uint16(np.uint64(np.int64(np.rint(value * 2.0**24))) if value < SMALL else near)
@@ -45,7 +45,7 @@ CODES = {types.uint16: (from_half, to_half)}
 
 
 def number(_value):  # pragma: no cover - replaced by Numba
-    """A kept mean as a float64."""
+    """Return a kept mean as a float64."""
     raise NotImplementedError
 
 
@@ -58,7 +58,7 @@ def _number(_value):
 
 
 def stored(_value, _like):  # pragma: no cover - replaced by Numba
-    """A mean in the form in which `like` is kept: unchanged, or as a code."""
+    """Return a mean in the form in which `like` is kept: unchanged, or as a code."""
     raise NotImplementedError
 
 
@@ -72,13 +72,13 @@ def _stored(_value, _like):
 
 @kernel()
 def decode(codes, out):
-    """Numbers, from their codes."""
+    """Write numbers, from their codes."""
     for i in range(len(codes)):
         out[i] = number(codes[i])
 
 
 @kernel()
 def encode(values, out):
-    """The codes that are nearest to numbers of [0, 1]."""
+    """Write the codes that are nearest to numbers of [0, 1]."""
     for i in range(len(values)):
         out[i] = stored(values[i], out[i])

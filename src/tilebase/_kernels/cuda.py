@@ -39,7 +39,7 @@ def unrank(blocks, parts, rank, k, i):
 
 @cuda.jit(device=True)
 def value_of(layer, parts, k, i):
-    """The value of a board, from `Above` or `Values`."""
+    """Return the value of a board, from `Above` or `Values`."""
     within = i[0]
     for p in range(1, 4):
         within = within * parts[p].counts[k[p]] + i[p]

@@ -102,13 +102,13 @@ class Scratch(NamedTuple):
 
 @scalar
 def class_with(part, units):
-    """The class of a part with this sum, -1 if no filling has it."""
+    """Return the class of a part with this sum, -1 if no filling has it."""
     return np.int64(part.class_of[units]) if 0 <= units < len(part.class_of) else np.int64(-1)
 
 
 @scalar
 def _bases(by_columns, units, kx, ix, ky, iy, outer, inner, offsets, out_base, out_step):
-    """Where boards with a given outer half begin in the values, for each class of the first inner part.
+    """Write where boards with an outer half begin in the values, for each class of the first inner part.
 
     A board is at ``out_base[class] + position of the first inner part * out_step[class] + position of
     the second``.  Blocks that are not in the layer have the step 0.
@@ -132,7 +132,7 @@ def _bases(by_columns, units, kx, ix, ky, iy, outer, inner, offsets, out_base, o
 
 @scalar
 def _target(entry, moved, base, step):
-    """Where the value of what a slide makes of a board is, from what it makes of both halves."""
+    """Return where the value of the board after a slide is, from what the slide makes of both halves."""
     kz = entry >> U40 & CLASS
     at = base[kz] + (entry >> U20 & POSITION) * step[kz] + (entry & POSITION)
     # NONE is 0 and WON is 1.  Branches here would be mispredicted more often than not.
@@ -166,7 +166,7 @@ def _take_slide(entries, earned, n, outer_entry, outer_earned, base, step, after
 def _take_standing(
     entries, earned, stands, n, outer_entry, outer_earned, outer_stands, base, step, afters, out
 ):
-    """`_take_slide` if there are several masks: both halves must stand as in the same one."""
+    """Do `_take_slide` if there are several masks: both halves must stand as in the same one."""
     for j in range(n):
         if outer_entry & ENDS:
             at = (outer_entry | entries[j]) >> U62 & U1
@@ -181,7 +181,7 @@ def _take_standing(
 
 @scalar
 def _slide_outer(d, by_columns, units, kx, ix, ky, iy, outer, inner, offsets, base, step):
-    """What slide `d` makes of an outer half, and where boards with that half begin (`_bases`).
+    """Return what slide `d` makes of an outer half, and where boards with that half begin (`_bases`).
 
     A half whose own x stand as in no mask is left out: no board with it is asked for.
     """
@@ -202,7 +202,7 @@ def _slide_outer(d, by_columns, units, kx, ix, ky, iy, outer, inner, offsets, ba
 
 @scalar
 def _reach(begin, left, inner, step, most):
-    """The classes of the first inner part up to which a tile goes, how many halves that is, and the first.
+    """Return the class of the first inner part at which a tile ends, how many halves that is, and the first.
 
     It ends before classes whose boards are not in the layer, and at `most` halves.
     """
@@ -411,7 +411,7 @@ def fold_spawns(tasks, units, parts, ups, adds, finish, start, scratch, afters):
 
 @scalar
 def _mark_won(mask, masks_c, masks_d, won, out):
-    """Boards that hold a pattern are won: all of one block and top half."""
+    """Let boards that hold a pattern be won: all of one block and top half."""
     for i in range(len(masks_c)):
         both = mask & masks_c[i]
         if both:
@@ -422,7 +422,7 @@ def _mark_won(mask, masks_c, masks_d, won, out):
 
 @scalar
 def _clear_off(stands, stands_c, stands_d, out):
-    """Boards that stand on no mask are worth 0: all of one block and top half."""
+    """Let boards that stand on no mask be worth 0: all of one block and top half."""
     for i in range(len(stands_c)):
         both = stands & stands_c[i]
         for j in range(len(stands_d)):
@@ -465,7 +465,7 @@ def raise_to_tops(tasks, units, parts, tops, layer):
 
 @kernel()
 def least_where(tasks, units, parts, layer):
-    """How many boards of some top halves fit a pattern, their least value, and a rank that has it.
+    """Return how many boards of some top halves fit a pattern, their least value, and a rank that has it.
 
     `tasks` and `parts` are those of `fold_spawns`, `layer` is `Values`.
     """

@@ -17,7 +17,7 @@ U6 = np.uint64(6)
 
 @kernel()
 def best(slots, n, values, out):
-    """``out[x]``: the largest value over slides."""
+    """Write ``out[x]``: the largest value over slides."""
     for x in range(n):
         out[x] = values[slots[0, x]]
     for k in range(1, len(slots)):
@@ -27,7 +27,7 @@ def best(slots, n, values, out):
 
 @kernel()
 def best_bit(slots, n, bits, out):
-    """The same for values of one bit each, packed into words."""
+    """Write the same for values of one bit each, packed into words."""
     for x in range(n):
         out[x] = 0
     for k in range(len(slots)):
@@ -38,7 +38,7 @@ def best_bit(slots, n, bits, out):
 
 @kernel()
 def best_with_gain(slots, n, gains, values, out):
-    """``out[x]``: the largest value over slides, the tiles made included; 0 without a slide."""
+    """Write ``out[x]``: the largest value over slides, the tiles made included; 0 without a slide."""
     for x in range(n):
         out[x] = values[slots[0, x]] + gains[0, x]
     for k in range(1, len(slots)):
@@ -58,7 +58,7 @@ def _opinion(position, k, x, guide, guide_gains):
 
 @kernel()
 def follow(slots, n, guide, guide_gains, slack, values, gains, step, out):
-    """``out[x]``: the mean of `values` over the slides that a guide holds best, all if it holds nothing.
+    """Write ``out[x]``: the mean of `values` over the slides that a guide rates best, or over all.
 
     The guide's opinion of slide k is ``guide[slots[k, x]] + guide_gains[k // 2, x]``; either may be
     empty.  Opinions closer than `slack`, relative to the best, are ties.  A slide adds
@@ -86,7 +86,7 @@ def follow(slots, n, guide, guide_gains, slack, values, gains, step, out):
 
 @kernel()
 def mix_means(values, spawns, mix, weights, out):
-    """``out[a]``: the mean of `values` over spawns; to `mix` it in, out of that and the mean before it.
+    """Write ``out[a]``: the mean of `values` over spawns; to `mix` it in, out of that and the mean before it.
 
     The mean before, over the spawns of the other exponent, has the weight ``weights[spawns[a]]``.
     """
@@ -116,7 +116,7 @@ def add_sums(values, spawns, weights, out):
 
 @kernel()
 def divide_sums(sums, spawns, finish, out):
-    """``out[a]``: the bound that ``sums[a]`` is, as `finish` says (`backup.DivideBound`)."""
+    """Write ``out[a]``: the bound that ``sums[a]`` is, as `finish` says (`backup.DivideBound`)."""
     for a in range(len(out)):
         total = type(finish.most)(np.int64(sums[a]))  # LLVM converts several signed integers at once
         out[a] = np.int64(divided(total, spawns[a], finish))
@@ -144,7 +144,7 @@ def put_bits(values, position, out_bits):
 
 @kernel()
 def summaries(values, size, most, one, out):
-    """``out[k]``: least, largest and sum of the k-th `size` values, and how many are `one` and 0.
+    """Write ``out[k]``: least, largest and sum of the k-th `size` values, and how many are `one` and 0.
 
     Values of `most` count as `one`.
     """

@@ -42,7 +42,7 @@ WIDTH = 512
 
 @scalar
 def mix(key):
-    """A bijection of 64-bit numbers that spreads keys over the table (constants: Pelle Evensen's moremur)."""
+    """Spread keys over the table by a bijection of 64-bit numbers (constants: Pelle Evensen's moremur)."""
     key = (key ^ key >> U31) * A
     key = (key ^ key >> U27) * B
     return key ^ key >> U33
@@ -50,7 +50,7 @@ def mix(key):
 
 @scalar
 def unmix(mixed):
-    """The key of a mixed one."""
+    """Undo `mix`."""
     mixed ^= mixed >> U33
     mixed *= B_INVERSE
     mixed ^= mixed >> U27 ^ mixed >> U54
@@ -60,7 +60,7 @@ def unmix(mixed):
 
 @scalar
 def _home(mixed, line_bits):
-    """Where the line of a mixed key begins."""
+    """Return where the line of a mixed key begins."""
     return np.int64(mixed >> (U64 - line_bits)) * LINE
 
 
@@ -79,7 +79,7 @@ def _touch(table, keys, n):
 
 @scalar
 def look_up(table, key):
-    """`WON`, `LOST` or `UNKNOWN`."""
+    """Return `WON`, `LOST` or `UNKNOWN`."""
     entries, line_bits = table.entries, table.line_bits
     mixed = mix(key)
     home = _home(mixed, line_bits)
@@ -125,7 +125,7 @@ def enter_all(table, keys, won):
 
 @kernel()
 def look_up_all(table, keys, out):
-    """``out[k]``: what the table knows of ``keys[k]``: won, lost or unknown."""
+    """Write ``out[k]``: what the table knows of ``keys[k]``: won, lost or unknown."""
     for k in range(len(keys)):
         out[k] = look_up(table, keys[k])
 
@@ -149,7 +149,7 @@ def list_entries(part, line_bits, first, out_keys, out_won):
 
 @scalar
 def _liveliness(key, low_bits, fold, neighbours):
-    """Empty cells and mergeable neighbours: the more, the likelier a win.
+    """Count empty cells and mergeable neighbours: the more, the likelier a win.
 
     ``neighbours[k]``: a distance in bits, and the lowest bit of each cell that has a neighbour so far above.
     """
@@ -188,6 +188,7 @@ def _follow(key, rules, scratch):
             missing = np.int64(rules.goal_sum) - np.int64(total)
         if rules.horizon:
             left = np.int64(rules.horizon) - np.int64(total)
+    # The spawns.
     n = 0
     while free:
         lowest = free & (~free + U1)
@@ -196,6 +197,7 @@ def _follow(key, rules, scratch):
             slides.states[n] = key | lowest << np.uint64(exponent - 1)
             won[n] = np.int64(1) << exponent >= missing
             n += 1
+    # What slides make of them.
     m = 0
     for axis in range(rules.dimensions):
         more = slide_states(slides.states, n, axis, rules, slides, 0, won)
@@ -247,10 +249,12 @@ def _rank_replies(n, m, rules, neighbours, seed, scratch):
         i = spawn[j]
         if won[i] or known[j] != UNKNOWN:
             continue
+        # How promising the board is.
         board = boards[j]
         score = _liveliness(board, rules.low_bits, rules.fold, neighbours) * 16
         if seed:
             score += np.int64(mix(board ^ seed) >> np.uint64(60))
+        # Insert it into the row of its spawn, if it is not there.
         row = 6 * i
         position = left[i]
         twice = False
@@ -265,6 +269,7 @@ def _rank_replies(n, m, rules, neighbours, seed, scratch):
         rows[row + position] = board
         scores[row + position] = score
         left[i] += 1
+    # Insert the open spawns, by their most promising board.
     opened = 0
     for i in range(n):
         if not won[i]:
@@ -340,6 +345,7 @@ def search(depth, budget, rules, neighbours, seed, table, path, scratch, counts)
     boards, spans, pool = path.boards, path.spans, path.pool
     opened = 0
     while opened < budget:
+        # Open the afterstate of the frame, or go on where a board after it has become known.
         if depth + 1 >= len(boards) or spans[depth, 0] + WIDTH > len(pool):
             counts[5] = depth
             return FULL
@@ -351,6 +357,7 @@ def search(depth, budget, rules, neighbours, seed, table, path, scratch, counts)
         else:
             known, begin = _review(pool, spans[depth, 0], spans[depth, 1], table)
             spans[depth, 0] = begin
+        # Down to the first board that is not known, or note the verdict and go back.
         if known == UNKNOWN:
             at = spans[depth, 0] + 1
             while pool[at] == U0:
@@ -371,7 +378,7 @@ def search(depth, budget, rules, neighbours, seed, table, path, scratch, counts)
 
 @kernel()
 def follow_all(keys, rules, scratch, out_spawns, out_boards):
-    """The afterstates that follow each spawn on some afterstates, for certificates.
+    """Write the afterstates that follow each spawn on some afterstates, for certificates.
 
     ``out_spawns[d]``: which afterstate; the spawn, twice its cell, and 1 for a 4; where the canonical
     afterstates that slides make then begin and end in `out_boards`; whether a slide wins at once.

@@ -91,7 +91,7 @@ def _deliver(keys, n, target, ranks):
 
 @scalar
 def _takes_batch(target):
-    """Whether there is memory for another batch even if each offset fills a page."""
+    """Return whether there is memory for another batch even if each offset fills a page."""
     pages = target.pages
     free = len(pages.page_block) - pages.used[0]
     return target.direct or free >= min(BATCH, len(pages.cursor)) + BATCH // PAGE + 1
@@ -177,11 +177,13 @@ def _count(n, marks, rules, scratch, out_counts):
     states, least, here = scratch.states, scratch.boards, scratch.images[0]
     alive, won, maxima, tally = marks.alive, marks.won, marks.maxima, marks.tally
     order = rules.order
+    # By largest exponent, without symmetry.
     for e in range(len(tally)):
         tally[e] = U0
     for i in range(n):
         lively = np.uint64(alive[i] | won[i])
         tally[maxima[i]] += U1 | lively << np.uint64(16) | np.uint64(won[i]) << np.uint64(32)
+    # Boards with a symmetry have fewer images.
     if order > 1:
         for i in range(n):
             here[i] = states[i]
@@ -193,6 +195,7 @@ def _count(n, marks, rules, scratch, out_counts):
             out_counts[maxima[i], RAW_STATE] -= fewer
             if alive[i] | won[i]:
                 out_counts[maxima[i], RAW_LIVE] -= fewer
+    # The fields of the words, and the images of all boards.
     field = np.uint64(0xFFFF)
     for e in range(len(out_counts)):  # fewer than `tally` has where a cell has few bits
         lives = np.int64(tally[e] >> np.uint64(16) & field)
@@ -244,9 +247,11 @@ def slide_map(
     while position < stop:
         if not _takes_batch(target):
             break
+        # A batch of states; with lookahead those that are not decided.
         n, position, head = list_bits(source, position, stop, head, np.int64(STATES), states, maxima)
         if lookahead:
             n = collapse(states, maxima, n, rules, single, won)
+        # Their slides, axis by axis.
         for i in range(n):
             alive[i] = 0
             won[i] = 0
@@ -288,7 +293,7 @@ def flush(first_block, last_block, block0, block_bits, data, page_start, page_or
 
 @kernel()
 def pages_by_block(page_block, used, blocks, out_start, out_order):
-    """Counting sort: pages of block b are ``out_order[out_start[b] : out_start[b + 1]]``, oldest first."""
+    """Sort pages by block: those of b are ``out_order[out_start[b] : out_start[b + 1]]``, oldest first."""
     for b in range(blocks + 1):
         out_start[b] = 0
     for p in range(used):

@@ -61,7 +61,7 @@ IMPORTS = re.compile(rf"^\s*from {re.escape(PACKAGE)}(?:\.(\w+)| import ([\w, ]+
 
 
 def sources(module: str, folder: Path) -> list[Path]:
-    """The files of a package that a module of it depends on, itself included, by its imports."""
+    """Find the files of a package that a module depends on, itself included, by its imports."""
     found: set[str] = set()
     waiting = [module, *ALWAYS]
     while waiting:
@@ -74,7 +74,7 @@ def sources(module: str, folder: Path) -> list[Path]:
 
 
 def cache_key(module: str, folder: Path = Path(__file__).parent) -> str:
-    """What the compiled kernels of a module depend on, as a hash."""
+    """Hash what the compiled kernels of a module depend on."""
     settings = [str(getattr(config, name)) for name in SETTINGS]
     digest = hashlib.sha256(" ".join([numba.__version__, llvmlite.__version__, *settings]).encode())
     for path in sources(module, folder):
@@ -83,14 +83,14 @@ def cache_key(module: str, folder: Path = Path(__file__).parent) -> str:
 
 
 def is_compiled(module: str) -> bool:
-    """Whether kernels of a module were compiled before and are kept."""
+    """Return whether kernels of a module were compiled before and are kept."""
     cache = cache_folder()
     return not PLAIN and cache is not None and any((cache / f"{module}-{cache_key(module)}").rglob("*.nbc"))
 
 
 @cache
 def _kernel_cache(module: str) -> str | None:
-    """The folder for the compiled kernels of a module, if it can be written."""
+    """Make the folder for the compiled kernels of a module, if it can be written."""
     cache = cache_folder()
     if cache is None:
         return None
@@ -147,7 +147,7 @@ def _compiled(function: Callable[..., Any]) -> Any:
 
 
 def _wrapping(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel in Python: unsigned numbers wrap around without a warning, as in compiled code."""
+    """Run a kernel in Python: unsigned numbers wrap around without a warning, as in compiled code."""
 
     @wraps(function)
     def run(*arguments: Any) -> Any:
@@ -170,17 +170,17 @@ def chosen(stub: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
 
 
 def operation(python: Callable[[Any], Any]) -> Callable[[Callable[..., Any]], Any]:
-    """An intrinsic function of Numba, and what Python does instead."""
+    """Make an intrinsic function of Numba; `python` is what Python does instead."""
     return (lambda _: python) if PLAIN else intrinsic
 
 
 def is_kernel(dispatcher: Dispatcher) -> bool:
-    """Whether a compiled function of Numba is a kernel, and not compiled as a part of kernels."""
+    """Return whether a compiled function of Numba is a kernel, and not compiled as a part of kernels."""
     return "compile" in vars(dispatcher)
 
 
 def scalar(function: Callable[..., Any]) -> Any:
-    """A function for kernels, inlined by LLVM into those that call it.
+    """Make a function for kernels that is inlined by LLVM into those that call it.
 
     Python cannot call it: wrappers for Python would take as long to compile as the function itself.
     """
@@ -190,7 +190,7 @@ def scalar(function: Callable[..., Any]) -> Any:
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """A function for kernels that is always inlined: one called for a few boards, with named tuples."""
+    """Make a function for kernels that is always inlined: one for a few boards, with named tuples."""
     if PLAIN:
         return function
     return numba.njit(
@@ -256,7 +256,7 @@ class Linked:
             self._address.value = made.library.get_pointer_to_function(made.fndesc.llvm_func_name)
 
     def _typing(self) -> Callable[..., Any]:
-        """The call in other kernels, as an intrinsic function of Numba."""
+        """Make the call in other kernels, as an intrinsic function of Numba."""
 
         def call(_context: Any, *_arguments: Any) -> Any:
             return self.signature, self._generate
@@ -281,7 +281,7 @@ class Linked:
 
 @cache
 def _callees(function: Callable[..., Any]) -> tuple[Linked, ...]:
-    """The linked kernels that a function calls, itself or through functions that are compiled into it."""
+    """Find the linked kernels that a function calls, itself or through what is compiled into it."""
     found: dict[Linked, None] = {}
     seen = set()
     waiting = [function]

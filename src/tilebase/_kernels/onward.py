@@ -40,7 +40,7 @@ def slide(board, d, boards, after):
 
 @scalar
 def is_allowed(board, kept, largest, most):
-    """Whether kept cells have their tiles, and at most `most` tiles have the largest value."""
+    """Return whether kept cells have their tiles, and at most `most` tiles have the largest value."""
     count = 0
     for k in range(len(board)):
         if kept[k] != FREE and board[k] != kept[k]:
@@ -51,7 +51,7 @@ def is_allowed(board, kept, largest, most):
 
 @scalar
 def equal_pairs(board, boards):
-    """How many pairs of equal neighbours a board has: of the value 1, and of others."""
+    """Count the pairs of equal neighbours of a board: of the value 1, and of others."""
     ones, others = 0, 0
     for d in range(0, 4, 2):
         for i in range(boards.lines[d]):
@@ -65,7 +65,7 @@ def equal_pairs(board, boards):
 
 @scalar
 def has_pairs(board, boards):
-    """Whether two neighbours are equal."""
+    """Return whether two neighbours are equal."""
     ones, others = equal_pairs(board, boards)
     return ones + others > 0
 
@@ -106,7 +106,7 @@ def advance(keys, begin, end, boards, kept, most, dead, table, used, goal, scrat
 
 @kernel()
 def count_pairs(keys, boards, scratch, out):
-    """For each state, a penalty for equal neighbours: 1 for a pair of 1s, 2 for another pair."""
+    """Write for each state a penalty for equal neighbours: 1 for a pair of 1s, 2 for another pair."""
     for n in range(len(keys)):
         unpack(keys[n], boards.bits, scratch.state)
         ones, others = equal_pairs(scratch.state, boards)
@@ -115,7 +115,7 @@ def count_pairs(keys, boards, scratch, out):
 
 @kernel()
 def find_source(keys, boards, target, scratch):
-    """The number of the first state that a slide and a drop turn into a packed board; -1 if none does."""
+    """Find the first state that a slide and a drop turn into a packed board; -1 if there is none."""
     after = scratch.before
     for n in range(len(keys)):
         unpack(keys[n], boards.bits, scratch.state)

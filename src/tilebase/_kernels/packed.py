@@ -46,7 +46,7 @@ _TYPES: dict[type, tuple[Any, PackedType]] = {}
 
 
 def packed_type(of: type) -> PackedType:
-    """The type of the packed named tuples of a class, of which there is one."""
+    """Return the type of the packed named tuples of a class, of which there is one."""
     return _TYPES[of][1]
 
 
@@ -61,7 +61,7 @@ def _type_of(value: Any) -> PackedType:
 
 
 def _kinds(value: Any) -> Any:
-    """What Numba's type of a value follows from."""
+    """Return what Numba's type of a value follows from."""
     if isinstance(value, tuple):
         return tuple(map(_kinds, value))
     if isinstance(value, np.ndarray):
@@ -70,7 +70,7 @@ def _kinds(value: Any) -> Any:
 
 
 def packed(value: Tuple) -> Tuple:
-    """A named tuple as an argument of kernels that read its fields from memory."""
+    """Make a named tuple an argument of kernels that read its fields from memory."""
     words = np.array(_words(value), dtype=np.uint64)
     return cast("Tuple", Packed(value, words, words.ctypes.data))
 
@@ -132,14 +132,14 @@ def _read_field(context: Any, builder: Any, kind: PackedType, pointer: Any, name
 
 
 def _size(kind: types.Type) -> int:
-    """How many words a field has."""
+    """Count the words of a field."""
     if isinstance(kind, types.BaseTuple):
         return sum(map(_size, kind.types))
     return 2 + 2 * kind.ndim if isinstance(kind, types.Array) else 1
 
 
 def _read(context: Any, builder: Any, kind: types.Type, pointer: Any, at: int) -> Any:
-    """The field that begins with word `at`; the address of a named tuple."""
+    """Read the field that begins with word `at`; the address of a named tuple."""
     if isinstance(kind, types.NamedTuple):
         return _word(builder, pointer, at)
     if isinstance(kind, types.BaseTuple):
@@ -176,7 +176,7 @@ def _word(builder: Any, pointer: Any, at: int) -> Any:
 
 
 def _load(builder: Any, pointer: Any, at: int, kind: Any) -> Any:
-    """A word; LLVM is told that it never changes, so that loops read it once."""
+    """Read a word; LLVM is told that it never changes, so that loops read it once."""
     found = builder.load(builder.bitcast(_word(builder, pointer, at), kind.as_pointer()))
     found.set_metadata("invariant.load", builder.module.add_metadata([]))
     return found

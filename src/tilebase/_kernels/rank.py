@@ -47,7 +47,7 @@ def layer_heads(head_sum, usable, tail_count, total, out_base, out_heads, out_st
 
 @kernel()
 def rank_keys(keys, n, ranking, out):
-    """``out[i]``: rank of ``keys[i]``; all keys must be canonical boards of the layer laid out."""
+    """Write ``out[i]``: rank of ``keys[i]``; all keys must be canonical boards of the layer laid out."""
     shifts, parts = ranking.shifts, ranking.parts
     head_base, tail_rank = ranking.head_base, ranking.tail_rank
     part0, part1, part2, part3 = parts
@@ -74,7 +74,7 @@ def set_bits(ranks, n, base, bits):
 
 @kernel()
 def popcounts(bits, words, out):
-    """``out[j]``: ones in the j-th piece of `words` words."""
+    """Write ``out[j]``: ones in the j-th piece of `words` words."""
     for j in range(len(out)):
         count = np.uint64(0)
         for w in range(j * words, min((j + 1) * words, len(bits))):

@@ -16,7 +16,7 @@ U0, U1, U2, U63, U64 = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(63), 
 
 @operation(lambda value: np.uint64((int(value) & -int(value)).bit_length() - 1))
 def trailing_zeros(typing_context, value):  # noqa: ARG001  (the signature is Numba's)
-    """Position of the lowest one bit; undefined for 0."""
+    """Return the position of the lowest one bit; undefined for 0."""
 
     def generate(context, builder, _signature, arguments):
         return builder.cttz(arguments[0], context.get_constant(types.boolean, True))
@@ -26,7 +26,7 @@ def trailing_zeros(typing_context, value):  # noqa: ARG001  (the signature is Nu
 
 @operation(lambda value: np.uint64(int(value).bit_count()))
 def ones(typing_context, value):  # noqa: ARG001  (the signature is Numba's)
-    """Number of one bits."""
+    """Count the bits that are set."""
 
     def generate(_context, builder, _signature, arguments):
         return builder.ctpop(arguments[0])
@@ -36,7 +36,7 @@ def ones(typing_context, value):  # noqa: ARG001  (the signature is Numba's)
 
 @scalar
 def free_cells(key, low_bits, fold):
-    """The lowest bit of every empty cell among `low_bits`; `fold` is 2, 1, 0 for 4, 3, 2 bits per cell."""
+    """Return the lowest bit of each empty cell of `low_bits`; `fold` is 2, 1, 0 for 4, 3, 2 bits a cell."""
     y = key | key >> U1
     y |= y >> fold
     return ~y & low_bits
@@ -44,7 +44,7 @@ def free_cells(key, low_bits, fold):
 
 @scalar
 def sum_of(key, bits, unmergeable):
-    """The sum of the tiles of a board; tiles of the code `unmergeable` add nothing."""
+    """Return the sum of the tiles of a board; tiles of the code `unmergeable` add nothing."""
     mask = (U1 << bits) - U1
     total = U0
     while key:
@@ -88,7 +88,7 @@ def slide_line(word, cells, bits, obstacles, unmergeable):
 
 @scalar
 def reverse_line(word, cells, bits):
-    """The line read from its other end."""
+    """Read a line from its other end."""
     mask = (U1 << bits) - U1
     result = U0
     for _ in range(cells):
@@ -99,7 +99,7 @@ def reverse_line(word, cells, bits):
 
 @scalar
 def reverse_flags(flags, cells):
-    """The obstacles of a line read from its other end."""
+    """Read the obstacles of a line from its other end."""
     result = U0
     for _ in range(cells):
         result = result << U1 | flags & U1
@@ -109,7 +109,7 @@ def reverse_flags(flags, cells):
 
 @scalar
 def holds(key, patterns):
-    """Whether the board holds a pattern; ``patterns[k]``: the mask of its cells, and what they hold."""
+    """Return whether a board holds a pattern; ``patterns[k]``: the mask of its cells, what they hold."""
     found = False
     for k in range(len(patterns)):
         found |= key & patterns[k, 0] == patterns[k, 1]
@@ -118,7 +118,7 @@ def holds(key, patterns):
 
 @scalar
 def stands(key, masks):
-    """Whether all cells of one of the masks hold the code of x, which has all bits set."""
+    """Return whether all cells of one of the masks hold the code of x, which has all bits set."""
     found = False
     for k in range(len(masks)):
         found |= key & masks[k] == masks[k]
@@ -127,7 +127,7 @@ def stands(key, masks):
 
 @scalar
 def has_spot(key, spots, fold):
-    """Whether a tile is on a cell where it wins; ``spots[k]``: the tile on every cell, and these cells."""
+    """Return whether a tile is where it wins; ``spots[k]``: the tile on every cell, and these cells."""
     found = U0
     for k in range(len(spots)):
         found |= free_cells(key ^ spots[k, 0], spots[k, 1], fold)
@@ -136,7 +136,7 @@ def has_spot(key, spots, fold):
 
 @scalar
 def within(key, rules):
-    """Whether no cell exceeds its limit.
+    """Return whether no cell exceeds its limit.
 
     Cells are compared two apart so that the borrow of each stays in its own field.
     """

@@ -79,7 +79,7 @@ class Scratch(NamedTuple):
 
 @kernel()
 def push_codes(length, base, cells, out):
-    """The code of each line after a slide towards its first cell; -1 if a tile gets a value above all."""
+    """Write the code of each line after a slide towards its first cell; -1 if a tile exceeds all values."""
     for code in range(len(out)):
         rest, made, waiting, place, tiles = code, 0, 0, 1, 0
         for _ in range(length):
@@ -127,7 +127,7 @@ def describe_lines(length, base, drops, lines):
 
 @scalar
 def cost_of(code, length, base, drops, lines):
-    """The cost of a line in a slide towards its first cell."""
+    """Return the cost of a line in a slide towards its first cell."""
     if lines.first[code] != lines.first[code + 1]:
         return 0
     rest = code
@@ -188,7 +188,7 @@ def pack_canonical(board, boards, words):
 
 @scalar
 def slot_of(words, table):
-    """The slot of a packed board in a hash table: its own, or the free one where it belongs."""
+    """Find the slot of a packed board in a hash table: its own, or the free one where it belongs."""
     number = np.uint64(0)
     for w in range(len(words)):
         number = (number ^ words[w]) * np.uint64(0x9E3779B97F4A7C15)
@@ -253,7 +253,7 @@ def collect(table, out):
 
 @scalar
 def line_code(board, cells, length, base):
-    """The code of a line of a board."""
+    """Return the code of a line of a board."""
     code = 0
     for j in range(length - 1, -1, -1):
         code = code * base + board[cells[j]]
@@ -271,6 +271,7 @@ def find_origins(board, boards, codes, out, most):
     for d in range(4):
         lines = boards.across if d < 2 else boards.along
         length = boards.length[d]
+        # The costs of the lines: together one drop at most.
         cost, movable = 0, 0
         for i in range(boards.lines[d]):
             code = line_code(board, boards.cell[d, i], length, boards.base)
@@ -279,6 +280,7 @@ def find_origins(board, boards, codes, out, most):
             movable += lines.plain[code] == 0 and lines.toward[code] == 0
         if cost > 1:
             continue
+        # Each tile without which no line costs anything, and some line is movable.
         for i in range(boards.lines[d]):
             code = codes[i]
             if cost > lines.toward[code]:
@@ -301,7 +303,7 @@ def find_origins(board, boards, codes, out, most):
 
 @scalar
 def is_first(board, drops):
-    """Whether a state is a single drop: the first move of a game."""
+    """Return whether a state is a single drop: the first move of a game."""
     tiles = 0
     for k in range(len(board)):
         if board[k]:
@@ -316,7 +318,7 @@ def is_first(board, drops):
 
 @scalar
 def next_random(random):
-    """A random number of 31 bits (xorshift64*)."""
+    """Draw a random number of 31 bits (xorshift64*)."""
     x = random[0]
     x ^= x >> np.uint64(12)
     x ^= x << np.uint64(25)
@@ -401,6 +403,7 @@ def slide_back(d, boards, table, most_leaves, most_choices, scratch):
     turn[0] = next_random(scratch.random) if most_leaves else 0
     i, leaves, new, choices = 0, 0, 0, 0
     while i >= 0:
+        # The next choice of line i; if there is none, that of the line before.
         begin, end = lines.first[codes[i]], lines.first[codes[i] + 1]
         if tried[i] == end - begin:
             i -= 1
@@ -412,6 +415,7 @@ def slide_back(d, boards, table, most_leaves, most_choices, scratch):
             break
         if not follow(i, chosen, length, lines, cross, status, scratch.columns):
             continue
+        # Put the line on the board, and go on to the line after it.
         status[i + 1, 4] = status[i, 4] + (chosen != codes[i])
         rest = chosen
         for j in range(length):
@@ -422,6 +426,7 @@ def slide_back(d, boards, table, most_leaves, most_choices, scratch):
             tried[i] = 0
             turn[i] = next_random(scratch.random) if most_leaves else 0
             continue
+        # All lines are chosen: keep the state if it has an origin.
         if not status[i + 1, 4]:
             continue  # nothing moved
         before = scratch.before

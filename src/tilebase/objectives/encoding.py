@@ -18,7 +18,7 @@ NONE, WON, FIRST = backup.NONE, backup.WON, backup.FIRST
 
 
 def sentinels(game: Game, objective: Objective) -> tuple[float, float]:
-    """Value a slide that is not allowed and one that wins, such that the best is a plain maximum."""
+    """Return what a slide that is not allowed and one that wins are worth: the best is then the maximum."""
     if objective.counts_end:
         return 0.0, float(1 << game.goal_exponent) if game.goal_exponent else 0.0
     if objective.is_win:
