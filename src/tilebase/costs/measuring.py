@@ -19,7 +19,7 @@ from tilebase.runtime.storage import temporary_folder
 from tilebase.sparse.backward import BackwardPass
 from tilebase.sparse.forward import count_in
 
-KERNELS = {"sparse": ("forward", "backward", "fold"), "dense": ("dense",)}
+KERNELS = {"sparse": ("forward", "backward", "fold"), "dense": ("dense", "halves")}
 """The modules of kernels that an engine takes."""
 GAMES = {
     "sparse": Game("3x4", 16),  # 898,594 states and 220,932 afterstates in 37 layers
