@@ -97,7 +97,7 @@ def test_recorded_slides_make_solving_faster(monkeypatch: pytest.MonkeyPatch) ->
     assert not recorded_bytes(game, parse_objectives("score"))
     assert not recorded_bytes(Game("4x4", 16), win)  # its layers are large
     fast = solving(game, win, TWO, table=False)
-    monkeypatch.setattr(reachable, "MOST_BYTES", 0)  # then nothing is recorded
+    monkeypatch.setattr(reachable, "MOST_RECORDED", 0)  # then nothing is recorded
     slow = solving(game, win, TWO, table=False)
     assert fast.seconds < slow.seconds
     assert fast.disk > slow.disk

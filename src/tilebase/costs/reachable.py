@@ -34,8 +34,14 @@ from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import Objective
 from tilebase.runtime.resources import OVERHEAD, Allowance
 from tilebase.sparse.halves import Halves
-from tilebase.sparse.recorded import MOST_BYTES
-from tilebase.sparse.sizes import SMALL_BITS, TABLE_BYTES, directory_bytes, lean_bytes, ranks_of
+from tilebase.sparse.sizes import (
+    MOST_RECORDED,
+    SMALL_BITS,
+    TABLE_BYTES,
+    directory_bytes,
+    lean_bytes,
+    ranks_of,
+)
 
 Array = npt.NDArray[Any]
 
@@ -206,7 +212,7 @@ def recorded_bytes(game: Game, objectives: Sequence[Objective]) -> float:
     if len(objectives) > 1 or objectives[0].merge or layers.ranks.max() > SMALL_BITS:
         return 0.0
     found = SLIDE_BYTES * float(layers.states.sum())
-    return found if found <= MOST_BYTES else 0.0
+    return found if found <= MOST_RECORDED else 0.0
 
 
 def stored_bytes(objectives: Sequence[Objective]) -> float:

@@ -21,6 +21,7 @@ class Halves:
         self.game = game
         self.cap = max(game.tops) if cap is None else min(cap, max(game.tops))
         self._codes = [self._codes_of(cell) for cell in range(game.cells)]
+        self._choices = [len(codes) for codes in self._codes]
         self._movable = 0 if game.fixed else len(game.unmergeable) - len(game.held)
         self._cut()
 
@@ -36,10 +37,13 @@ class Halves:
         best = None
         for cut in [n // 2] if whole else range(n + 1):
             halves = tuple(range(cut)), tuple(range(cut, n))
-            head, tail = map(self._split, halves)
-            if head and tail:
-                key = max(map(self._ways, halves)), cut
-                if best is None or key < best[0]:
+            ways = self._ways(halves[0])
+            if best is not None and ways > best[0][0]:
+                break  # heads only become larger
+            key = max(ways, self._ways(halves[1])), cut
+            if best is None or key < best[0]:
+                head, tail = map(self._split, halves)
+                if head and tail:
                     best = key, halves, head + tail
         if best is None:  # four quarters always fit
             raise self._too_many(self._ways(range(n)))
@@ -71,9 +75,8 @@ class Halves:
 
     def _ways(self, cells: Sequence[int]) -> int:
         """Return how many fillings some cells have."""
-        return sum(
-            prod(len(self._codes[cell]) for cell in cells if cell not in x) for x in self._x_sets(cells)
-        )
+        choices = self._choices
+        return sum(prod([choices[cell] for cell in cells if cell not in x]) for x in self._x_sets(cells))
 
     def _too_many(self, count: int) -> ResourceError:
         return ResourceError(

@@ -16,11 +16,9 @@ import numpy as np
 
 from tilebase._kernels.arguments import Slides
 from tilebase.runtime.storage import storage_errors
+from tilebase.sparse.sizes import MOST_RECORDED
 
 LOG = logging.getLogger(__name__)
-
-MOST_BYTES = 1 << 31
-"""Most bytes of the file."""
 
 
 class _Layer(NamedTuple):
@@ -36,7 +34,7 @@ class RecordedSlides:
     A disk that is full is not an error: no more slides are recorded then, and the states are slid again.
     """
 
-    most: ClassVar[int] = MOST_BYTES
+    most: ClassVar[int] = MOST_RECORDED
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -6,6 +6,8 @@ from typing import Any
 
 SMALL_BITS = 1 << 24
 """One thread does layers of at most this many ranks, whose bits fit into its cache."""
+MOST_RECORDED = 1 << 31
+"""Most bytes on disk of the slides that the forward pass records for the backward pass."""
 TABLE_BYTES = 60
 """Bytes of the tables of the index for each filling of half a board, about; more if there are few."""
 
