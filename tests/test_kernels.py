@@ -35,6 +35,7 @@ import tempfile
 from pathlib import Path
 from tilebase import Game, check_pattern, count, evaluate, force, open_table, simulate, solve
 from tilebase.cluster.executors import ThreadExecutor
+from tilebase.runtime.resources import Allowance
 from tilebase.sparse import shared_backward, shared_forward
 
 GAMES = (
