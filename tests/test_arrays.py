@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from conformance import queries
 from tilebase import arrays as module
 from tilebase import canonical, open_table, solve, symmetries, thin
 from tilebase.arrays import GameArrays, TableArrays
 from tilebase.errors import MissingBoardError, ResourceError, UsageError
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
-from tilebase.objectives.objective import MEANINGS, potentials
+from tilebase.objectives.objective import MEANINGS, Objective, potentials
 from tilebase.small import oracle
 
 GAMES = (
@@ -100,12 +101,9 @@ def test_spawns(game, states):
 
 
 def objectives_of(game: Game) -> str:
-    names = ["score", "merges", "moves", "survival", "longest"]
-    if game.goal_exponent or game.goal_sum or game.patterns:
-        names += ["win", "win:float32", "guaranteed", "lower", "upper:uint32"]
-    if not game.patterns and not game.goal_sum:
-        names.append("largest")
-    return ",".join(names)
+    """Every objective that fits the game, in the type that it is solved in unless another is asked for."""
+    fit = [name for name in MEANINGS if queries.fits(Objective(name), game)]
+    return ",".join([*fit, *(["win:float32", "upper:uint32"] if "win" in fit else [])])
 
 
 def test_values_are_those_of_probes(game, states, tmp_path):

@@ -11,14 +11,30 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 Board = tuple[int, ...]
 NAMES = (("left", "right"), ("up", "down"), ("front", "back"))
+
+
+class Measure(NamedTuple):
+    """What a value is: how spawns are combined, what a slide earns, and what an end is worth."""
+
+    spawns: str
+    slide: str = "nothing"
+    end: str = "nothing"
+
+
 MEASURES = {
-    "win": "mean", "guaranteed": "least", "score": "mean", "merges": "mean", "moves": "mean",
-    "survival": "least", "longest": "largest", "largest": "mean",
-}  # fmt: skip
+    "win": Measure("mean", end="won"),
+    "guaranteed": Measure("least", end="won"),
+    "score": Measure("mean", "score"),
+    "merges": Measure("mean", "merges"),
+    "moves": Measure("mean", "slides"),
+    "survival": Measure("least", "slides"),
+    "longest": Measure("largest", "slides"),
+    "largest": Measure("mean", end="largest"),
+}
 """What `Rules.state` and `Rules.after` give, in this order."""
 DISCOUNTED = ("win", "score", "merges", "moves")
 """Those that take a discount."""
@@ -311,11 +327,13 @@ class Rules:
     def _alone(board: Board, after: Board, score: int) -> tuple[Fraction, ...]:
         """What a slide itself is worth by each of `MEASURES`."""
         merges = sum(1 for tile in board if tile) - sum(1 for tile in after if tile)
-        return tuple(map(Fraction, (0, 0, score, merges, 1, 1, 1, 0)))
+        earned = {"nothing": 0, "score": score, "merges": merges, "slides": 1}
+        return tuple(Fraction(earned[measure.slide]) for measure in MEASURES.values())
 
     def end(self, board: Board, *, won: bool) -> tuple[Fraction, ...]:
         """The value of a board on which the game ends by each of `MEASURES`."""
-        return tuple(map(Fraction, (won, won, 0, 0, 0, 0, 0, self.top(board))))
+        worth = {"nothing": 0, "won": won, "largest": self.top(board)}
+        return tuple(Fraction(worth[measure.end]) for measure in MEASURES.values())
 
     def after(self, board: Board) -> tuple[Fraction, ...]:
         """The value of an afterstate by each of `MEASURES`."""
@@ -334,7 +352,7 @@ class Rules:
             "least": lambda k: min(value[k] for value, _ in values),
             "largest": lambda k: max(value[k] for value, _ in values),
         }
-        return tuple(folds[fold](k) for k, fold in enumerate(MEASURES.values()))
+        return tuple(folds[measure.spawns](k) for k, measure in enumerate(MEASURES.values()))
 
     @cached_property
     def value(self) -> tuple[Fraction, ...]:

@@ -23,16 +23,7 @@ WINNING = (
     *("lower:uint16", "upper:uint16", "guaranteed"),
 )
 ALWAYS = (
-    *(
-        "score",
-        "score:float32",
-        "merges",
-        "merges:float32",
-        "moves",
-        "moves:float32",
-        "largest",
-        "largest:float32",
-    ),
+    *(f"{name}{kind}" for name in ("score", "merges", "moves", "largest") for kind in ("", ":float32")),
     *("survival", "longest"),
 )
 MEANS = ("win", "lower", "upper", "score", "merges", "moves")
