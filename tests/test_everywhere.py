@@ -45,6 +45,11 @@ def test_the_docs_know_an_objective(name: str, meaning: Meaning) -> None:
     assert types == ", ".join(f"`{one}`" for one in meaning.types)
 
 
+def test_engines_add_merges_in_means_only() -> None:
+    """An objective of other parts needs more than its line: `ExtremeFold` and its kernels add no merges."""
+    assert {meaning.spawns for meaning in MEANINGS.values() if meaning.merge} == {"mean"}
+
+
 def test_the_attacks_solve_every_objective_in_every_type() -> None:
     asked = {Objective(*word.partition(":")[::2]) for word in (*tables.WINNING, *tables.ALWAYS)}
     assert asked == {Objective(name, one) for name, meaning in MEANINGS.items() for one in meaning.types}

@@ -37,15 +37,15 @@ def best_bit(slots, n, bits, out):
 
 
 @kernel()
-def best_with_gain(slots, n, gains, values, out):
-    """Write ``out[x]``: the largest value over slides, the tiles made included; 0 without a slide."""
+def best_with_gain(slots, n, gains, values, step, out):
+    """Write ``out[x]``: the largest value over slides, with what they gain and `step`; 0 without a slide."""
     for x in range(n):
         out[x] = values[slots[0, x]] + gains[0, x]
     for k in range(1, len(slots)):
         for x in range(n):
             out[x] = max(out[x], values[slots[k, x]] + gains[k // 2, x])
     for x in range(n):
-        out[x] = max(out[x], 0.0)
+        out[x] = max(out[x] + step, 0.0)
 
 
 @scalar

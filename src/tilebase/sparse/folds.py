@@ -166,11 +166,12 @@ class MeanFold(_Plain):
             found = decoded(self.best_slide(spawned, values))
         elif merge := self.objective.merge:
             found = np.empty(spawned.n)
-            kernels.best_with_gain(spawned.slots, spawned.n, spawned.gains[merge], values, found)
+            step = float(self.objective.slide)
+            kernels.best_with_gain(spawned.slots, spawned.n, spawned.gains[merge], values, step, found)
         else:
             found = self.best_slide(spawned, values)
-        if self.objective.slide:
-            found += self.objective.slide
+            if self.objective.slide:
+                found += self.objective.slide
         return self.ended(found, spawned)
 
     def ended(self, found: Array, spawned: Spawned) -> Array:
