@@ -9,7 +9,6 @@ import json
 import os
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -33,6 +32,7 @@ from tilebase.files.parquet import cells_of, export_parquet
 from tilebase.game.formations import formation
 from tilebase.game.game import Game
 from tilebase.questions.count import count
+from tilebase.runtime.threads import Pool
 
 TOP = (1 << 64) - 1
 META = {"game": Game("2x2", 32).identity, "kind": "afterstates", "lookahead": False, "sum": 8}
@@ -188,7 +188,7 @@ def test_bytes_do_not_depend_on_parts_or_threads(cuts, tmp_path, monkeypatch):
     write(tmp_path / "whole.tbl", keys)
     whole = (tmp_path / "whole.tbl").read_bytes()
     parts = np.split(keys, cuts)
-    with ThreadPoolExecutor(2) as threads:
+    with Pool(2) as threads:
         for pool in (None, threads):
             write_keys(tmp_path / "parts.tbl", iter(parts), META, pool, durable=True)
             assert (tmp_path / "parts.tbl").read_bytes() == whole

@@ -8,9 +8,9 @@ import signal
 import sys
 from _thread import interrupt_main
 from collections.abc import Sequence
-from contextlib import nullcontext, redirect_stdout, suppress
+from contextlib import nullcontext, redirect_stdout
 from threading import Timer, main_thread
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 from cyclopts import App, CycloptsError, Group, Parameter
 
@@ -86,10 +86,10 @@ def run(arguments: Sequence[str], *, stoppable: bool = False) -> int:
             sys.stdout.flush()
             return status
         except OutputError as error:
-            _drop_output()
+            _drop(sys.stdout)
             return _failed(error, error.exit_status)
         except BrokenPipeError:
-            _drop_output()  # the reader has closed the pipe
+            _drop(sys.stdout)  # the reader has closed the pipe
             return 1
 
 
@@ -124,8 +124,10 @@ def _status(arguments: Sequence[str], stoppable: bool) -> int:
 
 def _failed(reason: object, status: int) -> int:
     """Print one sentence on standard error; return the status."""
-    with suppress(OSError):  # it cannot be said anywhere else
+    try:
         print(f"tilebase: {reason}", file=sys.stderr, flush=True)
+    except OSError:  # it cannot be said anywhere else
+        _drop(sys.stderr)
     return status
 
 
@@ -179,6 +181,6 @@ def _in_words(error: MemoryError | OSError | RuntimeError) -> str:
     return f"cannot use {error.filename}: {reason}" if error.filename else f"the system refused: {reason}"
 
 
-def _drop_output() -> None:
-    """Let Python's last flush of standard output succeed; the rest cannot be written."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _drop(stream: TextIO) -> None:
+    """Let Python's last flush of a stream succeed, whose failure would be status 120; the rest is lost."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -163,7 +163,7 @@ def admit(
     """
 
     def too_much(one: Estimate) -> str | None:
-        return _too_much(one, allowed.memory, folder or Path(tempfile.gettempdir()))
+        return _too_much(one, allowed.memory, folder)
 
     wrong = None if allowed.anyway else too_much(found)
     if wrong is not None:
@@ -183,27 +183,24 @@ def refuse_endless(question: str) -> NoReturn:
     )
 
 
-def _too_much(estimate: Estimate, memory: int, folder: Path) -> str | None:
-    """Return why a run is refused, in words; None if it is not."""
+def _too_much(estimate: Estimate, memory: int, folder: Path | None) -> str | None:
+    """Return why a run in a folder, or in a temporary one, is refused, in words; None if it is not."""
     if estimate.seconds > WEEK:
         return "more than a week"
     if estimate.memory > memory:
         have = byte_text(memory)
         return f"that needs more than {byte_text(estimate.memory)} of memory, and {have} may be used"
-    free = _free(folder)
-    if free is not None and estimate.disk > max(free, WORTH_BYTES):
-        return f"{folder} has only {byte_text(free)} of disk left"
-    return None
-
-
-def _free(folder: Path) -> int | None:
-    """Return the bytes to which a folder can grow, with its own files; None if the system does not say."""
+    place = folder or Path(tempfile.gettempdir())
     try:
-        there = next(path for path in [folder, *folder.absolute().parents] if path.exists())
-        held = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-        return shutil.disk_usage(there).free + held
-    except (OSError, StopIteration):
+        there = next(path for path in [place, *place.absolute().parents] if path.exists())
+        free = shutil.disk_usage(there).free
+        if folder is not None and estimate.disk > max(free, WORTH_BYTES):  # its own files count, too
+            free += sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    except (OSError, StopIteration):  # the system does not say
         return None
+    if estimate.disk > max(free, WORTH_BYTES):
+        return f"{place} has only {byte_text(free)} of disk left"
+    return None
 
 
 def _smaller_goals(game: Game) -> Iterator[Game]:
