@@ -149,6 +149,8 @@ def test_an_agent_that_plays_otherwise_on_a_turned_board(tmp_path):
     with open_table(tmp_path) as table:
         with pytest.raises(UsageError, match="the same board turned: judge it with the symmetry none"):
             judge(table, first, symmetry="check")
+        with pytest.raises(UsageError, match="must be a function of boards and allowed actions, not 3"):
+            judge(table, 3)
         for options in ({"symmetry": "some"}, {"worst": -1}, {"batch": 0}):
             with pytest.raises(UsageError):
                 judge(table, first, **options)

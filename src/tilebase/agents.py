@@ -186,6 +186,8 @@ def judge(
     """
     if symmetry not in SYMMETRIES:
         raise UsageError(f"symmetry must be one of {', '.join(SYMMETRIES)}, not {symmetry!r}")
+    if not callable(policy):
+        raise UsageError(f"the policy must be a function of boards and allowed actions, not {policy!r}")
     if worst < 0 or batch < 1:
         raise UsageError("give at least 0 worst decisions, and at least 1 board a batch")
     arrays = TableArrays(table, objective)

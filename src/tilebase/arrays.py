@@ -30,7 +30,6 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from tilebase._kernels import backward
 from tilebase._kernels import boards as kernels
 from tilebase._kernels.arguments import Scratch
 from tilebase._kernels.packed import packed
@@ -44,7 +43,15 @@ from tilebase.objectives.encoding import FIRST, NONE, as_floats, end_values, sen
 from tilebase.objectives.objective import Objective
 from tilebase.runtime.resources import available_memory
 from tilebase.sparse.choosing import best_slides, ratings
-from tilebase.sparse.reading import MISSING, LayerReader, ReadLayer, merge_weights, word_potentials
+from tilebase.sparse.reading import (
+    MISSING,
+    LayerReader,
+    ReadLayer,
+    merge_weights,
+    spawn_chances,
+    spawns_of,
+    word_potentials,
+)
 from tilebase.tables.layers import layer_sizes
 from tilebase.tables.probe import Table
 
@@ -170,10 +177,7 @@ class GameArrays:
         cells = self._in_rows(given)
         exponents = self._exponents(cells) if encoding == "tiles" else cells
         self._check(exponents, None)
-        keys = np.zeros(len(cells), dtype=np.uint64)
-        for cell in range(self.game.cells):
-            keys = keys << np.uint64(self.game.bits) | exponents[:, cell].astype(np.uint64)
-        return keys
+        return self._packed(exponents.astype(np.uint8))
 
     def unpack(self, keys: npt.ArrayLike, *, encoding: Literal["exponents", "tiles"] = "exponents") -> Any:
         """Return the boards of keys: ``uint8[n, *shape]`` of exponents, or ``int64[n, *shape]`` of tiles."""
@@ -246,17 +250,12 @@ class GameArrays:
         return self._spawns(keys)
 
     def _spawns(self, keys: Keys) -> tuple[Keys, npt.NDArray[np.int64], Floats]:
-        rules, none = self._compiled.rules, np.empty(0, dtype=np.uint64)
         made, boards, chances = [], [], []
         for exponent in self.game.spawn_exponents:
-            n = backward.spawn_all(keys, exponent, rules, none, none.view(np.int64))
-            states, origin = np.empty(n, dtype=np.uint64), np.empty(n, dtype=np.int64)
-            if n:
-                backward.spawn_all(keys, exponent, rules, states, origin)
-            empty = np.bincount(origin, minlength=len(keys))[origin]
+            states, origin = spawns_of(self._compiled, keys, exponent)
             made.append(states)
             boards.append(origin)
-            chances.append(np.array(self.game.spawn_probabilities(exponent))[empty] / empty)
+            chances.append(spawn_chances(self.game, origin, exponent))
         return np.concatenate(made), np.concatenate(boards), np.concatenate(chances)
 
     # -- how it is done ------------------------------------------------------------------------

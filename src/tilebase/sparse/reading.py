@@ -138,18 +138,30 @@ class LayerReader:
 
     def spawns(self, keys: Array, exponent: int) -> tuple[Array, Array]:
         """The canonical states that spawns make of afterstates, and the index of the afterstate of each."""
-        rules, none = self.compiled.rules, np.empty(0, dtype=np.uint64)
-        n = backward.spawn_all(keys, exponent, rules, none, none.view(np.int64))
-        states, origin = np.empty(n, dtype=np.uint64), np.empty(n, dtype=np.int64)
-        if n:
-            backward.spawn_all(keys, exponent, rules, states, origin)
+        states, origin = spawns_of(self.compiled, keys, exponent)
         return self.compiled.canonical(states), origin
 
     def random_spawns(self, keys: Array, exponent: int) -> tuple[Array, Array, Array]:
         """Return `spawns`, and the probability of each."""
         states, origin = self.spawns(keys, exponent)
-        empty = np.bincount(origin, minlength=len(keys))[origin]
-        return states, origin, np.array(self.game.spawn_probabilities(exponent))[empty] / empty
+        return states, origin, spawn_chances(self.game, origin, exponent)
+
+
+def spawns_of(compiled: CompiledGame, keys: Array, exponent: int) -> tuple[Array, Array]:
+    """Spawn on afterstates: return the states, not turned, and the index of the afterstate of each."""
+    rules, none = compiled.rules, np.empty(0, dtype=np.uint64)
+    n = backward.spawn_all(keys, exponent, rules, none, none.view(np.int64))
+    states, origin = np.empty(n, dtype=np.uint64), np.empty(n, dtype=np.int64)
+    if n:
+        backward.spawn_all(keys, exponent, rules, states, origin)
+    return states, origin
+
+
+def spawn_chances(game: Game, origin: Array, exponent: int) -> Array:
+    """Return the probability of each spawn, from the index of its afterstate; no spawn of it is missing."""
+    empty = np.bincount(origin)[origin]
+    chances: Array = np.array(game.spawn_probabilities(exponent))[empty] / empty
+    return chances
 
 
 def word_potentials(game: Game, merges: Sequence[str]) -> Array:
