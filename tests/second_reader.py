@@ -376,7 +376,7 @@ class Table:
 
     def end(self, label: str, board: Board) -> Fraction:
         """What a board is worth on which the game ends, a win aside; x is -1."""
-        return Fraction(max(board) if self.objectives[label]["name"] == "largest" else 0)
+        return Fraction({"largest": max(board), "loss": -1}.get(self.objectives[label]["name"], 0))
 
     def together(self, label: str, states: list[tuple[Board, Fraction]]) -> Fraction:
         """The mean, least or largest V of some states, not rounded."""
@@ -404,7 +404,8 @@ class Table:
             worth = sum(self.state(label, state, start=True) * p for state, p in starts)
             away = (Fraction(start["bound"]) * one - worth) * (1 if name == "upper" else -1)
             return start["kind"] == name and 0 <= away <= 2
-        return near(objective["dtype"], start["value"], self.together(label, starts))
+        sign = -1 if name == "loss" else 1
+        return near(objective["dtype"], sign * start["value"], self.together(label, starts))
 
 
 def near(dtype: str, one: Any, other: Any) -> bool:

@@ -45,7 +45,7 @@ def reachable_values(folder: Path, game: Game, objective: Objective) -> dict[Cel
             values.check_pair(layer)
             for chunk in range(layer.chunks):
                 for key, value in zip(layer.keys(chunk), values.values(chunk), strict=True):
-                    found[game.unpack(int(key))] = objective.read(value)
+                    found[game.unpack(int(key))] = objective.told(objective.read(value))
     return found
 
 
@@ -55,7 +55,7 @@ def all_values(folder: Path, game: Game, objective: Objective) -> dict[Cells, Nu
     for total, boards in in_order(game).items():
         with ValueFile(folder / f"{total:06d}.val") as values:
             chunks = itertools.chain.from_iterable(values.values(chunk) for chunk in range(values.chunks))
-            found |= dict(zip(boards, (objective.read(v) for v in chunks), strict=True))
+            found |= dict(zip(boards, (objective.told(objective.read(v)) for v in chunks), strict=True))
     return found
 
 

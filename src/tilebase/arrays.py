@@ -366,6 +366,7 @@ class TableArrays:
     """The values of a table for arrays of boards.
 
     Layers are read whole when they are needed, from a folder, a zip file or a server.  The last are kept.
+    The best slides follow from the values of one objective: of an almost certain win, ask `loss`.
     Raises `UsageError` for a table of all boards (``space="all"``), which keeps no keys, and for an objective
     that the table does not have.
     """
@@ -459,7 +460,7 @@ class TableArrays:
             if kind == "afterstates":
                 layer = self._layer(total)
                 flags = none.astype(np.bool_)
-                values = layer.values[0][FIRST:]
+                values = self.objective.told(layer.values[0][FIRST:])
                 yield LayerArrays(total, layer.keys, values, none, flags, flags)
             else:
                 keys = self._states(total)
@@ -515,7 +516,11 @@ class TableArrays:
             won = sentinels(self.game, self.objective)[1]
             flags = np.zeros((n, actions), dtype=np.bool_)
             return Probed(
-                np.full(n, won), np.full((n, actions), np.nan), flags, flags, np.ones(n, dtype=np.bool_)
+                np.full(n, self.objective.told(won)),
+                np.full((n, actions), np.nan),
+                flags,
+                flags,
+                np.ones(n, dtype=np.bool_),
             )
         layer = self._layer(total)
         links = layer.link_known(states)
@@ -528,6 +533,7 @@ class TableArrays:
         ends = end_values(self.objective, self._reader.compiled.tops(states))
         value = np.where(known, np.where(moves, most, ends), np.nan)
         q = np.where(allowed & ~absent, q, np.nan)
+        value, q = self.objective.told(value), self.objective.told(q)
         return Probed(value, q.T, allowed.T, best.T & known[:, None], known)
 
     def _state_sums(self) -> list[int]:

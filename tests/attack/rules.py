@@ -27,6 +27,7 @@ class Measure(NamedTuple):
 
 MEASURES = {
     "win": Measure("mean", end="won"),
+    "loss": Measure("mean", end="lost"),
     "guaranteed": Measure("least", end="won"),
     "score": Measure("mean", "score"),
     "merges": Measure("mean", "merges"),
@@ -332,7 +333,7 @@ class Rules:
 
     def end(self, board: Board, *, won: bool) -> tuple[Fraction, ...]:
         """The value of a board on which the game ends by each of `MEASURES`."""
-        worth = {"nothing": 0, "won": won, "largest": self.top(board)}
+        worth = {"nothing": 0, "won": won, "lost": -(not won), "largest": self.top(board)}
         return tuple(Fraction(worth[measure.end]) for measure in MEASURES.values())
 
     def after(self, board: Board) -> tuple[Fraction, ...]:

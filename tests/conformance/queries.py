@@ -82,12 +82,14 @@ def check_values(found: dict[Objective, Found], game: Game) -> None:
     assert found
     for objective, values in found.items():
         known = exact_values(game, objective)
-        check(objective, values.start, known.start)
+        check(objective, values.start, objective.told(known.start))
         if values.afterstates is None:
             continue
         named = ((least_of(game, board), value) for board, value in values.afterstates.items())
         made = [
-            (least, value, known.afterstates[least]) for least, value in named if least in known.afterstates
+            (least, value, objective.told(known.afterstates[least]))
+            for least, value in named
+            if least in known.afterstates
         ]
         check_boards(game, objective, made)
         assert {least for least, _, _ in made} == known.afterstates.keys()
@@ -107,7 +109,7 @@ def check_policies(found: dict[tuple[str, Objective], float], game: Game) -> Non
     """What a policy is worth from the start."""
     assert found
     for (policy, objective), value in found.items():
-        check(objective, value, policy_value(game, policy, objective))
+        check(objective, value, objective.told(policy_value(game, policy, objective)))
 
 
 def policy_value(game: Game, policy: str, objective: Objective) -> Fraction:

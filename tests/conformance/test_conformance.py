@@ -70,6 +70,8 @@ def test_a_wrong_value_names_its_board() -> None:
 @pytest.mark.parametrize("game", BOTH_SPACES, ids=str)
 def test_both_spaces_give_the_same_integers(game: Game, bench: Bench) -> None:
     """Bounds are rounded alike, so that they are equal and not only near the exact value."""
+    if not objectives_of(game):
+        pytest.skip("no objective that TILEBASE_OBJECTIVES names fits this game")
     (reachable, _), everything = bench.kept(reachable_table, game), solution_of_all(game, bench)
     assert everything.positions >= reachable.positions
     for objective, one, other in zip(

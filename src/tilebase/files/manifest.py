@@ -201,7 +201,7 @@ def _start(rounding: Rounding, written: Mapping[str, Any]) -> Value:
             raise CorruptError(
                 f"the value of the start under {objective.label} must be a number in {objective.dtype}"
             )
-        return rounding.start(number)
+        return rounding.start(objective.told(number))
     value = value_from_dict(written)
     if isinstance(value, Exact) and type(value.value) is not (bool if objective.is_boolean else int):
         raise CorruptError(

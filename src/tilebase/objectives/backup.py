@@ -37,6 +37,8 @@ class Backup:
         How accumulators become a value: `kernels.DivideMean`, `kernels.DivideBound` or another of these.
     start, accumulator:
         What accumulators begin with, and their type.
+    ended:
+        What accumulators begin with where nothing is spawned any more.
     ends:
         Whether a board is worth at least the largest tile on it (`Objective.counts_end`).
     """
@@ -53,6 +55,7 @@ class Backup:
         | kernels.KeepLargest
     )
     start: Any
+    ended: Any
     accumulator: str
     ends: bool = False
 
@@ -73,8 +76,8 @@ def make_backup(game: Game, objective: Objective) -> Backup:
 
 
 def _mean_backup(game: Game, objective: Objective) -> Backup:
-    # A state without a slide adds nothing: what it is worth and the step make 0.
-    add = kernels.AddMean(0.0 - objective.slide, float(objective.slide))
+    # To a state without a slide no step is added: what it is worth and the step make the value of its end.
+    add = kernels.AddMean(float(objective.lost - objective.slide), float(objective.slide))
     # A state that its sum has won is not discounted: then states are, before they are read.
     factor = 1.0 if game.goal_sum is not None else float(objective.discount)
     exponents, fours = game.spawn_exponents, np.array(game.spawn_probabilities(2))
@@ -127,7 +130,8 @@ def _backup(
     game: Game, objective: Objective, adds: tuple[Any, ...], finish: Any, start: Any, accumulator: str
 ) -> Backup:
     dtype, (none, won) = np.dtype(objective.type.kept), stored_sentinels(game, objective)
-    return Backup(dtype, none, won, adds, finish, start, accumulator, ends=objective.counts_end)
+    ended = type(start)(objective.lost) if objective.is_mean and objective.is_float else start
+    return Backup(dtype, none, won, adds, finish, start, ended, accumulator, ends=objective.counts_end)
 
 
 # -- states --------------------------------------------------------------------------------------
@@ -135,13 +139,13 @@ def _backup(
 
 def value_above(game: Game, objective: Objective, backup: Backup, total: int) -> Any:
     """Return the value of the states of a sum that is not solved, without what slides add."""
-    return backup.won if game.reached(total) and objective.is_win else backup.none
+    return backup.won if game.reached(total) and objective.meaning.needs_goal else backup.none
 
 
 def state_value(objective: Objective, backup: Backup, stored: Any) -> Number:
     """Return the value of a state from what is stored of it: its best slide, without what slides add."""
     if stored == backup.none and not objective.is_win:
-        return objective.number(0)
+        return objective.number(objective.lost)
     if objective.type.is_coded:
         number = objective.number(decoded(np.array([stored], dtype=backup.dtype))[0])
     else:

@@ -23,8 +23,9 @@ def sentinels(game: Game, objective: Objective) -> tuple[float, float]:
         return 0.0, float(1 << game.goal_exponent) if game.goal_exponent else 0.0
     if objective.is_win:
         return 0.0, 1.0
-    # What a slide adds is added to these, too: for a slide that is not allowed, the sum must not exceed 0.
-    return (-np.inf if objective.merge else -float(objective.slide)), 0.0
+    # What a slide adds is added to these, too: for a slide that is not allowed, the sum must not
+    # exceed what a lost game is worth.
+    return (-np.inf if objective.merge else float(objective.lost - objective.slide)), 0.0
 
 
 def slide_gains(objective: Objective, merges: Mapping[str, Array]) -> Array | int:
@@ -35,7 +36,7 @@ def slide_gains(objective: Objective, merges: Mapping[str, Array]) -> Array | in
 def end_values(objective: Objective, tops: Array) -> Array:
     """`Objective.end` of boards that are not won, as floats, from the largest exponent of each."""
     if not objective.counts_end:
-        return np.zeros(len(tops))
+        return np.full(len(tops), float(objective.lost))
     return np.where(tops, np.exp2(tops, dtype=np.float64), 0.0)
 
 
@@ -76,9 +77,9 @@ def as_floats(objective: Objective, stored: Array) -> Array:
 def summarise(objective: Objective, stored: Array, size: int) -> list[ChunkSummary]:
     """Return the summaries of chunks of `size` stored values.
 
-    They do not depend on how the work was divided.
+    They do not depend on how the work was divided.  Of a cost, they are of the values that users see.
     """
-    one = objective.one
+    stored, one = objective.told(stored), objective.one
     if objective.type.is_coded:
         stored, one = decoded(stored), 1
     full = objective.most if objective.rounds_up else one  # the stored integer that is read as 1
@@ -86,6 +87,13 @@ def summarise(objective: Objective, stored: Array, size: int) -> list[ChunkSumma
     fold.summaries(stored, size, float(full), float(one), found)
     found[:, :3] /= one  # a power of two
     return [
-        (least, largest, total, int(ones) if objective.is_win else 0, int(zeros))
+        (least, largest, total, *_won_and_lost(objective, int(ones), int(zeros)))
         for least, largest, total, ones, zeros in found.tolist()
     ]
+
+
+def _won_and_lost(objective: Objective, ones: int, zeros: int) -> tuple[int, int]:
+    """Return how many values are those of won and of lost games; none is won if a win is worth nothing."""
+    if objective.is_cost:
+        return zeros, ones
+    return (ones if objective.is_win else 0), zeros

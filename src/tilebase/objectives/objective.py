@@ -7,6 +7,7 @@ the largest over its slides.
 
     name         a win is worth   a slide adds    over spawns   type
     win          1                                mean          rounded
+    loss         0, a loss -1                     mean          rounded
     lower        1                                mean          a bound from below
     upper        1                                mean          a bound from above
     guaranteed   1                                least         exact, Boolean
@@ -20,6 +21,10 @@ the largest over its slides.
 `lower` and `upper` are proved: they are computed with fixed-point integers and exact rational
 probabilities, and each step is rounded down or up.  Objectives computed with floats are rounded in each step;
 `rounding` says how far from the optimum they can be.  `guaranteed`, `survival` and `longest` are exact.
+
+`loss` is the probability to lose, a *cost*: the player makes it small.  Engines and files hold the negative
+of a cost, so that the largest is the best there, too; `Objective.told` is the value that users see.  A small
+probability to lose then has all digits of a float, where 1 minus the probability to win has none.
 
 With a discount d, the value of a state is d times the largest over its slides.  So `win` is then the
 expectation of d to the power of the number of slides.
@@ -59,8 +64,8 @@ class Meaning:
         The types in which values can be stored; the first is the default.
     spawns:
         How values are combined over spawns: the mean with the probabilities, the least or the largest.
-    win:
-        The value of a win.
+    win, lost:
+        The value of a win, and of a game that ends without one.  With a negative `lost`, it is a cost.
     slide:
         What each slide adds.
     merge:
@@ -78,15 +83,22 @@ class Meaning:
     types: tuple[str, ...]
     spawns: Literal["mean", "least", "largest"] = "mean"
     win: int = 0
+    lost: int = 0
     slide: int = 0
     merge: Literal["", "tile", "one"] = ""
     rounding: Literal["", "down", "up"] = ""
     end: Literal["", "largest"] = ""
     unit: Unit = "probability"
 
+    @property
+    def needs_goal(self) -> bool:
+        """Whether a won game is worth something else than a lost one."""
+        return self.win != self.lost
+
 
 MEANINGS = {
     "win": Meaning("probability to win", (*FLOATS, "float16"), win=1),
+    "loss": Meaning("probability to lose", FLOATS, lost=-1),
     "lower": Meaning("proved lower bound of the probability to win", BOUNDS, win=1, rounding="down"),
     "upper": Meaning("proved upper bound of the probability to win", BOUNDS, win=1, rounding="up"),
     "guaranteed": Meaning("whether a win can be forced", ("bit",), "least", win=1, unit="yes-no"),
@@ -99,10 +111,14 @@ MEANINGS = {
 }
 """What each objective means, by name."""
 
-WITHOUT_GOAL = tuple(name for name, meaning in MEANINGS.items() if not meaning.win)
+WITHOUT_GOAL = tuple(name for name, meaning in MEANINGS.items() if not meaning.needs_goal)
 """The objectives of games without a goal."""
 
-DISCOUNTED = tuple(n for n, meaning in MEANINGS.items() if meaning.spawns == "mean" and not meaning.end)
+DISCOUNTED = tuple(
+    name
+    for name, meaning in MEANINGS.items()
+    if meaning.spawns == "mean" and not meaning.end and not meaning.lost
+)
 """The objectives that take a discount."""
 
 MOST_DENOMINATOR = 10**12
@@ -247,6 +263,16 @@ class Objective:
         return self.meaning.win == 1
 
     @property
+    def lost(self) -> int:
+        """What a game that ends without a win is worth, the largest tile aside; negative for a cost."""
+        return self.meaning.lost
+
+    @property
+    def is_cost(self) -> bool:
+        """Whether the player makes values small: engines and files hold their negatives."""
+        return self.lost < 0
+
+    @property
     def is_boolean(self) -> bool:
         """Whether values are kept as one bit each."""
         return self.dtype == "bit"
@@ -280,6 +306,14 @@ class Objective:
             return bool(worth)
         return float(worth) if self.is_float else int(worth)
 
+    def told(self, number: Any) -> Any:
+        """Return the value that users see, of a number or an array as engines hold it; of costs the negative.
+
+        >>> Objective("loss").told(-0.25), Objective("loss").told(0.0), Objective("win").told(0.25)
+        (0.25, 0.0, 0.25)
+        """
+        return 0 - number if self.is_cost else number
+
     def read(self, stored: Any) -> Number:
         """Return the number that a stored value, a NumPy scalar, stands for."""
         if not self.is_bound:
@@ -291,7 +325,7 @@ class Objective:
         """Return the value of a board on which the game ends, won or not: of a state or of an afterstate."""
         if self.meaning.end == "largest":
             return self.number(1 << exponent if (exponent := game.max_exponent(board)) else 0)
-        return self.number(self.meaning.win if won else 0)
+        return self.number(self.meaning.win if won else self.lost)
 
     def gain(self, game: Game, before: Cells, after: Cells) -> int:
         """Return what a slide adds to the value of the board that it makes."""
@@ -347,7 +381,7 @@ class Objective:
 
     def check(self, game: Game) -> None:
         """Raise `UsageError` unless the objective fits the game."""
-        if self.is_win and not game.can_win:
+        if self.meaning.needs_goal and not game.can_win:
             raise UsageError(f"{self.name} needs a goal: name one, or choose {', '.join(WITHOUT_GOAL)}")
         if self.meaning.end and (game.patterns or game.goal_sum is not None):
             raise UsageError(

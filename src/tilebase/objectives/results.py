@@ -11,7 +11,7 @@ from tilebase.errors import CorruptError, MissingObjectiveError
 from tilebase.game.game import Game
 from tilebase.objectives.numbers import digits_text
 from tilebase.objectives.objective import Objective, find_objective
-from tilebase.objectives.values import Exact, Lower, Upper, Value, join_bounds
+from tilebase.objectives.values import Exact, Lower, Upper, Value, join_bounds, with_complement
 from tilebase.runtime.documents import shown, whole
 
 ChunkSummary = tuple[float, float, float, int, int]
@@ -77,7 +77,7 @@ class StartValues(Mapping[str, Value]):
     """The values of the start, by the labels of the objectives; read only.
 
     A name that is not a label, as ``"win"``, finds the first objective with that name.  If a win can be
-    forced from the start, the probability to win is exactly 1.
+    forced from the start, the probability to win is exactly 1.  Beside `loss`, it has its complement.
 
     >>> from tilebase.objectives.values import Rounded
     >>> start = StartValues((Objective("win", "float32"),), (Rounded(0.5, "float32", 1e-6, 1),))
@@ -88,9 +88,11 @@ class StartValues(Mapping[str, Value]):
     def __init__(self, objectives: Sequence[Objective], values: Sequence[Value]) -> None:
         found = dict(zip(objectives, values, strict=True))
         forced = any(one.name == "guaranteed" and value == Exact(True) for one, value in found.items())
-        self._values = {
-            one: Exact(1) if forced and proves_certain(one) else value for one, value in found.items()
-        }
+        loss = next((value for one, value in found.items() if one.name == "loss"), None)
+        for one, value in found.items():
+            if proves_certain(one):
+                found[one] = Exact(1) if forced else value if loss is None else with_complement(value, loss)
+        self._values = found
 
     def __getitem__(self, label: object) -> Value:
         """Return the value under an objective.  Raises `MissingObjectiveError`, which is a KeyError."""

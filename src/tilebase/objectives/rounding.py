@@ -19,7 +19,8 @@ for each layer.
 *What is certain.*  If a win can be reached at all, then by a sequence of spawns.  Its probability is at least
 the product of ``p / n`` and ``(1 - p) / n`` over its spawns, and there are no more of them than layers.  So a
 value that is certainly less than this product is 0.  For the same reason a value that is less than 1 is less
-by at least this product, since a loss can be reached.  In short games this proves that a 0 is 0 and a 1 is 1.
+by at least this product, since a loss can be reached.  The same holds of the probability to lose.  In short
+games this proves that a 0 is 0 and a 1 is 1.
 """
 
 from __future__ import annotations
@@ -52,14 +53,14 @@ class Rounding:
     # -- values ----------------------------------------------------------------------------------
 
     def value(self, number: Number, total: int) -> Value:
-        """Return the value of a board of this sum: exact, rounded, or a proved bound."""
+        """Return the value of a board of this sum, from its number: exact, rounded, or a proved bound."""
         objective = self.objective
         if objective.is_bound:
             return (Upper if objective.rounds_up else Lower)(Fraction(number))
         assert not isinstance(number, Fraction)
         if not objective.is_float:
-            return Exact(number if isinstance(number, bool) else int(number))
-        return self._rounded(float(number), total, 0.0)
+            return Exact(number if isinstance(number, bool) else int(objective.told(number)))
+        return self._rounded(float(objective.told(number)), total, 0.0)
 
     def start(self, number: Number) -> Value:
         """Return the value of the start, a mean over the start states."""
@@ -68,12 +69,14 @@ class Rounding:
         starts = self.game.starts()
         # The mean over the states is rounded like a spawn on a board with the sum before.
         total = min(self.game.sum(board) for board, _ in starts) - 2
-        return self._rounded(float(number), max(total, 0), math.log(min(p for _, p in starts)))
+        return self._rounded(
+            float(self.objective.told(number)), max(total, 0), math.log(min(p for _, p in starts))
+        )
 
     def _rounded(self, number: float, total: int, log_start: float) -> Value:
         """Return the value under an objective in floats; `log_start` belongs to the choice of a start."""
         error = self.error(number, total)
-        if self.objective.is_win:
+        if self.objective.meaning.needs_goal:
             # A slide may be made after the last spawn: so the discount is counted once more.
             least = self._at(self._log_chances, total) + log_start + math.log(self.objective.discount)
             if not number and math.log(error) < least:

@@ -9,13 +9,13 @@ proved.  An `Interval` is proved to hold the optimum.  `Below` says that a table
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, TypeAlias
 
 from tilebase.errors import UsageError
 from tilebase.game.notation import fraction_of
-from tilebase.objectives.numbers import DOWN, NEAR, UP, Unit, cut, digits_text, power, short_number
+from tilebase.objectives.numbers import DOWN, NEAR, SMALL, UP, Unit, cut, digits_text, power, short_number
 from tilebase.objectives.types import TYPES
 
 Number: TypeAlias = float | int | bool | Fraction
@@ -63,12 +63,15 @@ class Rounded:
         How far from it the optimum can be.  This is proved (`rounding`), and usually much too large.
     most:
         1 for a probability, which cannot be larger; None for other numbers.
+    complement:
+        1 minus the value, where it was computed by itself (objective `loss`); None elsewhere.
     """
 
     value: float
     dtype: str
     error: float
     most: int | None = None
+    complement: float | None = None
     kind = "rounded"
 
     def __repr__(self) -> str:
@@ -80,6 +83,8 @@ class Rounded:
     def __str__(self) -> str:
         """Return the digits of its type; of a probability that may be 1 or 0, the nearest that is certain."""
         digits = TYPES[self.dtype].digits
+        if self.is_near_one:
+            return f"1 - {digits_text(self.complement or 0.0, digits)}"
         text = digits_text(self.value, digits)
         if self.most is None:
             return text
@@ -92,9 +97,15 @@ class Rounded:
             )
         return f"less than {power(Fraction(self.error), UP)}" if text == "0" else text
 
+    @property
+    def is_near_one(self) -> bool:
+        """Whether the complement is known, and so small that it has more digits than the value."""
+        return self.complement is not None and 0 < self.complement < SMALL
+
     def as_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        return {"kind": self.kind, "type": self.dtype, "value": self.value, "error": self.error}
+        found = {"kind": self.kind, "type": self.dtype, "value": self.value, "error": self.error}
+        return found if self.complement is None else found | {"complement": self.complement}
 
 
 @dataclass(frozen=True)
@@ -248,6 +259,20 @@ def value_from_dict(values: Any) -> Value:
     raise ValueError(f"a value is exact, lower, upper or interval, not {kind!r}")
 
 
+def with_complement(value: Value, complement: Value) -> Value:
+    """Return a probability to win with that to lose beside it, if both are rounded; 1 or 0 if certain.
+
+    >>> win, loss = Rounded(1.0, "float64", 1e-12, 1), Rounded(7e-18, "float64", 1e-30, 1)
+    >>> str(with_complement(win, loss)), short_text(with_complement(win, loss), "probability")
+    ('1 - 7e-18', '100 % - 7e-16 %')
+    """
+    if isinstance(value, Rounded) and isinstance(complement, Exact):
+        return Exact(1 - complement.value)
+    if isinstance(value, Rounded) and isinstance(complement, Rounded):
+        return replace(value, complement=complement.value)
+    return value
+
+
 def join_bounds(low: Found, high: Found) -> Interval:
     """Return the interval between two bounds."""
     assert isinstance(low, Lower)
@@ -287,6 +312,8 @@ def short_text(value: Found, unit: Unit) -> str:
         return _interval_text(value, unit)
     if isinstance(value, Exact):
         return str(value) if isinstance(value.value, bool) else short_number(value.value, unit)
+    if isinstance(value, Rounded) and value.is_near_one:
+        return f"100 % - {short_number(value.complement or 0.0, unit)}"
     if isinstance(value, Rounded):
         certain = value.most is None or 0 < value.value < value.most
         return short_number(value.value, unit) if certain else "≈ 100 %" if value.value else "≈ 0 %"

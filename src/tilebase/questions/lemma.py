@@ -203,7 +203,7 @@ class _Search:
             )
         least, start = np.int64(-1), np.int64(CERTAIN)
         adds = (TakeLargest(least, np.int64(-1)),) * len(steps)
-        self.backup = Backup(VALUE, 0, CERTAIN, adds, KeepLargest(least), start, "i8")
+        self.backup = Backup(VALUE, 0, CERTAIN, adds, KeepLargest(least), start, start, "i8")
         self._fitting = tuple(
             kernel_part(part, masks(game, part, tops), free_cells(game, part)) for part in index.parts
         )

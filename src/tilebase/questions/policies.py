@@ -112,7 +112,7 @@ class Evaluation:
     @property
     def regret(self) -> float:
         """The loss of the policy against optimal play."""
-        return self.optimum - self.value
+        return abs(self.optimum - self.value) if self.objective.is_cost else self.optimum - self.value
 
     def as_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
@@ -339,7 +339,7 @@ def _evaluate_guide(table: Table, objective: Objective, guide: _Guide, allowed: 
                 else:
                     worths = [Fraction(evaluator.end(board, won=game.has_goal_sum(board)))]
                 total += p * sum(worths, Fraction(0)) / len(worths)
-    return float(total)
+    return float(objective.told(total))
 
 
 class _Split(Folder):
@@ -400,7 +400,7 @@ def evaluate_callable(
                 for after, wins, weight in choices
             )
     value = sum(float(p) * V[board] for board, p in game.starts())
-    return value, len(V)
+    return objective.told(value), len(V)
 
 
 _Choices: TypeAlias = list[tuple[Cells, bool, float]]
@@ -478,7 +478,7 @@ def sample_callable(
         payoffs.append(_play(game, slider, policy, objective, rng))
         if pace.due() or number + 1 == games:
             pace.report(0, "play", number + 1, (number + 1) / games)
-    return statistics.fmean(payoffs), statistics.stdev(payoffs) / math.sqrt(games)
+    return objective.told(statistics.fmean(payoffs)), statistics.stdev(payoffs) / math.sqrt(games)
 
 
 def _play(game: Game, slider: Slider, policy: Policy, objective: Objective, rng: random.Random) -> float:

@@ -50,7 +50,7 @@ class Simulation:
     games, wins, slides:
         How many games were played and won, and their slides in total.
     mean, error:
-        The mean of the payoffs under the objective (discounted wins, score, slides), and its standard
+        The mean of the values of the games (discounted wins, losses, score, slides), and its standard
         error.  The error is computed from the table's value for wins without a discount, else from the
         games; it is None for a single game.
     value:
@@ -140,7 +140,7 @@ def simulate(
         games,
         played.wins,
         played.slides,
-        float(payoffs.mean()),
+        float(chosen.told(payoffs.mean())),
         _error(chosen, payoffs, value),
         value,
         seed,
@@ -195,6 +195,7 @@ def _play(
         slides = slides + ~over
         done = over | won | game.ended(total)  # at the horizon no tile is spawned any more
         worth = np.where(over, 0.0, gains(objective, links, choice))
+        worth[done & ~won] += objective.lost
         worth[won] += sentinels(game, objective)[1]
         if objective.counts_end:
             ended = done & ~won

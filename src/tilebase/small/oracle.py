@@ -41,6 +41,7 @@ Going down from the largest sum, with discount d::
 where a slide is worth
 
     ``win``         0: V is the probability to win
+    ``loss``        0: -V is the probability to lose
     ``guaranteed``  0, with adversarial spawns: V is 1 if a win can be forced
     ``score``       the sum of the tiles that it makes by merging: V is the expected score
     ``merges``      the number of its merges: V is the expected number of merges
@@ -50,7 +51,8 @@ where a slide is worth
     ``longest``     1, with spawns that help: V is the number of slides of the longest game
 
 each under the play that makes V largest.  The end of a game is worth 1 under ``win`` and ``guaranteed`` if it
-is won, under ``largest`` the largest tile on the board, unmergeable tiles aside, else 0.  Every slide, the
+is won, -1 under ``loss`` if it is not won, under ``largest`` the largest tile on the board, unmergeable tiles
+aside, else 0.  Every slide, the
 last one included, multiplies by the discount once.  So for ``win``, V is the expectation of d to the power of
 the number of slides for won games, and 0 for lost games.
 
@@ -78,7 +80,7 @@ from tilebase.game.notation import fraction_of
 from tilebase.game.symmetry import canonical, orbit_size
 
 Objective: TypeAlias = Literal[
-    "win", "guaranteed", "score", "merges", "moves", "largest", "survival", "longest"
+    "win", "loss", "guaranteed", "score", "merges", "moves", "largest", "survival", "longest"
 ]
 """What a value means; see the module."""
 
@@ -280,6 +282,8 @@ def _end(game: Game, objective: Objective, board: Cells, won: bool) -> Fraction:
     """Return the value of a board on which the game ends."""
     if objective == "largest":
         return Fraction(max((2**e for e in board if e and not game.is_x(e)), default=0))
+    if objective == "loss":
+        return Fraction(won) - 1
     return Fraction(won and objective in ("win", "guaranteed"))
 
 

@@ -192,6 +192,8 @@ class MeanFold(_Plain):
             acc *= self.factor
         if self.objective.counts_end and ends is not None:
             np.copyto(acc, ends, where=spawns == 0)
+        elif self.objective.lost:
+            acc[spawns == 0] = self.objective.lost
         if self.coded:
             return encoded(acc, self.dtype)
         return acc.astype(self.dtype, copy=False)
@@ -329,6 +331,8 @@ class PolicyFold(MeanFold):
             spawned.slots, spawned.n, guide, guide_gains, self._slack, values[1], gains,
             float(self.objective.slide), found,
         )  # fmt: skip
+        if self.objective.lost:
+            found[(spawned.slots[:, : spawned.n] == NONE).all(axis=0)] = self.objective.lost
         return self.ended(found, spawned)
 
     def nbytes(self, n: int) -> int:

@@ -11,7 +11,7 @@ from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
 from tilebase.game.notation import split_cells, tile_text
 from tilebase.objectives.numbers import Unit, is_mistake, loss_text
-from tilebase.objectives.values import Below, Found, Unknown, join_bounds, value_document
+from tilebase.objectives.values import Below, Found, Rounded, Unknown, join_bounds, sort_key, value_document
 from tilebase.tables.real_boards import AnyBoard, RealBoard
 
 INTERVAL = "probability to win, proved"
@@ -103,6 +103,8 @@ class Answer:
         Why nothing is known of the board, in one sentence.
     after:
         Whether the board is one after a slide, with a spawn to come; then there are no slides.
+    cost:
+        Whether the player makes the value small (`Objective.is_cost`).
     """
 
     board: AnyBoard
@@ -115,6 +117,7 @@ class Answer:
     notes: tuple[str, ...] = ()
     problem: str = ""
     after: bool = False
+    cost: bool = False
 
     def __repr__(self) -> str:
         best = f", best {' or '.join(self.best)}" if self.best else ""
@@ -153,6 +156,12 @@ class Answer:
         return f"read {self.board.reading.orientation.name}, with {tiles} {words}"
 
     @property
+    def rank(self) -> float:
+        """A number that sorts answers under one objective, the best last; without a value they come first."""
+        known = sort_key(self.value)
+        return -known if self.cost and known != float("-inf") else known
+
+    @property
     def size(self) -> float:
         """The size of the value, of which what a slide loses is a part; 0 if it is not known."""
         return size_of(self.value)
@@ -162,7 +171,7 @@ class Answer:
         return next((one for one in self.slides if one.direction == direction), None)
 
     def loss(self, direction: str) -> float | None:
-        """Return the best value minus that of a slide, 0 for the best slides; None if it is not known.
+        """Return how far the value of a slide is from the best: 0 for a best slide; None if not known.
 
         Of proved bounds it is the difference of the bounds, and of intervals that of their midpoints: these
         differences are not proved.  If the table leaves out the board that the slide leads to, the loss is at
@@ -178,7 +187,12 @@ class Answer:
             return 0.0
         if isinstance(slide.value, Below):
             return max(float(self.value) - slide.value.bound, 0.0) if slide.value.reached else None
-        return max(float(self.value) - float(slide.value), 0.0)
+        # Of costs the best value is the smaller one.
+        if isinstance(self.value, Rounded) and isinstance(slide.value, Rounded):
+            best, other = self.value.complement, slide.value.complement
+            if best is not None and other is not None:
+                return abs(best - other)
+        return abs(float(self.value) - float(slide.value))
 
     def as_dict(self, *, spawns: bool = False) -> dict[str, Any]:
         """As plain JSON values; with `spawns`, also the states after each slide with their probabilities."""
@@ -191,6 +205,7 @@ class Answer:
             "state": self.state,
             "meaning": self.meaning,
             "value": self._value(self.value),
+            "cost": self.cost,
             "best": list(self.best),
             "slides": [
                 self._slide(slide)
@@ -252,8 +267,15 @@ def goal_cells(game: Game) -> dict[int, int]:
 
 
 def size_of(value: Found | None) -> float:
-    """Return the size of a value, of which what a slide lost is a part; 0 if it is not known."""
-    return 0.0 if value is None or isinstance(value, Below | Unknown) else abs(float(value))
+    """Return the size of a value, of which what a slide lost is a part; 0 if it is not known.
+
+    It is the probability to lose where that is known and small.
+    """
+    if value is None or isinstance(value, Below | Unknown):
+        return 0.0
+    if isinstance(value, Rounded) and value.is_near_one:
+        return value.complement or 0.0
+    return abs(float(value))
 
 
 def slides_by_rules(board: AnyBoard) -> tuple[SlideAnswer, ...]:

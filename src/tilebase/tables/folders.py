@@ -21,7 +21,6 @@ from tilebase.errors import (
 )
 from tilebase.files import places
 from tilebase.objectives.objective import find_objective
-from tilebase.objectives.values import sort_key
 from tilebase.tables.answers import Answer
 from tilebase.tables.large_tiles import OVER, SHAPE, TILE
 from tilebase.tables.probe import Table, open_table
@@ -145,9 +144,7 @@ class TableFolder:
         if not answers:
             raise self._none(others, unreadable)
         order = list(dict.fromkeys(one.meaning for one in answers.values()))
-        ranked = sorted(
-            answers.items(), key=lambda item: (order.index(item[1].meaning), -sort_key(item[1].value))
-        )
+        ranked = sorted(answers.items(), key=lambda item: (order.index(item[1].meaning), -item[1].rank))
         return FolderAnswer(dict(ranked), {name: why for name, (_, why) in others.items()}, unreadable)
 
     def _none(self, others: dict[str, tuple[int, str]], unreadable: dict[str, str]) -> TilebaseError:

@@ -76,7 +76,7 @@ def layer_values(table: Table, total: int, objective: str | None = None) -> Laye
         raise MissingLayerError(f"{table.location.name} has no layer of sum {total}")
     keys, values = _read(table, total, chosen)
     numbers = _numbers(chosen, values)
-    counts, edges = np.histogram(numbers, BINS, (0.0, 1.0) if chosen.is_win else None)
+    counts, edges = np.histogram(numbers, BINS, (0.0, 1.0) if chosen.meaning.needs_goal else None)
     return LayerValues(
         total, table.prober.count(total), len(numbers), tuple(map(float, edges)), tuple(map(int, counts)),
         () if keys is None else _by_largest(table, keys, numbers),
@@ -104,7 +104,7 @@ def _read(
 
 def _numbers(objective: Objective, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     """Stored values as floats; a proved bound as the nearest float."""
-    numbers = values.astype(np.float64)
+    numbers: npt.NDArray[np.float64] = objective.told(values.astype(np.float64))
     return numbers / objective.one if objective.is_bound else numbers
 
 

@@ -11,7 +11,7 @@ from typing import Literal, TypeVar
 from tilebase.errors import MissingBoardError, UsageError
 from tilebase.game.board import Board
 from tilebase.game.records import Move, Record
-from tilebase.objectives.values import Found, sort_key
+from tilebase.objectives.values import Found
 from tilebase.tables.answers import LOST, WON
 from tilebase.tables.probe import Table
 from tilebase.tables.real_boards import AnyBoard
@@ -28,7 +28,7 @@ def worth(solved: Solved, state: AnyBoard, objective: str | None = None) -> floa
     So an adversary, who takes the least, spawns what leads there only if nothing else is left.
     """
     answer = None if state.won else solved.get(state, None, objective)
-    return float("inf") if answer is None else sort_key(answer.value)
+    return float("inf") if answer is None else answer.rank
 
 
 def choose_state(

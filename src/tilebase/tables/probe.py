@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,23 @@ from tilebase.files.manifest import Manifest
 from tilebase.files.source import Location, local_path, open_location, read_document
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
-from tilebase.objectives.numbers import Unit
+from tilebase.objectives.numbers import SMALL, Unit
 from tilebase.objectives.objective import Objective, find_objective
 from tilebase.objectives.results import StartValues, proves_certain
 from tilebase.objectives.rounding import Rounding
 from tilebase.objectives.types import ValueType
-from tilebase.objectives.values import Below, Exact, Found, Number, Value, join_bounds, value_document
+from tilebase.objectives.values import (
+    Below,
+    Exact,
+    Found,
+    Number,
+    Rounded,
+    Unknown,
+    Value,
+    join_bounds,
+    value_document,
+    with_complement,
+)
 from tilebase.tables.answers import INTERVAL, Answer, SlideAnswer, interval_answer
 from tilebase.tables.large_tiles import read_tiles
 from tilebase.tables.prober import DenseProber, Prober
@@ -144,7 +156,9 @@ class Table(Solved):
             return Answer(after, self.meaning(least.label), self.unit(least.label), value, after=True)
         values = [self._after_value(after.cells, one) for one in chosen]
         value = values[0] if len(values) == 1 else join_bounds(*values)
-        return Answer(after, self.meaning(objective), self.unit(objective), value, after=True)
+        return Answer(
+            after, self.meaning(objective), self.unit(objective), value, after=True, cost=chosen[0].is_cost
+        )
 
     def _best_reading(
         self, board: RealBoard, ask: Callable[[Board], Answer], made: str | None = None
@@ -242,6 +256,22 @@ class Table(Solved):
         return self.prober.least is not None and self.prober.least.label == objective.label
 
     def _answer(self, board: Board, objective: Objective) -> Answer:
+        answer = self._answer_alone(board, objective)
+        loss = self._loss_beside(objective)
+        if loss is None or isinstance(answer.value, Below):
+            return answer
+        # Small probabilities to lose differ where those to win are rounded to the same number.
+        other = self._answer_alone(board, loss)
+        losses = {slide.direction: slide.value for slide in other.slides}
+        slides = tuple(
+            replace(slide, value=_beside(slide.value, losses.get(slide.direction))) for slide in answer.slides
+        )
+        near = isinstance(answer.value, Rounded) and isinstance(other.value, Rounded)
+        best = other.best if near and 0 < float(other.value) < SMALL else answer.best
+        return replace(answer, value=_beside(answer.value, other.value), slides=slides, best=best)
+
+    def _answer_alone(self, board: Board, objective: Objective) -> Answer:
+        """Return the answer from the values of one objective."""
         found = self.prober.slides(board.cells, objective, known=self._bounds(objective))
         worths = [worth for *_, worth in found if worth is not None]
         below: Found | None = None if len(worths) == len(found) else self._below(board)
@@ -256,18 +286,28 @@ class Table(Solved):
         )
         if not worths:
             end = self.prober.evaluator(objective).end(board.cells, won=False)
-            lost = Exact(int(end)) if objective.is_float else self._value(end, board.sum, objective)
-            return Answer(board, objective.text, objective.unit, below or lost, slides)
+            lost = (
+                Exact(int(objective.told(end)))
+                if objective.is_float
+                else self._value(end, board.sum, objective)
+            )
+            return Answer(
+                board, objective.text, objective.unit, below or lost, slides, cost=objective.is_cost
+            )
         most = max(worths)
         slack = self.slack(objective)
         least = most - slack * abs(float(most)) if slack else most
         best = tuple(direction for direction, *_, worth in found if worth is not None and worth >= least)
         certain = objective.is_float and Exact(1) in values and proves_certain(objective)
         value = Exact(1) if certain else self._value(most, board.sum, objective)
-        return Answer(board, objective.text, objective.unit, value, slides, best)
+        return Answer(board, objective.text, objective.unit, value, slides, best, cost=objective.is_cost)
 
     def _value(self, number: Number, total: int, objective: Objective) -> Value:
         return self.rounding(objective).value(number, total)
+
+    def _loss_beside(self, objective: Objective) -> Objective | None:
+        """Return the objective that tells the complement of this one; None if the table does not hold it."""
+        return find_objective(self.objectives, "loss") if proves_certain(objective) else None
 
     def _slide_value(self, after: Cells, wins: bool, worth: Number, objective: Objective) -> Value:
         """Return the value of a slide: 1 for certain if it wins, or leads to where a win can be forced."""
@@ -280,7 +320,8 @@ class Table(Solved):
         number = self.prober.afterstate(after, objective)
         if proves_certain(objective) and number == 1 and self._is_forced(after):
             return Exact(1)
-        return self._value(number, self.game.sum(after), objective)
+        value, loss = self._value(number, self.game.sum(after), objective), self._loss_beside(objective)
+        return value if loss is None else with_complement(value, self._after_value(after, loss))
 
     def _is_forced(self, after: Cells) -> bool:
         """Return whether the table says that a win can be forced from a board after a slide."""
@@ -312,6 +353,13 @@ class Table(Solved):
     def start_value(self, objective: str | None = None) -> Value:
         """Return the value of the start: see `value`, and `start` for one objective."""
         return self.value if objective is None else self.start[objective]
+
+
+def _beside(value: Found, loss: Found | None) -> Found:
+    """Return what is known of winning with the probability to lose beside it, if both are values."""
+    if loss is None or isinstance(value, Below | Unknown) or isinstance(loss, Below | Unknown):
+        return value
+    return with_complement(value, loss)
 
 
 def _slack(game: Game, kind: ValueType) -> float:

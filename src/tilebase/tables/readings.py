@@ -14,7 +14,6 @@ from tilebase.errors import MissingBoardError
 from tilebase.game.board import Board
 from tilebase.game.game import Cells
 from tilebase.game.notation import count_of, tile_text
-from tilebase.objectives.values import sort_key
 from tilebase.tables.answers import Answer, SlideAnswer, slides_by_rules
 from tilebase.tables.large_tiles import Reading, large_tiles_of
 from tilebase.tables.real_boards import RealBoard
@@ -36,14 +35,14 @@ def answer_best_reading(
 
     def rank(reading: Reading) -> tuple[float, bool]:
         answer, names = answers[reading.cells], reading.orientation.directions
-        return sort_key(answer.value), any(names[slide.direction] == made for slide in answer.slides)
+        return answer.rank, any(names[slide.direction] == made for slide in answer.slides)
 
     reading = max((one for one in readings if one.cells in answers), key=rank, default=None)
     if reading is None:
         return None
     answer = _turned(RealBoard(board.game, board.tiles, reading), answers.pop(reading.cells))
-    others = sorted((one.value for one in answers.values()), key=sort_key, reverse=True)
-    answer = replace(answer, others=tuple(others))
+    others = sorted(answers.values(), key=lambda one: one.rank, reverse=True)
+    answer = replace(answer, others=tuple(one.value for one in others))
     return replace(answer, notes=() if answer.after else tuple(_notes(answer)))
 
 

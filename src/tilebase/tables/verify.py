@@ -244,7 +244,7 @@ def _close_start(rounding: Rounding, found: Number, recorded: Value) -> bool:
     """
     objective = rounding.objective
     if isinstance(recorded, Exact | Rounded):
-        return not objective.is_bound and _close(rounding, recorded.value, found, 0)
+        return not objective.is_bound and _close(rounding, recorded.value, objective.told(found), 0)
     if not objective.is_bound or isinstance(recorded, Interval):
         return False
     safe = recorded.bound - Fraction(found) if objective.rounds_up else Fraction(found) - recorded.bound

@@ -16,7 +16,7 @@ from tilebase.game.board import Board
 from tilebase.game.game import Game
 from tilebase.game.names import title_of
 from tilebase.game.notation import exponent_of, split_cells
-from tilebase.objectives.values import Unknown, sort_key, value_document
+from tilebase.objectives.values import Unknown, value_document
 from tilebase.runtime.progress import Progress, describe
 from tilebase.tables.answers import Answer, board_document, goal_cells, slides_by_rules
 from tilebase.tables.layers import layer_sizes, layer_values
@@ -188,7 +188,7 @@ def _spawn(board: AnyBoard, answer: Answer, p: Fraction) -> Document:
 
 def _worst(answers: Sequence[Answer]) -> set[str]:
     """Return the boards whose values are least; empty if no value is known."""
-    known = {answer.board.text: sort_key(answer.value) for answer in answers if answer.value != Unknown()}
+    known = {answer.board.text: answer.rank for answer in answers if answer.value != Unknown()}
     least = min(known.values(), default=None)
     return {text for text, number in known.items() if number == least}
 

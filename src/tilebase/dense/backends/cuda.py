@@ -104,7 +104,7 @@ class Cuda:
         if objective.is_bound:  # in integers, since Numba rounds no floats on a device
             adds = tuple(AddBound(*map(np.uint64, add)) for add in backup.adds)
             finish = DivideBound(*map(np.uint64, backup.finish))
-            backup = replace(backup, adds=adds, finish=finish, start=np.uint64(0))
+            backup = replace(backup, adds=adds, finish=finish, start=np.uint64(0), ended=np.uint64(0))
         self._kernels, self._rules, self._backup, self.dtype = kernels, rules, backup, backup.dtype
         self._folding, self._ended = self._put(rules.folding), self._put(rules.ended)
         self._sides = {step: self._put(rules.side(step)) for step in (Step.ROWS, Step.COLUMNS)}
@@ -131,7 +131,8 @@ class Cuda:
         if step.kind is Step.FOLD:
             parts, spawns = self._folding if reads else self._ended
             ups, backup = layers_above(spawns, reads, writes), self._backup
-            self._launch(self._kernels.fold, writes, parts, ups, backup.adds, backup.finish, backup.start)
+            start = backup.ended if self._rules.game.ended(step.total) else backup.start
+            self._launch(self._kernels.fold, writes, parts, ups, backup.adds, backup.finish, start)
         else:
             sides, by_columns = self._sides[step.kind], step.kind is Step.COLUMNS
             self._launch(self._kernels.slide, writes, by_columns, *sides, reads[0].arrays)

@@ -122,12 +122,13 @@ class Threads:
     ) -> Callable[[Array, kernels.Scratch], None]:
         backup, units, out = self._backup, self._rules.index.units(step.total), afters.arrays
         over = self._rules.game.ended(step.total)
+        start = backup.ended if over else backup.start
         parts, spawns = self._ended if over else self._folding
         ups = layers_above(spawns, above, afters)
 
         def do(job: Array, scratch: kernels.Scratch) -> None:
             kernels.fold_spawns(
-                job, units, parts, ups, backup.adds, backup.finish, backup.start, scratch, out
+                job, units, parts, ups, backup.adds, backup.finish, start, scratch, out
             )  # fmt: skip
             if over:
                 self._raise_to_tops(job, step.total, out)

@@ -74,9 +74,9 @@ const linesOf = (lines) =>
  * Values over a game.  `values[i]` is the value before slide i, and `afters[i]` that after it, before the spawn:
  * what slides lost and what spawns changed are lines of different colours.  Where only one of the two is known, the values
  * before the slides are joined.  `marks` are indices of slides, `current` is the index of the position shown;
- * `onPick(index)` goes to a position.
+ * `onPick(index)` goes to a position.  Of a `cost`, slides lose what makes the value larger.
  */
-export function LineChart({ values, afters, marks = [], current, onPick, unit, label }) {
+export function LineChart({ values, afters, marks = [], cost = false, current, onPick, unit, label }) {
   const [ref, width] = useWidth();
   const [low, high] = span([...values, ...afters], unit);
   const last = values.length - 1;
@@ -90,7 +90,7 @@ export function LineChart({ values, afters, marks = [], current, onPick, unit, l
   const after = (index) => [x(index + 0.5), y(afters[index] ?? null)];
   const steps = values.slice(0, -1).map((_, index) => index);
   const known = (index) => (afters[index] ?? null) !== null;
-  const lost = (index) => known(index) && values[index] !== null && afters[index] < values[index];
+  const lost = (index) => known(index) && values[index] !== null && (cost ? afters[index] > values[index] : afters[index] < values[index]);
   const line = (index) => [before(index), after(index)];
   const losses = linesOf(steps.filter(lost).map(line));
   const others = linesOf(steps.filter((index) => !lost(index)).map(line));

@@ -1,0 +1,131 @@
+"""The probability to lose: computed by itself, with all digits where that to win is rounded to 1."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cached_oracle as oracle
+from tilebase.arrays import TableArrays
+from tilebase.game.game import Game
+from tilebase.objectives.objective import Objective
+from tilebase.objectives.values import Rounded, short_text
+from tilebase.questions.policies import evaluate
+from tilebase.questions.review import review
+from tilebase.questions.simulation import simulate
+from tilebase.questions.solve import solve
+from tilebase.tables.probe import open_table
+from tilebase.tables.verify import verify_table
+
+GAME = Game("2x3", 32, spawn="1/1000000")
+"""Lost with the probability 9.0e-20, which no float near 1 can say."""
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path: Path = tmp_path_factory.mktemp("loss") / "t"
+    solve(GAME, "win,loss", table=path, threads=1)
+    return path
+
+
+def test_it_is_one_minus_the_probability_to_win_in_fractions() -> None:
+    win, loss = (oracle.values(GAME, name) for name in ("win", "loss"))
+    assert -loss.start == 1 - win.start > 0
+    assert all(-loss.states[state] == 1 - value for state, value in win.states.items())
+
+
+def test_it_keeps_its_digits(table: Path) -> None:
+    exact = 1 - oracle.values(GAME, "win").start
+    with open_table(table) as opened:
+        found = opened.start["loss"]
+        win = opened.start["win"]
+    assert isinstance(found, Rounded)
+    assert abs(Fraction(found.value) - exact) < exact / 10**14
+    assert isinstance(win, Rounded)
+    assert win.complement == found.value
+    assert verify_table(table).wrong == ()
+
+
+def test_every_board_says_it_beside_the_probability_to_win(table: Path) -> None:
+    exact = oracle.values(GAME, "win")
+    found = 0
+    with open_table(table) as opened:
+        for state, value in exact.states.items():
+            answer = opened.probe(GAME.format(state), "win")
+            if not isinstance(answer.value, Rounded):
+                continue
+            lost = answer.value.complement
+            assert lost is not None
+            assert abs(Fraction(lost) - (1 - value)) <= (1 - value) / 10**13
+            found += 1
+    assert found > 100
+
+
+def test_the_best_slides_lose_least(table: Path) -> None:
+    exact = oracle.values(GAME, "loss")
+    with open_table(table) as opened:
+        for state in exact.states:
+            answer = opened.probe(GAME.format(state), "loss")
+            worths = oracle.worths(exact, state)
+            most = max(worths.values(), default=None)
+            near = abs(most or 0) / 10**14
+            assert {d for d, worth in worths.items() if worth == most} <= set(answer.best)
+            assert all(most - worths[direction] <= near for direction in answer.best)
+            assert answer.cost
+            for slide in answer.slides:
+                lost = answer.loss(slide.direction)
+                assert lost is not None
+                assert most is not None
+                assert abs(Fraction(lost) - (most - worths[slide.direction])) <= Fraction(1, 10**13)
+
+
+def test_where_a_win_is_almost_certain_the_losses_decide(table: Path) -> None:
+    """The text of a value, the best slides, and what a review says that a slide lost."""
+    exact, small, reviewed = oracle.values(GAME, "win"), Fraction(1, 10**6), 0
+    with open_table(table) as opened:
+        for state, value in exact.states.items():
+            if not 0 < 1 - value < small:
+                continue
+            worths, answer = oracle.worths(exact, state), opened.probe(GAME.format(state), "win")
+            assert str(answer.value).startswith("1 - ")
+            assert short_text(answer.value, "probability").startswith("100 % - ")
+            assert {d for d, worth in worths.items() if worth == value} <= set(answer.best)
+            assert all(value - worths[direction] <= (1 - value) / 10**14 for direction in answer.best)
+            for direction in [d for d, worth in worths.items() if 0 < value - worth < small][:1]:
+                following = GAME.spawns(GAME.slides(state)[direction])[0][0]
+                text = f"{GAME.format(state)}\n{GAME.format(following)}\n"
+                (move, _) = review(opened, text, "win").moves
+                if move.slide is None:
+                    continue  # another slide may have led there, too
+                lost = value - worths[move.slide]
+                assert abs(Fraction(move.loss or 0) - lost) <= (1 - worths[move.slide]) / 10**14
+                assert move.mistake == (lost >= (1 - value) / 1000)
+                reviewed += 1
+    assert reviewed > 10
+
+
+def test_arrays_give_probabilities(table: Path) -> None:
+    exact = oracle.values(GAME, "loss")
+    states = list(exact.states)
+    with open_table(table) as opened:
+        found = TableArrays(opened, "loss").probe(np.array(states, dtype=np.int8))
+    assert found.value.tolist() == pytest.approx([float(-exact.states[state]) for state in states], rel=1e-13)
+    assert np.nanmin(found.q) >= 0
+
+
+def test_policies_and_games_give_probabilities(table: Path) -> None:
+    win, loss = (evaluate(table, "random", objective=name) for name in ("win", "loss"))
+    assert loss.value == pytest.approx(1 - win.value, rel=1e-12)
+    assert loss.regret == pytest.approx(loss.value - loss.optimum)
+    played = simulate(table, 2000, objective="loss")
+    assert 0 <= played.mean == pytest.approx(1 - played.wins / 2000)
+
+
+def test_it_needs_a_goal_and_takes_no_discount() -> None:
+    with pytest.raises(ValueError, match="loss needs a goal"):
+        solve(Game("2x2"), "loss", threads=1)
+    with pytest.raises(ValueError, match="loss takes no discount"):
+        Objective("loss", discount=Fraction(1, 2))
