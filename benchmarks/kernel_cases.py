@@ -23,9 +23,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tilebase._kernels import backward, boards, codec, coded, exchange, forward, rank
+from tilebase._kernels import backward, boards, codec, coded, exchange, forward, play, rank
 from tilebase._kernels.arguments import Directory, Links, Scratch, Slides, Target
 from tilebase._kernels.packed import packed
+from tilebase.arrays import CACHED
 from tilebase.cluster.runs import Run
 from tilebase.dense.backends.bits import BitLayer, Bits, Words
 from tilebase.dense.backends.protocol import DenseWork
@@ -45,6 +46,7 @@ from tilebase.runtime.resources import Allowance
 from tilebase.runtime.storage import temporary_folder
 from tilebase.runtime.threads import Pool
 from tilebase.search.search import Search
+from tilebase.simulator import Simulator
 from tilebase.sparse.bitset import PAGE_BYTES, Arena, BitSet, block_bits_for
 from tilebase.sparse.directory import directory_of, enter, join, new_directory
 from tilebase.sparse.folds import Spawned, make_fold
@@ -569,6 +571,41 @@ def canonicalise(inputs: Inputs) -> Case:
         return len(keys)
 
     return Case(run, lambda: [keys], lambda: np.copyto(keys, source))
+
+
+def slide_all(inputs: Inputs) -> Case:
+    """Slide these states in all directions, in batches as the arrays of boards do."""
+    layers = inputs.layers
+    states, rules = layers.spawned(layers.total - 2, 1), layers.rules
+    scratch, marks = packed(Scratch.of(2 * CACHED + 8)), np.zeros(2 * CACHED, dtype=np.uint8)
+    after = np.zeros((len(states), 4), dtype=np.uint64)
+    kinds = np.zeros((len(states), 4), dtype=np.uint8)
+
+    def run() -> int:
+        for at in range(0, len(states), CACHED):
+            batch = states[at : at + CACHED]
+            play.slide_all(batch, len(batch), rules, scratch, marks, after[at:], kinds[at:])
+        return len(states)
+
+    return Case(run, lambda: [after, kinds])
+
+
+def play_games(inputs: Inputs) -> Case:
+    """Play a step of 4,096 games in the middle: slides to where the first is allowed."""
+    played = Simulator(inputs.sparse, 4096, reward="score", seed=1)
+    for _ in range(inputs.total // 4):
+        played.step(played.allowed.argmax(axis=1), begin=~played.going)
+    kept = played.keys.copy()
+
+    def clear() -> None:
+        played.seed(2)
+        played.place(kept)
+
+    def run() -> int:
+        played.step(played.allowed.argmax(axis=1))
+        return len(played)
+
+    return Case(run, lambda: [played.keys, played.rewards, played.boards], clear)
 
 
 # -- files ---------------------------------------------------------------------------------------

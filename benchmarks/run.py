@@ -9,6 +9,7 @@
     scripts/bench --cluster       shared layers instead (benchmarks/cluster.py); --all for 100,000 pieces
     scripts/bench --diagrams      sizes of decision diagrams instead (benchmarks/diagrams.py); --only as above
     scripts/bench --arrays        boards and values as arrays instead (benchmarks/many.py)
+    scripts/bench --environments  steps a second of environments instead (benchmarks/environments.py)
     scripts/bench --costs         estimates beside what is measured (benchmarks/costs.py); --only as above
 
 Each command runs once to compile and once to be measured.  Machines are shared and noisy:
@@ -152,6 +153,7 @@ def main() -> int:
     parser.add_argument("--diagrams", action="store_true", help="run sizes of decision diagrams instead")
     parser.add_argument("--costs", action="store_true", help="compare estimates with ten commands instead")
     parser.add_argument("--server", action="store_true", help="ask the explorer's server instead")
+    parser.add_argument("--environments", action="store_true", help="measure environments instead")
     parser.add_argument("--arrays", action="store_true", help="measure arrays of boards instead")
     parser.add_argument("--page", action="store_true", help="load the explorer's page in Chromium instead")
     parser.add_argument("--cluster", action="store_true", help="share work out to two local workers instead")
@@ -174,6 +176,10 @@ def main() -> int:
         import server
 
         return server.main()
+    if chosen.environments:
+        import environments
+
+        return environments.main()
     if chosen.arrays:
         import many
 

@@ -46,7 +46,8 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("costs",),
     ("tables",),
     ("arrays", "small", "patterns"),
-    ("agents", "questions"),
+    ("simulator",),
+    ("agents", "envs", "questions"),
     ("web",),
     ("tilebase",),  # the flat public API; it loads everything below lazily and is not checked itself
     ("cli",),

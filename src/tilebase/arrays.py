@@ -30,9 +30,9 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from tilebase._kernels import boards as kernels
 from tilebase._kernels.arguments import Scratch
 from tilebase._kernels.packed import packed
+from tilebase._kernels.play import REFUSED, WINS, slide_all
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files.keys import decode
 from tilebase.files.recent import Recent
@@ -64,7 +64,9 @@ ENCODINGS = ("exponents", "tiles", "keys")
 """How boards are written: ``exponents``, 3 for an 8 and 0 for an empty cell or a wall; ``tiles``, 8 for an 8;
 ``keys``, one packed number for each board.  A tile that never merges is the exponent ``game.x``."""
 BATCH = 1 << 15
-"""Boards that are slid at a time, so that buffers stay in the cache."""
+"""Boards for which an agent is asked at a time."""
+CACHED = 1 << 10
+"""Boards that are slid at a time, so that their buffers stay in the first caches."""
 LAYER_BYTES = 1 << 31
 """Bytes of layers that a `TableArrays` keeps in memory."""
 
@@ -145,6 +147,7 @@ class GameArrays:
         self.game = game
         self.actions = game.directions
         self._compiled = CompiledGame(game)
+        self.rules = self._compiled.rules
 
     def __repr__(self) -> str:
         return f"<GameArrays of {self.game}>"
@@ -226,15 +229,23 @@ class GameArrays:
     def slide(self, keys: Keys) -> Slid:
         """Slide boards in all directions.  See `Slid`."""
         n, actions = len(keys), len(self.actions)
+        keys, kinds = np.ascontiguousarray(keys), np.zeros((n, actions), dtype=np.uint8)
         found = Slid(
             np.zeros((n, actions), dtype=np.uint64), np.zeros((n, actions), dtype=np.int32),
             np.zeros((n, actions), dtype=np.bool_), np.zeros((n, actions), dtype=np.bool_),
         )  # fmt: skip
-        scratch = Scratch.of(2 * min(n, BATCH) + 8)
-        for begin in range(0, n, BATCH):
-            part = slice(begin, min(begin + BATCH, n))
-            here = Slid(found.after[part], found.reward[part], found.allowed[part], found.wins[part])
-            self._slide(keys[part], scratch, here)
+        width = min(n, CACHED)
+        scratch, marks = packed(Scratch.of(2 * width + 8)), np.zeros(2 * width, dtype=np.uint8)
+        for begin in range(0, n, CACHED):
+            part = slice(begin, min(begin + CACHED, n))
+            here = keys[part]
+            slide_all(here, len(here), self.rules, scratch, marks, found.after[part], kinds[part])
+        np.not_equal(kinds, REFUSED, out=found.allowed)
+        np.equal(kinds, WINS, out=found.wins)
+        before = self._potential(keys)
+        for action in range(actions):
+            gain = self._potential(found.after[:, action]) - before
+            found.reward[:, action] = np.where(found.allowed[:, action], gain, 0)
         return found
 
     def spawns(self, keys: Keys) -> tuple[Keys, npt.NDArray[np.int64], Floats]:
@@ -244,7 +255,7 @@ class GameArrays:
         ended by its horizon.
         """
         if self.game.horizon is not None:
-            going = np.flatnonzero(_sums(self.game, keys) < self.game.horizon)
+            going = np.flatnonzero(sums_of(self.game, keys) < self.game.horizon)
             made, boards, chances = self._spawns(keys[going])
             return made, going[boards], chances
         return self._spawns(keys)
@@ -259,33 +270,6 @@ class GameArrays:
         return np.concatenate(made), np.concatenate(boards), np.concatenate(chances)
 
     # -- how it is done ------------------------------------------------------------------------
-
-    def _slide(self, keys: Keys, scratch: Scratch, out: Slid) -> None:
-        """Slide a batch, axis by axis."""
-        n, rules = len(keys), self._compiled.rules
-        axes, every = rules.axes, np.arange(n)
-        for axis in range(len(self.game.shape)):
-            marks = np.zeros(2 * n, dtype=np.uint8)
-            m = kernels.slide_states(keys, n, axis, rules, packed(scratch), n, marks)
-            after = scratch.boards[:m].copy()
-            if axes.permuted[axis] and not axes.restored[axis]:  # `canonicalise` would have turned them
-                kernels.permute(scratch.boards, m, axes.back, axis, after)
-            tags = scratch.tags[:m]
-            for side, slid in enumerate((scratch.first, scratch.last)):
-                action, mine = 2 * axis + side, tags // n == side
-                rows = tags[mine] - side * n
-                out.after[rows, action] = after[mine]
-                won = marks[side * n : (side + 1) * n] != 0
-                winning = slid[:n][won].copy()
-                if axes.permuted[axis]:
-                    kernels.permute(slid[:n][won].copy(), len(winning), axes.back, axis, winning)
-                out.after[every[won], action] = winning
-                out.wins[:, action] = won
-                out.allowed[:, action] = out.after[:, action] != 0
-        before = self._potential(keys)
-        for action in range(len(self.actions)):
-            gain = self._potential(out.after[:, action]) - before
-            out.reward[:, action] = np.where(out.allowed[:, action], gain, 0)
 
     @cached_property
     def _potentials(self) -> npt.NDArray[np.int64]:
@@ -587,7 +571,7 @@ def _layer_bytes(layer: ReadLayer) -> int:
     return sum(int(array.nbytes) for array in arrays)
 
 
-def _sums(game: Game, keys: Keys) -> npt.NDArray[np.int64]:
+def sums_of(game: Game, keys: Keys) -> npt.NDArray[np.int64]:
     """Return the sum of the tiles of each board."""
     sums = np.zeros(len(keys), dtype=np.int64)
     code = np.uint64(game.x)
@@ -600,7 +584,7 @@ def _sums(game: Game, keys: Keys) -> npt.NDArray[np.int64]:
 
 def by_sum(game: Game, keys: Keys) -> Iterator[tuple[int, npt.NDArray[np.int64]]]:
     """Yield the sums of boards, and for each the numbers of the boards that have it."""
-    sums = _sums(game, keys)
+    sums = sums_of(game, keys)
     order = np.argsort(sums, kind="stable")
     changes = np.flatnonzero(np.diff(sums[order])) + 1
     for mine in np.split(order, changes) if len(keys) else ():

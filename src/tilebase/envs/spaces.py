@@ -1,0 +1,70 @@
+"""What the environments of one game and of many have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+
+from tilebase.arrays import Flags, Keys
+from tilebase.errors import UsageError
+from tilebase.game.board import Board
+from tilebase.game.game import Game
+from tilebase.simulator import Simulator
+
+Observation: TypeAlias = npt.NDArray[np.uint8]
+Illegal: TypeAlias = Literal["noop", "raise", "terminate"]
+
+ILLEGAL = ("noop", "raise", "terminate")
+"""What an action does that is not allowed: nothing, an error, or it ends the game without a reward."""
+ORIGINAL = Game("4x4", 2048)
+
+
+def game_of(game: Game | Mapping[str, Any] | None) -> Game:
+    """Return the game of a `Game`, of its `Game.identity`, or the original one: 4x4 to 2048."""
+    if game is None:
+        return ORIGINAL
+    if isinstance(game, Mapping):
+        return Game.from_identity(dict(game))
+    if isinstance(game, Game):
+        return game
+    raise UsageError(f"the game must be a Game or its identity, not {game!r}")
+
+
+def checked_illegal(illegal: str) -> str:
+    """Return a word of `ILLEGAL`.  Raises `UsageError`."""
+    if illegal not in ILLEGAL:
+        raise UsageError(f"illegal must be one of {', '.join(ILLEGAL)}, not {illegal!r}")
+    return illegal
+
+
+def observation_space(game: Game) -> spaces.Box:
+    """Return the space of boards: the exponent of each cell."""
+    goal = game.goal_exponent or 0
+    high = max(*game.bounds.packed, goal)
+    if game.unmergeable:
+        high = max(high, game.x, goal + (goal == game.x))
+    return spaces.Box(0, high, game.shape, np.uint8)
+
+
+def key_of(games: Simulator, board: object) -> Keys:
+    """``uint64[1]``: the key of a start board: a `Board`, text, or an array of exponents.
+
+    Raises `UsageError` if it is not a state of the game.
+    """
+    if isinstance(board, Board | str):
+        cells = Board.read(games.game, board).cells
+        return games.arrays.pack([cells])
+    return games.arrays.pack(np.asarray(board)[None])
+
+
+def demand_allowed(games: Simulator, actions: npt.NDArray[np.int64], steps: Flags) -> None:
+    """Raise `UsageError` if an action is not allowed in one of the games that step."""
+    wrong = steps & games.going & ~games.allowed[np.arange(len(games)), actions]
+    if wrong.any():
+        i = int(wrong.argmax())
+        board = games.game.format(games.boards[i].ravel().tolist())
+        raise UsageError(f"{games.actions[actions[i]]} is not allowed on {board}, in game {i}")

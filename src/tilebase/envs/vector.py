@@ -1,0 +1,186 @@
+"""Many games as one environment of Gymnasium: each step slides and spawns in all of them, compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from tilebase.arrays import Flags
+from tilebase.envs.spaces import (
+    Illegal,
+    Observation,
+    checked_illegal,
+    demand_allowed,
+    game_of,
+    observation_space,
+)
+from tilebase.errors import UsageError
+from tilebase.game.game import Game
+from tilebase.simulator import Simulator
+
+MODES = tuple(mode.value for mode in AutoresetMode)
+
+
+class GameVectorEnv(VectorEnv[Observation, npt.NDArray[np.int64], npt.NDArray[Any]]):
+    """Games of 2048 that are played at once, for ``gymnasium.make_vec("tilebase/2048-v0", num_envs=n)``.
+
+    Observations, actions and rewards are those of `GameEnv`, with one axis more.  Game i with the seed s is
+    the game of a `GameEnv` with this seed.  ``infos["action_mask"]`` is ``int8[n, A]``, ``infos["won"]``
+    ``bool[n]``.  What is returned is not changed by later steps.
+
+    Parameters
+    ----------
+    game, reward, illegal:
+        As for `GameEnv`.
+    num_envs:
+        How many games.
+    autoreset_mode:
+        ``NextStep``: a game that has ended begins anew in the next step, whose action is not read.
+        ``SameStep``: it begins anew at once, and the last board and info are ``final_obs`` and
+        ``final_info``.  ``Disabled``: it waits for ``reset(options={"reset_mask": mask})``.
+    max_episode_steps:
+        Steps after which a game is truncated; None for no bound.
+
+    Raises
+    ------
+    UsageError
+        As `GameEnv` does.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"autoreset_mode": AutoresetMode.NEXT_STEP}  # type: ignore[misc]
+
+    def __init__(
+        self,
+        game: Game | Mapping[str, Any] | None = None,
+        *,
+        num_envs: int = 1,
+        reward: str = "win",
+        illegal: Illegal = "noop",
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        max_episode_steps: int | None = None,
+    ) -> None:
+        if isinstance(autoreset_mode, str) and autoreset_mode not in MODES:
+            raise UsageError(f"the autoreset mode must be one of {', '.join(MODES)}, not {autoreset_mode!r}")
+        if max_episode_steps is not None and max_episode_steps < 1:
+            raise UsageError(f"the most steps of an episode must be 1 or more, not {max_episode_steps}")
+        self.game, self.reward, self.num_envs = game_of(game), reward, num_envs
+        self.games = Simulator(self.game, num_envs, reward=reward)
+        self._mode = AutoresetMode(autoreset_mode)
+        self.metadata = {"autoreset_mode": self._mode}  # type: ignore[misc]
+        self._illegal, self._most = checked_illegal(illegal), max_episode_steps
+        self.single_observation_space = observation_space(self.game)
+        self.single_action_space = spaces.Discrete(len(self.game.directions))
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._seeded = False
+        self._ended: Flags = np.zeros(num_envs, dtype=np.bool_)  # terminated or truncated, and not begun anew
+        self._steps = np.zeros(num_envs, dtype=np.int64)  # of the game that is played
+        self._every: Flags = np.ones(num_envs, dtype=np.bool_)
+        self._every.flags.writeable = False
+
+    def reset(
+        self, *, seed: int | Sequence[int] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Begin games; return the boards and what is allowed.
+
+        Parameters
+        ----------
+        seed:
+            The seed of the first game, the next number for the next game; or one seed for each game.  None:
+            spawns go on as they were.
+        options:
+            ``reset_mask``: ``bool[n]``, the games that begin; without it all do.  ``boards``: exponents
+            ``uint8[n, *shape]`` to begin with.
+
+        Raises
+        ------
+        UsageError
+            If the mask has another shape or type or is false everywhere, or a board is not a state.
+        """
+        options = options or {}
+        which = self._mask(options.get("reset_mask"))
+        if seed is not None or not self._seeded:
+            super().reset(seed=seed if isinstance(seed, int) else None)
+            self.games.seed(
+                int(self.np_random.integers(1 << 62)) if seed is None else np.asarray(seed), which
+            )
+            self._seeded = True
+        if options.get("boards") is None:
+            self.games.begin(which)
+        else:
+            self.games.place(self.games.arrays.pack(options["boards"]), which)
+        self._ended[which], self._steps[which] = False, 0
+        return self.games.boards.copy(), self._infos()
+
+    def step(
+        self, actions: npt.ArrayLike
+    ) -> tuple[Observation, npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], dict[str, Any]]:
+        """Slide and spawn in each game.
+
+        Returns boards ``uint8[n, *shape]``, rewards ``float64[n]``, terminated ``bool[n]``, truncated
+        ``bool[n]`` and infos.  Raises `UsageError` if the actions are not n numbers below A, one is not
+        allowed and so to be refused, or a game has ended and nothing begins it anew.
+        """
+        games, begin = self.games, self._ended
+        given = games.checked(actions)
+        if self._mode is AutoresetMode.DISABLED and begin.any():
+            raise UsageError(
+                f"game {int(begin.argmax())} has ended: begin it anew with "
+                "reset(options={'reset_mask': mask})"
+            )
+        if self._illegal == "raise":
+            demand_allowed(games, given, ~begin)
+        games.step(given, begin=begin, illegal="terminate" if self._illegal == "terminate" else "noop")
+        self._steps += 1
+        self._steps[begin] = 0
+        terminated = ~games.going
+        if self._most is None:
+            truncated: Flags = np.zeros(self.num_envs, dtype=np.bool_)
+        else:
+            truncated = (self._steps >= self._most) & ~terminated
+        rewards, ended = games.rewards.copy(), terminated | truncated
+        if self._mode is AutoresetMode.SAME_STEP and ended.any():
+            final = self._final(ended)
+            games.begin(ended)
+            self._steps[ended] = 0
+            return games.boards.copy(), rewards, terminated, truncated, self._infos() | final
+        self._ended = ended
+        return games.boards.copy(), rewards, terminated, truncated, self._infos()
+
+    def action_masks(self) -> Flags:
+        """``bool[n, A]``: which actions are allowed."""
+        return self.games.allowed.copy()
+
+    def _mask(self, mask: Any) -> Flags:
+        """Return the games that begin."""
+        if mask is None:
+            return self._every
+        if not (isinstance(mask, np.ndarray) and mask.dtype == np.bool_ and mask.shape == (self.num_envs,)):
+            raise UsageError(f"the reset_mask must be an array of {self.num_envs} booleans, not {mask!r}")
+        if not mask.any():
+            raise UsageError("the reset_mask chooses no game: choose one or more")
+        return mask
+
+    def _infos(self, which: Flags | None = None) -> dict[str, Any]:
+        """What is said of the games beside their boards, and of which games it is said."""
+        said = self._every if which is None else which
+        return {
+            "action_mask": self.games.allowed.astype(np.int8), "_action_mask": said,
+            "won": self.games.won, "_won": said,
+        }  # fmt: skip
+
+    def _final(self, ended: Flags) -> dict[str, Any]:
+        """Return the last boards and infos of games that have ended, as Gymnasium names them."""
+        boards = np.full(self.num_envs, None, dtype=object)
+        for i in np.flatnonzero(ended):
+            boards[i] = self.games.boards[i].copy()
+        return {
+            "final_obs": boards, "_final_obs": ended,
+            "final_info": self._infos(ended), "_final_info": ended,
+        }  # fmt: skip

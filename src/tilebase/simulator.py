@@ -1,0 +1,271 @@
+"""Many games that are played at once, step by step, from random spawns.
+
+`Simulator` holds n games as arrays.  Whoever chooses the slides (a learner, an agent that is measured, an
+environment) gives an action for each game.  What follows is compiled.
+
+>>> from tilebase import Game
+>>> from tilebase.simulator import Simulator
+>>> games = Simulator(Game("2x2", 16), 1000, seed=1)
+>>> while games.going.any():
+...     games.step(games.allowed.argmax(axis=1))  # the first slide that is allowed
+>>> int(games.won.sum())
+153
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from tilebase._kernels import play
+from tilebase._kernels.arguments import Scratch
+from tilebase._kernels.packed import packed
+from tilebase.arrays import CACHED, Flags, GameArrays, Keys, sums_of
+from tilebase.errors import UsageError
+from tilebase.game.game import Game
+from tilebase.objectives.objective import MEANINGS, potentials
+from tilebase.sparse.reading import word_potentials
+
+Illegal: TypeAlias = Literal["noop", "terminate"]
+
+REWARDS = tuple(
+    name
+    for name, meaning in MEANINGS.items()
+    if meaning.spawns == "mean" and not (meaning.rounding or meaning.end or meaning.lost)
+)
+"""The rewards, by the names of the objectives that are the mean of their sum: win, score, merges, moves."""
+ILLEGAL = ("noop", "terminate")
+"""What a slide that is not allowed does: nothing, or it ends the game."""
+SCALE = 1 << 63
+
+
+class Simulator:
+    """Games that are played at once.  Not safe to share between threads.
+
+    Parameters
+    ----------
+    game:
+        What is played.
+    n:
+        How many games.
+    reward:
+        One of `REWARDS`.
+    seed:
+        Game i has the stream of seed ``seed + i``; or one seed for each game.  A game depends only on its
+        own seed and its own actions.
+
+    Attributes
+    ----------
+    keys:
+        ``uint64[n]``: the packed boards.  That of a game that is won by a slide is the one after this slide.
+    boards:
+        ``uint8[n, *shape]``: the same as exponents.
+    allowed:
+        ``bool[n, A]``: which slides are allowed, in the order of ``game.directions``; none in a game that has
+        ended.
+    rewards:
+        ``float64[n]``: what the last step has earned.
+    refused:
+        ``bool[n]``: whether the last action was not allowed.
+
+    The arrays are changed in place by the next call.
+
+    Raises
+    ------
+    UsageError
+        If the reward does not exist, the game has no win to reward, or n or a seed is no such number.
+    """
+
+    def __init__(self, game: Game, n: int, *, reward: str = "win", seed: int | npt.ArrayLike = 0) -> None:
+        if reward not in REWARDS:
+            raise UsageError(f"the reward must be one of {', '.join(REWARDS)}, not {reward!r}")
+        if MEANINGS[reward].win and not game.can_win:
+            raise UsageError(f"{game} cannot be won: give it a goal, or choose another reward")
+        if n < 1:
+            raise UsageError(f"the number of games must be 1 or more, not {n}")
+        self.game, self.reward, self.actions = game, reward, game.directions
+        self.arrays = GameArrays(game)
+        cells, actions = (n, game.cells), (n, len(self.actions))
+        self.keys: Keys = np.zeros(n, dtype=np.uint64)
+        self.boards: npt.NDArray[np.uint8] = np.zeros((n, *game.shape), dtype=np.uint8)
+        self.allowed: Flags = np.zeros(actions, dtype=np.bool_)
+        self.rewards = np.zeros(n)
+        self.refused: Flags = np.zeros(n, dtype=np.bool_)
+        self._spawns = packed(_spawn_rules(game, reward))
+        self._after = np.zeros(actions, dtype=np.uint64)
+        self._kinds = np.zeros(actions, dtype=np.uint8)
+        self._standing = np.zeros(n, dtype=np.uint8)
+        self._streams = np.zeros(n, dtype=np.uint64)
+        self._cells = self.boards.reshape(cells)
+        width = min(n, CACHED)
+        self._scratch = packed(Scratch.of(2 * width + 8))
+        self._marks = np.zeros(2 * width, dtype=np.uint8)
+        self._every = np.ones(n, dtype=np.bool_)
+        self.seed(seed)
+        self.begin()
+
+    def __repr__(self) -> str:
+        return f"<Simulator of {len(self):,} games: {self.game}>"
+
+    def __len__(self) -> int:
+        """Return how many games there are."""
+        return len(self.keys)
+
+    @property
+    def going(self) -> Flags:
+        """``bool[n]``: whether the game goes on."""
+        return np.equal(self._standing, play.GOING)
+
+    @property
+    def won(self) -> Flags:
+        """``bool[n]``: whether the game is won."""
+        return np.equal(self._standing, play.WON)
+
+    def seed(self, seed: int | npt.ArrayLike, which: Flags | None = None) -> None:
+        """Seed the games i with ``which[i]``, None: all, by the parameter `seed` of the class."""
+        chosen = self._chosen(which)
+        self._streams[chosen] = streams_of(seed, len(self))[chosen]
+
+    def begin(self, which: Flags | None = None) -> None:
+        """Begin the games i with ``which[i]`` anew; None: all."""
+        chosen = self._chosen(which)
+        play.begin_games(self.keys, chosen, self._streams, self._spawns)
+        self._stand(chosen)
+        self._look_ahead(np.flatnonzero(chosen))
+
+    def place(self, keys: Keys, which: Flags | None = None) -> None:
+        """Put the states of keys ``uint64[n]`` on the boards i with ``which[i]``; None: on all.
+
+        The keys are not checked: take those of `GameArrays.pack`.
+        """
+        chosen = self._chosen(which)
+        self.keys[chosen] = keys[chosen]
+        self._stand(chosen)
+        self._look_ahead(np.flatnonzero(chosen))
+
+    def step(self, actions: npt.ArrayLike, *, begin: Flags | None = None, illegal: Illegal = "noop") -> None:
+        """Slide and spawn in all games that go on.
+
+        Parameters
+        ----------
+        actions:
+            ``int[n]``, in the order of `actions`.
+        begin:
+            ``bool[n]``: games that begin anew instead, with the reward 0.
+        illegal:
+            One of `ILLEGAL`: what a slide does that is not allowed.
+
+        Raises
+        ------
+        UsageError
+            If the actions are not ``n`` whole numbers from 0 to A - 1, or `illegal` is not one of `ILLEGAL`.
+        """
+        if illegal not in ILLEGAL:
+            raise UsageError(f"illegal must be one of {', '.join(ILLEGAL)}, not {illegal!r}")
+        given = self.checked(actions)
+        wide = self._goal_is_too_wide
+        before = self.keys.copy() if wide else self.keys
+        play.play_games(
+            self.keys, self._after, self._kinds, self._every if begin is None else ~begin, given,
+            illegal == "terminate", self._streams, self.arrays.rules, self._spawns, self._standing,
+            self.rewards, self.refused,
+        )  # fmt: skip
+        if begin is not None and begin.any():
+            play.begin_games(self.keys, begin, self._streams, self._spawns)
+            self._stand(begin)
+        self._look_ahead()
+        if wide:
+            self._write_goals(before, given)
+
+    def checked(self, actions: npt.ArrayLike) -> npt.NDArray[np.int64]:
+        """Return actions as ``int64[n]``.  Raises `UsageError` as `step` says."""
+        given = np.asarray(actions)
+        if given.dtype.kind not in "iu" or given.shape != (len(self),):
+            raise UsageError(
+                f"actions must be {len(self)} whole numbers, not an array {list(given.shape)} of "
+                f"{given.dtype}"
+            )
+        if given.min() < 0 or given.max() >= len(self.actions):
+            wrong = given[(given < 0) | (given >= len(self.actions))][0]
+            raise UsageError(f"actions are 0 to {len(self.actions) - 1}, not {wrong}")
+        return given.astype(np.int64)
+
+    # -- how it is done ------------------------------------------------------------------------
+
+    def _chosen(self, which: Flags | None) -> Flags:
+        return self._every if which is None else np.ascontiguousarray(which, dtype=np.bool_)
+
+    def _stand(self, chosen: Flags) -> None:
+        """Say of states, of which a spawn may have made the goal sum, whether they are won."""
+        self._standing[chosen] = play.GOING
+        if self.game.goal_sum is not None:
+            won = sums_of(self.game, self.keys) >= self.game.goal_sum
+            self._standing[chosen & won] = play.WON
+
+    def _look_ahead(self, games: npt.NDArray[np.intp] | None = None) -> None:
+        """Slide the boards of some games, None: of all, and write what follows."""
+        written: list[npt.NDArray[Any]] = [self._standing, self._after, self._kinds, self._cells]
+        some = written if games is None else [array[games] for array in written]
+        play.look_ahead(
+            self.keys if games is None else self.keys[games], self.arrays.rules, self._scratch, self._marks,
+            self.game.cells, *some,
+        )  # fmt: skip
+        if games is not None:
+            for array, part in zip(written, some, strict=True):
+                array[games] = part
+        np.not_equal(self._kinds, play.REFUSED, out=self.allowed)
+
+    @property
+    def _goal_is_too_wide(self) -> bool:
+        """Whether a packed board has no room for the goal, as for 65,536 on 4x4."""
+        return self.game.goal_exponent is not None and self.game.goal_exponent > self.game.bounds.code
+
+    def _write_goals(self, before: Keys, actions: npt.NDArray[np.int64]) -> None:
+        """Write the boards of games that the last step has won, and what it has earned."""
+        table, meaning = potentials(MEANINGS[self.reward].merge), MEANINGS[self.reward]
+        for i in np.flatnonzero(self.won & (before != self.keys)):
+            state = self.game.unpack(int(before[i]))
+            after = self.game.slide_any(state, self.actions[actions[i]])
+            self._cells[i] = after
+            earned = sum(table[e] for e in after) - sum(table[e] for e in state)
+            self.rewards[i] = meaning.slide + meaning.win + earned
+
+
+def streams_of(seed: int | npt.ArrayLike, n: int) -> npt.NDArray[np.uint64]:
+    """Return the first words of n streams: of the seeds ``seed + i``, or of one seed for each."""
+    given = np.asarray(seed)
+    if given.dtype.kind not in "iu" or given.shape not in ((), (n,)):
+        raise UsageError(f"give one seed, or {n}, as whole numbers")
+    if given.min() < 0:
+        raise UsageError(f"a seed must be 0 or more, not {given.min()}")
+    words = given.astype(np.uint64) + (np.arange(n, dtype=np.uint64) if given.ndim == 0 else np.uint64(0))
+    # Mixed as in the kernel, so that the streams of neighbouring seeds begin far from each other.
+    for _ in range(2):
+        words = words + play.STRIDE
+        words = (words ^ words >> play.U30) * play.FACTORS[0]
+        words = (words ^ words >> play.U27) * play.FACTORS[1]
+        words = words ^ words >> play.U31
+    return words
+
+
+def _spawn_rules(game: Game, reward: str) -> play.SpawnRules:
+    """Return what chance decides in a game, and what slides earn."""
+    meaning, starts, total, below = MEANINGS[reward], game.starts(), Fraction(0), []
+    for _, chance in starts:
+        total += chance
+        below.append(int(total * SCALE))
+    merges = (
+        word_potentials(game, (meaning.merge,))[0] if meaning.merge else np.zeros(1 << 16, dtype=np.int32)
+    )
+    return play.SpawnRules(
+        fours=np.array(
+            [int(game.spawn.chance(2, n) * SCALE) for n in range(game.cells + 1)], dtype=np.uint64
+        ),
+        starts=np.array([game.pack(board) for board, _ in starts], dtype=np.uint64),
+        below=np.array(below, dtype=np.uint64),
+        potentials=merges,
+        bonus=np.array([meaning.slide, meaning.win], dtype=np.float64),
+    )

@@ -1,0 +1,175 @@
+"""Many games played at once follow the rules, and chance has the probabilities of the game."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from tilebase import Game, open_table, solve
+from tilebase.agents import judge
+from tilebase.errors import UsageError
+from tilebase.objectives.objective import potentials
+from tilebase.simulator import REWARDS, Simulator
+
+GAMES = (
+    Game("2x3", 32),
+    Game("3x3", 16, limits="8,8,4/8,4,4/4,4,4"),
+    Game("2x3", 16, masks="..x/...|.../..x"),
+    Game("2x2x2", 16),
+    Game("1x6", 32),
+    Game("2x3", goal_sum=40),
+    Game("2x4", 32, walls=[3], horizon=36, spawn="1/4, 3: 1/2"),
+    Game("2x3", 32, pattern="8,4,*/*,*,*"),
+    Game("2x3", 16, unmergeable=[5], fixed=True),
+    Game("2x3", 16, unmergeable=[5], start="empty", spawn=1),
+    Game("3x4", largest=16),
+)
+
+
+def earned(game: Game, before: tuple[int, ...], after: tuple[int, ...], won: bool, reward: str) -> float:
+    """The reward of a slide, from the definitions."""
+
+    def made(merge: str) -> int:
+        table = potentials(merge)
+        tiles = [sum(table[e] for e in board if not game.is_x(e)) for board in (before, after)]
+        return tiles[1] - tiles[0]
+
+    return {"win": float(won), "score": made("tile"), "merges": made("one"), "moves": 1}[reward]
+
+
+@pytest.mark.parametrize("game", GAMES, ids=str)
+@pytest.mark.parametrize("reward", REWARDS)
+def test_each_step_follows_the_rules(game: Game, reward: str) -> None:
+    if reward == "win" and not game.can_win:
+        with pytest.raises(UsageError, match="cannot be won"):
+            Simulator(game, 1)
+        return
+    games, rng = Simulator(game, 40, reward=reward, seed=5), np.random.default_rng(1)
+    starts = {board for board, _ in game.starts()}
+    assert {tuple(board) for board in games.boards.reshape(40, -1).tolist()} <= starts
+    for _ in range(60):
+        before, going = games.boards.reshape(40, -1).tolist(), games.going
+        actions = rng.integers(0, len(games.actions), 40)
+        games.step(actions)
+        for i in np.flatnonzero(going):
+            slides = game.slides(before[i])
+            after = slides.get(game.directions[actions[i]])
+            now = tuple(games.boards[i].ravel().tolist())
+            assert games.refused[i] == (after is None)
+            if after is None:
+                assert now == tuple(before[i])
+                assert games.rewards[i] == 0
+                continue
+            spawned = [] if game.wins(after) else [board for board, _ in game.spawns(after)]
+            assert now in spawned if spawned else now == after
+            won = game.wins(after) or game.has_goal_sum(now)
+            allowed = game.slides(now) if spawned and not won else {}
+            assert games.won[i] == won
+            assert games.going[i] == bool(allowed)
+            assert games.allowed[i].tolist() == [d in allowed for d in game.directions]
+            assert games.rewards[i] == earned(game, tuple(before[i]), after, won, reward)
+            assert game.pack(now) == games.keys[i]
+        assert games.rewards[~going].tolist() == [0] * int((~going).sum())
+        assert not games.allowed[~games.going].any()
+
+
+def test_chance_has_the_probabilities_of_the_game() -> None:
+    game, n = Game("2x3", 64, spawn="1/4, 3: 1/2"), 200_000
+    games = Simulator(game, n, reward="moves", seed=7)
+    frequencies(game.starts(), games.boards.reshape(n, -1))
+    for text in ("2,4,8/0,0,0", "2,4,0/2,4,0"):
+        games.place(np.full(n, game.pack(game.parse(text)), dtype=np.uint64))
+        games.step(np.full(n, game.directions.index("down")))
+        frequencies(game.spawns(game.slides(game.parse(text))["down"]), games.boards.reshape(n, -1))
+
+
+def frequencies(expected, found) -> None:
+    """Compare by chi-square: 6 standard deviations beyond the degrees of freedom."""
+    boards, counts = np.unique(found, axis=0, return_counts=True)
+    counted = dict(zip(map(tuple, boards.tolist()), counts.tolist(), strict=True))
+    assert counted.keys() <= {board for board, _ in expected}
+    means = [(float(p) * len(found), counted.get(board, 0)) for board, p in expected]
+    square = sum((count - mean) ** 2 / mean for mean, count in means)
+    assert square < len(means) + 6 * math.sqrt(2 * len(means))
+
+
+def test_a_game_does_not_depend_on_the_others() -> None:
+    def play(seed, n):
+        games, boards = Simulator(Game("2x3", 64), n, seed=seed), []
+        while games.going.any():
+            boards.append(games.boards.copy())
+            games.step(games.allowed.argmax(axis=1))
+        return games, boards
+
+    together, boards = play(3, 5)
+    for i in range(5):
+        alone, own = play([3 + i], 1)
+        assert alone.won[0] == together.won[i]
+        assert [b.tolist() for (b,) in own] == [b[i].tolist() for b in boards[: len(own)]]
+
+
+def test_an_agent_wins_as_often_as_its_exact_value_says(tmp_path) -> None:
+    n = 200_000
+    solve(Game("2x2", 16), table=tmp_path)
+    with open_table(tmp_path) as table:
+        value = judge(table, lambda _, allowed: allowed.argmax(axis=1), symmetry="none").value
+    games = Simulator(Game("2x2", 16), n)
+    while games.going.any():
+        games.step(games.allowed.argmax(axis=1))
+    assert abs(games.won.mean() - value) < 5 * math.sqrt(value * (1 - value) / n)
+
+
+def test_a_goal_that_does_not_fit_a_key_is_drawn() -> None:
+    game = Game("5x4", 256)
+    for reward, worth in {"win": 1, "score": 256, "merges": 1, "moves": 1}.items():
+        games = Simulator(game, 1, reward=reward)
+        games.place(games.arrays.pack([[7, 7, *[0] * 18]]))
+        games.step([0])
+        assert games.won[0]
+        assert games.boards.ravel().tolist() == [8, *[0] * 19]
+        assert games.rewards.tolist() == [worth]
+
+
+def test_games_begin_anew_one_by_one() -> None:
+    games = Simulator(Game("2x2", 16), 4)
+    while games.going.any():
+        games.step(games.allowed.argmax(axis=1))
+    ended = games.boards.copy()
+    games.begin(np.array([True, False, False, True]))
+    assert games.going.tolist() == [True, False, False, True]
+    assert (games.boards[1:3] == ended[1:3]).all()
+    games.step(games.allowed.argmax(axis=1), begin=np.array([False, True, False, False]))
+    assert games.going[1]
+    assert not games.going[2]
+    assert games.rewards[1] == 0
+
+
+def test_a_slide_that_is_not_allowed() -> None:
+    game = Game("2x2", 16, start="0,0/2,4")
+    games = Simulator(game, 1)
+    games.step([game.directions.index("down")])
+    assert games.refused[0]
+    assert games.going[0]
+    games.step([game.directions.index("down")], illegal="terminate")
+    assert not games.going[0]
+    assert not games.won[0]
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda g: Simulator(g, 0), "1 or more"),
+        (lambda g: Simulator(g, 2, reward="lower"), "the reward must be one of"),
+        (lambda g: Simulator(g, 2, seed=-1), "0 or more"),
+        (lambda g: Simulator(g, 2, seed=[1, 2, 3]), "one seed, or 2"),
+        (lambda g: Simulator(g, 2).step([0]), "2 whole numbers"),
+        (lambda g: Simulator(g, 2).step([0.0, 1.0]), "2 whole numbers"),
+        (lambda g: Simulator(g, 2).step([0, 4]), "actions are 0 to 3, not 4"),
+        (lambda g: Simulator(g, 2).step([0, 1], illegal="x"), "illegal must be one of"),
+    ],
+)
+def test_what_is_wrong_is_said(make, words) -> None:
+    with pytest.raises(UsageError, match=words):
+        make(Game("2x2", 16))
