@@ -83,6 +83,11 @@ if TYPE_CHECKING:
     from tilebase.questions.borders import find_border as find_border
     from tilebase.questions.count import count as count
     from tilebase.questions.count import remove_run as remove_run
+    from tilebase.questions.exact import ExactCheck as ExactCheck
+    from tilebase.questions.exact import ExactLayer as ExactLayer
+    from tilebase.questions.exact import ExactSolution as ExactSolution
+    from tilebase.questions.exact import check_exactly as check_exactly
+    from tilebase.questions.exact import solve_exactly as solve_exactly
     from tilebase.questions.force import Forced as Forced
     from tilebase.questions.force import Largest as Largest
     from tilebase.questions.force import StartVerdict as StartVerdict
@@ -252,6 +257,13 @@ _HOMES = {
     "questions.count": (
         "count",
         "remove_run",
+    ),
+    "questions.exact": (
+        "ExactCheck",
+        "ExactLayer",
+        "ExactSolution",
+        "check_exactly",
+        "solve_exactly",
     ),
     "questions.force": (
         "Forced",

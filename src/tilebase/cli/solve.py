@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -30,6 +31,8 @@ from tilebase.objectives.numbers import digits_text
 from tilebase.objectives.objective import MEANINGS, parse_objectives
 
 if TYPE_CHECKING:
+    from tilebase.game.game import Game
+    from tilebase.objectives.objective import Objective
     from tilebase.objectives.results import Solution
 
 ObjectiveOption = Annotated[
@@ -72,6 +75,12 @@ def solve(
             "probes then say that it is below."
         ),
     ] = None,
+    exact: Annotated[
+        bool,
+        Parameter(
+            negative=(), help="Solve in fractions: games of up to 3 million afterstates, as 3x3 to 64."
+        ),
+    ] = False,
     down_to: Annotated[int | None, Parameter(help="Stop after the layer of this sum.")] = None,
     lean: Annotated[
         bool | None,
@@ -100,6 +109,8 @@ def solve(
 
     tilebase solve 3x3 1024 --objective lower,upper
 
+    tilebase solve 3x3 64 --objective loss --exact
+
     tilebase solve --formation 442 128 -o 442-128/
     """
     question = make_game(shape, goal, game)
@@ -114,6 +125,12 @@ def solve(
         rows = solving(question, objectives, within, keep=table is not None)
         write_rows(rows, rows, chosen, save, game=question)
         return 0
+    if exact:
+        if any((table, by, above, down_to, lean is not None, cluster, space)):
+            raise UsageError(
+                "--exact keeps no table and takes no option of one: give a game and an objective"
+            )
+        return _solve_exactly(question, objectives, chosen, save, run)
     name = "-".join([question.shape_text, question.digest, within, *(one.label for one in objectives)])
     prepare_kernels()
     from tilebase.files.work_folders import work_folder
@@ -141,6 +158,33 @@ def solve(
         lowest = min((layer.sum for layer in solution.layers[0]), default=None)
         reached = "no layer was solved" if lowest is None else f"solved down to sum {lowest}"
         print(f"not complete: {reached}", file=sys.stderr)
+    return 0
+
+
+def _solve_exactly(
+    question: Game,
+    objectives: Sequence[Objective],
+    chosen: str,
+    save: Path | None,
+    run: EstimatedRunOptions,
+) -> int:
+    """Solve in fractions, and print them."""
+    prepare_kernels()
+    from tilebase.questions.exact import solve_exactly
+
+    found = []
+    for one in objectives:
+        with counting_progress(quiet=run.quiet) as progress:
+            found.append(solve_exactly(question, one, **run.use(progress)))
+    title = title_of(question)
+    rows: list[dict[str, Any]] = [{"": "afterstates", title: f"{found[0].afterstates:,}"}]
+    for solution in found:
+        rows.append({"": solution.objective.text, title: solution.text})
+        if solution.text != str(solution.start):
+            rows.append({"": "  exactly", title: str(solution.start)})
+    if chosen in ("csv", "parquet"):
+        rows = [{"objective": one.objective.label, "kind": "exact", "value": str(one.start)} for one in found]
+    write_rows(rows, [solution.as_dict() for solution in found], chosen, save, game=question)
     return 0
 
 

@@ -32,6 +32,12 @@ def verify(
     sample: Annotated[int, Parameter(help="Values of each objective to derive again.")] = 1000,
     every: Annotated[bool, Parameter(name="--all", negative=(), help="Derive all values again.")] = False,
     seed: Annotated[int, Parameter(help="Of the random sample.")] = 0,
+    exact: Annotated[
+        bool,
+        Parameter(
+            negative=(), help="Compare every float of a table of up to 3 million afterstates with fractions."
+        ),
+    ] = False,
     listed: Annotated[
         bool,
         Parameter(
@@ -73,6 +79,8 @@ def verify(
     is_table = path is None or path.suffix == ".zip" or (path / places.TABLE).exists()
     if (listed or against is not None) and not is_table:
         raise UsageError(f"{location} is not a table: --list and --against are for one table")
+    if exact:
+        return _verify_exactly(location, quiet)
     if plan:
         return _print_plan(location, None if every else sample)
     checking = {"sample": None if every else sample, "seed": seed, "cluster": cluster, "anyway": anyway}
@@ -88,6 +96,34 @@ def verify(
     if folder or path.suffix == ".zip":
         return _verify_table(path, quiet, **checking)
     return _verify_file(path)
+
+
+def _verify_exactly(location: str, quiet: bool) -> int:
+    """Compare the floats of a table with exact values, for each of its means in floats."""
+    from tilebase.questions.exact import check_exactly
+    from tilebase.tables.probe import open_table
+
+    wrong = 0
+    with open_table(location) as table:
+        means = [one for one in table.objectives if one.is_mean and not one.is_bound]
+        if not means:
+            raise UsageError(f"{location} has no means in floats: its integers are exact or proved")
+        rows = []
+        for one in means:
+            with counting_progress(quiet=quiet) as progress:
+                found = check_exactly(table, one.label, progress=progress)
+            wrong += found.wrong
+            rows.append(
+                {
+                    "objective": one.label,
+                    "values": f"{found.values:,}",
+                    "largest relative error": f"{found.largest_error:.2g}",
+                    "proved to be at most": f"{found.proved:.2g}",
+                    "further off": f"{found.wrong:,}",
+                }
+            )
+        write_rows(rows, rows, "table", None, game=table.game)
+    return 1 if wrong else 0
 
 
 def _print_plan(location: str, sample: int | None) -> int:

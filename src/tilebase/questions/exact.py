@@ -1,0 +1,392 @@
+"""Exact rational values of small games: the recurrence of `small.oracle` in integers, a layer at a time.
+
+All values of the afterstates of a sum s are whole numbers over one denominator
+
+    D(s) = B ** ((S - s) / 2),    B = q L d,
+
+where S is the largest sum of a state, q the common denominator of the spawn law, L the least common
+multiple of 1 to the number of cells, and d the denominator of the discount.  The mean over n spawns divides
+by n q, the discount by d, and a spawn raises the sum by 2 at least: so each step stays whole.
+The integers grow by about 15 bits for each two units of the sum on a 3x3 board, so this is for games of up to
+some millions of afterstates.  The boards are those that the forward pass of `count` finds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Unpack
+
+import numpy as np
+import numpy.typing as npt
+
+from tilebase.errors import ResourceError, UsageError
+from tilebase.game.game import Game
+from tilebase.objectives.encoding import FIRST, NONE, WON, end_values, sentinels
+from tilebase.objectives.numbers import SMALL
+from tilebase.objectives.objective import Objective, parse_objectives
+from tilebase.objectives.rounding import Rounding
+from tilebase.questions.count import count
+from tilebase.runtime.progress import Pace
+from tilebase.runtime.resources import Use
+from tilebase.runtime.storage import temporary_folder
+from tilebase.sparse.reading import LayerReader, Links
+from tilebase.tables.probe import Table, open_table
+
+Array = npt.NDArray[Any]
+
+MOST_AFTERSTATES = 3_000_000
+"""Afterstates of a game that is solved in fractions; these take some minutes."""
+DIGITS = 40
+"""A fraction with more digits is printed as a decimal."""
+
+
+@dataclass(frozen=True)
+class ExactLayer:
+    """The exact values of the afterstates of one sum.
+
+    Attributes
+    ----------
+    sum:
+        The sum of the tiles.
+    keys:
+        ``uint64[n]``: the packed canonical afterstates, ascending.
+    numerators:
+        ``object[n]``: ``numerators[i] / denominator`` is the value of afterstate i, as users see it.
+    denominator:
+        One for all, not reduced.
+    """
+
+    sum: int
+    keys: Array
+    numerators: Array
+    denominator: int
+
+
+@dataclass(frozen=True)
+class ExactSolution:
+    """The exact value of the start of a game.
+
+    Attributes
+    ----------
+    game, objective:
+        The game, and what the value means.
+    start:
+        The value of the start; of `loss` the probability itself.
+    afterstates:
+        How many afterstates were solved.
+    """
+
+    game: Game
+    objective: Objective
+    start: Fraction
+    afterstates: int
+
+    @property
+    def text(self) -> str:
+        """The fraction if it is short, else a decimal that `fraction_text` makes."""
+        return fraction_text(self.start, self.objective)
+
+    def __repr__(self) -> str:
+        return f"<ExactSolution of {self.game}: {self.objective.label} {self.text}>"
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {
+            "game": self.game.identity,
+            "objective": self.objective.identity,
+            "value": {"kind": "exact", "value": str(self.start)},
+            "numerator_digits": len(str(self.start.numerator)),
+            "denominator_digits": len(str(self.start.denominator)),
+            "afterstates": self.afterstates,
+        }
+
+
+def solve_exactly(
+    game: Game,
+    objective: str | Objective = "win",
+    *,
+    discount: Fraction | float | str = 1,
+    layer: Callable[[ExactLayer], None] | None = None,
+    **use: Unpack[Use],
+) -> ExactSolution:
+    """Solve a small game in fractions: without any rounding.
+
+    Parameters
+    ----------
+    game:
+        The game, with at most `MOST_AFTERSTATES` afterstates.
+    objective, discount:
+        An objective whose values are means, as ``"win"``, ``"loss"`` or ``"score"``.  Its type of floats
+        does not matter.
+    layer:
+        Called with the exact values of each layer, the largest sum first.
+    use:
+        The keywords of `Use`, for counting the boards; the values are computed by one thread.
+
+    Raises
+    ------
+    UsageError
+        If the objective is no mean, or is a bound: integers are exact anyway.
+    ResourceError
+        If the game has too many afterstates.
+
+    >>> solve_exactly(Game("2x2", 16)).start
+    Fraction(770009003, 800000000)
+    """
+    chosen = _mean(objective, discount)
+    chosen.check(game)
+    with temporary_folder() as folder:
+        path = folder / "run"
+        counts = count(game, folder=path, keep="afterstates", **use)
+        every = counts.total("afterstates")
+        if every > MOST_AFTERSTATES:
+            raise ResourceError(
+                f"{game} has {every:,} afterstates, and fractions are for at most {MOST_AFTERSTATES:,}: "
+                "solve it in floats, or for proved bounds with the objective lower,upper"
+            )
+        return _Pass(path, game, chosen, every, layer, Pace(use.get("progress"), "afterstates")).run()
+
+
+def _mean(objective: str | Objective, discount: Any) -> Objective:
+    """Return one objective.  Raises `UsageError` unless it is a mean in floats."""
+    found = [objective] if isinstance(objective, Objective) else [*parse_objectives(objective, discount)]
+    if len(found) != 1:
+        raise UsageError(f"fractions are computed for one objective at a time, not for {objective}")
+    if not found[0].is_mean or found[0].is_bound:
+        raise UsageError(
+            f"{found[0].name} needs no fractions: it is computed in integers; choose a mean, as win or score"
+        )
+    return found[0]
+
+
+class _Keys(LayerReader):
+    """The boards of a run, with no values yet."""
+
+    def values(self, _objective: Objective, _total: int) -> Array:
+        """Return no values."""
+        return np.zeros(0)
+
+
+class _Pass:
+    """The backward pass in integers."""
+
+    def __init__(
+        self,
+        path: Path,
+        game: Game,
+        objective: Objective,
+        every: int,
+        layer: Callable[[ExactLayer], None] | None,
+        pace: Pace,
+    ) -> None:
+        self.game, self.objective, self.every = game, objective, every
+        self._layer, self._pace = layer, pace
+        self._reader = _Keys(path, game, (objective,))
+        files = sorted((path / "afterstates").glob("*.tbl"))
+        self._sums = [int(file.stem) for file in files]
+        self._most = max([*self._sums, *(game.sum(board) for board, _ in game.starts())])
+        self._most += 2 * max(game.spawn_exponents)
+        self._base = (
+            game.spawn.denominator * math.lcm(*range(1, game.cells + 1)) * objective.discount.denominator
+        )
+        self._won = int(sentinels(game, objective)[1])
+        self._values: dict[int, Array] = {}  # numerators by sum, for the layers above the present one
+
+    def denominator(self, total: int) -> int:
+        """Return D(s)."""
+        return int(self._base ** ((self._most - total) // 2))
+
+    def run(self) -> ExactSolution:
+        """Solve all layers, and the start."""
+        game, done = self.game, 0
+        starts, most = {game.sum(board) for board, _ in game.starts()}, 1 << max(game.spawn_exponents)
+        for total in reversed(self._sums):
+            keys, values = self._afterstates(total)
+            self._values[total] = values
+            # Only spawns and starts read layers above.
+            for above in [s for s in self._values if s not in starts and s > total + most]:
+                del self._values[above]
+            if self._layer is not None:
+                self._layer(ExactLayer(total, keys, self.objective.told(values), self.denominator(total)))
+            done += len(keys)
+            if self._pace.due() or done == self.every:
+                self._pace.report(total, "solve", done, done / self.every)
+        start = Fraction(0)
+        for board, p in game.starts():
+            total = game.sum(board)
+            (value,) = self._states(np.array([game.pack(board)], dtype=np.uint64), total)
+            start += p * Fraction(int(value), self.denominator(total) * self.objective.discount.denominator)
+        return ExactSolution(game, self.objective, Fraction(self.objective.told(start)), self.every)
+
+    def _afterstates(self, total: int) -> tuple[Array, Array]:
+        """Return the afterstates of a sum, and their values over D(total)."""
+        game, reader, d = self.game, self._reader, self.objective.discount.denominator
+        keys = reader.keys(total)
+        ends = end_values(self.objective, reader.compiled.tops(keys))
+        if game.ended(total):
+            return keys, _whole(ends) * self.denominator(total)
+        values = np.zeros(len(keys), dtype=object)
+        for exponent in game.spawn_exponents:
+            states, origin = reader.spawns(keys, exponent)
+            worths = self._states(states, total + (1 << exponent))
+            empty = np.bincount(origin, minlength=len(keys))
+            sums = np.add.reduceat(worths, np.searchsorted(origin, np.arange(len(keys))))
+            # A spawn divides D by B once for each two units of the sum; the mean divides by n q.
+            weights = game.spawn.weights(exponent, game.cells)
+            rest = self._base ** ((1 << exponent) // 2) // (game.spawn.denominator * d)
+            scale = [weights[n] * (rest // max(n, 1)) for n in range(game.cells + 1)]
+            values += sums * np.array(scale, dtype=object)[empty]
+        return keys, values
+
+    def _states(self, states: Array, total: int) -> Array:
+        """Return the values of states of a sum over D(total) and the denominator of the discount."""
+        one, d = self.denominator(total), self.objective.discount.denominator
+        if self.game.reached(total):
+            return np.full(len(states), self._won * one * d, dtype=object)
+        links, values = self._link(states, total), self._values.get(total, np.zeros(0, dtype=object))
+        worst = -2 * one
+        front = np.full(FIRST, worst, dtype=object)
+        front[WON] = self._won * one
+        worths = np.concatenate([front, values])[links.slots]
+        gains = np.full(len(states), self.objective.slide, dtype=object) * one
+        best = np.full(len(states), worst, dtype=object)
+        for k in range(len(worths)):
+            more = gains
+            if merge := self.objective.merge:
+                more = gains + _whole(links.gains[merge][k // 2]) * one
+            best = np.where(links.slots[k] == NONE, best, np.maximum(best, worths[k] + more))
+        ends = _whole(end_values(self.objective, self._reader.compiled.tops(states))) * one
+        stuck = (links.slots == NONE).all(axis=0)
+        found: Array = np.where(stuck, ends * d, best * self.objective.discount.numerator)
+        return found
+
+    def _link(self, states: Array, total: int) -> Links:
+        return self._reader.layer(total).link(states)
+
+
+def _whole(numbers: Array) -> Array:
+    """Return whole numbers as Python integers, which do not overflow."""
+    return np.array([int(number) for number in numbers.tolist()], dtype=object)
+
+
+def fraction_text(value: Fraction, objective: Objective) -> str:
+    """Return a fraction, or if it is long a decimal rounded to `DIGITS` significant digits, with ``≈``.
+
+    >>> fraction_text(Fraction(2, 3), Objective("win"))
+    '2/3'
+    >>> fraction_text(1 - Fraction(1, 3**90), Objective("win"))
+    '≈ 1 - 1.145742637671319864267636924948858003603e-43'
+    """
+    if len(str(value)) <= DIGITS:
+        return str(value)
+    if objective.name == "win" and 0 < 1 - value < SMALL:
+        return f"≈ 1 - {_decimal(1 - value)}"
+    return f"≈ {_decimal(value)}"
+
+
+def _decimal(value: Fraction) -> str:
+    """Return a decimal with `DIGITS` significant digits, rounded to the nearest."""
+    from decimal import Context, Decimal
+
+    return str(Context(prec=DIGITS).divide(Decimal(value.numerator), Decimal(value.denominator))).lower()
+
+
+@dataclass(frozen=True)
+class ExactCheck:
+    """How far the floats of a table are from the exact values.
+
+    Attributes
+    ----------
+    objective:
+        The objective that was compared.
+    values:
+        How many values were compared: those of all afterstates, and of the start.
+    largest_error:
+        The largest distance relative to the exact value; infinite if a value is not 0 where 0 is exact.
+    start_error:
+        That of the start.
+    proved:
+        The largest distance that `rounding` allows, relative to the value, of the same values.
+    wrong:
+        How many values are further from the exact one than that.
+    """
+
+    objective: Objective
+    values: int
+    largest_error: float
+    start_error: float
+    proved: float
+    wrong: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return self.__dict__ | {"objective": self.objective.identity}
+
+
+def check_exactly(table: Table | Path | str, objective: str | None = None, **use: Unpack[Use]) -> ExactCheck:
+    """Compare every float of a table with the exact fraction.
+
+    Parameters
+    ----------
+    table:
+        A table of reachable positions, whole, of at most `MOST_AFTERSTATES` afterstates.
+    objective:
+        The label of an objective whose values are means in floats.  None: the first of the table.
+    use:
+        The keywords of `Use`.
+
+    Raises
+    ------
+    UsageError
+        If the objective is not such a mean, or the table holds all boards, or was thinned.
+    ResourceError
+        If the game has too many afterstates.
+    """
+    opened = open_table(table)
+    chosen = _mean(opened.objective(objective), 1)
+    if opened.dense or opened.manifest.thinned is not None:
+        raise UsageError(
+            f"{opened.location.name} does not hold just the reachable positions: fractions are compared with "
+            "a whole table of these"
+        )
+    comparison = _Comparison(opened, chosen)
+    found = solve_exactly(opened.game, chosen, layer=comparison.add, **use)
+    start = float(opened.start[chosen.label])
+    return comparison.finish(start, found.start)
+
+
+class _Comparison:
+    """The floats of a table beside exact values."""
+
+    def __init__(self, table: Table, objective: Objective) -> None:
+        self._table, self._objective = table, objective
+        self._rounding = Rounding(table.game, objective)
+        self.values = self.wrong = 0
+        self.largest = self.proved = 0.0
+
+    def add(self, layer: ExactLayer) -> None:
+        """Compare the values of a layer."""
+        file = self._table.prober.layer(layer.sum).values[self._objective.label]
+        stored = np.concatenate([np.zeros(0), *(file.values(chunk) for chunk in range(file.chunks))])
+        for number, exact in zip(stored.tolist(), layer.numerators.tolist(), strict=True):
+            value = float(self._objective.told(self._objective.read(number)))
+            self._compare(value, Fraction(exact, layer.denominator), layer.sum)
+
+    def _compare(self, value: float, exact: Fraction, total: int) -> float:
+        away, allowed = abs(Fraction(value) - exact), self._rounding.error(value, total)
+        self.values += 1
+        self.wrong += away > Fraction(allowed)
+        error = float(away / exact) if exact else math.inf if away else 0.0
+        self.largest = max(self.largest, error)
+        if exact:
+            self.proved = max(self.proved, allowed / float(exact))
+        return error
+
+    def finish(self, start: float, exact: Fraction) -> ExactCheck:
+        """Compare the start, and return what was found."""
+        error = self._compare(start, exact, 0)
+        return ExactCheck(self._objective, self.values, self.largest, error, self.proved, self.wrong)

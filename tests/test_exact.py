@@ -1,0 +1,80 @@
+"""Values as fractions: equal to the oracle, and the floats of tables are as near to them as is proved."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import cached_oracle as oracle
+from tilebase.errors import UsageError
+from tilebase.game.game import Game
+from tilebase.objectives.objective import Objective
+from tilebase.questions.exact import ExactLayer, check_exactly, solve_exactly
+from tilebase.questions.solve import solve
+
+CASES = (
+    (Game("2x2", 16), "win", 1),
+    (Game("2x3", 16, spawn="1/3"), "loss", 1),
+    (Game("2x3", 16), "moves", Fraction(9, 10)),
+    (Game("2x2"), "score", 1),
+    (Game("2x3", 16, spawn="1/10, 3: 1/4", start="empty"), "merges", Fraction(2, 3)),
+    (Game("2x2", goal_sum=20), "win", Fraction(1, 2)),
+    (Game("2x2", goal_sum=20), "loss", 1),
+    (Game("2x2", 32, horizon=18), "loss", 1),
+    (Game("2x2", 32, horizon=18), "largest", 1),
+    (Game("2x3", 16, walls=[1], unmergeable=[4], fixed=True), "largest", 1),
+    (Game("2x3", 8, unmergeable=[5]), "merges", 1),
+    (Game("2x2", 8, start="4,4/0,0"), "win", 1),
+    (Game("1x4", spawn=1, largest=16, start="4,4,0,0"), "score", 1),
+)
+
+
+@pytest.mark.parametrize(("game", "name", "discount"), CASES, ids=str)
+def test_fractions_are_those_of_the_oracle(game: Game, name: str, discount: Fraction) -> None:
+    """Of the start, and of every afterstate."""
+    layers: list[ExactLayer] = []
+    found = solve_exactly(game, name, discount=discount, layer=layers.append, threads=1)
+    exact, told = oracle.values(game, name, discount=discount), Objective(name).told  # type: ignore[arg-type]
+    assert found.start == told(exact.start)
+    values = {
+        game.unpack(int(key)): Fraction(number, layer.denominator)
+        for layer in layers
+        for key, number in zip(layer.keys, layer.numerators, strict=True)
+    }
+    assert values == {board: told(value) for board, value in exact.afterstates.items()}
+    assert [layer.sum for layer in layers] == sorted((layer.sum for layer in layers), reverse=True)
+    assert found.afterstates == len(values)
+
+
+@pytest.mark.parametrize("name", ["win:float32", "loss", "score"])
+def test_the_floats_of_a_table_are_as_near_as_is_proved(name: str, tmp_path: Path) -> None:
+    game = Game("2x3", 32)
+    solve(game, name, table=tmp_path, threads=1)
+    found = check_exactly(tmp_path)
+    assert found.values == len(oracle.values(game, "win").afterstates) + 1
+    assert found.wrong == 0
+    assert 0 < found.largest_error < found.proved < (1e-4 if "32" in name else 1e-12)
+
+
+def test_a_wrong_float_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    solve(Game("2x2", 16), "win", table=tmp_path, threads=1)
+    read = Objective.read
+    monkeypatch.setattr(Objective, "read", lambda self, stored: read(self, stored) * (1 - 1e-12))
+    found = check_exactly(tmp_path)
+    assert found.wrong > 10
+    assert 1e-13 < found.largest_error < 1e-11
+
+
+@pytest.mark.parametrize("name", ["lower", "guaranteed", "survival", "win,loss"])
+def test_only_one_mean_has_fractions(name: str) -> None:
+    with pytest.raises(UsageError, match=r"no fractions|one objective at a time"):
+        solve_exactly(Game("2x2", 16), name, threads=1)
+
+
+def test_a_long_fraction_is_printed_as_a_decimal() -> None:
+    found = solve_exactly(Game("2x3", 32), "loss", threads=1)
+    assert found.text.startswith("≈ 0.000103236575336616354981446991343557")
+    assert found.as_dict()["value"] == {"kind": "exact", "value": str(found.start)}
+    assert abs(Fraction(found.text[2:]) - found.start) < found.start / 10**39
