@@ -213,7 +213,7 @@ def test_codecs_command_as_data(command: list[str], capsys: pytest.CaptureFixtur
         ("odd.tbl --limit -1", 2, "1 key or more, or 0 for all keys, not -1"),
         ("odd.tbl --repeat 0", 2, "must be at least 1"),
         ("odd.tbl --codecs zip", 2, "choose one of raw, zstd, brotli, xz"),
-        ("odd.tbl -o pareto.pdf", 2, "neither SVG nor PNG"),
+        ("odd.tbl -o pareto.gif", 2, "is no picture"),
     ],
 )
 def test_bad_codecs_give_a_sentence(

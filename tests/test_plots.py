@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
@@ -13,11 +14,14 @@ import numpy as np
 import pytest
 
 import cached_oracle as oracle
+from tilebase._version import version
 from tilebase.cli import main
+from tilebase.cli.output import naming_command
 from tilebase.counting.counts import FIELDS, CountResult
 from tilebase.errors import CorruptError, MissingExtraError, StorageError, UsageError
 from tilebase.game.game import Game
 from tilebase.questions import plots
+from tilebase.questions.distributions import Distribution
 from tilebase.questions.plots import bands, plot_counts
 
 GAMES = [
@@ -181,8 +185,8 @@ def test_shades_darken() -> None:
 
 
 def test_bad_requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(UsageError, match="neither SVG nor PNG"):
-        plot_counts(SMALL, tmp_path / "counts.pdf")
+    with pytest.raises(UsageError, match="is no picture"):
+        plot_counts(SMALL, tmp_path / "counts.gif")
     with pytest.raises(UsageError, match="kind 'pie' does not exist: choose one of"):
         plot_counts(SMALL, tmp_path / "counts.svg", kind="pie")
     with pytest.raises(UsageError, match="'wins' was not counted"):
@@ -216,14 +220,14 @@ def test_plot_counts_from_a_file(folder: Path, capsys: pytest.CaptureFixture[str
     assert main(["plot", "counts", "--from", "counts.json"]) == 0
     assert main(["plot", "counts", "2x2", "32", "--from", "counts.json", "-o", "again.svg"]) == 0
     assert main(["plot", "counts", "2x2", "32", "-o", "counted.svg"]) == 0
-    assert Path("counts-2x2-32.svg").read_bytes() == Path("again.svg").read_bytes()
-    assert Path("counts-2x2-32.svg").read_bytes() == Path("counted.svg").read_bytes()
+    drawn = [without_command(Path(name)) for name in ("counts-2x2-32.svg", "again.svg", "counted.svg")]
+    assert drawn[0] == drawn[1] == drawn[2]
 
 
 @pytest.mark.parametrize(
     ("words", "status", "sentence"),
     [
-        ("2x2 32 -o x.pdf", 2, "neither SVG nor PNG"),
+        ("2x2 32 -o x.gif", 2, "is no picture"),
         ("2x2 32 --kind pie", 2, "choose one of auto, stacked, lines"),
         ("2x2 32 --field wins", 2, "was not counted"),
         ("2x2 64", 2, "cannot be made"),
@@ -246,3 +250,26 @@ def test_bad_plots_give_a_sentence(
     (folder / "odd.json").write_text("{}")
     (folder / "folder").mkdir()
     refused(["plot", "counts", *words.split()], status, sentence)
+
+
+def without_command(file: Path) -> bytes:
+    """A picture without the line that names the command."""
+    found, changed = re.subn(rb"<dc:description>tilebase .*?</dc:description>", b"", file.read_bytes())
+    assert changed == 1
+    return found
+
+
+@pytest.mark.parametrize("suffix", ["svg", "pdf", "eps", "png"])
+def test_metadata_name_the_command_and_the_version(suffix: str, tmp_path: Path) -> None:
+    file = tmp_path / f"d.{suffix}"
+    shown = [
+        Distribution("tile", "random", {4: 0.25, 8: 0.75}, 1, 7.0),
+        Distribution("score", "random", {0: 0.5, 100: 0.5}, 20, 60.0),
+    ]
+    with naming_command(["evaluate", "t", "random", "-q"]):
+        plots.plot_distributions(shown, file, "2x2, to 8")
+    data = file.read_bytes()
+    assert f"tilebase {version()}".encode() in data
+    assert b"tilebase evaluate t random" in data
+    with pytest.raises(UsageError, match="nothing to draw"):
+        plots.plot_distributions([], file, "2x2")

@@ -333,7 +333,7 @@ def test_the_command_says_why_it_stopped(capsys):
         (["3x3"], "give a tile, a pattern or a goal sum to force"),
         (["3x3", "32", "--until", "x"], "'x' is neither a sum nor a sweep line: write 128 or 10,6"),
         (["3x3", "32", "--spawns", "8"], "the spawned tiles must be 2,4 or 2 or 4"),
-        (["3x3", "32", "--picture", "a.gif"], "a.gif is neither SVG nor PNG"),
+        (["3x3", "32", "--picture", "a.gif"], "a.gif is no picture"),
         (["3x3", "32", "--memory", "1MiB"], "MiB of memory is too little"),
     ],
 )

@@ -83,6 +83,9 @@ if TYPE_CHECKING:
     from tilebase.questions.borders import find_border as find_border
     from tilebase.questions.count import count as count
     from tilebase.questions.count import remove_run as remove_run
+    from tilebase.questions.distributions import Distribution as Distribution
+    from tilebase.questions.distributions import Distributions as Distributions
+    from tilebase.questions.distributions import distributions as distributions
     from tilebase.questions.exact import ExactCheck as ExactCheck
     from tilebase.questions.exact import ExactLayer as ExactLayer
     from tilebase.questions.exact import ExactSolution as ExactSolution
@@ -257,6 +260,11 @@ _HOMES = {
     "questions.count": (
         "count",
         "remove_run",
+    ),
+    "questions.distributions": (
+        "Distribution",
+        "Distributions",
+        "distributions",
     ),
     "questions.exact": (
         "ExactCheck",

@@ -110,7 +110,7 @@ class Judgement:
     @property
     def value(self) -> float:
         """The value of the start under the agent."""
-        return self.optimum - self.regret
+        return self.optimum + self.regret if self.objective.is_cost else self.optimum - self.regret
 
     @property
     def text(self) -> str:
@@ -330,7 +330,8 @@ class _Walk:
         if not len(keys):
             return
         chances = self._agent.probabilities(keys, found.allowed[going])
-        loss = np.maximum(value - (chances * np.nan_to_num(found.q[going])).sum(axis=1), 0)
+        below = value - (chances * np.nan_to_num(found.q[going])).sum(axis=1)
+        loss = np.maximum(self._arrays.objective.told(below), 0)
         self.by_sum[total] = float(visits.sum()), float((visits * loss).sum())
         self.visits += float(visits.sum())
         self.optimal += float((visits * np.where(best, chances, 0).sum(axis=1)).sum())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
@@ -39,6 +41,22 @@ def evaluate(
         Parameter(help="Play so many random games with a function, for a mean and its standard error."),
     ] = None,
     seed: Annotated[int, Parameter(help="The same seed gives the same games.")] = 0,
+    distribution: Annotated[
+        str | None,
+        Parameter(help="Print how games end instead: tile, length and score, several with commas."),
+    ] = None,
+    resolution: Annotated[
+        int, Parameter(help="So many lengths or scores share a row of a distribution.")
+    ] = 1,
+    meets: Annotated[
+        list[str] | None,
+        Parameter(
+            negative=(), help="A board: print the probability that a game comes to it; may be repeated."
+        ),
+    ] = None,
+    picture: Annotated[
+        Path | None, Parameter(help="File for a picture of the distributions: .svg, .pdf, .eps or .png.")
+    ] = None,
     form: FormatOption = None,
     output: OutputOption = None,
     plan: PlanHereOption = False,
@@ -53,9 +71,16 @@ def evaluate(
     tilebase evaluate 3x3-512/ random
 
     tilebase evaluate 3x3-512/ agent:corner --games 1000
+
+    tilebase evaluate 3x3-score/ 3x3-score/ --distribution tile,score --resolution 100
     """
     chosen = choose_format(form, output)
     prepare_kernels()
+    if distribution is not None or meets:
+        return _print_distributions(
+            table, policy, distribution, meets or [], resolution, picture, objective, states,
+            chosen, output, run,
+        )  # fmt: skip
     from tilebase.questions import policies
 
     if plan:
@@ -86,4 +111,45 @@ def evaluate(
     if chosen in ("csv", "parquet"):
         rows = [data | {"objective": found.objective.label}]
     write_rows(rows, data, chosen, output, game=game_of_table(table))
+    return 0
+
+
+def _print_distributions(
+    table: str,
+    policy: str,
+    names: str | None,
+    boards: Sequence[str],
+    resolution: int,
+    picture: Path | None,
+    objective: str | None,
+    states: int,
+    form: str,
+    output: Path | None,
+    run: EstimatedRunOptions,
+) -> int:
+    """Print how games end, and the probabilities to meet boards; draw the distributions if asked."""
+    from tilebase.game.names import title_of
+    from tilebase.questions.distributions import distributions
+    from tilebase.questions.plots import check_request, plot_distributions
+    from tilebase.tables.probe import open_table
+
+    if picture is not None:
+        check_request(picture)
+    with counting_progress(quiet=run.quiet) as progress, open_table(table) as opened:
+        found = distributions(
+            opened, policy, of=names.split(",") if names else (), resolution=resolution, boards=boards,
+            objective=objective, states=states, **run.use(progress),
+        )  # fmt: skip
+        game = opened.game
+    rows = [row for one in found.of.values() for row in one.rows()]
+    rows += [
+        {"of": "meets", "value": board, "probability": p, "at_least": p} for board, p in found.meets.items()
+    ]
+    if form == "table":
+        rows = [
+            row | {name: digits_text(row[name], 9) for name in ("probability", "at_least")} for row in rows
+        ]
+    write_rows(rows, found.as_dict(), form, output, game=game)
+    if picture is not None:
+        plot_distributions(list(found.of.values()), picture, f"{title_of(game)}, by {found.policy}")
     return 0

@@ -10,7 +10,6 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
@@ -18,6 +17,7 @@ from tilebase._version import version
 from tilebase.errors import MissingExtraError, StorageError, UsageError
 from tilebase.game.game import Game
 from tilebase.game.names import game_text
+from tilebase.runtime.command import COMMAND
 from tilebase.runtime.documents import to_json
 from tilebase.runtime.storage import atomic_file, check_writable, write_whole
 
@@ -120,9 +120,6 @@ def signature() -> str:
     return f"(tilebase {version()})"
 
 
-_command: ContextVar[str] = ContextVar("_command", default="tilebase")
-
-
 @contextmanager
 def naming_command(words: Sequence[str]) -> Iterator[None]:
     """Name the command whose results are written meanwhile: its words, quoted as in a shell.
@@ -137,11 +134,11 @@ def naming_command(words: Sequence[str]) -> Iterator[None]:
                 next(rest, None)
         elif word not in SHOWING:
             kept.append(word)
-    token = _command.set(shlex.join(kept))
+    token = COMMAND.set(shlex.join(kept))
     try:
         yield
     finally:
-        _command.reset(token)
+        COMMAND.reset(token)
 
 
 def with_origin(document: Any, game: Game | str | None = None, *, text: bool = False) -> Any:
@@ -154,7 +151,7 @@ def with_origin(document: Any, game: Game | str | None = None, *, text: bool = F
         return [with_origin(one, game, text=text) for one in document]
     named = game if game is None or isinstance(game, str) else game_text(game) if text else game.identity
     origin = {} if named is None or "game" in document else {"game": named}
-    return {**document, **origin, "command": _command.get(), "version": version()}
+    return {**document, **origin, "command": COMMAND.get(), "version": version()}
 
 
 def write_document(document: Any, file: Path | None, game: Game | str | None = None) -> None:

@@ -18,7 +18,7 @@ from tilebase.game.game import Game
 if TYPE_CHECKING:
     from tilebase.counting.counts import CountResult
 
-plot = App(name="plot", help="Draw what was counted, as SVG or PNG.")
+plot = App(name="plot", help="Draw what was counted, as SVG, PDF, EPS or PNG.")
 
 
 @plot.command

@@ -1,15 +1,16 @@
-"""Pictures of counts and of codecs, as SVG or PNG.
+"""Pictures of counts, distributions and codecs, as SVG, PDF, EPS or PNG.
 
-The same numbers give the same SVG, byte for byte: it does not depend on settings of the user, dates
-or random identifiers.  Larger tiles are darker; the shade of a tile depends on its rank among the
-drawn tiles.  matplotlib is imported when a picture is drawn.
+The metadata of a picture name the command and the version of the program.  Apart from these, the same numbers
+give the same SVG, byte for byte: it does not depend on settings of the user, dates or random identifiers.
+Larger tiles are darker; the shade of a tile depends on its rank among the drawn tiles.  matplotlib is
+imported when a picture is drawn.
 """
 
 from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
@@ -19,9 +20,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from tilebase._version import version
 from tilebase.counting.counts import FIELDS, CountResult, shown_names
 from tilebase.errors import MissingExtraError, UsageError
 from tilebase.files.format import LEVEL
+from tilebase.runtime.command import COMMAND
 from tilebase.runtime.storage import atomic_file, check_writable
 
 if TYPE_CHECKING:
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 KINDS = ("auto", "stacked", "lines")
-SUFFIXES = (".svg", ".png")
+SUFFIXES = (".svg", ".pdf", ".eps", ".png")
 
 NAMES = {
     "states": "states",
@@ -141,14 +144,14 @@ def _check_field(field: str) -> None:
 
 
 def plot_counts(result: CountResult, path: Path | str, *, kind: str = "auto", field: str = "states") -> None:
-    """Draw how many states each layer holds, by largest tile, as an SVG or PNG file.
+    """Draw how many states each layer holds, by largest tile, as an SVG, PDF, EPS or PNG file.
 
     Parameters
     ----------
     result:
         The counts, complete or not.
     path:
-        The file; its suffix, .svg or .png, determines the format.
+        The file; its suffix, one of `SUFFIXES`, determines the format.
     kind:
         ``"stacked"``: the largest tiles on top of each other, on a linear axis;
         ``"lines"``: one line per largest tile, and the total in black, on a logarithmic axis;
@@ -307,7 +310,7 @@ class _Point:
 
 
 def plot_pareto(rows: Sequence[_Measured], path: Path | str) -> None:
-    """Draw size against the speed of writing and of reading, as an SVG or PNG file.
+    """Draw size against the speed of writing and of reading, as an SVG, PDF, EPS or PNG file.
 
     In each of the two panels, a line joins the rows that are marked as Pareto-optimal.  Raises
     `UsageError` for another suffix or without rows, `MissingExtraError`, `StorageError`.
@@ -395,6 +398,60 @@ def _codec_legend(axes: Axes, rows: Sequence[_Measured]) -> None:
     axes.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.005, 1.02), alignment="left")
 
 
+# -- distributions ---------------------------------------------------------------------------------
+
+
+class _Distribution(Protocol):
+    """What is drawn of a `tilebase.questions.distributions.Distribution`."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def policy(self) -> str: ...
+    @property
+    def chances(self) -> Mapping[int, float]: ...
+    @property
+    def resolution(self) -> int: ...
+    @property
+    def mean(self) -> float: ...
+
+
+def plot_distributions(found: Sequence[_Distribution], path: Path | str, title: str) -> None:
+    """Draw distributions side by side, with their means, as an SVG, PDF, EPS or PNG file.
+
+    The title says what is played and by whom.  Raises `UsageError` for another suffix or without
+    distributions, `MissingExtraError`, `StorageError`.
+    """
+    if not found:
+        raise UsageError("no distribution was computed: there is nothing to draw")
+    with _picture(path, max(4.6 * len(found), 6.4), 4.4) as figure:
+        panels = list(np.atleast_1d(figure.subplots(1, len(found))))
+        for axes, one in zip(panels, found, strict=True):
+            _distribution_panel(axes, one)
+        panels[0].set_ylabel("probability")
+        _head(panels[0], title, "")
+
+
+def _distribution_panel(axes: Axes, one: _Distribution) -> None:
+    values, chances = np.array(list(one.chances), dtype=np.float64), np.array(list(one.chances.values()))
+    if one.name == "tile":
+        axes.bar(range(len(values)), chances, color=_shades(len(values)), width=0.8)
+        axes.set_xticks(range(len(values)), [f"{value:,.0f}" for value in values])
+    else:
+        edges = np.append(values, values[-1] + one.resolution)
+        # Values that no game has lie between entries: each entry is as wide as what it stands for.
+        axes.bar(edges[:-1], chances, width=one.resolution, align="edge", color=SHADES[3], linewidth=0)
+        axes.axvline(one.mean, color=INK, linewidth=1, linestyle=DASHES)
+        axes.xaxis.set_major_formatter(_formatter(_number))
+    axes.set_xlabel({"tile": "largest tile at the end", "length": "slides", "score": "score"}[one.name])
+    axes.grid(axis="y")
+    axes.set_ylim(bottom=0)
+    axes.annotate(
+        f"mean {one.mean:,.6g}", (1, 1), (0, 4), xycoords="axes fraction", textcoords="offset points",
+        fontsize=9, color=GREY, ha="right",
+    )  # fmt: skip
+
+
 # -- decision diagrams -----------------------------------------------------------------------------
 
 
@@ -421,7 +478,7 @@ class _Symbolic(Protocol):
 
 
 def plot_lines(found: _Symbolic, path: Path | str) -> None:
-    """Draw the iterations, seconds and nodes of each layer or sweep line, as an SVG or PNG file.
+    """Draw the iterations, seconds and nodes of each layer or sweep line, as an SVG, PDF, EPS or PNG file.
 
     Sweep lines (k, l) are drawn by l, one curve for each k, as in Edixhoven's figures 11 to 13.  Raises
     `UsageError` for another suffix or without lines, `MissingExtraError`, `StorageError`.
@@ -479,16 +536,27 @@ def _picture(path: Path | str, width: float, height: float) -> Iterator[Figure]:
     with matplotlib.style.context(["default", STYLE]):
         figure = Figure(figsize=(width, height), layout="constrained")
         yield figure
-        svg = file.suffix.lower() == ".svg"
-        metadata = {"Date": None, "Creator": "tilebase"} if svg else {"Software": None}
+        form = file.suffix.lower()[1:]
         with atomic_file(file) as whole:
-            figure.savefig(whole, format=file.suffix.lower()[1:], metadata=metadata)
+            figure.savefig(whole, format=form, metadata=_metadata(form))
+
+
+def _metadata(form: str) -> dict[str, str | None]:
+    """Return the metadata of a picture: the program with its version, and the command; no date."""
+    program, command = f"tilebase {version()}", COMMAND.get()
+    names: dict[str, dict[str, str | None]] = {
+        "svg": {"Creator": program, "Description": command, "Date": None},
+        "pdf": {"Creator": program, "Subject": command, "Producer": None, "CreationDate": None},
+        "eps": {"Creator": f"{program}: {command}"},
+        "png": {"Software": program, "Description": command},
+    }
+    return names[form]
 
 
 def _check_path(path: Path | str) -> Path:
     file = Path(path)
     if file.suffix.lower() not in SUFFIXES:
-        raise UsageError(f"{file} is neither SVG nor PNG: give it the suffix .svg or .png")
+        raise UsageError(f"{file} is no picture: give it the suffix {', '.join(SUFFIXES[:-1])} or .png")
     check_writable(file)
     return file
 

@@ -432,7 +432,7 @@ def _reach(
                 share = (before + here * len(layer) / len(states)) / every
                 pace.report(total, "reach", count, REACHING * share)
                 _check_size(count, share, pace.seconds, most_states)
-            choices = layer[board] = _choices(game, slider, policy, board)
+            choices = layer[board] = choices_of(game, slider, policy, board)
             for after, wins, weight in choices:
                 if not wins and weight:
                     for state, _ in game.spawns(after):
@@ -488,7 +488,7 @@ def _play(game: Game, slider: Slider, policy: Policy, objective: Objective, rng:
     while True:
         board = rng.choices([state for state, _ in drawn], [float(p) for _, p in drawn])[0]
         won = game.has_goal_sum(board)
-        choices = [] if won else _choices(game, slider, policy, board)
+        choices = [] if won else choices_of(game, slider, policy, board)
         if not choices:
             return payoff + factor * float(objective.end(game, board, won=won))
         after, wins, _ = rng.choices(choices, [weight for *_, weight in choices])[0]
@@ -499,7 +499,8 @@ def _play(game: Game, slider: Slider, policy: Policy, objective: Objective, rng:
             return payoff + factor * float(objective.end(game, after, won=wins))
 
 
-def _choices(game: Game, slider: Slider, policy: Policy, board: Cells) -> _Choices:
+def choices_of(game: Game, slider: Slider, policy: Policy, board: Cells) -> _Choices:
+    """Return the slides that a policy takes on a board, with their probabilities.  Raises `UsageError`."""
     slides = {direction: (after, wins) for direction, after, wins in slider.slides(board)}
     if not slides:
         return []

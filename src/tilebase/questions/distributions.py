@@ -1,0 +1,491 @@
+"""How a policy's games end, exactly: the largest tile, the slides, the score, and what they meet.
+
+A policy makes the game a Markov chain.  The probability of each state is computed forward over the sums
+(`sparse.flow`): a game meets at most one state of each sum.  A sum tells the number of spawns only together
+with the number f of 4s among them, so each state carries a probability for each f.  Then, for a game that
+began with the board b,
+
+    spawns = (s - sum(b)) / 2 - f,    score = potential(x) - potential(b) - 4 f,
+
+where the potential of a tile 2**e, (e - 1) 2**e, is the score of making it of 2s.  So the distributions of
+all three numbers follow from one pass.  Probabilities are floats; each step rounds them once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, NamedTuple, Unpack
+
+import numpy as np
+import numpy.typing as npt
+
+from tilebase.errors import ResourceError, UsageError
+from tilebase.game.board import Board
+from tilebase.game.game import Cells, Game
+from tilebase.objectives.encoding import NONE, WON
+from tilebase.objectives.numbers import byte_text, digits_text
+from tilebase.objectives.objective import Objective, potentials
+from tilebase.questions.policies import MOST_STATES, Policy, choices_of, find_policy, local_folder
+from tilebase.runtime.progress import Pace
+from tilebase.runtime.resources import Allowance, Use
+from tilebase.sparse.choosing import best_slides, ratings
+from tilebase.sparse.flow import Flow
+from tilebase.sparse.reading import LayerReader, Links, ReadLayer, merge_weights, word_potentials
+from tilebase.tables.probe import Table, open_table
+from tilebase.tables.slides import Slider
+
+Array = npt.NDArray[Any]
+
+NAMES = {"tile": "largest tile at the end", "length": "slides of a game", "score": "score of a game"}
+"""What has a distribution, and in words."""
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """The distribution of one number over the games of a policy.
+
+    Attributes
+    ----------
+    name, policy:
+        One of `NAMES`, and the policy.
+    chances:
+        ``chances[v]``: the probability of the values from v on, below v plus the resolution; ascending.
+    resolution:
+        How many values each entry stands for: 1 for tiles.
+    mean:
+        The mean, of the values themselves.
+    """
+
+    name: str
+    policy: str
+    chances: Mapping[int, float] = field(hash=False)
+    resolution: int
+    mean: float
+
+    def __repr__(self) -> str:
+        return f"<Distribution of the {NAMES[self.name]} by {self.policy}: mean {digits_text(self.mean, 6)}>"
+
+    def at_least(self, value: int) -> float:
+        """Return the probability of the entries from this value on."""
+        return math.fsum(p for v, p in self.chances.items() if v >= value)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield one dictionary for each value: its probability, and that of at least this value."""
+        left = math.fsum(self.chances.values())
+        for value, p in self.chances.items():
+            yield {"of": self.name, "value": value, "probability": p, "at_least": min(max(left, p), 1.0)}
+            left -= p
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {
+            "of": self.name,
+            "meaning": NAMES[self.name],
+            "policy": self.policy,
+            "resolution": self.resolution,
+            "mean": self.mean,
+            "chances": {str(value): p for value, p in self.chances.items()},
+        }
+
+
+@dataclass(frozen=True)
+class Distributions:
+    """What `distributions` found.
+
+    Attributes
+    ----------
+    policy:
+        The policy.
+    of:
+        ``of[name]``: the distribution of each of the numbers that were asked for.
+    meets:
+        ``meets[text]``: the probability that a game comes to this board, with the player to move, in any
+        orientation.
+    states:
+        How many states the policy meets, up to symmetry; of a function, without.
+    """
+
+    policy: str
+    of: Mapping[str, Distribution] = field(hash=False)
+    meets: Mapping[str, float] = field(hash=False)
+    states: int
+
+    def __getitem__(self, name: str) -> Distribution:
+        return self.of[name]
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        found = [one.as_dict() for one in self.of.values()]
+        return {
+            "policy": self.policy,
+            "states": self.states,
+            "distributions": found,
+            "meets": dict(self.meets),
+        }
+
+
+def distributions(
+    table: Table | Path | str,
+    policy: str | Path | Table | Policy,
+    *,
+    of: Sequence[str] = tuple(NAMES),
+    resolution: int = 1,
+    boards: Sequence[str] = (),
+    objective: str | None = None,
+    states: int = MOST_STATES,
+    **use: Unpack[Use],
+) -> Distributions:
+    """Compute how the games of a policy end, in one pass forward, without playing games.
+
+    Parameters
+    ----------
+    table:
+        A table of reachable positions in a folder on this machine; its game is played.
+    policy:
+        As for `evaluate`: ``"random"``, ``"greedy"``, a table of the same game, as `table` itself, a
+        callable, or ``"module:function"``.  A table takes each of its best slides with the same probability.
+    of:
+        Names of `NAMES`.
+    resolution:
+        So many lengths or scores have one entry together.
+    boards:
+        Boards with the player to move: the probability that a game comes to each of them.
+    objective:
+        Label of the objective by which a table plays.  None: its first.
+    states:
+        A callable is refused if it reaches more states.
+    use:
+        Memory, threads and the like: the keywords of `Use`.
+
+    Raises
+    ------
+    UsageError
+        If a name or the policy does not exist, or if the largest tile at the end is asked for in a game that
+        a pattern or a sum wins.
+    BoardError
+        If a board is not one of the game.
+    ResourceError
+        If the probabilities do not fit into memory.
+    """
+    if wrong := [name for name in of if name not in NAMES]:
+        raise UsageError(f"{wrong[0]!r} has no distribution: choose among {', '.join(NAMES)}")
+    if resolution < 1:
+        raise UsageError(f"the resolution must be 1 or more, not {resolution}")
+    allowed, opened, found = Allowance.of(**use), open_table(table), find_policy(policy)
+    game = opened.game
+    if "tile" in of and (game.patterns or game.goal_sum is not None):
+        raise UsageError("the largest tile at the end is for games that a goal tile wins, or without a goal")
+    asked = {text: Board.read(game, text) for text in boards}
+    ends = _Ends(game, of)
+    if callable(found):
+        name = policy if isinstance(policy, str) else getattr(found, "__name__", "callable")
+        walk: _Walk | _PlainWalk = _PlainWalk(game, found, ends, states, Pace(allowed.progress, "states"))
+    else:
+        chooser = _chooser(opened, found, objective)
+        name = chooser.name
+        walk = _Walk(chooser, ends, allowed)
+    meets = walk.run({board.cells for board in asked.values()})
+    return Distributions(
+        name, {one: ends.distribution(one, name, resolution) for one in of},
+        {text: meets.get(board.cells, 0.0) for text, board in asked.items()}, walk.states,
+    )  # fmt: skip
+
+
+class _Base(NamedTuple):
+    """What games begin with: a board, and how many tiles are spawned on it before the first slide."""
+
+    board: Cells
+    sum: int
+    potential: int
+    spawns: int
+
+
+def _bases(game: Game) -> list[tuple[_Base, list[tuple[Cells, int, Fraction]]]]:
+    """Return what games begin with: for each board the start states, the 4s on them, their probabilities."""
+    boards, found = game.begin.boards or (game.empty_board,), []
+    for board in boards:
+        base = _Base(board, game.sum(board), _potential(game, board), game.begin.spawns)
+        states = {(board, 0): Fraction(1, len(boards))}
+        for _ in range(base.spawns):
+            after: dict[tuple[Cells, int], Fraction] = {}
+            for (state, fours), p in states.items():
+                for following, q in game.spawns(state):
+                    key = following, fours + (game.sum(following) - game.sum(state)) // 4
+                    after[key] = after.get(key, Fraction(0)) + p * q
+            states = after
+        found.append((base, [(state, fours, p) for (state, fours), p in states.items()]))
+    return found
+
+
+def _potential(game: Game, board: Cells) -> int:
+    table = potentials("tile")
+    return sum(table[e] for e in board if not game.is_x(e))
+
+
+class _Ends:
+    """The numbers of games that have ended, with their probabilities."""
+
+    def __init__(self, game: Game, names: Sequence[str]) -> None:
+        self.game, self.names = game, names
+        self._sums: dict[str, dict[int, list[float]]] = {name: {} for name in names}
+
+    @property
+    def counts_fours(self) -> bool:
+        """Whether states have to carry the number of 4s."""
+        return "length" in self.names or "score" in self.names
+
+    def add(self, name: str, values: Array, chances: Array) -> None:
+        """Add games: their values of one number, and their probabilities, arrays of one shape."""
+        if name not in self._sums or not values.size:
+            return
+        distinct, index = np.unique(values.ravel(), return_inverse=True)
+        sums = np.bincount(index.ravel(), chances.ravel(), len(distinct))
+        for value, p in zip(distinct.tolist(), sums.tolist(), strict=True):
+            if p:
+                self._sums[name].setdefault(value, []).append(p)
+
+    def distribution(self, name: str, policy: str, resolution: int) -> Distribution:
+        """Return the distribution of one number."""
+        single = {value: math.fsum(parts) for value, parts in sorted(self._sums[name].items())}
+        mean = math.fsum(value * p for value, p in single.items())
+        step = 1 if name == "tile" else resolution
+        parts: dict[int, list[float]] = {}
+        for value, p in single.items():
+            parts.setdefault(value // step * step, []).append(p)
+        return Distribution(name, policy, {v: math.fsum(some) for v, some in parts.items()}, step, mean)
+
+
+@dataclass(frozen=True)
+class _Chooser:
+    """A policy that treats equivalent boards alike: ``weights(layer, links)[k, x]`` are probabilities."""
+
+    name: str
+    reader: LayerReader
+    weights: Callable[[ReadLayer, Links], Array]
+
+
+class _Reader(LayerReader):
+    """The layers of a table, with the scores of slides."""
+
+    def __init__(self, table: Table, objectives: tuple[Objective, ...]) -> None:
+        super().__init__(local_folder(table), table.game, objectives)
+        self.merges = tuple({*self.merges, "tile"})
+        self.potentials = word_potentials(table.game, self.merges)
+
+
+def _chooser(table: Table, policy: Any, objective: str | None) -> _Chooser:
+    """Return a policy that is a name or a table.  Raises `UsageError` for a table of another game."""
+    if policy == "random":
+        return _Chooser("random", _Reader(table, ()), lambda _, links: _even(links.slots != NONE))
+    if policy == "greedy":
+        return _Chooser("greedy", _Reader(table, ()), _greedy)
+    if policy.game != table.game:
+        raise UsageError(f"{policy.name} is a table of {policy.game}, not of {table.game}")
+    by = policy.objective(objective)
+    slack = policy.slack(by)
+
+    def weights(layer: ReadLayer, links: Links) -> Array:
+        return _even(best_slides(ratings(by, layer, links), slack))
+
+    return _Chooser(policy.name, _Reader(policy, (by,)), weights)
+
+
+def _even(chosen: Array) -> Array:
+    """Return the same probability for each slide that is chosen in a state; none without a slide."""
+    found: Array = chosen / np.maximum(chosen.sum(axis=0), 1)
+    return found
+
+
+def _greedy(_: ReadLayer, links: Links) -> Array:
+    gains = np.where(links.slots == NONE, -1, np.repeat(links.gains["tile"], 2, axis=0))
+    return _even((gains == gains.max(axis=0)) & (links.slots != NONE))
+
+
+class _Walk:
+    """Follows all games of a policy, up to symmetry, from the smallest sum on."""
+
+    def __init__(self, chooser: _Chooser, ends: _Ends, allowed: Allowance) -> None:
+        self._chooser, self._ends, self._allowed = chooser, ends, allowed
+        self._reader = chooser.reader
+        self._game = self._reader.game
+        self._pace = Pace(allowed.progress, "states")
+        self.states = 0
+
+    def run(self, boards: set[Cells]) -> dict[Cells, float]:
+        """Follow the games; return the probabilities that they come to some boards."""
+        game, compiled = self._game, self._reader.compiled
+        wanted = {
+            board: int(compiled.canonical(np.array([game.pack(board)], dtype=np.uint64))[0])
+            for board in boards
+        }
+        meets = dict.fromkeys(boards, 0.0)
+        for base, starts in _bases(game):
+            flow = Flow()
+            for board, fours, p in starts:
+                total = game.sum(board)
+                chances = np.zeros((1, self._width(base, total)))
+                chances[0, fours if self._ends.counts_fours else 0] = float(p)
+                flow.add(total, compiled.canonical(np.array([game.pack(board)], dtype=np.uint64)), chances)
+            while flow:
+                total, columns = flow.pop()
+                keys, chances = merge_weights(*columns)
+                self.states += len(keys)
+                self._check_memory(chances)
+                for board, key in wanted.items():
+                    at = int(np.searchsorted(keys, np.uint64(key)))
+                    if game.sum(board) == total and at < len(keys) and int(keys[at]) == key:
+                        meets[board] += float(chances[at].sum())
+                self._layer(flow, base, total, keys, chances)
+                if self._pace.due():
+                    self._pace.report(total, "follow", self.states, min(total / game.largest_sum, 0.999))
+        self._pace.report(0, "done", self.states, 1.0)
+        return meets
+
+    def _width(self, base: _Base, total: int) -> int:
+        """Return how many numbers of 4s there can be at a sum."""
+        return (total - base.sum) // 4 + 1 if self._ends.counts_fours else 1
+
+    def _check_memory(self, chances: Array) -> None:
+        if 6 * chances.nbytes > self._allowed.memory:
+            raise ResourceError(
+                f"the probabilities of {len(chances):,} states take about {byte_text(6 * chances.nbytes)} of "
+                "memory: allow more with --memory (memory=), or ask for the distribution of the tile alone"
+            )
+
+    def _layer(self, flow: Flow, base: _Base, total: int, keys: Array, chances: Array) -> None:
+        """End the games that end at a sum, and let the others go on."""
+        game = self._game
+        score = _potentials(self._reader, keys)
+        if game.reached(total):  # its sum has won: no slide is made
+            self._end(base, total, 0, score, self._reader.compiled.tops(keys), chances)
+            return
+        layer = self._reader.layer(total)
+        links = layer.link(keys)
+        weights = self._chooser.weights(layer, links)
+        stuck = (links.slots == NONE).all(axis=0)
+        tops = self._reader.compiled.tops(keys)
+        self._end(base, total, 0, score[stuck], tops[stuck], chances[stuck])
+        going_keys, going = [], []
+        for k in range(len(weights)):
+            taken = weights[k] > 0
+            gained = score + links.gains["tile"][k // 2]
+            part = chances * weights[k][:, None]
+            won = taken & (links.slots[k] == WON)
+            goal = np.full(int(won.sum()), game.goal_exponent or 0)
+            self._end(base, total, 1, gained[won], goal, part[won])
+            left = taken & ~won
+            afters = links.afters[k][left]
+            if game.ended(total):
+                tops_after = self._reader.compiled.tops(afters)
+                self._end(base, total, 1, gained[left], tops_after, part[left])
+            elif len(afters):
+                going_keys.append(afters)
+                going.append(part[left])
+        if going:
+            afters, more = merge_weights(np.concatenate(going_keys), np.concatenate(going))
+            self._spawn(flow, base, total, afters, more)
+
+    def _spawn(self, flow: Flow, base: _Base, total: int, afters: Array, chances: Array) -> None:
+        for exponent in self._game.spawn_exponents:
+            after = total + (1 << exponent)
+            states, origin, p = self._reader.random_spawns(afters, exponent)
+            wide = np.zeros((len(states), self._width(base, after)))
+            shift = (exponent - 1) * self._ends.counts_fours
+            wide[:, shift : shift + chances.shape[1]] = chances[origin] * p[:, None]
+            flow.add(after, *merge_weights(states, wide))
+
+    def _end(self, base: _Base, total: int, more: int, score: Array, tops: Array, chances: Array) -> None:
+        """End games: with `more` slides after those that led to the sum."""
+        ends, fours = self._ends, np.arange(chances.shape[1])
+        tiles = np.where(tops > 0, np.int64(1) << tops.astype(np.int64), 0)
+        ends.add("tile", tiles, chances.sum(axis=1))
+        if not ends.counts_fours:
+            return
+        lengths = (total - base.sum) // 2 - fours - base.spawns + more
+        ends.add("length", np.broadcast_to(lengths, chances.shape), chances)
+        ends.add("score", score[:, None] - base.potential - 4 * fours, chances)
+
+
+def _potentials(reader: LayerReader, keys: Array) -> Array:
+    """Return the potential of each board: `potentials` of its tiles under merges of tiles."""
+    game, table = reader.game, np.array(potentials("tile")[: reader.game.x + 1], dtype=np.int64)
+    if game.unmergeable:
+        table[game.x] = 0
+    found = np.zeros(len(keys), dtype=np.int64)
+    for cell in range(game.cells):
+        found += table[(keys >> np.uint64(game.bits * cell) & np.uint64(game.x)).astype(np.int64)]
+    return found
+
+
+class _PlainWalk:
+    """Follows all games of a function, without symmetry, in plain Python."""
+
+    def __init__(self, game: Game, policy: Policy, ends: _Ends, most: int, pace: Pace) -> None:
+        self._game, self._policy, self._ends, self._most, self._pace = game, policy, ends, most, pace
+        self._slider = Slider(game)
+        self.states = 0
+
+    def run(self, boards: set[Cells]) -> dict[Cells, float]:
+        """As `_Walk.run`."""
+        game, meets = self._game, dict.fromkeys(boards, 0.0)
+        images = {self._slider.canonical(board): board for board in boards}
+        for base, starts in _bases(game):
+            waiting: dict[int, dict[Cells, dict[int, float]]] = {}
+            for board, fours, p in starts:
+                _add(waiting, game, board, {fours: float(p)})
+            while waiting:
+                total = min(waiting)
+                for board, chances in waiting.pop(total).items():
+                    self.states += 1
+                    if self.states > self._most:
+                        raise ResourceError(
+                            f"the policy reaches more than {self._most:,} states: allow more with --states "
+                            "(states=)"
+                        )
+                    if (like := images.get(self._slider.canonical(board))) is not None:
+                        meets[like] += sum(chances.values())
+                    self._state(waiting, base, board, chances)
+                if self._pace.due():
+                    self._pace.report(total, "follow", self.states, min(total / game.largest_sum, 0.999))
+        self._pace.report(0, "done", self.states, 1.0)
+        return meets
+
+    def _state(
+        self, waiting: dict[int, dict[Cells, dict[int, float]]], base: _Base, board: Cells,
+        chances: dict[int, float],
+    ) -> None:  # fmt: skip
+        game = self._game
+        won = game.has_goal_sum(board)
+        choices = [] if won else choices_of(game, self._slider, self._policy, board)
+        if not choices:
+            self._end(base, board, board, 0, chances)
+        for after, wins, weight in choices:
+            part = {fours: p * weight for fours, p in chances.items()}
+            spawns = [] if wins else game.spawns(after)
+            if not spawns:
+                self._end(base, board, after, 1, part)
+            for state, q in spawns:
+                four = (game.sum(state) - game.sum(after)) // 4
+                _add(waiting, game, state, {fours + four: p * float(q) for fours, p in part.items()})
+
+    def _end(self, base: _Base, board: Cells, last: Cells, more: int, chances: dict[int, float]) -> None:
+        """End games on the board `last`, with `more` slides after the state `board`."""
+        game, fours = self._game, np.array(list(chances))
+        values = np.array(list(chances.values()))
+        top = game.max_exponent(last)
+        self._ends.add("tile", np.array([1 << top if top else 0]), np.array([values.sum()]))
+        lengths = (game.sum(board) - base.sum) // 2 - fours - base.spawns + more
+        self._ends.add("length", lengths, values)
+        self._ends.add("score", _potential(game, last) - base.potential - 4 * fours, values)
+
+
+def _add(
+    waiting: dict[int, dict[Cells, dict[int, float]]], game: Game, board: Cells, chances: dict[int, float]
+) -> None:
+    here = waiting.setdefault(game.sum(board), {}).setdefault(board, {})
+    for fours, p in chances.items():
+        here[fours] = here.get(fours, 0.0) + p

@@ -1,0 +1,152 @@
+"""How the games of a policy end, against the same numbers in fractions by the plain rules."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import cached_oracle as oracle
+from tilebase.errors import UsageError
+from tilebase.game.board import Board
+from tilebase.game.game import Cells, Game
+from tilebase.game.symmetry import canonical
+from tilebase.questions.distributions import NAMES, distributions
+from tilebase.questions.policies import evaluate
+from tilebase.questions.solve import solve
+
+GAMES = (
+    Game("2x2"),
+    Game("2x3", 16),
+    Game("2x3", 16, spawn="1/10, 3: 1/4", start="empty"),
+    Game("2x2", 32, horizon=18),
+    Game("2x3", 16, walls=[1], unmergeable=[4], fixed=True),
+    Game("2x2", 16, start="4,2/0,0"),
+    Game("2x3", 16, start="after 2,0,4/4,0,8 | 8,0,0/0,0,2"),
+)
+
+
+def slides_of(game: Game, policy: str) -> Callable[[Cells], list[str]]:
+    """The slides that a policy takes, each with the same probability."""
+    exact = oracle.values(game, "score") if policy == "score" else None
+
+    def chosen(state: Cells) -> list[str]:
+        if exact is not None:
+            worths = oracle.worths(exact, state)
+        else:
+            worths = {
+                direction: oracle._worth(game, "score", state, after) if policy == "greedy" else Fraction(0)
+                for direction, after in game.slides(state).items()
+            }
+        return [direction for direction, worth in worths.items() if worth == max(worths.values())]
+
+    return chosen
+
+
+def by_rules(game: Game, policy: str) -> tuple[dict[str, dict[int, Fraction]], dict[Cells, Fraction]]:
+    """The distributions, and with which probability games come to each state, up to symmetry."""
+    chosen = slides_of(game, policy)
+    found: dict[str, dict[int, Fraction]] = {name: defaultdict(Fraction) for name in NAMES}
+    meets: dict[Cells, Fraction] = defaultdict(Fraction)
+    waiting: dict[int, dict[tuple[Cells, int, int], Fraction]] = defaultdict(lambda: defaultdict(Fraction))
+    for state, p in game.starts():
+        waiting[game.sum(state)][state, 0, 0] += p
+    while waiting:
+        for (state, length, score), p in waiting.pop(min(waiting)).items():
+            meets[canonical(game, state)] += p
+            slides = chosen(state)
+            for direction in slides:
+                after = game.slides(state)[direction]
+                share = p / len(slides)
+                gained = score + int(oracle._worth(game, "score", state, after))
+                spawns = [] if game.wins(after) else game.spawns(after)
+                for following, q in spawns:
+                    waiting[game.sum(following)][following, length + 1, gained] += share * q
+                if not spawns:
+                    end(game, found, after, length + 1, gained, share)
+            if not slides:
+                end(game, found, state, length, score, p)
+    return found, meets
+
+
+def end(
+    game: Game, found: dict[str, dict[int, Fraction]], board: Cells, length: int, score: int, p: Fraction
+) -> None:
+    top = max((e for e in board if not game.is_x(e)), default=0)
+    found["tile"][1 << top if top else 0] += p
+    found["length"][length] += p
+    found["score"][score] += p
+
+
+@pytest.fixture(scope="module", params=GAMES, ids=str)
+def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Game, Path]:
+    path: Path = tmp_path_factory.mktemp("distributions") / "t"
+    solve(request.param, "score", table=path, threads=1)
+    return request.param, path
+
+
+@pytest.mark.parametrize("policy", ["random", "greedy", "score", "function"])
+def test_they_are_those_of_the_rules(case: tuple[Game, Path], policy: str) -> None:
+    game, path = case
+    rules, meets = by_rules(game, "greedy" if policy == "function" else policy)
+    boards = [game.format(board) for board in sorted(meets)[:: max(len(meets) // 9, 1)]]
+    chosen = slides_of(game, "greedy")
+
+    def play(board: Board) -> dict[str, float]:
+        slides = chosen(board.cells)
+        return {direction: 1 / len(slides) for direction in slides}
+
+    asked = {"score": path, "function": play}.get(policy, policy)
+    found = distributions(path, asked, boards=boards)  # type: ignore[arg-type]
+    for name, exact in rules.items():
+        assert found[name].chances == pytest.approx(
+            {v: float(p) for v, p in sorted(exact.items())}, rel=1e-12
+        )
+        assert found[name].mean == pytest.approx(float(sum(v * p for v, p in exact.items())), rel=1e-12)
+        assert sum(found[name].chances.values()) == pytest.approx(1, rel=1e-13)
+    expected = {text: float(meets[canonical(game, Board.read(game, text).cells)]) for text in boards}
+    assert found.meets == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_mean_score_is_the_value_of_the_policy(case: tuple[Game, Path]) -> None:
+    _, path = case
+    assert distributions(path, path)["score"].mean == pytest.approx(evaluate(path, path).optimum, rel=1e-12)
+    assert distributions(path, "random")["score"].mean == pytest.approx(
+        evaluate(path, "random").value, rel=1e-12
+    )
+
+
+def test_the_tile_alone_needs_no_number_of_4s_and_is_the_same(case: tuple[Game, Path]) -> None:
+    _, path = case
+    both, alone = distributions(path, "random"), distributions(path, "random", of=["tile"])
+    assert alone["tile"].chances == pytest.approx(both["tile"].chances, rel=1e-13)
+    assert list(alone.of) == ["tile"]
+
+
+def test_entries_stand_for_as_many_scores_as_the_resolution(case: tuple[Game, Path]) -> None:
+    _, path = case
+    fine, coarse = (distributions(path, "greedy", resolution=step)["score"] for step in (1, 24))
+    assert coarse.mean == fine.mean
+    for value, p in coarse.chances.items():
+        assert value % 24 == 0
+        assert p == pytest.approx(sum(q for v, q in fine.chances.items() if value <= v < value + 24))
+    rows = list(coarse.rows())
+    assert rows[0]["at_least"] == pytest.approx(1)
+    assert rows[-1]["at_least"] == pytest.approx(rows[-1]["probability"])
+    assert coarse.at_least(rows[-1]["value"]) == pytest.approx(rows[-1]["at_least"])
+
+
+def test_wrong_questions_have_one_sentence(tmp_path: Path) -> None:
+    game = Game("2x2", goal_sum=20)
+    solve(game, "win", table=tmp_path, threads=1)
+    with pytest.raises(UsageError, match="a goal tile wins"):
+        distributions(tmp_path, "random")
+    found = distributions(tmp_path, "random", of=["length"])
+    assert sum(found["length"].chances.values()) == pytest.approx(1)
+    with pytest.raises(UsageError, match="'lenght' has no distribution"):
+        distributions(tmp_path, "random", of=["lenght"])
+    with pytest.raises(UsageError, match="resolution must be 1 or more"):
+        distributions(tmp_path, "random", of=["length"], resolution=0)
