@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tilebase._kernels import backward, boards, codec, coded, exchange, forward, play, rank
+from tilebase._kernels import backward, boards, codec, coded, exchange, forward, orbits, play, rank
 from tilebase._kernels.arguments import Directory, Links, Scratch, Slides, Target
 from tilebase._kernels.packed import packed
 from tilebase.arrays import CACHED
@@ -571,6 +571,17 @@ def canonicalise(inputs: Inputs) -> Case:
         return len(keys)
 
     return Case(run, lambda: [keys], lambda: np.copyto(keys, source))
+
+
+def count_stabilisers(inputs: Inputs) -> Case:
+    """Count the symmetries of these states."""
+    states, rules = inputs.layers.spawned(inputs.total - 2, 1), inputs.layers.rules
+    images, out = np.empty((2, CACHED), dtype=np.uint64), np.zeros(len(states), dtype=np.int64)
+
+    def run() -> int:
+        return int(orbits.count_stabilisers(states, rules.symmetries, images, out))
+
+    return Case(run, lambda: [out])
 
 
 def slide_all(inputs: Inputs) -> Case:

@@ -97,7 +97,7 @@ def test_the_worst_decisions(tmp_path):
 
 def test_a_value_that_is_less_than_rounding():
     """The noise of a difference is not printed."""
-    judged = Judgement("fool", Objective("win"), 0.5, 0.5 - 1e-16, 3e-15, 10, 0.1, {}, ())
+    judged = Judgement("fool", Objective("win"), 0.5, 0.5 - 1e-16, 3e-15, 10, 0.1, {}, {}, ())
     assert judged.text == "less than 3e-15"
     assert repr(judged) == "<Judgement of fool: win less than 3e-15, regret 0.5>"
 

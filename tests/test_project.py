@@ -48,7 +48,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("arrays", "small", "patterns"),
     ("simulator",),
     ("agents", "envs", "questions"),
-    ("web",),
+    ("datasets", "web"),
     ("tilebase",),  # the flat public API; it loads everything below lazily and is not checked itself
     ("cli",),
     ("__main__",),

@@ -19,17 +19,18 @@ is known from the table, so the value of the agent is that of optimal play less 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
+from urllib.parse import quote
 
 import numpy as np
 import numpy.typing as npt
 
-from tilebase.arrays import BATCH, Flags, Floats, GameArrays, Keys, TableArrays, by_sum
+from tilebase.arrays import BATCH, Flags, Floats, GameArrays, Keys, Probed, TableArrays, by_sum
 from tilebase.errors import UsageError
 from tilebase.game.board import Board
-from tilebase.game.game import Game
 from tilebase.objectives.numbers import digits_text
 from tilebase.objectives.objective import Objective
 from tilebase.runtime.progress import Pace, Progress
@@ -61,6 +62,8 @@ class Decision(NamedTuple):
         What the decision loses in this state.
     chosen, best:
         The direction that the agent prefers, and the best ones.
+    table:
+        The name of the table, as the explorer knows it.
     """
 
     board: Board
@@ -68,11 +71,44 @@ class Decision(NamedTuple):
     loss: float
     chosen: str
     best: tuple[str, ...]
+    table: str
+
+    @property
+    def address(self) -> str:
+        """What follows the address of the explorer, so that it shows this state: ``?table=...&board=...``."""
+        return f"?table={quote(self.table)}&board={self.board.text}"
 
     @property
     def regret(self) -> float:
         """What the decision takes from the value of the start."""
         return self.visits * self.loss
+
+
+class Visited(NamedTuple):
+    """The n states of one sum that an agent meets and in which it slides.
+
+    Attributes
+    ----------
+    sum:
+        The sum of their tiles.
+    keys, visits:
+        ``uint64[n]``, ascending, and ``float64[n]``: as in `Decision`.
+    value, q, best:
+        What the table says of them, as in `Probed`.
+    chances:
+        ``float64[n, A]``: the probability of each slide.
+    loss:
+        ``float64[n]``: what the agent loses in each.
+    """
+
+    sum: int
+    keys: Keys
+    visits: Floats
+    value: Floats
+    q: Floats
+    chances: Floats
+    loss: Floats
+    best: Flags
 
 
 @dataclass(frozen=True)
@@ -93,8 +129,12 @@ class Judgement:
         The share of its slides that are the best, weighted by visits.
     by_sum:
         ``by_sum[s]``: the visits of states of sum s, and the regret there.
+    by_tile:
+        ``by_tile[t]``: the same of states whose largest tile is t.
     worst:
         The decisions that lose most, the worst first.
+    layers:
+        All states that it meets, if they were asked for: a `Visited` for each sum, ascending.
     """
 
     name: str
@@ -105,7 +145,9 @@ class Judgement:
     states: int
     optimal: float
     by_sum: dict[int, tuple[float, float]]
+    by_tile: dict[int, tuple[float, float]]
     worst: tuple[Decision, ...]
+    layers: tuple[Visited, ...] = field(default=(), repr=False)
 
     @property
     def value(self) -> float:
@@ -137,10 +179,14 @@ class Judgement:
                 {"sum": total, "visits": visits, "regret": lost}
                 for total, (visits, lost) in self.by_sum.items()
             ],
+            "by_tile": [
+                {"tile": tile, "visits": visits, "regret": lost}
+                for tile, (visits, lost) in self.by_tile.items()
+            ],
             "worst": [
                 {
                     "board": one.board.text, "visits": one.visits, "loss": one.loss, "chosen": one.chosen,
-                    "best": list(one.best),
+                    "best": list(one.best), "address": one.address,
                 }
                 for one in self.worst
             ],
@@ -155,6 +201,7 @@ def judge(
     symmetry: Symmetry = "canonical",
     worst: int = 100,
     batch: int = BATCH,
+    keep: bool = False,
     progress: Callable[[Progress], None] | None = None,
 ) -> Judgement:
     """Compute the value of an agent, what it loses, and where, exactly but for the rounding of floats.
@@ -175,6 +222,9 @@ def judge(
         How many of the worst decisions to return.
     batch:
         Most boards for which the agent is asked at once.
+    keep:
+        Whether to keep all states that the agent meets, as `Judgement.layers`: for A actions 25 + 18 A bytes
+        each.
     progress:
         Called with a `Progress` several times a second.
 
@@ -195,17 +245,58 @@ def judge(
     if not chosen.is_mean or chosen.is_bound:
         raise UsageError(f"an agent is judged by a mean in floats, as win or score, not by {chosen.label}")
     agent = _Agent(arrays.boards, policy, symmetry, batch)
-    walk = _Walk(arrays, agent, worst, Pace(progress, "states"))
-    walk.run()
-    optimum, regret = float(table.start[chosen.label]), sum(lost for _, lost in walk.by_sum.values())
+    tally, pace = _Tally(arrays, worst), Pace(progress, "states")
+    layers: list[Visited] = []
+    for layer in _walk(arrays, agent):
+        tally.add(layer)
+        layers += [layer] if keep else []
+        if pace.due():
+            share = float(np.searchsorted(arrays.sums, layer.sum)) / max(len(arrays.sums), 1)
+            pace.report(layer.sum, "judge", tally.states, min(share, 0.999))
+    pace.report(max(arrays.sums, default=0), "done", tally.states, 1.0)
+    optimum, regret = float(table.start[chosen.label]), sum(lost for _, lost in tally.by_sum.values())
     # In each sum a visit takes at most eight roundings.
-    rounding = table.rounding(chosen).error(optimum, 0) + 8 * len(walk.by_sum) * EPSILON * regret
+    rounding = table.rounding(chosen).error(optimum, 0) + 8 * len(tally.by_sum) * EPSILON * regret
     return Judgement(
         name=getattr(policy, "__name__", type(policy).__name__), objective=chosen, optimum=optimum,
-        regret=regret, rounding=rounding, states=walk.states,
-        optimal=walk.optimal / walk.visits if walk.visits else 1.0, by_sum=walk.by_sum,
-        worst=walk.worst_decisions(),
+        regret=regret, rounding=rounding, states=tally.states,
+        optimal=tally.optimal / tally.visits if tally.visits else 1.0, by_sum=tally.by_sum,
+        by_tile=dict(sorted(tally.by_tile.items())), worst=tally.worst_decisions(), layers=tuple(layers),
     )  # fmt: skip
+
+
+def optimal_visits(arrays: TableArrays) -> Iterator[tuple[int, Keys, Floats]]:
+    """Yield the states that optimal play meets: sums, ascending, keys ``uint64[n]``, visits ``float64[n]``.
+
+    Keys are canonical and ascending.  Visits are probabilities, discounted if the objective is.  Of several
+    best slides, one is made that wins at once, else the first in the order of the directions, as `Table`
+    chooses.  Raises `UsageError` if the values of the objective are not means.
+    """
+    if not arrays.objective.is_mean:
+        raise UsageError(
+            f"optimal play is followed by a mean, as win or score, not by {arrays.objective.label}"
+        )
+    layers = _walk(arrays, _Optimal(arrays.boards))
+    return ((layer.sum, layer.keys, layer.visits) for layer in layers)
+
+
+class _Optimal:
+    """Chooses the best slides."""
+
+    def __init__(self, boards: GameArrays) -> None:
+        self._boards = boards
+
+    def canonical(self, keys: Keys) -> Keys:
+        """The boards that are played."""
+        return self._boards.canonical(keys)[0]
+
+    def probabilities(self, keys: Keys, found: Probed) -> Floats:
+        """``p[n, A]``: 1 for the slide that is made."""
+        winning = found.best & self._boards.slide(keys).wins
+        chances = np.zeros(found.best.shape)
+        made = np.where(winning.any(axis=1, keepdims=True), winning, found.best).argmax(axis=1)
+        chances[np.arange(len(keys)), made] = 1.0
+        return chances
 
 
 class _Agent:
@@ -220,8 +311,9 @@ class _Agent:
         """The boards on which the agent is asked."""
         return keys if self.symmetry == "none" else self.boards.canonical(keys)[0]
 
-    def probabilities(self, keys: Keys, allowed: Flags) -> Floats:
+    def probabilities(self, keys: Keys, found: Probed) -> Floats:
         """``p[n, A]``: the probability of each slide in states that have one."""
+        allowed = found.allowed
         chances = np.concatenate(
             [np.zeros((0, allowed.shape[1]))]
             + [
@@ -291,84 +383,91 @@ class _Agent:
         return game.format(game.unpack(int(key)))
 
 
-class _Walk:
-    """Follows the games of an agent, from the smallest sum up."""
-
-    def __init__(self, arrays: TableArrays, agent: _Agent, worst: int, pace: Pace) -> None:
-        self.by_sum: dict[int, tuple[float, float]] = {}
-        self.states, self.visits, self.optimal = 0, 0.0, 0.0
-        self._arrays, self._agent, self._worst, self._pace = arrays, agent, worst, pace
-        self._game: Game = arrays.game
-        self._found: list[tuple[Keys, Floats, Floats, Floats, Flags]] = []
-        self._flow = Flow()
-
-    def run(self) -> None:
-        """Follow all games."""
-        for board, p in self._game.starts():
-            key = np.array([self._game.pack(board)], dtype=np.uint64)
-            self._flow.add(self._game.sum(board), self._agent.canonical(key), np.array([float(p)]))
-        sums = self._arrays.sums
-        while self._flow:
-            total, columns = self._flow.pop()
-            self._layer(total, *merge_weights(*columns))
-            if self._pace.due():
-                share = float(np.searchsorted(sums, total)) / max(len(sums), 1)
-                self._pace.report(total, "judge", self.states, min(share, 0.999))
-        self._pace.report(max(sums, default=0), "done", self.states, 1.0)
-
-    def _layer(self, total: int, keys: Keys, visits: Floats) -> None:
-        """The states of one sum, with their visits."""
-        if self._game.reached(total):
-            return
-        found = self._arrays.probe_keys(keys)
+def _walk(arrays: TableArrays, agent: _Agent | _Optimal) -> Iterator[Visited]:
+    """Follow all games of an agent, from the smallest sum up; yield the states in which it slides."""
+    game, flow = arrays.game, Flow()
+    for board, p in game.starts():
+        key = np.array([game.pack(board)], dtype=np.uint64)
+        flow.add(game.sum(board), agent.canonical(key), np.array([float(p)]))
+    while flow:
+        total, columns = flow.pop()
+        keys, visits = merge_weights(*columns)
+        if game.reached(total):
+            continue
+        found = arrays.probe_keys(keys)
         if not found.known.all():
             first = int(keys[int((~found.known).argmax())])
-            raise self._arrays.table.prober.missing(self._game.unpack(first))
+            raise arrays.table.prober.missing(game.unpack(first))
         going = found.allowed.any(axis=1)
-        keys, visits, value, best = keys[going], visits[going], found.value[going], found.best[going]
-        self.states += len(keys)
-        if not len(keys):
-            return
-        chances = self._agent.probabilities(keys, found.allowed[going])
-        below = value - (chances * np.nan_to_num(found.q[going])).sum(axis=1)
-        loss = np.maximum(self._arrays.objective.told(below), 0)
-        self.by_sum[total] = float(visits.sum()), float((visits * loss).sum())
-        self.visits += float(visits.sum())
-        self.optimal += float((visits * np.where(best, chances, 0).sum(axis=1)).sum())
-        self._keep_worst(keys, visits, loss, chances, best)
-        self._spread(total, keys, visits, chances)
+        if going.any():
+            keys, visits = keys[going], visits[going]
+            found = Probed._make(column[going] for column in found)
+            chances = agent.probabilities(keys, found)
+            below = found.value - (chances * np.nan_to_num(found.q)).sum(axis=1)
+            loss = np.maximum(arrays.objective.told(below), 0)
+            yield Visited(total, keys, visits, found.value, found.q, chances, loss, found.best)
+            if not game.ended(total):
+                _spread(arrays, agent, flow, keys, visits, chances)
 
-    def _spread(self, total: int, keys: Keys, visits: Floats, chances: Floats) -> None:
-        """Add the states that follow."""
-        if self._game.ended(total):
-            return
-        boards = self._arrays.boards
-        slid = boards.slide(keys)
-        taken = (chances > 0) & ~slid.wins
-        weights = (visits[:, None] * chances)[taken] * float(self._arrays.objective.discount)
-        afters, weights = merge_weights(self._agent.canonical(slid.after[taken]), weights)
-        states, origin, chance = boards.spawns(afters)
-        states, weights = merge_weights(self._agent.canonical(states), weights[origin] * chance)
-        for following, mine in by_sum(self._game, states):
-            self._flow.add(following, states[mine], weights[mine])
 
-    def _keep_worst(self, keys: Keys, visits: Floats, loss: Floats, chances: Floats, best: Flags) -> None:
+def _spread(
+    arrays: TableArrays, agent: _Agent | _Optimal, flow: Flow, keys: Keys, visits: Floats, chances: Floats
+) -> None:
+    """Add the states that follow."""
+    boards = arrays.boards
+    slid = boards.slide(keys)
+    taken = (chances > 0) & ~slid.wins
+    weights = (visits[:, None] * chances)[taken] * float(arrays.objective.discount)
+    afters, weights = merge_weights(agent.canonical(slid.after[taken]), weights)
+    states, origin, chance = boards.spawns(afters)
+    states, weights = merge_weights(agent.canonical(states), weights[origin] * chance)
+    for following, mine in by_sum(arrays.game, states):
+        flow.add(following, states[mine], weights[mine])
+
+
+class _Tally:
+    """Adds up what an agent loses."""
+
+    def __init__(self, arrays: TableArrays, worst: int) -> None:
+        self.by_sum: dict[int, tuple[float, float]] = {}
+        self.by_tile: dict[int, tuple[float, float]] = {}
+        self.states, self.visits, self.optimal = 0, 0.0, 0.0
+        self._arrays, self._worst = arrays, worst
+        self._found: list[tuple[npt.NDArray[Any], ...]] = []
+
+    def add(self, layer: Visited) -> None:
+        """Add the states of one sum."""
+        lost = layer.visits * layer.loss
+        self.states += len(layer.keys)
+        self.by_sum[layer.sum] = float(layer.visits.sum()), float(lost.sum())
+        self.visits += float(layer.visits.sum())
+        self.optimal += float((layer.visits * np.where(layer.best, layer.chances, 0).sum(axis=1)).sum())
+        tops = self._arrays.boards.tops(layer.keys)
+        for top in np.unique(tops):
+            mine, (visits, regret) = tops == top, self.by_tile.get(1 << int(top), (0.0, 0.0))
+            self.by_tile[1 << int(top)] = (
+                visits + float(layer.visits[mine].sum()), regret + float(lost[mine].sum())
+            )  # fmt: skip
+        self._keep_worst(layer)
+
+    def _keep_worst(self, layer: Visited) -> None:
         """Keep the worst decisions up to here."""
-        self._found.append((keys, visits, loss, chances, best))
+        self._found.append((layer.keys, layer.visits, layer.loss, layer.chances, layer.best))
         columns = [np.concatenate(parts) for parts in zip(*self._found, strict=True)]
         regret = columns[1] * columns[2]
         order = np.lexsort((columns[0], -regret))[: self._worst]
         order = order[regret[order] > 0]
-        keys, visits, loss, chances, best = (column[order] for column in columns)
-        self._found = [(keys, visits, loss, chances, best)]
+        self._found = [tuple(column[order] for column in columns)]
 
     def worst_decisions(self) -> tuple[Decision, ...]:
         """The worst decisions, the worst first."""
-        actions = self._arrays.boards.actions
+        game, actions = self._arrays.game, self._arrays.boards.actions
+        table = Path(self._arrays.table.location.name).name
         return tuple(
             Decision(
-                Board(self._game, self._game.unpack(int(key))), float(visits), float(loss),
-                actions[int(chances.argmax())], tuple(a for a, yes in zip(actions, best, strict=True) if yes),
+                Board(game, game.unpack(int(key))), float(visits), float(loss),
+                actions[int(chances.argmax())],
+                tuple(a for a, yes in zip(actions, best, strict=True) if yes), table,
             )
             for keys, *columns in self._found
             for key, visits, loss, chances, best in zip(keys, *columns, strict=True)

@@ -31,6 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels.arguments import Scratch
+from tilebase._kernels.orbits import count_stabilisers
 from tilebase._kernels.packed import packed
 from tilebase._kernels.play import REFUSED, WINS, slide_all
 from tilebase.errors import ResourceError, UsageError
@@ -208,11 +209,19 @@ class GameArrays:
 
     def stabilisers(self, keys: Keys) -> npt.NDArray[np.int64]:
         """``int64[n]``: how many symmetries leave each board as it is."""
-        cells = self._cells(keys)
-        found = np.zeros(len(keys), dtype=np.int64)
-        for permutation in symmetries(self.game):
-            found += self._packed(cells[:, list(permutation)]) == keys
+        found = np.empty(len(keys), dtype=np.int64)
+        images = np.empty((2, CACHED), dtype=np.uint64)
+        count_stabilisers(np.ascontiguousarray(keys), self.rules.symmetries, images, found)
         return found
+
+    @property
+    def order(self) -> int:
+        """How many symmetries the game has."""
+        return len(symmetries(self.game))
+
+    def tops(self, keys: Keys) -> npt.NDArray[np.uint8]:
+        """``uint8[n]``: the exponent of the largest tile of each board; 0 on an empty board."""
+        return self._compiled.tops(keys)
 
     @cached_property
     def action_maps(self) -> npt.NDArray[np.uint8]:
@@ -431,26 +440,28 @@ class TableArrays:
                 found[mine] = np.where(there, firsts[total] + at, -1)
         return found
 
-    def iter_layers(self, kind: Literal["afterstates", "states"] = "afterstates") -> Iterator[LayerArrays]:
+    def iter_layers(
+        self, kind: Literal["afterstates", "states"] = "afterstates", *, most: int | None = None
+    ) -> Iterator[LayerArrays]:
         """Yield the boards of each sum with their values, the smallest sum first.
 
         States are those that play from the start reaches and that are not won: starts, and spawns on the
-        afterstates of the table.
+        afterstates of the table.  With `most`, the boards of a sum come in pieces of at most so many.
         """
         if kind not in ("afterstates", "states"):
             raise UsageError(f"kind must be afterstates or states, not {kind!r}")
         none = np.zeros((0, len(self.boards.actions)))
+        flags = none.astype(np.bool_)
         for total in self.sums if kind == "afterstates" else self._state_sums():
-            if kind == "afterstates":
-                layer = self._layer(total)
-                flags = none.astype(np.bool_)
-                values = self.objective.told(layer.values[0][FIRST:])
-                yield LayerArrays(total, layer.keys, values, none, flags, flags)
-            else:
-                keys = self._states(total)
-                if len(keys):
-                    found = self.probe_keys(keys)
-                    yield LayerArrays(total, keys, found.value, found.q, found.allowed, found.best)
+            keys = self._layer(total).keys if kind == "afterstates" else self._states(total)
+            for begin in range(0, len(keys), most or len(keys) or 1):
+                part = slice(begin, begin + (most or len(keys)))
+                if kind == "afterstates":
+                    values = self._layer(total).values[0][FIRST:][part]
+                    yield LayerArrays(total, keys[part], values, none, flags, flags)
+                else:
+                    found = self._probe_layer(total, keys[part])
+                    yield LayerArrays(total, keys[part], found.value, found.q, found.allowed, found.best)
 
     def to_arrays(self, kind: Literal["afterstates", "states"] = "afterstates") -> dict[str, Any]:
         """Return all boards of the table at once: ``sum`` and the columns of `LayerArrays` by their names.
@@ -523,15 +534,17 @@ class TableArrays:
     def _state_sums(self) -> list[int]:
         """Return the sums that states of the table may have."""
         spawned = {s + (1 << e) for s in self.sums for e in self.game.spawn_exponents}
-        starts = {self.game.sum(board) for board, _ in self.game.starts()}
-        return sorted(s for s in spawned | starts if not self.game.reached(s))
+        return sorted(s for s in spawned | set(self._starts) if not self.game.reached(s))
+
+    @cached_property
+    def _starts(self) -> dict[int, Keys]:
+        """The start boards of each sum."""
+        keys = np.array([self.game.pack(board) for board, _ in self.game.starts()], dtype=np.uint64)
+        return {total: keys[mine] for total, mine in by_sum(self.game, keys)}
 
     def _states(self, total: int) -> Keys:
         """Return the canonical states of one sum."""
-        made = [np.zeros(0, dtype=np.uint64)]
-        for board, _ in self.game.starts():
-            if self.game.sum(board) == total:
-                made.append(np.array([self.game.pack(board)], dtype=np.uint64))
+        made = [self._starts.get(total, np.zeros(0, dtype=np.uint64))]
         for exponent in self.game.spawn_exponents:
             before = total - (1 << exponent)
             if before in self.table.manifest.layers and not self.game.ended(before):

@@ -1,0 +1,27 @@
+"""Orbits of many boards under the symmetries of their game."""
+
+from __future__ import annotations
+
+from tilebase._kernels.boards import permute
+from tilebase._kernels.jit import kernel
+
+
+@kernel()
+def count_stabilisers(keys, symmetries, images, out):
+    """Write ``out[i]``: how many symmetries leave board i as it is, the identity too; return their number.
+
+    `images` is two buffers, whose width is how many boards are turned at a time.
+    """
+    width = images.shape[1]
+    for begin in range(0, len(keys), width):
+        n = min(width, len(keys) - begin)
+        here, there = images[0], images[1]
+        for i in range(n):
+            here[i] = keys[begin + i]
+            out[begin + i] = 1
+        for j in range(len(symmetries.terms)):
+            permute(here, n, symmetries, j, there)
+            for i in range(n):
+                out[begin + i] += there[i] == keys[begin + i]
+            here, there = there, here
+    return len(keys)

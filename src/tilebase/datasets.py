@@ -1,0 +1,242 @@
+"""Tables as data sets: columns for Arrow, and Parquet files by sum, for DuckDB, Polars and data frames.
+
+The columns of states, of which each orbit has one row:
+
+    key      uint64               the packed board
+    cells    fixed list of uint8  the exponents, row by row: 3 for an 8, 0 for an empty cell
+    sum      int32                the sum of the tiles
+    largest  int32                the largest tile, as 8
+    orbit    uint8                how many boards it stands for: turned and mirrored ones
+    v        float64              the value
+    q_left   float64              the value of each slide, and so on for each direction; NULL if not allowed
+    best     uint8                bit a is set if action a is one of the best: left, right, up, down
+    visits   float64              if asked for: the probability that optimal play meets it
+
+Afterstates have no ``q_left`` to ``visits``.  What a thinned table does not hold is NULL, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from tilebase._version import version
+from tilebase.agents import optimal_visits
+from tilebase.arrays import Floats, Keys, LayerArrays, TableArrays
+from tilebase.errors import MissingExtraError, StorageError, UsageError
+from tilebase.runtime.documents import to_json
+from tilebase.runtime.progress import Pace, Progress
+from tilebase.runtime.storage import atomic_file
+from tilebase.tables.probe import Table
+
+Kind: TypeAlias = Literal["states", "afterstates"]
+
+ROWS = 131_072
+"""Most rows of a row group, and of what is computed at once."""
+GROUPS = 8
+"""Most row groups of a file; the boards of a large sum are in several files."""
+WAITING = 2
+"""Most files that wait to be written."""
+META = "tilebase"
+"""The name of the description in the metadata: game, objective, kind, version, command, as JSON."""
+
+
+def to_arrow(
+    table: Table,
+    *,
+    objective: str | None = None,
+    kind: Kind = "states",
+    visits: bool = False,
+    command: str = "",
+) -> Any:
+    """Return the boards of a table as a ``pyarrow.RecordBatchReader``, ascending by sum and key.
+
+    See the module for the columns.  Batches have at most `ROWS` rows and are computed when they are read;
+    the states of one sum, 8 bytes each, and the layers after it are in memory.
+
+    Parameters
+    ----------
+    objective:
+        Label of one of the table's objectives; None for the first.
+    kind:
+        ``states``, or ``afterstates``.
+    visits:
+        Whether to add the probability that a game of optimal play meets each state.
+    command:
+        What is written into the metadata as the command that made the data.
+
+    Raises
+    ------
+    UsageError
+        For another kind, visits of afterstates or of values that are not means, an objective that the table
+        lacks, or a table of all boards.
+    MissingExtraError
+        If pyarrow is not installed.
+    """
+    pa, _ = _pyarrow()
+    columns = _Columns(table, objective, kind, visits, command)
+    return pa.RecordBatchReader.from_batches(columns.schema, (batch for _, batch in columns.batches()))
+
+
+def write_parquet(
+    table: Table,
+    folder: Path | str,
+    *,
+    objective: str | None = None,
+    kind: Kind = "states",
+    visits: bool = False,
+    command: str = "",
+    progress: Callable[[Progress], None] | None = None,
+) -> int:
+    """Write the boards of a table as Parquet, files for each sum; return how many rows there are.
+
+    ``000088.parquet`` has the first million boards of the sum 88, ``000088_001.parquet`` the next, in row
+    groups of `ROWS`, compressed with zstd.  Parameters are those of `to_arrow`; `progress` is called with a
+    `Progress` several times a second.
+
+    Raises
+    ------
+    UsageError
+        As `to_arrow` does, and if the folder exists and is not empty.
+    StorageError
+        If it cannot be written.
+    MissingExtraError
+        If pyarrow is not installed.
+    """
+    columns, to = _Columns(table, objective, kind, visits, command), Path(folder)
+    if to.exists() and (not to.is_dir() or any(to.iterdir())):
+        raise UsageError(f"{to} is not an empty folder: name a new one")
+    try:
+        to.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageError(f"cannot make {to}: {error.strerror}") from error
+    pace, rows, sums = Pace(progress, kind), 0, columns.arrays.sums
+    # One thread compresses and writes while this one computes.
+    with ThreadPoolExecutor(1) as pool:
+        waiting: list[Any] = []
+        for total, name, batches in columns.files():
+            waiting.append(pool.submit(_write, to / name, columns.schema, batches))
+            rows += sum(len(batch) for batch in batches)
+            if len(waiting) > WAITING:
+                waiting.pop(0).result()
+            if pace.due():
+                share = float(np.searchsorted(sums, total)) / max(len(sums), 1)
+                pace.report(total, "write", rows, min(share, 0.999))
+        for future in waiting:
+            future.result()
+    pace.report(max(sums, default=0), "done", rows, 1.0)
+    return rows
+
+
+class _Columns:
+    """The boards of a table as batches of Arrow."""
+
+    def __init__(self, table: Table, objective: str | None, kind: Kind, visits: bool, command: str) -> None:
+        self._pa, _ = _pyarrow()
+        if kind not in ("states", "afterstates"):
+            raise UsageError(f"kind must be states or afterstates, not {kind!r}")
+        self.arrays = TableArrays(table, objective)
+        if visits and kind != "states":
+            raise UsageError("optimal play is counted on states: leave visits out for afterstates")
+        self._kind, self._met = kind, optimal_visits(self.arrays) if visits else None
+        self._command = command
+        self.schema = self._schema()
+
+    def _schema(self) -> Any:
+        pa, arrays = self._pa, self.arrays
+        fields = [
+            ("key", pa.uint64()), ("cells", pa.list_(pa.uint8(), arrays.game.cells)), ("sum", pa.int32()),
+            ("largest", pa.int32()), ("orbit", pa.uint8()), ("v", pa.float64()),
+        ]  # fmt: skip
+        if self._kind == "states":
+            fields += [(f"q_{action}", pa.float64()) for action in arrays.boards.actions]
+            fields += [("best", pa.uint8())]
+        if self._met is not None:
+            fields += [("visits", pa.float64())]
+        about = {
+            "game": arrays.game.identity, "objective": arrays.objective.identity, "kind": self._kind,
+            "actions": list(arrays.boards.actions), "version": version(), "command": self._command,
+        }  # fmt: skip
+        return pa.schema(fields, metadata={META: to_json(about, "sorted")})
+
+    def batches(self) -> Iterator[tuple[int, Any]]:
+        """Yield sums, ascending, and batches of at most `ROWS` boards."""
+        met_sum, met, visits = -1, np.zeros(0, dtype=np.uint64), np.zeros(0)
+        for layer in self.arrays.iter_layers(self._kind, most=ROWS):
+            more: list[Any] = []
+            if self._met is not None:
+                while met_sum < layer.sum:
+                    met_sum, met, visits = next(self._met, (1 << 62, met[:0], visits[:0]))
+                found = (
+                    _joined(layer.keys, met, visits) if met_sum == layer.sum else np.zeros(len(layer.keys))
+                )
+                more = [found]
+            yield layer.sum, self._batch(layer, more)
+
+    def _batch(self, layer: LayerArrays, more: list[Any]) -> Any:
+        pa, boards, keys = self._pa, self.arrays.boards, layer.keys
+        cells = boards.unpack(keys).reshape(-1)
+        largest = boards.tops(keys)
+        columns = [
+            keys, pa.FixedSizeListArray.from_arrays(pa.array(cells), self.arrays.game.cells),
+            np.full(len(keys), layer.sum, dtype=np.int32),
+            np.where(largest > 0, np.int32(1) << largest.astype(np.int32), 0).astype(np.int32),
+            (boards.order // boards.stabilisers(keys)).astype(np.uint8), layer.value,
+        ]  # fmt: skip
+        if self._kind == "states":
+            columns += list(layer.q.T)
+            bits = np.uint8(1) << np.arange(layer.best.shape[1], dtype=np.uint8)
+            columns += [(layer.best * bits).sum(axis=1).astype(np.uint8)]
+        # A value that is not known, or belongs to a slide that is not allowed, is NaN here and NULL there.
+        arrays = [
+            pa.array(column, from_pandas=True) if isinstance(column, np.ndarray) else column
+            for column in (*columns, *more)
+        ]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+    def files(self) -> Iterator[tuple[int, str, list[Any]]]:
+        """Yield sums, the names of files, and what is in them: one sum, at most `GROUPS` batches."""
+        waiting: list[Any] = []
+        at, number = -1, 0
+        for total, batch in self.batches():
+            if waiting and (total != at or len(waiting) == GROUPS):
+                yield at, _name(at, number), waiting
+                waiting, number = [], number + 1 if total == at else 0
+            at = total
+            waiting.append(batch)
+        if waiting:
+            yield at, _name(at, number), waiting
+
+
+def _name(total: int, number: int) -> str:
+    return f"{total:06}_{number:03}.parquet" if number else f"{total:06}.parquet"
+
+
+def _joined(keys: Keys, met: Keys, visits: Floats) -> Floats:
+    """Return the visits of keys, both ascending; 0 for a key that is not met."""
+    at = np.minimum(met.searchsorted(keys), max(len(met) - 1, 0))
+    return np.where(met[at] == keys, visits[at], 0.0) if len(met) else np.zeros(len(keys))
+
+
+def _write(path: Path, schema: Any, batches: list[Any]) -> None:
+    _, pq = _pyarrow()
+    # Values repeat seldom, so that a dictionary of them only takes time.
+    with (
+        atomic_file(path, durable=False) as file,
+        pq.ParquetWriter(file, schema, compression="zstd", use_dictionary=["cells.list.element"]) as writer,
+    ):
+        for batch in batches:
+            writer.write_batch(batch, row_group_size=ROWS)
+
+
+def _pyarrow() -> tuple[Any, Any]:
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError as error:
+        raise MissingExtraError("Arrow and Parquet need pyarrow: install tilebase[parquet]") from error
+    return pa, pq

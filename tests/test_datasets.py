@@ -1,0 +1,163 @@
+"""Tables as data sets: each column says what probes say, and other programs read it."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import duckdb
+import polars
+import pyarrow.parquet as pq
+import pytest
+
+from tilebase import Game, canonical, datasets, evaluate, open_table, orbit_size, solve
+from tilebase.arrays import TableArrays
+from tilebase.datasets import to_arrow, write_parquet
+from tilebase.errors import MissingExtraError, StorageError, UsageError
+from tilebase.game.board import Board
+
+GAMES = (
+    Game("2x3", 32),
+    Game("2x2x2", 8),
+    Game("2x3", 16, masks="..x/...|.../..x"),
+    Game("2x2", goal_sum=30),
+)
+
+
+@pytest.fixture(scope="module", params=GAMES, ids=str)
+def table(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("table")
+    solve(request.param, "win,score,guaranteed", table=folder)
+    with open_table(folder) as table:
+        yield table
+
+
+@pytest.mark.parametrize("label", ["win", "score", "guaranteed"])
+def test_each_row_says_what_a_probe_says(table, label):
+    game = table.game
+    rows = to_arrow(table, objective=label).read_all().to_pylist()
+    assert [row["key"] for row in rows] == TableArrays(table).to_arrays("states")["keys"].tolist()
+    for row in rows[:: max(1, len(rows) // 200)]:
+        cells = tuple(row["cells"])
+        answer = table.probe(Board(game, cells), label)
+        assert game.pack(cells) == row["key"]
+        assert (row["sum"], row["largest"]) == (game.sum(cells), 1 << game.max_exponent(cells))
+        assert row["orbit"] == orbit_size(game, cells)
+        assert row["v"] == float(answer.value)
+        slides = {slide.direction: slide for slide in answer.slides}
+        for bit, direction in enumerate(game.directions):
+            slide = slides.get(direction)
+            assert row[f"q_{direction}"] == (None if slide is None else float(slide.value))
+            assert bool(row["best"] >> bit & 1) == (direction in answer.best)
+
+
+def test_visits_are_those_of_optimal_play(table):
+    """Against games followed board by board with the rules in plain Python."""
+    game = table.game
+    rows = to_arrow(table, visits=True).read_all()
+    met: dict[tuple[int, ...], float] = {}
+    for board, p in game.starts():
+        key = canonical(game, board)
+        met[key] = met.get(key, 0.0) + float(p)
+    for total in range(80):
+        for state in [board for board in met if game.sum(board) == total and not game.has_goal_sum(board)]:
+            if slides := game.slides(state):
+                after = slides[table.probe(Board(game, state)).choice]
+                for board, p in [] if game.wins(after) else game.spawns(after):
+                    key = canonical(game, board)
+                    met[key] = met.get(key, 0.0) + met[state] * float(p)
+    for key, cells, visit in zip(
+        *(rows[name].to_pylist() for name in ("key", "cells", "visits")), strict=True
+    ):
+        expected = met.get(tuple(cells), 0.0) if game.slides(cells) else 0.0
+        assert visit == pytest.approx(expected, rel=1e-12), key
+
+
+def test_afterstates_and_pieces(table, monkeypatch, tmp_path):
+    """Row groups and files of few rows hold the same rows in the same order."""
+    whole = to_arrow(table, kind="afterstates").read_all()
+    assert whole.column_names == ["key", "cells", "sum", "largest", "orbit", "v"]
+    arrays = TableArrays(table).to_arrays()
+    assert whole["key"].to_pylist() == arrays["keys"].tolist()
+    assert whole["v"].to_pylist() == arrays["value"].tolist()
+    expected = to_arrow(table, visits=True).read_all()
+    monkeypatch.setattr(datasets, "ROWS", 5)
+    monkeypatch.setattr(datasets, "GROUPS", 2)
+    assert write_parquet(table, tmp_path / "small", visits=True) == len(expected)
+    files = sorted((tmp_path / "small").iterdir())
+    assert max(pq.ParquetFile(file).metadata.row_group(0).num_rows for file in files) <= 5
+    assert max(pq.ParquetFile(file).metadata.num_row_groups for file in files) == 2
+    found = [row for file in files for row in pq.read_table(file).to_pylist()]
+    assert found == expected.to_pylist()
+
+
+def test_files_tell_what_they_are(table, tmp_path):
+    reports = []
+    write_parquet(table, tmp_path / "data", command="a command", progress=reports.append)
+    assert reports[-1].step == "done"
+    file = next((tmp_path / "data").iterdir())
+    opened = pq.ParquetFile(file)
+    about = json.loads(opened.schema_arrow.metadata[b"tilebase"])
+    assert Game.from_identity(about["game"]) == table.game
+    assert (about["kind"], about["command"]) == ("states", "a command")
+    assert about["actions"] == list(table.game.directions)
+    assert opened.metadata.row_group(0).column(0).compression == "ZSTD"
+    assert {int(path.stem) for path in (tmp_path / "data").iterdir()} == set(
+        pq.read_table(tmp_path / "data")["sum"].to_pylist()
+    )
+
+
+def test_duckdb_and_polars_read_it(tmp_path):
+    solve(Game("2x3", 64), table=tmp_path / "table")
+    with open_table(tmp_path / "table") as table:
+        rows = write_parquet(table, tmp_path / "data", visits=True)
+        value, random = float(table.value), evaluate(table, "random").value
+    count, best, regret = duckdb.sql(
+        f"""
+        SELECT count(*), max(v) FILTER (WHERE sum = 4),
+               sum(visits * (v - greatest(q_left, q_right, q_up, q_down)))
+        FROM '{tmp_path}/data/*.parquet'
+        """
+    ).fetchall()[0]
+    assert count == rows
+    assert best >= value > random
+    assert regret == 0
+    frame = polars.scan_parquet(tmp_path / "data" / "*.parquet")
+    lost = frame.select(
+        (polars.col("v") - polars.max_horizontal("q_left", "q_right", "q_up", "q_down")).abs().max()
+    ).collect()
+    assert lost.item() == 0
+    wide = frame.group_by("largest").agg(polars.col("orbit").sum()).collect()
+    boards = TableArrays(open_table(tmp_path / "table"))
+    keys = boards.to_arrays("states")["keys"]
+    orbits = sum(orbit_size(boards.game, boards.game.unpack(int(key))) for key in keys)
+    assert wide["orbit"].cast(polars.Int64).sum() == orbits
+
+
+# ---- what is wrong is said ----
+
+
+def test_what_is_wrong_is_said(tmp_path, monkeypatch):
+    solve(Game("2x2", 16), "win,guaranteed", table=tmp_path / "table")
+    table = open_table(tmp_path / "table")
+    for options, words in (
+        ({"kind": "boards"}, "kind must be"),
+        ({"kind": "afterstates", "visits": True}, "leave visits out"),
+        ({"objective": "guaranteed", "visits": True}, "followed by a mean"),
+        ({"objective": "score"}, "score"),
+    ):
+        with pytest.raises(UsageError, match=words):
+            to_arrow(table, **options)
+    with pytest.raises(UsageError, match="is not an empty folder"):
+        write_parquet(table, tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StorageError, match="cannot make"):
+        write_parquet(table, tmp_path / "file" / "data")
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    with pytest.raises(MissingExtraError, match=r"install tilebase\[parquet\]"):
+        to_arrow(table)
+
+
+def test_a_sum_that_is_not_finite_does_not_appear(table):
+    values = to_arrow(table).read_all()["v"].to_pylist()
+    assert all(math.isfinite(value) for value in values)
