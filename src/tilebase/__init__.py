@@ -108,6 +108,9 @@ if TYPE_CHECKING:
     from tilebase.questions.prove import prove as prove
     from tilebase.questions.pruning import Pruned as Pruned
     from tilebase.questions.pruning import prune as prune
+    from tilebase.questions.results import Result as Result
+    from tilebase.questions.results import find_result as find_result
+    from tilebase.questions.results import results as results
     from tilebase.questions.review import Review as Review
     from tilebase.questions.review import ReviewedMove as ReviewedMove
     from tilebase.questions.review import review as review
@@ -301,6 +304,11 @@ _HOMES = {
     "questions.pruning": (
         "Pruned",
         "prune",
+    ),
+    "questions.results": (
+        "Result",
+        "find_result",
+        "results",
     ),
     "questions.review": (
         "Review",

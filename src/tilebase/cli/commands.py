@@ -32,7 +32,7 @@ COMMANDS = {
     "Prove and force": "prove force symbolic check lemma limits pattern",
     "Ask a table": "probe play serve review simulate evaluate thin verify export-page",
     "Draw": "plot graph",
-    "Compare and keep": "reproduce export codecs runs",
+    "Compare and keep": "reproduce cite export codecs runs",
 }
 """The commands by purpose.  A command is loaded when it is called, or when the help of all is printed."""
 HELP = ("--help", "-h")

@@ -19,6 +19,7 @@ from tilebase.game.game import Game
 from tilebase.game.names import game_text
 from tilebase.runtime.command import COMMAND
 from tilebase.runtime.documents import to_json
+from tilebase.runtime.measured import run_facts
 from tilebase.runtime.storage import atomic_file, check_writable, write_whole
 
 FORMATS = ("table", "csv", "json", "parquet")
@@ -155,8 +156,14 @@ def with_origin(document: Any, game: Game | str | None = None, *, text: bool = F
 
 
 def write_document(document: Any, file: Path | None, game: Game | str | None = None) -> None:
-    """Write a result as JSON, with its game, command and version.  Raises `StorageError`."""
-    write_text(to_json(with_origin(document, game), "pretty") + "\n", file)
+    """Write a result as JSON, with its game, command and version; a file also says what the run took.
+
+    Raises `StorageError`.
+    """
+    told = with_origin(document, game)
+    if file is not None and isinstance(told, Mapping):
+        told = {**told, "run": run_facts()}
+    write_text(to_json(told, "pretty") + "\n", file)
 
 
 def write_rows(

@@ -151,7 +151,7 @@ def solve(
             rows = _totals(solution, title)
             if above is not None and solution.complete:
                 rows.insert(1, _kept(table, title, above))
-        write_rows(rows, solution.as_dict(), chosen, save, game=question)
+        write_rows(rows, solution.as_dict() | _checksums(table, solution), chosen, save, game=question)
         if solution.complete:
             work.finish()
     if not solution.complete:
@@ -184,7 +184,8 @@ def _solve_exactly(
             rows.append({"": "  exactly", title: str(solution.start)})
     if chosen in ("csv", "parquet"):
         rows = [{"objective": one.objective.label, "kind": "exact", "value": str(one.start)} for one in found]
-    write_rows(rows, [solution.as_dict() for solution in found], chosen, save, game=question)
+    documents = [solution.as_dict() for solution in found]
+    write_rows(rows, documents if len(documents) > 1 else documents[0], chosen, save, game=question)
     return 0
 
 
@@ -208,6 +209,16 @@ def _kept(table: Path | None, title: str, above: float) -> dict[str, Any]:
     with open_table(str(table)) as opened:
         kept = (opened.manifest.thinned or {})["afterstates"]
     return {"": f"kept: {digits_text(above)} and more", title: f"{kept:,}"}
+
+
+def _checksums(table: Path | None, solution: Solution) -> dict[str, Any]:
+    """Return the checksums of all layers of a table that was finished, by sum; nothing without one."""
+    if table is None or not solution.complete:
+        return {}
+    from tilebase.tables.probe import open_table
+
+    with open_table(str(table)) as opened:
+        return {"checksums": {str(total): dict(sums) for total, sums in opened.manifest.layers.items()}}
 
 
 def _values(solution: Solution) -> list[dict[str, Any]]:

@@ -21,8 +21,10 @@ SOURCES = {
     "edixhoven": "Edixhoven",
     "endgames": "2048EndgameTablebase",
 }
-RECORDS = "records.tsv"
-"""The file of recorded results, beside the files of facts."""
+RECORDS, RECOMPUTED = "records.tsv", "recomputed.tsv"
+"""The files of recorded results, beside the files of facts: of long runs, and of `reproduce`."""
+NEW, OPEN = "new.tsv", "open.tsv"
+"""Results that no source has, and questions that nobody has answered (`questions.results`)."""
 NO_QUESTION = frozenset(
     ("value", "answer", "max_tile", "lower_bound", "claim", "source", "precision", "note", "status")
     + ("board", "goal", "limits", "formation", "N", "M")
@@ -114,16 +116,31 @@ def read_facts(source: str | None = None) -> list[Fact]:
         raise UsageError(f"source {source!r} does not exist: choose one of {', '.join(SOURCES)}")
     found = []
     for file in sorted(files("tilebase").joinpath("facts").iterdir(), key=lambda file: file.name):
-        if file.name.endswith(".tsv") and file.name != RECORDS:
+        if file.name.endswith(".tsv") and file.name not in (RECORDS, RECOMPUTED, NEW, OPEN):
             found += list(_read_file(file.name, file.read_text("utf-8")))
     return [fact for fact in found if source is None or SOURCES[source] in fact.source]
 
 
 @cache
 def read_records() -> dict[tuple[str, str, str], Record]:
-    """By file of facts, board and question, the recorded results."""
-    text = files("tilebase").joinpath("facts", RECORDS).read_text("utf-8")
-    rows = [one.columns for one in _read_file(RECORDS, text)]
+    """By file of facts, board and question, the recorded results of long runs."""
+    return _read_records(RECORDS)
+
+
+@cache
+def read_recomputed() -> dict[tuple[str, str, str], Record]:
+    """Return the same of what `reproduce` computed when docs/results.md was written last."""
+    return _read_records(RECOMPUTED)
+
+
+def read_other(name: str) -> list[dict[str, str]]:
+    """Return the rows of another file beside the facts."""
+    text = files("tilebase").joinpath("facts", name).read_text("utf-8")
+    return [one.columns for one in _read_file(name, text)]
+
+
+def _read_records(name: str) -> dict[tuple[str, str, str], Record]:
+    rows = read_other(name)
     return {
         (row["file"], row["board"], row["question"]): Record(
             row["computed"], row["command"], row["date"], row["version"]

@@ -1,0 +1,283 @@
+"""Results as statements that can be cited: published, recomputed, improved, new and open.
+
+A result says what is played and asked, what the answer is and of what type, who published what, and which
+command of which version gave it.  Most stand in the fact files of this program: published numbers with what
+was recorded or recomputed for them (`questions.published`), ``new.tsv`` and ``open.tsv``.  A JSON file that a
+command wrote is a result, too: it names its game, command, version, machine, processor seconds and memory,
+and of a table the checksums of all layers.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import date
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from tilebase._version import version
+from tilebase.errors import CorruptError, UsageError
+from tilebase.files.source import read_file
+from tilebase.game.game import Game
+from tilebase.game.names import title_of
+from tilebase.objectives.objective import Objective
+from tilebase.questions.published import (
+    NEW,
+    OPEN,
+    Fact,
+    Record,
+    agrees,
+    read_facts,
+    read_other,
+    read_recomputed,
+    read_records,
+)
+
+GROUPS = {
+    "published": "published, and not computed here",
+    "recomputed": "published, and computed again",
+    "improved": "published, and improved or corrected here",
+    "new": "not published before",
+    "open": "not known",
+}
+"""The groups of results, in words."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """One result.
+
+    Attributes
+    ----------
+    name:
+        How `cite` finds it: words of the file, the board and the question.
+    group:
+        One of `GROUPS`.
+    board, question:
+        What is played, and what is asked.
+    value, kind:
+        The answer as text, and its type: exact, rounded, lower, upper, interval, verdict, or published where
+        nothing was computed here; of an open question, what is known.
+    published, source:
+        What was published, and where; empty for new results.
+    command, version, date:
+        What computed it, and when; empty if nothing did.
+    checked:
+        What else gives the same, or where more is said.
+    took:
+        The machine and the processor seconds, if a file tells them.
+    """
+
+    name: str
+    group: str
+    board: str
+    question: str
+    value: str
+    kind: str
+    published: str = ""
+    source: str = ""
+    command: str = ""
+    version: str = ""
+    date: str = ""
+    checked: str = ""
+    took: str = ""
+
+    @property
+    def statement(self) -> str:
+        """The result in a sentence."""
+        asked = self.question or "value"
+        if self.group == "open":
+            return f"2048 on {self.board}: {asked} is not known; {self.value}."
+        told = {"lower": "at least ", "upper": "at most ", "interval": "from "}.get(self.kind, "")
+        words = f"2048 on {self.board}: {asked}: {told}{self.value}"
+        if self.kind == "published":
+            return f"{words} ({self.source})."
+        also = f"; published: {self.published} ({self.source})" if self.published else ""
+        return f"{words} ({self.kind}){also}."
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return self.__dict__ | {"statement": self.statement}
+
+    def text(self) -> str:
+        """Return the result as a reader cites it: the statement, the command and the version."""
+        took = f" ({self.took})" if self.took else ""
+        run = f" Computed by `{self.command}`, tilebase {self.version}, {self.date}{took}."
+        check = f" Checked: {self.checked}." if self.checked and self.group != "open" else ""
+        return f"{self.statement}{run if self.command else ''}{check}"
+
+    def bibtex(self) -> str:
+        """Return an entry of BibTeX for the result; of a published one that was not computed, its source."""
+        key = re.sub(r"[^a-z0-9]+", "-", f"tilebase-{self.name}".lower()).strip("-")
+        year = (self.date or date.today().isoformat())[:4]
+        note = f"Computed by \\texttt{{{_escaped(self.command)}}}" if self.command else "Not computed"
+        return (
+            f"@misc{{{key},\n"
+            f"  author = {{{{tilebase contributors}}}},\n"
+            f"  title = {{{{{_escaped(self.statement.rstrip('.'))}}}}},\n"
+            f"  year = {{{year}}},\n"
+            f"  note = {{{note}, tilebase {_escaped(self.version or version())}}}\n"
+            "}\n"
+        )
+
+
+def _escaped(text: str) -> str:
+    """Return text with the signs escaped that LaTeX reads otherwise."""
+    return re.sub(r"([&%$#_{}])", r"\\\1", text.replace("^", r"\^{}"))
+
+
+@cache
+def results() -> tuple[Result, ...]:
+    """Return all results of the fact files, group by group."""
+    found = [*map(_of_fact, read_facts()), *_new(), *_open()]
+    often = Counter(one.name for one in found)
+    # A source that contradicts itself has two lines with the same question.
+    found = [
+        replace(one, name=_name(one.name, one.published)) if often[one.name] > 1 else one for one in found
+    ]
+    order = list(GROUPS)
+    return tuple(sorted(found, key=lambda one: order.index(one.group)))
+
+
+def _of_fact(fact: Fact) -> Result:
+    key = fact.file, fact.board, fact.question
+    record = read_records().get(key) or read_recomputed().get(key)
+    name = _name(fact.file.removesuffix(".tsv"), fact.board, fact.question)
+    if record is None:
+        return Result(
+            name, "published", fact.board, _asked(fact), fact.published, "published", fact.published,
+            fact.source, checked="" if fact.erratum is None else fact.erratum[0],
+        )  # fmt: skip
+    kind = "exact" if record.command.endswith("--objective guaranteed") else _kind(fact)
+    return Result(
+        name, _group(fact, record), fact.board, _asked(fact), record.computed, kind, fact.published,
+        fact.source, record.command, record.version, record.date,
+        "" if fact.erratum is None else fact.erratum[0],
+    )  # fmt: skip
+
+
+def _group(fact: Fact, record: Record) -> str:
+    """Return whether a recorded number agrees with the published one, or improves or corrects it."""
+    if fact.erratum is not None:
+        return "improved"
+    if agrees(fact.published, record.computed):
+        return "recomputed"
+    better = "lower_bound" in fact.columns and Fraction(record.computed) > Fraction(fact.published.split()[0])
+    return "improved" if better and _kind(fact) == "lower" else "recomputed"
+
+
+def _kind(fact: Fact) -> str:
+    """Return the type of what is computed for a line."""
+    if "lower_bound" in fact.columns:
+        return "lower" if fact.columns.get("value_type", "").startswith("uint") else "rounded"
+    if fact.file == "optimal_values.tsv":
+        return "rounded"
+    return "verdict" if fact.published in ("yes", "no", "winnable", "not_winnable") else "exact"
+
+
+ASKED = {
+    "optimal_values.tsv": "probability to win",
+    "win_probability_bounds.tsv": "probability to make the tile or the pattern of Lemma 1",
+    "guaranteed_max_tile.tsv": "largest tile that can be forced",
+    "guaranteed_with_limits.tsv": "whether the goal can be forced within the limits",
+    "symbolic_solving.tsv": "against 2s only",
+}
+"""What the lines of a file ask, where their columns do not say it."""
+
+
+def _asked(fact: Fact) -> str:
+    words = [ASKED.get(fact.file, ""), fact.question.replace("_", " ")]
+    return ", ".join(word for word in words if word)
+
+
+def _name(*words: str) -> str:
+    text = "-".join(word for word in words if word).lower()
+    return re.sub(r"[^a-z0-9.]+", "-", text).strip("-")
+
+
+def _new() -> Iterator[Result]:
+    for row in read_other(NEW):
+        yield Result(
+            _name("new", row["board"], row["question"]), "new", row["board"], row["question"], row["value"],
+            row["kind"], command=row["command"], version=row["version"], date=row["date"],
+            checked=row.get("checked", ""),
+        )  # fmt: skip
+
+
+def _open() -> Iterator[Result]:
+    for row in read_other(OPEN):
+        name = _name("open", row["board"], row["question"])
+        yield Result(name, "open", row["board"], row["question"], row["known"], "open", checked=row["see"])
+
+
+def find_result(name: str) -> Result:
+    """Return the result of a name, of the beginning of one, or of a JSON file that a command wrote.
+
+    Raises `UsageError` if there is none or more than one, `CorruptError` if the file is no result.
+    """
+    if name.endswith(".json"):
+        return read_result(Path(name))
+    known = results()
+    exact = [one for one in known if one.name == name]
+    found = exact or [one for one in known if name and one.name.startswith(name)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        few = ", ".join(one.name for one in found[:5])
+        raise UsageError(f"{len(found)} results begin with {name!r}: name one, as {few}")
+    near = [one.name for one in known if all(word in one.name for word in name.lower().split("-"))]
+    some = f": did you mean {', '.join(near[:5])}?" if near else "; tilebase cite lists them"
+    raise UsageError(f"no result has the name {name!r}{some}")
+
+
+def read_result(path: Path) -> Result:
+    """Return the result in a JSON file that `solve`, `count` or `force` wrote.
+
+    Raises `CorruptError` if it is none.
+    """
+    try:
+        document: Any = json.loads(read_file(path))
+        game = Game.from_identity(document["game"])
+        question, value, kind = _answer(document)
+        ran = document["run"]
+        return Result(
+            _name(path.stem), "new", title_of(game), question, value, kind, command=document["command"],
+            version=document["version"], date=ran["date"],
+            took=f"{ran['machine']}, {ran['cpu_seconds']:,} processor seconds",
+        )  # fmt: skip
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        raise CorruptError(
+            f"{path} is not a result: write one with tilebase solve, count or force and --format json -o FILE"
+        ) from error
+
+
+def _answer(document: Any) -> tuple[str, str, str]:
+    """Return what a document asks, its answer, and the type of that.  Raises KeyError or ValueError."""
+    if "objectives" in document:
+        texts = [Objective.from_identity(one).text for one in document["objectives"]]
+        values = [_number(one) for one in document["start"]]
+        if not values:
+            raise ValueError("the start has no value")
+        kinds = list(dict.fromkeys(one["kind"] for one in document["start"]))
+        return ", ".join(texts), ", ".join(values), " and ".join(kinds)
+    if "numerator_digits" in document:
+        return Objective.from_identity(document["objective"]).text, document["value"]["value"], "exact"
+    if "forced" in document:
+        forced = {True: "yes", False: "no"}[document["forced"]]
+        return "whether the goal can be forced", forced, "verdict"
+    totals = document["totals"]
+    return "states, live states and afterstates", ", ".join(
+        f"{totals[name]:,} {name}" for name in ("states", "live", "afterstates")
+    ), "exact"  # fmt: skip
+
+
+def _number(value: Any) -> str:
+    for name in ("value", "bound"):
+        if name in value:
+            return str(value[name])
+    return f"{value['low']} to {value['high']}"

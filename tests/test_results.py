@@ -1,0 +1,125 @@
+"""Results as statements: every line of the fact files once, in its group, and files that commands wrote."""
+
+from __future__ import annotations
+
+import json
+import re
+import runpy
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from tilebase import __version__
+from tilebase.cli import main
+from tilebase.cli.cite import cite
+from tilebase.errors import CorruptError, UsageError
+from tilebase.questions.published import NEW, OPEN, read_facts, read_other, read_recomputed, read_records
+from tilebase.questions.results import GROUPS, find_result, results
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_every_line_is_a_result_with_a_name_of_its_own() -> None:
+    found = results()
+    assert len(found) == len(read_facts()) + len(read_other(NEW)) + len(read_other(OPEN))
+    assert len({one.name for one in found}) == len(found)
+    assert {one.group for one in found} == set(GROUPS)
+    assert all(find_result(one.name) == one for one in found)
+
+
+def test_what_was_computed_is_told_from_what_was_published() -> None:
+    for one in results():
+        assert bool(one.command) == (one.group in ("recomputed", "improved", "new"))
+        assert bool(one.published) == (one.group in ("published", "recomputed", "improved"))
+        if one.command:
+            assert one.command.startswith("tilebase ")
+            assert re.fullmatch(r"0\.1\.0\.dev\d+\+g[0-9a-f]{8}(\.dirty)?", one.version)
+            assert re.fullmatch(r"20\d\d-\d\d-\d\d", one.date)
+
+
+def test_an_improved_bound_is_larger_than_the_published_one() -> None:
+    lower = [one for one in results() if one.group == "improved" and one.kind == "lower"]
+    assert lower
+    assert all(Fraction(one.value) > Fraction(one.published) for one in lower)
+
+
+def test_recorded_lines_are_lines_of_facts() -> None:
+    """A record of a line that does not exist would be lost without a word."""
+    known = {(fact.file, fact.board, fact.question) for fact in read_facts()}
+    assert read_records().keys() <= known
+    assert read_recomputed().keys() <= known
+
+
+def test_the_page_is_what_the_files_say() -> None:
+    made = runpy.run_path(str(ROOT / "scripts" / "make-results"))
+    assert made["page"]() == (ROOT / "docs" / "results.md").read_text("utf-8")
+
+
+def test_cite(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cite", "new-3x3-to-64"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("2048 on 3x3 to 64: probability to lose under optimal play: 7.0111910023847663")
+    assert "`tilebase solve 3x3 64 --objective loss --exact`" in out
+    assert re.search(
+        r"@misc\{tilebase-new-3x3-to-64-[a-z-]+,\n  author = \{\{tilebase contributors\}\},", out
+    )
+    assert main(["cite", "--group", "open"]) == 0
+    assert capsys.readouterr().out.count("open") >= 2 * len(read_other(OPEN))
+
+
+@pytest.mark.parametrize(
+    ("words", "begin", "kind"),
+    [
+        ("solve 2x2 32 --objective win,loss --save", "2, to 32: probability to win, probability", "rounded"),
+        ("solve 2x2 16 --exact --save", "2, to 16: probability to win: 770009003/800000000", "exact"),
+        ("solve 2x2 16 --objective lower,upper --save", "2, to 16: proved lower bound", "lower and upper"),
+        (
+            "count 2x2 32 -o",
+            "2, to 32: states, live states and afterstates: 75 states, 57 live, 45 ",
+            "exact",
+        ),
+        ("force 2x3 16 -o", "3, to 16, start empty: whether the goal can be forced: yes", "verdict"),
+    ],
+)
+def test_a_file_that_a_command_wrote_is_a_result(
+    words: str, begin: str, kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "r.json"
+    assert main([*words.split(), str(file), "--format", "json", "-q"]) == 0
+    run = json.loads(file.read_text("utf-8"))["run"]
+    assert run["cpu_seconds"] > 0
+    assert "processors" in run["machine"]
+    capsys.readouterr()
+    assert main(["cite", str(file)]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(f"2048 on 2x{begin}")
+    assert f"({kind})" in out
+    took = f"{run['machine']}, {run['cpu_seconds']:,} processor seconds"
+    assert f"tilebase {__version__}, {run['date']} ({took})." in out
+
+
+def test_a_file_of_a_table_has_the_checksums_of_its_layers(tmp_path: Path) -> None:
+    table, file = tmp_path / "t", tmp_path / "r.json"
+    assert main(["solve", "2x2", "16", "-o", str(table), "-f", "json", "--save", str(file), "-q"]) == 0
+    manifest = json.loads((table / "manifest.json").read_text("utf-8"))
+    assert json.loads(file.read_text("utf-8"))["checksums"] == manifest["layers"]
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"game": 3}', '{"game": {}, "command": 1}'])
+def test_another_file_is_refused(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "r.json"
+    file.write_text(text)
+    with pytest.raises((CorruptError, UsageError)):
+        find_result(str(file))
+
+
+def test_a_name_that_is_wrong_or_not_unique_says_what_there_is() -> None:
+    with pytest.raises(UsageError, match=r"results begin with 'new-': name one, as new-3x3"):
+        find_result("new-")
+    with pytest.raises(UsageError, match="did you mean new-3x3-to-64"):
+        find_result("64-lose-3x3-optimal")
+    with pytest.raises(UsageError, match="no result has the name 'xyzzy'"):
+        find_result("xyzzy")
+    with pytest.raises(UsageError, match="group 'old' does not exist"):
+        cite(group="old")
