@@ -80,7 +80,7 @@ COMMANDS: dict[str, Callable[[], Cost]] = {
     ),
     "solve --formation L3 256 -o TABLE": lambda: solved(formation("L3").game(256), table=True),
     "solve --formation 442 128 --space all": lambda: passed(formation("442").game(128), "win"),
-    f"prove 3x4 512 {BOUND} --type uint32": lambda: passed(
+    f"solve 3x4 512 {BOUND} --objective lower:uint32": lambda: passed(
         Game("3x4", 512, limits=LIMITS, pattern="lemma1", start="empty"), "lower:uint32"
     ),
     "force 2x6 128 --start empty --engine dense": lambda: passed(
@@ -88,8 +88,8 @@ COMMANDS: dict[str, Callable[[], Cost]] = {
     ),
     "force 3x4 64 --start empty --engine search": lambda: searched(Game("3x4", 64, start="empty")),
     "evaluate TABLE random": lambda: Cost(evaluating(TABLE, SIZES, ONE).seconds),
-    "thin TABLE --above 1e-7 -o THIN": lambda: Cost(thinning(TABLE, SIZES, WIN, visits=True).seconds),
-    "thin TABLE --least-value 0.5 -o THIN": lambda: Cost(thinning(TABLE, SIZES, WIN, visits=False).seconds),
+    "thin TABLE --visited 1e-7 -o THIN": lambda: Cost(thinning(TABLE, SIZES, WIN, visits=True).seconds),
+    "thin TABLE --above 0.5 -o THIN": lambda: Cost(thinning(TABLE, SIZES, WIN, visits=False).seconds),
     "verify TABLE --sample 2000": lambda: Cost(verifying(TABLE, sum(SIZES.values()), WIN, 2000).seconds),
 }
 

@@ -7,7 +7,7 @@
 
 Each table is solved by `tilebase solve`, on one thread, with the default objective (float64); small ones are
 solved twice, since the first run may compile kernels.  The lines are those of
-src/tilebase/costs/formations.tsv, from which `tilebase formations` says what solving takes.  The
+src/tilebase/costs/formations.tsv, from which `tilebase plan formations` says what solving takes.  The
 number of positions is exact.  CPU seconds depend on the machine.
 """
 
@@ -35,6 +35,7 @@ COLUMNS = (
     "memory_mb",
     "keys_bytes",
     "values_bytes",
+    "win",
 )
 FIRST_SHARE = 0.05
 """Positions per board up to symmetry, for the first table of a formation: only to leave out large ones."""
@@ -54,6 +55,7 @@ def measure(one: Formation, goal: int) -> dict[str, object] | None:
             return None
         with open_table(folder) as table:
             positions = sum(map(table.prober.count, table.manifest.layers))
+            win = float(table.start["win"])
         held = {part: sum(file.stat().st_size for file in Path(folder, part).rglob("*") if file.is_file())
                 for part in ("afterstates", "values")}  # fmt: skip
     return {
@@ -65,6 +67,7 @@ def measure(one: Formation, goal: int) -> dict[str, object] | None:
         "memory_mb": used.ru_maxrss // 1024,
         "keys_bytes": held["afterstates"],
         "values_bytes": held["values"],
+        "win": repr(win),
     }
 
 

@@ -55,9 +55,9 @@ CASES = (
     Case("all-score", "solve 2x2 8 --space all --objective score:float32,longest -o run"),
     Case("above", "solve 2x2 16 --above 0.3 --objective win,moves -o run"),
     Case("down-to", "solve 2x2 16 --down-to 12 -o run"),
-    Case("count", "count 2x3 8 --keep afterstates --work run"),
-    Case("states", "count 2x2 16 --keep states --work run"),
-    Case("prove", "prove 2x2 16 --work run"),
+    Case("count", "count 2x3 8 --keep afterstates -o run"),
+    Case("states", "count 2x2 16 --keep states -o run"),
+    Case("prove", "solve 2x2 16 --objective lower --work run"),
     Case("search", "force 2x3 16 --engine search --work run"),
     Case("bits", "force 2x2 16 --engine dense --work run"),
 )

@@ -400,19 +400,19 @@ def test_the_checker_is_a_short_script_of_its_own(tmp_path):
 def test_the_command(folder, capsys, refused):
     assert main(["force", "2x3", "32", "--start", "two-tiles", "-q", "-c", "a.cert"]) == 0
     capsys.readouterr()
-    assert main(["check", "a.cert"]) == 0
+    assert main(["verify", "a.cert"]) == 0
     printed = capsys.readouterr().out
     assert "on 2x3, from the board " in printed
     assert "the player cannot force the tile 32" in printed
     assert main(["force", "2x3", "16", "--start", "two-tiles", "-q", "-c", "b.cert"]) == 0
     capsys.readouterr()
-    assert main(["check", "b.cert"]) == 0
+    assert main(["verify", "b.cert"]) == 0
     assert "from each of 20 starts, the first of them " in capsys.readouterr().out
     data = bytearray(Path("a.cert").read_bytes())
     data[100] ^= 4
     Path("a.cert").write_bytes(data)
-    refused(["check", "a.cert"], 1, "a.cert proves nothing: the file is not a certificate, or it is damaged")
-    refused(["check", str(folder)], 1, "cannot read")
+    refused(["verify", "a.cert"], 1, "a.cert proves nothing: the file is not a certificate, or it is damaged")
+    refused(["verify", str(folder)], 1, "cannot read")
 
 
 def test_limits_far_above_the_goal_are_checked(tmp_path):

@@ -302,7 +302,7 @@ def test_bad_input() -> None:
 
 
 def test_the_command_gives_verdicts_and_moves(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["pattern", "checkerboard", "3x5", "-f", "csv"]) == 0
+    assert main(["reach", "checkerboard", "3x5", "-f", "csv"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "corner,reachable,moves,reason,game,command,version"
     assert lines[1].startswith('2,yes,"')
@@ -314,16 +314,16 @@ def test_the_command_gives_verdicts_and_moves(capsys: pytest.CaptureFixture[str]
 
 
 def test_the_command_counts(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["pattern", "checkerboard", "5x3", "--deterministic", "--count", "-f", "csv"]) == 0
+    assert main(["reach", "checkerboard", "5x3", "--deterministic", "--count", "-f", "csv"]) == 0
     rows = [line.split(",") for line in capsys.readouterr().out.splitlines()]
     assert [row[:3] for row in rows] == [
         ["corner", "reachable", "sequences"], ["2", "yes", "304"], ["4", "no", "0"],
     ]  # fmt: skip
-    assert main(["pattern", "checkerboard", "9x9", "--count", "--colouring", "4"]) == 0
+    assert main(["reach", "checkerboard", "9x9", "--count", "--colouring", "4"]) == 0
     assert "corollary 13" in capsys.readouterr().out
 
 
 def test_the_command_says_what_it_cannot_decide(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["pattern", "checkerboard", "4x4", "--drops", "2,4", "--search", "--budget", "0.01s"]) == 1
+    assert main(["reach", "checkerboard", "4x4", "--drops", "2,4", "--search", "--budget", "0.01s"]) == 1
     assert "not decided" in capsys.readouterr().out
-    assert main(["pattern", "checkerboard", "3x3", "--colouring", "8"]) == 2
+    assert main(["reach", "checkerboard", "3x3", "--colouring", "8"]) == 2

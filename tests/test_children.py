@@ -33,8 +33,7 @@ def hostile(folder: Path) -> Iterator[Path]:
 
 
 SAYS = {
-    ("symbolic", "2x2", "16"): "the player cannot force the tile 16",
-    ("force", "2x2", "16", "--engine", "symbolic"): "the player cannot force the tile 16",
+    ("force", "2x2", "16", "--engine", "diagrams"): "the player cannot force the tile 16",
     ("count", "2x2", "16", "--cluster", "local:1"): "states",
 }
 
@@ -51,7 +50,7 @@ def test_the_command_itself_runs_no_file_of_the_current_folder(hostile: Path) ->
     """Neither as a script nor with ``-P``."""
     script = str(Path(sys.executable).with_name("tilebase"))
     for command, says in (
-        ([script, "symbolic", "2x2", "16", "-q"], "the player cannot force the tile 16"),
+        ([script, "force", "2x2", "16", "--engine", "diagrams", "-q"], "the player cannot force the tile 16"),
         ([sys.executable, "-P", "-m", "tilebase", "--version"], tilebase.__version__),
     ):
         done = subprocess.run(command, capture_output=True, text=True, check=True)

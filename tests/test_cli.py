@@ -18,7 +18,7 @@ from cyclopts import App
 from cyclopts.completion import detect
 from cyclopts.completion.detect import ShellDetectionError
 
-from tilebase import __version__, force, solve
+from tilebase import Board, __version__, force, open_table, solve
 from tilebase.cli import main, output
 from tilebase.cli.commands import NAMES
 from tilebase.cli.options import DEFAULT_GAME, GameOptions, make_game
@@ -39,14 +39,29 @@ def test_count_prints_totals(capsys):
 
 def test_count_writes_what_it_prints(tmp_path, capsys):
     for suffix in ("csv", "json", "parquet"):
-        assert main(["count", "2x2", "32", "-q", "--by", "sum,max", "-o", str(tmp_path / f"a.{suffix}")]) == 0
+        assert (
+            main(["count", "2x2", "32", "-q", "--by", "sum,max", "--record", str(tmp_path / f"a.{suffix}")])
+            == 0
+        )
     rows = pq.read_table(tmp_path / "a.parquet").to_pylist()
     document = json.loads((tmp_path / "a.json").read_text())
     origin = {"game": "2x2 32", "command": "tilebase count 2x2 32 --by sum,max", "version": __version__}
     assert [layer | origin for layer in document["layers"]] == rows
     assert sum(row["live"] for row in rows) == document["totals"]["live"] == 57
     assert len((tmp_path / "a.csv").read_text().splitlines()) == len(rows) + 1
-    assert capsys.readouterr().out == ""
+    printed = capsys.readouterr().out
+    assert printed == 3 * printed[: len(printed) // 3]  # what is recorded is printed, too
+    assert printed.splitlines()[0].split()[:4] == ["sum", "max", "states", "live"]
+
+
+@pytest.mark.parametrize(
+    ("suffix", "second"),
+    [("md", "|---|---:|"), ("tex", r" & 2x2, to 8 \\"), ("txt", "states 16")],
+)
+def test_a_record_is_a_table_for_readers(suffix, second, tmp_path):
+    record = tmp_path / f"a.{suffix}"
+    assert main(["count", "2x2", "8", "-q", "--record", str(record)]) == 0
+    assert second.split() == record.read_text().splitlines()[1].split()
 
 
 def test_bound_by_sum(capsys):
@@ -64,11 +79,12 @@ def test_part_of_a_game_says_so(capsys):
 
 def test_a_folder_is_kept_verified_and_exported(tmp_path, capsys):
     run = tmp_path / "run"
-    assert main(["count", "2x3", "16", "-q", "--work", str(run), "--keep", "states"]) == 0
+    assert main(["count", "2x3", "16", "-q", "-o", str(run), "--keep", "states"]) == 0
     assert main(["verify", str(run)]) == 0
     layer = str(run / "states" / "000020.tbl")
     assert main(["verify", layer]) == 0
-    assert main(["export", layer, "-o", str(tmp_path / "20.parquet")]) == 0
+    exported = ["export", "boards", str(run), "--sum", "20", "--states"]
+    assert main([*exported, "-o", str(tmp_path / "20.parquet")]) == 0
     assert pq.read_table(tmp_path / "20.parquet").num_rows > 0
     damaged = run / "states" / "000020.tbl"
     data = bytearray(damaged.read_bytes())
@@ -79,14 +95,38 @@ def test_a_folder_is_kept_verified_and_exported(tmp_path, capsys):
     assert "damaged" in capsys.readouterr().out
 
 
-def test_a_folder_or_values_to_export_are_refused_with_the_path_of_a_layer(tmp_path, refused):
+def test_a_layer_is_named_by_its_folder_and_sum(tmp_path, refused):
     solve(Game("2x2", 16), table=tmp_path / "t", threads=1)
-    layers = list((tmp_path / "t" / "afterstates").iterdir())
-    largest = max(layers, key=lambda path: (path.stat().st_size, path.name))
-    values = next((tmp_path / "t" / "values" / "win").glob("*.val"))
-    for layer in (tmp_path / "t", values):
-        refused(["export", str(layer), "-o", str(tmp_path / "x.parquet")], 2, f"name one, as {largest}")
-    assert main(["export", str(largest), "-o", str(tmp_path / "x.parquet")]) == 0
+    file = str(tmp_path / "x.parquet")
+    table = str(tmp_path / "t")
+    refused(["export", "boards", table, "--sum", "11", "-o", file], 1, "has no afterstates of sum 11: its ")
+    refused(["export", "boards", table, "--sum", "10", "--states", "-o", file], 2, "keeps no states")
+    refused(["export", "boards", f"{table}/table.json", "--sum", "10", "-o", file], 2, "is not a folder")
+    assert main(["export", "boards", table, "--sum", "10", "-o", file]) == 0
+
+
+def test_values_are_exported_for_data_frames(tmp_path, capsys, refused):
+    """All values of 2x3 to 64, as a table gives them one by one."""
+    game = Game("2x3", 64)
+    solve(game, table=tmp_path / "t", threads=1)
+    command = ["export", "values", str(tmp_path / "t")]
+    assert main([*command, "-o", str(tmp_path / "a.parquet")]) == 0
+    rows = pq.read_table(tmp_path / "a.parquet").to_pylist()
+    assert capsys.readouterr().out.endswith(f": {len(rows):,} boards\n")
+    assert len(rows) == 4_375
+    with open_table(tmp_path / "t") as table:
+        for row in rows[::500]:
+            board = Board(game, tuple(row[f"cell_{cell}"] for cell in range(6)))
+            assert (board.sum, board.key) == (row["sum"], row["key"])
+            assert float(table.probe_after(board).value) == row["value"]
+    assert main([*command, "--states", "--sum", "30", "-o", str(tmp_path / "a.csv")]) == 0
+    with (tmp_path / "a.csv").open() as lines:
+        states = list(csv.DictReader(lines))
+    assert states
+    for row in states:
+        assert float(row["value"]) == max(float(row[name]) for name in game.directions if row[name])
+    refused([*command, "-o", "x.txt"], 2, "neither Parquet nor CSV")
+    refused([*command, "--sum", "31", "-o", "x.csv"], 1, "no boards of sum 31")
 
 
 def test_the_default_folder_goes_when_all_is_done(tmp_path, monkeypatch, capsys):
@@ -124,12 +164,16 @@ def test_the_default_folder_goes_when_all_is_done(tmp_path, monkeypatch, capsys)
         (["count", "2x2", "32", "--memory", "lots"], 2, "not an amount"),
         (["count", "2x2", "32", "--memory", "1MB"], 2, "too little"),
         (["count", "2x2", "32", "--format", "xml"], 2, "choose one of table"),
-        (["count", "2x2", "32", "--format", "parquet"], 2, "name one with -o"),
-        (["count", "2x2", "32", "--keep", "states"], 2, "--work"),
-        (["count", "2x2", "32", "-q", "-o", "/nowhere/at/all.csv"], 1, "cannot write"),
-        (["count", "2x2", "32", "-q", "--work", "/proc/run"], 1, "cannot use"),
+        (["count", "2x2", "32", "--format", "parquet"], 2, "name a file, as --record rows.parquet"),
+        (["count", "2x2", "32", "--keep", "states"], 2, "name one with -o"),
+        (["count", "2x2", "32", "-q", "--record", "/nowhere/at/all.csv"], 1, "cannot write"),
+        (["count", "2x2", "32", "-q", "-o", "/proc/run"], 1, "cannot use"),
         (["verify", "nothing.tbl"], 1, "not there"),
-        (["export", "/", "-o", "x.parquet"], 2, "/ is a folder, and a layer file is exported: / holds none"),
+        (["export", "boards", "/", "--sum", "4", "-o", "x.parquet"], 2, "/ keeps no afterstates"),
+        (["explain", "guarantied"], 2, "did you mean guaranteed?"),
+        (["solve", "2x2", "8", "--objectiv", "win"], 2, "Did you mean --objective?"),
+        (["solve", "2x2", "8", "--objective", "won"], 2, "choose one of win,"),
+        (["prob", "t"], 2, "Did you mean"),
         (["reproduce", "somebody"], 2, "choose one of"),
         (["reproduce", "--budget", "soon"], 2, "not a time"),
         (["count", "2x2", "--colour"], 2, "Unknown option"),
@@ -210,7 +254,7 @@ def test_without_a_home_a_run_needs_a_folder(command, tmp_path, monkeypatch, ref
     monkeypatch.setattr(Path, "home", nobody)
     assert paths.cache_folder() is None
     refused([command, "2x2", "8", "-q"], 1, "there is no home folder")
-    folder = ["-o" if command == "solve" else "--work", str(tmp_path / "run")]
+    folder = ["--work" if command == "force" else "-o", str(tmp_path / "run")]
     assert main([command, "2x2", "8", "-q", *folder]) == 0
 
 
@@ -241,7 +285,7 @@ def test_completion_is_installed(shell, tmp_path, monkeypatch, capsys):
     assert len(scripts) == 1
     assert str(scripts[0]) in capsys.readouterr().out
     text = scripts[0].read_text()
-    assert all(word in text for word in ("prove", "largest", "certificate", "minimal"))
+    assert all(word in text for word in ("explain", "every-start", "certificate", "minimal"))
 
 
 def test_bash_completes_commands_and_options(tmp_path, monkeypatch):
@@ -257,8 +301,8 @@ def test_bash_completes_commands_and_options(tmp_path, monkeypatch):
         done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=True)
         return set(done.stdout.split())
 
-    assert complete("tilebase", "p") == {"pattern", "plan", "play", "plot", "probe", "prove"}
-    assert complete("tilebase", "force", "") == {"largest", "starts", "table"}
+    assert complete("tilebase", "p") == {"plan", "play", "probe"}
+    assert complete("tilebase", "export", "") == {"boards", "codecs", "counts", "graph", "page", "values"}
     assert complete("tilebase", "force", "3x4", "64", "--li") == {"--limits"}
     assert complete("tilebase", "bo") == set()
 
@@ -275,14 +319,14 @@ def test_a_shell_that_is_not_known_has_to_be_named(monkeypatch, capsys):
 @pytest.mark.parametrize(
     "command",
     [
-        "prove 2x2 16",
+        "solve 2x2 16 --objective lower",
         "force 2x2 8",
-        "force largest 2x2",
-        "force starts 2x2 8",
-        "force table --budget 0.1s",
+        "force 2x2",
+        "force 2x2 8 --every-start",
+        "force --every-shape --budget 0.1s",
         "lemma 2x3 64",
-        "limits search 2x2 16 --start empty --budget 200",
-        "limits minimal 2x2 8",
+        "limits 2x2 16 --start empty --boards 200",
+        "limits 2x2 8 --start empty --minimal",
     ],
 )
 def test_what_can_be_cited_names_the_version(command, capsys):
@@ -295,30 +339,29 @@ def test_what_can_be_cited_names_the_version(command, capsys):
     [
         ("count 2x2 16 --spawn 0.2", Game("2x2", 16, spawn="0.2")),
         ("count 2x2 16 --bound", Game("2x2", 16)),
-        ("count 2x2 16 --plan", Game("2x2", 16)),
+        ("plan count 2x2 16", Game("2x2", 16)),
         ("solve 2x2 16", Game("2x2", 16)),
         ("force 2x2 8", Game("2x2", 8, start="empty")),
-        ("force largest 2x2", None),
-        ("force starts 2x2 8", Game("2x2", 8)),
-        ("force table --budget 0.1s", None),
-        ("symbolic 2x2 8 --spawns 2", Game("2x2", 8, start="empty", spawn=0)),
-        ("limits search 2x2 16 --start empty --budget 200", Game("2x2", 16, start="empty")),
-        ("limits minimal 2x2 8", Game("2x2", 8, start="empty")),
+        ("force 2x2", None),
+        ("force 2x2 8 --every-start", Game("2x2", 8)),
+        ("force --every-shape --budget 0.1s", None),
+        ("force 2x2 8 --spawns 2 --engine diagrams", Game("2x2", 8, start="empty", spawn=0)),
+        ("limits 2x2 16 --start empty --boards 200", Game("2x2", 16, start="empty")),
+        ("limits 2x2 8 --start empty --minimal", Game("2x2", 8, start="empty")),
         ("plan 2x2 16", Game("2x2", 16)),
-        ("index 2x2 16", Game("2x2", 16)),
-        ("pattern checkerboard 2x3 --deterministic", "2x3 --drops 2 --deterministic --convention rows"),
-        ("pattern reach 2,2/0,0", "2x2 --drops 2,4"),
-        ("pattern fill 2x2", "2x2"),
+        ("rank 2x2 16", Game("2x2", 16)),
+        ("reach checkerboard 2x3 --deterministic", "2x3 --drops 2 --deterministic --convention rows"),
+        ("reach board 2,2/0,0", "2x2 --drops 2,4"),
+        ("reach fill 2x2", "2x2"),
     ],
     ids=str,
 )
 def test_rows_name_game_command_and_version(command, game, tmp_path):
     words = command.split()
-    more = ["-q"] * (words[0] not in ("plan", "index"))
-    option = "--save" if words[0] == "solve" else "-o"
+    more = ["-q"] * (words[0] not in ("plan", "rank") or words[1] == "count")
     files = {suffix: tmp_path / f"a.{suffix}" for suffix in ("json", "csv", "parquet")}
     for file in files.values():
-        assert main([*words, *more, option, str(file)]) == 0
+        assert main([*words, *more, "--record", str(file)]) == 0
     text = game_text(game) if isinstance(game, Game) else game
     with files["csv"].open() as lines:
         rows = list(csv.DictReader(lines))
@@ -335,7 +378,7 @@ def test_rows_name_game_command_and_version(command, game, tmp_path):
 
 
 def test_a_command_is_named_without_where_its_result_goes(tmp_path, capsys):
-    words = ["-f=json", "--by", "max", "-w", str(tmp_path / "work"), "--stats", "--start", "2,0/0,2"]
+    words = ["-f=json", "--by", "max", "-o", str(tmp_path / "work"), "--stats", "--start", "2,0/0,2"]
     assert main(["count", "2x2", "16", *words]) == 0
     assert json.loads(capsys.readouterr().out)["command"] == "tilebase count 2x2 16 --by max --start 2,0/0,2"
 
@@ -372,12 +415,15 @@ def test_the_text_of_a_game_is_read_again(game):
 def test_other_documents_name_the_version(tmp_path, capsys):
     assert main(["lemma", "2x3", "64", "-q", "-f", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["version"] == __version__
-    assert main(["prove", "2x2", "16", "-q", "-r", str(tmp_path / "record.json")]) == 0
-    assert json.loads((tmp_path / "record.json").read_text())["program"] == __version__
+    assert (
+        main(["solve", "2x2", "16", "--objective", "lower", "-q", "--record", str(tmp_path / "record.json")])
+        == 0
+    )
+    assert json.loads((tmp_path / "record.json").read_text())["bounds"][0]["program"] == __version__
     capsys.readouterr()
     assert main(["force", "2x2", "8", "-q", "-c", str(tmp_path / "a.cert")]) == 0
     capsys.readouterr()
-    assert main(["check", str(tmp_path / "a.cert"), "-q"]) == 0
+    assert main(["verify", str(tmp_path / "a.cert"), "-q"]) == 0
     assert capsys.readouterr().out.endswith(f" (tilebase {__version__})\n")
 
 
@@ -386,8 +432,8 @@ def test_commands_without_kernels_do_not_load_the_compiler(tmp_path):
     solve(game, table=tmp_path / "table")
     force(game, certificate=tmp_path / "proof")
     commands = [
-        ["--help"], ["runs"], ["formations"], ["check", "proof"], ["probe", "table", "2,2/0,0"],
-        *([name, "--help"] for name in ("runs", "formations", "check", "probe")),
+        ["--help"], ["runs"], ["plan", "formations"], ["verify", "proof"], ["probe", "table", "2,2/0,0"],
+        *([name, "--help"] for name in ("runs", "plan", "verify", "probe")),
     ]  # fmt: skip
     script = (
         "import sys\n"

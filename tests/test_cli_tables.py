@@ -91,7 +91,7 @@ def test_solve_as_json_and_csv(folder, printed):
 
 
 def test_solve_saves_rows(folder, printed):
-    assert printed("solve", "2x2", 32, "-q", "--by", "sum", "--save", "rows.json") == ""
+    assert printed("solve", "2x2", 32, "-q", "--by", "sum", "--record", "rows.json").startswith("objective")
     assert json.loads((folder / "rows.json").read_text())["game"] == SMALL.identity
 
 
@@ -241,13 +241,13 @@ def test_being_the_adversary(forced, printed, monkeypatch):
 
 
 def test_simulate(table, printed):
-    out = printed("simulate", "t", "--games", 2000, "--seed", 5, "-q")
+    out = printed("evaluate", "t", "--games", 2000, "--seed", 5, "-q")
     assert "2,000" in out
     assert VALUE in out
-    document = json.loads(printed("simulate", "t", "--games", 2000, "--seed", 5, "-q", "-f", "json"))
+    document = json.loads(printed("evaluate", "t", "--games", 2000, "--seed", 5, "-q", "-f", "json"))
     assert abs(document["z"]) < 5
     assert f"{document['wins']:,}" in out
-    assert "z" not in printed("simulate", "t", "--games", 100, "--objective", "lower", "-q").split()
+    assert "z" not in printed("evaluate", "t", "--games", 100, "--objective", "lower", "-q").split()
 
 
 def test_evaluate(table, folder, printed):
@@ -257,16 +257,16 @@ def test_evaluate(table, folder, printed):
     assert document["regret"] == pytest.approx(0, abs=1e-9)
     (folder / "leftward.py").write_text("def left(board):\n    return next(iter(board.slides()))\n")
     assert "states reached" in printed("evaluate", "t", "leftward:left", "-q")
-    assert printed("evaluate", "t", "greedy", "-q", "-o", "found.csv") == ""
+    assert "regret" in printed("evaluate", "t", "greedy", "-q", "--record", "found.csv")
     assert (folder / "found.csv").read_text().splitlines()[1].startswith("greedy,")
 
 
 def test_thin(table, printed):
-    out = printed("thin", "t", "--above", "1e-3", "-o", "small", "-q")
+    out = printed("thin", "t", "--visited", "1e-3", "-o", "small", "-q")
     assert "probability left out" in out
     assert "sound" in printed("verify", "small", "--all", "-q")
     assert printed("probe", "small", "--objective", "win") == printed("probe", "t", "--objective", "win")
-    document = json.loads(printed("thin", "t", "--above", 0, "-o", "whole", "-q", "-f", "json"))
+    document = json.loads(printed("thin", "t", "--visited", 0, "-o", "whole", "-q", "-f", "json"))
     assert document["left_out"] == 0
 
 
@@ -299,12 +299,12 @@ def test_verify(table, capsys):
 
 
 def test_graph_with_values(folder, printed):
-    out = printed("graph", "2x2", 16, "--values")
+    out = printed("export", "graph", "2x2", 16, "--values")
     assert out.startswith('digraph "2x2, to 16" {')
-    best = printed("graph", "2x2", 16, "--optimal")
+    best = printed("export", "graph", "2x2", 16, "--optimal")
     assert len(best) < len(out)
-    assert best == printed("graph", "2x2", 16, "--values", "--optimal")
-    summary = printed("graph", "2x2", 16, "--values", "--discount", "0.9", "-o", "a.dot")
+    assert best == printed("export", "graph", "2x2", 16, "--values", "--optimal")
+    summary = printed("export", "graph", "2x2", 16, "--values", "--discount", "0.9", "-o", "a.dot")
     assert summary.startswith("a.dot: ")
     assert "states" in summary
     assert (folder / "a.dot").read_text() != out
@@ -330,7 +330,7 @@ def test_graph_with_values(folder, printed):
         ("solve 2x2 32 -q --discount 0.99999 --objective lower", 2, "smaller denominator"),
         ("solve 2x2 32 -q --by colour", 2, "--by colour"),
         ("solve 2x2 32 -q -f xml", 2, "choose one of table"),
-        ("solve 2x2 32 -q -f parquet", 2, "name one with -o"),
+        ("solve 2x2 32 -q -f parquet", 2, "name a file, as --record rows.parquet"),
         ("solve 2x2 32 -q --threads -1", 2, "threads"),
         ("solve 2x2 32 -q -o full", 1, "holds other files"),
         ("solve 2x2 16 -q -o t", 1, "t"),
@@ -349,7 +349,7 @@ def test_graph_with_values(folder, printed):
         ("probe t {}", 2, "is not a board in JSON"),
         ("probe t [[2,4],[0,\n8", 2, "is not a board in JSON"),
         ("probe t 2,2/0,0 --objective fun", 2, "t has no values of fun: it has win, lower, upper, score"),
-        ("probe t 2,2/0,0 -f csv", 2, "choose one of table, json"),
+        ("probe t 2,2/0,0 -f xml", 2, "choose one of table, csv, json"),
         ("play nowhere --auto", 1, "is not there"),
         ("play t --be-adversary --auto", 2, "leave out --adversary, --auto and --train"),
         ("play t --delay -1", 2, "the delay must be 0 to 3600 seconds, not -1"),
@@ -357,10 +357,10 @@ def test_graph_with_values(folder, printed):
         ("play t --delay inf", 2, "the delay must be 0 to 3600 seconds, not inf"),
         ("play t --start 2,2/0,32 --auto", 2, "at most 16"),
         ("play t --objective fun --auto", 2, "has no values of fun"),
-        ("simulate t --games 0 -q", 2, "must be 1 or more, not 0"),
-        ("simulate t --seed -1 -q", 2, "the seed must be 0 or more, not -1"),
-        ("simulate t --objective fun -q", 2, "has no values of fun"),
-        ("simulate nowhere -q", 1, "is not there"),
+        ("evaluate t --games 0 -q", 2, "must be 1 or more, not 0"),
+        ("evaluate t --games 100000 --seed -1 -q", 2, "the seed must be 0 or more, not -1"),
+        ("evaluate t --games 100000 --objective fun -q", 2, "has no values of fun"),
+        ("evaluate nowhere --games 9 -q", 1, "is not there"),
         ("evaluate t clever -q", 2, "there is no policy 'clever'"),
         ("evaluate t math:pi -q", 2, "is not a function"),
         ("evaluate t nowhere:left -q", 2, "cannot be imported"),
@@ -369,23 +369,23 @@ def test_graph_with_values(folder, printed):
         ("evaluate t random --objective lower -q", 2, "has no values of lower"),
         ("evaluate t random --memory lots -q", 2, "not an amount"),
         ("evaluate t random --threads -1 -q", 2, "threads"),
-        ("thin t --above 2.5 -o new -q", 2, "must be 0 to 1, as 1e-7, not 2.5"),
-        ("thin t --above nan -o new -q", 2, "must be 0 to 1, as 1e-7, not nan"),
-        ("thin t --above 0 -o full -q", 1, "holds files: choose a new folder"),
-        ("thin t --above 0 -o t -q", 1, "holds files"),
-        ("thin t --above 0 -o full/letter.txt -q", 1, "cannot use full/letter.txt"),
-        ("thin t --above 0 -o new -f parquet -q", 2, "Parquet"),
-        ("thin t --above 0 -o new --objective fun -q", 2, "has no values of fun"),
+        ("thin t --visited 2.5 -o new -q", 2, "must be 0 to 1, as 1e-7, not 2.5"),
+        ("thin t --visited nan -o new -q", 2, "must be 0 to 1, as 1e-7, not nan"),
+        ("thin t --visited 0 -o full -q", 1, "holds files: choose a new folder"),
+        ("thin t --visited 0 -o t -q", 1, "holds files"),
+        ("thin t --visited 0 -o full/letter.txt -q", 1, "cannot use full/letter.txt"),
+        ("thin t --visited 0 -o new -f parquet -q", 2, "Parquet"),
+        ("thin t --visited 0 -o new --objective fun -q", 2, "has no values of fun"),
         ("thin unfinished --above 0 -o new -q", 1, "holds no finished table"),
         ("verify nowhere", 1, "is not there"),
         ("verify full", 1, "holds no finished table"),
         ("verify full/letter.txt", 1, "is not a layer file"),
         ("verify t --sample -1", 2, "the sample must be 0 values or more, not -1"),
-        ("graph 2x2 --values", 2, "need a goal"),
-        ("graph 2x2 32 --values --group", 2, "leave out --group"),
-        ("graph 2x2 32 --values --discount 0", 2, "must be above 0"),
-        ("graph 4x4 2048 --optimal", 2, "states"),
-        ("graph 2x2 32 --values --max-states 3", 2, "states"),
+        ("export graph 2x2 --values", 2, "need a goal"),
+        ("export graph 2x2 32 --values --group", 2, "leave out --group"),
+        ("export graph 2x2 32 --values --discount 0", 2, "must be above 0"),
+        ("export graph 4x4 2048 --optimal", 2, "states"),
+        ("export graph 2x2 32 --values --max-states 3", 2, "states"),
     ],
     ids=str,
 )
@@ -432,9 +432,9 @@ def test_a_stopped_thinning_leaves_nothing(table, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(thinning, "_write", interrupted)
-        assert main(["thin", "t", "--above", "0.001", "-o", "small", "-q"]) == 130
+        assert main(["thin", "t", "--visited", "0.001", "-o", "small", "-q"]) == 130
     assert list(Path("small").iterdir()) == []
-    assert main(["thin", "t", "--above", "0.001", "-o", "small", "-q"]) == 0
+    assert main(["thin", "t", "--visited", "0.001", "-o", "small", "-q"]) == 0
 
 
 def test_a_missing_file_of_values_is_made_again(table):
@@ -457,7 +457,7 @@ def test_a_missing_file_of_values_is_made_again(table):
         ("evaluate t random --objective guaranteed", 2, "under an objective that is a mean in floats"),
         ("solve 2x2 16 --discount 1e-400", 2, "too many digits"),
         ("solve 2x2 16 --spawn 1e-400", 2, "too many digits"),
-        ("solve 2x2 16 -q --save rows.foo", 2, "is not known: end its name in"),
+        ("solve 2x2 16 -q --record rows.foo", 2, "does not say its format: end its name in"),
         ("count 2x2 16 --keep foo", 2, "choose one of counts"),
         ("probe t 0,0/0,0", 1, "no play of"),
     ],

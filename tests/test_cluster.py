@@ -177,7 +177,7 @@ def test_the_command_uses_the_scheduler_at_an_address_or_in_a_file(
     tmp_path: Path, address: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     layers = shared_layers(monkeypatch)
-    assert main(["count", "3x3", "64", "--cluster", address, "--work", str(tmp_path / "work"), "-q"]) == 0
+    assert main(["count", "3x3", "64", "--cluster", address, "-o", str(tmp_path / "work"), "-q"]) == 0
     assert "304,257" in capsys.readouterr().out
     counted = len(layers)
     assert counted
@@ -713,12 +713,12 @@ def test_the_model_knows_the_bytes_that_workers_exchange(
 
 
 def test_a_plan_is_printed_and_nothing_is_begun(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["solve", "4x4", "128", "--plan", "-f", "csv"]) == 0
+    assert main(["plan", "solve", "4x4", "128", "-f", "csv"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("step,cores,machines,time,memory a worker,read,written,files a layer")
     assert [line.split(",")[:2] for line in lines[1:]] == [
         [step, str(cores)] for cores in (1, 16, 256) for step in ("count", "solve")
     ]
-    assert main(["count", "--formation", "free10", "512", "--plan"]) == 0
+    assert main(["plan", "count", "--formation", "free10", "512"]) == 0
     assert "16" in capsys.readouterr().out
     assert not list(folder.iterdir())

@@ -117,7 +117,7 @@ def test_the_command_solves_proves_and_forces_with_workers(
     said, shared_by = [], []
     for command in (
         ["solve", "2x4", "32", "--start", "empty", "--space", "all", "-o", str(tmp_path / "table")],
-        ["prove", "2x4", "32", "--start", "empty", "--space", "all", "--stats"],
+        ["solve", "2x4", "32", "--start", "empty", "--objective", "lower", "--space", "all"],
         ["force", "2x4", "32", "--engine", "dense", "-f", "json"],
     ):
         assert main([*command, *cluster]) == 0
@@ -325,22 +325,22 @@ def test_a_plan_of_a_pass_is_printed_and_nothing_is_begun(
     limits = ["3x4", "64", "--limits", "32,32,32,16/32,32,16,16/16,16,16,16"]
     for command, step in (
         (["solve", *limits, "--space", "all"], "win"),
-        (["prove", *limits, "--type", "uint32"], "lower-uint32"),
+        (["solve", *limits, "--objective", "lower:uint32"], "lower-uint32"),
         (["force", *limits, "--engine", "dense"], "guaranteed"),
     ):
-        assert main([*command, "--plan"]) == 0
-        lines = [line.split() for line in capsys.readouterr().out.splitlines()]
-        assert [line[:3] for line in lines[1:]] == [
-            [step, cores, machines] for cores, machines in (("1", "1"), ("16", "1"), ("256", "16"))
-        ]
-    assert main(["force", *limits, "--plan"]) == 2
-    assert "choose the engine dense or reachable" in capsys.readouterr().err
+        assert main(["plan", *command]) == 0
+        lines = capsys.readouterr().out.splitlines()[1:]
+        assert all(line.startswith(f"solve all boards for {step} ") for line in lines)
+        wheres = ("this machine, ", "one H200", "16 cores, 1 machine, --cluster", "256 cores, 16 machines")
+        assert all(where in line for where, line in zip(wheres, lines, strict=True))
+    assert main(["plan", "force", *limits]) == 0
+    assert "force by search" in capsys.readouterr().out
     # Without a table, a formation is solved on the boards that take less time: the plan is for both.
-    assert main(["solve", "--formation", "442", "64", "--plan", "--format", "json"]) == 0
-    both = ["count", "solve"] * 3 + ["all boards, win"] * 3
-    assert [row["step"] for row in json.loads(capsys.readouterr().out)] == both
-    assert main(["solve", "--formation", "442", "64", "-o", "t", "--plan", "--format", "json"]) == 0
-    assert [row["step"] for row in json.loads(capsys.readouterr().out)] == both[:6]
+    assert main(["plan", "solve", "--formation", "442", "64", "--format", "json"]) == 0
+    both = ["solve for win"] * 3 + ["solve all boards for win"] * 4
+    assert [row["what"] for row in json.loads(capsys.readouterr().out)] == both
+    assert main(["plan", "solve", "--formation", "442", "64", "-o", "t", "--format", "json"]) == 0
+    assert [row["what"] for row in json.loads(capsys.readouterr().out)] == both[:3]
     assert not list(folder.iterdir())
 
 

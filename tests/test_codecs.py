@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import lzma
+import shutil
 import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
@@ -19,7 +20,7 @@ from hypothesis import strategies as st
 
 from tilebase.cli import main
 from tilebase.errors import CorruptError, MissingExtraError, MissingLayerError, UsageError
-from tilebase.files.format import CHUNK_KEYS, compress, encode_keys, write_layer
+from tilebase.files.format import CHUNK_KEYS, LayerFile, compress, encode_keys, write_layer
 from tilebase.game.game import Game
 from tilebase.questions import codecs, plots
 from tilebase.questions.codecs import LEVELS, CodecRow, Keys, compare, frontier
@@ -176,13 +177,18 @@ def test_pareto_picture(rows: list[CodecRow], suffix: str, tmp_path: Path) -> No
 
 @pytest.fixture
 def command(layer: Path) -> list[str]:
-    return ["codecs", str(layer), "--limit", "2000", "--codecs", "raw,zstd"]
+    kept = layer.parent / "run" / "afterstates"
+    kept.mkdir(parents=True, exist_ok=True)
+    total = LayerFile(layer).meta["sum"]
+    shutil.copy(layer, kept / f"{total:06d}.tbl")
+    run = str(layer.parent / "run")
+    return ["export", "codecs", run, "--sum", str(total), "--most", "2000", "--codecs", "raw,zstd"]
 
 
 def test_codecs_command_as_a_table(
     command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main([*command, "-o", str(tmp_path / "pareto.svg")]) == 0
+    assert main([*command, "--record", str(tmp_path / "pareto.svg")]) == 0
     printed = capsys.readouterr()
     lines = printed.out.splitlines()
     assert "bits/key" in lines[0]
@@ -206,19 +212,19 @@ def test_codecs_command_as_data(command: list[str], capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize(
     ("words", "status", "sentence"),
     [
-        ("none.tbl", 1, "none.tbl is not there"),
-        ("odd.tbl", 1, "is not a layer file"),
-        ("folder", 2, "is a folder"),
-        ("odd.tbl --format xml", 2, "choose one of table, json, csv"),
-        ("odd.tbl --limit -1", 2, "1 key or more, or 0 for all keys, not -1"),
-        ("odd.tbl --repeat 0", 2, "must be at least 1"),
-        ("odd.tbl --codecs zip", 2, "choose one of raw, zstd, brotli, xz"),
-        ("odd.tbl -o pareto.gif", 2, "is no picture"),
+        ("none --sum 8", 2, "none is not a folder"),
+        ("run --sum 10", 1, "run has no afterstates of sum 10: its 1 sums are 8 to 8"),
+        ("run --sum 8", 1, "is not a layer file"),
+        ("run --sum 8 --format xml", 2, "choose one of table, csv, json"),
+        ("run --sum 8 --most -1", 2, "1 key or more, or 0 for all keys, not -1"),
+        ("run --sum 8 --repeat 0", 2, "must be at least 1"),
+        ("run --sum 8 --codecs zip", 2, "choose one of raw, zstd, brotli, xz"),
+        ("run --sum 8 --record pareto.gif", 2, "does not say its format"),
     ],
 )
 def test_bad_codecs_give_a_sentence(
     words: str, status: int, sentence: str, folder: Path, refused: Callable[..., None]
 ) -> None:
-    Path("odd.tbl").write_bytes(bytes(100))
-    Path("folder").mkdir()
-    refused(["codecs", *words.split()], status, sentence)
+    Path("run/afterstates").mkdir(parents=True)
+    Path("run/afterstates/000008.tbl").write_bytes(bytes(100))
+    refused(["export", "codecs", *words.split()], status, sentence)

@@ -182,8 +182,8 @@ def test_small_games_are_solved_to_measure_rates(
 
 
 def test_a_question_lies_between_those_that_were_measured() -> None:
-    assert span_of("symbolic 2 sum", (4, 4), 32).time == "about 9.2 seconds"
-    assert span_of("symbolic 2 sum", (4, 4), 32).row("it")["memory"] == "1.5 GB"
+    assert span_of("diagrams 2 sum", (4, 4), 32).time == "about 9.2 seconds"
+    assert span_of("diagrams 2 sum", (4, 4), 32).row("it")["memory"] == "1.5 GB"
     assert span_of("fill", (9, 5)).measured, "rows and columns can be exchanged"
     assert span_of("fill", (3, 3)).time == "less than a second (3x9)"
     assert span_of("fill", (9, 9)).time == "more than 3.2 minutes (7x9)"
@@ -194,14 +194,14 @@ def test_a_question_lies_between_those_that_were_measured() -> None:
     "command",
     [
         "evaluate TABLE random",
-        "thin TABLE --above 1e-3 -o THIN",
-        "thin TABLE --least-value 0.5 -o THIN",
+        "thin TABLE --visited 1e-3 -o THIN",
+        "thin TABLE --above 0.5 -o THIN",
         "verify TABLE --all",
-        "symbolic 4x4 32 --spawns 2 -w WORK",
-        "pattern fill 7x7",
-        "pattern shortest 4x4",
-        "pattern lemmas 4x5",
-        "pattern checkerboard 12x12 --search",
+        "force 4x4 32 --spawns 2 --engine diagrams -w WORK",
+        "reach fill 7x7",
+        "reach shortest 4x4",
+        "reach lemmas 4x5",
+        "reach checkerboard 12x12 --search",
     ],
 )
 def test_a_plan_is_printed_and_nothing_is_begun(
@@ -210,7 +210,7 @@ def test_a_plan_is_printed_and_nothing_is_begun(
     if "TABLE" in command:
         solve(Game("2x2", 32), table="TABLE")
     before = sorted(folder.rglob("*"))
-    assert main([*command.split(), "--plan"]) == 0
+    assert main(["plan", *command.split()]) == 0
     printed = capsys.readouterr().out
     assert "time" in printed
     assert "memory" in printed

@@ -193,14 +193,15 @@ def test_a_dense_table_is_probed_played_and_verified(dense_table, tmp_path, caps
     assert "left" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("command", ["evaluate", "simulate", "thin"])
+@pytest.mark.parametrize("command", ["evaluate", "games", "thin"])
 def test_what_needs_the_reachable_positions_says_so(dense_table, tmp_path, capsys, command):
     extra = {
         "evaluate": ["random"],
-        "simulate": ["--games", "3"],
-        "thin": ["--above", "0.5", "-o", str(tmp_path / "thin")],
+        "games": ["--games", "3"],
+        "thin": ["--visited", "0.5", "-o", str(tmp_path / "thin")],
     }
-    assert main([command, str(dense_table), *extra[command]]) == 2
+    name = "evaluate" if command == "games" else command
+    assert main([name, str(dense_table), *extra[command]]) == 2
     assert "holds all boards" in capsys.readouterr().err
 
 

@@ -447,17 +447,19 @@ def test_ranks_beyond_the_floats_of_a_page_are_refused(
 def test_the_command_says_what_it_wrote(
     thinned: Path, folder: Path, capsys: pytest.CaptureFixture[str], refused: Callable[..., None]
 ) -> None:
-    assert main(["export-page", str(thinned), "-o", "page", "-q"]) == 0
+    assert main(["export", "page", str(thinned), "-o", "page", "-q"]) == 0
     printed = capsys.readouterr().out
     assert re.search(r"^states +[\d,]+$", printed, re.MULTILINE)
     assert re.search(r"^games that leave it +\d+\.\d+ %$", printed, re.MULTILINE)
-    assert main(["export-page", str(thinned), "-o", "page", "-q", "-f", "json"]) == 0
+    assert main(["export", "page", str(thinned), "-o", "page", "-q", "-f", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["folder"] == "page"
     assert document["leaves"] == Packed(folder / "page").header["leaves"]
     (folder / "other").mkdir()
     (folder / "other" / "notes.txt").write_text("mine")
-    refused(["export-page", str(thinned), "-o", "other"], 1, "other is not an exported page: choose a new ")
+    refused(
+        ["export", "page", str(thinned), "-o", "other"], 1, "other is not an exported page: choose a new "
+    )
 
 
 # -- the page --------------------------------------------------------------------------------------

@@ -99,14 +99,14 @@ def test_refusals():
 
 
 def test_the_command(capsys):
-    assert main(["pattern", "fill", "3x4", "-q"]) == 0
+    assert main(["reach", "fill", "3x4", "-q"]) == 0
     text = capsys.readouterr().out.splitlines()
     assert text[0] == "a board of 3x4 can be filled with 2s and 4s, in 17 drops of 2s."
     rules = Rules(3, 4, most=2)
     assert rules.text(replay(rules, parse_moves(rules, text[-1]))[-1]) == "/".join(text[1:4])
-    assert main(["pattern", "fill", "3x4", "-q", "-f", "json"]) == 0
+    assert main(["reach", "fill", "3x4", "-q", "-f", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["drops"] == 17
-    assert main(["pattern", "fill", "1x5", "-q"]) == 0
+    assert main(["reach", "fill", "1x5", "-q"]) == 0
     captured = capsys.readouterr()
     assert "cannot be filled" in captured.out
     assert "never more than 4 tiles" in captured.out

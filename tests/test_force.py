@@ -303,7 +303,7 @@ def test_a_border_that_is_stopped_lists_what_is_certain(monkeypatch, capsys):
 
     whole = find_border(Game("2x4", 32, start="empty"))
     monkeypatch.setattr(borders, "force", stopped)
-    assert main(["limits", "minimal", "2x4", "32", "-f", "json", "-q"]) == 1
+    assert main(["limits", "2x4", "32", "--start", "empty", "--minimal", "-f", "json", "-q"]) == 1
     found = capsys.readouterr()
     border = json.loads(found.out)
     assert 0 < border["open"] < border["lattice"]
@@ -313,16 +313,18 @@ def test_a_border_that_is_stopped_lists_what_is_certain(monkeypatch, capsys):
 
 
 def test_an_answer_that_cannot_be_written_is_not_looked_for(refused):
-    refused(["force", "2x6", "64", "-o", "/nowhere/at/all.json"], 1, "cannot write /nowhere/at/all.json")
+    refused(
+        ["force", "2x6", "64", "--record", "/nowhere/at/all.json"], 1, "cannot write /nowhere/at/all.json"
+    )
 
 
 def test_all_starts_go_on_where_they_were(tmp_path, capsys):
-    assert main(["force", "starts", "2x3", "16", "--budget", "0s", "--work", str(tmp_path), "-q"]) == 1
+    assert main(["force", "2x3", "16", "--every-start", "--budget", "0s", "--work", str(tmp_path), "-q"]) == 1
     assert (
         "is forced from 0 of 60 starts, 20 up to symmetry, 60 undecided (tilebase " in capsys.readouterr().out
     )
     assert (tmp_path / "decided.npz").exists()
-    assert main(["force", "starts", "2x3", "16", "--work", str(tmp_path), "-q"]) == 0
+    assert main(["force", "2x3", "16", "--every-start", "--work", str(tmp_path), "-q"]) == 0
     assert "is forced from 60 of 60 starts, 20 up to symmetry (tilebase " in capsys.readouterr().out
 
 
@@ -332,13 +334,13 @@ def test_a_table_that_is_stopped_keeps_its_rows(monkeypatch, capsys):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(forcing, "forced_table", shapes)
-    assert main(["force", "table", "-f", "csv", "-q"]) == 130
+    assert main(["force", "--every-shape", "-f", "csv", "-q"]) == 130
     assert capsys.readouterr().out.splitlines()[1].startswith("2x2,8,")
 
 
 def test_the_plan_comes_in_every_format(capsys):
     assert main(["plan", "2x3", "32", "--objective", "guaranteed", "-f", "json"]) == 0
-    assert json.loads(capsys.readouterr().out)[0]["machine"].startswith("this machine")
+    assert json.loads(capsys.readouterr().out)[0]["on"].startswith("this machine")
 
 
 def test_a_tile_as_large_as_a_code_of_x_is_a_tile():
@@ -505,12 +507,12 @@ def test_a_border_within_a_budget_is_true_as_far_as_it_goes():
         (
             lambda: force(Game("2x2", 8), engine="guess"),
             UsageError,
-            "choose one of search, dense, symbolic, reachable",
+            "choose one of search, dense, diagrams, reachable",
         ),
         (
             lambda: force(Game("2x2", 8), engine="dense", certificate="x"),
             UsageError,
-            "by the engines search and symbolic",
+            "by the engines search and diagrams",
         ),
         (lambda: force(Game("2x2", 8, walls=[0]), certificate="x"), UsageError, "without walls, fixed tiles"),
         (lambda: force_starts(Game("2x2", 8, start="empty")), UsageError, "leave the start out"),
@@ -535,33 +537,35 @@ def test_bad_questions(ask, error, sentence):
     ("words", "sentence"),
     [
         (["force"], "a SHAPE is missing"),
-        (["force", "2x2"], "give a tile or a goal sum; tilebase force largest 2x2 finds the largest tile"),
-        (["force", "largest"], "force largest needs a SHAPE"),
-        (["force", "largest", "2x2", "8"], "'8' is more than force largest takes"),
-        (["force", "largest", "2x2", "-c", "x.cert"], "Unknown option"),
-        (["force", "table", "2x2"], "'2x2' is more than force table takes"),
-        (["force", "table", "--start", "two-tiles"], "Unknown option"),
-        (["force", "starts", "2x2", "8", "--engine", "search"], "Unknown option"),
-        (["force", "2x2", "8", "-c", "a.json", "-o", "a.json"], "a.json cannot be both"),
+        (["force", "2x2", "-c", "x.cert"], "without a tile to force, the largest is searched"),
+        (["force", "2x2", "--walls", "0"], "give a tile, or leave --walls out"),
+        (["force", "--every-shape", "2x2"], "--every-shape takes --spawns and --budget"),
+        (["force", "--every-shape", "--start", "two-tiles"], "--every-shape takes --spawns and --budget"),
+        (["force", "2x2", "8", "--every-start", "--engine", "search"], "leave --start, --engine and -c out"),
+        (["force", "2x2", "8", "--engine", "search:sweep"], "the engine search takes no words behind it"),
+        (["force", "2x2", "8", "--engine", "diagrams:swept"], "'swept' says nothing about diagrams"),
+        (["force", "2x2", "8", "--engine", "diagrams:sum,sweep"], "sum and sweep contradict each other"),
+        (["force", "2x2", "8", "--player", "dropper"], "--player is for decision diagrams"),
+        (["force", "2x2", "8", "-c", "a.json", "--record", "a.json"], "a.json cannot be both"),
         (["force", "2x2", "8", "--start", "9" * 5000 + ",4/4,4"], "a tile of 5000 digits"),
-        (["plan", "2x2", "8", "--objective", "win,lower"], "a plan is for one objective"),
+        (["plan", "2x2", "8", "--objective", "win,lower"], "a game is planned for one objective"),
         (["plan", "2x2"], "win needs a goal"),
-        (["prove", "2x2", "8", "--stats", "--space", "reachable"], "leave out the stats"),
-        (["force", "largest", "2x2", "--limits", "2,2/2,2"], "limit 2 on cell 0 is below the spawned tile 4"),
+        (["solve", "2x2", "8", "--objective", "win", "--backend", "cuda"], "proves bounds on all boards"),
+        (["force", "2x2", "--limits", "2,2/2,2"], "limit 2 on cell 0 is below the spawned tile 4"),
         (["force", "2x2", "64"], "cannot be made on 2x2: 4 cells make at most 32"),
         (["force", "2x2", "8", "--start", "8,0/0,0"], "the start is not a board of this game"),
         (["force", "2x2", "8", "--start", "2,3/0,0"], "the start is not a board of this game"),
         (["force", "2x2", "8", "--limits", "4,4/4"], "3 limits for a 2x2 board"),
         (["force", "2x2", "8", "--spawns", "8"], "must be 2,4 or 2 or 4, not"),
         (["force", "2x2", "8", "--budget", "soon"], "is not a time"),
-        (["force", "2x2", "8", "--engine", "magic"], "choose one of search, dense, symbolic, reachable"),
-        (["limits", "minimal", "2x2", "64"], "cannot be made on 2x2"),
-        (["check", "missing.cert"], "cannot read missing.cert"),
+        (["force", "2x2", "8", "--engine", "magic"], "choose one of search, dense, diagrams, reachable"),
+        (["limits", "2x2", "64", "--start", "empty", "--minimal"], "cannot be made on 2x2"),
+        (["verify", "missing.cert"], "missing.cert"),
     ],
     ids=" ".join,
 )
 def test_bad_commands(words, sentence, folder, refused):
-    refused(words, 1 if words[0] == "check" else 2, sentence)
+    refused(words, 1 if words[0] == "verify" else 2, sentence)
 
 
 # -- the command -----------------------------------------------------------------------------------
@@ -574,8 +578,8 @@ def test_the_command(folder, capsys):
         "on 2x3, from the empty board: the player can force the tile 16 against every spawn of 2s and 4s "
         f"(tilebase {__version__}).\n" in printed
     )
-    assert "tilebase check" in printed
-    assert main(["check", "a.cert"]) == 0
+    assert "tilebase verify" in printed
+    assert main(["verify", "a.cert"]) == 0
     assert (
         "from the empty board: the player can force the tile 16 against every spawn of 2s and 4s"
         in capsys.readouterr().out
@@ -585,20 +589,25 @@ def test_the_command(folder, capsys):
     found = json.loads(capsys.readouterr().out)
     assert found["forced"] is False
     assert found["engine"] == "search"
-    assert main(["force", "largest", "2x3", "-q", "-f", "csv"]) == 0
+    assert main(["force", "2x3", "-q", "-f", "csv"]) == 0
     assert capsys.readouterr().out.splitlines()[1].startswith("2x3,16,")
-    assert main(["force", "starts", "2x3", "16", "-q"]) == 0
+    assert main(["force", "2x3", "16", "--every-start", "-q"]) == 0
     assert "16 is forced from 60 of 60 starts, 20 up to symmetry" in capsys.readouterr().out
-    assert main(["force", "table", "--budget", "2s", "-q"]) == 0
+    assert main(["force", "--every-shape", "--budget", "2s", "-q"]) == 0
     assert capsys.readouterr().out.startswith("1x1           2")
     assert main(["force", "3x4", "128", "--budget", "0.1s", "-q", "--work", "run"]) == 1
     assert "the same command goes on" in capsys.readouterr().err
 
 
 def test_limits_minimal(folder, capsys):
-    assert main(["limits", "minimal", "2x3", "16", "-q"]) == 0
+    assert main(["limits", "2x3", "16", "--start", "empty", "--minimal", "-q"]) == 0
     assert "8,8,8/8,8,4  minimal winning       4" in capsys.readouterr().out
-    assert main(["limits", "minimal", "3x3", "32", "-q", "--budget", "0.01s", "-f", "json"]) == 1
+    assert (
+        main(
+            ["limits", "3x3", "32", "--start", "empty", "--minimal", "-q", "--budget", "0.01s", "-f", "json"]
+        )
+        == 1
+    )
     found = capsys.readouterr()
     assert json.loads(found.out)["open"] > 0
     assert "are open" in found.err

@@ -26,7 +26,7 @@ from tilebase import (
     tables_that_fit,
 )
 from tilebase.cli import main
-from tilebase.cli.formations import GOALS, brief
+from tilebase.cli.plan import GOALS, brief
 from tilebase.costs.formations import sizes_of
 from tilebase.costs.shares import leave_out, measured
 from tilebase.counting.combinatorics import boards_by_sum
@@ -119,7 +119,7 @@ def test_names_are_found_in_any_case_and_near_names_are_proposed():
     assert formation(" ll ") is formation("LL")
     with pytest.raises(GameError, match=r"did you mean .*4432"):
         formation("443")
-    with pytest.raises(GameError, match="tilebase formations lists them"):
+    with pytest.raises(GameError, match="tilebase plan formations lists them"):
         formation("corner")
 
 
@@ -284,33 +284,34 @@ def test_a_formation_without_time_for_a_goal(own, capsys, text):
     path = own(f"starts = ['2,0/0,x']\n{text}")
     with pytest.raises(GameError, match="can make no goal"):
         formation(path).game(16)
-    assert main(["formations", str(path)]) == 2
+    assert main(["plan", "--formation", str(path)]) == 2
     assert "can make no goal" in capsys.readouterr().err
 
 
 def test_boards_of_other_sizes_are_listed(own, capsys):
     row = "0,0,0,0,0/"
-    assert main(["formations", str(own(f"starts = ['2,0,0,0,0/{row}{row}0,0,0,0,x']"))]) == 0
+    assert main(["plan", "--formation", str(own(f"starts = ['2,0,0,0,0/{row}{row}0,0,0,0,x']"))]) == 0
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()[-2:]] == ["32", "64"]
-    assert main(["formations", str(own("starts = ['02,0/0,x']"))]) == 0
-    shown = capsys.readouterr().out
-    assert "on 2,0/0,x\n" in shown
-    assert shown.splitlines()[-1].startswith("16 ")
+    small = str(own("starts = ['02,0/0,x']"))
+    assert main(["explain", small]) == 0
+    assert "on 2,0/0,x\n" in capsys.readouterr().out
+    assert main(["plan", "--formation", small]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].startswith("16 ")
 
 
 def test_a_formation_without_x_speaks_of_none(own, capsys):
-    assert main(["formations", str(own("starts = ['2,0/0,0']"))]) == 0
+    assert main(["plan", "--formation", str(own("starts = ['2,0/0,0']"))]) == 0
     assert "x " not in capsys.readouterr().out
 
 
 def test_goals_smaller_than_all_measured_ones(capsys):
-    assert main(["formations", "--goal", "16"]) == 0
+    assert main(["plan", "formations", "16"]) == 0
     assert capsys.readouterr().out.splitlines()[1].startswith("L3 ")
 
 
 @pytest.mark.parametrize("threads", ["0", "-3", "257"])
 def test_threads_of_the_list(capsys, threads):
-    assert main(["formations", "--threads", threads]) == 2
+    assert main(["plan", "formations", "--threads", threads]) == 2
     assert "the number of threads must be 1 to 256" in capsys.readouterr().err
 
 
@@ -436,19 +437,22 @@ def test_a_formation_of_a_file_is_never_measured(own):
 
 
 def test_one_goal_of_one_formation(capsys, refused):
-    assert main(["formations", "L1", "--goal", "64", "-f", "json"]) == 0
-    (found,) = json.loads(capsys.readouterr().out)
-    assert (found["formation"], found["goal"]) == ("L1", 64)
-    assert main(["formations", "L1", "--goal", "64"]) == 0
+    assert main(["plan", "--formation", "L1", "-f", "json"]) == 0
+    found = {one["goal"]: one for one in json.loads(capsys.readouterr().out)}
+    assert found[64]["formation"] == "L1"
+    assert found[64]["chance"] == pytest.approx(0.990459913394, abs=1e-12)  # as docs/formations.md solves it
+    assert main(["plan", "--formation", "L1", "64", "-f", "json"]) == 0
+    assert {one["what"] for one in json.loads(capsys.readouterr().out)} >= {"count", "solve for win"}
+    assert main(["explain", "L1"]) == 0
     assert "Play starts, after a slide, on" in capsys.readouterr().out
-    refused(["formations", "L1", "--goal", "1024"], 2, "choose a goal from 8 to 512, not 1024")
-    refused(["formations", "--goal", "65536"], 2, "no formation makes 65536")
-    refused(["formations", "L1", "--fit", "1GiB", "1GB", "1h"], 2, "--fit chooses formations")
+    refused(["plan", "--formation", "L1", "1024"], 2, "choose a goal from 8 to 512, not 1024")
+    refused(["plan", "formations", "65536"], 2, "no formation makes 65536")
+    refused(["plan", "formations", "64", "--fit", "1GiB", "1GB", "1h"], 2, "--fit chooses the goals itself")
 
 
 @pytest.mark.parametrize(
     ("command", "sentence"),
-    [("lemma", "a formation says what wins"), ("limits search", "a formation is solved without them")],
+    [("lemma", "a formation says what wins"), ("limits", "a formation is solved without them")],
 )
 def test_commands_without_formations_say_why(command, sentence, refused):
     refused([*command.split(), "--formation", "442", "512"], 2, f"{sentence}: leave --formation 442 out")
@@ -479,7 +483,9 @@ def test_plain_games_take_masks_and_a_horizon(capsys):
 
 
 @pytest.mark.parametrize(
-    "command", [["force"], ["force", "--engine", "reachable"], ["symbolic", "--weak"]], ids=str
+    "command",
+    [["force"], ["force", "--engine", "reachable"], ["force", "--engine", "diagrams:weak"]],
+    ids=str,
 )
 @pytest.mark.parametrize(
     ("name", "horizon"), [("44", None), ("44", "24"), ("442t", "40")], ids=["one-mask", "horizon", "masks"]
@@ -495,8 +501,11 @@ def test_what_can_be_forced_in_a_formation(command, name, horizon, capsys):
 
 def test_plain_games_of_an_adversary_take_masks(capsys):
     rules = ["--masks", ".../..x/.xx", "--unmergeable", "5,7,8", "--start", "after 2,0,0/0,0,x/0,x,x"]
-    for command in ("force", "symbolic"):
-        assert main([command, "3x3", "8", *rules, "--horizon", "30", "-q", "-f", "json"]) == 0
+    for engine in ("search", "diagrams"):
+        assert (
+            main(["force", "3x3", "8", "--engine", engine, *rules, "--horizon", "30", "-q", "-f", "json"])
+            == 0
+        )
         game = Game.from_identity(json.loads(capsys.readouterr().out)["game"])
         assert (game.masks, game.horizon) == (((5, 7, 8),), 30)
 
@@ -506,7 +515,7 @@ def test_a_formation_has_a_certificate(tmp_path, capsys):
         proof = str(tmp_path / "proof")
         assert main(["force", "--formation", name, goal, "-q", "--threads", "1", "-c", proof]) == 0
         capsys.readouterr()
-        assert main(["check", proof, "-q"]) == 0
+        assert main(["verify", proof, "-q"]) == 0
         said = capsys.readouterr().out
         game = formation(name).game(int(goal))
         assert f"the player {verdict} force the " in said
@@ -522,9 +531,9 @@ def test_a_formation_that_is_walled_has_no_certificate(tmp_path, capsys):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("command", ["count", "plan", "index", "solve"])
+@pytest.mark.parametrize("command", ["count", "plan", "rank", "solve"])
 def test_all_commands_with_a_game_take_a_formation(command, capsys):
-    quiet = [] if command in ("plan", "index") else ["-q"]
+    quiet = [] if command in ("plan", "rank") else ["-q"]
     assert main([command, "--formation", "L1", "16", *quiet]) == 0
     assert capsys.readouterr().out
 
@@ -547,7 +556,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize("command", [["graph"], ["index", "rank", "--board", "x"]], ids=str)
+@pytest.mark.parametrize("command", [["export", "graph"], ["rank", "--board", "x"]], ids=str)
 def test_a_goal_stands_in_place_of_the_shape(command, capsys):
     assert main([*command, "--formation", "44"]) == 2
     assert "the formation 44 needs a goal or a goal sum" in capsys.readouterr().err
@@ -562,48 +571,48 @@ def test_contradictions_are_one_sentence(arguments, words, capsys):
 
 
 def test_the_list_has_a_row_for_each_formation_and_a_column_for_each_goal(capsys):
-    assert main(["formations"]) == 0
+    assert main(["plan", "formations"]) == 0
     head, *lines, empty, walls = capsys.readouterr().out.splitlines()
+    assert next(line for line in lines if line.startswith("442 ")).split()[3:6] == ["99.968", "%", "to"]
     assert (empty, walls[:41]) == ("", "In 2x4, 3x3, 3x4, 3x405 the x are walls, ")
     assert [line.split()[0] for line in lines] == NAMES
     assert [word for word in head.split() if word.isdecimal()] == [str(goal) for goal in GOALS]
 
 
 def test_the_list_for_one_goal_and_its_forms(capsys):
-    assert main(["formations", "--goal", "512"]) == 0
+    assert main(["plan", "formations", "512"]) == 0
     assert "2,181,651,928" in capsys.readouterr().out
-    assert main(["formations", "--goal", "512", "-f", "json"]) == 0
+    assert main(["plan", "formations", "512", "-f", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert {one["formation"] for one in found} == set(NAMES) - {"3x405"}
-    assert main(["formations", "-f", "csv"]) == 0
+    assert main(["plan", "formations", "-f", "csv"]) == 0
     assert len(capsys.readouterr().out.splitlines()) > 150
-    assert main(["formations", "--goal", "32768"]) == 2
+    assert main(["plan", "formations", "32768"]) == 2
     assert "no formation makes 32768" in capsys.readouterr().err
 
 
 def test_one_formation_in_detail(capsys, own):
-    assert main(["formations", "442t"]) == 0
+    assert main(["explain", "442t"]) == 0
     shown = capsys.readouterr().out
     assert shown.splitlines()[3].startswith(". o o .    . o o .    . o o .")
     assert "must cover one of these masks" in shown
     assert "ends at the sum goal + 100." in shown
-    assert main(["formations", str(own(WIDE))]) == 0
-    shown = capsys.readouterr().out
-    assert "ends at the sum 40." in shown
-    assert "32 " in shown
+    wide = str(own(WIDE))
+    assert main(["explain", wide]) == 0
+    assert "ends at the sum 40." in capsys.readouterr().out
+    assert main(["plan", "--formation", wide]) == 0
+    assert "32 " in capsys.readouterr().out
 
 
 def test_fit(capsys):
-    assert main(["formations", "--fit", "2GB", "5GB", "10min", "--threads", "2", "-f", "json"]) == 0
+    assert main(["plan", "formations", "--fit", "2GB", "5GB", "10min", "--threads", "2", "-f", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
     expected = {size.formation.name: size.goal for size in tables_that_fit(2e9, 5e9, 600.0, 2)}
     assert {one["formation"]: one["goal"] for one in found} == expected
-    assert main(["formations", "--fit", "1MB", "5GB", "10min"]) == 2
+    assert main(["plan", "formations", "--fit", "1MB", "5GB", "10min"]) == 2
     assert "no formation fits" in capsys.readouterr().err
-    assert main(["formations", "--fit", "1MB", "5GB", "soon"]) == 2
+    assert main(["plan", "formations", "--fit", "1MB", "5GB", "soon"]) == 2
     assert "not a time" in capsys.readouterr().err
-    assert main(["formations", "442", "--fit", "2GB", "5GB", "10min"]) == 2
-    assert "leave the name and --goal out" in capsys.readouterr().err
 
 
 def test_brief_times():

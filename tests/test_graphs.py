@@ -178,16 +178,16 @@ def test_failures_of_dot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_graph_command_prints_dot(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["graph", "2x2", "32"]) == 0
+    assert main(["export", "graph", "2x2", "32"]) == 0
     assert capsys.readouterr().out == to_dot(state_graph(SMALL))
-    assert main(["graph", "2x2", "32", "--group", "--specials"]) == 0
+    assert main(["export", "graph", "2x2", "32", "--group", "--specials"]) == 0
     assert capsys.readouterr().out == to_dot(state_graph(SMALL, specials=True), group=True)
 
 
 @needs_dot
 def test_graph_command_writes_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = [tmp_path / "graph.dot", tmp_path / "graph.svg"]
-    assert main(["graph", "2x2", "32", "-o", str(files[0]), "-o", str(files[1])]) == 0
+    assert main(["export", "graph", "2x2", "32", "-o", str(files[0]), "-o", str(files[1])]) == 0
     assert capsys.readouterr().out == "".join(f"{file}: 57 states, 149 transitions\n" for file in files)
     assert files[0].read_text("utf-8") == to_dot(state_graph(SMALL))
     assert ET.parse(files[1]).getroot().tag == f"{SVG}svg"
@@ -206,4 +206,4 @@ def test_graph_command_writes_files(tmp_path: Path, capsys: pytest.CaptureFixtur
 def test_bad_graphs_give_a_sentence(
     words: str, status: int, sentence: str, folder: Path, refused: Callable[..., None]
 ) -> None:
-    refused(["graph", *words.split()], status, sentence)
+    refused(["export", "graph", *words.split()], status, sentence)

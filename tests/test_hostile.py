@@ -139,7 +139,7 @@ def test_exact_numbers_are_exact():
     [
         "solve 2x2 16 --spawn 1e-999999999 -q",
         "solve 2x2 16 --discount 1e-999999999 -q",
-        "graph 2x2 16 --values --discount 1e-999999999",
+        "export graph 2x2 16 --values --discount 1e-999999999",
         f"solve 2x2 16 --memory {'9' * 400} -q",
     ],
 )

@@ -16,14 +16,14 @@ GAME = ["2x2", "8", "-q", "--threads", "1"]
 SOLVE, COUNT, FORCE = (["solve", *GAME], ["count", *GAME], ["force", *GAME])
 DENSE = [*SOLVE, "--space", "all"]
 ABOVE = [*SOLVE, "--above", "0.3", "--objective", "win,moves", "-o"]
-THIN = ["thin", "source", "--above", "0.01", "-q", "-o"]
+THIN = ["thin", "source", "--visited", "0.01", "-q", "-o"]
 
 
 @pytest.fixture(scope="module")
 def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Commands]:
     folder = tmp_path_factory.mktemp("kills")
     table = str(folder / "source")
-    thin = ["thin", table, "--above", "0.01", "-q", "-o", str(folder / "thin")]
+    thin = ["thin", table, "--visited", "0.01", "-q", "-o", str(folder / "thin")]
     with Commands(
         folder, [COUNT, [*SOLVE, "-o", table], DENSE, FORCE, thin, [*ABOVE, str(folder / "above")]]
     ) as found:

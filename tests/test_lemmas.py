@@ -343,16 +343,16 @@ def test_checks_that_do_not_fit_into_memory_are_refused_before_they_start(
     ],
 )
 def test_the_command_refuses(refused: Callable[..., None], words: str, status: int, sentence: str) -> None:
-    refused(["pattern", "lemmas", *words.split()], status, sentence)
+    refused(["reach", "lemmas", *words.split()], status, sentence)
 
 
 def test_the_command_prints_a_row_for_each(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["pattern", "lemmas", "2x4", "--format", "csv", "-q"]) == 0
+    assert main(["reach", "lemmas", "2x4", "--format", "csv", "-q"]) == 0
     head, *rows = capsys.readouterr().out.splitlines()
     assert head == "lemma,statement,checked,failures,verdict,first,game,command,version"
     assert [row.partition(",")[0] for row in rows] == list(BY_NUMBER)
     assert [row.split(",")[0] for row in rows if "not stated" in row] == ["12", "13"]
-    assert main(["pattern", "lemmas", "2x2", "--sum", "20", "--format", "json", "-q"]) == 0
+    assert main(["reach", "lemmas", "2x2", "--up-to", "20", "--format", "json", "-q"]) == 0
     printed = capsys.readouterr().out
     assert (
         '"exact_statement": "After a slide, at least one cell at the border of the board is empty."'
@@ -370,7 +370,7 @@ def test_the_command_prints_a_row_for_each(capsys: pytest.CaptureFixture[str]) -
 def test_the_statement_that_was_checked_is_printed(
     capsys: pytest.CaptureFixture[str], drops: str, tiles: list[int], sixth: str, seventh: str
 ) -> None:
-    words = ["pattern", "lemmas", "2x2", "--drops", drops, "--sum", "200", "-q"]
+    words = ["reach", "lemmas", "2x2", "--drops", drops, "--up-to", "200", "-q"]
     assert main(words) == 0
     printed = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()}
     assert f"than 2 to the {sixth} " in printed["6"]
@@ -392,7 +392,7 @@ def test_a_lemma_that_fails_is_shown(
 
     false = Lemma("0", "all slides are to the left", "afterstate", is_left)
     monkeypatch.setattr("tilebase.patterns.checking.LEMMAS", (false,))
-    assert main(["pattern", "lemmas", "1x2", "-q"]) == 1
+    assert main(["reach", "lemmas", "1x2", "-q"]) == 1
     shown = " ".join(capsys.readouterr().out.splitlines()[1].split())
     assert shown == "0 all slides are to the left 4 2 fails 0,2 after R"
 

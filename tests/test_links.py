@@ -25,14 +25,14 @@ from tilebase.game.game import Game
 from tilebase.runtime.storage import open_own
 
 FILES = {
-    "csv": "count 2x2 8 -q -o NAME.csv",
-    "json": "solve 2x2 8 -q --save NAME.json",
-    "parquet": "index 2x2 8 -o NAME.parquet",
-    "text": "graph 2x2 8 -o NAME.dot",
-    "picture": "plot counts 2x2 8 -q -o NAME.svg",
-    "replay": "pattern replay 2x2 R --deterministic --picture NAME.svg -f csv",
+    "csv": "count 2x2 8 -q --record NAME.csv",
+    "json": "solve 2x2 8 -q --record NAME.json",
+    "parquet": "rank 2x2 8 --record NAME.parquet",
+    "text": "export graph 2x2 8 -o NAME.dot",
+    "picture": "export counts 2x2 8 -q -o NAME.svg",
+    "replay": "reach replay 2x2 R --deterministic --record NAME.svg -f csv",
     "certificate": "force 2x2 8 -q -c NAME.cert",
-    "record": "prove 2x2 8 -q -r NAME.json",
+    "record": "solve 2x2 8 --objective lower -q --record NAME.json",
     "keys": "export ../table/afterstates/000008.tbl -o NAME.parquet",
     "review": "review ../table ../game.txt -o NAME.csv",
 }
@@ -41,10 +41,10 @@ FOLDERS = {
     "thin": "thin ../table -o NAME --above 0.01 -q",
     "table": "solve 2x2 16 -q -o NAME --objective win,moves",
     "pruned": "solve 2x2 16 -q -o NAME --above 0.1",
-    "counts": "count 2x2 16 -q --work NAME --keep states",
-    "bound": "prove 2x2 16 -q --work NAME",
+    "counts": "count 2x2 16 -q -o NAME --keep states",
+    "bound": "solve 2x2 16 --objective lower -q --work NAME",
     "decided": "force 2x2 8 -q --work NAME",
-    "diagrams": "symbolic 2x2 8 -q -o NAME",
+    "diagrams": "force 2x2 8 --engine diagrams -q --record NAME",
 }
 
 

@@ -56,7 +56,7 @@ def words(text: str) -> list[str]:
         ("solve 2x2 16 --space all", "sum 4: 10 boards solved"),
         ("count 2x2 16 --memory 1GiB", "1024 MiB of memory and"),
         ("force 2x2 16", "the search opened"),
-        ("symbolic 2x2 16", "holds diagrams (bdd, code"),
+        ("force 2x2 16 --engine diagrams", "holds diagrams (bdd, code"),
     ],
 )
 def test_a_log_on_standard_error(

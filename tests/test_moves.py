@@ -168,11 +168,11 @@ def test_deterministic_games_may_be_bounded() -> None:
 
 
 def test_the_command_prints_every_position(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["pattern", "replay", "1x3", "(1,1)R(1,1)R(1,1)"]) == 0
+    assert main(["reach", "replay", "1x3", "(1,1)R(1,1)R(1,1)"]) == 0
     shown = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert shown[0] == ["move", "what", "board"]
     assert [row[-1] for row in shown[1:]] == ["0,0,0", "2,0,0", "0,0,2", "2,0,2", "0,0,4", "2,0,4"]
-    assert main(["pattern", "replay", "2x2", "RR", "--deterministic", "--format", "json"]) == 0
+    assert main(["reach", "replay", "2x2", "RR", "--deterministic", "--format", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["moves"] == "RR"
     assert document["positions"][-1] == {"move": 5, "what": "drop", "board": "2,4/0,0"}
@@ -191,4 +191,4 @@ def test_the_command_prints_every_position(capsys: pytest.CaptureFixture[str]) -
     ],
 )
 def test_the_command_refuses(refused: Callable[..., None], words: list[str], sentence: str) -> None:
-    refused(["pattern", "replay", *words], 2, sentence)
+    refused(["reach", "replay", *words], 2, sentence)

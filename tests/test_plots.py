@@ -207,20 +207,20 @@ def test_bad_requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_plot_counts_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["plot", "counts", "2x2", "32", "--field", "live"]) == 0
-    assert capsys.readouterr().out == "counts-2x2-32.svg: 57 live states\n"
-    assert main(["plot", "counts", "2x2", "-q", "-o", "a.svg", "-o", "a.png"]) == 0
+    assert main(["export", "counts", "2x2", "32", "--field", "live", "-o", "b.svg"]) == 0
+    assert capsys.readouterr().out == "b.svg: 57 live states\n"
+    assert main(["export", "counts", "2x2", "-q", "-o", "a.svg", "-o", "a.png"]) == 0
     assert capsys.readouterr().out.startswith("a.svg: ")
-    assert {file.name for file in folder.glob("*.*")} == {"a.svg", "a.png", "counts-2x2-32.svg"}
+    assert {file.name for file in folder.glob("*.*")} == {"a.svg", "a.png", "b.svg"}
     assert not [path for path in (folder / "runs").rglob("*") if path.is_file()]
 
 
 def test_plot_counts_from_a_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "counts.json").write_text(json.dumps(SMALL.as_dict()))
-    assert main(["plot", "counts", "--from", "counts.json"]) == 0
-    assert main(["plot", "counts", "2x2", "32", "--from", "counts.json", "-o", "again.svg"]) == 0
-    assert main(["plot", "counts", "2x2", "32", "-o", "counted.svg"]) == 0
-    drawn = [without_command(Path(name)) for name in ("counts-2x2-32.svg", "again.svg", "counted.svg")]
+    assert main(["export", "counts", "counts.json", "-o", "again.svg"]) == 0
+    assert main(["export", "counts", "2x2", "32", "-o", "counted.svg"]) == 0
+    assert main(["count", "2x2", "32", "--record", "recorded.svg", "-q"]) == 0
+    drawn = [without_command(Path(name)) for name in ("recorded.svg", "again.svg", "counted.svg")]
     assert drawn[0] == drawn[1] == drawn[2]
 
 
@@ -228,18 +228,17 @@ def test_plot_counts_from_a_file(folder: Path, capsys: pytest.CaptureFixture[str
     ("words", "status", "sentence"),
     [
         ("2x2 32 -o x.gif", 2, "is no picture"),
-        ("2x2 32 --kind pie", 2, "choose one of auto, stacked, lines"),
-        ("2x2 32 --field wins", 2, "was not counted"),
-        ("2x2 64", 2, "cannot be made"),
-        ("", 2, "give a shape and a goal"),
-        ("--goal 32 --from good.json", 2, "needs a shape"),
-        ("2x2 32 --up-to 8 --from good.json", 2, "leave it out with --from"),
-        ("2x2 16 --from good.json", 1, "holds the counts of 2x2, to 32, not of 2x2, to 16"),
-        ("--from none.json", 1, "cannot read none.json: No such file"),
-        ("--from folder", 1, "cannot read folder: Is a directory"),
-        ("--from bad.json", 1, "cannot draw bad.json: it is not JSON"),
-        ("--from odd.json", 1, "cannot draw odd.json: these are not counts"),
-        ("--from good.json -o none/x.svg", 1, "cannot write none/x.svg"),
+        ("2x2 32 --kind pie -o x.svg", 2, "choose one of auto, stacked, lines"),
+        ("2x2 32 --field wins -o x.svg", 2, "was not counted"),
+        ("2x2 64 -o x.svg", 2, "cannot be made"),
+        ("2x2 32", 2, "--output"),
+        ("good.json 32 -o x.svg", 2, "leave goal and rules out"),
+        ("good.json --up-to 8 -o x.svg", 2, "leave goal and rules out"),
+        ("none.json -o x.svg", 1, "none.json is neither a shape, as 3x3, nor a file of counts"),
+        ("folder -o x.svg", 1, "cannot read folder: Is a directory"),
+        ("bad.json -o x.svg", 1, "cannot draw bad.json: it is not JSON"),
+        ("odd.json -o x.svg", 1, "cannot draw odd.json: these are not counts"),
+        ("good.json -o none/x.svg", 1, "cannot write none/x.svg"),
     ],
 )
 def test_bad_plots_give_a_sentence(
@@ -249,7 +248,7 @@ def test_bad_plots_give_a_sentence(
     (folder / "bad.json").write_text("{")
     (folder / "odd.json").write_text("{}")
     (folder / "folder").mkdir()
-    refused(["plot", "counts", *words.split()], status, sentence)
+    refused(["export", "counts", *words.split()], status, sentence)
 
 
 def without_command(file: Path) -> bytes:

@@ -364,10 +364,10 @@ def test_the_commands(folder: Path, capsys: pytest.CaptureFixture[str], refused:
     out = capsys.readouterr().out
     assert "\nkept: 0.4 and more  " in out
     assert main(["solve", "2x3", "32", "-o", "whole", "-q"]) == 0
-    assert main(["thin", "whole", "--least-value", "0.4", "-o", "pruned", "-q"]) == 0
+    assert main(["thin", "whole", "--above", "0.4", "-o", "pruned", "-q"]) == 0
     out = capsys.readouterr().out
     assert "win 0.4 and more\nafterstates kept" in out
-    assert main(["thin", "whole", "--least-value", "0.4", "-o", "pruned", "-q", "-f", "json"]) == 0
+    assert main(["thin", "whole", "--above", "0.4", "-o", "pruned", "-q", "-f", "json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert (data["least_value"], data["objective"]) == (0.4, "win")
     assert main(["probe", "above", "4,8,8/16,8,16"]) == 0
@@ -381,15 +381,15 @@ def test_the_commands(folder: Path, capsys: pytest.CaptureFixture[str], refused:
     assert "since boards that follow were left out of the table" in capsys.readouterr().out
     assert main(["play", "above", "--auto", "--delay", "0", "--seed", "1"]) in (0, 1)
     capsys.readouterr()
-    assert main(["thin", "whole", "--least-value", "0.9999999999999", "-o", "high", "-q"]) == 0
+    assert main(["thin", "whole", "--above", "0.9999999999999", "-o", "high", "-q"]) == 0
     assert "win 0.9999999999999 and more" in capsys.readouterr().out
-    refused(["thin", "whole", "-o", "new"], 2, "give --above or --least-value, one of the two")
-    refused(["thin", "whole", "-o", "new", "--above", "0", "--least-value", "0.5"], 2, "one of the two")
+    refused(["thin", "whole", "-o", "new"], 2, "give --visited or --above, one of the two")
+    refused(["thin", "whole", "-o", "new", "--visited", "0", "--above", "0.5"], 2, "one of the two")
     refused(["solve", "2x3", "32", "--above", "0.4", "-q"], 2, "name its folder")
     refused(
         ["solve", "2x3", "--objective", "score", "--above", "0.4", "-o", "x", "-q"], 2, "is not one of win"
     )
-    refused(["simulate", "above"], 2, "was thinned: name the whole table")
+    refused(["evaluate", "above", "--games", "100000"], 2, "was thinned: name the whole table")
 
 
 @pytest.mark.parametrize("sizes", [(), (0,), (3, 0, 5), (3, 0, 6), (9, 1), (4,)])

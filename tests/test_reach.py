@@ -133,13 +133,13 @@ def test_long_lines_are_refused_at_once():
 
 @pytest.mark.parametrize("seed", [-1, 1 << 63])
 def test_seeds_that_do_not_exist(seed, capsys):
-    assert main(["pattern", "reach", "8,2/2,4", "--seed", str(seed), "-q"]) == 2
+    assert main(["reach", "board", "8,2/2,4", "--seed", str(seed), "-q"]) == 2
     assert f"seed {seed}: give a whole number" in capsys.readouterr().err
-    assert main(["pattern", "fill", "3x4", "--seed", str(seed), "-q"]) == 2
+    assert main(["reach", "fill", "3x4", "--seed", str(seed), "-q"]) == 2
 
 
 def test_the_command_prints_a_game_that_replays(capsys):
-    assert main(["pattern", "reach", "2,4,2/4,2,4/2,4,2", "--drops", "2", "-q"]) == 0
+    assert main(["reach", "board", "2,4,2/4,2,4/2,4,2", "--drops", "2", "-q"]) == 0
     line = capsys.readouterr().out.splitlines()[1]
     rules = Rules(3, 3)
     game = parse_moves(rules, line)
@@ -148,10 +148,10 @@ def test_the_command_prints_a_game_that_replays(capsys):
 
 
 def test_the_command_says_why_not(capsys):
-    assert main(["pattern", "reach", "4,2,4/2,4,2/4,2,4", "--drops", "2", "-q"]) == 0
+    assert main(["reach", "board", "4,2,4/2,4,2/4,2,4", "--drops", "2", "-q"]) == 0
     out = capsys.readouterr().out
     assert "cannot be reached" in out
     assert "every position that could lead to it was listed, 5 positions: none begins a game" in out
-    undecided = ["pattern", "reach", "2048,2048,2,4/4,2,4,2/2,4,2,4/4,2,4,2", "--budget", "1s", "-q"]
+    undecided = ["reach", "board", "2048,2048,2,4/4,2,4,2/2,4,2,4/4,2,4,2", "--budget", "1s", "-q"]
     assert main(undecided) == 1
     assert "time ran out" in capsys.readouterr().err

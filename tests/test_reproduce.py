@@ -81,7 +81,7 @@ def test_a_line_over_the_budget_shows_what_was_recorded(capsys):
     rows = list(csv.DictReader(io.StringIO(printed.out)))
     row = next(row for row in rows if row["question"] == "sweep line (8,2): states at both turns")
     assert (row["board"], row["published"], row["computed"]) == ("3x3 to 512", "3.6e7", "36434618")
-    assert row["recorded_by"] == "tilebase symbolic 3x3 512 --spawns 2 --strategy sweep --corollary7"
+    assert row["recorded_by"] == "tilebase force 3x3 512 --spawns 2 --engine diagrams:sweep,corollary7"
     assert (row["verdict"], row["recorded_on"]) == ("recorded", "2026-11-23")
     assert row["game"] == "3x3 512 --start empty --spawn 0"
     assert (row["seconds"], row["command"]) == ("", "tilebase reproduce edixhoven --budget 0.001s")

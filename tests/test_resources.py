@@ -45,16 +45,16 @@ HERE = Allowance(memory=8 << 30, threads=2)
     "command",
     [
         "count 4x4 2048",
-        "count 4x4 1024 --keep afterstates --work t",
+        "count 4x4 1024 --keep afterstates -o t",
         "solve 4x4 2048",
         "solve 4x4 2048 -o t",
         "solve 4x4 --largest 32768 --objective score",
         "solve 4x4 2048 --space all",
-        "prove 4x4 2048",
-        "prove 4x4 1024 --space all",
+        "solve 4x4 2048 --objective lower",
+        "solve 4x4 1024 --objective lower --space all",
         "force 4x4 1024 --engine dense",
         "force 4x4 1024 --engine reachable",
-        "plot counts 4x4 2048",
+        "export counts 4x4 2048 -o x.svg",
     ],
 )
 def test_what_cannot_end_is_refused_at_once(command, folder, refused):
@@ -68,11 +68,10 @@ def test_what_cannot_end_is_refused_at_once(command, folder, refused):
     [
         "force 4x4 2048",
         "force 4x4 2048 --engine search -c proof.cert",
-        "force 4x4 2048 --engine symbolic",
-        "force starts 4x4 2048",
-        "force largest 4x4",
-        "limits minimal 4x4 16",
-        "symbolic 4x4 2048",
+        "force 4x4 2048 --engine diagrams",
+        "force 4x4 2048 --every-start",
+        "force 4x4",
+        "limits 4x4 16 --start empty --minimal",
     ],
 )
 def test_what_may_never_end_begins_only_with_a_time_limit(command, folder, refused, monkeypatch):
@@ -232,7 +231,7 @@ def test_the_plan_of_too_many_boards_says_what_it_can(capsys):
     assert "e+" not in printed.out + printed.err
 
 
-@pytest.mark.parametrize("command", ["force 3x3 64 --engine search", "force starts 3x3 64"])
+@pytest.mark.parametrize("command", ["force 3x3 64 --engine search", "force 3x3 64 --every-start"])
 def test_a_search_that_may_never_end_is_tried(command, capsys, refused, monkeypatch, folder):
     monkeypatch.setattr(forcing, "WEEK", 0.0)
     assert main([*command.replace("3x3 64", "2x3 16").split(), "-q"]) == 0
@@ -571,13 +570,16 @@ def idle(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("command", "words"),
     [
-        ("count 3x3 64 -o no/x.csv", "cannot write no/x.csv: the folder no does not exist"),
-        ("count 3x3 64 -f csv -o .", "cannot write .: it is a folder"),
-        ("solve 3x3 64 --save no/x.json", "cannot write no/x.json: the folder no does not exist"),
-        ("prove 3x3 64 -r no/x.json", "cannot write no/x.json: the folder no does not exist"),
+        ("count 3x3 64 --record no/x.csv", "cannot write no/x.csv: the folder no does not exist"),
+        ("count 3x3 64 -f csv --record .", "cannot write .: it is a folder"),
+        ("solve 3x3 64 --record no/x.json", "cannot write no/x.json: the folder no does not exist"),
+        (
+            "solve 3x3 64 --objective lower --record no/x.json",
+            "cannot write no/x.json: the folder no does not exist",
+        ),
         ("force 3x3 32 -c no/x.cert", "cannot write no/x.cert: the folder no does not exist"),
-        ("plot counts 3x3 64 -o no/x.svg", "cannot write no/x.svg: the folder no does not exist"),
-        ("graph 2x2 8 -o no/x.dot", "cannot write no/x.dot: the folder no does not exist"),
+        ("export counts 3x3 64 -o no/x.svg", "cannot write no/x.svg: the folder no does not exist"),
+        ("export graph 2x2 8 -o no/x.dot", "cannot write no/x.dot: the folder no does not exist"),
     ],
 )
 def test_files_that_cannot_be_written(command, words, refused):
@@ -587,12 +589,12 @@ def test_files_that_cannot_be_written(command, words, refused):
 @pytest.mark.usefixtures("idle", "folder")
 def test_extras_that_are_missing(monkeypatch, refused):
     monkeypatch.setattr(output.importlib.util, "find_spec", lambda _: None)
-    refused(["count", "3x3", "64", "-o", "x.parquet"], 1, "Parquet needs pyarrow: pip install")
-    refused(["solve", "3x3", "64", "--save", "x.parquet"], 1, "Parquet needs pyarrow: pip install")
+    refused(["count", "3x3", "64", "--record", "x.parquet"], 1, "Parquet needs pyarrow: pip install")
+    refused(["solve", "3x3", "64", "--record", "x.parquet"], 1, "Parquet needs pyarrow: pip install")
     monkeypatch.setattr("shutil.which", lambda _: None)
-    refused(["graph", "2x2", "8", "-o", "x.svg"], 1, "SVG needs the program dot")
+    refused(["export", "graph", "2x2", "8", "-o", "x.svg"], 1, "SVG needs the program dot")
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    refused(["plot", "counts", "3x3", "64", "-o", "x.svg"], 1, "pictures need matplotlib")
+    refused(["export", "counts", "3x3", "64", "-o", "x.svg"], 1, "pictures need matplotlib")
     assert not Path("x.parquet").exists()
 
 
@@ -658,12 +660,12 @@ def test_the_keywords_of_a_question_are_those_that_are_checked():
             2,
             "a SHAPE is missing: Rows x columns, as 4x4, or three sizes, as 2x2x3, or a --form",
         ),
-        ("limits search 3x3", 2, "a GOAL is missing: name the tile behind the shape, as 3x3 64"),
-        ("thin x -o y", 2, "give --above or --least-value, one of the two"),
+        ("limits 3x3", 2, "a GOAL is missing: name the tile behind the shape, as 3x3 64"),
+        ("thin x -o y", 2, "give --visited or --above, one of the two"),
         ("count 2x2 32 --start 2", 2, "'2' has 1 cell; a 2x2 board has 4"),
         ("count 2x2 32 --limits 8", 2, "1 limit for a 2x2 board: give one for each cell, 4 in all"),
         ("count 4x4", 2, "name a goal of at most 65536, or a largest tile of 32768"),
-        ("index board 2x2 32 --rank 3", 2, "give --sum a value: The sum of the tiles"),
+        ("rank 2x2 32 --rank 3", 2, "give --board, or --sum and --rank together"),
     ],
 )
 def test_sentences(command, status, words, folder, refused):
@@ -676,7 +678,7 @@ def test_sentences(command, status, words, folder, refused):
 )
 def test_a_wrong_file_of_counts(text, folder, capsys):
     Path("x.json").write_text(text)
-    assert main(["plot", "counts", "--from", "x.json"]) == 1
+    assert main(["export", "counts", "x.json", "-o", "x.svg"]) == 1
     said = capsys.readouterr().err
     assert said.startswith("tilebase: cannot draw x.json: ")
     assert "indices" not in said
@@ -684,11 +686,11 @@ def test_a_wrong_file_of_counts(text, folder, capsys):
 
 
 def test_counts_whose_layers_are_not_rows(folder, capsys):
-    assert main(["count", "2x2", "8", "-q", "-o", "x.json"]) == 0
+    assert main(["count", "2x2", "8", "-q", "--record", "x.json"]) == 0
     whole = Path("x.json").read_text()
     for wrong in ("{}", '"abc"', "[1]", '["a"]', "3"):
         Path("y.json").write_text(re.sub(r'"layers": \[.*\]', f'"layers": {wrong}', whole, flags=re.DOTALL))
-        assert main(["plot", "counts", "--from", "y.json"]) == 1
+        assert main(["export", "counts", "y.json", "-o", "y.svg"]) == 1
         said = capsys.readouterr().err
         assert "cannot draw y.json: these are not counts" in said
         assert "indices" not in said

@@ -71,15 +71,19 @@ def test_cite(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "begin", "kind"),
     [
-        ("solve 2x2 32 --objective win,loss --save", "2, to 32: probability to win, probability", "rounded"),
-        ("solve 2x2 16 --exact --save", "2, to 16: probability to win: 770009003/800000000", "exact"),
-        ("solve 2x2 16 --objective lower,upper --save", "2, to 16: proved lower bound", "lower and upper"),
         (
-            "count 2x2 32 -o",
+            "solve 2x2 32 --objective win,loss --record",
+            "2, to 32: probability to win, probability",
+            "rounded",
+        ),
+        ("solve 2x2 16 --exact --record", "2, to 16: probability to win: 770009003/800000000", "exact"),
+        ("solve 2x2 16 --objective lower,upper --record", "2, to 16: proved lower bound", "lower and upper"),
+        (
+            "count 2x2 32 --record",
             "2, to 32: states, live states and afterstates: 75 states, 57 live, 45 ",
             "exact",
         ),
-        ("force 2x3 16 -o", "3, to 16, start empty: whether the goal can be forced: yes", "verdict"),
+        ("force 2x3 16 --record", "3, to 16, start empty: whether the goal can be forced: yes", "verdict"),
     ],
 )
 def test_a_file_that_a_command_wrote_is_a_result(
@@ -101,7 +105,7 @@ def test_a_file_that_a_command_wrote_is_a_result(
 
 def test_a_file_of_a_table_has_the_checksums_of_its_layers(tmp_path: Path) -> None:
     table, file = tmp_path / "t", tmp_path / "r.json"
-    assert main(["solve", "2x2", "16", "-o", str(table), "-f", "json", "--save", str(file), "-q"]) == 0
+    assert main(["solve", "2x2", "16", "-o", str(table), "--record", str(file), "-q"]) == 0
     manifest = json.loads((table / "manifest.json").read_text("utf-8"))
     assert json.loads(file.read_text("utf-8"))["checksums"] == manifest["layers"]
 

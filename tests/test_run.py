@@ -257,7 +257,7 @@ def test_locked_folder(tmp_path):
     script = f"""if True:
         import sys
         from tilebase.cli import main
-        sys.exit(main(["count", "2x2", "32", "--keep", "afterstates", "--work", {str(tmp_path / "run")!r}]))
+        sys.exit(main(["count", "2x2", "32", "--keep", "afterstates", "-o", {str(tmp_path / "run")!r}]))
     """
     try:
         with pytest.raises(StorageError, match="another process is writing"):

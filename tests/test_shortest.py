@@ -101,16 +101,16 @@ def test_refusals():
 
 
 def test_the_command(capsys):
-    assert main(["pattern", "shortest", "4x4", "-q"]) == 0
+    assert main(["reach", "shortest", "4x4", "-q"]) == 0
     text = capsys.readouterr().out.splitlines()
     assert text[0] == "on 4x4, a shortest game has 26 drops: proved."
     assert text[1] == "24 drops: 1 end position, none can be reached (9 positions)"
     rules = Rules(4, 4)
     assert rules.text(replay(rules, parse_moves(rules, text[-1]))[-1]) == "/".join(text[2:6])
-    assert main(["pattern", "shortest", "4x4", "-q", "-f", "json"]) == 0
+    assert main(["reach", "shortest", "4x4", "-q", "-f", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert (document["lower"], document["drops"], document["proved"]) == (26, 26, True)
-    assert main(["pattern", "shortest", "6x6", "-q", "--budget", "2s"]) == 1
+    assert main(["reach", "shortest", "6x6", "-q", "--budget", "2s"]) == 1
     captured = capsys.readouterr()
     assert captured.out.startswith("on 6x6, a shortest game has from ")
     assert "time ran out" in captured.err

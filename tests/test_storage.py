@@ -115,7 +115,7 @@ def test_output_that_fails_leaves_the_older_one(
     output = folder / f"counts{suffix}"
     output.write_text("mine")
     monkeypatch.setattr(storage.os, "fsync", no_space)
-    refused(["count", "2x2", "8", "-q", "--by", "sum", "-o", str(output)], 1, "No space left on device")
+    refused(["count", "2x2", "8", "-q", "--by", "sum", "--record", str(output)], 1, "No space left on device")
     assert output.read_text() == "mine"
     assert not list(folder.glob(".*"))
 
@@ -273,7 +273,7 @@ def test_values_under_a_manifest_that_was_signed_wrongly(table: Path, tmp_path: 
     assert len([sentence for sentence in wrong if "does not hold values of win" in sentence]) == 16
 
 
-@pytest.mark.parametrize("command", ["simulate", "evaluate", "thin"])
+@pytest.mark.parametrize("command", ["evaluate", "games", "thin"])
 def test_what_works_on_whole_layers_compares_them(
     command: str, table: Path, tmp_path: Path, refused: Refused
 ) -> None:
@@ -281,8 +281,13 @@ def test_what_works_on_whole_layers_compares_them(
     other = made(tmp_path / "other", OTHER)
     for kind in ("afterstates/000020.tbl", "values/win/000020.val"):
         shutil.copy(other / kind, table / kind)
-    more = {"thin": ["--above", "0", "-o", str(tmp_path / "thin")], "evaluate": ["greedy"], "simulate": []}
-    refused([command, str(table), *more[command], "-q"], 1, "is not the file that the manifest names")
+    more = {
+        "thin": ["--visited", "0", "-o", str(tmp_path / "thin")],
+        "evaluate": ["greedy"],
+        "games": ["--games", "9"],
+    }
+    name = "evaluate" if command == "games" else command
+    refused([name, str(table), *more[command], "-q"], 1, "is not the file that the manifest names")
     assert not (tmp_path / "thin").exists()
 
 
@@ -366,10 +371,10 @@ def test_thinning_takes_over_only_its_own(table: Path, tmp_path: Path, refused: 
     shutil.copytree(table, thinned)
     (thinned / "thin.json").write_text('{"format": "another question"}')
     before = contents(thinned)
-    refused(["thin", str(table), "--above", "0.1", "-q", "-o", str(thinned)], 1, "another unfinished table")
+    refused(["thin", str(table), "--visited", "0.1", "-q", "-o", str(thinned)], 1, "another unfinished table")
     assert contents(thinned) == before
     (thinned / "thin.json").unlink()
-    refused(["thin", str(table), "--above", "0.1", "-q", "-o", str(thinned)], 1, "holds files")
+    refused(["thin", str(table), "--visited", "0.1", "-q", "-o", str(thinned)], 1, "holds files")
     assert contents(thinned).keys() == before.keys() - {"thin.json"}
 
 
@@ -457,7 +462,7 @@ def test_a_folder_is_deleted_only_while_it_is_held(folder: Path) -> None:
 
 
 def test_folder_of_a_user_is_never_deleted(folder: Path) -> None:
-    assert main(["count", "2x2", "8", "-q", "--work", "mine"]) == 0
+    assert main(["count", "2x2", "8", "-q", "-o", "mine"]) == 0
     assert (folder / "mine/run.json").exists()
     table = made(folder / "table", SMALL)
     with pytest.raises(WrongGameError, match="is a table"):

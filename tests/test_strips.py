@@ -297,14 +297,14 @@ def test_speeds_that_are_not_possible(speed: float) -> None:
     ("name", "more"), [("checkerboard-3x3", []), ("checkerboard-3x3-moves", ["--animated"])]
 )
 def test_the_pictures_of_the_documentation(folder: Path, name: str, more: list[str]) -> None:
-    command = ["pattern", "replay", "3x3", CHECKERBOARD, "--deterministic"]
+    command = ["reach", "replay", "3x3", CHECKERBOARD, "--deterministic"]
     assert main([*command, "--picture", f"{name}.svg", *more]) == 0
     assert Path(f"{name}.svg").read_bytes() == (IMAGES / f"{name}.svg").read_bytes()
 
 
 def test_the_picture_is_that_of_the_functions(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rules, moves = GAMES[2]
-    command = ["pattern", "replay", "3x3", moves_text(rules, moves), "--format", "json", "--picture", "a.SVG"]
+    command = ["reach", "replay", "3x3", moves_text(rules, moves), "--format", "json", "--record", "a.SVG"]
     assert main(command) == 0
     assert Path("a.SVG").read_text() == draw_strip(rules, moves)
     assert main([*command, "--animated", "--speed", "5"]) == 0
@@ -327,5 +327,5 @@ def test_the_picture_is_that_of_the_functions(folder: Path, capsys: pytest.Captu
 def test_the_command_refuses(
     refused: Callable[..., None], folder: Path, words: str, status: int, sentence: str
 ) -> None:
-    refused(["pattern", "replay", "2x2", "RR", "--deterministic", *words.split()], status, sentence)
+    refused(["reach", "replay", "2x2", "RR", "--deterministic", *words.split()], status, sentence)
     assert list(folder.glob("*.svg")) == []

@@ -102,7 +102,7 @@ def test_what_is_known_stays_when_memory_runs_out(monkeypatch):
     assert "--memory" in found.reason
     assert found.lines
     with pytest.raises(ResourceError, match="60,000 nodes"):
-        force(MIDDLING, engine="symbolic")
+        force(MIDDLING, engine="diagrams")
 
 
 @pytest.mark.parametrize("cause", ["SIGKILL", "SIGABRT", "SIGTERM"])
@@ -136,8 +136,7 @@ def test_a_process_that_cannot_start_says_why(monkeypatch, refused):
     """Another end than a kill is not taken for lack of memory."""
     monkeypatch.setattr(children, "python", lambda _: [sys.executable, "-P", "-m", "tilebase.nothing"])
     sentence = "the process that held the diagrams ended: "
-    for command in (["symbolic", "2x2", "16"], ["force", "2x2", "16", "--engine", "symbolic"]):
-        refused([*command, "-q"], 1, sentence)
+    refused(["force", "2x2", "16", "--engine", "diagrams", "-q"], 1, sentence)
     with pytest.raises(ChildError, match=r"No module named tilebase\.nothing \(exit status 1\)$"):
         symbolic(TWOS)
 
@@ -294,13 +293,13 @@ def test_without_the_library_the_extra_is_named(monkeypatch):
 
 def test_force_takes_the_engine():
     for goal, forced in ((16, True), (32, False)):
-        answer = force(Game("2x3", goal, start="empty"), engine="symbolic")
-        assert (answer.forced, answer.engine) == (forced, "symbolic")
+        answer = force(Game("2x3", goal, start="empty"), engine="diagrams")
+        assert (answer.forced, answer.engine) == (forced, "diagrams")
         assert answer.positions > 0
 
 
 def test_the_command_prints_layers_and_verdict(capsys):
-    assert main(["symbolic", "2x2", "16", "--drops", "2", "-q"]) == 0
+    assert main(["force", "2x2", "16", "--spawns", "2", "--engine", "diagrams", "-q"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("2048 on 2x2, from the empty board: the player can force the tile 16")
     assert len(lines) == 1 + 1 + 16 + 1
@@ -308,20 +307,20 @@ def test_the_command_prints_layers_and_verdict(capsys):
 
 
 def test_the_command_writes_csv_json_and_pictures(tmp_path, capsys):
-    common = ["symbolic", "2x3", "16", "-q", "--strategy", "sweep"]
-    assert main([*common, "-o", str(tmp_path / "a.csv"), "--picture", str(tmp_path / "a.svg")]) == 0
-    assert main([*common, "-o", str(tmp_path / "a.json")]) == 0
+    common = ["force", "2x3", "16", "--engine", "diagrams:sweep", "-q"]
+    for suffix in ("csv", "svg", "json"):
+        assert main([*common, "--record", str(tmp_path / f"a.{suffix}")]) == 0
     with (tmp_path / "a.csv").open() as file:
         rows = list(csv.DictReader(file))
     document = json.loads((tmp_path / "a.json").read_text())
     assert [int(row["states"]) for row in rows] == [line["states"] for line in document["lines"]]
     assert sum(int(row["states"]) for row in rows) == document["states"] == symbolic(Game("2x3", 16)).states
     assert (tmp_path / "a.svg").read_text().count("<svg") == 1
-    assert capsys.readouterr().out == ""
+    assert capsys.readouterr().out.count("the player wins") == 3
 
 
 def test_the_command_says_why_it_stopped(capsys):
-    assert main(["symbolic", "2x3", "16", "-q", "--until", "3,4", "--strategy", "sweep"]) == 1
+    assert main(["force", "2x3", "16", "--engine", "diagrams:sweep", "-q", "--up-to", "3,4"]) == 1
     out, err = capsys.readouterr()
     assert "it is undecided whether the player can force the tile 16" in out
     assert err == "tilebase: stopped after (3,4), as was asked\n"
@@ -330,15 +329,15 @@ def test_the_command_says_why_it_stopped(capsys):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["3x3"], "give a tile, a pattern or a goal sum to force"),
-        (["3x3", "32", "--until", "x"], "'x' is neither a sum nor a sweep line: write 128 or 10,6"),
+        (["3x3"], "without a tile to force, the largest is searched"),
+        (["3x3", "32", "--up-to", "x"], "'x' is neither a sum nor a sweep line: write 128 or 10,6"),
         (["3x3", "32", "--spawns", "8"], "the spawned tiles must be 2,4 or 2 or 4"),
-        (["3x3", "32", "--picture", "a.gif"], "a.gif is no picture"),
+        (["3x3", "32", "--record", "a.gif"], "a.gif does not say its format: end its name in .txt"),
         (["3x3", "32", "--memory", "1MiB"], "MiB of memory is too little"),
     ],
 )
 def test_wrong_words_give_one_sentence(words, sentence, capsys):
-    assert main(["symbolic", *words, "-q"]) == 2
+    assert main(["force", *words, "--engine", "diagrams", "-q"]) == 2
     err = capsys.readouterr().err
     assert sentence in err
     assert err.count("\n") == 1

@@ -314,7 +314,7 @@ def command_line(rng: random.Random) -> list[str]:
         words.insert(
             rng.randint(0, len(words)), rng.choice(("--help", "--nonsense", "extra", "--version", "-x", ""))
         )
-    if words[:1] == ["reproduce"] or words[:2] == ["force", "table"]:
+    if words[:1] == ["reproduce"] or words[:2] == ["force", "--every-shape"]:
         words += ["--budget", "1s"]
     return [word.replace("\0", "") for word in words]
 

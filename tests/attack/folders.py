@@ -21,22 +21,22 @@ from attack.processes import Run, contents, put, run
 
 SECONDS, MEMORY = 60.0, 3 << 30
 WRITING = (
-    "count 2x2 16 -q --keep states --work new",
-    "count 2x2 16 -q -o new.csv",
+    "count 2x2 16 -q --keep states -o new",
+    "count 2x2 16 -q --record new.csv",
     "solve 2x2 16 -q -o new",
-    "solve 2x2 16 -q --save new.json",
+    "solve 2x2 16 -q --record new.json",
     "solve 2x2 16 -q --objective win,moves -o new --above 0.1",
     "solve 2x2 16 -q --space all -o new",
     "solve 2x3 16 -q --objective score -o t",
-    "thin t -q --above 0.01 -o new",
+    "thin t -q --visited 0.01 -o new",
     "export t/afterstates/000020.tbl -o new.parquet",
-    "export-page t -o new",
+    "export page t -o new",
     "force 2x2 8 -q -c new.cert",
     "force 2x2 8 -q --work new",
-    "prove 2x2 16 -q -r new.json",
-    "graph 2x2 8 -o new.dot",
-    "index 2x2 8 -o new.json",
-    "symbolic 2x2 8 -q -o new",
+    "solve 2x2 16 --objective lower -q --record new.json",
+    "export graph 2x2 8 -o new.dot",
+    "rank 2x2 8 --record new.json",
+    "force 2x2 8 --engine diagrams -q --record new",
 )
 """What writes the file or the folder ``new``, or into a table that is there."""
 NAMES = (

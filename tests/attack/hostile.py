@@ -173,8 +173,8 @@ TABLE_COMMANDS = [
     "probe|t",
     "verify|t|-q|--sample|5",
     "evaluate|t|random|-q|--threads|1",
-    "simulate|t|--games|3|-q",
-    "thin|t|--above|0.1|-o|small|-q",
+    "evaluate|t|--games|3|-q",
+    "thin|t|--visited|0.1|-o|small|-q",
     "solve|2x3|16|--objective|win,lower,guaranteed|-o|t|-q|--threads|1",
 ]
 

@@ -24,15 +24,15 @@ def attack(case: Case) -> None:
     lookahead = [] if "--goal-sum" in drawn else ["--lookahead"]  # a sum is not won by a slide
     command = rng.choice(
         (
-            ["count", *drawn, "--keep", "states", "--work", "w"],
-            ["count", *drawn, "--keep", "afterstates", "--work", "w", *lookahead],
+            ["count", *drawn, "--keep", "states", "-o", "w"],
+            ["count", *drawn, "--keep", "afterstates", "-o", "w", *lookahead],
             ["solve", *drawn, "--objective", "moves,longest", "-o", "w"],
             ["solve", *drawn, "--objective", "score:float32,survival", "-o", "w", "--lean"],
             ["solve", *BATCHED, "--objective", "lower,guaranteed", "--space", "all", "-o", "w"],
         )
     )
     if windows:
-        command = ["count", *drawn, "--keep", "afterstates", "--work", "w"]
+        command = ["count", *drawn, "--keep", "afterstates", "-o", "w"]
     found = []
     for number in range(2):
         memory = rng.choice(MEMORIES)

@@ -79,18 +79,18 @@ def batched() -> Workload:
 
 
 QUICK = (
-    workload("count 2x3 32 --keep states --work run -q --threads 1"),
+    workload("count 2x3 32 --keep states -o run -q --threads 1"),
     workload("count 2x3 32 --spawn 0 -q --threads 1"),
-    workload("count 2x3 32 -q --threads 1 --by sum,max -o x.csv", output="x.csv"),
+    workload("count 2x3 32 -q --threads 1 --by sum,max --record x.csv", output="x.csv"),
     workload("solve 2x3 16 --objective win,lower -o t -q --threads 1"),
     workload("solve 2x3 16 --objective win -q --threads 1"),
     workload("solve 2x3 16 --objective guaranteed,upper --space all -o t -q --threads 1"),
     workload("solve 2x3 16 --spawn 1/3 --space all -q --threads 1"),
     workload("solve 2x3 16 --objective score -o t -q --threads 1", "solve 2x3 16 -o t -q --threads 1"),
-    workload("thin t --above 0.001 -o small -q", "solve 2x3 16 --objective win,moves -o t -q --threads 1"),
+    workload("thin t --visited 0.001 -o small -q", "solve 2x3 16 --objective win,moves -o t -q --threads 1"),
     workload("force 2x3 16 -c p.cert -q --threads 1 --work w", own="p.cert w", output="p.cert"),
     workload("force 2x3 16 --spawns 4 -q --threads 1 --engine dense"),
-    workload("prove 2x3 32 --limits 16,8,4/16,8,4 -q --threads 1 --type uint32"),
+    workload("solve 2x3 32 --limits 16,8,4/16,8,4 --objective lower:uint32 -q --threads 1"),
     workload("lemma 2x3 64 -q --threads 1 -f json"),
 )  # fmt: skip
 
@@ -100,7 +100,7 @@ def workloads() -> tuple[Workload, ...]:
     """All of them."""
     export = workload(
         "export run/states/000020.tbl -o x.parquet",
-        "count 2x3 16 --keep states --work run -q",
+        "count 2x3 16 --keep states -o run -q",
         output="x.parquet",
     )
     return (*QUICK, export, batched())

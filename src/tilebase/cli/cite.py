@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import FormatOption, OutputOption
-from tilebase.cli.output import choose_format, write_rows
+from tilebase.cli.options import DEFAULT_SHOWN, ShownOptions
 from tilebase.errors import UsageError
 
 
@@ -24,8 +22,7 @@ def cite(
     group: Annotated[
         str | None, Parameter(help="List one group: published, recomputed, improved, new or open.")
     ] = None,
-    form: FormatOption = None,
-    output: OutputOption = None,
+    shown: ShownOptions = DEFAULT_SHOWN,
 ) -> int:
     """Print a result as a statement that can be cited, with its command and version, and as BibTeX.
 
@@ -35,7 +32,7 @@ def cite(
 
     tilebase cite --group open
     """
-    chosen = choose_format(form, output)
+    show = shown.checked()
     from tilebase.questions.results import GROUPS, find_result, results
 
     if group is not None and group not in GROUPS:
@@ -43,11 +40,9 @@ def cite(
     if result is None:
         found = [one for one in results() if group in (None, one.group)]
         rows = [{"result": one.name, "group": one.group, "value": one.value} for one in found]
-        write_rows(rows, [one.as_dict() for one in found], chosen, output, game=None)
+        show.write(rows, [one.as_dict() for one in found], game=None)
         return 0
     one = find_result(result)
-    if chosen == "table" and output is None:
-        sys.stdout.write(f"{one.text()}\n\n{one.bibtex()}")
-    else:
-        write_rows([one.as_dict()], one.as_dict() | {"bibtex": one.bibtex()}, chosen, output, game=None)
+    text = f"{one.text()}\n\n{one.bibtex()}"
+    show.write([one.as_dict()], one.as_dict() | {"bibtex": one.bibtex()}, text=text, game=None)
     return 0

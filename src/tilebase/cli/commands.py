@@ -28,11 +28,10 @@ app = App(
 )
 app.meta.suppress_keyboard_interrupt = False
 COMMANDS = {
-    "Solve and count": "solve count index plan formations",
-    "Prove and force": "prove force symbolic check lemma limits pattern",
-    "Ask a table": "probe play serve review simulate evaluate thin verify export-page",
-    "Draw": "plot graph",
-    "Compare and keep": "reproduce cite export codecs runs",
+    "Solve": "solve count plan rank",
+    "Force": "force limits lemma",
+    "Ask a table": "probe play serve review evaluate thin verify",
+    "Other": "export reach explain cite reproduce runs",
 }
 """The commands by purpose.  A command is loaded when it is called, or when the help of all is printed."""
 HELP = ("--help", "-h")
@@ -40,8 +39,7 @@ NAMES = frozenset(" ".join(COMMANDS.values()).split())
 for position, (title, commands) in enumerate(COMMANDS.items()):
     group = Group(title, sort_key=position)
     for name in commands.split():
-        module = name.replace("-", "_")
-        app.command(f"tilebase.cli.{module}:{module}", name=name, group=group)
+        app.command(f"tilebase.cli.{name}:{name}", name=name, group=group)
 
 
 @app.meta.default
@@ -157,10 +155,11 @@ def _interrupt() -> None:
 def _stopped(arguments: Sequence[str]) -> str:
     """Return the message for a command that was stopped with Ctrl-C: whether it can be continued."""
     at = next((at for at, word in enumerate(arguments) if word in NAMES), len(arguments))
-    command, *words = [*arguments[at:], ""]
-    if command == "force" and not {"largest", "table"} & set(words[:1]):
+    command, *words = [*arguments[at:], "", "", ""]
+    largest = "--every-shape" in words or (not words[1:2][0].isdecimal() and "--formation" not in words)
+    if command == "force" and not largest:
         return "stopped; what is decided is kept, and the same command goes on where it was"
-    if command in ("count", "solve", "symbolic", "prove", "lemma", "plot"):
+    if command in ("count", "solve", "lemma") or (command, words[0]) == ("export", "counts"):
         return "stopped; finished layers are kept, and the same command goes on where it was"
     return "stopped"
 

@@ -11,19 +11,17 @@ from cyclopts import Parameter
 from tilebase.cli.options import (
     DEFAULT_ESTIMATED_RUN,
     DEFAULT_GAME,
+    DEFAULT_SHOWN,
     ClusterOption,
     EstimatedRunOptions,
-    FormatOption,
     GameOptions,
     GoalArgument,
-    OutputOption,
-    PlanOption,
     ShapeOrGoal,
+    ShownOptions,
     StatsOption,
-    WorkOption,
     make_game,
 )
-from tilebase.cli.output import choose_format, write_rows
+from tilebase.cli.output import PICTURES, Shown, planning
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
@@ -50,12 +48,17 @@ def count(
         bool, Parameter(negative=(), help="Collapse states that are won or lost within one move.")
     ] = False,
     up_to: Annotated[int | None, Parameter(help="Stop after the layer of this sum.")] = None,
-    work: WorkOption = None,
+    kept: Annotated[
+        Path | None,
+        Parameter(
+            name=["--output", "-o"],
+            help="Folder of the run, which --keep fills; the same command continues there. Left out, one in "
+            "your state folder is used and removed at the end.",
+        ),
+    ] = None,
     keep: Annotated[str, Parameter(help="What stays in the folder: counts, afterstates, states.")] = "counts",
     cluster: ClusterOption = None,
-    plan: PlanOption = False,
-    form: FormatOption = None,
-    output: OutputOption = None,
+    shown: ShownOptions = DEFAULT_SHOWN,
     stats: StatsOption = False,
     run: EstimatedRunOptions = DEFAULT_ESTIMATED_RUN,
 ) -> int:
@@ -63,9 +66,11 @@ def count(
 
     States are boards with the player to move; live ones have an allowed slide; winning ones
     have a slide that makes the goal, and boards that hold the goal are not told apart.
-    Afterstates are boards after a slide. Raw counts are without symmetry.
+    Afterstates are boards after a slide. Raw counts are without symmetry. --record counts.svg draws them.
 
     tilebase count 3x3 1024
+
+    tilebase count 3x3 1024 --record counts.svg
 
     tilebase count 4x4 64 --memory 16GiB
 
@@ -73,33 +78,33 @@ def count(
     """
     question = make_game(shape, goal, game)
     columns = _columns(by)
-    chosen = choose_format(form, output)
+    show = shown.checked(() if bound else PICTURES)
     if bound:
-        _bound(question, title_of(question), columns, chosen, output)
+        _bound(question, title_of(question), columns, show)
         return 0
     if keep not in ("counts", "afterstates", "states"):
         raise UsageError(f"keep {keep!r} does not exist: choose one of counts, afterstates, states")
-    if plan:
+    if planning():
         from tilebase.costs.rows import counting
 
-        rows = counting(question, up_to=up_to)
-        write_rows(rows, rows, chosen, output, game=question)
+        rows = counting(question, run.allowed(), up_to=up_to)
+        show.write(rows, rows, game=question)
         return 0
-    if work is None and keep != "counts":
-        raise UsageError(f"--keep {keep} needs a folder: name one with --work")
+    if kept is None and keep != "counts":
+        raise UsageError(f"--keep {keep} needs a folder: name one with -o")
     prepare_kernels()
     from tilebase.files.work_folders import work_folder
     from tilebase.questions import count as engine
 
     costs: list[Work] = []
-    with work_folder(work, f"{question.shape_text}-{question.digest}-{keep}{'-l' * lookahead}") as folder:
+    with work_folder(kept, f"{question.shape_text}-{question.digest}-{keep}{'-l' * lookahead}") as folder:
         with counting_progress(quiet=run.quiet) as progress:
             result = engine.count(
                 question, lookahead=lookahead, folder=folder.path, keep=keep, up_to=up_to, cluster=cluster,
                 work=costs.append, **run.use(progress),
             )  # fmt: skip
         rows = list(result.rows(columns)) if columns else _totals(title_of(question), result.totals)
-        write_rows(rows, result.as_dict(), chosen, output, game=question)
+        show.write(rows, result.as_dict(), game=question, draw=lambda file: _draw(result, file))
         folder.finish()  # only after the result was written, so that it cannot be lost
     if not result.complete:
         print(
@@ -122,7 +127,7 @@ def _totals(title: str, totals: dict[str, int]) -> list[dict[str, Any]]:
     return [{"": name.replace("_", " "), title: number} for name, number in totals.items()]
 
 
-def _bound(game: Game, title: str, columns: tuple[str, ...], form: str, output: Path | None) -> None:
+def _bound(game: Game, title: str, columns: tuple[str, ...], show: Shown) -> None:
     from tilebase.counting.combinatorics import bound
 
     if "max" in columns:
@@ -135,7 +140,13 @@ def _bound(game: Game, title: str, columns: tuple[str, ...], form: str, output: 
         for total in sorted(result.boards_by_sum)
     ]
     rows = by_sum if columns else _totals(title, totals)
-    write_rows(rows, {"game": game.identity, "totals": totals, "layers": by_sum}, form, output, game=game)
+    show.write(rows, {"game": game.identity, "totals": totals, "layers": by_sum}, game=game)
+
+
+def _draw(result: CountResult, file: Path) -> None:
+    from tilebase.questions.plots import plot_counts
+
+    plot_counts(result, file)
 
 
 def _print_work(cost: Work, result: CountResult) -> None:

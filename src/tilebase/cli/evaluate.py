@@ -3,34 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import (
-    DEFAULT_ESTIMATED_RUN,
-    EstimatedRunOptions,
-    FormatOption,
-    OutputOption,
-    PlanHereOption,
-)
-from tilebase.cli.output import choose_format, write_rows
+from tilebase.cli.options import DEFAULT_ESTIMATED_RUN, DEFAULT_SHOWN, EstimatedRunOptions, ShownOptions
+from tilebase.cli.output import PICTURES, Shown, planning
 from tilebase.cli.probe import LabelOption, LocalTableArgument, game_of_table
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
-from tilebase.objectives.numbers import digits_text
+from tilebase.errors import UsageError
+from tilebase.objectives.numbers import digits_text, ends_text, estimate_text
 
 
 def evaluate(
     table: LocalTableArgument,
     policy: Annotated[
-        str,
+        str | None,
         Parameter(
             help="random, greedy, the folder of another table of the same game, or module:function, which "
-            "runs the code of that module, from the current folder too."
+            "runs the code of that module, from the current folder too. Left out, with --games: the "
+            "table's own policy."
         ),
-    ],
+    ] = None,
     *,
     objective: LabelOption = None,
     states: Annotated[
@@ -38,7 +33,10 @@ def evaluate(
     ] = 2_000_000,
     games: Annotated[
         int | None,
-        Parameter(help="Play so many random games with a function, for a mean and its standard error."),
+        Parameter(
+            help="Play so many random games, with a function or with the table's own policy, for a mean and "
+            "its standard error."
+        ),
     ] = None,
     seed: Annotated[int, Parameter(help="The same seed gives the same games.")] = 0,
     distribution: Annotated[
@@ -54,12 +52,7 @@ def evaluate(
             negative=(), help="A board: print the probability that a game comes to it; may be repeated."
         ),
     ] = None,
-    picture: Annotated[
-        Path | None, Parameter(help="File for a picture of the distributions: .svg, .pdf, .eps or .png.")
-    ] = None,
-    form: FormatOption = None,
-    output: OutputOption = None,
-    plan: PlanHereOption = False,
+    shown: ShownOptions = DEFAULT_SHOWN,
     run: EstimatedRunOptions = DEFAULT_ESTIMATED_RUN,
 ) -> int:
     """Compute the value of a policy, without playing games, and what it loses against optimal play.
@@ -68,29 +61,39 @@ def evaluate(
     it is evaluated in plain Python over the states that it can reach. Where these are too many, --games
     plays random games instead.
 
+    Without a policy, --games plays with the table's own and compares the mean with the table's value. z is
+    the difference in standard errors, beyond what rounding explains: beyond 4 something is wrong. From the
+    wins follows an interval (Clopper-Pearson) that holds the probability to win with a confidence of
+    99.99 %, however rare wins are; it takes the place of z where few are expected. Bounds, forced wins and
+    numbers of slides that are no means have no value to compare with.
+
     tilebase evaluate 3x3-512/ random
 
-    tilebase evaluate 3x3-512/ agent:corner --games 1000
+    tilebase evaluate 3x3-512/ --games 100000
 
-    tilebase evaluate 3x3-score/ 3x3-score/ --distribution tile,score --resolution 100
+    tilebase evaluate 3x3-score/ --distribution tile,score --resolution 100 --record ends.svg
+
+    tilebase evaluate 3x3-512/ agent:corner --games 1000
     """
-    chosen = choose_format(form, output)
+    drawn = PICTURES if distribution is not None else ()
+    show = shown.checked(drawn)
     prepare_kernels()
     if distribution is not None or meets:
         return _print_distributions(
-            table, policy, distribution, meets or [], resolution, picture, objective, states,
-            chosen, output, run,
-        )  # fmt: skip
+            table, policy or table, distribution, meets or [], resolution, objective, states, show, run
+        )
+    if policy is None:
+        return _play(table, games, seed, objective, show, quiet=run.quiet)
     from tilebase.questions import policies
 
-    if plan:
+    if planning():
         from tilebase.runtime.resources import Allowance
         from tilebase.tables.probe import open_table
 
         with open_table(table) as opened:
             guide, allowed = policies.find_policy(policy), Allowance.of(**run.use())
             row = policies.expected_cost(opened, guide, allowed, states, games).row()
-        write_rows([row], row, chosen, output, game=game_of_table(table))
+        show.write([row], row, game=game_of_table(table))
         return 0
     with counting_progress(quiet=run.quiet) as progress:
         found = policies.evaluate(
@@ -108,9 +111,42 @@ def evaluate(
     if found.states is not None:
         rows.append({"": "states reached", title: f"{found.states:,}"})
     data = found.as_dict()
-    if chosen in ("csv", "parquet"):
-        rows = [data | {"objective": found.objective.label}]
-    write_rows(rows, data, chosen, output, game=game_of_table(table))
+    flat = [data | {"objective": found.objective.label}]
+    show.write(rows, data, data=flat, game=game_of_table(table))
+    return 0
+
+
+def _play(
+    table: str, games: int | None, seed: int, objective: str | None, show: Shown, *, quiet: bool
+) -> int:
+    """Play by the table's own policy, and compare the mean with its value."""
+    if games is None:
+        raise UsageError("name a POLICY (random, greedy, a table or module:function), or give --games")
+    if planning():
+        raise UsageError("only the evaluation of a POLICY is planned: name one")
+    from tilebase.questions import simulation
+
+    with counting_progress(quiet=quiet) as progress:
+        found = simulation.simulate(table, games, seed=seed, objective=objective, progress=progress)
+    title = str(found.objective)
+    rows: list[dict[str, Any]] = [
+        {"": "games", title: f"{found.games:,}"},
+        {"": "won", title: f"{found.wins:,}"},
+        {"": "slides a game", title: digits_text(found.slides / found.games, 6)},
+        {"": "mean", title: estimate_text(found.mean, found.error)},
+    ]
+    if found.objective.is_win:
+        sure = digits_text(100 * simulation.CONFIDENCE)
+        rows.append({"": f"to win, {sure} % sure", title: ends_text(*found.interval)})
+    if found.value is not None:
+        rows.append({"": f"table ({found.objective.dtype})", title: str(found.value)})
+    if found.z is not None:
+        rows.append({"": "z", title: f"{found.z:.2f}"})
+    data, (low, high) = found.as_dict(), found.interval
+    value = None if found.value is None else float(found.value)
+    flat = data | {"objective": found.objective.label, "value": value, "low": low, "high": high}
+    del flat["interval"]
+    show.write(rows, data, data=[flat], game=game_of_table(table))
     return 0
 
 
@@ -120,21 +156,17 @@ def _print_distributions(
     names: str | None,
     boards: Sequence[str],
     resolution: int,
-    picture: Path | None,
     objective: str | None,
     states: int,
-    form: str,
-    output: Path | None,
+    show: Shown,
     run: EstimatedRunOptions,
 ) -> int:
     """Print how games end, and the probabilities to meet boards; draw the distributions if asked."""
     from tilebase.game.names import title_of
     from tilebase.questions.distributions import distributions
-    from tilebase.questions.plots import check_request, plot_distributions
+    from tilebase.questions.plots import plot_distributions
     from tilebase.tables.probe import open_table
 
-    if picture is not None:
-        check_request(picture)
     with counting_progress(quiet=run.quiet) as progress, open_table(table) as opened:
         found = distributions(
             opened, policy, of=names.split(",") if names else (), resolution=resolution, boards=boards,
@@ -145,11 +177,10 @@ def _print_distributions(
     rows += [
         {"of": "meets", "value": board, "probability": p, "at_least": p} for board, p in found.meets.items()
     ]
-    if form == "table":
-        rows = [
-            row | {name: digits_text(row[name], 9) for name in ("probability", "at_least")} for row in rows
-        ]
-    write_rows(rows, found.as_dict(), form, output, game=game)
-    if picture is not None:
-        plot_distributions(list(found.of.values()), picture, f"{title_of(game)}, by {found.policy}")
+    read = [row | {name: digits_text(row[name], 9) for name in ("probability", "at_least")} for row in rows]
+    title = f"{title_of(game)}, by {found.policy}"
+    show.write(
+        read, found.as_dict(), data=rows, game=game,
+        draw=lambda file: plot_distributions(list(found.of.values()), file, title),
+    )  # fmt: skip
     return 0

@@ -1,114 +1,173 @@
-"""``tilebase force``: the tiles that the player can force against every spawn.
-
-``tilebase force SHAPE GOAL`` decides one tile and proves it.  Its subcommands ask about several: the
-largest tile of a shape, a table of shapes, each start of two tiles.
-"""
+"""``tilebase force``: what the player can force against every spawn."""
 
 from __future__ import annotations
 
 import sys
 from contextlib import AbstractContextManager
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import App, Parameter
+from cyclopts import Parameter
 
 from tilebase.cli.options import (
     DEFAULT_ESTIMATED_RUN,
     DEFAULT_FORCED,
-    DEFAULT_RUN,
+    DEFAULT_SHOWN,
     ClusterOption,
     EstimatedRunOptions,
     ForcedOptions,
-    FormatOption,
-    LimitsOption,
-    OutputOption,
-    PatternOption,
-    PlanOption,
-    RunOptions,
-    ShapeArgument,
     ShapeOrGoal,
-    SpawnsOption,
-    StartOption,
+    ShownOptions,
     TimeOption,
-    WallsOption,
     WorkOption,
     make_game,
     parse_budget,
-    parse_cells,
 )
-from tilebase.cli.output import choose_format, signature, write_rows
+from tilebase.cli.output import PICTURES, Shown, planning, signature, table_text
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.game.game import Game
-from tilebase.game.spawns import law_of
+from tilebase.game.names import title_of
 from tilebase.objectives.objective import Objective
 
 if TYPE_CHECKING:
     from tilebase.files.work_folders import WorkFolder
     from tilebase.questions.force import Forced, Largest, StartVerdict
+    from tilebase.questions.symbolic import Symbolic
 
-force = App(name="force")
-
-TileArgument = Annotated[int, Parameter(help="The tile to force.")]
-GoalArgument = Annotated[
-    int | None, Parameter(help="The tile to force; tilebase force largest finds the largest.")
-]
-WORDS = {True: "yes", False: "no", None: "undecided"}
+VERDICTS = {True: "yes", False: "no", None: "undecided"}
+MOST_ROWS = 40
+"""Layers or sweep lines of diagrams that are printed as a table; every other format has all of them."""
+SHAPES_BUDGET = "60s"
+"""The time of --every-shape without --budget."""
 
 
-@force.default
-def decide(
+def force(
     shape: ShapeOrGoal = "",
-    goal: GoalArgument = None,
+    goal: Annotated[
+        int | None, Parameter(help="The tile to force; left out: the largest that can be forced is found.")
+    ] = None,
     *,
     game: ForcedOptions = DEFAULT_FORCED,
-    budget: TimeOption = None,
+    every_start: Annotated[
+        bool, Parameter(negative=(), help="Decide for each start of two tiles by itself.")
+    ] = False,
+    every_shape: Annotated[
+        bool,
+        Parameter(
+            negative=(),
+            help=f"Find the largest tile of each shape in turn, for {SHAPES_BUDGET} or --budget.",
+        ),
+    ] = False,
     engine: Annotated[
         str | None,
         Parameter(
-            help="search, dense, symbolic (diagrams) or reachable. Left out: the search, and if that "
-            "takes long dense, where it fits into memory and into the budget."
+            help="search; dense or reachable (a pass over all boards, or those that occur); or diagrams: the "
+            "winning set as decision diagrams. More words say how: diagrams:sweep,zbdd (tilebase explain "
+            "diagrams). Left out: the search, and if that takes long dense, where it fits."
+        ),
+    ] = None,
+    variant: Annotated[
+        str,
+        Parameter(
+            help="For diagrams: adversarial; cooperative (spawns help); or deterministic (on the first empty "
+            "cell)."
+        ),
+    ] = "adversarial",
+    player: Annotated[
+        str,
+        Parameter(help="For diagrams, whose winning set: slider (the player) or dropper (who spawns)."),
+    ] = "slider",
+    up_to: Annotated[
+        str,
+        Parameter(
+            help="For diagrams: stop after this layer (128) or sweep line (10,6); the start stays undecided."
+        ),
+    ] = "",
+    kept: Annotated[
+        Path | None,
+        Parameter(
+            name=["--output", "-o"],
+            help="For diagrams: folder for the winning set, to probe.",
         ),
     ] = None,
     certificate: Annotated[
         Path | None,
-        Parameter(name=["--certificate", "-c"], help="File for a proof that tilebase check can check."),
+        Parameter(name=["--certificate", "-c"], help="File for a proof that tilebase verify can check."),
     ] = None,
+    budget: TimeOption = None,
     work: WorkOption = None,
     cluster: ClusterOption = None,
-    plan: PlanOption = False,
-    form: FormatOption = None,
-    output: OutputOption = None,
+    shown: ShownOptions = DEFAULT_SHOWN,
     run: EstimatedRunOptions = DEFAULT_ESTIMATED_RUN,
 ) -> int:
     """Decide whether the player can force a tile, whatever is spawned wherever.
 
     Prints the verdict, and with -c writes a proof: a strategy for the player, or the spawns that refute
-    every slide. Exit status 1 if time ran out. The same command continues an interrupted search.
+    every slide. The engine diagrams computes every board from which a side wins, and prints how many each
+    layer has; --record lines.svg draws them. Exit status 1 if time or memory ran out: what is known is
+    printed. The same command continues an interrupted search.
 
     tilebase force 3x3 32 -c 3x3-32.cert
 
-    tilebase force 3x4 64 --limits 32,32,32,16/16,32,32,16/16,16,16,16
+    tilebase force 2x5
+
+    tilebase force 3x3 32 --every-start
+
+    tilebase force --every-shape --budget 5min
 
     tilebase force --formation 442 16
+
+    tilebase force 4x4 16 --spawns 2 --engine diagrams
     """
+    how, words = (engine or "").partition(":")[::2]
+    diagrams = how == "diagrams"
+    _check_choices(
+        diagrams, how, words, {"--variant": variant != "adversarial", "--player": player != "slider",
+        "--up-to": bool(up_to), "--output": kept is not None},
+    )  # fmt: skip
+    show, record = shown.checked(PICTURES if diagrams else ()), shown.record
+    if (
+        certificate is not None
+        and show.record is not None
+        and certificate.absolute() == show.record.absolute()
+    ):
+        raise UsageError(f"{record} cannot be both the certificate and the answer: name two files")
+    if every_shape:
+        if shape or goal is not None or game != ForcedOptions(spawns=game.spawns) or engine or every_start:
+            raise UsageError("--every-shape takes --spawns and --budget, and neither a shape nor other rules")
+        return _every_shape(game, budget or SHAPES_BUDGET, show, run)
+    if every_start:
+        if game.start != DEFAULT_FORCED.start or engine or certificate:
+            raise UsageError("--every-start searches from each start: leave --start, --engine and -c out")
+        return _every_start(make_game(shape, goal, replace(game, start="two-tiles")), budget, work, show, run)
     question = make_game(shape, goal, game)
     if not question.can_win:
-        raise UsageError(f"give a tile or a goal sum; tilebase force largest {shape} finds the largest tile")
-    chosen = choose_format(form, output)
-    if certificate is not None and output is not None and certificate.absolute() == output.absolute():
-        raise UsageError(f"{output} cannot be both the certificate and the answer: name two files")
-    if plan:
-        from tilebase.costs.rows import solving
+        return _largest(shape, game, budget, engine or certificate, show, run)
+    if diagrams:
+        chosen = _words(words) | {"variant": variant, "player": player, "until": _name_of(up_to)}
+        if planning():
+            from tilebase.questions.symbolic import expected_cost
 
-        if engine not in ("dense", "reachable"):
-            raise UsageError("--plan is for the passes: choose the engine dense or reachable")
-        rows = solving(question, [Objective("guaranteed")], "all" if engine == "dense" else engine)
-        write_rows(rows, rows, chosen, output, game=question)
+            row = expected_cost(
+                question, chosen.get("strategy", "sum"), chosen["until"],
+                corollary7=chosen.get("corollary7", False),
+            ).row(f"diagrams of {title_of(question)}")  # fmt: skip
+            show.write([row], row, game=question)
+            return 0
+        return _diagrams(question, chosen, kept, certificate, budget, work, show, run)
+    if planning():
+        from tilebase.costs.rows import forcing, solving
+
+        if engine in ("dense", "reachable"):
+            space = "all" if engine == "dense" else engine
+            rows = solving(question, [Objective("guaranteed")], space, run.allowed())
+        else:
+            rows = forcing(question, run.allowed())
+        show.write(rows, rows, game=question)
         return 0
-    seconds = parse_budget(budget)
     prepare_kernels()
     from tilebase.questions.force import force as ask
 
@@ -116,9 +175,9 @@ def decide(
         with counting_progress(quiet=run.quiet) as progress:
             answer = ask(
                 question, engine=engine, folder=folder.path, keep=work is not None, certificate=certificate,
-                seconds=seconds, cluster=cluster, **run.use(progress),
+                seconds=parse_budget(budget), cluster=cluster, **run.use(progress),
             )  # fmt: skip
-        _print_answer(answer, chosen, output, certificate)
+        _write_answer(answer, show, certificate)
         if answer.forced is None:
             print(f"what is decided stays in {folder.path}: the same command goes on", file=sys.stderr)
             return 1
@@ -126,91 +185,72 @@ def decide(
     return 0
 
 
-def _print_answer(answer: Forced, chosen: str, output: Path | None, certificate: Path | None) -> None:
-    if chosen != "table" or output is not None:
-        row: dict[str, Any] = {"forced": WORDS[answer.forced], "engine": answer.engine}
-        row |= {"afterstates": answer.positions, "seconds": round(answer.seconds, 1)}
-        write_rows([row], answer.as_dict(), chosen, output, game=answer.game)
-        return
-    print(f"{answer.statement} {signature()}.")
-    print(f"{answer.positions:,} afterstates by the engine {answer.engine} in {answer.seconds:.1f} s")
+def _check_choices(diagrams: bool, engine: str, words: str, given: dict[str, bool]) -> None:
+    """Raise `UsageError` if an option or a word is for another engine."""
+    for option, there in given.items():
+        if there and not diagrams:
+            raise UsageError(f"{option} is for decision diagrams: give --engine diagrams, too")
+    if words and not diagrams:
+        raise UsageError(f"the engine {engine} takes no words behind it; diagrams does, as diagrams:sweep")
+
+
+def _write_answer(answer: Forced, show: Shown, certificate: Path | None) -> None:
+    row: dict[str, Any] = {"forced": VERDICTS[answer.forced], "engine": answer.engine}
+    row |= {"afterstates": answer.positions, "seconds": round(answer.seconds, 1)}
+    text = f"{answer.statement} {signature()}.\n"
+    text += f"{answer.positions:,} afterstates by the engine {answer.engine} in {answer.seconds:.1f} s\n"
     if answer.listed is not None:
-        print(f"{answer.listed:,} boards prove it in {certificate}; check it with tilebase check")
+        text += f"{answer.listed:,} boards prove it in {certificate}; check it with tilebase verify\n"
+    show.write([row], answer.as_dict(), text=text, game=answer.game)
 
 
-@force.command
-def largest(
-    shape: ShapeArgument,
-    *,
-    spawns: SpawnsOption = "2,4",
-    start: StartOption = "empty",
-    limits: LimitsOption = None,
-    budget: TimeOption = None,
-    form: FormatOption = None,
-    output: OutputOption = None,
-    run: RunOptions = DEFAULT_RUN,
+# -- the largest tile ------------------------------------------------------------------------------
+
+
+def _largest(
+    shape: str, game: ForcedOptions, budget: str | None, other: object, show: Shown, run: EstimatedRunOptions
 ) -> int:
-    """Find the largest tile that can be forced on a shape.
-
-    Tiles are decided upwards, as whoever makes a tile has made half of it. Exit status 1 if time ran out:
-    the tile printed is then forced, and a larger one may be. Boards of more than 12 cells need --budget, as
-    nobody knows whether the search would end.
-
-    tilebase force largest 2x5
-    """
-    chosen = choose_format(form, output)
-    seconds = parse_budget(budget)
+    """Find the largest tile that can be forced on a shape; 1 if time ran out, and a larger one may be."""
+    plain = ForcedOptions(spawns=game.spawns, start=game.start, limits=game.limits)
+    if game != plain or other:
+        named = [
+            f"--{one.name.replace('_', '-')}"
+            for one in fields(game)
+            if vars(game)[one.name] != vars(plain)[one.name]
+        ]
+        raise UsageError(
+            "without a tile to force, the largest is searched, with --spawns, --start, --limits and "
+            f"--budget: give a tile, or leave {', '.join(named) or '--engine and --certificate'} out"
+        )
     prepare_kernels()
     from tilebase.questions.force import largest_forced
 
     with counting_progress(quiet=run.quiet) as progress:
         found = largest_forced(
-            shape, spawns=spawns, start=start, limits=limits, seconds=seconds, **run.use(progress)
-        )
-    write_rows([_row_of(found)], _document_of(found), chosen, output, game=None, signed=True)
+            shape, spawns=game.spawns, start=game.start, limits=game.limits, seconds=parse_budget(budget),
+            **run.use(progress),
+        )  # fmt: skip
+    show.write([_row_of(found)], _document_of(found), game=None, signed=True)
     return 0 if found.exact else 1
 
 
-@force.command
-def table(
-    *,
-    spawns: SpawnsOption = "2,4",
-    budget: TimeOption = "60s",
-    form: FormatOption = None,
-    output: OutputOption = None,
-    run: RunOptions = DEFAULT_RUN,
-) -> int:
-    """Find the largest forced tile of one shape after the other, from 1x1 on, until time runs out.
-
-    The last row may name a tile that is forced but not the largest.
-
-    tilebase force table --budget 5min
-    """
-    chosen = choose_format(form, output)
-    printing = chosen == "table" and output is None
+def _every_shape(game: ForcedOptions, budget: str, show: Shown, run: EstimatedRunOptions) -> int:
+    """Find the largest tile of each shape until time runs out; the last row may not be the largest."""
+    printing = show.form == "table"
     found: list[Largest] = []
-    seconds = parse_budget(budget)
     prepare_kernels()
     from tilebase.questions.force import forced_table
 
     with counting_progress(quiet=run.quiet) as progress:
         try:
-            for one in forced_table(spawns=spawns, seconds=seconds, **run.use(progress)):
+            for one in forced_table(spawns=game.spawns, seconds=parse_budget(budget), **run.use(progress)):
                 found.append(one)
                 if printing:  # print each row at once: the last ones take long
                     more = "" if one.exact else " or more: time ran out"
                     print(f"{one.shape:8} {one.tile:6}{more}  ({one.positions:,} afterstates)", flush=True)
         finally:  # if the user stops the command, the rows so far are written
-            if printing:
-                print(signature())
-            else:
-                write_rows(
-                    [_row_of(one) for one in found],
-                    [_document_of(one) for one in found],
-                    chosen,
-                    output,
-                    game=None,
-                )
+            rows, documents = [_row_of(one) for one in found], [_document_of(one) for one in found]
+            show.write(rows, documents, text=f"{signature()}\n" if printing else None, game=None)
     return 0
 
 
@@ -235,61 +275,43 @@ def _document_of(found: Largest) -> dict[str, Any]:
     }
 
 
-@force.command
-def starts(
-    shape: ShapeArgument,
-    goal: TileArgument,
-    *,
-    spawns: SpawnsOption = "2,4",
-    limits: LimitsOption = None,
-    pattern: PatternOption = None,
-    walls: WallsOption = "",
-    budget: TimeOption = None,
-    work: WorkOption = None,
-    form: FormatOption = None,
-    output: OutputOption = None,
-    run: RunOptions = DEFAULT_RUN,
+# -- every start -----------------------------------------------------------------------------------
+
+
+def _every_start(
+    game: Game, budget: str | None, work: Path | None, show: Shown, run: EstimatedRunOptions
 ) -> int:
-    """Decide for each start of two tiles whether the player can force a tile from there.
-
-    Exit status 1 if time ran out. The same command continues an interrupted search.
-
-    tilebase force starts 3x3 32
-    """
-    chosen = choose_format(form, output)
-    seconds = parse_budget(budget)
+    """Decide every start of two tiles; 1 if time ran out."""
     prepare_kernels()
     from tilebase.questions.force import force_starts
 
-    game = Game(
-        shape, goal, spawn=law_of(spawns), start="two-tiles", limits=limits, pattern=pattern,
-        walls=parse_cells(walls),
-    )  # fmt: skip
     with _work_of(game, work, None) as folder:
         with counting_progress(quiet=run.quiet) as progress:
-            verdicts = force_starts(game, folder=folder.path, seconds=seconds, **run.use(progress))
-        if _print_starts(game, verdicts, chosen, output):
+            verdicts = force_starts(
+                game, folder=folder.path, seconds=parse_budget(budget), **run.use(progress)
+            )
+        if _write_starts(game, verdicts, show):
             return 1
         folder.finish()
     return 0
 
 
-def _print_starts(game: Game, starts: tuple[StartVerdict, ...], chosen: str, output: Path | None) -> int:
-    """Print a row for each start and a summary; return how many starts are undecided."""
+def _write_starts(game: Game, starts: tuple[StartVerdict, ...], show: Shown) -> int:
+    """Write a row for each start and a summary; return how many starts are undecided."""
     rows = [
-        {"start": game.format(one.board), "boards": one.boards, "forced": WORDS[one.forced]} for one in starts
+        {"start": game.format(one.board), "boards": one.boards, "forced": VERDICTS[one.forced]}
+        for one in starts
     ]
     forced = sum(one.boards for one in starts if one.forced)
     every = sum(one.boards for one in starts)
     undecided = sum(one.boards for one in starts if one.forced is None)
     document = {"game": game.identity, "starts": rows, "boards": every, "forced": forced}
-    write_rows(rows, document | {"undecided": undecided}, chosen, output, game=game)
-    if chosen == "table" and output is None:
-        more = f", {undecided} undecided" if undecided else ""
-        print(
-            f"{game.goal} is forced from {forced} of {every} starts, {len(starts)} up to symmetry{more} "
-            f"{signature()}"
-        )
+    more = f", {undecided} undecided" if undecided else ""
+    text = table_text(rows) + (
+        f"{game.goal} is forced from {forced} of {every} starts, {len(starts)} up to symmetry{more} "
+        f"{signature()}\n"
+    )
+    show.write(rows, document | {"undecided": undecided}, text=text, game=game)
     return undecided
 
 
@@ -298,3 +320,89 @@ def _work_of(game: Game, work: Path | None, engine: str | None) -> AbstractConte
     from tilebase.files.work_folders import work_folder
 
     return work_folder(work, f"force-{game.shape_text}-{game.digest}-{engine or 'auto'}")
+
+
+# -- decision diagrams -----------------------------------------------------------------------------
+
+
+def _words(text: str) -> dict[str, Any]:
+    """Return the choices that the words behind ``diagrams:`` name.  Raises `UsageError`."""
+    from tilebase.bdd.codes import ENCODINGS, ORDERS
+    from tilebase.bdd.library import KINDS
+    from tilebase.bdd.strategies import STRATEGIES
+
+    known: dict[str, tuple[str, Any]] = {
+        **{word: ("strategy", word) for word in STRATEGIES},
+        **{word: ("encoding", word) for word in ENCODINGS},
+        **{word: ("order", word) for word in (*ORDERS, "search")},
+        **{word: ("kind", word) for word in KINDS},
+        "weak": ("strong", False),
+        "corollary7": ("corollary7", True),
+    }
+    found: dict[str, Any] = {}
+    for word in filter(None, (one.strip() for one in text.split(","))):
+        if word not in known:
+            raise UsageError(f"{word!r} says nothing about diagrams: choose from {', '.join(known)}")
+        name, value = known[word]
+        if found.setdefault(name, value) != value:
+            raise UsageError(f"{found[name]} and {word} contradict each other: name one {name}")
+    return found
+
+
+def _diagrams(
+    game: Game, chosen: dict[str, Any], kept: Path | None, certificate: Path | None, budget: str | None,
+    work: Path | None, show: Shown, run: EstimatedRunOptions,
+) -> int:  # fmt: skip
+    """Compute a winning set; 1 if time or memory ran out."""
+    from tilebase.files.work_folders import work_folder
+    from tilebase.questions.symbolic import search_orders, symbolic
+
+    if chosen.get("order") == "search":
+        given = {name: chosen[name] for name in ("variant", "kind", "encoding") if name in chosen}
+        trials = search_orders(game, **given, **run.use())
+        chosen |= {"order": trials[0].order, "encoding": trials[0].encoding}
+        print(
+            f"{trials[0].order} and {trials[0].encoding}: fewest nodes on {trials[0].game}", file=sys.stderr
+        )
+    named = "-".join(str(chosen.get(name)) for name in ("variant", "player", "order", "encoding"))
+    with work_folder(work, f"diagrams-{game.shape_text}-{game.digest}-{named}") as folder:
+        with counting_progress(quiet=run.quiet) as progress:
+            found = symbolic(
+                game, **chosen, seconds=parse_budget(budget), export=kept, certificate=certificate,
+                folder=folder.path, **run.use(progress),
+            )  # fmt: skip
+        _write_set(found, show)
+        if found.reason:
+            print(f"tilebase: {found.reason}", file=sys.stderr)
+            return 1
+        folder.finish()
+    return 0
+
+
+def _write_set(found: Symbolic, show: Shown) -> None:
+    from tilebase.questions.plots import plot_lines
+
+    rows = found.rows()
+    side = "the player" if found.rules.player == "slider" else "the side that spawns"
+    text = f"{found.statement} {signature()}.\n"
+    text += table_text(rows) if len(rows) <= MOST_ROWS else ""
+    text += (
+        f"{side} wins {found.states:,} states and {found.afterstates:,} afterstates; largest set "
+        f"{found.peak:,} nodes; {found.iterations:,} iterations in {found.seconds:.1f} s\n"
+    )
+    if found.listed is not None:
+        text += f"{found.listed:,} boards prove it; check it with tilebase verify\n"
+    if found.exported is not None:
+        text += f"the set has {found.exported:,} bytes; ask it with tilebase probe\n"
+    show.write(rows, found.as_dict(), text=text, game=found.game, draw=lambda file: plot_lines(found, file))
+
+
+def _name_of(line: str) -> str:
+    """Return the name of a layer or sweep line, with or without parentheses and spaces.
+
+    Raises `UsageError`.
+    """
+    words = line.replace("(", "").replace(")", "").replace(" ", "").split(",")
+    if line and (len(words) > 2 or not all(word.isdecimal() for word in words)):
+        raise UsageError(f"{line!r} is neither a sum nor a sweep line: write 128 or 10,6")
+    return f"({','.join(words)})" if len(words) == 2 else words[0]

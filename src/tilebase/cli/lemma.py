@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
 from tilebase.cli.options import (
     DEFAULT_ESTIMATED_RUN,
     DEFAULT_GAME,
+    DEFAULT_SHOWN,
     EstimatedRunOptions,
     GameOptions,
     ShapeArgument,
+    ShownOptions,
     WorkOption,
     make_game,
     needed_goal,
 )
-from tilebase.cli.output import signature, write_document
+from tilebase.cli.output import signature
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
-from tilebase.errors import UsageError
 
 
 def lemma(
@@ -40,7 +41,7 @@ def lemma(
         Parameter(help="Look only for wins within so many slides, among fewer boards. Left out: any number."),
     ] = None,
     work: WorkOption = None,
-    form: Annotated[str, Parameter(name=["--format", "-f"], help="text or json.")] = "text",
+    shown: ShownOptions = DEFAULT_SHOWN,
     run: EstimatedRunOptions = DEFAULT_ESTIMATED_RUN,
 ) -> int:
     """Check by computation that a pattern (lemma1 unless given) wins from every filling of the other cells.
@@ -52,8 +53,7 @@ def lemma(
 
     `tilebase lemma 3x3 64 --pattern "32,16,*/*,*,*/*,*,*"`
     """
-    if form not in ("text", "json"):
-        raise UsageError(f"format {form!r} does not exist: choose one of text, json")
+    show = shown.checked()
     goal = needed_goal(goal, game, "a pattern is checked on a whole board, and a formation says what wins")
     question = make_game(shape, goal, replace(game, pattern=game.pattern or "lemma1"))
     filled = question if fillings is None else question.changed(limits=fillings)
@@ -68,21 +68,25 @@ def lemma(
                 question, fillings=fillings, within=within, folder=folder.path, **run.use(progress)
             )
         folder.finish()
-    if form == "json":
-        write_document(found.as_dict(), None)
-        return int(not found.holds)
     board = question.format(found.board)
-    print(f"{question}: {found.fillings:,} boards hold the pattern, of {found.boards:,} boards solved")
+    text = f"{question}: {found.fillings:,} boards hold the pattern, of {found.boards:,} boards solved\n"
     if found.holds:
-        print(
+        text += (
             f"all of them win {question.goal} against every spawn, within {_slides(found.slides)}; "
-            f"so many are needed from {board} {signature()}"
+            f"so many are needed from {board} {signature()}\n"
         )
-        return 0
-    so_many = "" if within is None else f" within {_slides(within)}"
-    lost = f"{question.goal} cannot be forced{so_many} from {board}"
-    print(f"the pattern is not won{so_many}: {lost} {signature()}")
-    return 1
+    else:
+        so_many = "" if within is None else f" within {_slides(within)}"
+        lost = f"{question.goal} cannot be forced{so_many} from {board}"
+        text += f"the pattern is not won{so_many}: {lost} {signature()}\n"
+    row: dict[str, Any] = {
+        "holds": "yes" if found.holds else "no",
+        "fillings": found.fillings,
+        "boards": found.boards,
+    }
+    row |= {"boards": found.boards, "slides": found.slides, "board": board}
+    show.write([row], found.as_dict(), text=text, game=question)
+    return int(not found.holds)
 
 
 def _slides(count: int | None) -> str:

@@ -5,18 +5,20 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from tilebase.cli.output import Shown
 from tilebase.cli.usage import is_shape
 from tilebase.errors import UsageError
 from tilebase.game.formations import formation
 from tilebase.game.game import Game
 from tilebase.game.spawns import SpawnLaw, law_of
 from tilebase.runtime.documents import shown
+from tilebase.runtime.resources import Allowance, parse_bytes
 
 if TYPE_CHECKING:
     from tilebase.runtime.progress import Progress
@@ -49,17 +51,6 @@ ClusterOption = Annotated[
         "scheduler), or the file of a scheduler."
     ),
 ]
-PlanOption = Annotated[
-    bool,
-    Parameter(
-        negative=(),
-        help="Print what it would take on 1, 16 and 256 cores with --cluster, estimated; nothing is begun.",
-    ),
-]
-PlanHereOption = Annotated[
-    bool,
-    Parameter(name="--plan", negative=(), help="Print what it is expected to take here; nothing is begun."),
-]
 SpawnsOption = Annotated[str, Parameter(help="Tiles that the adversary may spawn: 2,4 or 2 or 4.")]
 SpawnOption = Annotated[
     str,
@@ -79,9 +70,12 @@ PatternOption = Annotated[
 ]
 WallsOption = Annotated[str, Parameter(help="Cells that no tile enters: 0,5.")]
 TimeOption = Annotated[str | None, Parameter(help="Give up, undecided, after this time: 90s, 10min, 2h.")]
-FormatOption = Annotated[str | None, Parameter(name=["--format", "-f"], help="table, csv, json or parquet.")]
-OutputOption = Annotated[
-    Path | None, Parameter(name=["--output", "-o"], help="File to write, instead of printing.")
+FormatOption = Annotated[
+    str | None, Parameter(name=["--format", "-f"], help="table, csv, json, markdown or latex.")
+]
+RecordOption = Annotated[
+    Path | None,
+    Parameter(help="File for the result, too: .txt, .csv, .json, .md, .tex or .parquet."),
 ]
 StatsOption = Annotated[bool, Parameter(negative=(), help="Print what each step cost.")]
 AnywayOption = Annotated[
@@ -96,6 +90,22 @@ QuietOption = Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), hel
 
 @Parameter(name="*")
 @dataclass(frozen=True)
+class ShownOptions:
+    """How a command prints its result, and where it records it."""
+
+    form: FormatOption = None
+    record: RecordOption = None
+
+    def checked(self, pictures: Sequence[str] = ()) -> Shown:
+        """Return how the result is written, before any work is done.  Raises as `Shown.checked`."""
+        return Shown.checked(self.form, self.record, pictures)
+
+
+DEFAULT_SHOWN = ShownOptions()
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
 class UseOptions:
     """What a command may use."""
 
@@ -105,6 +115,12 @@ class UseOptions:
     def use(self, progress: Callable[[Progress], None] | None = None) -> Use:
         """Return the keywords of a question."""
         return {"memory": self.memory, "threads": self.threads, "progress": progress}
+
+    def allowed(self) -> Allowance:
+        """Return what a plan may count on: as much memory as is named, also more than this machine has."""
+        found = Allowance.of(threads=self.threads)
+        asked = parse_bytes(self.memory)
+        return found if asked is None else replace(found, memory=asked)
 
 
 @Parameter(name="*")
@@ -157,8 +173,8 @@ class RuleOptions:
     formation: Annotated[
         str | None,
         Parameter(
-            help="Play in this formation, which tilebase formations lists, or in that of FILE.toml; the goal "
-            "is the only argument then."
+            help="Play in this formation (tilebase plan formations lists them), or in that of FILE.toml; the "
+            "goal is the only argument then."
         ),
     ] = None
     steps: Annotated[
@@ -196,7 +212,7 @@ class ForcedOptions(RuleOptions):
 
     spawns: Annotated[
         str,
-        Parameter(name=["--spawns", "--drops"], help="Tiles that the adversary may spawn: 2,4 or 2 or 4."),
+        Parameter(help="Tiles that the adversary may spawn: 2,4 or 2 or 4."),
     ] = "2,4"
     start: StartOption = "empty"
 

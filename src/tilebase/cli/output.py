@@ -1,4 +1,4 @@
-"""Rows of numbers as a table, CSV, JSON or Parquet."""
+"""What commands print and record: rows as a table, CSV, JSON, Markdown, LaTeX or Parquet."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
@@ -22,16 +23,26 @@ from tilebase.runtime.documents import to_json
 from tilebase.runtime.measured import run_facts
 from tilebase.runtime.storage import atomic_file, check_writable, write_whole
 
-FORMATS = ("table", "csv", "json", "parquet")
+FORMATS = ("table", "csv", "json", "markdown", "latex")
+"""What is printed."""
+SUFFIXES = {
+    ".txt": "table", ".csv": "csv", ".json": "json", ".md": "markdown", ".tex": "latex",
+    ".parquet": "parquet",
+}  # fmt: skip
+"""What a record holds, by the suffix of its file."""
 Result = TypeVar("Result")
 PYARROW = "Parquet needs pyarrow: pip install 'tilebase[parquet]'"
 Row = Mapping[str, Any]
 PLACES = frozenset(
-    ("--output", "-o", "--save", "--work", "-w", "--format", "-f", "--certificate", "-c", "--log")
+    ("--output", "-o", "--record", "--work", "-w", "--format", "-f", "--certificate", "-c", "--log")
 )
 """The options that say where and how a result is written, each with a word behind it."""
 SHOWING = frozenset(("--quiet", "-q", "--stats"))
 """The options that say what is shown beside a result."""
+
+
+PICTURES = (".svg", ".pdf", ".eps", ".png")
+"""The suffixes of a record that is a picture, where a command draws one."""
 
 
 class OutputError(StorageError):
@@ -85,29 +96,6 @@ def _plain(error: UnicodeError) -> tuple[str, int]:
     return "".join(PLAIN.get(one, "?") for one in error.object[error.start : error.end]), error.end
 
 
-def choose_format(chosen: str | None, file: Path | None) -> str:
-    """Return the format that the user named, or that of the file's suffix.
-
-    Raises `UsageError`, `MissingExtraError`, or `StorageError` if the file cannot be written: before any work
-    is done for it.
-    """
-    by_suffix = {"": "table", ".txt": "table", ".csv": "csv", ".json": "json", ".parquet": "parquet"}
-    form = chosen or (by_suffix.get(file.suffix.lower(), "") if file else "table")
-    if not form:
-        raise UsageError(
-            f"the format of {file} is not known: end its name in .txt, .csv, .json or .parquet, or give -f"
-        )
-    if form not in FORMATS:
-        raise UsageError(f"format {form!r} does not exist: choose one of {', '.join(FORMATS)}")
-    if form == "parquet" and file is None:
-        raise UsageError("Parquet is not printed but written to a file: name one with -o")
-    if form == "parquet" and not is_installed("pyarrow"):
-        raise MissingExtraError(PYARROW)
-    if file is not None:
-        check_writable(file)
-    return form
-
-
 def is_installed(module: str) -> bool:
     """Return whether a module can be imported, without importing it."""
     try:
@@ -119,6 +107,11 @@ def is_installed(module: str) -> bool:
 def signature() -> str:
     """Return the program and its version, for statements that can be cited."""
     return f"(tilebase {version()})"
+
+
+def planning() -> bool:
+    """Return whether the command stands behind ``tilebase plan``: then it prints what it would take."""
+    return COMMAND.get().startswith("tilebase plan ")
 
 
 @contextmanager
@@ -166,30 +159,76 @@ def write_document(document: Any, file: Path | None, game: Game | str | None = N
     write_text(to_json(told, "pretty") + "\n", file)
 
 
-def write_rows(
-    rows: Sequence[Row],
-    document: Any,
-    form: str,
-    file: Path | None,
-    *,
-    game: Game | str | None,
-    signed: bool = False,
-) -> None:
-    """Write `rows` in a format to `file` or standard output; JSON writes `document` instead.
+@dataclass(frozen=True)
+class Shown:
+    """How a result is printed, and the file that it is written to, too."""
 
-    CSV and Parquet name the game, the command and the version in columns, JSON in members.  A table names
-    the version if it is `signed`.  `game` is None if the rows say themselves what they are about.  Raises
-    `StorageError` if the file cannot be written.
-    """
-    if form == "json":
-        write_document(document, file, game)
-    elif form == "table":
-        write_text(table_text(rows) + (f"{signature()}\n" if signed else ""), file)
-    elif form == "csv":
-        write_text(_csv(with_origin(rows, game, text=True)), file)
-    else:
-        assert file is not None
-        _write_parquet(with_origin(rows, game, text=True), file)
+    form: str = "table"
+    record: Path | None = None
+    recorded: str = "table"
+
+    @classmethod
+    def checked(cls, form: str | None, record: Path | None, pictures: Sequence[str] = ()) -> Shown:
+        """Return what the options ask for; `pictures` are the suffixes of pictures that the command draws.
+
+        Raises `UsageError`, `MissingExtraError`, or `StorageError` if the file cannot be written: before any
+        work is done for it.
+        """
+        if form == "parquet":
+            raise UsageError("Parquet is not printed but written: name a file, as --record rows.parquet")
+        if form is not None and form not in FORMATS:
+            raise UsageError(f"format {form!r} does not exist: choose one of {', '.join(FORMATS)}")
+        if record is None:
+            return cls(form or "table")
+        known = SUFFIXES | dict.fromkeys(pictures, "picture")
+        recorded = known.get(record.suffix.lower())
+        if recorded is None:
+            raise UsageError(f"{record} does not say its format: end its name in {', '.join(known)}")
+        if recorded == "picture":
+            from tilebase.questions.plots import check_request
+
+            check_request(record)
+        if recorded == "parquet" and not is_installed("pyarrow"):
+            raise MissingExtraError(PYARROW)
+        check_writable(record)
+        return cls(form or "table", record, recorded)
+
+    def write(
+        self,
+        rows: Sequence[Row],
+        document: Any,
+        *,
+        game: Game | str | None,
+        data: Sequence[Row] | None = None,
+        text: str | None = None,
+        signed: bool = False,
+        draw: Callable[[Path], None] | None = None,
+    ) -> None:
+        """Print `rows`, and write the record if one is wanted.
+
+        JSON holds `document`; CSV and Parquet hold `data`, if it is given, in place of the rows; a table is
+        `text`, if it is given; `draw` draws the record if it is a picture.  CSV and Parquet name the game,
+        the command and the version in columns, JSON in members.  A table names the version if it is `signed`.
+        `game` is None if the rows say themselves what they are about.
+        Raises `StorageError` if the file cannot be written.
+        """
+        written = {(self.form, None), (self.recorded, self.record)} if self.record else {(self.form, None)}
+        for form, file in sorted(written, key=lambda one: one[1] is None):  # what is printed may be cut off
+            if form == "json":
+                write_document(document, file, game)
+            elif form == "picture":
+                assert file is not None
+                assert draw is not None
+                draw(file)
+            elif form == "csv":
+                write_text(_csv(with_origin(rows if data is None else data, game, text=True)), file)
+            elif form == "parquet":
+                assert file is not None
+                _write_parquet(with_origin(rows if data is None else data, game, text=True), file)
+            elif form == "table" and text is not None:
+                write_text(text, file)
+            else:
+                write_text(DRAWN[form](rows) + (f"{signature()}\n" if signed else ""), file)
 
 
 def write_text(text: str, file: Path | None) -> None:
@@ -205,11 +244,9 @@ def table_text(rows: Sequence[Row]) -> str:
     if not rows:
         return "nothing to show\n"
     names = list(rows[0])
-    cells = [
-        [f"{row[name]:,}" if isinstance(row[name], int) else str(row[name]) for name in names] for row in rows
-    ]
+    cells = _cells(rows)
     widths = [max(len(name), *(len(line[i]) for line in cells)) for i, name in enumerate(names)]
-    numeric = [isinstance(rows[0][name], int | float) for name in names]
+    numeric = _are_numbers(rows)
     lines = [names, *cells]
     return "".join(
         "  ".join(
@@ -219,6 +256,65 @@ def table_text(rows: Sequence[Row]) -> str:
         + "\n"
         for line in lines
     )
+
+
+def markdown_text(rows: Sequence[Row]) -> str:
+    """Return a table of Markdown, numbers to the right.
+
+    >>> print(markdown_text([{"sum": 4, "states": 1200}]), end="")
+    | sum | states |
+    |---:|---:|
+    | 4 | 1,200 |
+    """
+    if not rows:
+        return "nothing to show\n"
+    sides = ("---:" if right else "---" for right in _are_numbers(rows))
+    lines = [[*rows[0]], *_cells(rows)]
+    head, *rest = (f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
+    return "\n".join([head, f"|{'|'.join(sides)}|", *rest]) + "\n"
+
+
+def latex_text(rows: Sequence[Row]) -> str:
+    """Return a table of LaTeX, a ``tabular`` without packages.
+
+    >>> print(latex_text([{"sum": 4, "share": "50 %"}]), end="")
+    \\begin{tabular}{rl}
+    sum & share \\\\
+    \\hline
+    4 & 50 \\% \\\\
+    \\end{tabular}
+    """
+    if not rows:
+        return "nothing to show\n"
+    columns = "".join("r" if right else "l" for right in _are_numbers(rows))
+    lines = [[*rows[0]], *_cells(rows)]
+    head, *rest = (" & ".join(_escaped(cell) for cell in line) + r" \\" for line in lines)
+    return "\n".join([rf"\begin{{tabular}}{{{columns}}}", head, r"\hline", *rest, r"\end{tabular}"]) + "\n"
+
+
+DRAWN: dict[str, Callable[[Sequence[Row]], str]] = {
+    "table": table_text, "markdown": markdown_text, "latex": latex_text,
+}  # fmt: skip
+"""How rows are written for a reader."""
+_LATEX = {
+    **{sign: "\\" + sign for sign in "&%$#_{}"},
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+}  # fmt: skip
+
+
+def _escaped(text: str) -> str:
+    return "".join(_LATEX.get(sign, sign) for sign in text)
+
+
+def _cells(rows: Sequence[Row]) -> list[list[str]]:
+    names = list(rows[0])
+    return [
+        [f"{row[name]:,}" if isinstance(row[name], int) else str(row[name]) for name in names] for row in rows
+    ]
+
+
+def _are_numbers(rows: Sequence[Row]) -> list[bool]:
+    return [isinstance(value, int | float) for value in rows[0].values()]
 
 
 def _csv(rows: Sequence[Row]) -> str:

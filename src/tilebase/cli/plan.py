@@ -1,58 +1,235 @@
-"""``tilebase plan``: time, memory and disk of solving every board within the limits."""
+"""``tilebase plan``: what a command takes, before it begins; and what the tables of formations take."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import App, Parameter
 
 from tilebase.cli.options import (
     DEFAULT_GAME,
+    DEFAULT_SHOWN,
     DEFAULT_USE,
-    FormatOption,
     GameOptions,
     GoalArgument,
-    OutputOption,
     ShapeOrGoal,
+    ShownOptions,
+    ThreadsOption,
     UseOptions,
     make_game,
+    parse_seconds,
 )
-from tilebase.cli.output import choose_format, write_rows
+from tilebase.cli.output import table_text
 from tilebase.cli.progress import showing_notes
 from tilebase.cli.solve import ObjectiveOption
 from tilebase.errors import UsageError
+from tilebase.game.formations import Formation, formation
+from tilebase.game.formations import formations as all_formations
+from tilebase.objectives.numbers import byte_text, short_number
 from tilebase.objectives.objective import parse_objectives
-from tilebase.runtime.resources import Allowance, parse_bytes
+from tilebase.runtime.resources import check_threads, parse_bytes
+
+if TYPE_CHECKING:
+    from tilebase.costs.formations import TableSize
+
+GOALS = (128, 256, 512, 1024, 2048, 4096)
+"""The goals of the list."""
+PLANNED = ("count", "solve", "force", "evaluate", "thin", "verify")
+"""The commands that can stand behind ``tilebase plan``, and reach; each asks `planning`."""
+WALLED = (
+    "the x are walls, which nothing moves: these are games on a smaller board, and their values are not "
+    "those of endgames of the 4x4 game."
+)
+
+plan = App(name="plan")
+for name in PLANNED:
+    plan.command(f"tilebase.cli.{name}:{name}", name=name, show=False)
+plan.command("tilebase.cli.reach:planned", name="reach", show=False)
 
 
-def plan(
+@plan.default
+def _game(
     shape: ShapeOrGoal = "",
     goal: GoalArgument = None,
     *,
     game: GameOptions = DEFAULT_GAME,
     objective: ObjectiveOption = "win",
-    form: FormatOption = None,
-    output: OutputOption = None,
+    shown: ShownOptions = DEFAULT_SHOWN,
     use: UseOptions = DEFAULT_USE,
 ) -> int:
-    """Print what a pass over all boards within the limits would take on some machines; nothing is solved.
+    """Print what a command would take, in time, memory and disk; nothing is begun.
 
-    Such a pass is what tilebase prove does within limits (objective lower or upper), tilebase force with
-    --engine dense (objective guaranteed), and tilebase solve with --space all. Counting and solving what play
-    reaches needs no such pass: tilebase count and solve say with --plan what they take.
+    Write plan in front of a command (count, solve, force, evaluate, thin, verify or reach) to plan it with
+    all its options. A game alone is planned for counting, solving and forcing. The first row is for this
+    machine; rows with --cluster are for many. A formation without a goal is planned for every goal.
 
-    tilebase plan 3x4 512 --limits 256,128,64,64/64,64,64,64/64,64,64,64 --objective lower:uint32
+    tilebase plan 4x4 256
+
+    tilebase plan solve 3x4 512 --limits 256,128,64,64/64,64,64,64/64,64,64,64 --objective lower:uint32
+
+    tilebase plan evaluate 3x3-512/ greedy
+
+    tilebase plan --formation 442
     """
+    show = shown.checked()
+    if game.formation is not None and not shape and game.goal_sum is None:
+        used = check_threads(use.threads)
+        sizes = _sizes([formation(game.formation)], None)
+        document = [_as_dict(size, used) for size in sizes]
+        show.write(_rows(sizes, used, "goal"), document, data=document, game=None)
+        return 0
     question = make_game(shape, goal, game)
-    chosen = choose_format(form, output)
     objectives = parse_objectives(objective)
     if len(objectives) > 1:
-        raise UsageError(f"a plan is for one objective: choose one of {objective}")
-    objectives[0].check(question)
-    from tilebase.costs import machines
+        raise UsageError(f"a game is planned for one objective: choose one of {objective}")
+    from tilebase.costs import rows
 
-    allowed = Allowance.of(threads=use.threads)
-    if (asked := parse_bytes(use.memory)) is not None:  # also more than this machine has
-        allowed = replace(allowed, memory=asked)
     with showing_notes():
-        rows = machines.rows(question, objectives[0], allowed)
-    write_rows(rows, rows, chosen, output, game=question)
+        found = rows.everything(question, objectives[0], use.allowed())
+    show.write(found, found, game=question)
     return 0
+
+
+@plan.command
+def formations(
+    goal: Annotated[int | None, Parameter(help="Boards, positions and sizes for this goal only.")] = None,
+    *,
+    fit: Annotated[
+        tuple[str, str, str] | None,
+        Parameter(
+            negative=(),
+            help="List what can be solved with so much memory, disk and time, each to its largest goal: "
+            "16GiB 50GB 2h.",
+        ),
+    ] = None,
+    threads: ThreadsOption = None,
+    shown: ShownOptions = DEFAULT_SHOWN,
+) -> int:
+    """List the formations of endgames, with their chance to win and what solving them takes on this machine.
+
+    The list has the number of free cells, the known chance to win its largest goal, and the time to solve
+    each goal; "no" is what the engine refuses. A chance is known where a table was solved once. Some are no
+    endgames but games on a smaller board, whose x are walls: the list names them. Numbers of boards are
+    exact; numbers of positions with ~ are estimates. tilebase explain 442 draws one.
+
+    tilebase plan formations
+
+    tilebase plan formations 128
+
+    tilebase plan formations --fit 16GiB 50GB 2h
+    """
+    show, used = shown.checked(), check_threads(threads)
+    if fit is not None and goal is not None:
+        raise UsageError("--fit chooses the goals itself: leave the goal out")
+    sizes = _fitting(fit, used) if fit is not None else _sizes(all_formations(), goal)
+    document = [_as_dict(size, used) for size in sizes]
+    if goal is None and fit is None:
+        rows = _times(sizes, used)
+    else:
+        rows = _rows(sizes, used, *(("formation", "goal") if fit else ("formation",)))
+    walled = list(dict.fromkeys(size.formation.name for size in sizes if size.formation.fixed))
+    note = f"\nIn {', '.join(walled)} {WALLED}\n" if walled else ""
+    show.write(rows, document, data=document, text=table_text(rows) + note, game=None)
+    return 0
+
+
+def _sizes(listed: Sequence[Formation], goal: int | None) -> list[TableSize]:
+    from tilebase.costs.formations import size_of_table, sizes_of
+
+    if goal is None:
+        return [size for one in listed for size in sizes_of(one)]
+    able = [one for one in listed if one.least_goal <= goal <= one.largest_goal]
+    if not able and len(listed) == 1:
+        listed[0].game(goal)  # raises `GameError`, which says what goals it makes
+    if not able:
+        raise UsageError(f"no formation makes {goal}: choose a goal as 128, 256 or 512")
+    return [size_of_table(one, goal) for one in able]
+
+
+def _fitting(fit: tuple[str, str, str], threads: int) -> list[TableSize]:
+    from tilebase.costs.formations import tables_that_fit
+
+    memory, disk, seconds = parse_bytes(fit[0]), parse_bytes(fit[1]), parse_seconds(fit[2])
+    assert memory is not None
+    assert disk is not None
+    assert seconds is not None
+    found = list(tables_that_fit(memory, disk, seconds, threads))
+    if not found:
+        raise UsageError(
+            f"no formation fits into {fit[0]} of memory, {fit[1]} of disk and {fit[2]}: allow more of them"
+        )
+    return found
+
+
+# -- tables ------------------------------------------------------------------------------------------
+
+
+def _times(sizes: Sequence[TableSize], threads: int) -> list[dict[str, Any]]:
+    """Return a row for each formation: the time for each goal."""
+    rows: dict[str, dict[str, Any]] = {}
+    for size in sizes:
+        one = size.formation
+        row = rows.setdefault(
+            one.name,
+            {"": one.name, "x, o": one.picture, "free": str(one.free_cells), "chance": ""}
+            | {str(goal): "" for goal in GOALS},
+        )
+        if size.chance is not None:
+            row["chance"] = f"{short_number(size.chance, 'probability')} to {size.goal}"
+        if size.goal in GOALS:
+            row[str(size.goal)] = "no" if not size.possible else brief(size.seconds(threads))
+    return list(rows.values())
+
+
+def _rows(sizes: Sequence[TableSize], threads: int, *names: str) -> list[dict[str, Any]]:
+    """Return a row for each table; `names` says whether it is named by formation, goal or both."""
+    return [
+        {
+            **({"": size.formation.name} if "formation" in names else {}),
+            **({"goal": str(size.goal)} if "goal" in names else {}),
+            "chance": "" if size.chance is None else short_number(size.chance, "probability"),
+            "boards": f"{size.boards:,}",
+            "positions": size.positions_text,
+            "time": size.time_text(threads),
+            "memory": byte_text(size.memory),
+            "disk": byte_text(size.disk),
+        }
+        for size in sizes
+    ]
+
+
+def _as_dict(size: TableSize, threads: int) -> dict[str, Any]:
+    one = size.formation
+    return {
+        "formation": one.name,
+        "category": one.category,
+        "picture": one.picture,
+        "masks": "|".join(one.masks),
+        "goal_cells": one.goal_cells,
+        "starts": "|".join(one.starts),
+        "free_cells": one.free_cells,
+        "walled": one.fixed,
+        "goal": size.goal,
+        "chance": size.chance,
+        "boards": size.boards,
+        "positions": size.positions,
+        "measured": size.measured,
+        "seconds": round(size.seconds(threads), 1),
+        "memory": size.memory,
+        "disk": size.disk,
+        "possible": size.possible,
+    }
+
+
+def brief(seconds: float) -> str:
+    """Return a time in a few characters.
+
+    >>> brief(4), brief(200), brief(9000), brief(2e5), brief(1e9)
+    ('4 s', '3 min', '2.5 h', '2.3 d', '32 y')
+    """
+    for unit, length in (("y", 365.25 * 86400), ("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= 1.5 * length:
+            amount = seconds / length
+            return f"{amount:.0f} {unit}" if amount >= 10 or unit == "min" else f"{amount:.1f} {unit}"
+    return f"{max(seconds, 1):.0f} s"

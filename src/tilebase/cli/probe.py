@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from cyclopts import Parameter
 
-from tilebase.cli.output import write_document, write_text
+from tilebase.cli.options import DEFAULT_SHOWN, ShownOptions
 from tilebase.errors import UsageError
 from tilebase.game.game import NOTHING, Game
 from tilebase.game.names import title_of
@@ -53,31 +53,35 @@ def probe(
         bool, Parameter(negative=(), help="The board is one after a slide, and a spawn comes next.")
     ] = False,
     objective: LabelOption = None,
-    form: Annotated[str, Parameter(name=["--format", "-f"], help="table or json.")] = "table",
+    shown: ShownOptions = DEFAULT_SHOWN,
 ) -> int:
     """Look a position up in a table: its value, the value of every slide, and the best ones.
 
     If the game of the table has x that move, give the board that you play: the command finds which tiles
     are large, and how the board is rotated or mirrored. In a folder that holds tables in subfolders, all
-    tables that fit the board answer. In a winning set that tilebase symbolic wrote: whether one side wins,
+    tables that fit the board answer. In a winning set that tilebase force -o wrote: whether one side wins,
     and after which slides.
 
     tilebase probe 3x3-512/ "2,0,0/4,8,2/16,32,64"
 
     tilebase probe 442-512/ "0,2,4,0/0,8,16,2/2,4,512,1024/1024,2048,4096,8192"
     """
-    if form not in ("table", "json"):
-        raise UsageError(f"format {form!r} does not exist: choose one of table, json")
-    document, text = _ask_after(table, board, objective) if after else _ask(table, board, objective)
-    if form == "json":
-        write_document(document, None)
-    else:
-        write_text(text, None)
+    show = shown.checked()
+    said = _ask_after(table, board, objective) if after else _ask(table, board, objective)
+    show.write(said.rows, said.document, text=said.text, game=None)
     return 0
 
 
-def _ask(table: str, board: str | None, objective: str | None) -> tuple[dict[str, Any], str]:
-    """Return what is said of a board or of the start, as data and as text."""
+class _Said(NamedTuple):
+    """What is said of a board or of the start: as data, as text, and as rows: one for each slide."""
+
+    document: dict[str, Any]
+    text: str
+    rows: list[dict[str, Any]]
+
+
+def _ask(table: str, board: str | None, objective: str | None) -> _Said:
+    """Return what is said of a board or of the start."""
     from tilebase.tables.folders import holds_tables, open_tables
     from tilebase.tables.opening import open_solved
 
@@ -87,18 +91,19 @@ def _ask(table: str, board: str | None, objective: str | None) -> tuple[dict[str
     with open_solved(table) as opened:
         if board is not None:
             answer = opened.probe(board, objective)
-            return answer.as_dict(spawns=True), describe(answer)
+            return _Said(answer.as_dict(spawns=True), describe(answer), _rows(answer))
         return _ask_start(opened, objective)
 
 
-def _ask_start(opened: Solved, objective: str | None) -> tuple[dict[str, Any], str]:
-    """Return the value of the start, as data and as text."""
+def _ask_start(opened: Solved, objective: str | None) -> _Said:
+    """Return the value of the start."""
     value = opened.start_value(objective)
     text = f"start of {title_of(opened.game)}: {opened.meaning(objective)}: {value}\n"
-    return value_document(value, opened.unit(objective)), text
+    row = {"board": "start", "meaning": opened.meaning(objective), "value": str(value)}
+    return _Said(value_document(value, opened.unit(objective)), text, [row])
 
 
-def _ask_after(table: str, board: str | None, objective: str | None) -> tuple[dict[str, Any], str]:
+def _ask_after(table: str, board: str | None, objective: str | None) -> _Said:
     """Return what a table says of a board after a slide."""
     from tilebase.tables.folders import holds_tables
     from tilebase.tables.opening import open_solved
@@ -109,20 +114,36 @@ def _ask_after(table: str, board: str | None, objective: str | None) -> tuple[di
         raise UsageError(f"--after asks one table, and {table} holds tables in subfolders: name one of them")
     with open_solved(table) as opened:
         answer = opened.probe_after(board, objective)
-    return answer.as_dict(), describe(answer)
+    return _Said(answer.as_dict(), describe(answer), _rows(answer))
 
 
-def _ask_folder(tables: TableFolder, board: str | None, objective: str | None) -> tuple[dict[str, Any], str]:
+def _ask_folder(tables: TableFolder, board: str | None, objective: str | None) -> _Said:
     """Return what a folder of tables says; its tables and their starts without a board."""
     if board is not None:
         answer = tables.probe(board, objective)
         _name_unreadable(answer.unreadable)
-        return answer.as_dict(spawns=True), _describe_folder(answer)
+        rows = [{"table": name} | row for name, one in answer.answers.items() for row in _rows(one)]
+        return _Said(answer.as_dict(spawns=True), _describe_folder(answer), rows)
     _name_unreadable(tables.unreadable)
     asked = tables.tables if objective is None else tables.with_objective(objective)
     found = {name: _ask_start(one, objective) for name, one in asked.items()}
-    text = "".join(f"{name}: {line}" for name, (_, line) in found.items())
-    return {name: value for name, (value, _) in found.items()}, text
+    text = "".join(f"{name}: {one.text}" for name, one in found.items())
+    rows = [{"table": name} | row for name, one in found.items() for row in one.rows]
+    return _Said({name: one.document for name, one in found.items()}, text, rows)
+
+
+def _rows(answer: Answer) -> list[dict[str, Any]]:
+    """Return a row for the board, and one for each slide."""
+    board = answer.board.text
+    rows = [{"board": board, "slide": "", "value": str(answer.value), "best": ""}]
+    rows += [
+        {
+            "board": board, "slide": one.direction, "value": str(one.value),
+            "best": "*" if one.direction in answer.best else "",
+        }
+        for one in answer.slides
+    ]  # fmt: skip
+    return rows
 
 
 def _name_unreadable(unreadable: dict[str, str]) -> None:

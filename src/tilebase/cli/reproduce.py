@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import FormatOption, OutputOption, QuietOption, parse_seconds
-from tilebase.cli.output import choose_format, write_rows
+from tilebase.cli.options import DEFAULT_SHOWN, QuietOption, ShownOptions, parse_seconds
 from tilebase.cli.startup import prepare_kernels
 from tilebase.game.names import game_text
 from tilebase.runtime.progress import clock
@@ -24,8 +23,7 @@ def reproduce(
     ] = None,
     *,
     budget: Annotated[str, Parameter(help="Longest time for one line, as 60s, 10min or 2h.")] = "60s",
-    form: FormatOption = None,
-    output: OutputOption = None,
+    shown: ShownOptions = DEFAULT_SHOWN,
     quiet: QuietOption = False,
 ) -> int:
     """Recompute every published number that this version can, and compare.
@@ -38,7 +36,7 @@ def reproduce(
 
     tilebase reproduce lees-miller --budget 10min
     """
-    chosen = choose_format(form, output)
+    show = shown.checked()
     prepare_kernels()
     from tilebase.questions import reproduce as facts
 
@@ -49,13 +47,10 @@ def reproduce(
         verdicts.append(verdict)
         if sys.stderr.isatty() and not quiet:
             print(f"{verdict.fact.board} {verdict.fact.question}: {verdict.verdict}", file=sys.stderr)
-    if chosen == "table":
-        rows = [_row(verdict) | {"time": _time(verdict), "see": _reference(verdict)} for verdict in verdicts]
-        write_rows(rows, None, chosen, output, game=None)
-    else:
-        text = chosen != "json"
-        rows = [_row(verdict) | _data(verdict, text=text) for verdict in verdicts]
-        write_rows(rows, rows, chosen, output, game=None)
+    rows = [_row(verdict) | {"time": _time(verdict), "see": _reference(verdict)} for verdict in verdicts]
+    document = [_row(verdict) | _data(verdict, text=False) for verdict in verdicts]
+    data = [_row(verdict) | _data(verdict, text=True) for verdict in verdicts]
+    show.write(rows, document, data=data, game=None)
     if not quiet:
         print(facts.summary(verdicts), file=sys.stderr)
     return 1 if any(verdict.verdict == "differs" for verdict in verdicts) else 0

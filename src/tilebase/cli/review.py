@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import OutputOption
-from tilebase.cli.output import choose_format, table_text, write_rows, write_text
+from tilebase.cli.options import DEFAULT_SHOWN, ShownOptions
+from tilebase.cli.output import Shown, table_text
 from tilebase.cli.probe import LabelOption
 from tilebase.errors import MissingBoardError, StorageError, UsageError
 from tilebase.game.names import game_text
@@ -28,16 +28,13 @@ def review(
     ],
     *,
     objective: LabelOption = None,
-    form: Annotated[
-        str | None, Parameter(name=["--format", "-f"], help="table, csv, json or parquet.")
-    ] = None,
-    output: OutputOption = None,
+    shown: ShownOptions = DEFAULT_SHOWN,
 ) -> int:
     """Say which slides of a game lost how much, by the values of a table.
 
     The game is a saved game, a replay of 2048verse.com, or a list of positions, one a line, from which
     the slides are inferred. Prints how often the slides were best, what they lost, and the largest
-    losses; csv and json have every position. A table of a formation takes the game as it was played, and
+    losses; every other format has every position. A table of a formation takes the game as it was played, and
     positions that it does not hold count as unknown.
 
     tilebase review 3x3-512/ game.json
@@ -47,22 +44,19 @@ def review(
     from tilebase.tables.folders import holds_tables
     from tilebase.tables.probe import open_table
 
-    chosen = choose_format(form, output)
+    show = shown.checked()
     text = _read(game)
     if holds_tables(table):
-        return _review_folder(table, text, objective, chosen, output)
+        return _review_folder(table, text, objective, show)
     from tilebase.questions.review import review as review_game
 
     with open_table(table) as opened:
         played, found = opened.game, review_game(opened, text, objective)
-    if chosen == "table":
-        write_text(_described(found), output)
-    else:
-        write_rows(_rows(found), found.as_dict(), chosen, output, game=played)
+    show.write(_rows(found), found.as_dict(), text=_described(found), game=played)
     return 0
 
 
-def _review_folder(table: str, text: str, objective: str | None, form: str, output: Path | None) -> int:
+def _review_folder(table: str, text: str, objective: str | None, show: Shown) -> int:
     """Review a game with each table of a folder that knows one of its slides."""
     from tilebase.questions.review import review_tables
     from tilebase.tables.folders import open_tables
@@ -72,9 +66,7 @@ def _review_folder(table: str, text: str, objective: str | None, form: str, outp
         games = {name: tables.tables[name].game for name in found}
     if not found:
         raise MissingBoardError(f"no table in {table} knows a slide of this game")
-    if form == "table":
-        write_text("\n".join(f"{name}: {_described(one)}" for name, one in found.items()), output)
-        return 0
+    text = "\n".join(f"{name}: {_described(one)}" for name, one in found.items())
     rows = [
         {"table": name} | row | {"game": game_text(games[name])}
         for name, one in found.items()
@@ -83,7 +75,7 @@ def _review_folder(table: str, text: str, objective: str | None, form: str, outp
     document = {
         "reviews": {name: {"game": games[name].identity} | one.as_dict() for name, one in found.items()}
     }
-    write_rows(rows, document, form, output, game=None)
+    show.write(rows, document, text=text, game=None)
     return 0
 
 

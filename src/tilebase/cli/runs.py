@@ -7,8 +7,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import FormatOption, OutputOption, parse_seconds
-from tilebase.cli.output import choose_format, write_rows
+from tilebase.cli.options import DEFAULT_SHOWN, ShownOptions, parse_seconds
 from tilebase.objectives.numbers import byte_text
 
 
@@ -20,8 +19,7 @@ def runs(
     older_than: Annotated[
         str | None, Parameter(help="Only runs that wrote nothing for so long: 90min, 2h, 7d.")
     ] = None,
-    form: FormatOption = None,
-    output: OutputOption = None,
+    shown: ShownOptions = DEFAULT_SHOWN,
 ) -> int:
     """List, or delete, the folders of runs that were given no folder of their own.
 
@@ -34,7 +32,7 @@ def runs(
     """
     from tilebase.files.work_folders import list_runs, remove_runs, select_runs
 
-    chosen, age = choose_format(form, output), parse_seconds(older_than) or 0.0
+    show, age = shown.checked(), parse_seconds(older_than) or 0.0
     found = remove_runs(which, older_than=age) if remove else select_runs(list_runs(), which, age)
     rows: list[dict[str, Any]] = [
         {
@@ -46,11 +44,8 @@ def runs(
         }
         for run in found
     ]
-    if not rows and chosen == "table" and output is None:
-        print("no runs")
-        return 0
     data = [run.as_dict() for run in found]
-    write_rows(data if chosen in ("csv", "parquet") else rows, data, chosen, output, game=None)
+    show.write(rows, data, data=data, text=None if rows else "no runs\n", game=None)
     return 0
 
 

@@ -1,8 +1,9 @@
-"""``tilebase solve``: the values of a game under optimal play."""
+"""``tilebase solve``: the values of a game under optimal play, and proved bounds."""
 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,28 +13,29 @@ from cyclopts import Parameter
 from tilebase.cli.options import (
     DEFAULT_ESTIMATED_RUN,
     DEFAULT_GAME,
+    DEFAULT_SHOWN,
     ClusterOption,
     DiscountOption,
     EstimatedRunOptions,
-    FormatOption,
     GameOptions,
     GoalArgument,
-    PlanOption,
     ShapeOrGoal,
+    ShownOptions,
+    WorkOption,
     make_game,
 )
-from tilebase.cli.output import choose_format, write_rows
+from tilebase.cli.output import Shown, planning, signature, table_text
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
+from tilebase.game.game import Game
 from tilebase.game.names import title_of
 from tilebase.objectives.numbers import digits_text
-from tilebase.objectives.objective import MEANINGS, parse_objectives
+from tilebase.objectives.objective import MEANINGS, Objective, parse_objectives
 
 if TYPE_CHECKING:
-    from tilebase.game.game import Game
-    from tilebase.objectives.objective import Objective
     from tilebase.objectives.results import Solution
+    from tilebase.questions.prove import ProvedBound
 
 ObjectiveOption = Annotated[
     str,
@@ -64,7 +66,7 @@ def solve(
         Parameter(
             help="reachable: the positions that occur, counted first; all: every board within the limits, "
             "by perfect index, without counting; auto: what takes less time, but reachable with -o. Left "
-            "out: auto with masks, else reachable."
+            "out: auto with masks, all for bounds within limits that need no table, else reachable."
         ),
     ] = None,
     by: Annotated[str | None, Parameter(help="Rows by sum.")] = None,
@@ -90,18 +92,20 @@ def solve(
             "asks for it.",
         ),
     ] = None,
+    backend: Annotated[
+        str, Parameter(help="threads, or cuda: bounds alone, on all boards, by a GPU.")
+    ] = "threads",
+    work: WorkOption = None,
     cluster: ClusterOption = None,
-    plan: PlanOption = False,
-    form: FormatOption = None,
-    save: Annotated[Path | None, Parameter(help="File for the rows, instead of printing them.")] = None,
+    shown: ShownOptions = DEFAULT_SHOWN,
     run: EstimatedRunOptions = DEFAULT_ESTIMATED_RUN,
 ) -> int:
     """Solve a game: the value of every position that can occur, by backward induction.
 
     Prints the value of the start, averaged over the two random tiles, or over the start boards of a
     formation, which are listed too. Values are floats, rounded in each step; guaranteed, survival and
-    longest are exact; lower and upper are proved, in integers rounded the safe way. With -o all values are
-    kept as a table for probe, play, simulate, evaluate and thin.
+    longest are exact; lower and upper are proved, in integers rounded the safe way, and each comes with a
+    sentence that can be cited. With -o all values are kept as a table for probe, play, evaluate and thin.
 
     tilebase solve 3x3 512 -o 3x3-512/
 
@@ -111,49 +115,66 @@ def solve(
 
     tilebase solve 3x3 64 --objective loss --exact
 
+    tilebase solve 3x4 512 --limits 256,128,16,16/64,64,32,16/16,16,16,16 --pattern lemma1
+    --start empty --objective lower:uint32 --record bound.json
+
     tilebase solve --formation 442 128 -o 442-128/
     """
     question = make_game(shape, goal, game)
     if by not in (None, "sum"):
         raise UsageError(f"--by {by}: rows can be by sum")
-    chosen = choose_format(form, save)
+    show = shown.checked()
     objectives = parse_objectives(objective, discount)
-    within = space or ("auto" if question.masks else "reachable")
-    if plan:
+    from tilebase.questions.running import usual_space
+
+    within = space or usual_space(question, objectives, table=table is not None)
+    bounds_alone = all(one.is_bound and one.discount == 1 for one in objectives)
+    passing = within == "all" and bounds_alone and table is None and by is None and down_to is None
+    if backend not in ("threads", "cuda"):
+        raise UsageError(f"backend {backend!r} does not exist: choose one of threads, cuda")
+    if backend != "threads" and not passing:
+        raise UsageError(f"the backend {backend} proves bounds on all boards: give --objective lower, no -o")
+    if planning():
         from tilebase.costs.rows import solving
 
-        rows = solving(question, objectives, within, keep=table is not None)
-        write_rows(rows, rows, chosen, save, game=question)
+        rows = solving(
+            question, objectives, within, run.allowed(), keep=table is not None, summaries=not passing
+        )
+        show.write(rows, rows, game=question)
         return 0
     if exact:
-        if any((table, by, above, down_to, lean is not None, cluster, space)):
+        if any((table, by, above, down_to, lean is not None, cluster, space, work)):
             raise UsageError(
                 "--exact keeps no table and takes no option of one: give a game and an objective"
             )
-        return _solve_exactly(question, objectives, chosen, save, run)
+        return _solve_exactly(question, objectives, show, run)
+    if table is not None and work is not None:
+        raise UsageError("a table is the folder of its run: leave --work out")
     name = "-".join([question.shape_text, question.digest, within, *(one.label for one in objectives)])
     prepare_kernels()
     from tilebase.files.work_folders import work_folder
-    from tilebase.questions import solve as engine
 
-    with work_folder(table, name) as work:
+    with work_folder(table or work, name) as place:
+        if passing:
+            with counting_progress(quiet=run.quiet) as progress:
+                bounds = tuple(
+                    _prove(question, one, place.path, backend=backend, cluster=cluster, **run.use(progress))
+                    for one in objectives
+                )
+            _write_bounds(bounds, show)
+            place.finish()
+            return 0
+        from tilebase.questions import solve as engine
+
+        since = time.perf_counter()
         with counting_progress(quiet=run.quiet) as progress:
             solution = engine.solve(
-                question, objectives, table=table, folder=None if table else work.path,
-                lean=lean, down_to=down_to, space=space, above=above, cluster=cluster, **run.use(progress),
+                question, objectives, table=table, folder=None if table else place.path,
+                lean=lean, down_to=down_to, space=within, above=above, cluster=cluster, **run.use(progress),
             )  # fmt: skip
-        if by:
-            rows = list(solution.rows())
-        elif chosen in ("csv", "parquet"):
-            rows = _values(solution)
-        else:
-            title = title_of(question)
-            rows = _totals(solution, title)
-            if above is not None and solution.complete:
-                rows.insert(1, _kept(table, title, above))
-        write_rows(rows, solution.as_dict() | _checksums(table, solution), chosen, save, game=question)
+        _write(solution, show, within, time.perf_counter() - since, table, above, by=by is not None)
         if solution.complete:
-            work.finish()
+            place.finish()
     if not solution.complete:
         lowest = min((layer.sum for layer in solution.layers[0]), default=None)
         reached = "no layer was solved" if lowest is None else f"solved down to sum {lowest}"
@@ -161,11 +182,66 @@ def solve(
     return 0
 
 
+def _prove(game: Game, objective: Objective, folder: Path, **use: Any) -> ProvedBound:
+    from tilebase.questions import prove as engine
+
+    return engine.prove(
+        game, direction=objective.name, dtype=objective.dtype, space="all", folder=folder, **use
+    )
+
+
+def _write(
+    solution: Solution, show: Shown, space: str, seconds: float, table: Path | None, above: float | None, *,
+    by: bool,
+) -> None:  # fmt: skip
+    """Write the value of the start, or rows by sum; with a sentence to cite for each proved bound."""
+    from tilebase.questions.prove import bounds_of
+
+    document = solution.as_dict() | _checksums(table, solution)
+    if by:
+        show.write(list(solution.rows()), document, game=solution.game)
+        return
+    title = title_of(solution.game)
+    rows = _totals(solution, title)
+    if above is not None and solution.complete:
+        rows.insert(1, _kept(table, title, above))
+    bounds = bounds_of(solution, space, seconds)
+    if bounds:
+        document["bounds"] = [one.as_dict() for one in bounds]
+    text = table_text(rows) + _cited(bounds)
+    show.write(rows, document, data=_values(solution), text=text, game=solution.game)
+
+
+def _write_bounds(bounds: tuple[ProvedBound, ...], show: Shown) -> None:
+    """Write what a pass over all boards proved."""
+    game, title = bounds[0].game, title_of(bounds[0].game)
+    rows = [{"": "boards", title: f"{bounds[0].positions:,}"}]
+    rows += [{"": one.objective.text, title: str(one.bounded)} for one in bounds]
+    document = {
+        "game": game.identity,
+        "objectives": [one.objective.identity for one in bounds],
+        "start": [one.bounded.as_dict() for one in bounds],
+        "positions": bounds[0].positions,
+        "complete": True,
+        "bounds": [one.as_dict() for one in bounds],
+    }
+    data = [
+        {"objective": one.objective.label, "kind": one.bounded.kind, "type": one.dtype}
+        | {"value": float(one.bounded)}
+        for one in bounds
+    ]
+    show.write(rows, document, data=data, text=table_text(rows) + _cited(bounds), game=game)
+
+
+def _cited(bounds: tuple[ProvedBound, ...]) -> str:
+    """Return the sentences to cite."""
+    return "".join(f"\n{one.statement} {signature()}\n" for one in bounds)
+
+
 def _solve_exactly(
     question: Game,
     objectives: Sequence[Objective],
-    chosen: str,
-    save: Path | None,
+    show: Shown,
     run: EstimatedRunOptions,
 ) -> int:
     """Solve in fractions, and print them."""
@@ -182,10 +258,9 @@ def _solve_exactly(
         rows.append({"": solution.objective.text, title: solution.text})
         if solution.text != str(solution.start):
             rows.append({"": "  exactly", title: str(solution.start)})
-    if chosen in ("csv", "parquet"):
-        rows = [{"objective": one.objective.label, "kind": "exact", "value": str(one.start)} for one in found]
+    data = [{"objective": one.objective.label, "kind": "exact", "value": str(one.start)} for one in found]
     documents = [solution.as_dict() for solution in found]
-    write_rows(rows, documents if len(documents) > 1 else documents[0], chosen, save, game=question)
+    show.write(rows, documents if len(documents) > 1 else documents[0], data=data, game=question)
     return 0
 
 

@@ -10,13 +10,14 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import AnywayOption, ClusterOption, PlanHereOption, QuietOption
-from tilebase.cli.output import write_rows
+from tilebase.cli.certificate import check
+from tilebase.cli.options import DEFAULT_SHOWN, AnywayOption, ClusterOption, QuietOption, ShownOptions
+from tilebase.cli.output import Shown, planning
 from tilebase.cli.probe import game_of_table
 from tilebase.cli.progress import counting_progress, share_progress
 from tilebase.errors import StorageError, TilebaseError, UsageError
 from tilebase.files import places
-from tilebase.runtime.documents import shown
+from tilebase.runtime.documents import shown as shortened
 
 
 def verify(
@@ -24,8 +25,8 @@ def verify(
         str,
         Parameter(
             name="PATH",
-            help="A table (folder, zip file or URL), a folder of tables, the folder of a run, or a layer or "
-            "value file.",
+            help="A table (folder, zip file or URL), a folder of tables, the folder of a run, a layer or "
+            "value file, or a certificate that tilebase force -c wrote.",
         ),
     ],
     *,
@@ -50,13 +51,16 @@ def verify(
         Path | None, Parameter(help="Compare the files of a table with the SHA-256 sums in this list, too.")
     ] = None,
     cluster: ClusterOption = None,
-    plan: PlanHereOption = False,
+    shown: ShownOptions = DEFAULT_SHOWN,
     anyway: AnywayOption = False,
     quiet: QuietOption = False,
 ) -> int:
-    """Read every byte and check every checksum; of a table derive values again by the plain rules.
+    """Check a table, a run or a certificate: every byte by its checksum, and values and proofs by the rules.
 
-    In a folder that holds tables in subfolders, each of them. Exits with 1 if anything is wrong.
+    In a folder that holds tables in subfolders, each of them. Of a table, values are derived again by the
+    plain rules. Of a certificate, all of the proof is checked, and what it proves is said; this checker is
+    one file of Python without any of the kernels or the solver, and runs on its own:
+    python src/tilebase/check.py FILE. Exits with 1 if anything is wrong.
 
     tilebase verify run/
 
@@ -65,6 +69,8 @@ def verify(
     tilebase verify 3x3-512/ --list > 3x3-512.sha256
 
     tilebase verify 3x3-512/ --against 3x3-512.sha256
+
+    tilebase verify 3x3-32.cert
     """
     if sample < 0:
         raise UsageError(f"the sample must be 0 values or more, not {sample}")
@@ -74,15 +80,21 @@ def verify(
         )
     from tilebase.files.source import local_path, mode_of
     from tilebase.tables.folders import holds_tables, subfolders
+    from tilebase.tables.opening import is_certificate
 
     path = local_path(location)
     is_table = path is None or path.suffix == ".zip" or (path / places.TABLE).exists()
     if (listed or against is not None) and not is_table:
         raise UsageError(f"{location} is not a table: --list and --against are for one table")
+    show = shown.checked()
+    if path is not None and is_certificate(path):
+        if planning():
+            raise UsageError("what checking a certificate takes is not known: give a table")
+        return check(path, show, quiet=quiet)
     if exact:
-        return _verify_exactly(location, quiet)
-    if plan:
-        return _print_plan(location, None if every else sample)
+        return _verify_exactly(location, show, quiet)
+    if planning():
+        return _print_plan(location, None if every else sample, show)
     checking = {"sample": None if every else sample, "seed": seed, "cluster": cluster, "anyway": anyway}
     if listed or against is not None:
         return _verify_sums(location, listed, against, quiet, **checking)
@@ -98,7 +110,7 @@ def verify(
     return _verify_file(path)
 
 
-def _verify_exactly(location: str, quiet: bool) -> int:
+def _verify_exactly(location: str, show: Shown, quiet: bool) -> int:
     """Compare the floats of a table with exact values, for each of its means in floats."""
     from tilebase.questions.exact import check_exactly
     from tilebase.tables.probe import open_table
@@ -122,17 +134,17 @@ def _verify_exactly(location: str, quiet: bool) -> int:
                     "further off": f"{found.wrong:,}",
                 }
             )
-        write_rows(rows, rows, "table", None, game=table.game)
+        show.write(rows, rows, game=table.game)
     return 1 if wrong else 0
 
 
-def _print_plan(location: str, sample: int | None) -> int:
+def _print_plan(location: str, sample: int | None, show: Shown) -> int:
     from tilebase.tables.probe import open_table
     from tilebase.tables.verify import expected_cost
 
     with open_table(location) as table:
         row = expected_cost(table, sample).row()
-    write_rows([row], row, "table", None, game=game_of_table(location))
+    show.write([row], row, game=game_of_table(location))
     return 0
 
 
@@ -223,5 +235,5 @@ def _verify_file(path: Path) -> int:
     with opener(path) as file:
         file.verify()
         what = "values" if path.suffix == ".val" else "keys"
-        print(f"{path}: sound, {len(file):,} {what} of sum {shown(file.meta.get('sum'), 40)}")
+        print(f"{path}: sound, {len(file):,} {what} of sum {shortened(file.meta.get('sum'), 40)}")
     return 0

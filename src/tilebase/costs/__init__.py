@@ -12,7 +12,7 @@ Modules, those that the others import first:
     cores       counting and solving on many cores and machines
     batches     a pass over all boards on many cores and machines
     measuring   the factors, measured with small games
-    rows        the rows of `--plan`
+    rows        the rows of `tilebase plan`
     tables      evaluating, thinning and verifying a finished table
     cases       decision diagrams and patterns: what was measured
     formations  tables of formations: their size, measured or estimated, and what solving them takes

@@ -77,7 +77,7 @@ class Span:
         return ", ".join(words) or "not known"
 
     def row(self, question: str) -> dict[str, str]:
-        """Return it as a row of `--plan`."""
+        """Return it as a row of `tilebase plan`."""
         known = None if self.most is None or not self.most.memory else byte_text(self.most.memory)
         return {"question": question, "time": self.time, "memory": known or "not known"}
 

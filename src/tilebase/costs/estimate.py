@@ -85,7 +85,7 @@ class Estimate:
         return f"about {duration(self.seconds)} with {threads} ({low} to {high})"
 
     def row(self) -> dict[str, str]:
-        """Return it as a row of `--plan`."""
+        """Return it as a row of `tilebase plan`."""
         most = f"at least {byte_text(self.memory)}"
         size = {"positions": self.size, "time": self.time, "memory": most, "disk": byte_text(int(self.disk))}
         return {"step": f"{self.task} {title_of(self.game)}"} | size

@@ -37,6 +37,8 @@ class TableSize:
         How many boards lie within the rules below the horizon, without symmetry; exact.
     positions, measured:
         How many positions the table holds; exact if it was measured, else an estimate.
+    chance:
+        The probability to win from the start under optimal play, in float64; None if no table was solved.
     cpu_seconds, work:
         Of one thread, to solve for the probability to win in float64; and which part of them threads share.
     memory, disk:
@@ -50,6 +52,7 @@ class TableSize:
     boards: int
     positions: int
     measured: bool
+    chance: float | None
     cpu_seconds: float
     memory: int
     disk: int
@@ -97,7 +100,8 @@ def size_of_table(formation: Formation, goal: int) -> TableSize:
     positions = float(layers.afterstates.sum())
     return TableSize(
         formation, goal, sum(layers.boards.values()),
-        exact.positions if exact else round(positions), exact is not None, work.seconds(1),
+        exact.positions if exact else round(positions), exact is not None,
+        None if exact is None else exact.win, work.seconds(1),
         least_memory(game, WIN), (exact and exact.disk) or round(positions * _bytes(goal)),
         half_boards(game) <= TABLE_LIMIT, work,
     )  # fmt: skip

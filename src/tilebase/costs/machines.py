@@ -113,7 +113,6 @@ def rows(game: Game, objective: Objective, allowed: Allowance) -> list[dict[str,
     """Return the plan for each machine; `allowed` is what may be used of this one.
 
     Where there are too many boards for a pass, the rows say what it would take by size, and the log says why.
-    Where it does not fit, the log says which questions need none.
     """
     ours = machines(allowed)
     try:
@@ -121,12 +120,7 @@ def rows(game: Game, objective: Objective, allowed: Allowance) -> list[dict[str,
     except ResourceError as error:
         LOG.info("such a pass cannot be done on any machine: %s", error)
         return [_without_index(game, objective, machine) for machine in ours]
-    found = [estimate(index, objective, machine) for machine in ours]
-    if any(row["time"].startswith(NO_FIT) for row in found):
-        LOG.info(
-            "what play reaches needs no such pass: tilebase count --plan and solve --plan say what it takes"
-        )
-    return found
+    return [estimate(index, objective, machine) for machine in ours]
 
 
 def _without_index(game: Game, objective: Objective, machine: Machine) -> dict[str, Any]:

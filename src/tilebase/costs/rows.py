@@ -1,35 +1,60 @@
-"""The rows of `--plan`: what a query takes on 1, 16 and 256 cores."""
+"""The rows of `tilebase plan`: what a command takes on this machine, and on many cores with ``--cluster``.
+
+Every row has the same columns.  Those of this machine are what the command itself expects when it begins,
+with threads in one process, which is faster than as many workers that exchange files.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
-from tilebase.costs import cores
-from tilebase.costs.cores import CORES
+from tilebase.costs import cores, machines, reachable
+from tilebase.costs.boards import passing
+from tilebase.costs.cores import CORES, Scale
+from tilebase.costs.estimate import Estimate, duration, number_in_words
+from tilebase.costs.forcing import opened_afterstates, search_seconds
 from tilebase.costs.reachable import layers_of
+from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Game
+from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import Objective
+from tilebase.runtime.resources import Allowance
+
+COLUMNS = ("what", "on", "boards", "time", "memory", "disk", "moved")
 
 
-def counting(
-    game: Game, objectives: Sequence[Objective] = (), *, up_to: int | None = None
-) -> list[dict[str, Any]]:
-    """Return rows for counting, and with objectives for solving, too."""
-    layers, rows = layers_of(game).by_sum(up_to), []
-    for number in CORES:
-        rows.append({"step": "count"} | cores.counting(game, number, layers).row())
-        if objectives:
-            rows.append({"step": "solve"} | cores.solving(game, objectives, number, layers).row())
-    return rows
+def everything(game: Game, objective: Objective, allowed: Allowance) -> list[dict[str, Any]]:
+    """Return the rows of all that can be asked about a game.
+
+    Raises `UsageError` if the objective does not fit the game.
+    """
+    objective.check(game)
+    rows = counting(game, allowed) + solving(game, [objective], "reachable", allowed)
+    rows += _passes_or_reason(game, objective, allowed)
+    return rows + (forcing(game, allowed) if game.can_win else [])
+
+
+def counting(game: Game, allowed: Allowance, *, up_to: int | None = None) -> list[dict[str, Any]]:
+    """Return the rows for counting the reachable states."""
+    layers = layers_of(game).by_sum(up_to)
+    rows = [_here("count", reachable.counting(game, allowed, up_to=up_to))]
+    return rows + [_shared("count", cores.counting(game, number, layers)) for number in CORES]
 
 
 def solving(
-    game: Game, objectives: Sequence[Objective], space: str, *, keep: bool = False, summaries: bool = True
+    game: Game,
+    objectives: Sequence[Objective],
+    space: str,
+    allowed: Allowance,
+    *,
+    keep: bool = False,
+    summaries: bool = True,
 ) -> list[dict[str, Any]]:
-    """Return rows for counting and solving the reachable boards, or for a pass over all for each objective.
+    """Return the rows for solving the reachable boards, or for a pass over all for each objective.
 
     With ``"auto"`` the rows of both, unless a table is kept, which holds the reachable ones.
 
@@ -40,18 +65,45 @@ def solving(
     for one in objectives:
         one.check(game)
     if space == "all":
-        return _passes(game, objectives, "", keep=keep, summaries=summaries)
-    rows = counting(game, objectives)
+        return _passes(game, objectives, allowed, keep=keep, summaries=summaries)
+    what, layers = f"solve for {_labels(objectives)}", layers_of(game).by_sum()
+    rows = [_here(what, reachable.solving(game, objectives, allowed, table=keep))]
+    for number in CORES:
+        first, then = cores.counting(game, number, layers), cores.solving(game, objectives, number, layers)
+        rows.append(_shared(what, _together(first, then)))
     if space == "auto" and not keep:
         with suppress(ResourceError, UsageError):  # then the reachable boards are solved
-            rows += _passes(game, objectives, "all boards, ", keep=keep, summaries=summaries)
+            rows += _passes(game, objectives, allowed, keep=keep, summaries=summaries)
     return rows
 
 
+def forcing(game: Game, allowed: Allowance) -> list[dict[str, Any]]:
+    """Return the row of a search for a forced win: a rough guess, since nobody knows what it opens."""
+    opened = opened_afterstates(game)
+    return [
+        {
+            "what": "force by search", "on": _threads(allowed.threads),
+            "boards": f"roughly {opened:,} afterstates",
+            "time": f"roughly {duration(search_seconds(game, allowed))}", "memory": byte_text(16 * opened),
+            "disk": byte_text(16 * opened), "moved": "",
+        }
+    ]  # fmt: skip
+
+
+def _passes_or_reason(game: Game, objective: Objective, allowed: Allowance) -> list[dict[str, Any]]:
+    """Return the rows of a pass over all boards; the reason in place of the time where it cannot be done."""
+    try:
+        return _passes(game, [objective], allowed, keep=False, summaries=True)
+    except (ResourceError, UsageError) as error:
+        boards = f"{sum(boards_by_sum(game).values()):,} boards"
+        none = {"on": _threads(allowed.threads), "boards": boards, "time": f"not possible: {error}"}
+        return [{"what": _all(objective)} | none | {"memory": "", "disk": "", "moved": ""}]
+
+
 def _passes(
-    game: Game, objectives: Sequence[Objective], name: str, *, keep: bool, summaries: bool
+    game: Game, objectives: Sequence[Objective], allowed: Allowance, *, keep: bool, summaries: bool
 ) -> list[dict[str, Any]]:
-    from tilebase.costs.batches import passing  # the other engine is loaded if it is asked
+    from tilebase.costs import batches  # the other engine is loaded if it is asked
     from tilebase.dense.index import PerfectIndex
     from tilebase.dense.tables import check_index
     from tilebase.dense.values import Wanted
@@ -59,8 +111,58 @@ def _passes(
     index = PerfectIndex(game)
     check_index(index)
     wanted = Wanted(summaries, keep)
-    return [
-        {"step": name + one.label} | passing(index, one, number, wanted=wanted).row()
-        for number in CORES
-        for one in objectives
-    ]
+    rows = []
+    for one in objectives:
+        boards = f"{sum(index.sizes().values()):,} boards"
+        here = passing(_all(one), game, [one], allowed, keep=keep)
+        for row in machines.rows(game, one, allowed):
+            row = {"what": _all(one), "on": row.pop("machine"), "boards": boards} | row
+            if row["on"].startswith("this machine") and keep:
+                row |= {"time": duration(here.seconds), "disk": byte_text(int(here.disk))}
+            rows.append({name: row[name] for name in COLUMNS})
+        rows += [_shared(_all(one), batches.passing(index, one, number, wanted=wanted)) for number in CORES]
+    return rows
+
+
+def _all(objective: Objective) -> str:
+    return f"solve all boards for {objective.label}"
+
+
+def _labels(objectives: Sequence[Objective]) -> str:
+    return ", ".join(one.label for one in objectives)
+
+
+def _threads(threads: int) -> str:
+    return f"this machine, {threads} thread{'s' * (threads > 1)}"
+
+
+def _here(what: str, found: Estimate) -> dict[str, Any]:
+    """Return the row of this machine."""
+    time = f"about {duration(found.seconds)}"
+    if found.spread != 1:
+        low, high = duration(found.seconds / found.spread), duration(found.seconds * found.spread)
+        time += f" ({low} to {high})"
+    size = f"{found.bound:,}" if found.spread == 1 else f"about {number_in_words(found.positions)}"
+    return {
+        "what": what, "on": _threads(found.threads), "boards": f"{size} {found.unit}",
+        "time": time, "memory": f"at least {byte_text(found.memory)}", "disk": byte_text(int(found.disk)),
+        "moved": "",
+    }  # fmt: skip
+
+
+def _shared(what: str, found: Scale) -> dict[str, Any]:
+    """Return the row of many cores, whose workers exchange files."""
+    many = f"{found.machines} machines" if found.machines > 1 else "1 machine"
+    return {
+        "what": what, "on": f"{found.cores} cores, {many}, --cluster", "boards": "",
+        "time": duration(found.seconds), "memory": f"{byte_text(int(found.memory))} a worker", "disk": "",
+        "moved": byte_text(int(found.read + found.written)),
+    }  # fmt: skip
+
+
+def _together(first: Scale, then: Scale) -> Scale:
+    """Return what two steps take, one after the other."""
+    return replace(
+        then, seconds=first.seconds + then.seconds, memory=max(first.memory, then.memory),
+        read=first.read + then.read, written=first.written + then.written, files=max(first.files, then.files),
+    )  # fmt: skip

@@ -174,7 +174,7 @@ def fit() -> Fit:
 
 @dataclass(frozen=True)
 class Measured:
-    """One line of `formations.tsv`; time and disk are None if the positions were only counted."""
+    """One line of `formations.tsv`; time, disk and chance are None if the positions were only counted."""
 
     formation: str
     goal: int
@@ -182,6 +182,7 @@ class Measured:
     positions: int
     cpu_seconds: float | None
     disk: int | None
+    win: float | None
 
 
 @cache
@@ -194,6 +195,7 @@ def measured() -> dict[tuple[str, int], Measured]:
             row["formation"], int(row["goal"]), int(row["boards"]), int(row["positions"]),
             None if seconds == "-" else float(seconds),
             None if keys == "-" else int(keys) + int(row["values_bytes"]),
+            None if row["win"] == "-" else float(row["win"]),
         )  # fmt: skip
     return found
 

@@ -346,7 +346,7 @@ def formation(name_or_path: str | Path) -> Formation:
     if wanted in known:
         return known[wanted]
     near = [known[name].name for name in difflib.get_close_matches(wanted, known, 4, 0.5)]
-    hint = f"did you mean {' or '.join(near)}?" if near else "tilebase formations lists them"
+    hint = f"did you mean {' or '.join(near)}?" if near else "tilebase plan formations lists them"
     raise GameError(f"no formation is called {shown(name_or_path, 40)!r}; {hint} (a file ends in .toml)")
 
 

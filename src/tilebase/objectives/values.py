@@ -20,9 +20,6 @@ from tilebase.objectives.types import TYPES
 
 Number: TypeAlias = float | int | bool | Fraction
 
-NEVER = 1 << 30
-"""The number of slides to a win that stands for "never"."""
-
 
 @dataclass(frozen=True)
 class Exact:
@@ -44,7 +41,7 @@ class Exact:
     def __str__(self) -> str:
         if isinstance(self.value, bool):
             return "yes" if self.value else "no"
-        return "never" if self.value == NEVER else str(self.value)
+        return str(self.value)
 
     def as_dict(self) -> dict[str, Any]:
         """As plain JSON values; a fraction that is not whole is text."""
@@ -314,8 +311,7 @@ def short_text(value: Found, unit: Unit) -> str:
     if isinstance(value, Interval):
         return _interval_text(value, unit)
     if isinstance(value, Exact):
-        certain = isinstance(value.value, bool) or value.value == NEVER
-        return str(value) if certain else short_number(value.value, unit)
+        return str(value) if isinstance(value.value, bool) else short_number(value.value, unit)
     if isinstance(value, Rounded) and value.is_near_one:
         return f"100 % - {short_number(value.complement or 0.0, unit)}"
     if isinstance(value, Rounded):

@@ -46,7 +46,7 @@ from tilebase.search.certificates import check_certifiable, write_certificate
 from tilebase.search.search import Search
 
 LOG = logging.getLogger(__name__)
-ENGINES = ("search", "dense", "symbolic", "reachable")
+ENGINES = ("search", "dense", "diagrams", "reachable")
 """The tiles that the adversary may spawn, and a probability of a 4 under which they occur."""
 
 
@@ -182,7 +182,7 @@ def force(
             refuse_endless(_endless(game))
         if found is not None:
             return found
-    if engine == "symbolic":
+    if engine == "diagrams":
         return _by_diagrams(game, folder, seconds, certificate, use)
     chosen = engine or "dense"
     space = "all" if chosen == "dense" else "reachable"
@@ -204,8 +204,8 @@ def _check_ways(
         raise UsageError("workers share the layers of a pass: choose the engine dense or reachable")
     if certificate is not None:
         check_certifiable(game)
-        if engine not in (None, "search", "symbolic"):
-            raise UsageError("a certificate is made by the engines search and symbolic: leave the engine out")
+        if engine not in (None, "search", "diagrams"):
+            raise UsageError("a certificate is made by the engines search and diagrams: leave the engine out")
         check_writable(Path(certificate))
 
 
@@ -263,7 +263,7 @@ def _by_diagrams(
         raise ResourceError(f"{found.statement}; but {found.reason}")
     layers = boards_by_sum(game)
     boards = sum(layers.get(int(line.name), 0) for line in found.lines)
-    return Forced(game, found.wins, "symbolic", boards, found.seconds, found.listed)
+    return Forced(game, found.wins, "diagrams", boards, found.seconds, found.listed)
 
 
 @contextmanager

@@ -33,9 +33,10 @@ from tilebase.game.game import Game
 from tilebase.game.names import board_words, random_start_words, winning_words, within_words
 from tilebase.objectives.numbers import cut
 from tilebase.objectives.objective import Objective
+from tilebase.objectives.results import Solution
 from tilebase.objectives.types import TYPES
 from tilebase.objectives.values import Lower, Upper
-from tilebase.questions.running import Ask
+from tilebase.questions.running import Ask, usual_space
 from tilebase.questions.solve import check_solving, solve_in
 from tilebase.runtime.documents import checked_json
 from tilebase.runtime.resources import Use
@@ -87,6 +88,16 @@ class ProvedBound:
     def bound(self) -> Fraction:
         """The bound as a fraction."""
         return Fraction(self.value, self.one)
+
+    @property
+    def objective(self) -> Objective:
+        """The objective that was solved for."""
+        return Objective(self.direction, self.dtype)
+
+    @property
+    def bounded(self) -> Lower | Upper:
+        """The bound as a value."""
+        return Upper(self.bound) if self.direction == "upper" else Lower(self.bound)
 
     @property
     def loss(self) -> Fraction:
@@ -213,9 +224,26 @@ def prove(
             assert isinstance(solved.value, Lower | Upper)
             found, positions, moved = solved.value.bound, solved.positions, 0
         seconds = time.perf_counter() - since
+    return _bound_of(game, objective, found, chosen, positions, seconds, moved)
+
+
+def bounds_of(solution: Solution, space: str, seconds: float) -> tuple[ProvedBound, ...]:
+    """Return what a solution on the boards of a space proves: a bound for each objective that is one."""
+    return tuple(
+        _bound_of(solution.game, objective, value.bound, space, solution.positions, seconds)
+        for objective, value in zip(solution.objectives, solution.start.values(), strict=solution.complete)
+        if isinstance(value, Lower | Upper) and objective.discount == 1
+    )
+
+
+def _bound_of(
+    game: Game, objective: Objective, found: Fraction, space: str, positions: int, seconds: float,
+    moved: int = 0,
+) -> ProvedBound:  # fmt: skip
+    """Return a bound as an integer over the power of two of its type, rounded the safe way."""
     one = objective.one
-    value = math.ceil(found * one) if direction == "upper" else math.floor(found * one)
-    return ProvedBound(game, direction, objective.dtype, value, one, chosen, positions, seconds, moved)
+    value = math.ceil(found * one) if objective.rounds_up else math.floor(found * one)
+    return ProvedBound(game, objective.name, objective.dtype, value, one, space, positions, seconds, moved)
 
 
 def _check_ways(
@@ -231,7 +259,7 @@ def _check_ways(
         raise UsageError(f"space {space!r} does not exist: choose one of all, reachable")
     if backend not in ("threads", "cuda"):
         raise UsageError(f"backend {backend!r} does not exist: choose one of threads, cuda")
-    chosen = space or ("all" if game.limits is not None else "reachable")
+    chosen = space or usual_space(game, (Objective(direction),), table=False)
     if backend == "cuda" and chosen != "all":
         raise UsageError("cuda works on all boards within limits: choose the space all")
     if backend == "cuda" and cluster is not None:

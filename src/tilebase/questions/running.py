@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,17 @@ if TYPE_CHECKING:
     from tilebase.questions.pruning import Pruning
 
 SPACES = ("reachable", "all", "auto")
+
+
+def usual_space(game: Game, objectives: Sequence[Objective], *, table: bool) -> str:
+    """Return on which boards a game is solved if nobody says: one of `SPACES`.
+
+    Bounds within limits are proved on all boards, unless a table is kept, whose size is that of its boards.
+    """
+    bounds = all(one.is_bound and one.discount == 1 for one in objectives)
+    if game.limits is not None and bounds and not table:
+        return "all"
+    return "auto" if game.masks else "reachable"
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ from tilebase.objectives.objective import Objective, parse_objectives
 from tilebase.objectives.results import LayerSummary, Solution, StartValues
 from tilebase.objectives.rounding import Rounding
 from tilebase.objectives.values import Number, Value
-from tilebase.questions.running import NOTHING, Ask, Keep
+from tilebase.questions.running import NOTHING, Ask, Keep, usual_space
 from tilebase.questions.spaces import choose_space, expected
 from tilebase.runtime.resources import Use
 from tilebase.runtime.storage import sync_files, write_whole
@@ -86,8 +86,9 @@ def solve(
         ``"reachable"``: the reachable positions, which are counted first; ``"all"``: every board within
         the limits, in the order of the perfect index, without a forward pass and without stored keys.
         Use it for games with limits, and for the values of boards that play does not reach.  ``"auto"``:
-        the one that is expected to take less time; a table is of the reachable ones.  None: ``"auto"`` for
-        games with masks, ``"reachable"`` for others.
+        the one that is expected to take less time; a table is of the reachable ones.  None: ``"all"`` for
+        bounds within limits without a table, else ``"auto"`` for games with masks, ``"reachable"`` for
+        others.
     above:
         Leave the boards out of the table whose value under the first objective is less than this, above 0 and
         at most 1.  The objective must have values from 0 to 1.  Each layer is pruned as soon as it is solved
@@ -118,7 +119,7 @@ def solve(
     >>> str(solve(Game("2x2", 32)).value)
     '0.0828872890716'
     """
-    ask = _asked(game, objective, discount, space, down_to)
+    ask = _asked(game, objective, discount, space, down_to, table=table is not None)
     if table is not None and folder is not None:
         raise UsageError("a table is the folder of its run: give a table or a folder, not both")
     keep = _kept(ask, table, above, space)
@@ -138,14 +139,16 @@ def solve_in(ask: Ask, run: Run, keep: Keep = NOTHING, *, lean: bool | None = No
     return _solve_reachable(ask, run, keep, lean=lean)
 
 
-def _asked(game: Game, objective: Any, discount: Any, space: str | None, down_to: int | None) -> Ask:
+def _asked(
+    game: Game, objective: Any, discount: Any, space: str | None, down_to: int | None, *, table: bool
+) -> Ask:
     """Return what is asked.  Raises `UsageError` if it does not exist or does not fit the game."""
     objectives: list[Objective] = []
     for one in [objective] if isinstance(objective, str | Objective) else objective:
         objectives += [one] if isinstance(one, Objective) else parse_objectives(one, discount)
     for one in objectives:
         one.check(game)
-    return Ask(game, tuple(objectives), space or ("auto" if game.masks else "reachable"), down_to)
+    return Ask(game, tuple(objectives), space or usual_space(game, objectives, table=table), down_to)
 
 
 def _kept(ask: Ask, table: Path | str | None, above: float | None, space: str | None) -> Keep:

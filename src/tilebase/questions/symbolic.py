@@ -232,7 +232,7 @@ def symbolic(
     export:
         Folder for the winning set, which ``tilebase probe`` can ask (`bdd.export`).
     certificate:
-        File for a proof that ``tilebase check`` can check.
+        File for a proof that ``tilebase verify`` can check.
     use:
         Memory, threads and the like: the keywords of `Use`.  The tables of the library take all memory that
         is given.  Progress is told after each iteration, at most several times a second.
@@ -301,7 +301,7 @@ def expected_cost(game: Game, strategy: str, until: str = "", *, corollary7: boo
     if game.goal is None or limits or game.pattern or game.goal_sum or game.horizon:
         return Span(None, None)
     spawns = ",".join(str(2**exponent) for exponent in game.spawn_exponents)
-    words = ["symbolic", spawns, strategy, until, "corollary7" if corollary7 else ""]
+    words = ["diagrams", spawns, strategy, until, "corollary7" if corollary7 else ""]
     return span_of(" ".join(filter(None, words)), game.shape, game.goal)
 
 

@@ -7,9 +7,7 @@ from pathlib import Path
 
 from tilebase.errors import StorageError
 
-OTHER_RUNS = (
-    "set TILEBASE_RUNS_DIR to a folder that can be written, or name one with --work, or with -o for a table"
-)
+OTHER_RUNS = "set TILEBASE_RUNS_DIR to a folder that can be written, or name one with --work or -o"
 """What to do where the folder for runs cannot be used."""
 
 

@@ -187,7 +187,7 @@ class Certificate(Verdicts):
 
 
 def open_certificate(path: Path | str) -> Certificate:
-    """Read a certificate.  That proves nothing: `tilebase check` does.
+    """Read a certificate.  That proves nothing: `tilebase verify` does.
 
     Raises
     ------

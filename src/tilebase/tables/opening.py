@@ -23,7 +23,7 @@ def open_solved(location: Path | str) -> Solved:
     Raises the errors of `open_table` and `open_certificate`.
     """
     path = local_path(location)
-    if path is not None and path.is_file() and _is_certificate(path):
+    if path is not None and is_certificate(path):
         return open_certificate(path)
     opened, name, data = read_manifest(location)
     # Not parsed here: a table's manifest may be long.  Whichever it seems to be is then checked in full.
@@ -32,7 +32,10 @@ def open_solved(location: Path | str) -> Solved:
     return Table(opened, Manifest.parse(data, name))
 
 
-def _is_certificate(path: Path) -> bool:
+def is_certificate(path: Path) -> bool:
+    """Return whether a path is a file that begins as certificates do.  Raises `StorageError`."""
+    if not path.is_file():
+        return False
     try:
         with path.open("rb") as file:
             return file.read(len(CERTIFICATE)) == CERTIFICATE

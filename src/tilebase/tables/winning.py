@@ -1,7 +1,7 @@
 """Probing a winning set: whether one side wins from a position, and after which slides.
 
-`tilebase symbolic --export` writes such sets (`files.winning`).  This loads neither the library for decision
-diagrams nor Numba.  Objects here are safe to share between threads.
+`tilebase force --engine diagrams -o` writes such sets (`files.winning`).  This loads neither the library
+for decision diagrams nor Numba.  Objects here are safe to share between threads.
 """
 
 from __future__ import annotations

@@ -1,32 +1,19 @@
-"""``tilebase check``: verify a certificate."""
+"""Certificates, as ``tilebase verify`` checks them, and what they prove in words."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
-
-from cyclopts import Parameter
+from typing import Any
 
 from tilebase.check import RefusedError, check_certificate
-from tilebase.cli.options import QuietOption
-from tilebase.cli.output import signature
+from tilebase.cli.output import Shown, signature
 from tilebase.cli.progress import share_progress
 from tilebase.errors import CorruptError, StorageError
 from tilebase.game.grid import by_rows
 
 
-def check(
-    certificate: Annotated[Path, Parameter(help="A file that tilebase force -c wrote.")],
-    *,
-    quiet: QuietOption = False,
-) -> int:
-    """Check a certificate by the plain rules, and say what it proves.
-
-    The checker is one file of Python without any of the kernels or the solver, and runs on its own:
-    python src/tilebase/check.py FILE. Exit status 1 if the certificate proves nothing.
-
-    tilebase check 3x3-32.cert
-    """
+def check(certificate: Path, show: Shown, *, quiet: bool) -> int:
+    """Check a certificate, and say what it proves.  Raises `CorruptError` if it proves nothing."""
     done = 0
     try:
         with share_progress("boards checked", quiet=quiet) as progress:
@@ -42,7 +29,9 @@ def check(
         raise CorruptError(f"{certificate} proves nothing: {error}") from error
     except OSError as error:
         raise StorageError(f"cannot read {certificate}: {error.strerror or error}") from error
-    print(f"proved, by {header['boards']:,} boards: {statement(header)} {signature()}")
+    row = {"proved": statement(header), "boards": header["boards"]}
+    text = f"proved, by {header['boards']:,} boards: {row['proved']} {signature()}\n"
+    show.write([row], row, text=text, game=None)
     return 0
 
 

@@ -1,4 +1,4 @@
-"""``tilebase pattern checkerboard``: which checkerboards can be reached, and by how many sequences."""
+"""``tilebase reach checkerboard``: which checkerboards can be reached, and by how many sequences."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import FormatOption, OutputOption, PlanHereOption, parse_seconds
-from tilebase.cli.output import choose_format, write_rows
-from tilebase.cli.pattern.options import (
+from tilebase.cli.options import DEFAULT_SHOWN, ShownOptions, parse_seconds
+from tilebase.cli.output import planning
+from tilebase.cli.progress import counting_progress
+from tilebase.cli.reach.options import (
     DEFAULT_SEARCH,
     ConventionOption,
     DropsOption,
@@ -19,7 +20,6 @@ from tilebase.cli.pattern.options import (
     print_plan,
     rules_text,
 )
-from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import ResourceError, UsageError
 from tilebase.patterns.checkerboards import COLOURINGS, Checkerboard, decide
@@ -44,31 +44,29 @@ def checkerboard(
     search: Annotated[
         bool, Parameter(negative=(), help="Decide by searches alone, without theorems and constructions.")
     ] = False,
-    plan: PlanHereOption = False,
-    form: FormatOption = None,
-    output: OutputOption = None,
+    shown: ShownOptions = DEFAULT_SHOWN,
     run: SearchOptions = DEFAULT_SEARCH,
 ) -> int:
     """Say whether a board can be filled with a checkerboard of 2s and 4s, if no 8 may ever be made.
 
     The drops help, unless the game is deterministic. Prints the verdict for each colouring with its reason,
-    and a sequence of moves that `tilebase pattern replay` accepts (without --deterministic if it shows
+    and a sequence of moves that `tilebase reach replay` accepts (without --deterministic if it shows
     drops). With --count, also how many sequences
     there are, those that are symmetric to each other included.
 
     Exit status 1 if a verdict is not decided, or if the sequences cannot be counted.
 
-    tilebase pattern checkerboard 3x5
+    tilebase reach checkerboard 3x5
 
-    tilebase pattern checkerboard 10x10 --search
+    tilebase reach checkerboard 10x10 --search
 
-    tilebase pattern checkerboard 2x20 --deterministic --count
+    tilebase reach checkerboard 2x20 --deterministic --count
     """
-    chosen = choose_format(form, output)
-    if plan:
+    show = shown.checked()
+    if planning():
         named = ("search", search), ("count", count), ("deterministic", deterministic)
         words = ["checkerboard", *(name for name, asked in named if asked)]
-        return print_plan(" ".join(words), size, chosen, output)
+        return print_plan(" ".join(words), size, show)
     rules = parse_rules(size, drops=drops, most=2, deterministic=deterministic, convention=convention)
     seconds = parse_seconds(run.budget)
     if search and not deterministic:
@@ -93,7 +91,7 @@ def checkerboard(
         except ResourceError as error:  # the verdicts are still true
             failed = str(error)
     rows = [_row(verdict, counted) for verdict in verdicts]
-    write_rows(rows, _document(verdicts, rows), chosen, output, game=rules_text(rules))
+    show.write(rows, _document(verdicts, rows), game=rules_text(rules))
     if failed:
         print(f"tilebase: {failed}", file=sys.stderr)
     return 1 if failed or any(verdict.reachable is None for verdict in verdicts) else 0

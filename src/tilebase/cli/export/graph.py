@@ -1,4 +1,4 @@
-"""``tilebase graph``: the states of a small game and the transitions between them."""
+"""``tilebase export graph``: the states of a small game and the transitions between them."""
 
 from __future__ import annotations
 
@@ -63,11 +63,11 @@ def graph(
 ) -> int:
     """Write the states of a small game, up to symmetry, and the transitions between them as a graph.
 
-    tilebase graph 2x2 32 > graph.dot
+    tilebase export graph 2x2 32 > graph.dot
 
-    tilebase graph 2x2 32 --group -o graph.svg
+    tilebase export graph 2x2 32 --group -o graph.svg
 
-    tilebase graph 2x2 8 --values -o values.svg
+    tilebase export graph 2x2 8 --values -o values.svg
     """
     from tilebase.small.graphs import find_dot, render_svg
 

@@ -1,4 +1,4 @@
-"""``tilebase pattern lemmas``: check what holds for every position that a small board can reach."""
+"""``tilebase reach lemmas``: check what holds for every position that a small board can reach."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import FormatOption, OutputOption, PlanHereOption, QuietOption
-from tilebase.cli.output import choose_format, write_rows
-from tilebase.cli.pattern.options import DropsOption, SizeArgument, print_plan
+from tilebase.cli.options import DEFAULT_SHOWN, QuietOption, ShownOptions
+from tilebase.cli.output import planning
 from tilebase.cli.progress import counting_progress
+from tilebase.cli.reach.options import DropsOption, SizeArgument, print_plan
 from tilebase.patterns.rules import parse_drops
 
 
@@ -19,13 +19,11 @@ def lemmas(
     most_sum: Annotated[
         int | None,
         Parameter(
-            name="--sum", help="Play without a bound on tiles, up to this sum. Left out: no 8 is made."
+            name="--up-to", help="Play without a bound on tiles, up to this sum. Left out: no 8 is made."
         ),
     ] = None,
     drops: DropsOption = "2",
-    plan: PlanHereOption = False,
-    form: FormatOption = None,
-    output: OutputOption = None,
+    shown: ShownOptions = DEFAULT_SHOWN,
     quiet: QuietOption = False,
 ) -> int:
     """Check the lemmas of Edixhoven's thesis on every position that a small board can reach.
@@ -35,15 +33,15 @@ def lemmas(
     stated for these rules is not checked. With --drops 2,4 some lemmas have another statement: what is
     printed is what was checked.
 
-    tilebase pattern lemmas 3x3
+    tilebase reach lemmas 3x3
 
-    tilebase pattern lemmas 2x3 --sum 40
+    tilebase reach lemmas 2x3 --sum 40
     """
     from tilebase.patterns.checking import check_lemmas
 
-    chosen = choose_format(form, output)
-    if plan:
-        return print_plan("lemmas", size, chosen, output)
+    show = shown.checked()
+    if planning():
+        return print_plan("lemmas", size, show)
     with counting_progress(quiet=quiet) as progress:
         checks = check_lemmas(size, drops=drops, most_sum=most_sum, progress=progress)
     rows = [
@@ -65,5 +63,5 @@ def lemmas(
             {**row, "exact_statement": check.lemma.statement} for row, check in zip(rows, checks, strict=True)
         ],
     }
-    write_rows(rows, document, chosen, output, game=f"{size} --drops {drops}")
+    show.write(rows, document, game=f"{size} --drops {drops}")
     return int(any(check.failures for check in checks))

@@ -1,4 +1,4 @@
-"""``tilebase pattern reach``: can play reach a given board, and how?"""
+"""``tilebase reach board``: can play reach a given board, and how?"""
 
 from __future__ import annotations
 
@@ -7,29 +7,27 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import FormatOption, OutputOption, parse_budget
-from tilebase.cli.output import choose_format, write_rows
-from tilebase.cli.pattern.options import (
+from tilebase.cli.options import DEFAULT_SHOWN, ShownOptions, parse_budget
+from tilebase.cli.progress import counting_progress
+from tilebase.cli.reach.options import (
     DEFAULT_SEARCH,
     DropsOption,
     SearchOptions,
     SeedOption,
     rules_text,
 )
-from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 
 
-def reach(
-    board: Annotated[str, Parameter(help="Rows of tiles, 0 for an empty cell: 2,4/4,2.")],
+def board(
+    wanted: Annotated[str, Parameter(name="BOARD", help="Rows of tiles, 0 for an empty cell: 2,4/4,2.")],
     *,
     drops: DropsOption = "2,4",
     afterstate: Annotated[
         bool, Parameter(negative=(), help="A drop follows; otherwise the player is to move.")
     ] = False,
     seed: SeedOption = 1,
-    form: FormatOption = None,
-    output: OutputOption = None,
+    shown: ShownOptions = DEFAULT_SHOWN,
     search: SearchOptions = DEFAULT_SEARCH,
 ) -> int:
     """Decide whether play can reach a board from the empty board, and print a game that ends with it.
@@ -37,31 +35,30 @@ def reach(
     Both sides want it: a drop may be on any empty cell. "Cannot be reached" is proved: every position from
     which the board can be reached was listed. Exit status 1 if time or memory ran out before.
 
-    tilebase pattern reach 2,4,2/4,2,4/2,4,2 --drops 2
+    tilebase reach board 2,4,2/4,2,4/2,4,2 --drops 2
 
-    tilebase pattern reach 8,8/8,8
+    tilebase reach board 8,8/8,8
     """
-    chosen = choose_format(form, output)
+    show = shown.checked()
     prepare_kernels()
     from tilebase.patterns.reach import reach as ask
 
     with counting_progress(quiet=search.quiet) as progress:
         found = ask(
-            board, drops=drops, afterstate=afterstate, seed=seed, memory=search.memory,
+            wanted, drops=drops, afterstate=afterstate, seed=seed, memory=search.memory,
             seconds=parse_budget(search.budget), progress=progress,
         )  # fmt: skip
     document = found.as_dict()
-    if chosen != "table" or output is not None:
-        row = {key: value for key, value in document.items() if key != "drops"}
-        write_rows([row], document, chosen, output, game=rules_text(found.rules))
-    else:
-        print(f"{found.statement}.")
-        if found.moves is not None:
-            print(document["moves"])
-        print(f"{found.positions:,} positions in {found.seconds:.1f} s")
+    row = {key: value for key, value in document.items() if key != "drops"}
+    lines = [f"{found.statement}."]
+    if found.moves is not None:
+        lines.append(document["moves"])
+    lines.append(f"{found.positions:,} positions in {found.seconds:.1f} s")
+    if found.reason and found.reachable is not None:
+        lines.append(found.reason)
+    text = "".join(f"{line}\n" for line in lines)
+    show.write([row], document, text=text, game=rules_text(found.rules))
     if found.reachable is None:
         print(f"tilebase: {found.reason}", file=sys.stderr)
         return 1
-    if found.reason and chosen == "table" and output is None:
-        print(found.reason)
     return 0

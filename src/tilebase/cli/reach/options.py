@@ -1,15 +1,14 @@
-"""The options that subcommands of ``tilebase pattern`` share."""
+"""The options that subcommands of ``tilebase reach`` share."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from tilebase.cli.options import QuietOption, TimeOption
-from tilebase.cli.output import write_rows
+from tilebase.cli.output import Shown
 from tilebase.patterns.rules import Rules, parse_rules
 
 SizeArgument = Annotated[str, Parameter(help="Rows x columns, as 4x4 or 10x10.")]
@@ -39,13 +38,13 @@ class SearchOptions:
 DEFAULT_SEARCH = SearchOptions()
 
 
-def print_plan(question: str, size: str, form: str, output: Path | None) -> int:
+def print_plan(question: str, size: str, show: Shown) -> int:
     """Print what a question takes, between sizes that were measured; nothing is begun."""
     from tilebase.costs.cases import span_of
 
     rules = parse_rules(size)
-    row = span_of(question, (rules.rows, rules.columns)).row(f"pattern {question} {rules}")
-    write_rows([row], row, form, output, game=size)
+    row = span_of(question, (rules.rows, rules.columns)).row(f"{question} {rules}")
+    show.write([row], row, game=size)
     return 0
 
 

@@ -1,0 +1,34 @@
+"""``tilebase export boards``: the boards of a layer as Parquet, for DuckDB, Polars and data sets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from tilebase.cli.export.layers import FolderArgument, StatesOption, SumOption, layer_of
+from tilebase.errors import UsageError
+
+
+def boards(
+    folder: FolderArgument,
+    *,
+    total: SumOption,
+    states: StatesOption = False,
+    output: Annotated[Path, Parameter(name=["--output", "-o"], help="The Parquet file to write.")],
+) -> int:
+    """Write the boards of a layer as Parquet: the packed key, and one column of exponents a cell.
+
+    The file carries a checksum of the game, the kind of layer, the sum and all keys. tilebase export values
+    writes what boards are worth.
+
+    tilebase export boards 3x3-512/ --sum 88 -o 88.parquet
+    """
+    from tilebase.files.parquet import export_parquet
+
+    if output.suffix.lower() not in ("", ".parquet", ".pq"):
+        raise UsageError(f"{output} would hold Parquet: end it in .parquet")
+    rows = export_parquet(layer_of(folder, total, states=states), output)
+    print(f"{output}: {rows:,} boards")
+    return 0

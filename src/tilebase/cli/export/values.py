@@ -1,0 +1,44 @@
+"""``tilebase export values``: what the boards of a table are worth, as Parquet or CSV."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from tilebase.cli.probe import LabelOption, TableArgument
+from tilebase.cli.startup import prepare_kernels
+
+
+def values(
+    table: TableArgument,
+    *,
+    output: Annotated[Path, Parameter(name=["--output", "-o"], help="The file to write, .parquet or .csv.")],
+    total: Annotated[int | None, Parameter(name="--sum", help="Only the layer of this sum.")] = None,
+    states: Annotated[
+        bool,
+        Parameter(
+            negative=(),
+            help="States, and what each slide is worth; else afterstates.",
+        ),
+    ] = False,
+    objective: LabelOption = None,
+) -> int:
+    """Write all boards of a table with their values, for a data frame: pandas.read_parquet(FILE).
+
+    A row is a board: its sum, its packed key, the exponent of each cell (0 is empty), and its value; with
+    --states also the value of each slide, empty where it is not allowed. Boards are up to symmetry.
+
+    tilebase export values 3x3-512/ -o values.parquet
+
+    tilebase export values 3x3-512/ --states --sum 100 -o 100.csv
+    """
+    prepare_kernels()
+    from tilebase.questions.exporting import export_values
+    from tilebase.tables.probe import open_table
+
+    with open_table(table) as opened:
+        rows = export_values(opened, output, objective=objective, total=total, states=states)
+    print(f"{output}: {rows:,} boards")
+    return 0

@@ -1,0 +1,169 @@
+"""What a word of this program means, from the one place that defines it.
+
+objective      `objectives.objective.MEANINGS`
+type           `objectives.types.TYPES`
+rule           the docstring of `Game`, which describes each of its arguments
+formation      `game/formations.tsv`
+term           `game/words.tsv`
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from tilebase.errors import UsageError
+from tilebase.game.formations import Formation, formations
+from tilebase.game.game import Game
+from tilebase.objectives.objective import DISCOUNTED, MEANINGS, Meaning
+from tilebase.objectives.types import TYPES, ValueType
+
+MASKS_BESIDE = 6
+"""Masks drawn beside each other."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What a word means.
+
+    Attributes
+    ----------
+    word:
+        The word.
+    kind:
+        ``"objective"``, ``"type"``, ``"rule"``, ``"formation"`` or ``"term"``.
+    text:
+        Its meaning: one or more sentences, of a formation with a drawing.
+    """
+
+    word: str
+    kind: str
+    text: str
+
+    def as_dict(self) -> dict[str, str]:
+        """Return plain JSON values."""
+        return {"word": self.word, "kind": self.kind, "text": self.text}
+
+
+def explain(word: str) -> tuple[Explanation, ...]:
+    """Return what a word means: more than one meaning if, for example, a rule and a term have one name.
+
+    Raises `UsageError`, which names the nearest words, if nothing has this name.
+
+    >>> explain("guaranteed")[0].kind, explain("afterstate")[0].text
+    ('objective', 'a board after a slide and before the spawn')
+    """
+    known = words()
+    wanted = word.strip().lower().replace("_", "-").lstrip("-")
+    found = tuple(one for one in known if one.word.lower() == wanted)
+    if not found:
+        near = difflib.get_close_matches(wanted, [one.word.lower() for one in known], n=3, cutoff=0.6)
+        hint = f"did you mean {', '.join(dict.fromkeys(near))}? " if near else ""
+        raise UsageError(f"{word!r} is no word of tilebase: {hint}tilebase explain lists them all")
+    return found
+
+
+@cache
+def words() -> tuple[Explanation, ...]:
+    """Return all words with their meanings: objectives, types, rules, formations and terms."""
+    return (
+        *(Explanation(name, "objective", _objective(name, meaning)) for name, meaning in MEANINGS.items()),
+        *(Explanation(name, "type", _type(one)) for name, one in TYPES.items()),
+        *(Explanation(name.replace("_", "-"), "rule", text) for name, text in rules()),
+        *(Explanation(one.name, "formation", described(one)) for one in formations()),
+        *(Explanation(name, "term", text) for name, text in terms()),
+    )
+
+
+def rules() -> Iterator[tuple[str, str]]:
+    """Yield the name and the meaning of each rule that a game can have."""
+    described = inspect.getdoc(Game) or ""
+    listed = described.partition("Parameters\n----------\n")[2].partition("\n\nRaises\n")[0]
+    for part in re.split(r"\n(?=\w+:$)", listed, flags=re.MULTILINE):
+        name, _, text = part.partition(":\n")
+        yield name, " ".join(text.split())
+
+
+def terms() -> Iterator[tuple[str, str]]:
+    """Yield each term and its meaning."""
+    text = files("tilebase.game").joinpath("words.tsv").read_text("utf-8")
+    rows = [line.split("\t") for line in text.splitlines() if line and not line.startswith("#")]
+    for name, meaning, *_ in rows[1:]:
+        yield name, meaning
+
+
+def _objective(name: str, meaning: Meaning) -> str:
+    """Return an objective in sentences: what a win is worth, what is added, and how spawns are combined."""
+    earned = [
+        f"a win is worth {meaning.win}" if meaning.win else "a win is worth nothing by itself",
+        *([f"each slide adds {meaning.slide}"] if meaning.slide else []),
+        *(["each merge adds the tile that it makes"] if meaning.merge == "tile" else []),
+        *(["each merge adds 1"] if meaning.merge == "one" else []),
+        *(["the end is worth the largest tile"] if meaning.end else []),
+    ]
+    over = {"mean": "the mean, with their probabilities", "least": "the least", "largest": "the largest"}
+    rounding = {"": "", "down": " Each step is rounded down.", "up": " Each step is rounded up."}
+    discounted = " It takes a discount." if name in DISCOUNTED else ""
+    return (
+        f"{meaning.text}. {', '.join(earned).capitalize()}; over slides the largest value is taken, "
+        f"over spawns {over[meaning.spawns]}.{rounding[meaning.rounding]}{discounted} "
+        f"Types: {', '.join(meaning.types)}."
+    )
+
+
+def _type(one: ValueType) -> str:
+    """Return a type of values in a sentence."""
+    size = f"{one.bits} bit{'s' * (one.bits > 1)} a value, not compressed"
+    if one.one > 1:
+        return f"an integer that stands for itself divided by 2^{one.one.bit_length() - 1}; {size}"
+    if one.is_float:
+        return f"a float, printed with {one.digits} digits; {size}"
+    return f"an exact {'Boolean value' if one.bits == 1 else 'integer'}; {size}"
+
+
+# -- formations --------------------------------------------------------------------------------------
+
+
+def described(one: Formation) -> str:
+    """Return a formation in words, with a drawing of its masks."""
+    free = f"{one.free_cells} cells for other tiles"
+    role = "a wall" if one.fixed else "a large tile, which slides and never merges"
+    lines = [free, "", *_drawn(one), "", *([f"x  {role}"] if one.x_cells else [])]
+    if not one.wins_anywhere:
+        lines.append("o  where the goal wins")
+    if one.x_cells and not one.masks and not one.fixed:
+        lines.append("The x may stand anywhere.")
+    elif len(one.masks) > 1:
+        lines.append("After each slide the x must cover one of these masks.")
+    lines.append(f"Play starts, after a slide, on {' or '.join(one.starts)}")
+    if one.extra is not None:
+        lines.append(f"and ends at the sum goal + {one.start_sum + 2 * one.extra - 4}.")
+    elif one.horizon is not None:
+        lines.append(f"and ends at the sum {one.horizon}.")
+    if one.fixed:
+        lines.append("Nothing moves the walls: this is a game on a smaller board, and no endgame of 4x4.")
+    return "\n".join(lines)
+
+
+def _drawn(one: Formation) -> list[str]:
+    """Return the masks, or the first start, as pictures beside each other."""
+    pictures = [_picture(one, mask) for mask in one.masks] or [one.picture.split("/")]
+    lines = []
+    for first in range(0, len(pictures), MASKS_BESIDE):
+        beside = pictures[first : first + MASKS_BESIDE]
+        lines += ["    ".join(" ".join(row) for row in rows) for rows in zip(*beside, strict=True)]
+        lines.append("")
+    return lines[:-1]
+
+
+def _picture(one: Formation, mask: str) -> list[str]:
+    """Return a mask with the goal cells that it leaves."""
+    marked = "" if one.wins_anywhere else one.goal_cells
+    goals = marked.ljust(len(mask), ".")
+    drawn = "".join("o" if a == "." and b == "x" else a for a, b in zip(mask, goals, strict=True))
+    return drawn.split("/")

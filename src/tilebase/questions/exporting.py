@@ -1,0 +1,112 @@
+"""Tables as data frames: all boards with their values, as Parquet or CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tilebase.arrays import TableArrays
+from tilebase.errors import MissingExtraError, MissingLayerError, UsageError
+from tilebase.files.parquet import cells_of
+from tilebase.runtime.storage import atomic_file
+from tilebase.tables.probe import Table
+
+SUFFIXES = (".parquet", ".csv")
+
+
+def export_values(
+    table: Table,
+    output: Path | str,
+    *,
+    objective: str | None = None,
+    total: int | None = None,
+    states: bool = False,
+) -> int:
+    """Write the boards of a table with their values; return how many.
+
+    The columns are ``sum``, ``key`` (uint64), ``cell_0`` ... (exponents, row-major; 0 is empty) and
+    ``value``; of states also ``left``, ``right`` and so on: the value of each slide, empty where it is not
+    allowed.  Boards are up to symmetry, ascending by sum and key.  The suffix of the file, .parquet or .csv,
+    is its format.
+
+    Parameters
+    ----------
+    objective:
+        Label of one of the table's objectives; None for the first.
+    total:
+        Only the layer of this sum; None for all.
+    states:
+        Whether the boards are those with the player to move, and not those after a slide.
+
+    Raises
+    ------
+    UsageError
+        For another suffix, a table of all boards, or an objective that the table does not have.
+    MissingLayerError
+        If no board has the sum.
+    MissingExtraError, StorageError, CorruptError
+        If pyarrow is not installed, the file cannot be written, or the table is damaged.
+    """
+    file = Path(output)
+    if file.suffix.lower() not in SUFFIXES:
+        raise UsageError(f"{file} is neither Parquet nor CSV: end its name in .parquet or .csv")
+    arrays = TableArrays(table, objective)
+    layers = (
+        _columns(arrays, layer, states=states)
+        for layer in arrays.iter_layers("states" if states else "afterstates")
+        if total is None or layer.sum == total
+    )
+    rows = _write_csv(layers, file) if file.suffix.lower() == ".csv" else _write_parquet(layers, file)
+    if not rows and total is not None:
+        raise MissingLayerError(f"{table.location.name} has no boards of sum {total}")
+    return rows
+
+
+def _columns(arrays: TableArrays, layer: Any, *, states: bool) -> dict[str, Any]:
+    """Return the columns of one layer."""
+    found = {"sum": np.full(len(layer.keys), layer.sum, dtype=np.int64), "key": layer.keys}
+    found |= {f"cell_{c}": column for c, column in enumerate(cells_of(arrays.game, layer.keys))}
+    found["value"] = layer.value
+    if states:
+        found |= {name: layer.q[:, at] for at, name in enumerate(arrays.game.directions)}
+    return found
+
+
+def _write_csv(layers: Iterator[dict[str, Any]], file: Path) -> int:
+    rows = 0
+    with atomic_file(file) as whole:
+        out = io.TextIOWrapper(whole, "utf-8", newline="", write_through=True)
+        writer = csv.writer(out, lineterminator="\n")
+        for columns in layers:
+            if not rows:
+                writer.writerow(columns)
+            lists = [column.tolist() for column in columns.values()]
+            writer.writerows(["" if one != one else one for one in row] for row in zip(*lists, strict=True))
+            rows += len(lists[0])
+        out.detach()  # the file is finished by its owner
+    return rows
+
+
+def _write_parquet(layers: Iterator[dict[str, Any]], file: Path) -> int:
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError as error:
+        raise MissingExtraError("Parquet needs pyarrow: pip install 'tilebase[parquet]'") from error
+    rows, writer = 0, None
+    with atomic_file(file) as whole:
+        for columns in layers:
+            made = pa.table({name: pa.array(column, from_pandas=True) for name, column in columns.items()})
+            writer = writer or pq.ParquetWriter(whole, made.schema)
+            writer.write_table(made)
+            rows += len(made)
+        if writer is None:
+            pq.write_table(pa.table({}), whole)
+        else:
+            writer.close()
+    return rows
