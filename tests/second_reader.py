@@ -37,6 +37,7 @@ NUMBERS = {
 }
 MARGINS = {"float64": 1e-12, "float32": 4e-7, "float16": 2e-3}
 WINS, SLIDES = ("win", "lower", "upper", "guaranteed"), ("moves", "survival", "longest")
+NEVER = Fraction(1 << 30)
 
 
 class DamagedError(Exception):
@@ -364,7 +365,7 @@ class Table:
             return win
         for after, wins, score in self.game.slides(board).values():
             merges = board.count(0) - after.count(0)
-            earned = {"score": score, "merges": -merges}.get(name, int(name in SLIDES))
+            earned = {"score": score, "merges": -merges, "fewest": -1}.get(name, int(name in SLIDES))
             try:
                 won = max(win, self.end(label, after))
                 worths.append(earned + (won if wins else self.after(label, after)))
@@ -376,14 +377,17 @@ class Table:
 
     def end(self, label: str, board: Board) -> Fraction:
         """What a board is worth on which the game ends, a win aside; x is -1."""
-        return Fraction({"largest": max(board), "loss": -1}.get(self.objectives[label]["name"], 0))
+        return Fraction(
+            {"largest": max(board), "loss": -1, "fewest": -NEVER}.get(self.objectives[label]["name"], 0)
+        )
 
     def together(self, label: str, states: list[tuple[Board, Fraction]]) -> Fraction:
         """The mean, least or largest V of some states, not rounded."""
         worths = [(self.rounded(label, self.state(label, state)), p) for state, p in states]
         name = self.objectives[label]["name"]
-        if name in ("guaranteed", "survival", "longest"):
-            return (max if name == "longest" else min)(worth for worth, _ in worths)
+        if name in ("guaranteed", "survival", "longest", "fewest"):
+            found = (max if name in ("longest", "fewest") else min)(worth for worth, _ in worths)
+            return max(found, -NEVER) if name == "fewest" else found
         return sum((worth * p for worth, p in worths), Fraction(0))
 
     def derived(self, label: str, after: Board) -> Fraction:
@@ -404,7 +408,7 @@ class Table:
             worth = sum(self.state(label, state, start=True) * p for state, p in starts)
             away = (Fraction(start["bound"]) * one - worth) * (1 if name == "upper" else -1)
             return start["kind"] == name and 0 <= away <= 2
-        sign = -1 if name == "loss" else 1
+        sign = -1 if name in ("loss", "fewest") else 1
         return near(objective["dtype"], sign * start["value"], self.together(label, starts))
 
 

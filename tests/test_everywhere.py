@@ -37,7 +37,13 @@ def cells(name: str, row: str) -> list[str]:
 def test_the_docs_know_an_objective(name: str, meaning: Meaning) -> None:
     assert cells("solving.md", name)[-1] == ", ".join(meaning.types)
     *_, end, spawns, types = cells("format.md", name)
-    won = "1 if it is won, else 0" if meaning.win else "0 if it is won, else -1" if meaning.lost else "0"
+    won = (
+        "1 if it is won, else 0"
+        if meaning.win
+        else f"0 if it is won, else {meaning.lost}"
+        if meaning.lost
+        else "0"
+    )
     assert (end, spawns) == (
         {"largest": "the largest tile on the board, x aside"}.get(meaning.end, won),
         meaning.spawns,

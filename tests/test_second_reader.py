@@ -41,7 +41,7 @@ from tilebase.small.oracle import Layer
 ALL = (
     "win,win:float32,win:float16,loss,loss:float32,lower,lower:uint32,lower:uint16,upper,upper:uint32,"
     "upper:uint16,"
-    "guaranteed,score,score:float32,merges,moves,moves:float32,largest,largest:float32,survival,longest"
+    "guaranteed,score,score:float32,merges,moves,moves:float32,largest,largest:float32,survival,longest,fewest"
 )
 MEANS = "win,lower,lower:uint16,upper,upper:uint16,score,merges,moves"
 MASKED = Game("2x3", 16, masks="..x/..x|.../.xx", start="after 2,0,x/4,0,x")

@@ -35,6 +35,7 @@ MEASURES = {
     "survival": Measure("least", "slides"),
     "longest": Measure("largest", "slides"),
     "largest": Measure("mean", end="largest"),
+    "fewest": Measure("largest", "slides away", "never"),
 }
 """What `Rules.state` and `Rules.after` give, in this order."""
 DISCOUNTED = ("win", "score", "merges", "moves")
@@ -321,19 +322,26 @@ class Rules:
         follows = self.end(after, won=True) if wins else self.after(after)
         here = tuple(map(Fraction.__add__, self._alone(board, after, score), follows))
         return tuple(
-            self.discount * v if name in DISCOUNTED else v for v, name in zip(here, MEASURES, strict=True)
+            self.discount * v if name in DISCOUNTED else max(v, Fraction(-(1 << 30)))
+            for v, name in zip(here, MEASURES, strict=True)
         )
 
     @staticmethod
     def _alone(board: Board, after: Board, score: int) -> tuple[Fraction, ...]:
         """What a slide itself is worth by each of `MEASURES`."""
         merges = sum(1 for tile in board if tile) - sum(1 for tile in after if tile)
-        earned = {"nothing": 0, "score": score, "merges": merges, "slides": 1}
+        earned = {"nothing": 0, "score": score, "merges": merges, "slides": 1, "slides away": -1}
         return tuple(Fraction(earned[measure.slide]) for measure in MEASURES.values())
 
     def end(self, board: Board, *, won: bool) -> tuple[Fraction, ...]:
         """The value of a board on which the game ends by each of `MEASURES`."""
-        worth = {"nothing": 0, "won": won, "lost": -(not won), "largest": self.top(board)}
+        worth = {
+            "nothing": 0,
+            "won": won,
+            "lost": -(not won),
+            "never": -(not won) << 30,
+            "largest": self.top(board),
+        }
         return tuple(Fraction(worth[measure.end]) for measure in MEASURES.values())
 
     def after(self, board: Board) -> tuple[Fraction, ...]:

@@ -20,7 +20,7 @@ UNITS = {"uint16": Fraction(1, 1 << 16), "uint32": Fraction(1, 1 << 32), "uint64
 TOLERANCES = {"float64": 1e-13, "float32": 2e-6, "float16": 1e-2}
 WINNING = (
     *("win", "win", "win:float32", "win:float16", "lower", "upper", "lower:uint32", "upper:uint32"),
-    *("lower:uint16", "upper:uint16", "guaranteed", "loss", "loss:float32"),
+    *("lower:uint16", "upper:uint16", "guaranteed", "loss", "loss:float32", "fewest"),
 )
 ALWAYS = (
     *(f"{name}{kind}" for name in ("score", "merges", "moves", "largest") for kind in ("", ":float32")),
@@ -124,7 +124,7 @@ def judge(
         low, high = (number, exact) if kind is Lower else (exact, number)
         good = isinstance(value, kind) and low <= high <= low + slack
     else:
-        number, exact = value.value, -exact if objective.name == "loss" else exact
+        number, exact = value.value, -exact if objective.is_cost else exact
         tolerance = Fraction(TOLERANCES.get(objective.dtype, 0)) * max(1, exact)
         wrong = abs(Fraction(number) - exact)
         allowed = min(tolerance, Fraction(value.error)) if isinstance(value, Rounded) else 0

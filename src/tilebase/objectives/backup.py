@@ -93,7 +93,7 @@ def _extreme_backup(game: Game, objective: Objective) -> Backup:
     largest = objective.spawns == "largest"
     sign = np.int64(1 if largest else -1)
     take = kernels.TakeLargest(sign, np.int64(objective.slide))
-    start = np.int64(0 if largest else np.iinfo(np.int32).max)
+    start = np.int64(objective.lost if largest else np.iinfo(np.int32).max)
     adds = (take,) * len(game.spawn_exponents)
     return _backup(game, objective, adds, kernels.KeepLargest(sign), start, "i8")
 
@@ -139,7 +139,8 @@ def _backup(
 
 def value_above(game: Game, objective: Objective, backup: Backup, total: int) -> Any:
     """Return the value of the states of a sum that is not solved, without what slides add."""
-    return backup.won if game.reached(total) and objective.meaning.needs_goal else backup.none
+    won = game.reached(total) and objective.meaning.needs_goal
+    return backup.won - objective.slide if won else backup.none
 
 
 def state_value(objective: Objective, backup: Backup, stored: Any) -> Number:

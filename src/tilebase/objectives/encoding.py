@@ -12,6 +12,7 @@ from tilebase._kernels import backup, coded, fold
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import ChunkSummary
+from tilebase.objectives.values import NEVER
 
 Array = npt.NDArray[Any]
 NONE, WON, FIRST = backup.NONE, backup.WON, backup.FIRST
@@ -80,11 +81,12 @@ def summarise(objective: Objective, stored: Array, size: int) -> list[ChunkSumma
     They do not depend on how the work was divided.  Of a cost, they are of the values that users see.
     """
     stored, one = objective.told(stored), objective.one
+    lost = NEVER if objective.counts_to_win else one  # what a lost game costs, or a won one is worth
     if objective.type.is_coded:
         stored, one = decoded(stored), 1
     full = objective.most if objective.rounds_up else one  # the stored integer that is read as 1
     found = np.empty((-(-len(stored) // size), 5))
-    fold.summaries(stored, size, float(full), float(one), found)
+    fold.summaries(stored, size, float(full if lost == one else lost), float(lost), found)
     found[:, :3] /= one  # a power of two
     return [
         (least, largest, total, *_won_and_lost(objective, int(ones), int(zeros)))
@@ -94,6 +96,8 @@ def summarise(objective: Objective, stored: Array, size: int) -> list[ChunkSumma
 
 def _won_and_lost(objective: Objective, ones: int, zeros: int) -> tuple[int, int]:
     """Return how many values are those of won and of lost games; none is won if a win is worth nothing."""
+    if objective.counts_to_win:
+        return 0, ones
     if objective.is_cost:
         return zeros, ones
     return (ones if objective.is_win else 0), zeros

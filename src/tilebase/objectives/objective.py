@@ -17,6 +17,7 @@ the largest over its slides.
     largest      the largest tile at the end      mean          rounded
     survival                      1               least         exact
     longest                       1               largest       exact
+    fewest       0, a loss -2**30 -1              largest       exact
 
 `lower` and `upper` are proved: they are computed with fixed-point integers and exact rational
 probabilities, and each step is rounded down or up.  Objectives computed with floats are rounded in each step;
@@ -25,6 +26,9 @@ probabilities, and each step is rounded down or up.  Objectives computed with fl
 `loss` is the probability to lose, a *cost*: the player makes it small.  Engines and files hold the negative
 of a cost, so that the largest is the best there, too; `Objective.told` is the value that users see.  A small
 probability to lose then has all digits of a float, where 1 minus the probability to win has none.
+
+`fewest` is a cost, too: the least number of slides in which the game can be won if the spawns help.  The cost
+of a game that cannot be won, `NEVER`, stands for infinity: no number that is worse is told apart from it.
 
 With a discount d, the value of a state is d times the largest over its slides.  So `win` is then the
 expectation of d to the power of the number of slides.
@@ -40,12 +44,14 @@ from fractions import Fraction
 from functools import cache
 from typing import Any, Literal
 
+import numpy as np
+
 from tilebase.errors import UsageError
 from tilebase.game.game import Cells, Game
 from tilebase.game.notation import fraction_of
 from tilebase.objectives.numbers import Unit
 from tilebase.objectives.types import TYPES, ValueType
-from tilebase.objectives.values import Number
+from tilebase.objectives.values import NEVER, Number
 
 FLOATS = ("float64", "float32")
 BOUNDS = ("uint64", "uint32", "uint16")
@@ -107,6 +113,9 @@ MEANINGS = {
     "moves": Meaning("expected number of slides", FLOATS, slide=1, unit="slides"),
     "largest": Meaning("expected largest tile at the end", FLOATS, end="largest", unit="tile"),
     "survival": Meaning("slides that can be forced", ("int32",), "least", slide=1, unit="slides"),
+    "fewest": Meaning(
+        "fewest slides to a win, with luck", ("int32",), "largest", lost=-NEVER, slide=-1, unit="slides"
+    ),
     "longest": Meaning("slides of the longest game", ("int32",), "largest", slide=1, unit="slides"),
 }
 """What each objective means, by name."""
@@ -273,6 +282,11 @@ class Objective:
         return self.lost < 0
 
     @property
+    def counts_to_win(self) -> bool:
+        """Whether values count slides to a win; then `NEVER` stands for no win."""
+        return self.lost == -NEVER
+
+    @property
     def is_boolean(self) -> bool:
         """Whether values are kept as one bit each."""
         return self.dtype == "bit"
@@ -304,6 +318,8 @@ class Objective:
             return Fraction(worth)
         if self.is_boolean:
             return bool(worth)
+        if self.counts_to_win:
+            return max(int(worth), self.lost)
         return float(worth) if self.is_float else int(worth)
 
     def told(self, number: Any) -> Any:
@@ -312,6 +328,8 @@ class Objective:
         >>> Objective("loss").told(-0.25), Objective("loss").told(0.0), Objective("win").told(0.25)
         (0.25, 0.0, 0.25)
         """
+        if self.counts_to_win:
+            return np.minimum(0 - number, NEVER) if isinstance(number, np.ndarray) else min(-number, NEVER)
         return 0 - number if self.is_cost else number
 
     def read(self, stored: Any) -> Number:
@@ -383,6 +401,8 @@ class Objective:
         """Raise `UsageError` unless the objective fits the game."""
         if self.meaning.needs_goal and not game.can_win:
             raise UsageError(f"{self.name} needs a goal: name one, or choose {', '.join(WITHOUT_GOAL)}")
+        if self.counts_to_win and game.horizon is not None:
+            raise UsageError(f"{self.name} fits games without a horizon: leave it out")
         if self.meaning.end and (game.patterns or game.goal_sum is not None):
             raise UsageError(
                 f"{self.name} fits games that a goal tile wins, or that have no goal: leave out the "

@@ -20,6 +20,9 @@ from tilebase.objectives.types import TYPES
 
 Number: TypeAlias = float | int | bool | Fraction
 
+NEVER = 1 << 30
+"""The number of slides to a win that stands for "never"."""
+
 
 @dataclass(frozen=True)
 class Exact:
@@ -41,7 +44,7 @@ class Exact:
     def __str__(self) -> str:
         if isinstance(self.value, bool):
             return "yes" if self.value else "no"
-        return str(self.value)
+        return "never" if self.value == NEVER else str(self.value)
 
     def as_dict(self) -> dict[str, Any]:
         """As plain JSON values; a fraction that is not whole is text."""
@@ -311,7 +314,8 @@ def short_text(value: Found, unit: Unit) -> str:
     if isinstance(value, Interval):
         return _interval_text(value, unit)
     if isinstance(value, Exact):
-        return str(value) if isinstance(value.value, bool) else short_number(value.value, unit)
+        certain = isinstance(value.value, bool) or value.value == NEVER
+        return str(value) if certain else short_number(value.value, unit)
     if isinstance(value, Rounded) and value.is_near_one:
         return f"100 % - {short_number(value.complement or 0.0, unit)}"
     if isinstance(value, Rounded):

@@ -101,7 +101,9 @@ def _objective(name: str, meaning: Meaning) -> str:
     """Return an objective in sentences: what a win is worth, what is added, and how spawns are combined."""
     earned = [
         f"a win is worth {meaning.win}" if meaning.win else "a win is worth nothing by itself",
-        *([f"each slide adds {meaning.slide}"] if meaning.slide else []),
+        *([f"a loss costs {-meaning.lost:,}"] if meaning.lost else []),
+        *([f"each slide adds {meaning.slide}"] if meaning.slide > 0 else []),
+        *([f"each slide costs {-meaning.slide}"] if meaning.slide < 0 else []),
         *(["each merge adds the tile that it makes"] if meaning.merge == "tile" else []),
         *(["each merge adds 1"] if meaning.merge == "one" else []),
         *(["the end is worth the largest tile"] if meaning.end else []),

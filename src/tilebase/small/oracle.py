@@ -49,10 +49,11 @@ where a slide is worth
     ``largest``     0: V is the expected largest tile at the end of the game
     ``survival``    1, with adversarial spawns: V is the number of slides that can be forced
     ``longest``     1, with spawns that help: V is the number of slides of the longest game
+    ``fewest``      -1, with spawns that help: -V is the least number of slides to a win
 
 each under the play that makes V largest.  The end of a game is worth 1 under ``win`` and ``guaranteed`` if it
-is won, -1 under ``loss`` if it is not won, under ``largest`` the largest tile on the board, unmergeable tiles
-aside, else 0.  Every slide, the
+is won, -1 under ``loss`` and minus infinity under ``fewest`` (-2**30, and no less) if it is not won, under
+``largest`` the largest tile on the board, unmergeable tiles aside, else 0.  Every slide, the
 last one included, multiplies by the discount once.  So for ``win``, V is the expectation of d to the power of
 the number of slides for won games, and 0 for lost games.
 
@@ -80,9 +81,12 @@ from tilebase.game.notation import fraction_of
 from tilebase.game.symmetry import canonical, orbit_size
 
 Objective: TypeAlias = Literal[
-    "win", "loss", "guaranteed", "score", "merges", "moves", "largest", "survival", "longest"
+    "win", "loss", "guaranteed", "score", "merges", "moves", "largest", "survival", "longest", "fewest"
 ]
 """What a value means; see the module."""
+
+NEVER = 2**30
+"""Stands for infinity under ``fewest``."""
 
 Transition: TypeAlias = tuple[Cells, str, Cells | Literal["win", "lose"]]
 """A state, a direction, and a state that may follow, or how the game ends."""
@@ -260,7 +264,7 @@ def _fold(
     ]
     if objective in ("guaranteed", "survival"):
         return min(value for value, _ in worths)
-    if objective == "longest":
+    if objective in ("longest", "fewest"):
         return max(value for value, _ in worths)
     return sum((value * p for value, p in worths), Fraction(0))
 
@@ -271,19 +275,22 @@ def worths(exact: Values, state: Cells) -> dict[str, Fraction]:
 
 
 def _worths(game: Game, objective: Objective, W: dict[Cells, Fraction], state: Cells) -> dict[str, Fraction]:
-    return {
+    worths = {
         direction: _worth(game, objective, state, after)
         + (_end(game, objective, after, True) if game.wins(after) else W[canonical(game, after)])
         for direction, after in game.slides(state).items()
     }
+    if objective == "fewest":  # what is never won stays so
+        return {direction: max(worth, Fraction(-NEVER)) for direction, worth in worths.items()}
+    return worths
 
 
 def _end(game: Game, objective: Objective, board: Cells, won: bool) -> Fraction:
     """Return the value of a board on which the game ends."""
     if objective == "largest":
         return Fraction(max((2**e for e in board if e and not game.is_x(e)), default=0))
-    if objective == "loss":
-        return Fraction(won) - 1
+    if objective in ("loss", "fewest"):
+        return (Fraction(won) - 1) * (1 if objective == "loss" else NEVER)
     return Fraction(won and objective in ("win", "guaranteed"))
 
 
@@ -292,7 +299,7 @@ def _worth(game: Game, objective: Objective, state: Cells, after: Cells) -> Frac
         return Fraction(_potential(game, after) - _potential(game, state))
     if objective == "merges":
         return Fraction(_tiles(state) - _tiles(after))
-    return Fraction(objective in ("moves", "survival", "longest"))
+    return Fraction(-1 if objective == "fewest" else objective in ("moves", "survival", "longest"))
 
 
 def _potential(game: Game, board: Cells) -> int:

@@ -241,7 +241,7 @@ class ExtremeFold(_Plain):
         self.largest = objective.spawns == "largest"
 
     def start(self, n: int) -> Array:
-        return np.full(n, 0 if self.largest else np.iinfo(np.int32).max, dtype=np.int32)
+        return np.full(n, self.objective.lost if self.largest else np.iinfo(np.int32).max, dtype=np.int32)
 
     def best(self, spawned: Spawned, values: Array) -> Array:
         found = self.best_slide(spawned, values)
@@ -252,7 +252,7 @@ class ExtremeFold(_Plain):
         kernels.extremes(found, spawns, self.largest, acc)
 
     def finish(self, acc: Array, spawns: Array, ends: Array | None) -> Array:
-        acc[spawns == 0] = 0
+        acc[spawns == 0] = self.objective.lost
         return acc
 
 

@@ -14,7 +14,7 @@ const LEAST_PART = 1e-3; // smaller drops than this part of the largest one are 
 /** The value of a position of a game as a number; the end of a game has one, too. */
 function valueOf(entry, unit, cost) {
   if (!entry.end) return numberOf(entry.answer?.value);
-  if (cost) return entry.end === "won" ? 0 : 1;
+  if (cost) return entry.end === "won" ? 0 : counts(unit) ? null : 1;
   if (unit === "tile") return largestOf(entry.cells);
   return entry.end === "won" && !counts(unit) ? 1 : null;
 }
