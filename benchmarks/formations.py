@@ -22,8 +22,9 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from tilebase import Formation, formations, open_table, symmetries
+from tilebase import Formation, formations, open_table
 from tilebase.counting.combinatorics import boards_by_sum
+from tilebase.game.symmetry import symmetries
 
 GOALS = tuple(1 << exponent for exponent in range(5, 15))
 COLUMNS = (

@@ -17,7 +17,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from tilebase import Game, open_table, random_position, solve
+from tilebase import Game, open_table, solve
+from tilebase.tables.playing import random_position
 
 BATCH_GOAL, SINGLE_GOAL = 2000.0, 500.0
 POSITIONS, BATCH = 2000, 100

@@ -13,9 +13,10 @@ import argparse
 import math
 import sys
 
-from tilebase import Game, count, symmetries
+from tilebase import Game, count
 from tilebase.costs.shares import counted
 from tilebase.counting.combinatorics import boards_by_sum
+from tilebase.game.symmetry import symmetries
 
 
 def main() -> int:

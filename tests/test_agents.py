@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tilebase import canonical, evaluate, open_table, solve, symmetries
+from tilebase import evaluate, open_table, solve
 from tilebase.agents import Judgement, judge
 from tilebase.arrays import GameArrays, TableArrays
 from tilebase.errors import MissingBoardError, UsageError
 from tilebase.game.game import Game
+from tilebase.game.symmetry import canonical, symmetries
 from tilebase.objectives.objective import Objective
 
 GAMES = (

@@ -11,11 +11,12 @@ import pytest
 
 from conformance import queries
 from tilebase import arrays as module
-from tilebase import canonical, open_table, solve, symmetries, thin
+from tilebase import open_table, solve, thin
 from tilebase.arrays import GameArrays, TableArrays
 from tilebase.errors import MissingBoardError, ResourceError, UsageError
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
+from tilebase.game.symmetry import canonical, symmetries
 from tilebase.objectives.objective import MEANINGS, Objective, potentials
 from tilebase.small import oracle
 

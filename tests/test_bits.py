@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from batching import dense_pass
 from conformance.games import SMALL_GAMES
 from interrupting import stop_at
-from tilebase import force, list_runs, remove_runs
+from tilebase import force
 from tilebase._kernels import bits as kernels
 from tilebase._kernels.jit import kernel
 from tilebase.cli import main
@@ -28,6 +28,7 @@ from tilebase.dense.backends import bits
 from tilebase.dense.backends.bits import Matrices
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.plan import Plan
+from tilebase.files.work_folders import list_runs, remove_runs
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import LayerSummary

@@ -9,13 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import tilebase
 from tilebase.cli import main
 from tilebase.errors import UsageError
 from tilebase.game.game import Game, merge_line
 from tilebase.patterns.backward import search_back
 from tilebase.patterns.bit_rows import BitRows
-from tilebase.patterns.checkerboards import checkerboard_position, decide, find_sequence, theorem
+from tilebase.patterns.checkerboards import (
+    checkerboard,
+    checkerboard_position,
+    decide,
+    find_sequence,
+    theorem,
+)
 from tilebase.patterns.constructions import (
     construct,
     mirror,
@@ -276,7 +281,7 @@ def test_the_theorem_agrees_with_searches_back_to_12x12() -> None:
 @pytest.mark.parametrize("size", ["3x4", "3x5", "5x4"])
 def test_searches_back_find_sequences(size: str) -> None:
     for colouring in (2, 4):
-        verdict = tilebase.checkerboard(size, colouring, drops="2,4", search=True)
+        verdict = checkerboard(size, colouring, drops="2,4", search=True)
         assert "back to the empty board" in verdict.reason
         assert replay(verdict.rules, verdict.moves)[-1] == verdict.position
 
@@ -295,7 +300,7 @@ def test_bad_input() -> None:
         ("3x3", {"convention": "diagonal"}, "choose rows or columns"),
     ):
         with pytest.raises(UsageError, match=message):
-            tilebase.checkerboard(size, **options)
+            checkerboard(size, **options)
 
 
 # -- the command -----------------------------------------------------------------------------------------

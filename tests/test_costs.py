@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tilebase import Game, count, evaluate, formation, prune, solve, symmetries, thin, verify_table
+from tilebase import Game, count, evaluate, formation, solve, thin, verify_table
 from tilebase.cli import main
 from tilebase.costs import estimate, measuring, rates, reachable
 from tilebase.costs.cases import span_of
@@ -19,7 +19,9 @@ from tilebase.costs.reachable import layers_of, recorded_bytes, solving
 from tilebase.costs.shares import COUNTED, FITTED, MASKED, Fit, counted, share_of
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import ResourceError
+from tilebase.game.symmetry import symmetries
 from tilebase.objectives.objective import parse_objectives
+from tilebase.questions.pruning import prune
 from tilebase.runtime.resources import Allowance
 
 TWO = Allowance(memory=8 << 30, threads=2)

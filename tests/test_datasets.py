@@ -10,11 +10,12 @@ import polars
 import pyarrow.parquet as pq
 import pytest
 
-from tilebase import Game, canonical, datasets, evaluate, open_table, orbit_size, solve
+from tilebase import Game, datasets, evaluate, open_table, solve
 from tilebase.arrays import TableArrays
 from tilebase.datasets import to_arrow, write_parquet
 from tilebase.errors import MissingExtraError, StorageError, UsageError
 from tilebase.game.board import Board
+from tilebase.game.symmetry import canonical, orbit_size
 
 GAMES = (
     Game("2x3", 32),

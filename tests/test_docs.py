@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import shutil
 import subprocess
@@ -14,8 +15,9 @@ import pytest
 
 import tilebase
 import transcripts
-from tilebase import Game, LayerFile, count
+from tilebase import Game, count
 from tilebase.cli.commands import app
+from tilebase.files.format import LayerFile
 from transcripts import Block
 
 ROOT = Path(__file__).parents[1]
@@ -50,7 +52,15 @@ def test_command_line_page_is_what_the_commands_say() -> None:
 def test_every_public_name_is_on_the_page_of_the_interface() -> None:
     """`scripts/docs` compares the names of the built page, too."""
     named = re.findall(r"^::: tilebase\.(\w+)$", (DOCS / "api.md").read_text("utf-8"), flags=re.MULTILINE)
-    assert sorted(named) == [name for name in tilebase.__all__ if name != "__version__"]
+    assert sorted(named) == [name for name in dir(tilebase) if name != "__version__"]
+
+
+def test_every_name_on_the_page_of_the_interface_exists() -> None:
+    page = (DOCS / "api.md").read_text("utf-8")
+    named = re.findall(r"^::: (tilebase\.[\w.]+)\.(\w+)$", page, flags=re.MULTILINE)
+    assert len(named) > 50
+    for module, name in named:
+        assert hasattr(importlib.import_module(module), name), f"{module}.{name}"
 
 
 @pytest.mark.parametrize("name", nav_pages())

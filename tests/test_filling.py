@@ -7,11 +7,10 @@ from itertools import pairwise
 
 import pytest
 
-from tilebase import fill_board
 from tilebase.cli import main
 from tilebase.errors import ResourceError, UsageError
 from tilebase.patterns.constructions import mirror
-from tilebase.patterns.filling import complete_rows, longest_line
+from tilebase.patterns.filling import complete_rows, fill_board, longest_line
 from tilebase.patterns.moves import parse_moves, replay
 from tilebase.patterns.onward import Aim, search_on
 from tilebase.patterns.rules import Rules

@@ -12,24 +12,13 @@ from pathlib import Path
 import pytest
 
 from facts import facts
-from tilebase import (
-    Formation,
-    Game,
-    GameError,
-    StorageError,
-    TableSize,
-    formation,
-    formations,
-    open_table,
-    size_of_table,
-    solve,
-    tables_that_fit,
-)
+from tilebase import Formation, Game, formation, formations, open_table, solve
 from tilebase.cli import main
 from tilebase.cli.plan import GOALS, brief
-from tilebase.costs.formations import sizes_of
+from tilebase.costs.formations import TableSize, size_of_table, sizes_of, tables_that_fit
 from tilebase.costs.shares import leave_out, measured
 from tilebase.counting.combinatorics import boards_by_sum
+from tilebase.errors import GameError, StorageError
 from tilebase.game.formations import MOST_BYTES
 from tilebase.game.names import title_of
 from tilebase.questions.published import read_facts

@@ -14,11 +14,12 @@ import pytest
 from quantecon.markov import DiscreteDP
 
 import cached_oracle as oracle
-from tilebase import solve, to_mdp
+from tilebase import solve
 from tilebase.errors import UsageError
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical, images
 from tilebase.small.diagrams import Diagram, decision_diagram, diagram_to_dot, number
+from tilebase.small.mdp import to_mdp
 
 DISCOUNT = Fraction(99, 100)
 GAMES = [

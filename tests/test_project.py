@@ -7,6 +7,7 @@ import doctest
 import importlib
 import importlib.util
 import os
+import pydoc
 import re
 import shlex
 import subprocess
@@ -133,9 +134,17 @@ def test_the_version_to_cite_is_the_one_that_statements_name() -> None:
     assert f"version: {RELEASE}" in lines
 
 
-def test_public_names_exist() -> None:
-    assert [name for name in tilebase.__all__ if not hasattr(tilebase, name)] == []
-    assert len(set(tilebase.__all__)) == len(tilebase.__all__)
+def test_public_names_exist_and_are_few() -> None:
+    names = [name for name in dir(tilebase) if name != "__version__"]
+    assert [name for name in names if not hasattr(tilebase, name)] == []
+    assert len(set(names)) == len(names) <= 45
+    assert set(re.findall(r"\w+", (tilebase.__doc__ or "").partition("docs/api.md")[0])) >= set(names)
+
+
+def test_the_help_of_the_package_fits_a_screen() -> None:
+    for name in dir(tilebase):
+        getattr(tilebase, name)  # a name that was used must not make it longer
+    assert len(pydoc.render_doc(tilebase, renderer=pydoc.plaintext).splitlines()) <= 70
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.relative_to(ROOT).as_posix())

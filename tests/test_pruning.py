@@ -16,7 +16,7 @@ import cached_oracle as oracle
 from judging import agrees
 from second_reader import folder_files
 from stored import sign
-from tilebase import evaluate, open_table, prune, simulate, solve, thin, verify_table
+from tilebase import evaluate, open_table, simulate, solve, thin, verify_table
 from tilebase.cli import main
 from tilebase.errors import (
     CorruptError,
@@ -30,6 +30,7 @@ from tilebase.game.game import Game
 from tilebase.game.symmetry import canonical
 from tilebase.objectives.values import Below, Exact, Interval, Lower
 from tilebase.questions import pruning
+from tilebase.questions.pruning import prune
 from tilebase.runtime.progress import Progress
 
 SMALL = Game("2x2", 32)

@@ -11,20 +11,14 @@ from typing import Any
 import pytest
 
 import tilebase
-from tilebase import (
-    Board,
-    Exact,
-    Game,
-    Interval,
-    LayerFile,
-    Lower,
-    Objective,
-    Rounded,
-    Upper,
-    ValueFile,
-    open_table,
-)
+from tilebase import Board, Exact, Game, Interval, Lower, Objective, Rounded, Upper, open_table
+from tilebase.dense.index import PerfectIndex
 from tilebase.errors import MissingObjectiveError, UsageError
+from tilebase.files.format import LayerFile, ValueFile
+from tilebase.questions.borders import find_border
+from tilebase.questions.force import largest_forced
+from tilebase.questions.limits import search_limits
+from tilebase.small.mdp import to_mdp
 
 SMALL = Game("2x2", 32)
 FORCED = Game("2x2", 8, start="empty")
@@ -87,12 +81,12 @@ ASKED: list[tuple[Callable[[], Any], str]] = [
     (lambda: tilebase.prove(SMALL, dtype="uint16"), "<ProvedBound of 2x2, to 32: at least 0."),
     (lambda: tilebase.prove(SMALL, direction="upper"), "<ProvedBound of 2x2, to 32: at most 0."),
     (lambda: tilebase.force(FORCED), "<Forced 2x2, to 8, start empty: yes, by the engine search>"),
-    (lambda: tilebase.largest_forced("2x2"), "<Largest forced on 2x2: 8>"),
-    (lambda: tilebase.find_border(FORCED), "<Border of 2x2, to 8, start empty: "),
-    (lambda: tilebase.search_limits(FORCED, 100), "<Search of "),
+    (lambda: largest_forced("2x2"), "<Largest forced on 2x2: 8>"),
+    (lambda: find_border(FORCED), "<Border of 2x2, to 8, start empty: "),
+    (lambda: search_limits(FORCED, 100), "<Search of "),
     (lambda: tilebase.check_pattern(Game("2x3", 64, pattern="lemma1")), "<PatternCheck of 2x3, to 64, "),
-    (lambda: tilebase.PerfectIndex(SMALL), "<PerfectIndex of 2x2, to 32>"),
-    (lambda: tilebase.to_mdp(SMALL), "<MDP of 2x2, to 32: 57 states, "),
+    (lambda: PerfectIndex(SMALL), "<PerfectIndex of 2x2, to 32>"),
+    (lambda: to_mdp(SMALL), "<MDP of 2x2, to 32: 57 states, "),
 ]
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tilebase import Use, count, evaluate, force_starts, forced_table, largest_forced, prove, solve, symbolic
+from tilebase import Use, count, evaluate, prove, solve, symbolic
 from tilebase.cli import main, output
 from tilebase.costs import boards, estimate, reachable
 from tilebase.dense.index import PerfectIndex
@@ -26,6 +26,7 @@ from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.questions import borders, limits
 from tilebase.questions import force as forcing
+from tilebase.questions.force import force_starts, forced_table, largest_forced
 from tilebase.questions.lemma import check_pattern
 from tilebase.runtime import progress, resources
 from tilebase.runtime.progress import Pace, Progress

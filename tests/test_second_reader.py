@@ -25,7 +25,7 @@ from attack.rules import X
 from second_reader import DamagedError, Files, folder_files
 from stored import all_values, reachable_values
 from test_winning_set import saved
-from tilebase import count, force, open_winning_set, prove, prune, solve, thin
+from tilebase import count, force, open_winning_set, prove, solve, thin
 from tilebase.check import RefusedError, check_certificate
 from tilebase.errors import CorruptError, TilebaseError
 from tilebase.files.format import LayerFile, ValueFile, write_layer
@@ -36,6 +36,7 @@ from tilebase.files.winning import StoredSet
 from tilebase.game.formations import formation
 from tilebase.game.game import Cells, Game
 from tilebase.objectives.objective import Objective
+from tilebase.questions.pruning import prune
 from tilebase.small.oracle import Layer
 
 ALL = (

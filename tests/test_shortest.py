@@ -7,12 +7,18 @@ from itertools import product
 
 import pytest
 
-from tilebase import shortest_game
 from tilebase.cli import main
 from tilebase.errors import ResourceError, UsageError
 from tilebase.patterns.moves import parse_moves, replay
 from tilebase.patterns.rules import Rules, drops_made
-from tilebase.patterns.shortest import built_game, conjectured_bound, end_positions, list_ends, zeegers_bound
+from tilebase.patterns.shortest import (
+    built_game,
+    conjectured_bound,
+    end_positions,
+    list_ends,
+    shortest_game,
+    zeegers_bound,
+)
 
 
 def fewest_drops(rules: Rules) -> int:

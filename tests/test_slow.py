@@ -9,21 +9,12 @@ from pathlib import Path
 import pytest
 
 from facts import facts
-from tilebase import (
-    Exact,
-    LayerFile,
-    Lower,
-    Upper,
-    canonical,
-    check_certificate,
-    check_pattern,
-    force,
-    largest_forced,
-    prove,
-    solve,
-)
+from tilebase import Exact, Lower, Upper, check_certificate, check_pattern, force, prove, solve
+from tilebase.files.format import LayerFile
 from tilebase.game.game import Cells, Game
+from tilebase.game.symmetry import canonical
 from tilebase.questions.count import count
+from tilebase.questions.force import largest_forced
 from tilebase.small import oracle
 
 pytestmark = pytest.mark.slow

@@ -14,13 +14,14 @@ import cached_oracle as oracle
 import tilebase.questions.solve as engine
 from judging import check
 from stored import contents, reachable_values
-from tilebase import formation, remove_run, solve
+from tilebase import formation, solve
 from tilebase.errors import CorruptError, ResourceError, StorageError, UsageError, WrongGameError
 from tilebase.game.game import Game
 from tilebase.objectives.encoding import as_floats, summarise
 from tilebase.objectives.objective import Objective, parse_objectives
 from tilebase.objectives.types import TYPES
 from tilebase.objectives.values import Exact, Lower, Upper
+from tilebase.questions.count import remove_run
 from tilebase.sparse import backward, recorded
 from tilebase.tables.probe import open_table
 

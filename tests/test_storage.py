@@ -15,14 +15,14 @@ from pathlib import Path
 import pytest
 
 from stored import contents, sign
-from tilebase import LeftRun, __version__, list_runs, read_sums, remove_runs, table_sums, verify_table
+from tilebase import __version__, verify_table
 from tilebase.cli import main
 from tilebase.cluster.workers import Exchange
 from tilebase.errors import CorruptError, MissingLayerError, StorageError, TilebaseError, WrongGameError
 from tilebase.files.format import LayerFile, LayerWriter, ValueFile
 from tilebase.files.places import DECIDED
 from tilebase.files.run import Query, RunFolder, delete_run
-from tilebase.files.work_folders import work_folder
+from tilebase.files.work_folders import LeftRun, list_runs, remove_runs, work_folder
 from tilebase.game.game import Game
 from tilebase.questions.count import count
 from tilebase.questions.force import force
@@ -38,6 +38,7 @@ from tilebase.runtime.storage import (
     write_whole,
 )
 from tilebase.tables.probe import open_table
+from tilebase.tables.sums import read_sums, table_sums
 
 SMALL = Game("2x2", 32)
 OTHER = Game("2x2", 32, spawn="1/5")

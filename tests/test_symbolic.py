@@ -18,7 +18,7 @@ from typing import IO, Any, cast
 
 import pytest
 
-from tilebase import Game, force, search_orders, symbolic
+from tilebase import Game, force, symbolic
 from tilebase.bdd import checkpoints, library, process
 from tilebase.bdd.checkpoints import Checkpoints
 from tilebase.bdd.library import Library
@@ -28,6 +28,7 @@ from tilebase.bdd.worker import do
 from tilebase.cli import main
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import ChildError, MissingExtraError, ResourceError, UsageError
+from tilebase.questions.symbolic import search_orders
 from tilebase.runtime import children
 
 TWOS = Game("2x2", 16, spawn=0, start="empty")

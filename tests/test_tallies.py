@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import tilebase
 from facts import Fact, facts
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Game
@@ -18,7 +17,7 @@ from tilebase.patterns.checkerboards import checkerboard_position
 from tilebase.patterns.moves import replay, with_drops
 from tilebase.patterns.recurrences import PRIME, Recurrence, berlekamp_massey, find_recurrence
 from tilebase.patterns.rules import Drop, Move, Position, Rules
-from tilebase.patterns.tallies import tally
+from tilebase.patterns.tallies import count_sequences, tally
 from tilebase.runtime.progress import Progress
 
 LETTERS = {"U": "up", "D": "down", "L": "left", "R": "right"}
@@ -99,14 +98,14 @@ def test_every_sequence_of_the_errata_is_played(shape: tuple[int, int]) -> None:
 
 @pytest.mark.parametrize("fact", facts("checkerboards.tsv", question="deterministic_sequences"), ids=str)
 def test_published_deterministic_counts(fact: Fact) -> None:
-    computed = tilebase.count_sequences(fact["board"], deterministic=True).total
+    computed = count_sequences(fact["board"], deterministic=True).total
     assert computed == ERRATA.get(fact["board"], int(fact["answer"]))
     assert bool(fact["note"]) is (fact["board"] in ERRATA)
 
 
 @pytest.mark.parametrize("fact", facts("checkerboards.tsv", question="cooperative_sequences"), ids=str)
 def test_published_cooperative_count_is_that_of_one_colouring(fact: Fact) -> None:
-    found = tilebase.count_sequences(fact["board"])
+    found = count_sequences(fact["board"])
     assert found.twos == found.fours == int(fact["answer"])
 
 
@@ -121,19 +120,19 @@ def test_mirrored_games_have_the_same_counts(shape: tuple[int, int]) -> None:
 def test_both_colourings_are_equal_where_a_symmetry_exchanges_them() -> None:
     for size in ("1x2", "2x2", "2x3", "4x2", "2x5"):
         for drops in ("2", "2,4"):
-            found = tilebase.count_sequences(size, drops=drops)
+            found = count_sequences(size, drops=drops)
             assert found.twos == found.fours > 0
 
 
 def test_what_cannot_be_reached_is_counted_as_zero() -> None:
     for size in ("1x4", "3x4"):
-        assert tilebase.count_sequences(size).total == 0
-    assert tilebase.count_sequences("3x7", deterministic=True).total == 0
+        assert count_sequences(size).total == 0
+    assert count_sequences("3x7", deterministic=True).total == 0
 
 
 def test_the_table_to_2x20_rises_and_falls() -> None:
     """From odd n to the next even n the count falls, from 9 on, up to 20."""
-    totals = {n: tilebase.count_sequences(f"2x{n}", deterministic=True).total for n in range(3, 21)}
+    totals = {n: count_sequences(f"2x{n}", deterministic=True).total for n in range(3, 21)}
     assert [n for n in range(4, 21, 2) if totals[n] < totals[n - 1]] == [10, 12, 14, 16, 18, 20]
     assert totals[20] == 997_344
 
@@ -142,15 +141,15 @@ def test_limits_end_a_count() -> None:
     with pytest.raises(ResourceError, match="more than 1,000 positions"):
         tally(Rules(4, 4), most=1000)
     with pytest.raises(ResourceError, match="seconds were not enough"):
-        tilebase.count_sequences("5x5", seconds=0.2)
+        count_sequences("5x5", seconds=0.2)
     with pytest.raises(UsageError, match="new tiles are"):
-        tilebase.count_sequences("3x3", drops="8")
+        count_sequences("3x3", drops="8")
 
 
 def test_progress_rises_to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tilebase.runtime.progress.OFTEN", 0.0)
     seen: list[Progress] = []
-    found = tilebase.count_sequences("3x3", progress=seen.append)
+    found = count_sequences("3x3", progress=seen.append)
     assert [one.fraction for one in seen] == sorted(one.fraction for one in seen)
     assert (seen[-1].fraction, seen[-1].positions) == (1.0, found.positions)
 
@@ -235,8 +234,7 @@ def test_short_rules_that_nearly_hold_for_two_rows(
 ) -> None:
     """The rules of docs/checkerboards.md; the terms of n = 30 and 31 fit them to a hundredth."""
     terms = [
-        tilebase.count_sequences(f"2x{columns - 2 * back}", deterministic=True)[colouring]
-        for back in range(len(rule))
+        count_sequences(f"2x{columns - 2 * back}", deterministic=True)[colouring] for back in range(len(rule))
     ]
     left = sum(factor * term for factor, term in zip(rule, terms, strict=True))
     assert 0 < abs(left) < share * terms[0]
@@ -251,7 +249,7 @@ COEFFICIENTS = (
 @pytest.mark.parametrize("first", [18, 19])
 def test_two_columns_have_a_recurrence(first: int) -> None:
     """That of docs/checkerboards.md; five minutes on one core."""
-    found = [tilebase.count_sequences(f"{m}x2", deterministic=True) for m in range(first, first + 53, 2)]
+    found = [count_sequences(f"{m}x2", deterministic=True) for m in range(first, first + 53, 2)]
     for terms in ([one[2] for one in found], [one[4] for one in found], [one.total for one in found]):
         recurrence = find_recurrence(terms)
         assert recurrence is not None

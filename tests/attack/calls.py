@@ -23,9 +23,11 @@ from typing import Any
 import numpy as np
 
 from attack.case import Case
-from tilebase import Board, Game, Objective, PerfectIndex, Table, canonical, open_table, orbit_size, solve
+from tilebase import Board, Game, Objective, Table, open_table, solve
 from tilebase.counting.combinatorics import bound
+from tilebase.dense.index import PerfectIndex
 from tilebase.errors import TilebaseError
+from tilebase.game.symmetry import canonical, orbit_size
 from tilebase.objectives.objective import parse_objectives
 
 CALLS = 2000

@@ -28,7 +28,8 @@ from attack.tables import (
     measure,
 )
 from attack.workloads import plain_file
-from tilebase import Below, MissingBoardError, Objective, open_table, solve, thin
+from tilebase import Below, Objective, open_table, solve, thin
+from tilebase.errors import MissingBoardError
 from tilebase.questions.pruning import prune
 
 MOST_STATES = 150

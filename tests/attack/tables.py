@@ -11,8 +11,8 @@ from typing import Any
 from attack.case import REFUSED, Case
 from attack.random_games import DrawnGame, random_board
 from attack.rules import MEASURES, Board, TooLargeError
-from tilebase import MissingBoardError, Objective, evaluate, open_table, prove, solve, thin, verify_table
-from tilebase.errors import UsageError
+from tilebase import Objective, evaluate, open_table, prove, solve, thin, verify_table
+from tilebase.errors import MissingBoardError, UsageError
 from tilebase.objectives.values import Exact, Lower, Rounded, Upper
 
 DISCOUNTS = ("1", "1", "99/100", "1/3", "0.9")

@@ -20,8 +20,8 @@ from attack.case import REFUSED, Case
 from attack.random_games import DrawnGame, random_game
 from attack.rules import Board, TooLargeError, X, slide_run
 from attack.tables import ALWAYS, DISCOUNTS, TOLERANCES, discount_for, fits, measure
-from tilebase import MissingBoardError, open_table, solve
-from tilebase.errors import BoardError
+from tilebase import open_table, solve
+from tilebase.errors import BoardError, MissingBoardError
 from tilebase.questions.review import review
 
 MOST_STATES = 200

@@ -139,10 +139,9 @@ def checkerboard(
 
     Examples
     --------
-    >>> import tilebase
-    >>> tilebase.checkerboard("3x3").sequence
+    >>> checkerboard("3x3").sequence
     '(1,1)D(1,1)D(1,1)D(1,2)D(1,2)D(2,2)U(3,2)D(1,1)R(1,1)L(1,3)R(2,1)U(2,1)D(1,1)'
-    >>> tilebase.checkerboard("4x4").reachable
+    >>> checkerboard("4x4").reachable
     False
     """
     return decide(

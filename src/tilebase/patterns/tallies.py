@@ -113,8 +113,7 @@ def count_sequences(
 
     Examples
     --------
-    >>> import tilebase
-    >>> found = tilebase.count_sequences("2x20", deterministic=True)
+    >>> found = count_sequences("2x20", deterministic=True)
     >>> found.twos, found.fours, found.total
     (610734, 386610, 997344)
     """
