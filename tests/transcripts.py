@@ -37,7 +37,7 @@ BLOCK = re.compile(
 COMMENT = re.compile(r"^<!-- (slow|before|needs|not run): (.*?) -->$", re.MULTILINE)
 
 NUMBER = r"\d[\d,]*(?:\.\d+)?"
-UNIT = "(?:[nµm]?s|min|h|seconds?|minutes?|hours?|days?|weeks?|years?)"
+UNIT = "(?:[nµm]?s|min|h|d|y|seconds?|minutes?|hours?|days?|weeks?|years?)"
 TIME = re.compile(rf"\b(?:{NUMBER} {UNIT}|about \d+(?::\d\d)+)\b")
 SIZE = re.compile(rf"\b{NUMBER} (?:[kMGTP]?i?B)\b")
 NUMBERS = r"\d+\.\d+\.\d+(?:\.dev\d+\+\w+(?:\.dirty)?)?"
