@@ -14,7 +14,7 @@ from __future__ import annotations
 import itertools
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 from types import SimpleNamespace
@@ -38,6 +38,7 @@ from tilebase.dense.workspace import InMemory, StateRules
 from tilebase.files.keys import BoardCheck, StoredLayer
 from tilebase.files.run import Query, RunFolder
 from tilebase.game.compiled import CompiledGame
+from tilebase.game.formations import formation
 from tilebase.game.game import Game
 from tilebase.objectives.backup import make_backup
 from tilebase.objectives.encoding import FIRST, WON
@@ -95,6 +96,8 @@ class Inputs:
     ----------
     sparse, total:
         A game for the kernels of the forward and the backward pass, and the sum of its layer.
+    lined, lined_total:
+        The same, a game whose slides are judged line by line.
     dense, dense_total:
         A game for the passes over all boards within limits, and the sum of its layer.
     alike, alike_total:
@@ -109,6 +112,8 @@ class Inputs:
 
     sparse: Game
     total: int
+    lined: Game
+    lined_total: int
     dense: Game
     dense_total: int
     alike: Game
@@ -118,11 +123,14 @@ class Inputs:
     halves: int
 
     def text(self, of: str) -> str:
-        """An input in words: "sparse", "dense", "alike", "tabulated", "forced" or "halves"."""
+        """An input in words: "sparse", "lined", "dense", "alike", "tabulated", "forced" or "halves"."""
         game = getattr(self, of)
         if of == "halves":
             return f"numbers from 0 to 1, {game} times"
-        total = {"sparse": self.total, "dense": self.dense_total, "alike": self.alike_total}.get(of)
+        total = {
+            "sparse": self.total, "lined": self.lined_total, "dense": self.dense_total,
+            "alike": self.alike_total,
+        }.get(of)  # fmt: skip
         return str(game) if total is None else f"{game}, sum {total}"
 
     @cached_property
@@ -149,6 +157,8 @@ class Inputs:
 LARGE = Inputs(
     sparse=Game("3x3", 1024),
     total=500,
+    lined=formation("442").game(512),
+    lined_total=300,
     dense=Game("3x4", 32, limits="16,16,16,8/16,16,8,8/8,8,8,4"),
     dense_total=60,
     alike=Game("2x2x3", 32, limits="16,16,16,16,16,16,8,8,8,8,8,8"),
@@ -160,6 +170,8 @@ LARGE = Inputs(
 SMALL = Inputs(
     sparse=Game("3x3", 64),
     total=60,
+    lined=Game("3x3", 64, walls=[0, 1]),
+    lined_total=60,
     dense=Game("2x3", 32),
     dense_total=40,
     alike=Game("2x2x2", 16),
@@ -398,6 +410,11 @@ def record(inputs: Inputs) -> Case:
         return [afters.bits, counts, found.made, found.wins, found.ends]
 
     return Case(run, written, lambda: afters.bits.fill(0))
+
+
+def by_line(make: Callable[[Inputs], Case]) -> Callable[[Inputs], Case]:
+    """Make a case of the game whose slides are judged line by line."""
+    return lambda inputs: make(replace(inputs, sparse=inputs.lined, total=inputs.lined_total))
 
 
 def list_layer(inputs: Inputs) -> Case:

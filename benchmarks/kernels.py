@@ -53,6 +53,13 @@ BENCHMARKS = (
     Benchmark("exchange.unpack_offsets", 4, "ns per offset", "sparse", cases.unpack_offsets),
     Benchmark("forward.slide_map", 24, "ns per state", "sparse", cases.slide_map),
     Benchmark("forward.slide_map, recorded", 25, "ns per state", "sparse", cases.record),
+    Benchmark("forward.spawn_map, by line", 6, "ns per board", "lined", cases.by_line(cases.spawn_map)),
+    Benchmark("forward.slide_map, by line", 25, "ns per state", "lined", cases.by_line(cases.slide_map)),
+    Benchmark(
+        "forward.slide_map, by line, recorded", 28, "ns per state", "lined", cases.by_line(cases.record)
+    ),
+    Benchmark("backward.best_after, by line", 24, "ns per spawn", "lined", cases.by_line(cases.best_after)),
+    Benchmark("backward.best_known, by line", 8, "ns per spawn", "lined", cases.by_line(cases.best_known)),
     Benchmark("forward.list_layer", 3, "ns per board", "sparse", cases.list_layer),
     Benchmark("backward.link", 20, "ns per spawn", "sparse", cases.link),
     Benchmark("backward.best_after", 21, "ns per spawn", "sparse", cases.best_after),

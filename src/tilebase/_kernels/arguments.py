@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 Bytes = npt.NDArray[np.uint8]
+Words16 = npt.NDArray[np.uint16]
 Words32 = npt.NDArray[np.uint32]
 Words = npt.NDArray[np.uint64]
 Numbers = npt.NDArray[np.int64]
@@ -92,6 +93,14 @@ class Ranking(NamedTuple):
     parts: tuple[Words32, Words32, Words32, Words32]  # parts[k][word]: what part k adds to its half's number
     head_base: Words  # head_base[h]: rank of the first board with head h
     tail_rank: Words32  # tail_rank[t]: position of tail t among those of its sum
+    # For games whose slides are judged line by line (`lines`), else empty:
+    lines: Words  # lines[begins[a, k] + 2 word + e]: the k-th line from the last slid to end e of axis a
+    begins: Words  # see `lines`
+    cells: (
+        Words  # cells[b]: what the next code adds to the halves' numbers, in the cell whose lowest bit is b
+    )
+    bases: Words32  # `head_base` in half as many bytes
+    tails: Words16  # `tail_rank` in half as many bytes
 
 
 class Listing(NamedTuple):

@@ -19,6 +19,7 @@ import numpy as np
 from tilebase._kernels.backup import NONE, WON
 from tilebase._kernels.boards import canonicalise, slide_states
 from tilebase._kernels.jit import kernel, scalar
+from tilebase._kernels.lines import rank_words, slide_ranks, spawn_words
 from tilebase._kernels.rank import rank_keys
 from tilebase._kernels.scalar import U0, U1, U63, free_cells, ones
 
@@ -27,6 +28,7 @@ BATCH = 1024
 GROUP = 64
 """Ranks that share a group of a directory."""
 U6, U8, U255 = np.uint64(6), np.uint64(8), np.uint64(255)
+MOST_SPAWNED = np.uint64(BATCH - 32)
 
 
 @kernel()
@@ -80,7 +82,8 @@ def _raise_best(ranks, n, directory, tags, values, out):
     for j in range(n):
         position, absent = _position(ranks[j], directory)
         missing |= absent
-        out[tags[j]] = max(out[tags[j]], values[position])
+        tag = np.uint64(tags[j])
+        out[tag] = max(out[tag], values[position])
     return missing & U1 == U0
 
 
@@ -200,6 +203,10 @@ def _best_of_batch(states, n, rules, ranking, directory, values, scratch, out):
         out[i] = values[NONE]
     sound = True
     for axis in range(rules.dimensions):
+        if len(ranking.cells):
+            m = slide_ranks(states, n, axis, rules, ranking, scratch, won)
+            sound &= _raise_best(ranks, m, directory, tags, values, out)
+            continue
         m = slide_states(states, n, axis, rules, scratch, 0, won)
         canonicalise(boards, m, rules.symmetries, scratch.images)
         rank_keys(boards, m, ranking, ranks)
@@ -250,6 +257,19 @@ def best_recorded(slides, first, last, directory, values, out_best):
     return missing & U1 == U0
 
 
+@scalar
+def _ranks_of_spawns(keys, position, begin, exponent, rules, ranking, ranks, out_spawns):
+    """Do as `_spawn_batch` for games whose slides are judged line by line, with ranks instead of states."""
+    n = U0
+    while position < len(keys) and n <= MOST_SPAWNED:
+        have = n
+        n = spawn_words(keys[position], exponent, rules, ranking, ranks, n)
+        out_spawns[position - begin] = n - have
+        position += 1
+    rank_words(ranks, np.int64(n), ranking)
+    return position, np.int64(n)
+
+
 @kernel()
 def best_known(keys, position, exponent, rules, ranking, directory, best, scratch, out_spawns, out_best):
     """Do as `best_after`, where the largest value over the slides of each state of the layer is known.
@@ -262,9 +282,12 @@ def best_known(keys, position, exponent, rules, ranking, directory, best, scratc
     spawns = 0
     missing = U0
     while position < len(keys) and spawns + BATCH <= len(out_best):
-        position, n = _spawn_batch(keys, position, begin, shift, rules, states, out_spawns)
-        canonicalise(states, n, rules.symmetries, scratch.images)
-        rank_keys(states, n, ranking, ranks)
+        if len(ranking.cells):
+            position, n = _ranks_of_spawns(keys, position, begin, exponent, rules, ranking, ranks, out_spawns)
+        else:
+            position, n = _spawn_batch(keys, position, begin, shift, rules, states, out_spawns)
+            canonicalise(states, n, rules.symmetries, scratch.images)
+            rank_keys(states, n, ranking, ranks)
         for j in range(n):
             state, absent = _position(ranks[j], directory)
             missing |= absent

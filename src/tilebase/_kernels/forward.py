@@ -22,6 +22,7 @@ from numba import types
 from tilebase._kernels.arguments import BoardRules, Scratch
 from tilebase._kernels.boards import WORDS, N, canonicalise, fold_images, slide_states, stabiliser
 from tilebase._kernels.jit import kernel, linked, scalar
+from tilebase._kernels.lines import rank_words, slide_ranks, spawn_words
 from tilebase._kernels.rank import list_bits, rank_keys, set_bits
 from tilebase._kernels.scalar import U0, U1, U63, free_cells
 
@@ -38,6 +39,7 @@ STATES = 256
 """States listed at a time: each gives at most two boards an axis, and their numbers fit into a byte."""
 
 U6, U8 = np.uint64(6), np.uint64(8)
+MOST_SPAWNED = np.uint64(BATCH - 32)
 HASH = np.uint64(0x9E3779B97F4A7C15)
 
 # Columns of the counts that `slide_map` adds to, one row an exponent.
@@ -80,13 +82,19 @@ def push(ranks, n, pages):
 
 
 @scalar
-def _deliver(keys, n, target, ranks):
-    """Rank canonical boards, and set the bits or push the offsets."""
-    rank_keys(keys, n, target.ranking, ranks)
+def _mark(ranks, n, target):
+    """Set the bits of ranks, or push the offsets."""
     if target.direct:
         set_bits(ranks, n, U0, target.bits)
     else:
         push(ranks, n, target.pages)
+
+
+@scalar
+def _deliver(keys, n, target, ranks):
+    """Rank canonical boards, and set the bits or push the offsets."""
+    rank_keys(keys, n, target.ranking, ranks)
+    _mark(ranks, n, target)
 
 
 @scalar
@@ -108,6 +116,14 @@ def spawn_map(keys, position, exponent, rules, target, scratch):
     while position < len(keys):
         if not _takes_batch(target):
             break
+        if len(target.ranking.cells):
+            m = U0
+            while position < len(keys) and m <= MOST_SPAWNED:
+                m = spawn_words(keys[position], exponent, rules, target.ranking, scratch.ranks, m)
+                position += 1
+            rank_words(scratch.ranks, np.int64(m), target.ranking)
+            _mark(scratch.ranks, np.int64(m), target)
+            continue
         n = 0
         while position < len(keys) and n + 32 <= BATCH:
             key = keys[position]
@@ -257,6 +273,17 @@ def slide_map(
             won[i] = 0
         made = out_slides.ends[out_slides.used[0], 1]
         for axis in range(rules.dimensions):
+            if len(target.ranking.cells):
+                m = slide_ranks(states, n, axis, rules, target.ranking, scratch, won)
+                for j in range(m):
+                    alive[scratch.tags[j]] = 1
+                if recorded:
+                    _record(scratch.ranks, scratch.tags, m, target.bits, out_slides, made)
+                    made += m
+                else:
+                    m = m if target.direct else filter_recent(scratch.ranks, m, recent)
+                    _mark(scratch.ranks, m, target)
+                continue
             m = slide_states(states, n, axis, rules, scratch, 0, won)
             for j in range(m):
                 alive[scratch.tags[j]] = 1

@@ -23,10 +23,13 @@ import numpy.typing as npt
 
 from tilebase._kernels import rank as kernels
 from tilebase._kernels.arguments import Listing, Ranking
+from tilebase._kernels.lines import HEAD_BITS, HEAD_SHIFT
 from tilebase.errors import CorruptError
+from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Game
 from tilebase.game.symmetry import symmetries
 from tilebase.sparse.halves import TABLE_LIMIT, Halves
+from tilebase.sparse.lines import NO_LINES, LineTables, judged_by_line, line_tables
 
 Array = npt.NDArray[Any]
 
@@ -169,6 +172,30 @@ class Index(Halves):
     # -- use ---------------------------------------------------------------------------------
 
     @cached_property
+    def line_tables(self) -> LineTables:
+        """The tables with which kernels slide lines; empty if lines do not say how, or halves are large."""
+        rules = CompiledGame(self.game).rules
+        small = len(self.head_sum) <= 1 << HEAD_BITS and len(self.tail_rank) <= 1 << HEAD_SHIFT
+        if (
+            self._movable
+            or not small
+            or self.tail_count.max() > 1 << 16
+            or not judged_by_line(self.game, rules)
+        ):
+            return NO_LINES
+        return line_tables(self.game, rules, self._codes, self._strides(), self.tail_rank)
+
+    def _strides(self) -> list[int]:
+        """Return what the next code of each cell adds to the numbers of the half boards."""
+        strides = [0] * self.game.cells
+        for cells, shift in ((self.head_cells, HEAD_SHIFT), (self.tail_cells, 0)):
+            stride = 1 << shift
+            for cell in reversed(cells):
+                strides[cell] = stride
+                stride *= self._choices[cell]
+        return strides
+
+    @cached_property
     def nbytes(self) -> int:
         """Bytes of all tables, those of one layer included."""
         arrays = [value for value in vars(self).values() if isinstance(value, np.ndarray)]
@@ -205,8 +232,12 @@ class Index(Halves):
         return LayerIndex(total, int(size), base, heads, starts[:count].copy(), tail_sums)
 
     def ranking(self, layer: LayerIndex) -> Ranking:
-        """Return the tables with which kernels rank boards of a layer."""
-        return Ranking(self.shifts, self.part_tables, layer.head_base, self.tail_rank)
+        """Return the tables with which kernels rank boards of a layer, and slide them if lines say how."""
+        lines, begins, cells, tails = self.line_tables if layer.size < 1 << 32 else NO_LINES
+        bases = layer.head_base[: len(layer.head_base) if len(lines) else 0].astype(np.uint32)
+        return Ranking(
+            self.shifts, self.part_tables, layer.head_base, self.tail_rank, lines, begins, cells, bases, tails
+        )
 
     def listing(self, layer: LayerIndex) -> Listing:
         """Return the tables with which kernels list boards of a layer."""

@@ -40,6 +40,9 @@ NO_SLIDES = Slides(
 RECENT_BITS = 14
 """log2 of the slots of the filter of recent afterstates; a larger filter finds more and takes longer."""
 
+NOTHING = np.uint64((1 << 64) - 1)
+"""Marks a free slot: no rank, and the key of a board full of x, which no slide makes."""
+
 
 def is_small(boards: BitSet) -> bool:
     """Return whether a set is filled by one thread without arenas."""
@@ -75,15 +78,14 @@ class Worker:
         self.single = packed(Scratch.of(forward.SINGLE))
         self.marks = Marks.of(forward.BATCH)
         self.arena = Arena(0)
-        self._slots = np.zeros(1 << RECENT_BITS, dtype=np.uint64)
+        self._slots = np.full(1 << RECENT_BITS, NOTHING)
         self.recent = Recent(self._slots, np.uint64(RECENT_BITS))
 
     def forget(self, size: int) -> None:
         """Clear the filter, which is valid for one target set only; make it smaller for a small set."""
         bits = min(max(size.bit_length() - 6, 8), RECENT_BITS)
         self.recent = Recent(self._slots, np.uint64(bits))
-        # A key of 0 is the empty board, which no slide makes: so it can mark a free slot.
-        self._slots[: 1 << bits] = 0
+        self._slots[: 1 << bits] = NOTHING
 
     def target(self, boards: BitSet, indexed: IndexedLayer) -> Target:
         """Return a set that this worker fills."""

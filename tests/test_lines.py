@@ -1,0 +1,112 @@
+"""Slides line by line: kernels mark what the rules make of every board, and count the same."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from tilebase._kernels import forward
+from tilebase._kernels.arguments import Scratch
+from tilebase._kernels.packed import packed
+from tilebase.game.compiled import CompiledGame
+from tilebase.game.formations import formation
+from tilebase.game.game import Game
+from tilebase.sparse.bitset import BitSet
+from tilebase.sparse.index import Index
+from tilebase.sparse.maps import NO_SLIDES, IndexedLayer, SlideMemory, Worker
+
+LINED = {
+    "442": formation("442").game(64),
+    "L3": formation("L3").game(64),
+    "mask": Game("2x3", 32, masks="x../...", start="after x,0,0/0,0,0"),
+    "walls": Game("3x3", 32, walls=[0, 1]),
+    "fixed x": Game("2x4", 32, unmergeable=[0], fixed=True),
+    "pattern": Game("2x3", pattern="8,*,*/*,*,*", goal_sum=60),
+}
+OTHERS = {
+    "symmetries": Game("3x3", 32),
+    "limits": Game("2x3", 32, limits="16,16,8/16,16,16"),
+    "several masks": Game("2x3", 16, masks="..x/...|x../...", start="after x,0,0/0,2,0|0,0,x/0,2,4"),
+    "movable x": Game("2x3", 32, unmergeable=[0], start="empty"),
+    "long pattern": Game("2x3", pattern="8,4,*/*,*,*"),
+    "five lines": Game("1x5", 32, walls=[0]),
+}
+
+
+def layer_of(game: Game, total: int) -> tuple[Index, IndexedLayer]:
+    index = Index(game)
+    return index, IndexedLayer(index, index.layer(total))
+
+
+def set_of(layer: IndexedLayer, tmp_path, keys: list[int] | None = None) -> BitSet:
+    """A set of boards of a layer; empty without keys."""
+    words = np.zeros((layer.layer.size >> 6) + 1024, dtype=np.uint64)
+    found = BitSet(layer.layer.size, words, tmp_path, "boards")
+    if keys:
+        found.add(layer.index.rank(layer.layer, np.array(sorted(keys), dtype=np.uint64)))
+    return found
+
+
+def some_states(game: Game, total: int, seed: int) -> list[tuple[int, ...]]:
+    """States of a sum that are not won, at most 400, with x only where they must stand."""
+    rng, found = random.Random(seed), set()
+    for _ in range(4000):
+        cells = [game.x if cell in game.held else 0 for cell in range(game.cells)]
+        free = [cell for cell in range(game.cells) if cell not in game.held | set(game.walls)]
+        left = total
+        while left and free:
+            tile = rng.choice([e for e in range(1, max(game.tops) + 1) if 2**e <= left])
+            cells[free.pop(rng.randrange(len(free)))] = tile
+            left -= 2**tile
+        if not left and game.allowed(cells) and not game.wins(cells):
+            found.add(tuple(cells))
+    return sorted(found)[:400]
+
+
+@pytest.mark.parametrize("name", [*LINED, *OTHERS])
+def test_which_games_are_judged_by_line(name):
+    game = LINED.get(name) or OTHERS[name]
+    assert bool(len(Index(game).line_tables.lines)) == (name in LINED)
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+@pytest.mark.parametrize("name", LINED)
+def test_slides_and_spawns_by_line_are_those_of_the_rules(name, recorded, tmp_path):
+    game, total = LINED[name], 28
+    states = some_states(game, total, seed=1)
+    assert len(states) > 20
+    _, layer = layer_of(game, total)
+    compiled, worker = CompiledGame(game), Worker()
+    source = set_of(layer, tmp_path, [game.pack(board) for board in states])
+    target, counts = set_of(layer, tmp_path), np.zeros((game.bounds.code + 1, 5), dtype=np.int64)
+    slides = SlideMemory().take(source, len(game.shape), 1 << 30) if recorded else NO_SLIDES
+    worker.forget(layer.layer.size)
+    end = forward.slide_map(
+        layer.source(source), np.uint64(0), np.uint64(layer.layer.size), compiled.rules, False,
+        worker.target(target, layer), worker.recent, worker.scratch, worker.marks, worker.single, counts,
+        slides,
+    )  # fmt: skip
+    assert end == layer.layer.size
+    results = [game.slides(board).values() for board in states]
+    afters = {game.pack(after) for found in results for after in found if not game.wins(after)}
+    expected = set_of(layer, tmp_path, sorted(afters))
+    assert np.array_equal(target.bits, expected.bits)
+    assert counts[:, forward.STATE].sum() == len(states)
+    assert counts[:, forward.LIVE].sum() == sum(map(bool, results))
+    assert counts[:, forward.WINNING].sum() == sum(any(map(game.wins, found)) for found in results)
+
+    keys = np.array(sorted(afters), dtype=np.uint64)
+    _, above = layer_of(game, total + 2)
+    spawned = set_of(above, tmp_path)
+    forward.spawn_map(
+        keys, 0, 1, compiled.rules, worker.target(spawned, above), packed(Scratch.of(forward.BATCH))
+    )
+    boards = {
+        game.pack(board)
+        for key in afters
+        for board, _ in game.spawns(game.unpack(key))
+        if game.sum(board) == total + 2
+    }
+    assert np.array_equal(spawned.bits, set_of(above, tmp_path, sorted(boards)).bits)
