@@ -55,10 +55,14 @@ def measure(one: Formation, goal: int) -> dict[str, object] | None:
         if status:
             return None
         with open_table(folder) as table:
-            positions = sum(map(table.prober.count, table.manifest.layers))
+            positions = sum(map(table.prober.count, table.prober.sums()))
+            keys = sum(
+                int(layers.layer(total).index["keys_bytes"].sum())
+                for layers in table.layers.values()
+                for total in layers.sums()
+            )
             win = float(table.start["win"])
-        held = {part: sum(file.stat().st_size for file in Path(folder, part).rglob("*") if file.is_file())
-                for part in ("afterstates", "values")}  # fmt: skip
+        held = sum(file.stat().st_size for file in Path(folder, "values").rglob("*") if file.is_file())
     return {
         "formation": one.name,
         "goal": goal,
@@ -66,8 +70,8 @@ def measure(one: Formation, goal: int) -> dict[str, object] | None:
         "positions": positions,
         "cpu_seconds": f"{used.ru_utime + used.ru_stime:.1f}",
         "memory_mb": used.ru_maxrss // 1024,
-        "keys_bytes": held["afterstates"],
-        "values_bytes": held["values"],
+        "keys_bytes": keys,
+        "values_bytes": held - keys,
         "win": repr(win),
     }
 

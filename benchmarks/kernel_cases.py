@@ -200,7 +200,7 @@ class Layers:
         ):
             count_in(run, Run(**vars(ONE), folder=run.path), up_to=total + 4)
             for s in range(total - 4, total + 5, 2):
-                self.afters[s] = StoredLayer(run.layer_path("afterstates", s)).read(0)
+                self.afters[s] = StoredLayer(run.layers("afterstates"), s).read(0)
 
     def empty_set(self, total: int | None = None) -> BitSet:
         """A set of boards of the layer, or of that of another sum."""

@@ -13,7 +13,6 @@ import statistics
 import sys
 import tempfile
 import time
-from pathlib import Path
 
 from tilebase import Board, Game, Table, open_table, solve
 
@@ -49,8 +48,10 @@ def main() -> int:
             warm = min(statistics.mean(seconds(table, board) for board in boards) for _ in range(20))
         with open_table(folder) as table:
             cold = [seconds(table, board) for board in boards]
-        keys = sum(path.stat().st_size for path in Path(folder).glob("afterstates/*.tbl"))
-        values = sum(path.stat().st_size for path in Path(folder).glob("values/win/*.val"))
+            indexes = [table.prober.layer(total).index for total in table.prober.sums()]
+        keys, values = (
+            sum(int(one[f"{what}_bytes"].sum()) for one in indexes) for what in ("keys", "values")
+        )
     median = statistics.median(cold)
     hot, fresh = (
         "reached" if found <= goal else "MISSED" for found, goal in ((warm, WARM_GOAL), (median, COLD_GOAL))

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 from playwright.sync_api import Browser, expect, sync_playwright
 
 from serving import SECONDS
@@ -28,6 +30,10 @@ pytest_plugins = ["cpu_seconds"]
 
 # Estimates of this process are those of the fixed rates, whatever the machine.
 FACTORS.update(sparse=1.0, dense=1.0)
+
+# How long examples take to make depends on what else the machine does.
+hypothesis_settings.register_profile("any machine", suppress_health_check=[HealthCheck.too_slow])
+hypothesis_settings.load_profile("any machine")
 
 # Tests stop programs with Ctrl-C.  What a shell runs in the background, and all that this starts, ignores it.
 signal.signal(signal.SIGINT, signal.default_int_handler)

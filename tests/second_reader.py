@@ -71,12 +71,12 @@ def folder_files(folder: Path) -> Files:
     return {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
-def sealed(data: bytes, form: str) -> dict[str, Any]:
+def sealed(data: bytes, form: str, version: int = 1) -> dict[str, Any]:
     """A document with a checksum of its own."""
     with reading(form):
         need(data[:11] == b'{"check": "' and data[11:19].decode() == crc(data[19:]), "its checksum is wrong")
         found: dict[str, Any] = json.loads(data)
-        need((found["format"], found["version"]) == (form, 1), "it is of another format")
+        need((found["format"], found["version"]) == (form, version), "it is of another format")
         return found
 
 
@@ -210,65 +210,90 @@ class Game(Rules):
         return not self.masks or any(inside and more <= most for inside, more, most in spare)
 
 
-# -- layer files and value files -------------------------------------------------------------------------
+# -- folders of layers -----------------------------------------------------------------------------------
 
 
-def chunk_file(data: bytes, word: bytes) -> tuple[dict[str, Any], list[tuple[int, int, bytes]], str]:
-    """Meta; the first key, the number of keys and the content of each chunk; the checksum of the file."""
-    need(len(data) >= 64 and data[:13] == b"tilebase" + word and data[14:16] == b"\0\0", "header")
-    at, keys, chunks, size, index_crc, meta_crc, own, end = struct.unpack("<QQQIIII8s", data[-48:])
-    need(end == b"LAYEREND" and own == zlib.crc32(data[-48:-12]), "trailer")
-    need(at + 20 * chunks + size + 48 == len(data), "size")
-    index, text = data[at : at + 20 * chunks], data[at + 20 * chunks : -48]
-    need(zlib.crc32(index) == index_crc and zlib.crc32(text) == meta_crc, "index or meta")
-    with reading("meta and chunks"):
-        meta: dict[str, Any] = json.loads(text)
-        need(data[13] == (2 if word == b"LAYER" and "varying" in meta else 1), "version")
-        place, found = 16, []
-        for first, count, length, check in struct.iter_unpack("<QIII", index):
-            frame = data[place : place + length]
-            need(1 <= count <= 1 << 20 and zlib.crc32(frame) == check, "frame")
-            content = zstandard.ZstdDecompressor().decompress(frame, max_output_size=10 * count + 1)
-            found.append((first, count, content))
-            place += length
-        need(place == at and sum(count for _, count, _ in found) == keys, "chunks")
-        return meta, found, f"{own:08x}"
+class Layers:
+    """A folder of layers: ``found[sum]`` are the boards (or ranks), the values, and the checksum of a layer.
 
+    With `pages` and the checksum `check` of the contents those of a table; else all, the last of a sum.
+    """
 
-def keys_of(data: bytes) -> tuple[dict[str, Any], list[int], str]:
-    """Meta, keys and checksum of a layer file."""
-    meta, chunks, own = chunk_file(data, b"LAYER")
-    varying = int(meta.get("varying", "f" * 16), 16)
-    bits, keys = [b for b in range(64) if varying >> b & 1], []
-    for first, count, content in chunks:
-        short, delta, shift, left = sum((first >> b & 1) << i for i, b in enumerate(bits)), 0, 0, count - 1
-        keys.append(first)
+    def __init__(
+        self, files: Files, folder: str, game: Game, pages: list[Any] | None = None, check: str = ""
+    ) -> None:
+        index, segment = files[f"{folder}/layers.idx"], b"tilebaseCHUNK\3\0\0"
+        self.segments = {name: data for name, data in files.items() if name.startswith(f"{folder}/")}
+        with reading(folder):
+            magic, size, own = struct.unpack("<16sII", index[:24])
+            need(magic == b"tilebaseINDEX\3\0\0" and own == zlib.crc32(index[24 : 24 + size]), "header")
+            need(all(d[:16] == segment for n, d in self.segments.items() if n.endswith(".seg")), "segment")
+            self.told: dict[str, Any] = json.loads(index[24 : 24 + size])
+            self.folder, self.own, self.columns = folder, own, self.told["columns"]
+            fixed = game.walls | game.held
+            self.bits = [
+                b for b in range(game.bits * game.cells) if game.cells - 1 - b // game.bits not in fixed
+            ]
+            self.found: dict[int, tuple[list[int], list[Any], str]] = {}
+            need(pages is None or check == f"{own:08x}", "contents")
+            for least, most, at, length, expected in pages or [[0, inf, 24 + size, len(index), None]]:
+                page = index[at : at + length]
+                need(expected in (None, crc(page)), "page")
+                sums = [*self._records(page)]
+                need(
+                    pages is None or ([min(sums), max(sums)] == [least, most] and len({*sums}) == len(sums)),
+                    "sums",
+                )
+
+    def _records(self, page: bytes) -> Iterator[int]:
+        width = 12 + 8 * len(self.columns)
+        while page:
+            magic, of, total, boards, chunks, rows_crc, own, number, at, size, last = struct.unpack(
+                "<4sIQQIIIIQQI", page[:60]
+            )
+            need(magic == b"LAYR" and last == zlib.crc32(page[:56]) and own == zlib.crc32(page[4:32]), "head")
+            rows, page = page[60 : 60 + width * chunks], page[60 + width * chunks :]
+            need(of == self.own and zlib.crc32(rows) == rows_crc, "rows")
+            data = self.segments[f"{self.folder}/{number:03d}.seg"][at : at + size]
+            keys, values = list[int](), list[Any]()
+            for first, count, *sizes in struct.iter_unpack("<QI" + "II" * len(self.columns), rows):
+                need(1 <= count <= 1 << 20, "boards of a chunk")
+                for column, length, check in zip(self.columns, sizes[::2], sizes[1::2], strict=True):
+                    frame, data = data[:length], data[length:]
+                    need(zlib.crc32(frame) == check, "frame")
+                    content = zstandard.ZstdDecompressor().decompress(frame, max_output_size=10 * count + 1)
+                    if column == "keys":
+                        keys += self._keys(first, count, content)
+                    else:
+                        values += numbers(self.told["objective"]["dtype"], count, content)
+                if "keys" not in self.columns:
+                    keys += range(first, first + count)
+            need(len(keys) == boards and not data and keys == sorted({*keys}), "keys")
+            self.found[total] = keys, values, f"{own:08x}"
+            yield total
+
+    def _keys(self, first: int, count: int, content: bytes) -> list[int]:
+        """The keys of a chunk."""
+        fixed = first & ~sum(1 << b for b in self.bits)
+        short, delta, shift, keys = sum((first >> b & 1) << i for i, b in enumerate(self.bits)), 0, 0, [first]
         for byte in content:
             need(shift < 70, "a difference")
             delta, shift = delta | (byte & 127) << shift, shift + 7
             if byte < 128:
-                short, left = short + delta, left - 1
-                need(delta and not short >> len(bits), "a difference")
-                keys.append(first & ~varying | sum((short >> i & 1) << b for i, b in enumerate(bits)))
+                short += delta
+                need(delta and not short >> len(self.bits), "a difference")
+                keys.append(fixed | sum((short >> i & 1) << b for i, b in enumerate(self.bits)))
                 delta = shift = 0
-        need(left == shift == 0, "keys of a chunk")
-    need(all(one < two for one, two in itertools.pairwise(keys)), "order of keys")
-    return meta, keys, own
+        need(len(keys) == count and shift == 0, "keys of a chunk")
+        return keys
 
 
-def values_of(data: bytes) -> tuple[dict[str, Any], list[Any], str, list[tuple[int, int]]]:
-    """Meta, stored numbers, checksum, and the first key and number of keys of each chunk of a value file."""
-    meta, chunks, own = chunk_file(data, b"VALUE")
-    values: list[Any] = []
-    with reading("values"):
-        dtype = meta["objective"]["dtype"]
-        for _, count, content in chunks:
-            if dtype == "bit":
-                need(len(content) == (count + 7) // 8, "bits")
-                values += [content[i // 8] >> i % 8 & 1 for i in range(count)]
-            else:
-                values += struct.unpack(f"<{count}{NUMBERS[dtype]}", content)
-    return meta, values, own, [(first, count) for first, count, _ in chunks]
+def numbers(dtype: str, count: int, content: bytes) -> list[Any]:
+    """The stored numbers of a chunk."""
+    if dtype != "bit":
+        return [*struct.unpack(f"<{count}{NUMBERS[dtype]}", content)]
+    need(len(content) == (count + 7) // 8, "bits")
+    return [content[i // 8] >> i % 8 & 1 for i in range(count)]
 
 
 # -- folders ---------------------------------------------------------------------------------------------
@@ -285,22 +310,21 @@ def journal(data: bytes) -> list[dict[str, Any]]:
         return lines
 
 
-def read_run(files: Files) -> tuple[dict[str, Any], list[dict[str, Any]], dict[str, list[int]]]:
-    """The question of a run, its journal, and the keys of its layers by file."""
-    question, layers = sealed(files["run.json"], "tilebase run"), {}
-    lines = journal(files["counts.jsonl"])
+def read_run(files: Files) -> tuple[dict[str, Any], list[dict[str, Any]], dict[str, dict[int, list[int]]]]:
+    """The question of a run, its journal, and the keys of its layers by kind and sum."""
+    question = sealed(files["run.json"], "tilebase run", 3)
+    lines, layers = journal(files["counts.jsonl"]), dict[str, dict[int, list[int]]]()
     with reading("a run"):
         need(lines[-1].get("complete") and all(line["of"] == question["check"] for line in lines), "journal")
         kept = ("counts", "afterstates", "states").index(question["keep"])
-        for line in lines[:-1]:
-            for kind in ("afterstates", "states")[:kept]:
-                name, counted = f"{kind}/{line['sum']:06d}.tbl", sum(line[kind])
-                need((name in files) == (kind in line["files"]) >= (counted > 0), name)
-                if name in files:
-                    meta, layers[name], own = keys_of(files[name])
-                    need(own == line["files"][kind] and len(layers[name]) == counted, name)
-                    told = [meta[member] for member in ("game", "kind", "lookahead", "sum")]
-                    need(told == [question["game"], kind, question["lookahead"], line["sum"]], name)
+        for kind in ("afterstates", "states")[:kept]:
+            folder = Layers(files, kind, Game(question["game"]))
+            told = {"game": question["game"], "kind": kind, "columns": ["keys"]}
+            need(folder.told == told | ({"lookahead": True} if question["lookahead"] else {}), "contents")
+            for line in lines[:-1]:
+                keys, _, own = folder.found.get(line["sum"], ([], [], None))
+                need(line["files"].get(kind) == own and len(keys) == sum(line[kind]), f"{kind} {line['sum']}")
+            layers[kind] = {total: keys for total, (keys, _, _) in folder.found.items()}
         return question, lines[:-1], layers
 
 
@@ -308,36 +332,28 @@ class Table:
     """A table: `values[label][board]` is the stored number of an afterstate."""
 
     def __init__(self, files: Files) -> None:
-        manifest = sealed(files["manifest.json"], "tilebase table")
+        manifest = sealed(files["manifest.json"], "tilebase table", 3)
         with reading("a table"):
             self.manifest, self.game = manifest, Game(manifest["game"])
             self.objectives, self.dense = manifest["objectives"], manifest.get("space") == "all"
             self.pruned = manifest.get("thinned", {}) if "least_value" in manifest.get("thinned", {}) else {}
             self.values: dict[str, dict[Board, Any]] = {label: {} for label in self.objectives}
             ranked = self.game.ranked() if self.dense else {}
-            for total, checks in manifest["layers"].items():
-                self._layer(files, int(total), checks, ranked.get(int(total), []))
+            kind, columns = ("all", ["values"]) if self.dense else ("afterstates", ["keys", "values"])
+            for label, written in self.objectives.items():
+                where = manifest["layers"][label]
+                layers = Layers(files, f"values/{label}", self.game, where["pages"], where["check"])
+                objective = {name: value for name, value in written.items() if name != "start"}
+                told = {"game": manifest["game"], "kind": kind, "columns": columns, "objective": objective}
+                need(layers.told == told, "contents")
+                for total, (keys, values, _) in layers.found.items():
+                    boards = ranked.get(total, []) if self.dense else [self.game.unpack(key) for key in keys]
+                    need({*map(self.game.total, boards)} == {total} and len(boards) == len(keys), "boards")
+                    need(not self.dense or keys == [*range(len(keys))], "ranks")
+                    self.values[label].update(zip(boards, values, strict=True))
+            need(len({frozenset(values) for values in self.values.values()}) == 1, "boards of an objective")
             if "thinned" not in manifest:
                 need(all(self.starts_right(label) for label in self.objectives), "the value of the start")
-
-    def _layer(self, files: Files, total: int, checks: dict[str, str], boards: list[Board]) -> None:
-        told, keys = (
-            [self.manifest["game"], "all" if self.dense else "afterstates", total],
-            range(len(boards)),
-        )
-        if not self.dense:
-            meta, keys, own = keys_of(files[f"afterstates/{total:06d}.tbl"])
-            boards = [self.game.unpack(key) for key in keys]
-            need(own == checks["afterstates"] and {*map(self.game.total, boards)} == {total}, "keys")
-            need([meta[name] for name in ("game", "kind", "sum")] == told, "meta")
-        for label, objective in self.objectives.items():
-            meta, values, own, chunks = values_of(files[f"values/{label}/{total:06d}.val"])
-            need(own == checks[label] and len(values) == len(boards), "values")
-            need([meta[name] for name in ("game", "kind", "sum")] == told, "meta")
-            need(meta["objective"] == {n: v for n, v in objective.items() if n != "start"}, "the objective")
-            begins = itertools.accumulate((count for _, count in chunks), initial=0)
-            need(all(first == keys[at] for (first, _), at in zip(chunks, begins, strict=False)), "chunks")
-            self.values[label].update(zip(boards, values, strict=True))
 
     def scale(self, label: str) -> tuple[int, int, bool]:
         """How many units are 1, the largest number that is stored of a bound, and whether it is upper."""

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import json
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tilebase.dense.index import PerfectIndex
-from tilebase.files.format import LayerFile, ValueFile
+from tilebase.files import places
+from tilebase.files.format import HEADER, Chunk, Contents, Layer
+from tilebase.files.layers import LayerFolder
+from tilebase.files.manifest import Manifest
+from tilebase.files.store import LayerStore
 from tilebase.game.game import Cells, Game
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.values import Lower, Number, Upper, Value
@@ -36,15 +42,68 @@ def number_of(value: Value) -> Number:
     return value.bound if isinstance(value, Lower | Upper) else value.value  # type: ignore[union-attr]
 
 
+class Place(NamedTuple):
+    """Bytes of a file."""
+
+    path: Path
+    begin: int
+    size: int
+
+    def read(self) -> bytes:
+        """These bytes."""
+        return self.path.read_bytes()[self.begin : self.begin + self.size]
+
+    def write(self, data: bytes) -> None:
+        """Write other bytes over them, as many."""
+        assert len(data) == self.size
+        with self.path.open("r+b") as file:
+            file.seek(self.begin)
+            file.write(data)
+
+    def flip(self, at: int = 0, bits: int = 0x10) -> None:
+        """Change a byte of them."""
+        data = bytearray(self.read())
+        data[at] ^= bits
+        self.write(bytes(data))
+
+
+def contents_of(folder: Path) -> Contents:
+    """What the layers of a folder are, as its index says."""
+    data = (folder / places.INDEX).read_bytes()
+    told = json.loads(data[HEADER.size : HEADER.size + HEADER.unpack_from(data)[1]])
+    objective = told.get("objective")
+    return Contents(
+        Game.from_identity(told["game"]), told["kind"], told.get("lookahead", False),
+        None if objective is None else Objective.from_identity(objective),
+    )  # fmt: skip
+
+
+def layers_of(folder: Path) -> LayerFolder:
+    """The layers in a folder, as ``run/afterstates`` or ``table/values/win``."""
+    return LayerFolder(folder, contents_of(folder))
+
+
+def chunks_of(folder: Path, total: int) -> Place:
+    """Where the chunks of a layer lie."""
+    record = layers_of(folder).records[total]
+    return Place(folder / places.segment(record.segment), record.offset, record.nbytes)
+
+
+def record_of(folder: Path, total: int) -> Place:
+    """Where the record of a layer lies."""
+    layers = layers_of(folder)
+    at, size = layers._places[total], layers.records[total].size(layers.contents)
+    return Place(folder / places.INDEX, at, size)
+
+
 def reachable_values(folder: Path, game: Game, objective: Objective) -> dict[Cells, Number]:
     """The values of the afterstates that play makes."""
     found = {}
-    for path in sorted((folder / "afterstates").glob("*.tbl")):
-        value_path = folder / "values" / objective.label / f"{path.stem}.val"
-        with LayerFile(path) as layer, ValueFile(value_path) as values:
-            values.check_pair(layer)
+    with layers_of(folder / places.values_folder(objective.label)) as layers:
+        for total in layers.sums():
+            layer = layers.layer(total)
             for chunk in range(layer.chunks):
-                for key, value in zip(layer.keys(chunk), values.values(chunk), strict=True):
+                for key, value in zip(*layer.both(chunk), strict=True):
                     found[game.unpack(int(key))] = objective.told(objective.read(value))
     return found
 
@@ -52,9 +111,10 @@ def reachable_values(folder: Path, game: Game, objective: Objective) -> dict[Cel
 def all_values(folder: Path, game: Game, objective: Objective) -> dict[Cells, Number]:
     """The values of all boards within the limits, as afterstates; `folder` is that of the objective."""
     found = {}
-    for total, boards in in_order(game).items():
-        with ValueFile(folder / f"{total:06d}.val") as values:
-            chunks = itertools.chain.from_iterable(values.values(chunk) for chunk in range(values.chunks))
+    with layers_of(folder) as layers:
+        for total, boards in in_order(game).items():
+            layer = layers.layer(total)
+            chunks = itertools.chain.from_iterable(layer.values(chunk) for chunk in range(layer.chunks))
             found |= dict(zip(boards, (objective.told(objective.read(v)) for v in chunks), strict=True))
     return found
 
@@ -64,3 +124,36 @@ def in_order(game: Game) -> dict[int, list[Cells]]:
     """The boards of each sum, in the order of the perfect index."""
     index = PerfectIndex(game)
     return {total: list(index.boards(total)) for total in index.sizes()}
+
+
+def chunks(layer: Layer) -> list[Chunk]:
+    """The chunks of a layer, as they are stored."""
+    return [
+        Chunk(int(row["first"]), int(row["boards"]), tuple(layer.frames(number)))
+        for number, row in enumerate(layer.index)
+    ]
+
+
+def put(folder: Path, total: int, pieces: Iterable[Chunk]) -> str:
+    """Write a layer of a folder again, with these chunks; return its checksum."""
+    with LayerStore(folder, contents_of(folder)) as store:
+        record = store.write(total, pieces, durable=False)
+        assert record is not None
+        return record.text
+
+
+def sign_table(folder: Path) -> None:
+    """Let the manifest of a table name the layers that are there now."""
+    file = folder / places.TABLE
+    manifest = Manifest.parse(file.read_bytes(), "manifest")
+    pages = {}
+    for label in manifest.labels:
+        here = folder / places.values_folder(label)
+        with LayerStore(here, contents_of(here)) as store:
+            pages[label] = store.pages()
+    file.write_text(dataclasses.replace(manifest, layers=pages).text)
+
+
+def values_folders(folder: Path) -> list[Path]:
+    """The folders of the objectives of a table or run."""
+    return sorted(path.parent for path in folder.glob(f"values/*/{places.INDEX}"))

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from stored import number_of
+from stored import layers_of, number_of
 from tilebase import solve
 from tilebase.bdd import codes
 from tilebase.bdd.codes import ENCODINGS, FAST_AXIS, FREE, ORDERS, codes_of, lines_first, order_of
@@ -28,7 +28,6 @@ from tilebase.bdd.sets import Sets
 from tilebase.bdd.strategies import STRATEGIES, Analysis, Line, Rules
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import GameError, ResourceError, UsageError
-from tilebase.files.format import ValueFile
 from tilebase.game.game import Cells, Game
 from tilebase.objectives.objective import Objective
 
@@ -564,8 +563,9 @@ def test_the_dense_pass_wins_as_many_afterstates(game: Game, tmp_path: Path) -> 
     analysis = Analysis(Way("bdd", "short", "rows", "sum").sets(game, 1 << 22), Rules(), partial(note, lines))
     assert analysis.run("sum") == number_of(next(iter(start.values())))
     wanted = {}
-    for path in (tmp_path / "values" / forced.label).glob("*.val"):
-        with ValueFile(path) as values:
-            wanted[int(path.stem)] = sum(map(np.count_nonzero, map(values.values, range(values.chunks))))
+    with layers_of(tmp_path / "values" / forced.label) as layers:
+        for total in layers.sums():
+            layer = layers.layer(total)
+            wanted[total] = sum(map(np.count_nonzero, map(layer.values, range(layer.chunks))))
     assert sum(wanted.values()) > 1000
     assert {int(line.name): line.afterstates for line in lines} == wanted

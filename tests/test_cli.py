@@ -10,6 +10,7 @@ import re
 import shlex
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -18,6 +19,7 @@ from cyclopts import App
 from cyclopts.completion import detect
 from cyclopts.completion.detect import ShellDetectionError
 
+from stored import chunks_of, layers_of
 from tilebase import Board, __version__, force, open_table, solve
 from tilebase.cli import main, output
 from tilebase.cli.commands import NAMES
@@ -81,28 +83,44 @@ def test_a_folder_is_kept_verified_and_exported(tmp_path, capsys):
     run = tmp_path / "run"
     assert main(["count", "2x3", "16", "-q", "-o", str(run), "--keep", "states"]) == 0
     assert main(["verify", str(run)]) == 0
-    layer = str(run / "states" / "000020.tbl")
-    assert main(["verify", layer]) == 0
-    exported = ["export", "boards", str(run), "--sum", "20", "--states"]
-    assert main([*exported, "-o", str(tmp_path / "20.parquet")]) == 0
-    assert pq.read_table(tmp_path / "20.parquet").num_rows > 0
-    damaged = run / "states" / "000020.tbl"
-    data = bytearray(damaged.read_bytes())
-    data[20] ^= 1
-    damaged.write_bytes(data)
+    export = ["export", "boards", str(run), "--sum", "20", "-o", str(tmp_path / "20.parquet")]
+    for kind in ("states", "afterstates"):
+        assert main([*export, *(["--states"] if kind == "states" else [])]) == 0
+        with layers_of(run / kind) as layers:
+            boards = [key for keys in layers.layer(20) for key in keys.tolist()]
+        assert pq.read_table(tmp_path / "20.parquet")["key"].to_pylist() == boards
+    chunks_of(run / "states", 20).flip(-1, 1)
     capsys.readouterr()
     assert main(["verify", str(run)]) == 1
-    assert "damaged" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert printed.count("damaged in chunk 0") == printed.count("damaged") - 1 == 1
+    assert main([*export, "--states"]) == 1
+    assert "states, sum 20, is damaged in chunk 0" in capsys.readouterr().err
 
 
-def test_a_layer_is_named_by_its_folder_and_sum(tmp_path, refused):
-    solve(Game("2x2", 16), table=tmp_path / "t", threads=1)
-    file = str(tmp_path / "x.parquet")
-    table = str(tmp_path / "t")
-    refused(["export", "boards", table, "--sum", "11", "-o", file], 1, "has no afterstates of sum 11: its ")
-    refused(["export", "boards", table, "--sum", "10", "--states", "-o", file], 2, "keeps no states")
-    refused(["export", "boards", f"{table}/table.json", "--sum", "10", "-o", file], 2, "is not a folder")
-    assert main(["export", "boards", table, "--sum", "10", "-o", file]) == 0
+def test_a_layer_is_named_by_its_folder_and_sum(tmp_path, capsys, refused):
+    """Of tables, in folders and in zip files, and of runs; what is no layer is refused in words."""
+    game, out = Game("2x2", 16), ["-o", str(tmp_path / "x.parquet")]
+    solve(game, table=tmp_path / "t", threads=1)
+    solve(game, table=tmp_path / "all", threads=1, space="all")
+    assert main(["count", "2x2", "16", "-q", "-o", str(tmp_path / "run"), "--keep", "afterstates"]) == 0
+    with layers_of(tmp_path / "t" / "values" / "win") as layers:
+        size = layers.records[10].boards
+    with zipfile.ZipFile(tmp_path / "u.zip", "w") as archive:
+        for path in (tmp_path / "t").rglob("*"):
+            archive.write(path, path.relative_to(tmp_path / "t"))
+    capsys.readouterr()
+    for place in ("t", "u.zip", "run"):
+        command = ["export", "boards", str(tmp_path / place), *out]
+        assert main([*command, "--sum", "10"]) == 0
+        assert capsys.readouterr().out == f"{out[1]}: {size} boards\n"
+        refused([*command, "--sum", "21"], 1, "has no layer of sum 21: sums from 4")
+    ten = ["--sum", "10", *out]
+    refused(["export", "boards", str(tmp_path / "run"), "--states", *ten], 1, "--keep states writes some")
+    refused(["export", "boards", str(tmp_path / "t"), "--states", *ten], 2, "holds afterstates, not states")
+    refused(["export", "boards", str(tmp_path / "all"), *ten], 2, "holds no keys")
+    refused(["export", "boards", str(tmp_path / "t" / "values"), *ten], 1, "holds no finished table")
+    refused(["export", "boards", str(tmp_path / "t" / "manifest.json"), *ten], 1, "is not a zip file")
 
 
 def test_values_are_exported_for_data_frames(tmp_path, capsys, refused):
@@ -124,7 +142,9 @@ def test_values_are_exported_for_data_frames(tmp_path, capsys, refused):
         states = list(csv.DictReader(lines))
     assert states
     for row in states:
-        assert float(row["value"]) == max(float(row[name]) for name in game.directions if row[name])
+        slides = [float(row[name]) for name in game.directions if row[name]]
+        assert float(row["value"]) == max(slides, default=0.0)
+    capsys.readouterr()
     refused([*command, "-o", "x.txt"], 2, "neither Parquet nor CSV")
     refused([*command, "--sum", "31", "-o", "x.csv"], 1, "no boards of sum 31")
 
@@ -169,7 +189,7 @@ def test_the_default_folder_goes_when_all_is_done(tmp_path, monkeypatch, capsys)
         (["count", "2x2", "32", "-q", "--record", "/nowhere/at/all.csv"], 1, "cannot write"),
         (["count", "2x2", "32", "-q", "-o", "/proc/run"], 1, "cannot use"),
         (["verify", "nothing.tbl"], 1, "not there"),
-        (["export", "boards", "/", "--sum", "4", "-o", "x.parquet"], 2, "/ keeps no afterstates"),
+        (["export", "boards", "/", "--sum", "4", "-o", "x.parquet"], 1, "/ holds no finished table"),
         (["explain", "guarantied"], 2, "did you mean guaranteed?"),
         (["solve", "2x2", "8", "--objectiv", "win"], 2, "Did you mean --objective?"),
         (["solve", "2x2", "8", "--objective", "won"], 2, "choose one of win,"),

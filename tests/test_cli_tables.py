@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import cached_oracle as oracle
+from stored import chunks_of, contents
 from tilebase import __version__, solve
 from tilebase.cli import main
 from tilebase.game.game import Game
@@ -275,24 +276,20 @@ def test_verify(table, capsys):
     assert "180 values derived again" in capsys.readouterr().out
     assert main(["verify", "t", "--sample", "3"]) == 0
     assert "12 values derived again" in capsys.readouterr().out
-    assert main(["verify", str(table / "values/win/000020.val")]) == 0
-    assert "values of sum 20" in capsys.readouterr().out
     archive = shutil.make_archive("a", "zip", table)
     assert main(["verify", archive]) == 1
     assert "is compressed" in capsys.readouterr().err
-    path = table / "values/win/000020.val"
-    data = bytearray(path.read_bytes())
-    data[20] ^= 1
-    path.write_bytes(data)
+    chunks_of(table / "values/win", 20).flip(20, 1)
     assert main(["verify", "t", "-q"]) == 1
     found = capsys.readouterr()
-    assert "is damaged in chunk 0" in found.out
+    assert "t/values/win, sum 20, is damaged in chunk 0" in found.out
     assert found.out.splitlines()[-1] == "t: 1 damaged; the command that made it, called again, mends it"
+    path = table / "values/win/000.seg"
     assert main(["verify", str(path)]) == 1
-    assert "is damaged in chunk 0" in capsys.readouterr().err
+    assert "is not a zip file" in capsys.readouterr().err
     path.unlink()
     assert main(["verify", "t", "-q"]) == 1
-    assert "is not there" in capsys.readouterr().out
+    assert "t/values/win lacks 000.seg, which the manifest names" in capsys.readouterr().out
 
 
 # -- graph -----------------------------------------------------------------------------------------
@@ -379,7 +376,7 @@ def test_graph_with_values(folder, printed):
         ("thin unfinished --above 0 -o new -q", 1, "holds no finished table"),
         ("verify nowhere", 1, "is not there"),
         ("verify full", 1, "holds no finished table"),
-        ("verify full/letter.txt", 1, "is not a layer file"),
+        ("verify full/letter.txt", 1, "full/letter.txt is not a zip file"),
         ("verify t --sample -1", 2, "the sample must be 0 values or more, not -1"),
         ("export graph 2x2 --values", 2, "need a goal"),
         ("export graph 2x2 32 --values --group", 2, "leave out --group"),
@@ -403,12 +400,12 @@ def test_refusals_are_one_sentence(command, status, sentence, table, folder, ref
 # -- found by people who tried it -------------------------------------------------------------------
 
 
-def test_an_unfinished_table_is_not_called_sound(folder, printed):
+def test_an_unfinished_table_is_not_called_sound(folder, printed, capsys):
     assert main(["solve", "2x2", "32", "-q", "-o", "t", "--down-to", "20"]) == 0
     assert "the table is not finished" in printed("verify", "t")
-    path = folder / "t/values/win/000028.val"
-    path.write_bytes(path.read_bytes()[:-1])
+    chunks_of(folder / "t/values/win", 28).flip()
     assert main(["verify", "t"]) == 1
+    assert "t/values/win, sum 28, is damaged in chunk 0" in capsys.readouterr().out
 
 
 def test_down_to_says_how_far_it_came(folder, capsys):
@@ -438,13 +435,13 @@ def test_a_stopped_thinning_leaves_nothing(table, monkeypatch):
 
 
 def test_a_missing_file_of_values_is_made_again(table):
-    path = table / "values/win/000020.val"
-    before = path.read_bytes()
-    path.unlink()
-    (table / "manifest.json").unlink()
-    assert main(["solve", "2x2", "32", "-q", "-o", "t"]) == 0
-    assert path.read_bytes() == before
-    assert main(["verify", "t", "--all", "-q"]) == 0
+    before = contents(table / "values/win")
+    for name in ("000.seg", "layers.idx"):
+        (table / "values/win" / name).unlink()
+        (table / "manifest.json").unlink()
+        assert main(["solve", "2x2", "32", "-q", "-o", "t"]) == 0
+        assert contents(table / "values/win") == before
+        assert main(["verify", "t", "--all", "-q"]) == 0
 
 
 @pytest.mark.parametrize(

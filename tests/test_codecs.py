@@ -19,30 +19,43 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tilebase.cli import main
-from tilebase.errors import CorruptError, MissingExtraError, MissingLayerError, UsageError
-from tilebase.files.format import CHUNK_KEYS, LayerFile, compress, encode_keys, write_layer
+from tilebase.errors import CorruptError, MissingExtraError, UsageError
+from tilebase.files.format import CHUNK_KEYS, Contents, Layer, Record, compress, encode_keys
+from tilebase.files.run import Query, RunFolder
+from tilebase.files.source import LocalFile
 from tilebase.game.game import Game
 from tilebase.questions import codecs, plots
 from tilebase.questions.codecs import LEVELS, CodecRow, Keys, compare, frontier
+from tilebase.tables.layers import open_layer
 
 KEYS = np.cumsum(np.random.default_rng(2048).integers(1, 5000, 3 * CHUNK_KEYS + 100)).astype(np.uint64)
 WAYS = {(codec, level, delta) for codec in LEVELS for level in LEVELS[codec] for delta in (False, True)}
 
 
-def write(path: Path, keys: Keys) -> Path:
+def write(path: Path, keys: Keys) -> Layer:
+    """A layer of these keys in the folder of a run."""
     pieces = [keys[at : at + CHUNK_KEYS] for at in range(0, len(keys), CHUNK_KEYS)]
     chunks = [compress(int(piece[0]), len(piece), encode_keys(piece)) for piece in pieces]
-    write_layer(path, chunks, {"game": Game("4x4", 2048).identity, "sum": 88}, durable=False)
+    with RunFolder(path, Query(Game("4x4", 2048), keep="afterstates")) as run:
+        run.layers("afterstates").write(88, chunks, durable=False)
+    return open_layer(path)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run with one layer."""
+    path = tmp_path_factory.mktemp("codecs") / "run"
+    write(path, KEYS)
     return path
 
 
 @pytest.fixture(scope="module")
-def layer(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write(tmp_path_factory.mktemp("codecs") / "layer.tbl", KEYS)
+def layer(run: Path) -> Layer:
+    return open_layer(run)
 
 
 @pytest.fixture(scope="module")
-def rows(layer: Path) -> list[CodecRow]:
+def rows(layer: Layer) -> list[CodecRow]:
     return compare(layer)
 
 
@@ -73,19 +86,21 @@ def test_sizes_are_those_of_the_compressors(rows: list[CodecRow]) -> None:
     assert sizes["xz", 6, True] == sum(len(lzma.compress(data, preset=6)) for data in deltas)
 
 
-def test_layer_files_are_as_large_as_their_row(layer: Path, rows: list[CodecRow]) -> None:
+def test_layers_are_as_large_as_their_row(layer: Layer, run: Path, rows: list[CodecRow]) -> None:
     (row,) = (row for row in rows if (row.codec, row.level, row.delta) == ("zstd", 3, True))
-    assert 0 < layer.stat().st_size - row.bytes < 500
+    assert layer.record.nbytes == row.bytes
+    files = sum(path.stat().st_size for path in (run / "afterstates").iterdir())
+    assert 0 < files - row.bytes < 1000
 
 
-def test_whole_layers_take_less(layer: Path, rows: list[CodecRow]) -> None:
+def test_whole_layers_take_less(layer: Layer, rows: list[CodecRow]) -> None:
     (whole,) = (row for row in compare(layer, codecs=["xz"], whole=True) if row.delta and row.level == 6)
     (cut,) = (row for row in rows if (row.codec, row.level, row.delta) == ("xz", 6, True))
     assert whole.keys == cut.keys
     assert whole.bytes < cut.bytes
 
 
-def test_large_layers_are_sampled_evenly(layer: Path) -> None:
+def test_large_layers_are_sampled_evenly(layer: Layer) -> None:
     assert {row.keys for row in compare(layer, codecs=["raw"], limit_keys=1)} == {1}
     assert {row.keys for row in compare(layer, codecs=["raw"], limit_keys=100)} == {100}
     taken = codecs._sample(layer, 2 * CHUNK_KEYS)
@@ -94,17 +109,17 @@ def test_large_layers_are_sampled_evenly(layer: Path) -> None:
 
 
 def test_one_key_can_be_stored(tmp_path: Path) -> None:
-    one = write(tmp_path / "one.tbl", KEYS[:1])
+    one = write(tmp_path / "one", KEYS[:1])
     assert {(row.codec, row.level, row.delta) for row in compare(one)} == WAYS
 
 
-def test_progress_is_told_each_row(layer: Path) -> None:
+def test_progress_is_told_each_row(layer: Layer) -> None:
     told: list[CodecRow] = []
     rows = compare(layer, codecs=["raw", "zstd"], limit_keys=1000, repeat=2, progress=told.append)
     assert sorted((row.codec, row.bytes) for row in told) == sorted((row.codec, row.bytes) for row in rows)
 
 
-def test_a_codec_that_loses_keys_is_found_out(layer: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_codec_that_loses_keys_is_found_out(layer: Layer, monkeypatch: pytest.MonkeyPatch) -> None:
     def functions(codec: str, level: int | None) -> tuple[codecs.Function, codecs.Function]:
         return bytes, lambda data: data[:-8] + bytes(8)
 
@@ -137,7 +152,7 @@ def test_rows_on_the_frontier_are_marked(rows: list[CodecRow]) -> None:
 # -- bad requests ----------------------------------------------------------------------------------
 
 
-def test_bad_requests(layer: Path, tmp_path: Path) -> None:
+def test_bad_requests(layer: Layer, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="codec 'lz4' does not exist: choose one of raw, zstd, brotli, xz"):
         compare(layer, codecs=["lz4"])
     with pytest.raises(UsageError, match="choose at least one"):
@@ -146,15 +161,15 @@ def test_bad_requests(layer: Path, tmp_path: Path) -> None:
         compare(layer, repeat=0)
     with pytest.raises(UsageError, match="at least 1"):
         compare(layer, limit_keys=0)
-    with pytest.raises(UsageError, match="is a folder"):
-        compare(tmp_path)
-    with pytest.raises(UsageError, match="holds no keys"):
-        compare(write(tmp_path / "empty.tbl", KEYS[:0]))
-    with pytest.raises(MissingLayerError):
-        compare(tmp_path / "none.tbl")
+    contents = Contents(Game("4x4", 2048))
+    empty, _ = Record.of(contents, 88, np.zeros(0, dtype=contents.row), 0, 16)
+    (tmp_path / "none").write_bytes(b"")
+    nothing = Layer(LocalFile(tmp_path / "none", hold=False), empty, b"", contents, "the layer of sum 88")
+    with pytest.raises(UsageError, match="the layer of sum 88 holds no keys"):
+        compare(nothing)
 
 
-def test_brotli_is_an_extra(layer: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_brotli_is_an_extra(layer: Layer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "brotli", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'tilebase\[codecs\]'"):
         compare(layer)
@@ -176,13 +191,8 @@ def test_pareto_picture(rows: list[CodecRow], suffix: str, tmp_path: Path) -> No
 
 
 @pytest.fixture
-def command(layer: Path) -> list[str]:
-    kept = layer.parent / "run" / "afterstates"
-    kept.mkdir(parents=True, exist_ok=True)
-    total = LayerFile(layer).meta["sum"]
-    shutil.copy(layer, kept / f"{total:06d}.tbl")
-    run = str(layer.parent / "run")
-    return ["export", "codecs", run, "--sum", str(total), "--most", "2000", "--codecs", "raw,zstd"]
+def command(run: Path) -> list[str]:
+    return ["export", "codecs", str(run), "--sum", "88", "--most", "2000", "--codecs", "raw,zstd"]
 
 
 def test_codecs_command_as_a_table(
@@ -212,19 +222,22 @@ def test_codecs_command_as_data(command: list[str], capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize(
     ("words", "status", "sentence"),
     [
-        ("none --sum 8", 2, "none is not a folder"),
-        ("run --sum 10", 1, "run has no afterstates of sum 10: its 1 sums are 8 to 8"),
-        ("run --sum 8", 1, "is not a layer file"),
-        ("run --sum 8 --format xml", 2, "choose one of table, csv, json"),
-        ("run --sum 8 --most -1", 2, "1 key or more, or 0 for all keys, not -1"),
-        ("run --sum 8 --repeat 0", 2, "must be at least 1"),
-        ("run --sum 8 --codecs zip", 2, "choose one of raw, zstd, brotli, xz"),
-        ("run --sum 8 --record pareto.gif", 2, "does not say its format"),
+        ("none --sum 88", 1, "none is not there"),
+        ("odd --sum 88", 1, "odd is not a zip file"),
+        ("folder --sum 88", 1, "folder holds no finished table"),
+        ("run --sum 90", 1, "has no layer of sum 90: sums from 88 to 88 are there"),
+        ("run --sum 88 --states", 1, "has no layer of sum 88: tilebase count"),
+        ("run --sum 88 --format xml", 2, "choose one of table, csv, json"),
+        ("run --sum 88 --most -1", 2, "1 key or more, or 0 for all keys, not -1"),
+        ("run --sum 88 --repeat 0", 2, "must be at least 1"),
+        ("run --sum 88 --codecs zip", 2, "choose one of raw, zstd, brotli, xz"),
+        ("run --sum 88 --record pareto.gif", 2, "does not say its format"),
     ],
 )
 def test_bad_codecs_give_a_sentence(
-    words: str, status: int, sentence: str, folder: Path, refused: Callable[..., None]
+    words: str, status: int, sentence: str, folder: Path, run: Path, refused: Callable[..., None]
 ) -> None:
-    Path("run/afterstates").mkdir(parents=True)
-    Path("run/afterstates/000008.tbl").write_bytes(bytes(100))
+    Path("odd").write_bytes(bytes(100))
+    Path("folder").mkdir()
+    shutil.copytree(run, "run")
     refused(["export", "codecs", *words.split()], status, sentence)

@@ -14,7 +14,7 @@ import cached_oracle as oracle
 from batching import BATCHED, dense_pass, small_memory
 from interrupting import stop_at
 from judging import check
-from stored import all_values
+from stored import all_values, chunks_of
 from tilebase import open_table, prove, solve, verify_table
 from tilebase.cli import main
 from tilebase.cluster.runs import Run
@@ -39,6 +39,7 @@ from tilebase.errors import (
     UsageError,
 )
 from tilebase.files.manifest import Manifest
+from tilebase.files.store import LayerStore
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
 from tilebase.objectives.objective import Objective, parse_objectives
@@ -128,15 +129,18 @@ def test_boards_below_the_start(tmp_path: Path) -> None:
 
 
 def test_another_objective_of_a_table_without_low_sums(tmp_path: Path) -> None:
-    """Tables of the first version begin with the sum of the start."""
+    """A table may begin with the sum of the start."""
     solve(LIMITED, "win", space="all", table=tmp_path)
-    path = tmp_path / "manifest.json"
+    path, wanted = tmp_path / "manifest.json", [s for s in PerfectIndex(LIMITED).sizes() if s >= 4]
     old = Manifest.parse(path.read_bytes(), "manifest")
-    path.write_text(replace(old, layers={s: files for s, files in old.layers.items() if s >= 4}).text)
+    with LayerStore(tmp_path / "values/win", old.contents("win")) as store:
+        for total in set(store.sums()) - set(wanted):
+            store.release(total)
+        path.write_text(replace(old, layers={"win": store.pages()}).text)
     solve(LIMITED, "score", space="all", table=tmp_path)
     assert verify_table(tmp_path, sample=100).wrong == ()
     with open_table(tmp_path) as table:
-        assert set(table.manifest.layers) == {s for s in PerfectIndex(LIMITED).sizes() if s >= 4}
+        assert table.layers["win"].sums() == table.layers["score"].sums() == wanted
         assert table.probe("2,2,0/0,0,0", "score").best
 
 
@@ -206,11 +210,9 @@ def test_what_needs_the_reachable_positions_says_so(dense_table, tmp_path, capsy
 
 
 def test_a_damaged_dense_table_is_found_out(dense_table):
-    file = next((dense_table / "values" / "lower").glob("000020.val"))
-    data = bytearray(file.read_bytes())
-    data[40] ^= 1
-    file.write_bytes(data)
-    assert any("damaged" in sentence for sentence in verify_table(dense_table).wrong)
+    chunks_of(dense_table / "values" / "lower", 20).flip(8, 1)
+    (sentence,) = verify_table(dense_table).wrong
+    assert "lower, sum 20, is damaged" in sentence
 
 
 # -- batches, interruptions, resources -----------------------------------------------------------
@@ -231,6 +233,13 @@ def run(folder: Path, game: Game, text: str, **options: Any) -> DensePass:
     return made
 
 
+def layer_files(folder: Path) -> dict[str, bytes]:
+    """The index and the segments of the layers in a folder."""
+    found = {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix in (".idx", ".seg")}
+    assert {"layers.idx", "000.seg"} <= found.keys()
+    return found
+
+
 @pytest.mark.parametrize(
     "text", ["win", "win:float16", "lower:uint32", "upper", "guaranteed", "moves", "score"]
 )
@@ -239,9 +248,7 @@ def test_batches_change_no_value(tmp_path, text):
     batched = run(tmp_path / "batched", BATCHED, text, keep=True, memory=small_memory(BATCHED, text))
     assert whole.work.batches == 1 < batched.work.batches
     assert whole.start() == batched.start()
-    files = sorted(path.name for path in (tmp_path / "whole").glob("*.val"))
-    for name in files:
-        assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "batched" / name).read_bytes()
+    assert layer_files(tmp_path / "whole") == layer_files(tmp_path / "batched")
     work = batched.work
     size = batched.backup.dtype.itemsize
     boards = sum(batched.sizes.values())
@@ -253,8 +260,7 @@ def test_batches_change_no_value(tmp_path, text):
 def test_threads_change_no_value(tmp_path):
     for threads in (1, 3):
         run(tmp_path / str(threads), BATCHED, "win", keep=True, threads=threads)
-    for path in (tmp_path / "1").glob("*.val"):
-        assert path.read_bytes() == (tmp_path / "3" / path.name).read_bytes()
+    assert layer_files(tmp_path / "1") == layer_files(tmp_path / "3")
 
 
 @pytest.mark.parametrize("batched", [False, True])
@@ -537,7 +543,7 @@ def test_a_table_that_lists_other_boards_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(PerfectIndex, "sizes", lambda _: fewer)
     with open_table(tmp_path) as table:
         assert table.probe("x,0,2/0,0,x").value is not None
-        with pytest.raises(CorruptError, match=f"holds {sizes[6]} values, but there are {fewer[6]} boards"):
+        with pytest.raises(CorruptError, match=f"has {sizes[6]} values, but there are {fewer[6]} boards"):
             table.probe("x,4,0/0,2,x")
 
 

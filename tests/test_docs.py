@@ -10,14 +10,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import tilebase
 import transcripts
-from tilebase import Game, count
+from tilebase import Game, open_table, solve
 from tilebase.cli.commands import app
-from tilebase.files.format import LayerFile
 from transcripts import Block
 
 ROOT = Path(__file__).parents[1]
@@ -85,20 +83,28 @@ def test_relative_links_resolve(page: Path) -> None:
     assert missing == []
 
 
-def test_reader_of_the_format_page_reads_every_layer(tmp_path: Path) -> None:
+@pytest.mark.parametrize("space", ["reachable", "all"])
+def test_reader_of_the_format_page_reads_tables(space: str, tmp_path: Path) -> None:
     text = (DOCS / "format.md").read_text("utf-8")
     code = re.search(r"^```python.*?\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
     assert code
     names: dict[str, Any] = {}
     exec(code[1], names)
-    count(Game("2x3", 32), folder=tmp_path / "run", keep="states")
-    files = sorted((tmp_path / "run").rglob("*.tbl"))
-    assert files
-    for file in files:
-        meta, total, keys = names["read_layer"](file)
-        with LayerFile(file) as layer:
-            expected = np.concatenate([*layer, np.empty(0, dtype=np.uint64)]).tolist()
-            assert (meta, total, list(keys)) == (layer.meta, len(layer), expected)
+    game = Game("2x3", 16, walls=[5], start="empty") if space == "reachable" else Game("2x2", 16)
+    solve(game, "win,guaranteed,lower:uint16", table=tmp_path / "t", space=space, threads=1)
+    mask = game.cell_bits(set(range(game.cells)) - set(game.walls))
+    with open_table(tmp_path / "t") as table:
+        for objective in table.objectives:
+            found = list(names["read_table"](tmp_path / "t", objective.label, mask))
+            expected = []
+            for total in table.prober.sums():
+                layer = table.prober.layer(total, objective)
+                for chunk in range(layer.chunks):
+                    values = layer.values(chunk)
+                    keys = range(len(values)) if table.dense else layer.keys(chunk).tolist()
+                    expected += [(total, key, value) for key, value in zip(keys, values, strict=True)]
+            assert found
+            assert sorted(found) == expected
 
 
 # -- console blocks --------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Layer files: what goes in comes out, and every wrong byte is found."""
+"""Folders of layers: what goes in comes out, in the same bytes, and every wrong byte is found."""
 
 from __future__ import annotations
 
@@ -15,27 +15,37 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tilebase.errors import CorruptError, MissingLayerError, StorageError, TilebaseError
-from tilebase.files import format as layer_format
+import tilebase.files.store as module
+from stored import chunks_of, record_of
+from tilebase.errors import CorruptError, MissingLayerError, StorageError, WrongGameError
 from tilebase.files import keys as store
 from tilebase.files.format import (
     CHUNK_KEYS,
     Chunk,
-    LayerFile,
+    Contents,
+    Layer,
+    Record,
     Varying,
     compress,
     decode_keys,
     encode_keys,
+    encode_values,
 )
-from tilebase.files.keys import write_keys
+from tilebase.files.keys import encoded
+from tilebase.files.layers import LayerFolder, PagedLayers
 from tilebase.files.parquet import cells_of, export_parquet
+from tilebase.files.source import Folder
+from tilebase.files.store import LayerStore
 from tilebase.game.formations import formation
 from tilebase.game.game import Game
+from tilebase.objectives.objective import Objective
 from tilebase.questions.count import count
 from tilebase.runtime.threads import Pool
+from tilebase.tables.layers import open_layer
 
 TOP = (1 << 64) - 1
-META = {"game": Game("2x2", 32).identity, "kind": "afterstates", "lookahead": False, "sum": 8}
+WHOLE = Contents(Game("4x4", 2048))
+"""Layers of keys of 64 bits."""
 
 
 def sorted_keys(values) -> np.ndarray:
@@ -47,8 +57,17 @@ def some_keys(number: int, seed: int = 1) -> np.ndarray:
     return np.cumsum(rng.integers(1, 1 << 20, number, dtype=np.uint64), dtype=np.uint64)
 
 
-def write(path, keys, meta=META, pool=None):
-    return write_keys(path, [keys], meta, pool, durable=False)
+def split(keys: np.ndarray, size: int = CHUNK_KEYS) -> list[Chunk]:
+    return [chunk for at in range(0, len(keys), size) for chunk in store.encode(keys[at : at + size])]
+
+
+def write(folder, total, chunks, contents=WHOLE, durable=False):
+    with LayerStore(folder, contents) as layers:
+        return layers.write(total, chunks, durable=durable)
+
+
+def read(folder, total, contents=WHOLE) -> Layer:
+    return LayerFolder(folder, contents).layer(total)
 
 
 @settings(deadline=None)
@@ -73,8 +92,6 @@ def test_short_keys_have_the_order_of_keys_and_give_them_back(mask, other, value
         sum((key >> bit & 1) << at for at, bit in enumerate(bits)) for key in keys.tolist()
     ]
     np.testing.assert_array_equal(varying.lengthen(int(keys[0]), short), keys)
-    assert Varying.of(varying.meta) == varying
-    assert Varying.of({}) is None
 
 
 @pytest.mark.parametrize(
@@ -91,45 +108,26 @@ def test_short_keys_have_the_order_of_keys_and_give_them_back(mask, other, value
     ids=str,
 )
 def test_only_the_cells_that_change_are_stored(game, mask, tmp_path):
-    varying = store.varying_bits(game)
-    assert (varying and varying.meta["varying"]) == mask
+    varying = Varying.of(game)
+    assert (varying and f"{varying.mask:x}") == mask
     if mask is None:
         return
     keys = np.array([game.pack(board) for board, _ in game.starts()], dtype=np.uint64)
-    meta = META | {"game": game.identity}
     keys = np.sort(keys) | np.uint64(game.cell_bits(game.held))
-    write_keys(tmp_path / "a.tbl", [keys], meta, None, varying=varying, durable=False)
-    with LayerFile(tmp_path / "a.tbl") as layer:
-        assert layer.meta["varying"] == mask
-        np.testing.assert_array_equal(layer.keys(0), keys)
-        np.testing.assert_array_equal(layer.keys(0, store.decode), keys)
-
-
-@pytest.mark.parametrize("value", ["", "0", "0f", "F", "-1", "1" * 17, 15, None, ["f"]], ids=repr)
-def test_varying_bits_of_strangers(value, tmp_path):
-    meta = META | {"varying": value}
-    layer_format.write_layer(tmp_path / "a.tbl", store.encode(some_keys(5)), meta, durable=False)
-    with pytest.raises(CorruptError, match="does not say in hexadecimal"):
-        LayerFile(tmp_path / "a.tbl")
-
-
-def test_header_and_meta_of_two_versions(tmp_path):
-    path = tmp_path / "a.tbl"
-    write(path, some_keys(5))
-    data = bytearray(path.read_bytes())
-    data[13] = 2
-    path.write_bytes(data)
-    with pytest.raises(CorruptError, match="two versions"):
-        LayerFile(path)
+    contents = Contents(game)
+    write(tmp_path / "a", 8, store.encode(keys, varying), contents)
+    layer = read(tmp_path / "a", 8, contents)
+    np.testing.assert_array_equal(layer.keys(0), keys)
+    np.testing.assert_array_equal(layer.keys(0, store.decode), keys)
 
 
 def test_short_keys_of_too_many_bits(tmp_path):
-    chunks = store.encode(sorted_keys([1, 200]))
-    layer_format.write_layer(tmp_path / "a.tbl", chunks, META | {"varying": "7f"}, durable=False)
-    with LayerFile(tmp_path / "a.tbl") as layer:
-        for decode in (decode_keys, store.decode):
-            with pytest.raises(CorruptError, match=r"in chunk 0: a short key has more bits"):
-                layer.keys(0, decode)
+    contents = Contents(Game("2x2", 16, walls=[3]))
+    write(tmp_path / "a", 8, store.encode(sorted_keys([1, 5000])), contents)
+    layer = read(tmp_path / "a", 8, contents)
+    for decode in (decode_keys, store.decode):
+        with pytest.raises(CorruptError, match=r"in chunk 0: a short key has more bits"):
+            layer.keys(0, decode)
 
 
 @pytest.mark.parametrize("decode", [decode_keys, store.decode], ids=["numpy", "compiled"])
@@ -145,109 +143,273 @@ def test_deltas_of_another_number_of_keys(decode, deltas, number):
 @settings(max_examples=30, deadline=None)
 @given(values=st.sets(st.integers(0, TOP), min_size=1, max_size=60), others=st.sets(st.integers(0, TOP)))
 def test_in(values, others, tmp_path_factory):
-    path = tmp_path_factory.mktemp("in") / "layer.tbl"
     keys = sorted_keys(values)
-    chunks = [chunk for i in range(0, len(keys), 7) for chunk in store.encode(keys[i : i + 7])]
-    layer_format.write_layer(path, chunks, META, durable=False)
+    folder = tmp_path_factory.mktemp("in")
+    write(folder, 8, split(keys, 7))
     near = {(key + step) & TOP for key in values for step in (-1, 1)}
-    with LayerFile(path) as layer:
-        assert len(layer) == len(values)
-        assert layer.chunks == -(-len(values) // 7)
-        for key in values | others | near | {0, TOP}:
-            assert (key in layer) == (key in values), key
+    layer = read(folder, 8)
+    assert len(layer) == len(values)
+    assert layer.chunks == -(-len(values) // 7)
+    for key in values | others | near | {0, TOP}:
+        assert (key in layer) == (key in values), key
 
 
 @pytest.mark.parametrize("number", [1, 2, CHUNK_KEYS - 1, CHUNK_KEYS, CHUNK_KEYS + 1, 3 * CHUNK_KEYS + 5])
-def test_file_round_trip(number, tmp_path):
-    keys = some_keys(number)
-    path = tmp_path / "layer.tbl"
-    size, checksum = write(path, keys)
-    with LayerFile(path) as layer:
-        assert (len(layer), layer.nbytes, layer.checksum, layer.meta) == (number, size, checksum, META)
-        assert size == path.stat().st_size
-        np.testing.assert_array_equal(np.concatenate(list(layer)), keys)
-        for chunk in range(layer.chunks):
-            np.testing.assert_array_equal(layer.keys(chunk, store.decode), layer.keys(chunk))
-        assert [len(part) for part in layer][:-1] == [CHUNK_KEYS] * (layer.chunks - 1)
-        layer.verify()
-    assert [entry.name for entry in tmp_path.iterdir()] == ["layer.tbl"]
+def test_round_trip(number, tmp_path):
+    keys, folder = some_keys(number), tmp_path / "layers"
+    record = write(folder, 8, split(keys))
+    layer = read(folder, 8)
+    assert (len(layer), layer.sum, layer.record) == (number, 8, record)
+    assert sum(path.stat().st_size for path in folder.iterdir()) == (
+        16 + record.nbytes + len(WHOLE.header) + record.size(WHOLE)
+    )
+    np.testing.assert_array_equal(np.concatenate(list(layer)), keys)
+    for chunk in range(layer.chunks):
+        np.testing.assert_array_equal(layer.keys(chunk, store.decode), layer.keys(chunk))
+    assert [len(part) for part in layer][:-1] == [CHUNK_KEYS] * (layer.chunks - 1)
+    layer.verify()
+    assert sorted(entry.name for entry in folder.iterdir()) == ["000.seg", "layers.idx"]
 
 
-def test_file_without_keys(tmp_path):
-    path = tmp_path / "layer.tbl"
-    write(path, some_keys(0))
-    with LayerFile(path) as layer:
-        layer.verify()
-        assert (len(layer), layer.chunks, 0 in layer) == (0, 0, False)
+@pytest.mark.parametrize("name", ["win", "win:float32", "guaranteed", "lower:uint16", "survival"])
+def test_keys_and_values_lie_side_by_side(name, tmp_path):
+    (objective,) = objectives(name)
+    contents = Contents(Game("4x4", 2048), objective=objective)
+    keys, rng = some_keys(1000), np.random.default_rng(3)
+    dtype = {"bit": "u1"}.get(objective.dtype, objective.dtype)
+    values = (rng.random(1000) * 2).astype(dtype)
+    chunks = [
+        Chunk(k.first, k.boards, k.frames + compress(0, 0, encode_values(v, objective.is_boolean)).frames)
+        for k, v in zip(split(keys, 300), np.split(values, [300, 600, 900]), strict=True)
+    ]
+    write(tmp_path / "a", 8, chunks, contents)
+    layer = read(tmp_path / "a", 8, contents)
+    layer.verify()
+    for chunk in range(layer.chunks):
+        both = layer.both(chunk)
+        np.testing.assert_array_equal(both[0], keys[300 * chunk : 300 * chunk + 300])
+        np.testing.assert_array_equal(both[1], values[300 * chunk : 300 * chunk + 300])
+        np.testing.assert_array_equal(layer.keys(chunk), both[0])
+        np.testing.assert_array_equal(layer.values(chunk), both[1])
+
+
+def objectives(name: str) -> list[Objective]:
+    word, _, dtype = name.partition(":")
+    return [Objective(word, dtype) if dtype else Objective(word)]
+
+
+def test_a_layer_without_boards_is_not_written(tmp_path):
+    assert write(tmp_path / "a", 8, []) is None
+    with pytest.raises(MissingLayerError, match="no layer of sum 8"):
+        read(tmp_path / "a", 8)
 
 
 @pytest.mark.parametrize("cuts", [[], [1], [5, 5, 30000], [16384], [16383, 16385, 49000, 50000]], ids=str)
 def test_bytes_do_not_depend_on_parts_or_threads(cuts, tmp_path, monkeypatch):
     monkeypatch.setattr(store, "JOB_CHUNKS", 2)  # several jobs
     keys = some_keys(50_000)
-    write(tmp_path / "whole.tbl", keys)
-    whole = (tmp_path / "whole.tbl").read_bytes()
-    parts = np.split(keys, cuts)
+    write(tmp_path / "whole", 8, split(keys))
+    whole = files(tmp_path / "whole")
     with Pool(2) as threads:
-        for pool in (None, threads):
-            write_keys(tmp_path / "parts.tbl", iter(parts), META, pool, durable=True)
-            assert (tmp_path / "parts.tbl").read_bytes() == whole
+        for number, pool in enumerate((None, threads)):
+            folder = tmp_path / str(number)
+            write(folder, 8, encoded(iter(np.split(keys, cuts)), None, pool), durable=True)
+            assert files(folder) == whole
+
+
+def files(folder) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+# -- several layers --------------------------------------------------------------------------
+
+SIZES = {4: 20, 6: 3000, 8: 500, 10: 40}
+
+
+@pytest.fixture
+def many(tmp_path):
+    """Four layers, in segments of 2,000 bytes or a layer."""
+    folder = tmp_path / "many"
+    with LayerStore(folder, WHOLE, segment_bytes=2000) as layers:
+        for total, number in SIZES.items():
+            layers.write(total, split(some_keys(number, total), 200), durable=False)
+    return folder
+
+
+def checksums(folder) -> dict[int, str]:
+    return {total: record.text for total, record in LayerFolder(folder, WHOLE).records.items()}
+
+
+def check(folder, sizes=SIZES) -> None:
+    layers = LayerFolder(folder, WHOLE)
+    assert layers.sums() == sorted(sizes)
+    for total, number in sizes.items():
+        layer = layers.layer(total)
+        layer.verify()
+        np.testing.assert_array_equal(np.concatenate(list(layer)), some_keys(number, total))
+
+
+def test_a_segment_ends_with_the_layer_that_makes_it_long(many):
+    check(many)
+    records = LayerFolder(many, WHOLE).records
+    assert [records[total].segment for total in SIZES] == [0, 0, 1, 1]
+
+
+def test_a_reader_finds_layers_that_are_added(many):
+    reader = LayerFolder(many, WHOLE)
+    write(many, 12, split(some_keys(70, 12)))
+    np.testing.assert_array_equal(np.concatenate(list(reader.layer(12))), some_keys(70, 12))
+
+
+@pytest.mark.parametrize("finished", [[], [4], [4, 6], [4, 6, 8, 10]], ids=str)
+@pytest.mark.parametrize("torn", [0, 7, 100])
+def test_what_is_not_finished_is_overwritten(finished, torn, many):
+    """A run that was killed goes on with the bytes of one that was not."""
+    whole, sums = files(many), checksums(many)
+    for name in ("layers.idx", "001.seg"):
+        (many / name).write_bytes((many / name).read_bytes() + b"\xff" * torn)
+    with LayerStore(many, WHOLE, segment_bytes=2000) as layers:
+        layers.keep({total: sums[total] for total in finished})
+        assert layers.sums() == finished
+        for total, number in SIZES.items():
+            if total not in finished:
+                layers.write(total, split(some_keys(number, total), 200), durable=False)
+        if torn and len(finished) == len(SIZES):
+            assert layers.sums() == sorted(SIZES)
+    check(many)
+    if len(finished) < len(SIZES):
+        assert files(many) == whole
+
+
+@pytest.mark.parametrize("total", SIZES)
+@pytest.mark.parametrize("damage", ["chunks", "rows", "head", "segment"])
+def test_a_damaged_layer_gets_its_old_place(total, damage, many):
+    whole, sums = files(many), checksums(many)
+    if damage == "segment":
+        chunks_of(many, total).path.unlink()
+    elif damage == "chunks":
+        chunks_of(many, total).flip(20)
+    else:
+        record_of(many, total).flip(8 if damage == "head" else 63)
+    with LayerStore(many, WHOLE, segment_bytes=2000) as layers:
+        layers.keep(sums)
+        wrong = [s for s, number in SIZES.items() if not layers.is_sound(s, number, sums[s])]
+        assert total in wrong
+        assert len(wrong) == 1 or damage == "segment"
+        for s in wrong:
+            layers.write(s, split(some_keys(SIZES[s], s), 200), durable=True)
+    check(many)
+    assert files(many) == whole or damage == "head"
+
+
+def test_a_layer_of_another_size_is_added(many):
+    with LayerStore(many, WHOLE, segment_bytes=2000) as layers:
+        layers.write(6, split(some_keys(100, 6)), durable=False)
+        layers.pages()
+    check(many, SIZES | {6: 100})
+
+
+def test_segments_without_a_layer_are_deleted(many):
+    with LayerStore(many, WHOLE, segment_bytes=2000) as layers:
+        layers.release(4)
+        assert (many / "000.seg").exists()
+        layers.release(6)
+        assert not (many / "000.seg").exists()
+        layers.release(8)
+        layers.release(10)
+        assert (many / "001.seg").exists()  # it grows
+        layers.write(12, split(some_keys(9000, 12)), durable=False)
+        layers.release(12)
+        layers.write(14, split(some_keys(9, 14)), durable=False)
+        assert not (many / "001.seg").exists()
+        layers.clear()
+    assert not many.exists()
+
+
+def test_layers_of_another_game_are_refused(many):
+    with pytest.raises(WrongGameError, match="layers of another game or objective"):
+        LayerStore(many, Contents(Game("4x4", 1024)))
+
+
+def test_one_damaged_record_hides_no_other(many):
+    record_of(many, 6).flip(2)
+    assert LayerFolder(many, WHOLE).sums() == [4, 8, 10]
+
+
+@pytest.mark.parametrize("least", [1, 300, 1 << 20])
+@pytest.mark.parametrize("order", [[4, 6, 8, 10], [10, 8, 6, 4], [6, 4, 10, 8]], ids=str)
+def test_pages(least, order, tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "PAGE_BYTES", least)
+    folder = tmp_path / "t" / "values"
+    folder.parent.mkdir()
+    with LayerStore(folder, WHOLE) as layers:
+        for total in order:
+            layers.write(total, split(some_keys(SIZES[total], total), 200), durable=False)
+        pages = layers.pages()
+    assert [page.least for page in pages.pages] == sorted(page.least for page in pages.pages)
+    assert (len(pages.pages) == 1) == (least > 1000)
+    table = PagedLayers(Folder(tmp_path / "t"), "values", WHOLE, pages)
+    assert table.sums() == sorted(order)
+    table.check_headers()
+    for total, number in SIZES.items():
+        layer = table.layer(total)
+        np.testing.assert_array_equal(np.concatenate(list(layer)), some_keys(number, total))
+    for total in (2, 5, 12):
+        with pytest.raises(MissingLayerError, match=f"no layer of sum {total}"):
+            table.layer(total)
+    record_of(folder, 8).flip(30)
+    table = PagedLayers(Folder(tmp_path / "t"), "values", WHOLE, pages)
+    with pytest.raises(CorruptError, match="is damaged, or not what the manifest names"):
+        table.layer(8)
 
 
 # -- damage ----------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def small(tmp_path):
-    path = tmp_path / "small.tbl"
-    keys = some_keys(40)
-    chunks = [chunk for part in np.split(keys, 2) for chunk in store.encode(part)]
-    layer_format.write_layer(path, chunks, META)
-    return path
-
-
-def read_all(path):
-    with LayerFile(path) as layer:
+def test_file_that_shrinks_while_it_is_open(many):
+    layer = read(many, 6)
+    os.truncate(many / "000.seg", 200)
+    with pytest.raises(CorruptError, match="ends too early"):
         layer.verify()
-
-
-@pytest.mark.parametrize("more", [b"\0", b"x" * 100, layer_format.END])
-def test_appended_bytes_are_found(small, more):
-    small.write_bytes(small.read_bytes() + more)
-    with pytest.raises(CorruptError):
-        read_all(small)
-
-
-def test_file_that_shrinks_while_it_is_open(small):
-    with LayerFile(small) as layer:
-        os.truncate(small, 20)
-        with pytest.raises(CorruptError, match="ends too early"):
-            layer.verify()
 
 
 @pytest.mark.parametrize("order", ["swapped", "twice"])
 def test_chunks_out_of_order_are_found(order, tmp_path):
     first, second = (store.encode(part)[0] for part in np.split(some_keys(20), 2))
-    chunks = [second, first] if order == "swapped" else [first, first]
-    layer_format.write_layer(tmp_path / "layer.tbl", chunks, META)
+    write(tmp_path / "a", 8, [second, first] if order == "swapped" else [first, first])
     with pytest.raises(CorruptError, match="not ascending"):
-        read_all(tmp_path / "layer.tbl")
+        read(tmp_path / "a", 8)
 
 
 def test_frame_that_is_no_zstd(tmp_path):
-    layer_format.write_layer(tmp_path / "layer.tbl", [Chunk(5, 3, b"not zstd")], META)
+    write(tmp_path / "a", 8, [Chunk(5, 3, (b"not zstd",))])
     with pytest.raises(CorruptError, match="chunk 0"):
-        read_all(tmp_path / "layer.tbl")
+        read(tmp_path / "a", 8).verify()
 
 
-def test_missing_file(tmp_path):
-    with pytest.raises(MissingLayerError, match="is not there"):
-        LayerFile(tmp_path / "none.tbl")
+def test_segment_of_another_version(many):
+    data = bytearray((many / "000.seg").read_bytes())
+    data[13] = 2
+    (many / "000.seg").write_bytes(data)
+    with pytest.raises(CorruptError, match=r"000\.seg is damaged, or of another version"):
+        read(many, 4)
 
 
-def test_folder_instead_of_a_file(tmp_path):
-    with pytest.raises(TilebaseError, match=r"cannot read|is not a layer file"):
-        LayerFile(tmp_path)
+def test_missing_files(many):
+    (many / "000.seg").unlink()
+    with pytest.raises(MissingLayerError, match=r"000\.seg is not there"):
+        read(many, 4)
+    (many / "layers.idx").unlink()
+    with pytest.raises(MissingLayerError, match="no layer of sum 4"):
+        read(many, 4)
+
+
+def test_a_head_has_sixty_bytes_and_a_row_twelve_and_eight_for_each_column():
+    rows = np.array([(7, 1, 9, 0)], dtype=WHOLE.row)
+    record, data = Record.of(WHOLE, 8, rows, 3, 99)
+    assert (len(data), WHOLE.row.itemsize) == (60 + 20, 20)
+    assert Record.parse(data[:60], WHOLE.check) == record
+    assert Record.parse(data[:60], WHOLE.check ^ 1) is None
 
 
 # -- writing ---------------------------------------------------------------------------------
@@ -257,46 +419,78 @@ def full(*_):
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def test_full_disk_leaves_the_old_file_and_no_part(small, monkeypatch):
-    before = small.read_bytes()
+@pytest.mark.parametrize("step", range(2))
+def test_full_disk_leaves_the_other_layers(step, many, monkeypatch):
+    """Wherever the disk is full, nothing of the new layer counts, and it can be written later."""
+    real, calls = module._write, itertools.count()
+
+    def write_some(file, data):
+        if next(calls) < step:
+            return real(file, data)
+        file.write(data[: len(data) // 2])
+        return full()
+
+    with LayerStore(many, WHOLE, segment_bytes=2000) as layers:
+        monkeypatch.setattr(module, "_write", write_some)
+        with pytest.raises(StorageError, match=r"cannot write .*: No space left on device"):
+            layers.write(12, split(some_keys(9, 12)), durable=False)
+        monkeypatch.setattr(module, "_write", real)
+        layers.write(14, split(some_keys(30, 14)), durable=False)
+    check(many, SIZES | {14: 30})
+
+
+def test_flushing_that_fails(many, monkeypatch):
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(StorageError, match=r"cannot write .*small\.tbl: No space left on device"):
-        write_keys(small, [some_keys(9)], META, None, durable=True)
-    assert small.read_bytes() == before
-    assert [entry.name for entry in small.parent.iterdir()] == ["small.tbl"]
+    with LayerStore(many, WHOLE) as layers, pytest.raises(StorageError, match="No space left on device"):
+        layers.write(12, split(some_keys(9, 12)), durable=True)
+    check(many)
 
 
-def test_limit_of_file_size_leaves_no_part(tmp_path):
+def test_limit_of_file_size(tmp_path):
     script = """if True:
         import pathlib, resource, sys
         import numpy as np
+        from tilebase import Game
         from tilebase.errors import StorageError
-        from tilebase.files.keys import write_keys
+        from tilebase.files.format import Contents
+        from tilebase.files.keys import encode
+        from tilebase.files.store import LayerStore
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
         keys = np.cumsum(np.random.default_rng(1).integers(1, 1 << 20, 9000, dtype=np.uint64))
         try:
-            write_keys(pathlib.Path(sys.argv[1]) / "layer.tbl", [keys], {}, None, durable=False)
+            LayerStore(pathlib.Path(sys.argv[1]) / "a", Contents(Game("4x4", 64))).write(
+                8, encode(keys), durable=False
+            )
         except StorageError as error:
             sys.exit(0 if "cannot write" in str(error) else 3)
         sys.exit(4)
     """
     subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=True)
-    assert list(tmp_path.iterdir()) == []
+    assert LayerFolder(tmp_path / "a", Contents(Game("4x4", 64))).sums() == []
 
 
-def test_folder_that_is_not_there(tmp_path):
-    with pytest.raises(StorageError, match="cannot write"):
-        write(tmp_path / "none" / "layer.tbl", some_keys(3))
-
-
-def test_failure_in_the_middle_leaves_no_part(tmp_path):
+def test_failure_in_the_middle_leaves_no_layer(many):
     def chunks():
         yield from store.encode(some_keys(100))
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        layer_format.write_layer(tmp_path / "layer.tbl", chunks(), META)
-    assert list(tmp_path.iterdir()) == []
+    with LayerStore(many, WHOLE) as layers:
+        with pytest.raises(KeyboardInterrupt):
+            layers.write(12, chunks(), durable=False)
+        layers.write(14, split(some_keys(30, 14)), durable=False)
+    check(many, SIZES | {14: 30})
+
+
+@pytest.mark.parametrize("what", ["folder", "layers.idx", "001.seg"])
+def test_links_are_refused(what, many, tmp_path):
+    target = tmp_path / "other"
+    path = many if what == "folder" else many / what
+    path.rename(target)
+    path.symlink_to(target)
+    before = target.read_bytes() if target.is_file() else b""
+    with pytest.raises(StorageError, match="link"):
+        write(many, 12, split(some_keys(9, 12)))
+    assert not target.is_file() or target.read_bytes() == before
 
 
 def test_every_cell_of_a_key_is_checked():
@@ -329,12 +523,14 @@ def test_every_cell_of_a_key_is_checked():
 def test_parquet(game, tmp_path):
     pq = pytest.importorskip("pyarrow.parquet")
     count(game, folder=tmp_path / "run", keep="states", threads=1)
-    layers = sorted((tmp_path / "run").rglob("*.tbl"))
-    layers = [path for path in layers if path.stat().st_size > 1000][:4] or layers[-4:]
-    for path in layers:
-        with LayerFile(path) as layer:
-            keys = np.concatenate(list(layer))
-        assert export_parquet(path, tmp_path / "layer.parquet") == len(keys)
+    sizes = {
+        s: record.boards
+        for s, record in LayerFolder(tmp_path / "run" / "states", Contents(game, "states")).records.items()
+    }
+    for total in sorted(sizes, key=sizes.__getitem__)[-4:]:
+        layer = open_layer(tmp_path / "run", total, "states")
+        keys = np.concatenate(list(layer))
+        assert export_parquet(layer, tmp_path / "layer.parquet") == len(keys)
         table = pq.read_table(tmp_path / "layer.parquet")
         assert table.column_names == ["key", *(f"cell_{c}" for c in range(game.cells))]
         boards = np.array([table.column(f"cell_{c}").to_numpy() for c in range(game.cells)])
@@ -347,10 +543,10 @@ def test_parquet(game, tmp_path):
         assert table.schema.metadata[b"tilebase.sha256"] == digest.encode()
 
 
-def test_parquet_to_a_folder_that_is_not_there(small, tmp_path):
+def test_parquet_to_a_folder_that_is_not_there(many, tmp_path):
     pytest.importorskip("pyarrow")
     with pytest.raises(StorageError, match="cannot write"):
-        export_parquet(small, tmp_path / "none" / "layer.parquet")
+        export_parquet(read(many, 4), tmp_path / "none" / "layer.parquet")
 
 
 @pytest.mark.parametrize("sizes", [(), (0,), (3, 0, 5), (3, 0, 6), (9, 1), (4,)])

@@ -28,6 +28,7 @@ import pytest
 import zstandard
 
 from judging import promise
+from stored import contents, layers_of, put, sign_table, values_folders
 from tilebase import count, evaluate, solve
 from tilebase.check import RefusedError, check_certificate
 from tilebase.cli import main
@@ -42,18 +43,24 @@ from tilebase.errors import (
 )
 from tilebase.files.format import (
     HEADER,
+    INDEX,
+    MAGIC,
     MOST_CHUNK_KEYS,
-    VALUE_HEADER,
-    LayerFile,
-    LayerWriter,
-    ValueFile,
+    MOST_CHUNKS,
+    SEGMENT,
+    Chunk,
+    Contents,
+    Layer,
     compress,
     decode_keys,
     encode_keys,
     encode_values,
 )
+from tilebase.files.layers import LayerFolder, Page, PagedLayers, Pages, read_contents
 from tilebase.files.places import DECIDED
 from tilebase.files.run import verify_run
+from tilebase.files.source import Folder
+from tilebase.files.store import LayerStore
 from tilebase.game.game import Game
 from tilebase.game.notation import fraction_of
 from tilebase.objectives.objective import Objective
@@ -237,10 +244,10 @@ def test_every_member_of_a_manifest(folder):
     exact = {"probability to win": worth, "proved lower bound of the probability to win": worth,
              "proved upper bound of the probability to win": worth}  # fmt: skip
     draw = random.Random(1)
-    layers = {path for path in places(good) if path[:1] == ("layers",) and len(path) > 2}
+    layers = {path for path in places(good) if path[:1] == ("layers",) and len(path) > 4}
     tried = 0
     for path in places(good):
-        if path in layers and draw.random() < 0.7:
+        if path in layers and draw.random() < 0.3:
             continue
         for value in [..., *VALUES] if path else VALUES:
             file.write_bytes(signed(changed(good, path, value)))
@@ -275,37 +282,70 @@ def test_a_manifest_without_end(folder):
 
 
 def test_pipes_in_place_of_files(folder, capsys):
-    for name in ("values/win/000012.val", "manifest.json"):
+    for name in ("values/win/000.seg", "values/win/layers.idx", "manifest.json"):
         (folder / name).unlink()
         os.mkfifo(folder / name)
         assert stat.S_ISFIFO((folder / name).stat().st_mode)
-        assert isinstance(soon(lambda: open_table(folder).probe("4,4/0,4")), StorageError)
+        assert isinstance(soon(lambda: open_table(folder).probe("4,4/0,4", "win")), StorageError)
         assert main(["verify", str(folder), "-q"]) == 1
         assert "delete" not in capsys.readouterr().out
 
 
-# -- layer and value files -------------------------------------------------------------------------
+# -- layers ----------------------------------------------------------------------------------------
 
-META: dict[str, Any] = {"game": TINY.identity, "kind": "afterstates", "lookahead": False, "sum": 12}
+BOTH = Contents(TINY, objective=Objective("win"))
+KEYS = Contents(TINY)
 
 
-def chunk_file(
-    path: Path, rows: list[tuple[int, int, bytes, int | None]], meta: Any = META, header: bytes = HEADER,
-    **trailer: int,
-) -> Path:  # fmt: skip
-    """A file with right checksums: rows of first key, keys, frame, and bytes if other than the frame has."""
-    index = b"".join(
-        struct.pack("<QIII", first, keys, len(frame) if size is None else size, zlib.crc32(frame))
-        for first, keys, frame, size in rows
+def write_layers(
+    path: Path, rows: list[tuple[int, ...]], frames: bytes, contents: Contents = KEYS, total: int = 12,
+    header: bytes | None = None, **head: int,
+) -> Pages:  # fmt: skip
+    """A folder of one layer with right checksums: rows of first key, boards, and bytes and CRC-32 of frames.
+
+    `head` are numbers of its record that are not those of the rows.
+    """
+    header = contents.header if header is None else header
+    check = HEADER.unpack_from(header)[2]
+    format_of_row = "<QI" + "II" * len(contents.columns)
+    text = b"".join(struct.pack(format_of_row, *row) for row in rows)
+    numbers = {"sum": total, "boards": sum(row[1] for row in rows), "chunks": len(rows), "segment": 0,
+               "offset": len(SEGMENT), "nbytes": sum(sum(row[2::2]) for row in rows)} | head  # fmt: skip
+    what = struct.pack(
+        "<4sIQQII", MAGIC, check, numbers["sum"], numbers["boards"], numbers["chunks"], zlib.crc32(text)
     )
-    text = meta if isinstance(meta, bytes) else json.dumps(meta).encode()
-    frames = b"".join(frame for _, _, frame, _ in rows)
-    numbers = {"offset": 16 + len(frames), "keys": sum(row[1] for row in rows), "chunks": len(rows),
-               "meta_bytes": len(text)} | trailer  # fmt: skip
-    end = struct.pack("<QQQIII", *numbers.values(), zlib.crc32(index), zlib.crc32(text))
-    end += struct.pack("<I", zlib.crc32(end)) + b"LAYEREND"
-    path.write_bytes(header + frames + index + text + end)
-    return path
+    where = struct.pack(
+        "<IIQQ", zlib.crc32(what[4:]), numbers["segment"], numbers["offset"], numbers["nbytes"]
+    )
+    record = what + where + struct.pack("<I", zlib.crc32(what + where)) + text
+    path.mkdir(exist_ok=True)
+    (path / "layers.idx").write_bytes(header + record)
+    (path / "000.seg").write_bytes(SEGMENT + frames)
+    return Pages(check, (Page(total, total, len(header), len(record), zlib.crc32(record)),))
+
+
+def row_of(first: int, boards: int, *frames: bytes) -> tuple[int, ...]:
+    """The row of a chunk with these frames."""
+    return (first, boards, *(number for frame in frames for number in (len(frame), zlib.crc32(frame))))
+
+
+def refused_everywhere(path: Path, contents: Contents, pages: Pages) -> None:
+    """A layer is read by a run and by a table; both say in one sentence that it is damaged."""
+
+    def of_run() -> None:
+        with LayerFolder(path, contents) as layers:
+            layers.layer(12).verify()
+
+    def of_table() -> None:
+        PagedLayers(Folder(path.parent), path.name, contents, pages).layer(12).verify()
+
+    def again() -> None:
+        with LayerStore(path, contents) as layers:
+            assert not layers.is_sound(12, 3, "01234567")
+            layers.layer(12).verify()
+
+    for read in (of_run, of_table, again):
+        assert isinstance(soon(read), CorruptError | MissingLayerError), read
 
 
 def frame_of(size: int, data: bytes = b"") -> bytes:
@@ -336,59 +376,91 @@ FRAMES: dict[str, bytes] = {
 
 
 @pytest.mark.parametrize("name", FRAMES)
-@pytest.mark.parametrize("keys", [2, 16384, MOST_CHUNK_KEYS])
-def test_frames_that_declare_more(name, keys, tmp_path):
-    path = chunk_file(tmp_path / "a.tbl", [(5, keys, FRAMES[name], None)])
-
-    def read() -> None:
-        with LayerFile(path) as layer:
-            layer.verify()
-
-    assert isinstance(soon(read), CorruptError)
-    meta = META | {"objective": Objective("win").identity}
-    path = chunk_file(tmp_path / "a.val", [(5, keys, FRAMES[name], None)], meta, VALUE_HEADER)
-
-    def read_values() -> None:
-        with ValueFile(path) as file:
-            file.verify()
-
-    assert isinstance(soon(read_values), CorruptError)
+@pytest.mark.parametrize("boards", [2, 16384, MOST_CHUNK_KEYS])
+def test_frames_that_declare_more(name, boards, tmp_path):
+    frame = FRAMES[name]
+    pages = write_layers(tmp_path / "a", [row_of(5, boards, frame)], frame)
+    refused_everywhere(tmp_path / "a", KEYS, pages)
+    good = zstandard.compress(b"\x01" * (boards - 1))
+    pages = write_layers(tmp_path / "b", [row_of(5, boards, good, frame)], good + frame, BOTH)
+    refused_everywhere(tmp_path / "b", BOTH, pages)
 
 
-GOOD = (5, 3, zstandard.compress(b"\x01\x02"), None)
-LARGE = {
-    "keys of a chunk": ([(5, 2**32 - 1, GOOD[2], None)], {}),
-    "no keys in a chunk": ([(5, 0, GOOD[2], None)], {}),
-    "bytes of a frame": ([(5, 3, GOOD[2], 2**32 - 1)], {}),
-    "keys in all": ([GOOD], {"keys": 2**64 - 1}),
-    "chunks": ([GOOD], {"chunks": 2**64 - 1}),
-    "chunks that wrap": ([GOOD], {"chunks": 2**64 // 20 + 1}),
-    "meta": ([GOOD], {"meta_bytes": 2**32 - 1}),
+DELTAS = zstandard.compress(b"\x01\x02")
+GOOD = row_of(5, 3, DELTAS)
+LARGE: dict[str, tuple[list[tuple[int, ...]], dict[str, int]]] = {
+    "boards of a chunk": ([(5, 2**32 - 1, *GOOD[2:])], {}),
+    "no boards in a chunk": ([(5, 0, *GOOD[2:])], {}),
+    "bytes of a frame": ([(5, 3, 2**32 - 1, GOOD[3])], {}),
+    "boards in all": ([GOOD], {"boards": 2**64 - 1}),
+    "boards that wrap": ([GOOD], {"boards": 3 + 2**63}),
+    "chunks": ([GOOD], {"chunks": 2**32 - 1}),
+    "chunks that wrap": ([GOOD], {"chunks": 2**32 // 20 + 1}),
+    "no chunks": ([], {"boards": 3}),
+    "more chunks than rows": ([GOOD], {"chunks": 2}),
+    "bytes of a layer": ([GOOD], {"nbytes": 2**64 - 1}),
     "offset": ([GOOD], {"offset": 2**64 - 1}),
+    "offset and bytes that wrap": ([GOOD], {"offset": 2**64 - len(DELTAS)}),
+    "offset beyond the segment": ([GOOD], {"offset": 2**40}),
+    "segment": ([GOOD], {"segment": 2**32 - 1}),
+    "sum": ([GOOD], {"sum": 2**64 - 1}),
     "the same key twice": ([GOOD, GOOD], {}),
-    "a frame beyond the index": ([(5, 3, GOOD[2], len(GOOD[2]) + 1)], {}),
+    "a frame beyond the segment": ([(5, 3, len(DELTAS) + 1, GOOD[3])], {}),
 }
 
 
 @pytest.mark.parametrize("name", LARGE)
-def test_sizes_that_files_declare(name, tmp_path):
-    rows, trailer = LARGE[name]
-    path = chunk_file(tmp_path / "a.tbl", rows, META, HEADER, **trailer)
-    assert isinstance(soon(lambda: LayerFile(path)), CorruptError)
+def test_sizes_that_records_declare(name, tmp_path):
+    rows, head = LARGE[name]
+    pages = write_layers(tmp_path / "a", rows, DELTAS * len(rows), **head)
+    refused_everywhere(tmp_path / "a", KEYS, pages)
+    write_layers(tmp_path / "good", [GOOD], DELTAS)
+    with LayerFolder(tmp_path / "good", KEYS) as layers:
+        layers.layer(12).verify()
 
 
-@pytest.mark.parametrize(("chunks", "meta"), [(10**8, 0), (0, 2**32 - 1), (2**31, 2**31)])
-def test_sizes_that_files_have(chunks, meta, tmp_path):
-    """A file of zeros is as large as it says, and takes no room on the disk."""
-    path = chunk_file(
-        tmp_path / "a.tbl", [], b"{}", HEADER, offset=16, keys=0, chunks=chunks, meta_bytes=meta
-    )
-    data = path.read_bytes()
-    with path.open("r+b") as file:
-        file.truncate(16)
-        file.seek(16 + 20 * chunks + meta)
-        file.write(data[-48:])
-    assert isinstance(soon(lambda: LayerFile(path)), CorruptError)
+@pytest.mark.parametrize("rows", [10**8, 2**31, MOST_CHUNKS, MOST_CHUNKS + 1])
+def test_sizes_that_indexes_have(rows, tmp_path):
+    """An index of zeros is as large as it says, and takes no room on the disk."""
+    path = tmp_path / "a"
+    pages = write_layers(path, [], b"", chunks=rows)
+    size = 60 + 20 * rows
+    os.truncate(path / "layers.idx", len(KEYS.header) + size)
+    refused_everywhere(path, KEYS, pages)
+    page = pages.pages[0]._replace(nbytes=size)
+    refused_everywhere(path, KEYS, pages._replace(pages=(page,)))
+
+
+@pytest.mark.parametrize("begin", [KEYS.header, b"", HEADER.pack(INDEX, 2**32 - 1, 7)])
+@pytest.mark.parametrize("size", [10**9, 10**12])
+def test_an_index_without_end(begin, size, tmp_path):
+    path = tmp_path / "a"
+    pages = write_layers(path, [GOOD], DELTAS, header=KEYS.header)
+    (path / "layers.idx").write_bytes(begin)
+    os.truncate(path / "layers.idx", size)
+    page = pages.pages[0]._replace(nbytes=size - 1000)
+    refused_everywhere(path, KEYS, pages._replace(pages=(page,)))
+
+
+def test_an_index_of_many_beginnings(tmp_path):
+    """Whatever looks like the beginning of a record is looked at once."""
+    path = tmp_path / "a"
+    pages = write_layers(path, [GOOD], DELTAS)
+    begin = MAGIC + KEYS.check.to_bytes(4, "little")
+    for piece in (begin, begin + bytes(52)):
+        (path / "layers.idx").write_bytes(KEYS.header + piece * (1 << 17))
+        refused_everywhere(path, KEYS, pages)
+
+
+def test_a_sound_record_after_damage_is_found(tmp_path):
+    """Wherever it begins, and also if what was damaged looks like records."""
+    path = tmp_path / "a"
+    write_layers(path, [GOOD], DELTAS)
+    record = (path / "layers.idx").read_bytes()[len(KEYS.header) :]
+    for garbage in (b"x", MAGIC, record[:-30], bytes(1 << 20), bytes((1 << 24) - 30)):
+        (path / "layers.idx").write_bytes(KEYS.header + b"y" + garbage + record)
+        with LayerFolder(path, KEYS) as layers:
+            layers.layer(12).verify()
 
 
 @pytest.mark.parametrize(
@@ -404,38 +476,57 @@ def test_differences_that_no_writer_writes(deltas):
 
 
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: repr(value)[:20])
-def test_meta_of_strangers(value, tmp_path, folder):
-    """Meta that is something else, or whose members are, in the place of a layer of a table."""
+def test_contents_of_strangers(value, folder):
+    """What an index says of its layers is something else, or its members are; all checksums fit.
+
+    A table says itself what its layers are, so that a probe may be right all the same.
+    """
     manifest = json.loads((folder / "manifest.json").read_bytes())
-    for kind, name, header in (("tbl", "afterstates", HEADER), ("val", "values/win", VALUE_HEADER)):
-        path = folder / name / f"000012.{kind}"
-        with (LayerFile if kind == "tbl" else ValueFile)(path) as file:
-            meta, rows = (
-                file.meta,
-                [
-                    (int(row["first"]), int(row["keys"]), file._source.read(int(at), int(row["bytes"])), None)
-                    for row, at in zip(file.index, file._offsets, strict=False)
-                ],
-            )
-        good = path.read_bytes()
-        # Whether states were collapsed says nothing about the values of afterstates.
-        members = sorted(meta.keys() - {"lookahead"})
-        for document in [value, *(meta | {member: value} for member in members)]:
-            chunk_file(path, rows, document, header)
-            crc = f"{struct.unpack('<I', path.read_bytes()[-12:-8])[0]:08x}"
-            label = name.rpartition("/")[2]
-            more = changed(manifest, ("layers", "12", label), crc)
-            (folder / "manifest.json").write_bytes(signed(more))
-            found = soon(lambda: open_table(folder).probe("4,4/0,4", "win"))
-            assert isinstance(found, CorruptError) or document == meta
-            assert soon(lambda: verify_table(folder, sample=10)).wrong or document == meta
-        path.write_bytes(good)
-        (folder / "manifest.json").write_bytes(signed(manifest))
+    path = folder / "values/win/layers.idx"
+    good = path.read_bytes()
+    records = good[len(BOTH.header) :]
+    exact = float(values(TINY).states[(0, 1, 2, 2)])
+    for document in [value, *(BOTH.identity | {member: value} for member in BOTH.identity)]:
+        text = json.dumps(document).encode("utf-8", "surrogatepass")
+        check = zlib.crc32(text)
+        header = HEADER.pack(INDEX, len(text), check) + text
+        data, pages = recorded(records, check), manifest["layers"]["win"]["pages"]
+        path.write_bytes(header + data)
+        (page,) = pages
+        entry = {
+            "check": f"{check:08x}",
+            "pages": [[*page[:2], len(header), len(data), f"{zlib.crc32(data):08x}"]],
+        }
+        (folder / "manifest.json").write_bytes(signed(changed(manifest, ("layers", "win"), entry)))
+        harmless(folder, {"probability to win": exact})
+        assert soon(lambda: verify_table(folder, sample=10)).wrong
+        found = soon(lambda: read_contents(path.parent))
+        assert isinstance(found, CorruptError) or (
+            found is not None and found.identity == document != BOTH.identity
+        )
+        assert isinstance(soon(lambda: LayerFolder(path.parent, BOTH)), WrongGameError)
+        with suppress(TilebaseError):
+            assert verify(str(folder)) == 1
+
+
+def recorded(records: bytes, check: int) -> bytes:
+    """Records that name other contents, with right checksums."""
+    found, at = b"", 0
+    while at < len(records):
+        head = records[at : at + 56]
+        rows = 28 * struct.unpack_from("<I", head, 24)[0]
+        what = head[:4] + struct.pack("<I", check) + head[8:32]
+        where = struct.pack("<I", zlib.crc32(what[4:])) + head[36:]
+        found += what + where + struct.pack("<I", zlib.crc32(what + where))
+        found += records[at + 60 : at + 60 + rows]
+        at += 60 + rows
+    return found
 
 
 def test_mutated_files_give_no_wrong_value(folder):
     """Bytes changed, cut, repeated and inserted in all files of a table."""
-    good = {path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.suffix in (".tbl", ".val")}
+    good = {path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.suffix in (".idx", ".seg")}
+    assert len(good) == 6
     draw = random.Random(2)
     worth = float(values(TINY).states[(0, 1, 2, 2)])
     for _ in range(400):
@@ -443,8 +534,23 @@ def test_mutated_files_give_no_wrong_value(folder):
         path.write_bytes(mutated(good[path], draw))
         found = soon(lambda: open_table(folder).probe("4,4/0,2", "win"))
         assert isinstance(found, TilebaseError) or float(found.value) == pytest.approx(worth, abs=1e-12)
-        soon(lambda: verify_table(folder, sample=3))
+        assert soon(lambda: verify_table(folder, sample=3)).wrong or path.read_bytes().startswith(good[path])
         path.write_bytes(good[path])
+
+
+def test_mutated_files_are_made_again(folder):
+    """Whatever was changed in the folder of a table, the same command mends it, or says that it cannot."""
+    good = contents(folder)
+    draw = random.Random(4)
+    names, exact = [name for name in good if name.endswith((".idx", ".seg"))], open_table(folder).value
+    for _ in range(60):
+        name = draw.choice(names)
+        (folder / name).write_bytes(mutated(good[name], draw))
+        found = soon(lambda: solve(TINY, "win,lower,upper", table=folder, threads=1), COMPILING)
+        assert not isinstance(found, TilebaseError), found
+        assert contents(folder).keys() == good.keys()
+        assert verify_table(folder, sample=5).wrong == ()
+        assert open_table(folder).value == exact
 
 
 def mutated(data: bytes, draw: random.Random) -> bytes:
@@ -464,12 +570,13 @@ def mutated(data: bytes, draw: random.Random) -> bytes:
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
 def test_values_that_are_no_numbers(bad, tmp_path):
-    meta = META | {"objective": Objective("win").identity}
-    with LayerWriter(tmp_path / "a.val", VALUE_HEADER) as writer:
-        writer.add(compress(5, 2, encode_values(np.array([0.5, bad]), False)))
-        writer.finish(meta, durable=False)
-    with ValueFile(tmp_path / "a.val") as file, pytest.raises(CorruptError, match="not finite"):
-        file.values(0)
+    frames = [
+        compress(5, 2, data).frames[0] for data in (b"\x01", encode_values(np.array([0.5, bad]), False))
+    ]
+    with LayerStore(tmp_path / "a", BOTH) as layers:
+        layers.write(12, [Chunk(5, 2, tuple(frames))], durable=False)
+        with pytest.raises(CorruptError, match="not finite"):
+            layers.layer(12).values(0)
 
 
 # -- keys that lead kernels astray -----------------------------------------------------------------
@@ -477,25 +584,23 @@ def test_values_that_are_no_numbers(bad, tmp_path):
 
 def with_keys(folder: Path, total: int, change: Callable[[np.ndarray], np.ndarray]) -> None:
     """Other keys in a layer, their values and checksums fitting."""
-    manifest = json.loads((folder / "manifest.json").read_bytes())
-    path = folder / "afterstates" / f"{total:06d}.tbl"
-    with LayerFile(path) as layer:
-        keys, meta = np.sort(change(np.concatenate(list(layer)))), layer.meta
-    with LayerWriter(path) as writer:
-        writer.add(compress(int(keys[0]), len(keys), encode_keys(keys)))
-        writer.finish(meta, durable=False)
-    with LayerFile(path) as layer:
-        manifest["layers"][str(total)]["afterstates"] = layer.checksum
-    for label in manifest["objectives"]:
-        path = folder / "values" / label / f"{total:06d}.val"
-        with ValueFile(path) as file:
-            stored, meta, bits = file.values(0), file.meta, file.dtype == "bit"
-        with LayerWriter(path, VALUE_HEADER) as writer:
-            writer.add(compress(int(keys[0]), len(keys), encode_values(np.resize(stored, len(keys)), bits)))
-            writer.finish(meta, durable=False)
-        with ValueFile(path) as file:
-            manifest["layers"][str(total)][label] = file.checksum
-    (folder / "manifest.json").write_bytes(signed(manifest))
+    for here in values_folders(folder):
+        with layers_of(here) as layers:
+            layer = layers.layer(total)
+            keys = np.sort(change(np.concatenate(list(layer))))
+            stored, objective = layer.values(0), layer.contents.objective
+        assert objective is not None
+        frames = keyed(layer, keys).frames
+        data = encode_values(np.resize(stored, len(keys)), objective.is_boolean)
+        more = compress(int(keys[0]), len(keys), data).frames
+        put(here, total, [Chunk(int(keys[0]), len(keys), frames + more)])
+    sign_table(folder)
+
+
+def keyed(layer: Layer, keys: np.ndarray) -> Chunk:
+    """A chunk of these keys in a layer of the game."""
+    assert layer.contents.varying is None
+    return compress(int(keys[0]), len(keys), encode_keys(keys))
 
 
 CHANGES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
@@ -526,16 +631,14 @@ def test_keys_that_are_no_boards(name, folder):
 def test_a_run_that_goes_on_from_foreign_keys(tmp_path, promised):
     """Layers that the journal does not promise are made again; those that it promises are no boards."""
     count(TINY, folder=tmp_path / "run", keep="afterstates", up_to=12, threads=1)
+    here = tmp_path / "run" / "afterstates"
     for total in (10, 12):
-        path = tmp_path / "run" / "afterstates" / f"{total:06d}.tbl"
-        with LayerFile(path) as layer:
-            keys, meta = np.concatenate(list(layer)), layer.meta
-        keys = keys | np.uint64(1 << 40)
-        with LayerWriter(path) as writer:
-            writer.add(compress(int(keys[0]), len(keys), encode_keys(keys)))
-            writer.finish(meta, durable=False)
+        with layers_of(here) as layers:
+            layer = layers.layer(total)
+            keys = np.concatenate(list(layer)) | np.uint64(1 << 40)
+        checksum = put(here, total, [keyed(layer, keys)])
         if promised:
-            promise(tmp_path / "run" / "counts.jsonl", {total: writer.checksum})
+            promise(tmp_path / "run" / "counts.jsonl", {total: checksum})
     found = soon(lambda: count(TINY, folder=tmp_path / "run", keep="afterstates", threads=1), COMPILING)
     if promised:
         assert isinstance(found, CorruptError)
@@ -609,8 +712,7 @@ def test_zip64_sizes(folder, tmp_path):
 def test_every_member_of_a_run(tmp_path, capsys):
     """``run.json`` and a line of each journal, each member replaced by each hostile value."""
     run = tmp_path / "run"
-    solve(TINY, "win", table=run, threads=1)
-    (run / "manifest.json").unlink()
+    solve(TINY, "win", table=run, threads=1, down_to=6)
     for name in ("run.json", "counts.jsonl", "values/win/layers.jsonl"):
         file = run / name
         good = file.read_bytes()
@@ -628,7 +730,7 @@ def test_every_member_of_a_run(tmp_path, capsys):
                     )
                 soon(lambda: verify_run(run))
                 if name != "run.json":
-                    soon(lambda: solve(TINY, "win", table=run, threads=1, down_to=4), COMPILING)
+                    soon(lambda: solve(TINY, "win", table=run, threads=1, down_to=6), COMPILING)
                 with suppress(TilebaseError):  # any other error fails
                     assert verify(str(run)) in (0, 1, 2)
         file.write_bytes(good)
@@ -727,18 +829,34 @@ def test_the_reader_of_the_format_page(tmp_path):
     assert code
     names: dict[str, Any] = {}
     exec(code[1], names)
+    table = tmp_path / "table"
+    solve(TINY, "win", table=table, threads=1)
+    assert len(list(names["read_table"](table, "win"))) == open_table(table).manifest.counts["afterstates"]
+    manifest = json.loads((table / "manifest.json").read_bytes())
 
-    def read(path: Path) -> None:
+    def read(rows: list[tuple[int, ...]], frames: bytes, page_bytes: int = 0, **head: int) -> None:
+        pages = write_layers(table / "values/win", rows, frames, BOTH, **head)
+        (page,) = pages.pages
+        page = page._replace(nbytes=page_bytes or page.nbytes)
+        entry = {"check": f"{pages.check:08x}", "pages": [[*page[:-1], f"{page.crc:08x}"]]}
+        (table / "manifest.json").write_bytes(signed(changed(manifest, ("layers", "win"), entry)))
         since = time.monotonic()
-        with pytest.raises((AssertionError, ValueError, zstandard.ZstdError, RecursionError)):
-            list(names["read_layer"](path)[2])
+        with pytest.raises(
+            (AssertionError, ValueError, zstandard.ZstdError, RecursionError, struct.error, OSError)
+        ):
+            list(names["read_table"](table, "win"))
         assert time.monotonic() - since < MOST_SECONDS
 
+    number = zstandard.compress(bytes(24))
     for frame in FRAMES.values():
-        read(chunk_file(tmp_path / "a.tbl", [(5, MOST_CHUNK_KEYS, frame, None)]))
-    for rows, trailer in LARGE.values():
-        read(chunk_file(tmp_path / "a.tbl", rows, META, HEADER, **trailer))
+        good = zstandard.compress(b"\x01" * (MOST_CHUNK_KEYS - 1))
+        read([row_of(5, MOST_CHUNK_KEYS, frame, good)], frame + good)
+        read([row_of(5, 3, DELTAS, frame)], DELTAS + frame)
+    for rows, head in LARGE.values():
+        data = [(*row, len(number), zlib.crc32(number)) for row in rows]
+        read(data, (DELTAS + number) * len(rows), **head)
     bomb = zstandard.compress(b"\x80" * 10_000_000)
-    read(chunk_file(tmp_path / "a.tbl", [(5, MOST_CHUNK_KEYS, bomb, None)]))
-    read(chunk_file(tmp_path / "a.tbl", [GOOD], b"[" * 100_000))
-    read(chunk_file(tmp_path / "a.tbl", [((1 << 64) - 1, *GOOD[1:])]))
+    read([row_of(5, MOST_CHUNK_KEYS, bomb, number)], bomb + number)
+    read([row_of((1 << 64) - 1, 3, DELTAS, number)], DELTAS + number)
+    for size in (10, 59, 10**6, 2**40, 2**62):
+        read([row_of(5, 3, DELTAS, number)], DELTAS + number, size)

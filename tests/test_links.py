@@ -33,12 +33,12 @@ FILES = {
     "replay": "reach replay 2x2 R --deterministic --record NAME.svg -f csv",
     "certificate": "force 2x2 8 -q -c NAME.cert",
     "record": "solve 2x2 8 --objective lower -q --record NAME.json",
-    "keys": "export ../table/afterstates/000008.tbl -o NAME.parquet",
-    "review": "review ../table ../game.txt -o NAME.csv",
+    "keys": "export boards ../table --sum 8 -o NAME.parquet",
+    "review": "review ../table ../game.txt --record NAME.csv",
 }
 FOLDERS = {
-    "page": "export-page ../table -o NAME",
-    "thin": "thin ../table -o NAME --above 0.01 -q",
+    "page": "export page ../table -o NAME",
+    "thin": "thin ../table -o NAME --visited 0.01 -q",
     "table": "solve 2x2 16 -q -o NAME --objective win,moves",
     "pruned": "solve 2x2 16 -q -o NAME --above 0.1",
     "counts": "count 2x2 16 -q -o NAME --keep states",

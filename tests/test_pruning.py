@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import shutil
 from collections.abc import Callable
 from fractions import Fraction
@@ -15,7 +16,7 @@ import pytest
 import cached_oracle as oracle
 from judging import agrees
 from second_reader import folder_files
-from stored import sign
+from stored import Place, chunks_of, record_of, sign
 from tilebase import evaluate, open_table, simulate, solve, thin, verify_table
 from tilebase.cli import main
 from tilebase.errors import (
@@ -53,7 +54,7 @@ def test_pruned_tables(game: Game, above: float, solved: Callable[..., Path], tm
     with open_table(tmp_path / "pruned") as table, open_table(solved(game)) as whole:
         assert table.manifest.thinned == found.as_dict()
         assert table.start == whole.start
-        assert sum(table.prober.count(total) for total in table.manifest.layers) == len(kept)
+        assert sum(table.prober.count(total) for total in table.prober.sums()) == len(kept)
         for state in exact.states:
             full, part = whole.probe(Board(game, state)), table.probe(Board(game, state))
             check(game, above, kept, full, part)
@@ -158,9 +159,7 @@ def test_several_objectives(solved: Callable[..., Path], tmp_path: Path) -> None
     prune(folder, tmp_path / "forced", above=0.5, objective="guaranteed")
     forced = oracle.values(WIDE, "guaranteed").afterstates
     with open_table(tmp_path / "forced") as table:
-        assert sum(table.prober.count(s) for s in table.manifest.layers) == sum(
-            v == 1 for v in forced.values()
-        )
+        assert sum(map(table.prober.count, table.prober.sums())) == sum(v == 1 for v in forced.values())
     assert verify_table(tmp_path / "forced", sample=None).wrong == ()
 
 
@@ -290,26 +289,38 @@ def test_a_stopped_run_goes_on(stop: int, solved: Callable[..., Path], tmp_path:
     assert {name: found[name] for name in found if name != "manifest.json"} == {
         name: expected[name] for name in expected if name != "manifest.json"
     }
-    assert {path.name for path in target.iterdir()} == {"manifest.json", "afterstates", "values"}
+    assert {path.name for path in target.iterdir()} == {"manifest.json", "values"}
 
 
+def cut(place: Place) -> None:
+    """Cut a file off in the middle of these bytes."""
+    os.truncate(place.path, place.begin + place.size - 3)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda values: chunks_of(values, 36).flip(),
+        lambda values: record_of(values, 36).flip(20),
+        lambda values: cut(chunks_of(values, 30)),
+        lambda values: (values / "000.seg").unlink(),
+        lambda values: (values / "layers.idx").unlink(),
+    ],
+    ids=["chunk", "record", "cut", "segment", "index"],
+)
 def test_a_stopped_run_whose_files_are_damaged_begins_anew(
-    solved: Callable[..., Path], tmp_path: Path
+    damage: Callable[[Path], object], solved: Callable[..., Path], tmp_path: Path
 ) -> None:
     target = tmp_path / "above"
     solve(WIDE, "win", table=target, above=0.4, threads=1, down_to=30)
     assert not (target / "manifest.json").exists()
     with pytest.raises(WrongGameError, match="belongs to another game or objective"):
         solve(WIDE, "win", table=target, above=0.5, threads=1)
-    damaged = sorted((target / "values/win").iterdir())[3]
-    damaged.write_bytes(damaged.read_bytes()[:-3])
+    damage(target / "values/win")
     solve(WIDE, "win", table=target, above=0.4, threads=1)
     assert verify_table(target, sample=None).wrong == ()
     prune(solved(WIDE), tmp_path / "pruned", above=0.4)
-    assert (
-        folder_files(target)["values/win/" + damaged.name]
-        == folder_files(tmp_path / "pruned")["values/win/" + damaged.name]
-    )
+    assert folder_files(target / "values") == folder_files(tmp_path / "pruned/values")
 
 
 def test_a_run_holds_few_whole_values(tmp_path: Path) -> None:
@@ -318,9 +329,10 @@ def test_a_run_holds_few_whole_values(tmp_path: Path) -> None:
 
     def look(_: Progress) -> None:
         nonlocal most
-        most = max(most, len(list((target / "work/values").glob("win/*.val"))))
+        most = max(most, len(list((target / "work/values").glob("win/*.seg"))))
 
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tilebase.files.solved.RELEASED_BYTES", 1)  # so that a segment holds one layer
         patch.setattr("tilebase.runtime.progress.Pace.due", lambda _: True)
         solve(Game("2x3", 64), "win", table=target, above=0.5, threads=1, progress=look)
     assert 0 < most <= 6

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -14,12 +15,15 @@ from typing import Any
 import fsspec
 import pytest
 
+from tilebase import solve
 from tilebase.cli import main
 from tilebase.errors import CorruptError, MissingLayerError, StorageError, TilebaseError, UsageError
-from tilebase.files import remote
+from tilebase.files import keys, layers, remote
+from tilebase.files.format import INDEX, SEGMENT
 from tilebase.game.board import Board
 from tilebase.game.game import Game
 from tilebase.small.oracle import values
+from tilebase.sparse import backward
 from tilebase.tables.probe import open_table
 from tilebase.tables.verify import verify_table
 
@@ -47,10 +51,10 @@ class Handler(BaseHTTPRequestHandler):
         if data is None:
             self.answer(404, b"no such file")
             return
-        if not data:
-            self.answer(416, b"", {"Content-Range": "bytes */0"})
-            return
         first, last = self.range(len(data))
+        if first > last:
+            self.answer(416, b"", {"Content-Range": f"bytes */{len(data)}"})
+            return
         self.answer(206, data[first : last + 1], {"Content-Range": f"bytes {first}-{last}/{len(data)}"})
 
     def range(self, size: int) -> tuple[int, int]:
@@ -135,9 +139,64 @@ def test_tables_over_http(how, solved):
 def test_a_small_file_takes_one_request(solved):
     """Sixteen layers of a hundred bytes took four hundred requests."""
     with serving(solved(TINY)) as (url, seen):
-        layers = verify_table(url, sample=None).layers
-        assert len(seen) == 1 + 2 * layers
-        assert len(set(seen)) == len(seen)
+        assert verify_table(url, sample=None).wrong == ()
+        assert seen == ["/manifest.json", "/values/win/layers.idx", "/values/win/000.seg"]
+
+
+def test_a_probe_takes_few_requests(tmp_path, monkeypatch):
+    """It reads the manifest, a page of the index, and a chunk for each slide, if they are new."""
+    monkeypatch.setattr(layers, "PAGE_BYTES", 1 << 12)  # so that there are several pages
+    for module in (keys, backward):
+        monkeypatch.setattr(module, "CHUNK_KEYS", 1 << 11)  # as many chunks of a layer as large ones have
+    game, seeded = Game("3x3", 128), random.Random(1)
+    solve(game, table=tmp_path, threads=1)
+    most = {"cold": 0, "other": 0, "same": 0}
+    with open_table(tmp_path) as local:
+
+        def state(total: int) -> Board:
+            after = local.prober.at(total - 2, seeded.randrange(local.prober.count(total - 2)))
+            return Board(
+                game, seeded.choice([one for one, _ in game.spawns(after) if game.sum(one) == total])
+            )
+
+        pages = local.manifest.layers["win"].pages
+        assert not any(page.least <= 124 and page.most >= 180 for page in pages)
+        assert min(local.prober.layer(total).chunks for total in (124, 180)) > 4
+        for _ in range(40):
+            asked = {"cold": state(124), "other": state(180), "same": state(124)}
+            with serving(tmp_path) as (url, seen), open_table(url) as table:
+                for name, board in asked.items():
+                    assert table.probe(board) == local.probe(board)
+                    most[name] = max(most[name], len(seen))
+                    del seen[:]
+    assert most["cold"] <= 6
+    assert most["other"] <= 5
+    assert most["same"] <= 4
+    assert min(most.values()) > 2  # slides lead to several chunks
+
+
+@pytest.mark.parametrize("name", ["layers.idx", "000.seg"])
+def test_a_missing_file_is_no_missing_board(name, solved):
+    """A server says only at the first request for a file that it is missing."""
+    how = status(404)
+    with (
+        serving(solved(TINY), lambda handler, data: name in handler.path and how(handler, data)) as (url, _),
+        open_table(url) as table,
+        pytest.raises(CorruptError, match=f"values/win lacks {name}, which the manifest names"),
+    ):
+        table.get("4,4/0,2")
+
+
+@pytest.mark.parametrize("size", [0, 10, 20_000, 90_000])
+def test_a_file_that_is_too_short_is_damage(size, tmp_path):
+    """Also if the server refuses a range behind its end; no more is asked for."""
+    (tmp_path / "file").write_bytes(bytes(size))
+    with serving(tmp_path) as (url, seen):
+        for offset in (0, 50_000, 10**9):
+            with pytest.raises(CorruptError, match="file ends too early"):
+                remote.open_url(url).open("file").read(offset, 200_000)
+            assert len(seen) <= 1
+            del seen[:]
 
 
 @pytest.mark.parametrize("size", [0, 1, remote.FIRST - 1, remote.FIRST, remote.FIRST + 1, 5_000_000])
@@ -251,6 +310,7 @@ def in_circles(handler: Handler, _: bytes) -> bool:
     return True
 
 
+LARGER = "the server sends bytes 0-|it had 384 bytes at the server before"
 ELSEWHERE = "unknown url type: ftp|302|not allowed"
 FAILURES: dict[str, tuple[Callable[[Handler, bytes], Any], str]] = {
     "500": (status(500), "the server answered 500 Internal Server Error"),
@@ -271,10 +331,10 @@ FAILURES: dict[str, tuple[Callable[[Handler, bytes], Any], str]] = {
     "short range": (ranged(body=lambda data: data[:-1], more={"Content-Length": ""}), "the server sent"),
     "no range": (ranged(range=""), "does not say which range"),
     "other range": (ranged(range="bytes 1-{after}/{size}"), "the server sends bytes 1-"),
-    "shorter range": (ranged(range="bytes {first}-{short}/{size}"), "the server sends bytes 0-"),
+    "shorter range": (ranged(range="bytes {first}-{short}/{size}"), r"the server sends bytes \d+-"),
     "no size": (ranged(range="bytes {first}-{last}/*"), "does not say which range"),
     "huge size": (ranged(range="bytes {first}-{last}/99999999999999999999"), "does not say which range"),
-    "larger size": (ranged(range="bytes {first}-{last}/999999999"), "the server sends bytes 0-"),
+    "larger size": (ranged(range="bytes {first}-{last}/999999999"), LARGER),
     "compressed": (ranged(more={"Content-Encoding": "gzip"}), "compresses it"),
     "circles": (in_circles, "redirect error"),
     "elsewhere": (raw(b"HTTP/1.1 302 Go\r\nLocation: ftp://x/\r\nContent-Length: 0\r\n\r\n"), ELSEWHERE),
@@ -302,9 +362,10 @@ def test_failures_at_the_first_request(name, solved, impatient):
 
 
 @pytest.mark.parametrize("name", FAILURES)
-def test_failures_later(name, solved, impatient):
+def test_failures_later(name, solved, impatient, monkeypatch):
     """Values stay right, and what cannot be read is neither damaged nor missing."""
     how, sentence = FAILURES[name]
+    monkeypatch.setattr(remote, "BLOCK", 32)  # so that the first probe does not read the whole table
     exact = values(TINY)
     failing = []
 
@@ -327,7 +388,7 @@ def test_verify_says_what_the_server_said(name, solved, impatient, capsys):
     def later(handler: Handler, data: bytes) -> bool:
         return "manifest" not in handler.path and how(handler, data)
 
-    with serving(solved(TINY), later) as (url, seen):
+    with serving(solved(TINY, "win,lower,upper,guaranteed"), later) as (url, seen):
         assert main(["verify", url, "-q"]) == 1
         printed = capsys.readouterr()
         assert "delete" not in printed.out + printed.err
@@ -337,8 +398,9 @@ def test_verify_says_what_the_server_said(name, solved, impatient, capsys):
         assert len(seen) <= 3 * 6 + 1
 
 
-def test_a_file_that_is_missing_is_damage(solved):
-    with serving(solved(TINY), lambda handler, _: "000012" in handler.path and status(404)(handler, b"")) as (
+@pytest.mark.parametrize("name", ["layers.idx", "000.seg"])
+def test_a_file_that_is_missing_is_damage(name, solved):
+    with serving(solved(TINY), lambda handler, _: name in handler.path and status(404)(handler, b"")) as (
         url,
         _,
     ):
@@ -367,7 +429,7 @@ def test_a_file_that_changes_at_the_server(solved):
     sizes = iter(range(10))
 
     def how(handler: Handler, data: bytes) -> bool:
-        if "tbl" not in handler.path:
+        if "seg" not in handler.path:
             return False
         size = len(data) + next(sizes)
         first, last = handler.range(size)
@@ -377,10 +439,10 @@ def test_a_file_that_changes_at_the_server(solved):
 
     with serving(solved(TINY), how) as (url, _):
         location = remote.open_url(url)
-        location.open("afterstates/000012.tbl")
+        location.open("values/win/000.seg").read(0, 16)
         location.blocks.clear()
         with pytest.raises(StorageError, match="bytes at the server before"):
-            location.open("afterstates/000012.tbl").read(0, 16)
+            location.open("values/win/000.seg").read(0, 16)
 
 
 @pytest.mark.parametrize("text", ["soon", "0", "-1", "nan", "inf", "1e99"])
@@ -446,12 +508,13 @@ def test_file_systems_that_fail(system, error, sentence, monkeypatch, impatient)
         open_table("other://table")
 
 
-def test_errors_are_ours(solved, impatient):
+@pytest.mark.parametrize("name", ["layers.idx", "000.seg"])
+def test_errors_are_ours(name, solved, impatient):
     """Whatever a server sends in place of one file, a probe raises an error of ours."""
-    for bad in (b"", b"{}", b"\0" * 300, b"tilebaseLAYER\1\0\0" + b"\xff" * 200):
+    for bad in (b"", b"{}", b"\0" * 5000, INDEX + b"\xff" * 5000, SEGMENT + b"\xff" * 5000):
 
         def how(handler: Handler, data: bytes, bad: bytes = bad) -> bool:
-            return "tbl" in handler.path and not handler.answer(200, bad)
+            return name in handler.path and not handler.answer(200, bad)
 
         with (
             serving(solved(TINY), how) as (url, _),

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 import tilebase
+from stored import layers_of
 from tilebase import Board, Exact, Game, Interval, Lower, Objective, Rounded, Upper, open_table
 from tilebase.dense.index import PerfectIndex
 from tilebase.errors import MissingObjectiveError, UsageError
-from tilebase.files.format import LayerFile, ValueFile
 from tilebase.questions.borders import find_border
 from tilebase.questions.force import largest_forced
 from tilebase.questions.limits import search_limits
@@ -105,7 +105,7 @@ def check(found: object, text: str) -> None:
 def test_tables_and_what_they_answer(solved: Callable[..., Path], tmp_path: Path) -> None:
     folder = solved(SMALL, "win,score")
     with open_table(folder) as table:
-        check(table.manifest, "<Manifest of 2x2, to 32: win, score; ")
+        check(table.manifest, "<Manifest of 2x2, to 32: win, score>")
         assert repr(table) == f"<Table {folder} of 2x2, to 32: win, score>"
         answer = table.probe("2,2/0,0")
         check(answer, "<Answer for 2,2/0,0: probability to win, 0.")
@@ -115,12 +115,10 @@ def test_tables_and_what_they_answer(solved: Callable[..., Path], tmp_path: Path
     check(tilebase.evaluate(folder, "random"), "<Evaluation of random: win 0.")
     check(tilebase.simulate(folder, 100), "<Simulation of 100 games: win 0.")
     check(tilebase.thin(folder, tmp_path / "thin", above=0.1), "<Thinning above 0.1: ")
-    layer = next(iter(sorted((folder / "afterstates").iterdir())))
-    with LayerFile(layer) as keys:
-        assert repr(keys) == f"<LayerFile {layer}: {len(keys)} boards>"
-    values = folder / "values" / "win" / f"{layer.stem}.val"
-    with ValueFile(values) as stored:
-        assert repr(stored).startswith(f"<ValueFile {values}: ")
+    layer = open_layer(folder, 20)
+    assert repr(layer) == f"<Layer {folder}/values/win, sum 20: {len(layer)} boards>"
+    with layers_of(folder / "values" / "win") as layers:
+        assert repr(layers) == f"<LayerFolder {folder}/values/win: {len(layers.sums())} layers>"
 
 
 # -- the values of the start -----------------------------------------------------------------------

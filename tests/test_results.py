@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tilebase import __version__
+from tilebase import __version__, open_table
 from tilebase.cli import main
 from tilebase.cli.cite import cite
 from tilebase.errors import CorruptError, UsageError
@@ -106,8 +106,9 @@ def test_a_file_that_a_command_wrote_is_a_result(
 def test_a_file_of_a_table_has_the_checksums_of_its_layers(tmp_path: Path) -> None:
     table, file = tmp_path / "t", tmp_path / "r.json"
     assert main(["solve", "2x2", "16", "-o", str(table), "--record", str(file), "-q"]) == 0
-    manifest = json.loads((table / "manifest.json").read_text("utf-8"))
-    assert json.loads(file.read_text("utf-8"))["checksums"] == manifest["layers"]
+    with open_table(table) as opened:
+        layer = opened.prober.layer(8)
+    assert json.loads(file.read_text("utf-8"))["checksums"]["win"]["8"] == layer.record.text
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"game": 3}', '{"game": {}, "command": 1}'])

@@ -12,9 +12,8 @@ import zlib
 
 import pytest
 
-from stored import contents
-from tilebase.errors import CorruptError, StorageError, TilebaseError, WrongGameError
-from tilebase.files.format import LayerFile
+from stored import chunks, chunks_of, contents, layers_of, put, record_of
+from tilebase.errors import CorruptError, StorageError, WrongGameError
 from tilebase.files.run import Query, RunFolder, read_journal, verify_run
 from tilebase.game.game import Game
 from tilebase.questions.count import count, remove_run
@@ -134,7 +133,7 @@ def test_up_to_and_on(tmp_path, done):
 
 def test_leftovers_are_removed(done):
     before = contents(done)
-    (done / "afterstates" / ".000010.tbl.part").write_bytes(b"half")
+    (done / "afterstates" / ".layers.idx.part").write_bytes(b"half")
     (done / ".states-10.spill").write_bytes(b"half")
     run(done)
     assert contents(done) == before
@@ -185,21 +184,62 @@ def test_journal_is_readable_text(done):
     of = digest_of(Query(SMALL, keep="afterstates").as_dict())
     assert lines[-1] == {"complete": True, "of": of}
     assert {line["of"] for line in lines} == {of}
-    for line in lines[:-1]:
-        path = done / f"afterstates/{line['sum']:06d}.tbl"
-        assert line["files"].keys() == ({"afterstates"} if path.exists() else set())
-        if path.exists():
-            with LayerFile(path) as layer:
-                assert line["files"]["afterstates"] == layer.checksum
+    with layers_of(done / "afterstates") as layers:
+        for line in lines[:-1]:
+            there = line["sum"] in layers.records
+            assert line["files"].keys() == ({"afterstates"} if there else set())
+            if there:
+                assert line["files"]["afterstates"] == layers.layer(line["sum"]).record.text
 
 
 def test_layer_that_does_not_fit_the_journal(tmp_path, done):
-    run(tmp_path / "parts", up_to=10)
-    paths = sorted((tmp_path / "parts" / "afterstates").iterdir())
-    paths[-1].write_bytes((done / "afterstates" / "000020.tbl").read_bytes())
-    with pytest.raises(TilebaseError):
-        run(tmp_path / "parts")
-    assert verify_run(tmp_path / "parts").wrong
+    """A sound layer that is another one is not taken for that of the journal, but made again."""
+    parts = tmp_path / "parts"
+    run(parts, up_to=10)
+    with layers_of(done / "afterstates") as layers:
+        put(parts / "afterstates", 10, chunks(layers.layer(20)))
+    assert "boards where" in "".join(verify_run(parts).wrong)
+    run(parts)
+    assert verify_run(parts).sound
+    assert contents(parts) == contents(done)
+
+
+@pytest.mark.parametrize("name", ["layers.idx", "000.seg"])
+def test_layers_of_another_question(name, tmp_path, done):
+    """The index says whose layers they are; chunks of others have other checksums."""
+    other = tmp_path / "other"
+    run(other, Game("2x2", 32, spawn="1/5"))
+    before = contents(done)
+    path = done / "afterstates" / name
+    path.write_bytes((other / "afterstates" / name).read_bytes())
+    damaged = contents(done)
+    if name == "layers.idx":
+        with pytest.raises(WrongGameError, match="holds layers of another game or objective: delete it"):
+            run(done)
+        (wrong,) = verify_run(done).wrong
+        assert "holds layers of another game or objective" in wrong
+        assert contents(done) == damaged
+        path.unlink()
+    run(done)
+    assert contents(done) == before
+
+
+@pytest.mark.parametrize("damage", ["chunks", "record", "index", "segment", "torn"])
+def test_damaged_layers_are_made_again(damage, done):
+    before = contents(done)
+    folder = done / "afterstates"
+    if damage in ("chunks", "record"):
+        (chunks_of if damage == "chunks" else record_of)(folder, 10).flip()
+    elif damage == "torn":
+        os.truncate(folder / "layers.idx", len(before["afterstates/layers.idx"]) - 9)
+    else:
+        (folder / {"index": "layers.idx", "segment": "000.seg"}[damage]).unlink()
+    lines = sum('"afterstates":"' in line for line in (done / "counts.jsonl").read_text().splitlines())
+    wrong = verify_run(done).wrong
+    assert len(wrong) == (lines if damage in ("index", "segment") else 1)
+    assert run(done).total("live") == 57
+    assert verify_run(done).sound
+    assert contents(done) == before
 
 
 # -- whose folder ----------------------------------------------------------------------------
@@ -294,7 +334,7 @@ def test_full_disk_through_the_command_line(limit, tmp_path, larger):
     assert "File too large" in failed.stderr
     assert failed.stderr.count("\n") == 1
     assert failed.stdout == ""
-    assert not list(folder.rglob("*.tbl.part"))
+    assert not list(folder.rglob(".*.part"))
     result = run(folder, LARGER)
     assert (contents(folder), result.as_dict()) == larger
 
@@ -303,12 +343,24 @@ def test_full_disk_through_the_command_line(limit, tmp_path, larger):
 
 
 def test_verify_finds_layers_that_are_not_there_or_not_theirs(done):
-    path = done / "afterstates" / "000010.tbl"
-    path.rename(done / "afterstates" / "000012.tbl")
+    folder = done / "afterstates"
+    with layers_of(folder) as layers:
+        put(folder, 12, chunks(layers.layer(10)))
+    record_of(folder, 10).flip()
     wrong = verify_run(done).wrong
     assert len(wrong) == 2
-    assert any("was renamed" in sentence for sentence in wrong)
-    assert any("000010.tbl does not exist" in sentence for sentence in wrong)
+    assert f"{folder}, sum 12, is not the layer that the journal names" in wrong
+    assert f"{folder} lacks the layer of sum 10: the same command makes it again" in wrong
+
+
+def test_verify_finds_a_layer_with_other_boards(done):
+    """As many boards as were counted, but not those that the journal names."""
+    folder = done / "afterstates"
+    with layers_of(folder) as layers:
+        (one,) = chunks(layers.layer(20))
+        put(folder, 20, [type(one)(one.first + 1, one.boards, one.frames)])
+    (wrong,) = verify_run(done).wrong
+    assert wrong == f"{folder}, sum 20, is not the layer that the journal names"
 
 
 def test_verify_of_an_unfinished_run(tmp_path):

@@ -25,13 +25,15 @@ from attack.rules import X
 from second_reader import DamagedError, Files, folder_files
 from stored import all_values, reachable_values
 from test_winning_set import saved
-from tilebase import count, force, open_winning_set, prove, solve, thin
+from tilebase import count, force, open_winning_set, prove, solve, thin, verify_table
 from tilebase.check import RefusedError, check_certificate
 from tilebase.errors import CorruptError, TilebaseError
-from tilebase.files.format import LayerFile, ValueFile, write_layer
+from tilebase.files.format import Contents
 from tilebase.files.keys import encode
+from tilebase.files.layers import LayerFolder
 from tilebase.files.manifest import Manifest
 from tilebase.files.run import read_journal, verify_run
+from tilebase.files.store import LayerStore
 from tilebase.files.winning import StoredSet
 from tilebase.game.formations import formation
 from tilebase.game.game import Cells, Game
@@ -177,7 +179,7 @@ def test_runs(keep: str, lookahead: bool, tmp_path: Path) -> None:
         assert (question["game"], question["lookahead"]) == (game.identity, lookahead)
         exact, nothing = oracle.reachable(game, lookahead=lookahead), Layer(set(), set())
         for line, kind in itertools.product(lines, KEPT[keep]):
-            keys = layers.get(f"{kind}/{line['sum']:06d}.tbl", [])
+            keys = layers[kind].get(line["sum"], [])
             assert {game.unpack(key) for key in keys} == getattr(exact.get(line["sum"], nothing), kind)
         for name in ("states", "live", "winning", "afterstates", "raw_states", "raw_live"):
             assert sum(sum(line[name]) for line in lines) == result.totals[name]
@@ -272,16 +274,17 @@ def test_records(direction: str, dtype: str, space: str, tmp_path: Path) -> None
 # -- damage ------------------------------------------------------------------------------------------------
 
 
+FOLDERS = {"chunks": (Game("3x3", 32), 1), "short": (MASKED, 8)}
+"""The game and the number of layers of folders of layers."""
+
+
 def _layers(folder: Path) -> None:
-    """Layer files of both versions, and one of two chunks."""
+    """Folders of layers: one with a layer of two chunks, one with short keys."""
     keys = np.cumsum(np.arange(1, 61, dtype=np.uint64) ** 3)
-    parts = [chunk for part in np.split(keys, 2) for chunk in encode(part)]
-    meta = {"game": Game("2x2", 32).identity, "kind": "afterstates", "lookahead": False, "sum": 8}
-    write_layer(folder / "chunks.tbl", parts, meta)
+    with LayerStore(folder / "chunks", Contents(Game("3x3", 32))) as store:
+        store.write(8, [chunk for part in np.split(keys, 2) for chunk in encode(part)], durable=False)
     count(MASKED, folder=folder / "run", keep="afterstates", threads=1)
-    layers = sorted((folder / "run").rglob("*.tbl"), key=lambda path: path.stat().st_size)
-    (folder / "short.tbl").write_bytes(layers[-1].read_bytes())
-    assert b"varying" in layers[-1].read_bytes()
+    (folder / "run" / "afterstates").rename(folder / "short")
 
 
 def _table(folder: Path) -> None:
@@ -298,8 +301,25 @@ def _certificates(folder: Path) -> None:
 
 
 def _verified(path: Path) -> None:
-    with LayerFile(path) if path.suffix == ".tbl" else ValueFile(path) as file:
-        file.verify()
+    """Read all layers of the folder of a file; fewer than there were are damage, too."""
+    game, count = FOLDERS[path.parent.name]
+    with LayerFolder(path.parent, Contents(game)) as layers:
+        if len(layers.records) < count:
+            raise CorruptError("a layer is missing")
+        for total in layers.sums():
+            layers.layer(total).verify()
+
+
+def _read_layers(files: Files, name: str) -> None:
+    folder = name.partition("/")[0]
+    game, count = FOLDERS[folder]
+    found = second.Layers(files, folder, second.Game(game.identity)).found
+    second.need(len(found) == count, "layers")
+
+
+def _verified_table(path: Path) -> None:
+    if verify_table(path.parents[2], sample=0).wrong:
+        raise CorruptError("verify found it")
 
 
 def _whole_journal(path: Path) -> None:
@@ -321,19 +341,20 @@ def _probed_set(path: Path) -> None:
 
 Read = Callable[[Files, str], object]
 DAMAGED: dict[str, tuple[Callable[[Path], object], tuple[str, ...], Read, Callable[[Path], object]]] = {
-    "layers": (_layers, ("*.tbl",), lambda files, name: second.keys_of(files[name]), _verified),
+    "layers": (_layers, ("*/layers.idx", "*/*.seg"), _read_layers, _verified),
     "values": (
-        _table, ("t/values/*/000010.val",), lambda files, name: second.values_of(files[name]), _verified,
+        _table, ("t/values/win/layers.idx", "t/values/*/*.seg"),
+        lambda files, _: second.Table({name[2:]: data for name, data in files.items()}), _verified_table,
     ),
     "a manifest": (
-        _table, ("t/manifest.json",), lambda files, name: second.sealed(files[name], "tilebase table"),
+        _table, ("t/manifest.json",), lambda files, name: second.sealed(files[name], "tilebase table", 3),
         lambda path: Manifest.parse(path.read_bytes(), "m"),
     ),
     "journals": (
         _table, ("t/**/*.jsonl",), lambda files, name: second.journal(files[name]), _whole_journal,
     ),
     "a run": (
-        _run, ("run.json", "counts.jsonl", "*/000008.tbl"),
+        _run, ("run.json", "counts.jsonl", "*/layers.idx", "*/*.seg"),
         lambda files, _: second.read_run(files), _sound_run,
     ),
     "a winning set": (
@@ -347,8 +368,8 @@ DAMAGED: dict[str, tuple[Callable[[Path], object], tuple[str, ...], Read, Callab
 }  # fmt: skip
 
 
-def changes(data: bytes, lines: bool) -> Iterator[bytes]:
-    """One bit of each byte changed, or all bits; the beginning alone; a byte more.
+def changes(data: bytes, lines: bool, longer: bool = True) -> Iterator[bytes]:
+    """One bit of each byte changed, or all bits; the beginning alone; a byte more if that is `longer`.
 
     With `lines` the beginning is never whole lines: a journal of fewer layers is sound.
     """
@@ -357,7 +378,13 @@ def changes(data: bytes, lines: bool) -> Iterator[bytes]:
         yield data[:at] + bytes([data[at] ^ flip]) + data[at + 1 :]
     sizes = {*range(0, len(data), 1 + len(data) // 50), len(data) - 1}
     yield from (data[:size] for size in sizes if not lines or (size and data[size - 1] != ord("\n")))
-    yield data + b"\n"
+    if longer:
+        yield data + b"\n"
+
+
+def what_of(path: Path) -> tuple[bool, bool]:
+    """Whether a file has lines, and whether bytes behind its end are damage; a killed run may leave some."""
+    return path.suffix == ".jsonl", path.suffix not in (".idx", ".seg")
 
 
 @pytest.mark.parametrize("name", DAMAGED)
@@ -373,7 +400,7 @@ def test_every_changed_byte_is_found(name: str, tmp_path: Path) -> None:
         theirs(files, own)
         ours(path)
         with path.open("r+b", buffering=0) as file:
-            for number, changed in enumerate([*changes(data, path.suffix == ".jsonl"), data]):
+            for number, changed in enumerate([*changes(data, *what_of(path)), data]):
                 file.seek(0)
                 file.write(changed)
                 file.truncate()

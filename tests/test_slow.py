@@ -10,7 +10,7 @@ import pytest
 
 from facts import facts
 from tilebase import Exact, Lower, Upper, check_certificate, check_pattern, force, prove, solve
-from tilebase.files.format import LayerFile
+from tilebase.errors import MissingLayerError
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical
 from tilebase.questions.count import count
@@ -98,11 +98,11 @@ def reaches(game: Game, board: Cells, run: Path) -> bool:
     """Whether a board, up to symmetry, is a reachable state of a game."""
     total = game.sum(board)
     count(game, folder=run, keep="states", up_to=total)
-    path = run / "states" / f"{total:06d}.tbl"
-    if not path.exists():
+    try:
+        layer = open_layer(run, total, "states")
+    except MissingLayerError:
         return False
-    with LayerFile(path) as layer:
-        return game.pack(canonical(game, board)) in layer
+    return game.pack(canonical(game, board)) in layer
 
 
 @pytest.mark.parametrize("board", ["3x7", "3x8", "5x5"])

@@ -13,9 +13,11 @@ import pytest
 import cached_oracle as oracle
 import tilebase.questions.solve as engine
 from judging import check
-from stored import contents, reachable_values
-from tilebase import formation, solve
+from stored import chunks_of, contents, layers_of, reachable_values, record_of
+from tilebase import formation, solve, verify_table
 from tilebase.errors import CorruptError, ResourceError, StorageError, UsageError, WrongGameError
+from tilebase.files.keys import encode
+from tilebase.files.run import Query, RunFolder
 from tilebase.game.game import Game
 from tilebase.objectives.encoding import as_floats, summarise
 from tilebase.objectives.objective import Objective, parse_objectives
@@ -49,11 +51,15 @@ MANY = "win,win:float16,lower,upper:uint32,guaranteed,score,longest"
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Game, dict[str, bytes]]:
-    game = Game("3x3", 64)
+def whole_table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("whole")
-    solve(game, MANY, table=folder, threads=1)
-    return game, contents(folder)
+    solve(Game("3x3", 64), MANY, table=folder, threads=1)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def whole(whole_table: Path) -> tuple[Game, dict[str, bytes]]:
+    return Game("3x3", 64), contents(whole_table)
 
 
 @pytest.mark.parametrize(("threads", "lean"), [(2, False), (3, None), (1, True), (2, True)])
@@ -174,22 +180,23 @@ def test_goes_on_after_an_interruption(whole, at, lean, tmp_path, monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             solve(game, MANY, table=tmp_path, lean=lean)
     assert not (tmp_path / "manifest.json").exists()
-    (tmp_path / "values/win/.000040.val.part").write_bytes(b"torn")
+    (tmp_path / "values/win/.layers.idx.part").write_bytes(b"torn")
     solve(game, MANY, table=tmp_path, lean=lean)
     assert contents(tmp_path) == files
 
 
-def test_layers_are_released_without_a_table(tmp_path):
+def test_layers_are_released_without_a_table(tmp_path, monkeypatch):
+    monkeypatch.setattr("tilebase.files.solved.RELEASED_BYTES", 1)  # so that a segment holds one layer
     game = Game("3x3", 32)
     folder = tmp_path / "run"
     seen = []
 
     def progress(state):
-        seen.append(len(list(folder.glob("values/win/*.val"))))
+        seen.append(len(list(folder.glob("values/win/*.seg"))))
 
     solution = solve(game, "win", folder=folder, progress=progress)
     assert solution.complete
-    assert max(seen) <= 6  # two above, one in work, and those of the starts
+    assert 0 < max(seen) <= 6  # two above, one in work, and those of the starts
     assert not (folder / "manifest.json").exists()
 
 
@@ -200,6 +207,23 @@ def test_a_table_gains_objectives(tmp_path):
         assert [objective.label for objective in table.objectives] == ["win", "guaranteed"]
         assert table.start["guaranteed"] == Exact(False)
         assert float(table.start["win"]) == pytest.approx(float(oracle.values(SMALL).start), abs=1e-15)
+
+
+@pytest.mark.parametrize("damaged", [["win"], ["win", "guaranteed"]], ids=str)
+@pytest.mark.parametrize("places_of", [chunks_of, record_of])
+def test_a_damaged_table_gains_objectives(places_of, damaged, tmp_path):
+    """The boards are those of an objective that is sound; if there is none, they are counted again."""
+    solve(SMALL, "win,guaranteed", table=tmp_path / "table")
+    solve(SMALL, "win,guaranteed,score", table=tmp_path / "whole")
+    for label in damaged:
+        places_of(tmp_path / f"table/values/{label}", 20).flip(20)
+    solve(SMALL, "score", table=tmp_path / "table")
+    with open_table(tmp_path / "table") as table, open_table(tmp_path / "whole") as whole:
+        assert table.start == whole.start
+        assert table.manifest.layers["score"] == whole.manifest.layers["score"]
+    assert len(verify_table(tmp_path / "table").wrong) == len(damaged)
+    solve(SMALL, "win,guaranteed", table=tmp_path / "table")
+    assert contents(tmp_path / "table") == contents(tmp_path / "whole")
 
 
 def test_down_to(tmp_path):
@@ -323,7 +347,7 @@ def test_too_little_memory(tmp_path, monkeypatch):
         solve(SMALL, memory=memory)
 
 
-def test_memory_that_forces_lean(whole, tmp_path, monkeypatch):
+def test_memory_that_forces_lean(whole, whole_table, tmp_path, monkeypatch):
     game, files = whole
     used = []
     real = engine.BackwardPass._lean_parts
@@ -333,7 +357,8 @@ def test_memory_that_forces_lean(whole, tmp_path, monkeypatch):
         return real(self, total, file, sizes)
 
     monkeypatch.setattr(engine.BackwardPass, "_lean_parts", seen)
-    largest = max(len(data) for name, data in files.items() if name.endswith(".tbl"))
+    with layers_of(whole_table / "values/win") as layers:
+        largest = max(int(layers.layer(s).index["keys_bytes"].sum()) for s in layers.sums())
     monkeypatch.setattr(backward, "OVERHEAD", (1 << 30) - (1 << 20) - largest)
     solve(game, MANY, table=tmp_path, memory=1 << 30)
     assert used
@@ -341,9 +366,17 @@ def test_memory_that_forces_lean(whole, tmp_path, monkeypatch):
 
 
 def test_mixed_layers(tmp_path):
-    solve(SMALL, "win", table=tmp_path)
-    (tmp_path / "values/score").mkdir()
-    other = tmp_path / "afterstates/000020.tbl"
-    other.write_bytes((tmp_path / "afterstates/000022.tbl").read_bytes())
-    with pytest.raises(CorruptError):
-        solve(SMALL, "score", table=tmp_path)
+    """A layer of boards of another sum, which the journal names: its checksums are right."""
+    solve(SMALL, "win", table=tmp_path, down_to=20)
+    with RunFolder(tmp_path, Query(SMALL, keep="afterstates")) as run:
+        store = run.layers("afterstates")
+        other = store.layer(18).keys(0)[: len(store.layer(14))]
+        assert len(other) == len(store.layer(14))
+        record = store.write(14, encode(other, store.contents.varying), durable=False)
+        lines = run.journal.read()
+        for line in lines:
+            if line.get("sum") == 14:
+                line["files"]["afterstates"] = record.text
+        run.journal.rewrite(lines)
+    with pytest.raises(CorruptError, match="afterstates, sum 14, holds"):
+        solve(SMALL, "win", table=tmp_path)

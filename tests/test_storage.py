@@ -14,14 +14,28 @@ from pathlib import Path
 
 import pytest
 
-from stored import contents, sign
+from stored import (
+    Place,
+    chunks,
+    chunks_of,
+    contents,
+    contents_of,
+    layers_of,
+    put,
+    record_of,
+    sign,
+    sign_table,
+    values_folders,
+)
 from tilebase import __version__, verify_table
 from tilebase.cli import main
 from tilebase.cluster.workers import Exchange
 from tilebase.errors import CorruptError, MissingLayerError, StorageError, TilebaseError, WrongGameError
-from tilebase.files.format import LayerFile, LayerWriter, ValueFile
+from tilebase.files import places
+from tilebase.files.layers import LayerFolder
 from tilebase.files.places import DECIDED
 from tilebase.files.run import Query, RunFolder, delete_run
+from tilebase.files.store import LayerStore
 from tilebase.files.work_folders import LeftRun, list_runs, remove_runs, work_folder
 from tilebase.game.game import Game
 from tilebase.questions.count import count
@@ -153,12 +167,11 @@ def test_flush_comes_before_the_manifest(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(Path, "replace", rename)
     solve(SMALL, table=tmp_path, threads=1)
     (before,) = renamed
-    names = [path.name for path in flushed[:before]]
-    for path in (*tmp_path.glob("afterstates/*.tbl"), *tmp_path.glob("values/win/*.val")):
-        assert path in flushed[:before]
-    for folder, suffix in (("afterstates", ".tbl"), ("win", ".val"), ("values", ".val")):
-        last = max(at for at, name in enumerate(names) if name.endswith(suffix))
-        assert folder in names[last + 1 :]
+    for kind in ("afterstates", "values/win"):
+        paths = [tmp_path / kind / name for name in ("000.seg", "layers.idx")]
+        last = max(flushed[:before].index(path) for path in paths)
+        for folder in (paths[0].parent, paths[0].parent.parent):
+            assert folder in flushed[last + 1 : before]
     assert flushed[before] == tmp_path
 
 
@@ -183,30 +196,81 @@ def made(path: Path, game: Game, objective: str = "win", **options: str) -> Path
     return path
 
 
-def test_layer_of_another_game_is_not_signed(table: Path, tmp_path: Path, refused: Refused) -> None:
+def test_layers_of_another_game_are_not_signed(table: Path, tmp_path: Path, refused: Refused) -> None:
     """As found: after copying a layer of another chance of a 4, solving again made it true."""
     other = made(tmp_path / "other", OTHER)
-    for kind in ("afterstates/000020.tbl", "values/win/000020.val"):
-        shutil.copy(table / kind, tmp_path / "kept")
-        shutil.copy(other / kind, table / kind)
-        before = contents(table)
-        refused(["solve", "2x2", "32", "-q", "-o", str(table)], 1, "belongs to another game")
-        assert contents(table) == before
-        (table / kind).unlink()  # as the sentence says
-        solve(SMALL, table=table)
-        assert (table / kind).read_bytes() == (tmp_path / "kept").read_bytes()
+    kept = contents(table)
+    put_folder(other / "values/win", table / "values/win")
+    before = contents(table)
+    refused(["solve", "2x2", "32", "-q", "-o", str(table)], 1, "holds layers of another game or objective")
+    assert contents(table) == before
+    (table / "values/win/layers.idx").unlink()  # as the sentence says
+    (table / "values/win/000.seg").unlink()
+    solve(SMALL, table=table)
+    assert contents(table) == kept
+
+
+def test_afterstates_of_another_game_are_not_taken(tmp_path: Path, refused: Refused) -> None:
+    """The same in a run that is not finished."""
+    for game, name in ((OTHER, "other"), (SMALL, "run"), (SMALL, "whole")):
+        solve(game, table=tmp_path / name, down_to=20 if name != "whole" else None)
+    put_folder(tmp_path / "other/afterstates", tmp_path / "run/afterstates")
+    before = contents(tmp_path / "run")
+    command = ["solve", "2x2", "32", "-q", "-o", str(tmp_path / "run")]
+    refused(command, 1, "holds layers of another game or objective: delete it")
+    assert contents(tmp_path / "run") == before
+    shutil.rmtree(tmp_path / "run/afterstates")  # as the sentence says
+    solve(SMALL, table=tmp_path / "run")
+    assert contents(tmp_path / "run") == contents(tmp_path / "whole")
+
+
+def put_folder(source: Path, target: Path) -> None:
+    """Copy layers over others, without their journal."""
+    for path in target.iterdir():
+        if path.name != places.SOLVED:
+            path.unlink()
+    for path in source.iterdir():
+        if path.name != places.SOLVED:
+            shutil.copy(path, target)
+
+
+def test_chunks_of_another_game_are_made_again(table: Path, tmp_path: Path) -> None:
+    """Chunks say nothing of a game, but the record knows their checksums."""
+    other = made(tmp_path / "other", OTHER)
+    before = contents(table)
+    shutil.copy(other / "values/win/000.seg", table / "values/win/000.seg")
+    assert verify_table(table, sample=0).wrong
+    solve(SMALL, table=table)
+    assert contents(table) == before
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_records_of_another_game_are_made_again(whole: bool, table: Path, tmp_path: Path) -> None:
+    """Behind a header of this game, or among records of this game."""
+    other = made(tmp_path / "other", OTHER)
+    before = contents(table)
+    one, two = (path / "values/win" for path in (table, other))
+    if whole:
+        begin = len(contents_of(one).header)
+        data = (two / places.INDEX).read_bytes()[len(contents_of(two).header) :]
+        (one / places.INDEX).write_bytes((one / places.INDEX).read_bytes()[:begin] + data)
+    else:
+        record_of(one, 20).write(record_of(two, 20).read())
+    wrong = verify_table(table, sample=0).wrong
+    assert wrong == (f"{one} is damaged, or not what the manifest names: make it again",)
+    solve(SMALL, table=table)
+    assert contents(table) == before
 
 
 def test_values_of_another_objective_are_not_signed(table: Path, tmp_path: Path) -> None:
     other = made(tmp_path / "other", SMALL, "moves")
-    for path in (other / "values/moves").glob("*.val"):
-        shutil.copy(path, table / "values/win" / path.name)
+    put_folder(other / "values/moves", table / "values/win")
     before = contents(table)
-    with pytest.raises(WrongGameError, match="belongs to another game or objective"):
+    with pytest.raises(WrongGameError, match="holds layers of another game or objective"):
         solve(SMALL, table=table)
     assert contents(table) == before
     wrong = verify_table(table, sample=0).wrong
-    assert any("does not hold values of win" in sentence for sentence in wrong)
+    assert any("is damaged, or not what the manifest names" in sentence for sentence in wrong)
 
 
 @pytest.mark.parametrize("space", ["reachable", "all"])
@@ -217,7 +281,7 @@ def test_whole_folder_of_values_of_another_objective(space: str, tmp_path: Path)
     shutil.rmtree(table / "values/win")
     shutil.copytree(other / "values/moves", table / "values/win")
     before = contents(table)
-    with pytest.raises(WrongGameError, match="belongs to another game or objective"):
+    with pytest.raises(WrongGameError, match="another game or objective: delete it"):
         solve(WITHIN, "win", table=table, space=space)
     assert contents(table) == before
 
@@ -264,32 +328,36 @@ def test_manifest_of_another_game(table: Path, tmp_path: Path) -> None:
 def test_values_under_a_manifest_that_was_signed_wrongly(table: Path, tmp_path: Path) -> None:
     """What the first version signed: verify notices it without deriving anything."""
     other = made(tmp_path / "other", SMALL, "moves")
+    put_folder(other / "values/moves", table / "values/win")
     manifest = json.loads((table / "manifest.json").read_text())
-    for path in (other / "values/moves").glob("*.val"):
-        shutil.copy(path, table / "values/win" / path.name)
-        with ValueFile(path) as values:
-            manifest["layers"][str(int(path.stem))]["win"] = values.checksum
+    signed = json.loads((other / "manifest.json").read_text())
+    manifest["layers"]["win"] = signed["layers"]["moves"]
     sign(table / "manifest.json", manifest)
     wrong = verify_table(table, sample=0).wrong
-    assert len([sentence for sentence in wrong if "does not hold values of win" in sentence]) == 16
+    assert wrong == (f"{table}/values/win/layers.idx is damaged, or of another game or version",)
 
 
 @pytest.mark.parametrize("command", ["evaluate", "games", "thin"])
+@pytest.mark.parametrize("name", ["layers.idx", "000.seg"])
 def test_what_works_on_whole_layers_compares_them(
-    command: str, table: Path, tmp_path: Path, refused: Refused
+    command: str, name: str, table: Path, tmp_path: Path, refused: Refused
 ) -> None:
     """As a probe does: a thinned table would sign the values of another game."""
     other = made(tmp_path / "other", OTHER)
-    for kind in ("afterstates/000020.tbl", "values/win/000020.val"):
-        shutil.copy(other / kind, table / kind)
+    shutil.copy(other / "values/win" / name, table / "values/win" / name)
     more = {
         "thin": ["--visited", "0", "-o", str(tmp_path / "thin")],
-        "evaluate": ["greedy"],
+        "evaluate": [str(table)],
         "games": ["--games", "9"],
     }
-    name = "evaluate" if command == "games" else command
-    refused([name, str(table), *more[command], "-q"], 1, "is not the file that the manifest names")
-    assert not (tmp_path / "thin").exists()
+    words = (
+        "ends too early; make it again" if name == "layers.idx" else "is damaged in chunk 0; make it again"
+    )
+    order = "evaluate" if command == "games" else command
+    refused([order, str(table), *more[command], "-q"], 1, words)
+    assert not (tmp_path / "thin/manifest.json").exists()
+    if name == "layers.idx":
+        assert not (tmp_path / "thin").exists()
 
 
 def test_what_another_search_decided(tmp_path: Path) -> None:
@@ -305,30 +373,65 @@ def test_what_another_search_decided(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("space", ["reachable", "all"])
-@pytest.mark.parametrize("how", ["flipped", "cut", "missing"])
+@pytest.mark.parametrize("how", ["flipped", "record", "cut", "missing"])
 def test_damaged_layer_is_made_again(how: str, space: str, tmp_path: Path) -> None:
     table = made(tmp_path / "table", WITHIN, "win,score", space=space)
     before = contents(table)
-    names = [name for name in before if name.endswith((".tbl", ".val"))]
-    for name in names[:: max(len(names) // 7, 1)]:
-        data = before[name]
-        if how == "flipped":
-            (table / name).write_bytes(data[:20] + bytes([data[20] ^ 4]) + data[21:])
-        elif how == "cut":
-            (table / name).write_bytes(data[:-9])
+    layers = [(folder, total) for folder in values_folders(table) for total in layers_of(folder).sums()]
+    names = [name for name in before if name.endswith((".seg", ".idx"))]
+    assert len(names) == 4
+    for folder, total in layers[:: max(len(layers) // 7, 1)] if how in ("flipped", "record") else ():
+        (chunks_of if how == "flipped" else record_of)(folder, total).flip(7, 4)
+        assert solve(WITHIN, "win,score", table=table, space=space).complete
+        assert contents(table) == before
+    for name in names if how in ("cut", "missing") else ():
+        if how == "cut":
+            (table / name).write_bytes(before[name][:-9])
         else:
             (table / name).unlink()
         assert solve(WITHIN, "win,score", table=table, space=space).complete
         assert contents(table) == before
+    assert verify_table(table, sample=0).wrong == ()
+
+
+@pytest.mark.parametrize("name", ["layers.idx", "000.seg"])
+@pytest.mark.parametrize("at", [5, 20, 60])
+def test_damaged_beginning_of_a_file_is_mended(name: str, at: int, table: Path) -> None:
+    before = contents(table)
+    Place(table / "values/win" / name, at, 1).flip()
+    assert len(verify_table(table, sample=0).wrong) == 1
+    solve(SMALL, table=table)
+    assert contents(table) == before
 
 
 def test_several_damaged_layers_below_each_other(table: Path) -> None:
     before = contents(table)
     for total in (20, 22, 24):
-        (table / f"afterstates/{total:06d}.tbl").unlink()
-        (table / f"values/win/{total:06d}.val").write_bytes(b"")
+        (record_of if total == 22 else chunks_of)(table / "values/win", total).flip()
     solve(SMALL, table=table)
     assert contents(table) == before
+    for total in (20, 22, 24):
+        record_of(table / "values/win", total).flip()
+    solve(SMALL, table=table)
+    assert contents(table) == before
+
+
+def test_a_table_with_one_sound_objective_is_not_counted_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The boards are those of the other objective, and only what is damaged is made again."""
+    table = made(tmp_path / "table", SMALL, "win,score")
+    before = contents(table)
+
+    def never(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr("tilebase.questions.solve.count_in", never)
+    for label in ("win", "score"):
+        for total in (12, 20):
+            chunks_of(table / "values" / label, total).flip()
+            solve(SMALL, "win,score", table=table)
+            assert contents(table) == before
 
 
 def test_damaged_manifest_is_written_again(table: Path) -> None:
@@ -343,15 +446,15 @@ def test_damage_below_layers_that_were_deleted(tmp_path: Path) -> None:
     whole = solve(SMALL, folder=tmp_path / "run")
     stopped = tmp_path / "stopped"
     solve(SMALL, folder=stopped, down_to=20)
-    (stopped / "values/win/000020.val").write_bytes(b"")
+    chunks_of(stopped / "values/win", 20).flip()
     assert solve(SMALL, folder=stopped) == whole
 
 
 def test_counted_layers_are_made_again(tmp_path: Path) -> None:
     count(SMALL, folder=tmp_path / "run", keep="states", threads=1)
     before = contents(tmp_path / "run")
-    (tmp_path / "run/states/000020.tbl").unlink()
-    (tmp_path / "run/afterstates/000022.tbl").write_bytes(b"")
+    record_of(tmp_path / "run/states", 20).flip()
+    chunks_of(tmp_path / "run/afterstates", 22).flip()
     count(SMALL, folder=tmp_path / "run", keep="states", threads=1)
     assert contents(tmp_path / "run") == before
 
@@ -504,7 +607,7 @@ def test_sums_are_those_of_sha256sum(table: Path, tmp_path: Path, capsys: pytest
     assert done.returncode == 0, done.stderr
     sums = read_sums(tmp_path / "list")
     assert sums == table_sums(table)
-    wanted = {name for name in contents(table) if name.endswith((".tbl", ".val"))} | {"manifest.json"}
+    wanted = {name for name in contents(table) if name.endswith((".seg", ".idx"))} | {"manifest.json"}
     assert sums.keys() == wanted
     assert main(["verify", str(table), "--against", str(tmp_path / "list"), "-q"]) == 0
     assert f"its {len(sums)} files are those of" in capsys.readouterr().out
@@ -523,20 +626,21 @@ def test_another_table_is_not_the_one_of_a_list(
     printed = capsys.readouterr().out
     assert printed.count("is not the file in the list") == len(table_sums(table))
     lines = (tmp_path / "list").read_text().splitlines(keepends=True)
-    (tmp_path / "list").write_text("".join(lines[1:]) + lines[0].replace("000004", "000005"))
+    (at,) = (at for at, line in enumerate(lines) if "000.seg" in line)
+    line = lines.pop(at).replace("000.seg", "001.seg")
+    (tmp_path / "list").write_text("".join(lines) + line)
     assert main(["verify", str(table), "--against", str(tmp_path / "list"), "-q"]) == 1
     printed = capsys.readouterr().out
-    assert "afterstates/000005.tbl is in the list, but not in" in printed
-    assert "afterstates/000004.tbl is not in the list" in printed
+    assert "values/win/001.seg is in the list, but not in" in printed
+    assert "values/win/000.seg is not in the list" in printed
 
 
 def test_damaged_tables_have_no_list(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = table / "values/win/000020.val"
-    path.write_bytes(path.read_bytes()[:-1])
+    chunks_of(table / "values/win", 20).flip()
     assert main(["verify", str(table), "--list", "-q"]) == 1
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert "000020.val" in printed.err
+    assert "values/win, sum 20, is damaged" in printed.err
 
 
 @pytest.mark.parametrize("text", ["", "x", "00  name", f"{'0' * 64}  ", f"{'0' * 64}  a\n{'1' * 64}  a"])
@@ -550,12 +654,59 @@ def test_lists_that_are_none(text: str, table: Path, tmp_path: Path, refused: Re
         read_sums(tmp_path / "none")
 
 
-def test_writers_know_the_checksum(tmp_path: Path) -> None:
-    with LayerWriter(tmp_path / "layer.tbl") as writer:
-        writer.finish({"sum": 2}, durable=True)
-    with LayerFile(tmp_path / "layer.tbl") as layer:
-        assert layer.checksum == writer.checksum
+def test_writers_know_the_checksum(table: Path) -> None:
+    folder = table / "values/win"
+    with layers_of(folder) as layers:
+        pieces, checksum = chunks(layers.layer(20)), layers.layer(20).record.text
+    assert put(folder, 20, pieces) == checksum
+    with layers_of(folder) as layers:
+        assert layers.layer(20).record.text == checksum
+    sign_table(folder.parent.parent)
+    assert verify_table(table).wrong == ()
     assert issubclass(StorageError, TilebaseError)
+
+
+def test_a_layer_of_another_size_gets_a_new_place(table: Path) -> None:
+    """The index that a manifest names is then written again, in order."""
+    folder = table / "values/win"
+    before = contents(table)
+    with layers_of(folder) as layers:
+        there, other = chunks(layers.layer(20)), chunks(layers.layer(8))
+    assert put(folder, 20, other) != put(folder, 20, there)
+    with layers_of(folder) as layers:
+        totals = sorted(layers.records, key=layers._places.__getitem__)
+        assert totals[-1] == 20
+    with LayerStore(folder, contents_of(folder)) as store:
+        pages = store.pages()
+    with layers_of(folder) as layers:
+        totals = sorted(layers.records, key=layers._places.__getitem__)
+        assert totals == sorted(totals, reverse=True)
+        assert [(page.least, page.most) for page in pages.pages] == [(4, 36)]
+    sign_table(table)
+    assert verify_table(table).wrong == ()
+    (table / "values/win/layers.idx").unlink()
+    solve(SMALL, table=table)
+    assert contents(table) == before
+
+
+def test_layers_are_read_while_the_folder_grows(table: Path, tmp_path: Path) -> None:
+    """By who writes it and by another process, also those that were opened before."""
+    with layers_of(table / "values/win") as layers:
+        pieces = {total: chunks(layers.layer(total)) for total in reversed(layers.sums())}
+        keys = {total: layers.layer(total).keys(0).tolist() for total in pieces}
+        here, held = layers.contents, []
+    with LayerStore(tmp_path / "grows", here) as store, LayerFolder(tmp_path / "grows", here) as reader:
+        for total, more in pieces.items():
+            store.write(total, more, durable=False)
+            held += [(total, one.layer(total)) for one in (store, reader)]
+            for s, layer in held:
+                assert layer.keys(0).tolist() == keys[s]
+        (tmp_path / "grows/000.seg").write_bytes(b"short")
+        descriptors = len(list(Path("/proc/self/fd").iterdir()))
+        for total in pieces:
+            with pytest.raises(CorruptError):
+                reader.layer(total).check_bytes()
+        assert len(list(Path("/proc/self/fd").iterdir())) <= descriptors + 2
 
 
 # -- the exchange folder of workers --------------------------------------------------------------

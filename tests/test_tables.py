@@ -24,6 +24,7 @@ import cached_oracle as oracle
 import typed_script
 from daily import each_rule
 from judging import agrees, check_answer
+from stored import Place, chunks_of, record_of
 from strategies import SMALL_GAMES, games_and_boards
 from tilebase import evaluate, solve
 from tilebase.errors import (
@@ -397,8 +398,8 @@ def test_urls(solved):
                 assert all_answers(table) == all_answers(local)
     assert verify_table("memory://tables/2x2", sample=None).wrong == ()
     with open_table("memory://tables/2x2") as table:
-        memory.pipe("/tables/2x2/afterstates/000010.tbl", b"short")
-        with pytest.raises(CorruptError):
+        memory.pipe("/tables/2x2/values/win/000.seg", b"short")
+        with pytest.raises(CorruptError, match=r"000\.seg ends too early"):
             table.probe("4,4/0,2")
     with pytest.raises(MissingLayerError, match="holds no finished table"):
         open_table("memory://tables/3x3")
@@ -418,11 +419,18 @@ def test_nothing_there(tmp_path):
         open_table(tmp_path / "a.zip")
 
 
-def test_a_missing_file_is_no_missing_board(copy):
+@pytest.mark.parametrize("name", ["layers.idx", "000.seg"])
+def test_a_missing_file_is_no_missing_board(name, copy):
     folder = copy(TINY)
-    (folder / "values/win/000010.val").unlink()
-    with open_table(folder) as table, pytest.raises(MissingLayerError, match="000010"):
+    (folder / "values/win" / name).unlink()
+    with (
+        open_table(folder) as table,
+        pytest.raises(CorruptError, match=rf"values/win lacks {name}, which the manifest names"),
+    ):
         table.get("4,4/0,2")
+    wrong = verify_table(folder).wrong
+    assert len(wrong) == 1
+    assert f"lacks {name}" in wrong[0]
 
 
 # -- damage ----------------------------------------------------------------------------------------
@@ -431,7 +439,11 @@ def test_a_missing_file_is_no_missing_board(copy):
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (lambda v: v | {"version": 2}, "is of version 2, this program reads 1: update it"),
+        (lambda v: v | {"version": 4}, "is of version 4, this program reads 3: update it"),
+        (
+            lambda v: v | {"version": 1},
+            "is of version 1, this program reads 3: make it again, or use the program",
+        ),
         (lambda v: v | {"format": "letter"}, "is not the manifest of a table"),
         (lambda v: v | {"program": "other"}, "is damaged"),
         (lambda v: {k: v[k] for k in v if k != "version"}, "is not the manifest"),
@@ -447,36 +459,64 @@ def test_manifests_that_do_not_fit(change, sentence, copy):
         open_table(path.parent)
 
 
-def exchange(one: Path, other: Path) -> None:
-    first, second = one.read_bytes(), other.read_bytes()
-    one.write_bytes(second)
-    other.write_bytes(first)
+def exchange(one: Place, other: Place) -> None:
+    """Swap as many bytes as both have."""
+    size = min(one.size, other.size)
+    one, other = one._replace(size=size), other._replace(size=size)
+    first, second = one.read(), other.read()
+    one.write(second)
+    other.write(first)
 
 
-def test_swapped_layers(copy):
+@pytest.mark.parametrize(
+    ("places_of", "sentence"),
+    [(record_of, "is damaged, or not what the manifest names"), (chunks_of, "sum 12, is damaged in chunk 0")],
+)
+def test_swapped_layers(places_of, sentence, copy):
     folder = copy(TINY)
-    for kind, suffix in (("afterstates", "tbl"), ("values/win", "val")):
-        exchange(folder / kind / f"000012.{suffix}", folder / kind / f"000014.{suffix}")
-    with open_table(folder) as table, pytest.raises(CorruptError, match="files of different runs are mixed"):
+    values = folder / "values/win"
+    exchange(places_of(values, 12), places_of(values, 14))
+    with open_table(folder) as table, pytest.raises(CorruptError, match=sentence):
         table.probe("4,4/0,4")
+    assert len(verify_table(folder).wrong) == (2 if places_of is chunks_of else 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [("", "is damaged, or not what the manifest names"), ("/000.seg", "sum 12, is damaged in chunk 0")],
+)
+def test_swapped_objectives(name, sentence, copy):
+    """The values of the others are all there."""
+    folder = copy(TINY, "win,lower,upper")
+    with open_table(folder) as table:
+        right = table.probe("4,4/0,4", "win")
+    lower, upper, aside = folder / f"values/lower{name}", folder / f"values/upper{name}", folder / "aside"
+    lower.rename(aside)
+    upper.rename(lower)
+    aside.rename(upper)
+    with open_table(folder) as table:
+        for label in ("lower", "upper"):
+            with pytest.raises(CorruptError, match=sentence):
+                table.probe("4,4/0,4", label)
+        assert table.probe("4,4/0,4", "win") == right
     assert len(verify_table(folder).wrong) >= 2
 
 
-def test_swapped_objectives(copy):
-    folder = copy(TINY, "win,lower,upper")
-    exchange(folder / "values/lower/000012.val", folder / "values/upper/000012.val")
-    with open_table(folder) as table, pytest.raises(CorruptError, match="files of different runs are mixed"):
-        table.probe("4,4/0,4", "win")
-    assert len(verify_table(folder).wrong) >= 1
-
-
-def test_layers_of_another_game(copy, solved):
+@pytest.mark.parametrize(
+    ("names", "sentence"),
+    [
+        (("layers.idx", "000.seg"), "is damaged, or not what the manifest names"),
+        (("layers.idx",), "is damaged, or not what the manifest names"),
+        (("000.seg",), "sum 12, is damaged in chunk 0"),
+    ],
+)
+def test_layers_of_another_game(names, sentence, copy, solved):
     folder = copy(TINY)
-    other = solved(SMALL)
-    for name in ("afterstates/000012.tbl", "values/win/000012.val"):
-        shutil.copy(other / name, folder / name)
-    with open_table(folder) as table, pytest.raises(CorruptError, match="files of different runs are mixed"):
+    for name in names:
+        shutil.copy(solved(SMALL) / "values/win" / name, folder / "values/win" / name)
+    with open_table(folder) as table, pytest.raises(CorruptError, match=sentence):
         table.probe("4,4/0,4")
+    assert verify_table(folder).wrong
 
 
 # -- many at once ----------------------------------------------------------------------------------

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import errno
 import itertools
 import os
 import random
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,24 +15,17 @@ import pytest
 
 import cached_oracle as oracle
 from judging import promise
-from tilebase import evaluate, simulate, solve, thin
+from stored import Place, chunks, chunks_of, contents, layers_of, put, record_of, sign_table
+from tilebase import count, evaluate, simulate, solve, thin
 from tilebase.cli import main
 from tilebase.errors import (
     StorageError,
 )
-from tilebase.files.format import (
-    HEADER,
-    VALUE_HEADER,
-    LayerFile,
-    LayerWriter,
-    ValueFile,
-    compress,
-    encode_keys,
-    encode_values,
-)
-from tilebase.files.manifest import Manifest
+from tilebase.files.format import Chunk, Layer, compress, encode_keys, encode_values
+from tilebase.files.store import LayerStore
 from tilebase.game.board import Board
 from tilebase.game.game import Game
+from tilebase.objectives.objective import Objective
 from tilebase.runtime.progress import Progress
 from tilebase.tables.probe import open_table
 from tilebase.tables.verify import verify_table
@@ -66,7 +59,7 @@ def test_sound_tables(game, objectives, discount, solved):
     assert found.skipped == 0
     with open_table(folder) as table:
         assert found.values == table.manifest.counts["afterstates"] * len(objectives.split(","))
-        assert found.layers == len(table.manifest.layers) == len(seen) == seen[-1].positions
+        assert found.layers == len(table.prober.sums()) == len(seen) == seen[-1].positions
         assert seen[-1].fraction == 1
     assert verify_table(folder, sample=5).values == 5 * len(objectives.split(","))
     assert verify_table(folder, sample=0).values == 0
@@ -74,19 +67,20 @@ def test_sound_tables(game, objectives, discount, solved):
 
 def rewrite(folder: Path, label: str, total: int, change: Callable[[np.ndarray], np.ndarray]) -> None:
     """Change the values of a layer, and every checksum with them."""
-    path = folder / "values" / label / f"{total:06d}.val"
-    with ValueFile(path) as file:
-        first, values, meta = int(file.index[0]["first"]), file.values(0).copy(), file.meta
-        bits = file.dtype == "bit"
-    values = change(values)
-    with LayerWriter(path, VALUE_HEADER) as writer:
-        writer.add(compress(first, len(values), encode_values(values, bits)))
-        writer.finish(meta, durable=False)
-    manifest = Manifest.parse((folder / "manifest.json").read_bytes(), "manifest")
-    layers = {s: dict(files) for s, files in manifest.layers.items()}
-    with ValueFile(path) as file:
-        layers[total][label] = file.checksum
-    (folder / "manifest.json").write_text(dataclasses.replace(manifest, layers=layers).text)
+    here = folder / "values" / label
+    with layers_of(here) as layers:
+        layer = layers.layer(total)
+        values = change(layer.values(0).copy())
+        (one,) = chunks(layer)
+    bits = objective_of(layer).is_boolean
+    new = compress(one.first, len(values), encode_values(values, bits))
+    put(here, total, [Chunk(one.first, one.boards, (one.frames[0], *new.frames))])
+    sign_table(folder)
+
+
+def objective_of(layer: Layer) -> Objective:
+    assert layer.contents.objective is not None
+    return layer.contents.objective
 
 
 @pytest.mark.parametrize(
@@ -112,51 +106,65 @@ def test_a_wrong_value_is_found(label, change, copy):
     assert "but its successors make it" in wrong[0]
 
 
+@pytest.mark.parametrize("left", [[], ["layers.idx"], ["000.seg"]], ids=str)
+def test_the_command_wants_no_afterstates_of_a_table(left, copy, tmp_path, capsys):
+    """They are deleted when a table is finished; a kill may have left some."""
+    folder = copy(TINY, "win,score")
+    run = tmp_path / "run"
+    count(TINY, folder=run, keep="afterstates", threads=1)
+    assert main(["verify", str(run)]) == 0
+    assert capsys.readouterr().out == f"{run}: sound\n"
+    for name in left:
+        (folder / "afterstates").mkdir()
+        shutil.copy(run / "afterstates" / name, folder / "afterstates" / name)
+    assert main(["verify", str(folder), "-q"]) == 0
+    assert capsys.readouterr().out.startswith(f"{folder}: sound, 9 layers")
+    before = contents(folder)
+    solve(TINY, "win,score", table=folder, threads=1)
+    assert contents(folder) == {name: data for name, data in before.items() if "afterstates" not in name}
+
+
 # -- chunks of another size ------------------------------------------------------------------------
 
 
 def cut_anew(folder: Path, sizes: Callable[[int], list[int]]) -> None:
-    """Write all files of a table with other chunks, as another program may: `sizes` of so many keys."""
-    manifest = Manifest.parse((folder / "manifest.json").read_bytes(), "manifest")
-    layers = {s: dict(files) for s, files in manifest.layers.items()}
-    for total, files in layers.items():
-        for label in files:
-            name = (
-                f"afterstates/{total:06d}.tbl"
-                if label == "afterstates"
-                else f"values/{label}/{total:06d}.val"
-            )
-            with (LayerFile if label == "afterstates" else ValueFile)(folder / name) as file:
-                keys = np.arange(len(file), dtype=np.uint64)
-            if manifest.space != "all":
-                with LayerFile(folder / f"afterstates/{total:06d}.tbl") as layer:
-                    keys = np.concatenate(list(layer))
-            files[label] = write_cut(folder / name, keys, sizes(len(keys)))
-    (folder / "manifest.json").write_text(dataclasses.replace(manifest, layers=layers).text)
-    for journal in folder.rglob("*.jsonl"):
-        label = "afterstates" if journal.parent == folder else journal.parent.name
-        promise(journal, {total: files[label] for total, files in layers.items() if label in files})
+    """Write all layers of a table with other chunks, as another program may: `sizes` of so many boards."""
+    here = [folder / "values" / label for label in open_table(folder).manifest.labels]
+    with layers_of(here[0]) as layers:
+        cuts = {
+            (total, place): sizes(layers.records[total].boards) for total in layers.sums() for place in here
+        }
+    for place in here:
+        place.rename(folder / "old")
+        with (
+            layers_of(folder / "old") as old,
+            LayerStore(place, old.contents) as new,
+        ):
+            for total in reversed(old.sums()):
+                new.write(total, cut_layer(old.layer(total), cuts[total, place]), durable=False)
+            checksums = {total: record.text for total, record in new.records.items()}
+        (folder / "old" / "layers.jsonl").rename(place / "layers.jsonl")
+        shutil.rmtree(folder / "old")
+        promise(place / "layers.jsonl", checksums)
+    sign_table(folder)
 
 
-def write_cut(path: Path, keys: np.ndarray, sizes: list[int]) -> str:
-    """Write a layer or value file with chunks of these sizes; return its checksum."""
+def cut_layer(layer: Layer, sizes: list[int]) -> list[Chunk]:
+    """The boards of a layer in chunks of these sizes."""
     spans = [(end - size, end) for size, end in zip(sizes, itertools.accumulate(sizes), strict=True)]
-    assert spans[-1][1] == len(keys)
-    if path.suffix == ".tbl":
-        with LayerFile(path) as layer:
-            meta, header = layer.meta, HEADER
-        pieces = [encode_keys(keys[begin:end]) for begin, end in spans]
-    else:
-        with ValueFile(path) as file:
-            meta, header, bits = file.meta, VALUE_HEADER, file.dtype == "bit"
-            values = np.concatenate([file.values(chunk) for chunk in range(file.chunks)])
-        pieces = [encode_values(values[begin:end], bits) for begin, end in spans]
-    with LayerWriter(path, header) as writer:
-        for piece, (begin, end) in zip(pieces, spans, strict=True):
-            writer.add(compress(int(keys[begin]), end - begin, piece))
-        writer.finish(meta, durable=False)
-    with (LayerFile if path.suffix == ".tbl" else ValueFile)(path) as file:
-        return file.checksum
+    assert spans[-1][1] == len(layer)
+    values = np.concatenate([layer.values(chunk) for chunk in range(layer.chunks)])
+    varying, has_keys = layer.contents.varying, "keys" in layer.contents.columns
+    keys = np.concatenate(list(layer)) if has_keys else np.arange(len(layer), dtype=np.uint64)
+    short = keys if varying is None else varying.shorten(keys)
+    found = []
+    for begin, end in spans:
+        pieces = [encode_keys(short[begin:end])] * has_keys
+        pieces.append(encode_values(values[begin:end], objective_of(layer).is_boolean))
+        first, boards = int(keys[begin]), end - begin
+        frames = tuple(compress(first, boards, piece).frames[0] for piece in pieces)
+        found.append(Chunk(first, boards, frames))
+    return found
 
 
 def unequal(size: int) -> list[int]:
@@ -234,7 +242,7 @@ def test_files_that_cannot_be_read_are_not_damaged(number, function, solved, mon
         return real(what, *rest, **options)
 
     monkeypatch.setattr(os, function, fails)
-    for name in ("000012.tbl", "000012.val"):
+    for name in ("000.seg", "layers.idx"):
         failing[:] = [name]
         found = verify_table(folder)
         assert found.wrong == ()
@@ -255,23 +263,100 @@ def test_files_that_cannot_be_read_are_not_damaged(number, function, solved, mon
 
 
 def test_damaged_and_unreadable_files_are_both_told(copy, capsys):
-    folder = copy(TINY)
-    with (folder / "values/win/000014.val").open("r+b") as file:
-        file.write(b"x")
-    (folder / "afterstates/000012.tbl").unlink()
-    (folder / "afterstates/000012.tbl").mkdir()
+    folder = copy(TINY, "win,score,moves")
+    chunks_of(folder / "values/moves", 14).flip()
+    unreadable(folder / "values/score/000.seg")
     assert main(["verify", str(folder), "-q"]) == 1
     last = capsys.readouterr().out.splitlines()[-1]
     assert last == f"{folder}: 1 damaged; the command that made it, called again, mends it; {LATER}"
 
 
-def test_a_run_that_cannot_be_read(copy, capsys):
-    folder = copy(TINY)
-    (folder / "manifest.json").unlink()
-    for name in ("afterstates/000012.tbl", "values/win/000012.val"):
-        (folder / name).unlink()
-        (folder / name).mkdir()
+def unreadable(path: Path) -> None:
+    """A folder in place of a file."""
+    path.unlink()
+    path.mkdir()
+
+
+@pytest.mark.parametrize("label", ["win", "score"])
+@pytest.mark.parametrize("total", [12, 14])
+def test_each_damaged_layer_of_each_objective_is_told(label, total, copy):
+    folder = copy(TINY, "win,score")
+    places = [(folder / "values" / name, at) for name, at in (("win", 20), (label, total), ("score", 16))]
+    for here, at in places:
+        chunks_of(here, at).flip()
+    found = verify_table(folder)
+    assert sorted(found.wrong) == sorted(
+        f"{here}, sum {at}, is damaged in chunk 0; make it again" for here, at in places
+    )
+
+
+@pytest.mark.parametrize("damage", ["record", "segment", "header", "missing", "index"])
+def test_a_damaged_folder_of_layers_is_told_once(damage, copy):
+    """The other objective is checked as if nothing had happened."""
+    folder = copy(TINY, "win,score")
+    here = folder / "values/score"
+    chunks_of(folder / "values/win", 12).flip()
+    if damage == "record":
+        record_of(here, 12).flip()
+    elif damage in ("segment", "header"):
+        name, at = ("000.seg", 3) if damage == "segment" else ("layers.idx", 50)
+        Place(here / name, at, 1).flip()
+    else:
+        (here / ("000.seg" if damage == "missing" else "layers.idx")).unlink()
+    wrong = verify_table(folder).wrong
+    assert len(wrong) == 2
+    assert wrong[0].startswith(str(here))
+    assert wrong[1] == f"{folder / 'values/win'}, sum 12, is damaged in chunk 0; make it again"
+
+
+def test_a_run_that_cannot_be_read(tmp_path, capsys):
+    folder = tmp_path / "run"
+    solve(TINY, "win", folder=folder, down_to=10, threads=1)
+    assert main(["verify", str(folder)]) == 0
+    assert "sound so far" in capsys.readouterr().out
+    for name in ("afterstates/000.seg", "values/win/000.seg"):
+        unreadable(folder / name)
         assert main(["verify", str(folder)]) == 1
         printed = capsys.readouterr()
         assert "delete" not in printed.out + printed.err
         assert printed.out.splitlines()[-1] == f"{folder}: {LATER}"
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_values_of_an_unfinished_run_are_verified(whole, tmp_path, capsys):
+    folder = tmp_path / "run"
+    solve(SMALL, "win,score", folder=None if whole else folder, table=folder if whole else None, down_to=10)
+    assert verified(folder, capsys) == [f"{folder}: {UNFINISHED}"]
+    here = folder / "values/score"
+    kept = (here / "layers.idx").read_bytes()
+    last = min(layers_of(here).records)
+    mended = "damaged; the command that made it, called again, mends it"
+    chunks_of(here, last).flip()
+    wrong = f"{here}, sum {last}, is damaged in chunk 0; make it again"
+    assert verified(folder, capsys) == [wrong, f"{folder}: 1 {mended}"]
+    chunks_of(here, last).flip()
+    record_of(here, last).flip()
+    wrong = f"{here} lacks the layer of sum {last}: the same command makes it again"
+    assert verified(folder, capsys) == [wrong, f"{folder}: 1 {mended}"]
+    (here / "layers.idx").write_bytes(kept[:40])
+    assert verified(folder, capsys)[-1] == f"{folder}: {len(layers_of_journal(here))} {mended}"
+    (here / "layers.idx").write_bytes(b"x" + kept[1:])
+    wrong = f"{here / 'layers.idx'} is damaged, or of another version"
+    assert verified(folder, capsys) == [wrong, f"{folder}: 1 {mended}"]
+    (here / "layers.idx").write_bytes(kept)
+    assert verified(folder, capsys) == [f"{folder}: {UNFINISHED}"]
+
+
+UNFINISHED = "sound so far; the table is not finished: the same tilebase solve goes on"
+
+
+def verified(folder: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """What the command says of a folder."""
+    status = main(["verify", str(folder), "-q"])
+    lines = capsys.readouterr().out.splitlines()
+    assert status == int("sound" not in lines[-1])
+    return lines
+
+
+def layers_of_journal(folder: Path) -> list[str]:
+    return (folder / "layers.jsonl").read_text().splitlines()

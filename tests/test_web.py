@@ -643,7 +643,7 @@ def test_damaged_layers_are_named_in_words(tables: Path, tmp_path: Path):
     with inside(tmp_path / "2x2") as client:
         answer = client.get("/api/probe", table="2x2", board="2,4/0,8")
         assert answer.status == 500
-        assert ".val" in answer.json["detail"]
+        assert "2x2/values/lower is damaged" in answer.json["detail"]
         assert client.get("/").status == 200
 
 

@@ -24,7 +24,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -35,13 +34,11 @@ from tilebase._kernels.orbits import count_stabilisers
 from tilebase._kernels.packed import packed
 from tilebase._kernels.play import REFUSED, WINS, slide_all
 from tilebase.errors import ResourceError, UsageError
-from tilebase.files.keys import decode
 from tilebase.files.recent import Recent
 from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Game
 from tilebase.game.symmetry import symmetries
-from tilebase.objectives.encoding import FIRST, NONE, as_floats, end_values, sentinels
-from tilebase.objectives.objective import Objective
+from tilebase.objectives.encoding import FIRST, NONE, end_values, sentinels
 from tilebase.runtime.resources import available_memory
 from tilebase.sparse.choosing import best_slides, ratings
 from tilebase.sparse.reading import (
@@ -373,7 +370,7 @@ class TableArrays:
         self.table, self.game = table, table.game
         self.objective = table.objective(objective)
         self.boards = GameArrays(table.game)
-        self._reader = _TableReader(table, self.objective)
+        self._reader = LayerReader(table.name, table.game, table.layers, (self.objective,))
         self._layers = Recent(LAYER_BYTES, _layer_bytes)
         self._slack = table.slack(self.objective)
 
@@ -387,7 +384,7 @@ class TableArrays:
     @property
     def sums(self) -> tuple[int, ...]:
         """The sums of the layers, ascending."""
-        return tuple(sorted(self.table.manifest.layers))
+        return tuple(self.table.prober.sums())
 
     def probe(
         self,
@@ -547,36 +544,9 @@ class TableArrays:
         made = [self._starts.get(total, np.zeros(0, dtype=np.uint64))]
         for exponent in self.game.spawn_exponents:
             before = total - (1 << exponent)
-            if before in self.table.manifest.layers and not self.game.ended(before):
+            if before in self._sizes and not self.game.ended(before):
                 made.append(self._reader.spawns(self._layer(before).keys, exponent)[0])
         return merge_weights(self._reader.compiled.canonical(np.concatenate(made)))[0]
-
-
-class _TableReader(LayerReader):
-    """The layers of a table wherever it is; a layer that it does not have is empty."""
-
-    def __init__(self, table: Table, objective: Objective) -> None:
-        super().__init__(Path(table.location.name), table.game, (objective,))
-        self._table = table
-
-    def keys(self, total: int) -> Keys:
-        """Return the afterstates of one sum, ascending."""
-        if total not in self._table.manifest.layers:
-            return np.zeros(0, dtype=np.uint64)
-        file = self._table.prober.layer(total).keys
-        found = [file.keys(chunk, decode) for chunk in range(file.chunks)]
-        keys: Keys = np.concatenate([np.zeros(0, dtype=np.uint64), *found])
-        self.check.demand(keys, total, str(file.path))
-        return keys
-
-    def values(self, objective: Objective, total: int) -> Floats:
-        """Return the values of one layer as floats, sentinels first."""
-        found = [np.zeros(FIRST)]
-        found[0][:2] = sentinels(self.game, objective)
-        if total in self._table.manifest.layers:
-            file = self._table.prober.layer(total).values[objective.label]
-            found += [as_floats(objective, file.values(chunk)) for chunk in range(file.chunks)]
-        return np.concatenate(found)
 
 
 def _layer_bytes(layer: ReadLayer) -> int:

@@ -98,8 +98,8 @@ PATHS = (
     "r",
     "t.zip",
     "p.cert",
-    "l.tbl",
-    "v.val",
+    "l.seg",
+    "l.idx",
     "nowhere",
     "nowhere/t",
     "",
@@ -219,7 +219,8 @@ POOL: dict[str, tuple[str, ...]] = {
         "/dev/full",
     ),
     "record": ("rec.json", "nowhere/rec", "", "t"),
-    "work": ("w", "r", "t", "nowhere/w", "", ".", "/proc/w", "l.tbl"),
+    "work": ("w", "r", "t", "nowhere/w", "", ".", "/proc/w", "l.seg"),
+    "kind": ("afterstates", "states", "x", ""),
     "keep": ("counts", "states", "afterstates", "", "x"),
     "up_to": ("8", "20", "0", "-1", "7", "99999999999999999999", "x"),
     "down_to": ("8", "20", "0", "-1", "7", "99999999999999999999", "x"),
@@ -328,8 +329,8 @@ def place() -> dict[str, bytes]:
     table = flips.made("table")
     files["t.zip"] = flips.made("zip")["t.zip"]
     files["p.cert"] = flips.made("certificates")["16.cert"]
-    files["l.tbl"] = table["afterstates/000020.tbl"]
-    files["v.val"] = table["values/win/000020.val"]
+    files["l.seg"] = table["values/win/000.seg"]
+    files["l.idx"] = table["values/win/layers.idx"]
     return files
 
 

@@ -155,7 +155,7 @@ def check_pruned(case: Case, drawn: DrawnGame, whole: Path, objectives: str, lin
               above=above, threads=1)  # fmt: skip
     case.call("prune", f"{lines}\nprune('whole', 'other', above={above})", prune, whole, other, above=above)
     ours, theirs = (
-        {name: data for name, data in contents(one).items() if name.endswith((".tbl", ".val"))}
+        {name: data for name, data in contents(one).items() if name.endswith((".seg", ".idx"))}
         for one in (small, other)
     )
     case.expect(ours == theirs, "prune: other layers", f"{sorted(ours.keys() ^ theirs.keys())}", here)

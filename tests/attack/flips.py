@@ -16,8 +16,10 @@ from attack.processes import contents, put
 from tilebase import Game, count, force, open_table, solve, thin, verify_table
 from tilebase.check import RefusedError, check_certificate
 from tilebase.errors import TilebaseError
-from tilebase.files.format import LayerFile
+from tilebase.files.format import Contents
+from tilebase.files.layers import LayerFolder
 from tilebase.files.run import verify_run
+from tilebase.objectives.objective import Objective
 from tilebase.small import oracle
 
 GAME = Game("2x3", 16)
@@ -25,6 +27,8 @@ OTHER = Game("2x3", 16, spawn="1/5")
 LARGER = Game("2x3", 32)
 OBJECTIVES = "win,lower,guaranteed"
 Files = dict[str, bytes]
+LAYERS = (".idx", ".seg")
+"""How the names of files of layers end."""
 
 
 def attack(case: Case) -> None:
@@ -159,6 +163,16 @@ def exchange(rng: random.Random, files: Files, name: str, foreign: list[Files], 
     return text if taken else "nothing"
 
 
+def differing(files: Files, sound: Files) -> list[str]:
+    """The files that are not as they were.  Bytes behind the last layer of a folder are nobody's."""
+    return [
+        one
+        for one in sorted({*files, *sound})
+        if files.get(one) != sound.get(one)
+        and not (one.endswith(LAYERS) and one in sound and files.get(one, b"").startswith(sound[one]))
+    ]
+
+
 # -- who reads it -------------------------------------------------------------------------------------
 
 
@@ -253,7 +267,7 @@ def attack_table(case: Case, name: str) -> None:
     }
     files, others = dict(made(name)), [made(one) for one in foreign[name]]
     if case.rng.random() < 0.4:
-        one = case.rng.choice([one for one in files if one.endswith((".tbl", ".val", ".jsonl"))])
+        one = case.rng.choice([one for one in files if one.endswith((*LAYERS, ".jsonl"))])
         history = [exchange(case.rng, files, one, others, whole=case.rng.random() < 0.7)]
     else:
         history = [damage(case.rng, files, others)]
@@ -261,10 +275,10 @@ def attack_table(case: Case, name: str) -> None:
     put(folder, files)
     lines = f"a table ({name}) of 2x3 to 16, {OBJECTIVES}: {', '.join(history)}"
     sound = made(name)
-    changed = [one for one in {*files, *sound} if files.get(one) != sound.get(one)]
+    changed = differing(files, sound)
     found, error = quietly(lambda: verify_table(folder, sample=10))
     noticed = refused(case, "verify", error, lines) or bool(found.wrong)
-    must = any(one.endswith((".tbl", ".val")) for one in changed)
+    must = any(one.endswith(LAYERS) for one in changed)
     where = f"verify, {Path(changed[0]).suffix if changed else ''}"
     case.expect(noticed or not must, where, "nothing is said to be wrong", lines)
     ask(case, folder, name, f"probe, {name}", lines)
@@ -298,7 +312,7 @@ def attack_run(case: Case, name: str) -> None:
     put(folder, files)
     lines = f"a run of 2x3 to 16, keep states: {history}"
     sound = made("run")
-    changed = [one for one in {*files, *sound} if files.get(one) != sound.get(one) and one != "lock"]
+    changed = [one for one in differing(files, sound) if one != "lock"]
     wrong, error = quietly(lambda: verify_run(folder))
     noticed = refused(case, "verify a run", error, lines) or bool(wrong)
     case.expect(noticed or not changed, "verify a run", "nothing is said to be wrong", lines)
@@ -311,7 +325,7 @@ def attack_run(case: Case, name: str) -> None:
             f"{result.totals} instead of {wanted}",
             lines,
         )
-        left = {one for one in sound if contents(folder).get(one) != sound[one]} - {"lock"}
+        left = set(differing(contents(folder), sound)) & sound.keys() - {"lock"}
         what = f"{sorted(left)[:3]} are not what they were"
         case.expect(not left or bool(verify_run(folder)), "count again: other files", what, lines)
     case.done["damaged"] += 1
@@ -350,24 +364,50 @@ def attack_zip(case: Case, name: str) -> None:
 
 
 def attack_layer(case: Case, name: str) -> None:
-    """A single layer or value file."""
+    """A folder of layers, which is read without the manifest and the journal."""
     sound = made("table")
-    one = case.rng.choice([one for one in sound if one.endswith((".tbl", ".val"))])
-    files = {"layer.tbl": sound[one]}
-    history = damage(case.rng, files, [])
-    put(case.folder, files)
-    lines = f"{one} of a table of 2x3 to 16 as layer.tbl: {history}"
+    parent = case.rng.choice([f"values/{one}" for one in OBJECTIVES.split(",")])
+    files = {one: sound[one] for one in sound if one.endswith(LAYERS) and one.startswith(f"{parent}/")}
+    history = damage(case.rng, files, [made("other"), made("larger")])
+    put(case.folder / "here", files)
+    lines = f"{parent} of a table of 2x3 to 16: {history}"
+    contents = Contents(GAME, objective=Objective(parent.partition("/")[2]))
+    right = stored_boards(parent)
 
-    def read() -> Any:
-        with LayerFile(case.folder / "layer.tbl") as file:
-            file.verify()
-            return [key for keys in file for key in keys.tolist()]
+    def read() -> LayerFolder:
+        return LayerFolder(case.folder / "here" / parent, contents)
 
-    found, error = quietly(read)
+    layers, error = quietly(read)
     case.done["damaged"] += 1
-    if not refused(case, "read a layer", error, lines):
-        same = files.get("layer.tbl") == sound[one]
-        case.expect(same, "read a layer: unnoticed", f"{len(found)} keys are read", lines)
+    if refused(case, "read layers", error, lines):
+        return
+    with layers:
+        for total in layers.sums():
+            found, error = quietly(lambda total=total: boards_of(layers, total))
+            if not refused(case, "read a layer", error, lines):
+                same = found == right.get(total)
+                case.expect(same, "read a layer: unnoticed", f"other boards of sum {total}", lines)
+
+
+def boards_of(layers: LayerFolder, total: int) -> dict[int, Any]:
+    """The boards of a layer, with their values."""
+    layer = layers.layer(total)
+    layer.verify()
+    return {
+        key: value
+        for keys, values in map(layer.both, range(layer.chunks))
+        for key, value in zip(keys.tolist(), values.tolist(), strict=True)
+    }
+
+
+@cache
+def stored_boards(parent: str) -> dict[int, dict[int, Any]]:
+    """What the sound folder of an objective holds, by sum."""
+    with tempfile.TemporaryDirectory(prefix="attack-") as temporary:
+        put(Path(temporary), made("table"))
+        contents = Contents(GAME, objective=Objective(parent.partition("/")[2]))
+        with LayerFolder(Path(temporary) / parent, contents) as layers:
+            return {total: boards_of(layers, total) for total in layers.sums()}
 
 
 def attack_certificate(case: Case, name: str) -> None:

@@ -29,7 +29,7 @@ WRITING = (
     "solve 2x2 16 -q --space all -o new",
     "solve 2x3 16 -q --objective score -o t",
     "thin t -q --visited 0.01 -o new",
-    "export t/afterstates/000020.tbl -o new.parquet",
+    "export boards t --sum 20 -o new.parquet",
     "export page t -o new",
     "force 2x2 8 -q -c new.cert",
     "force 2x2 8 -q --work new",
@@ -54,15 +54,17 @@ NAMES = (
     ),
     *("o.parquet", "o.dot", "o", "w", "r", "t", "rec.json", "small"),
     *("new/manifest.json", "new/run.json", "new/counts.jsonl", "new/above.jsonl", "new/index.html"),
-    *("t/manifest.json", "t/run.json", "t/values/score/000020.val", "t/values/score/layers.jsonl"),
+    *("t/manifest.json", "t/run.json", "t/values/score/layers.jsonl"),
     *(
-        "new/afterstates/000008.tbl",
-        "new/states/000008.tbl",
-        "new/values/win/000008.val",
-        "new/work/run.json",
+        f"{folder}/{name}"
+        for folder in ("t/values/score", "t/afterstates", "new/afterstates", "new/states", "new/values/win")
+        for name in ("layers.idx", "000.seg")
     ),
+    "new/work/run.json",
 )
 """What commands write: a link is put where the file or folder is begun."""
+GROWING = (".jsonl", ".idx", ".seg")
+"""How names end of files that are written where they stand."""
 ALONE = 0.1
 """The part of the cases in which the command is a process of its own, which looks for all its modules."""
 
@@ -117,7 +119,7 @@ def link(rng: random.Random, path: Path, victim: Path) -> str:
     """Put a link where a command begins to write a file or folder; return what was done."""
     if rng.random() < 0.1:
         path = path.with_name(".lock")
-    elif not path.name.endswith(".jsonl") or rng.random() < 0.5:  # a journal is written where it stands
+    elif path.suffix not in GROWING or rng.random() < 0.5:
         path = path.with_name(f".{path.name}.part")
     if not path.parent.is_dir() and rng.random() < 0.5:
         return ""  # a folder that a command makes itself

@@ -27,8 +27,9 @@ from tilebase.runtime.documents import sealed
 
 SECONDS, MEMORY = 20.0, 1 << 30
 """What a command may take, beyond what it has when it begins."""
-TRAILER = struct.Struct("<QQQIIII8s")
-INDEX = struct.Struct("<QIII")
+HEADER, WHAT, WHERE = struct.Struct("<16sII"), struct.Struct("<4sIQQII"), struct.Struct("<IIQQ")
+HEAD = ("magic", "of", "sum", "boards", "chunks", "rows_crc", "checksum", "segment", "offset", "nbytes")
+"""The fields of a record of an index, as docs/format.md has them."""
 DEEP = "@deep@"
 Files = dict[str, bytes]
 
@@ -205,39 +206,71 @@ def run_folder(rng: random.Random) -> tuple[Files, str, list[str]]:
     return below(files, "r"), f"a run: {history}", commands
 
 
-# -- layer files --------------------------------------------------------------------------------------
+# -- layers -------------------------------------------------------------------------------------------
 
 
-def rebuild(data: bytes, change: Callable[[dict[str, Any]], None]) -> bytes:
-    """A layer or value file with something changed and every checksum right."""
-    offset, keys, chunks, _, _, _, _, end = TRAILER.unpack(data[-48:])
-    rows = [list(row) for row in INDEX.iter_unpack(data[offset : offset + 20 * chunks])]
-    frames, at = [], 16
-    for row in rows:
-        frames.append(data[at : at + row[2]])
-        at += row[2]
-    meta = json.loads(data[offset + 20 * chunks : -48])
-    parts: dict[str, Any] = {"header": data[:16], "frames": frames, "rows": rows, "meta": meta, "keys": keys}
-    parts |= {"offset": None, "chunks": None, "meta_bytes": None}
+def rebuild(files: Files, folder: str, total: int, change: Callable[[dict[str, Any]], None]) -> int:
+    """Change something of a layer in a folder of layers, with every checksum right; return that of the layer.
+
+    The index begins with the same game, or with what is made of it; its records name this beginning.
+    """
+    data, name = files[f"{folder}/layers.idx"], f"{folder}/layers.idx"
+    magic, size, _ = HEADER.unpack_from(data)
+    told = json.loads(data[HEADER.size : HEADER.size + size])
+    columns, records, at = len(told["columns"]), {}, HEADER.size + size
+    row = struct.Struct("<QI" + 2 * columns * "I")
+    while at < len(data):
+        head = dict(
+            zip(HEAD, [*WHAT.unpack_from(data, at), *WHERE.unpack_from(data, at + WHAT.size)], strict=True)
+        )
+        at += WHAT.size + WHERE.size + 4
+        end = at + row.size * head["chunks"]
+        records[head["sum"]], at = (head, [list(one) for one in row.iter_unpack(data[at:end])]), end
+    head, rows = records[total]
+    segment = f"{folder}/{head['segment']:03d}.seg"
+    frames, place = [], head["offset"]
+    for one in rows:
+        for column in range(columns):
+            frames.append(files[segment][place : place + one[2 + 2 * column]])
+            place += len(frames[-1])
+    parts: dict[str, Any] = {
+        "told": told,
+        "head": head,
+        "rows": rows,
+        "frames": frames,
+        "sizes": {},
+        "set": {},
+    }
     change(parts)
-    for frame, row in zip(parts["frames"], parts["rows"], strict=False):
-        row[2], row[3] = len(frame) if row[2] >= 0 else -row[2], zlib.crc32(frame)
-    index = b"".join(
-        INDEX.pack(*(number & mask for number, mask in zip(row, MASKS, strict=True))) for row in parts["rows"]
-    )
-    text = dump(parts["meta"], sort_keys=True, separators=(",", ":")).encode()
-    body = parts["header"] + b"".join(parts["frames"])
-    numbers = (
-        len(body) if parts["offset"] is None else parts["offset"],
-        parts["keys"],
-        len(parts["rows"]) if parts["chunks"] is None else parts["chunks"],
-        len(text) if parts["meta_bytes"] is None else parts["meta_bytes"],
-    )
-    start = struct.pack("<QQQIII", *numbers, zlib.crc32(index), zlib.crc32(text))
-    return body + index + text + start + struct.pack("<I", zlib.crc32(start)) + end
+    for number, frame in enumerate(parts["frames"]):
+        chunk, column = divmod(number, columns)
+        if chunk < len(rows):
+            rows[chunk][2 + 2 * column] = parts["sizes"].get(number, len(frame))
+            rows[chunk][3 + 2 * column] = zlib.crc32(frame)
+    head["offset"], head["nbytes"] = len(files[segment]), sum(map(len, parts["frames"]))
+    head["boards"], head["chunks"] = sum(one[1] for one in rows), len(rows)
+    head |= parts["set"]
+    files[segment] += b"".join(parts["frames"])
+    text = dump(parts["told"], sort_keys=True, separators=(",", ":")).encode()
+    of, written = zlib.crc32(text), [HEADER.pack(magic, len(text), zlib.crc32(text)) + text]
+    for head, rows in records.values():
+        masks = (2**64 - 1, *(1 + 2 * columns) * (2**32 - 1,))
+        below = b"".join(row.pack(*(n & mask for n, mask in zip(one, masks, strict=True))) for one in rows)
+        head |= {"of": of, "rows_crc": zlib.crc32(below)}
+        what = WHAT.pack(*(head[field] for field in HEAD[:6]))
+        head["checksum"] = zlib.crc32(what[4:])
+        whole = what + WHERE.pack(*(head[field] for field in HEAD[6:]))
+        written.append(whole + struct.pack("<I", zlib.crc32(whole)) + below)
+    files[name] = b"".join(written)
+    return int(records[total][0]["checksum"])
 
 
-MASKS = (2**64 - 1, 2**32 - 1, 2**32 - 1, 2**32 - 1)
+def sums_of(files: Files, folder: str) -> list[int]:
+    """The sums of the layers of a folder, as its journal lists them."""
+    journal = "counts.jsonl" if not folder.startswith("values/") else f"{folder}/layers.jsonl"
+    lines = [json.loads(line.rpartition(b"\t")[0]) for line in files[journal].splitlines()]
+    kind = folder if not folder.startswith("values/") else ""
+    return [line["sum"] for line in lines if "sum" in line and (not kind or sum(line[kind]))]
 
 
 def bomb(rng: random.Random) -> bytes:
@@ -264,55 +297,82 @@ def zeros() -> bytes:
 
 
 def change_layer(rng: random.Random, parts: dict[str, Any]) -> str:
-    """One thing in the parts of a layer file."""
-    way = rng.choice(("meta", "meta", "keys", "row", "row", "frame", "frame", "numbers", "split"))
-    if way == "meta":
-        return f"meta: {mutate(rng, parts['meta'])}"
-    if way == "keys":
-        parts["keys"] = rng.choice((0, 1, 2**32, 2**63, 2**64 - 1))
-        return f"keys in the file: {parts['keys']}"
+    """One thing in the parts of a layer."""
+    way = rng.choice(("told", "head", "head", "row", "row", "frame", "frame", "rows"))
+    if way == "told":
+        return f"the beginning of the index: {mutate(rng, parts['told'])}"
+    if way == "head":
+        field = rng.choice(("sum", "boards", "chunks", "segment", "offset", "nbytes"))
+        most = 2 ** (64 if field in ("boards", "offset", "nbytes") else 32) - 1
+        parts["set"][field] = rng.choice((0, 1, 16, 2**31, most, most >> 1))
+        return f"record: {field} = {parts['set'][field]}"
     if way == "row" and parts["rows"]:
-        row, field = rng.choice(parts["rows"]), rng.randrange(3)
-        row[field] = rng.choice((0, 1, 2**31, 2**32 - 1)) if field else rng.choice((0, 1, 2**64 - 1))
-        if field == 1 and rng.random() < 0.7:
-            parts["keys"] = sum(row[1] for row in parts["rows"])
-        return f"index: {('first', 'keys', 'bytes')[field]} = {row[field]}"
-    if way == "frame" and parts["rows"]:
-        parts["frames"][0] = bomb(rng)
+        number = rng.randrange(len(parts["rows"]))
+        row, field = parts["rows"][number], rng.randrange(3)
+        value = rng.choice((0, 1, 2**31, 2**32 - 1)) if field else rng.choice((0, 1, 2**64 - 1))
+        if field == 2:
+            parts["sizes"][number * (len(row) - 2) // 2] = value
+        else:
+            row[field] = value
+        return f"a row: {('first', 'boards', 'bytes')[field]} = {value}"
+    if way == "frame" and parts["frames"]:
+        number = rng.randrange(len(parts["frames"]))
+        parts["frames"][number] = bomb(rng)
         if rng.random() < 0.7:
-            parts["rows"][0][1] = parts["keys"] = rng.choice((1, 2**20, 2**28, 2**32 - 1))
-        return f"a frame of {len(parts['frames'][0])} bytes, keys {parts['keys']}"
-    if way == "split" and parts["rows"] and parts["rows"][0][1] > 2:
-        return "nothing"
-    name = rng.choice(("offset", "chunks", "meta_bytes"))
-    parts[name] = rng.choice((0, 16, 2**31, 2**32 - 1))
-    return f"trailer: {name} = {parts[name]}"
+            parts["rows"][0][1] = rng.choice((1, 2**20, 2**28, 2**32 - 1))
+        return f"frame {number} of {len(parts['frames'][number])} bytes, boards {parts['rows'][0][1]}"
+    parts["rows"] *= 2
+    return f"{len(parts['rows'])} rows instead of half as many"
 
 
 def layer(rng: random.Random) -> tuple[Files, str, list[str]]:
-    """A table one of whose layer or value files is hostile, with a manifest that names its checksum."""
-    name_of = rng.choice(("table", "table", "dense"))
-    files = dict(flips.made(name_of))
-    name = rng.choice([one for one in files if one.endswith((".tbl", ".val"))])
-    history: list[str] = []
-    files[name] = rebuild(files[name], lambda parts: history.append(change_layer(rng, parts)))
+    """A table one of whose layers is hostile, with a manifest that names its checksum."""
+    files = dict(flips.made(rng.choice(("table", "table", "dense"))))
+    label = rng.choice(flips.OBJECTIVES.split(","))
+    folder, history = f"values/{label}", list[str]()
+    total = rng.choice(sums_of(files, folder))
+    rebuild(files, folder, total, lambda parts: history.append(change_layer(rng, parts)))
     values = json.loads(files["manifest.json"])
     values.pop("check")
-    label = "afterstates" if name.endswith(".tbl") else Path(name).parts[1]
-    values["layers"][str(int(Path(name).stem))][label] = f"{struct.unpack('<I', files[name][-12:-8])[0]:08x}"
+    data = files[f"{folder}/layers.idx"]
+    begin = HEADER.size + HEADER.unpack_from(data)[1]
+    (page,) = values["layers"][label]["pages"]
+    page[2:] = begin, len(data) - begin, f"{zlib.crc32(data[begin:]):08x}"
+    values["layers"][label]["check"] = f"{HEADER.unpack_from(data)[2]:08x}"
     files["manifest.json"] = sealed(dump(values)).encode()
-    total = int(Path(name).stem)
     boards = {4: "2,2,0/0,0,0", 6: "2,4,0/0,0,0", 8: "4,4,0/0,0,0", 10: "2,8,0/0,0,0", 12: "4,8,0/0,0,0"}
     board = boards.get(total, "2,4,8/2,4,0")
     commands = [
         *TABLE_COMMANDS[3:],
         f"probe|t|{board}|--objective|lower",
+        f"probe|t|{board}|--objective|{label}",
         f"probe|t|{board}",
-        f"verify|t/{name}",
+        f"export|t|--sum|{total}|-o|x.parquet",
+        f"codecs|t|--sum|{total}|--codecs|raw,zstd|-q",
     ]
-    if name.endswith(".tbl"):
-        commands += [f"export|t/{name}|-o|x.parquet", f"codecs|t/{name}|--codecs|raw,zstd|-q"]
-    return below(files, "t"), f"{name}: {'; '.join(history)}", commands
+    return below(files, "t"), f"{folder}, sum {total}: {'; '.join(history)}", commands
+
+
+def counted_layer(rng: random.Random) -> tuple[Files, str, list[str]]:
+    """A run one of whose layers is hostile, with a journal that names its checksum."""
+    files, kind, history = dict(flips.made("run")), rng.choice(("afterstates", "states")), list[str]()
+    total = rng.choice(sums_of(files, kind))
+    check = rebuild(files, kind, total, lambda parts: history.append(change_layer(rng, parts)))
+    lines = []
+    for line in files["counts.jsonl"].splitlines():
+        told = json.loads(line.rpartition(b"\t")[0])
+        if told.get("sum") == total:
+            told["files"][kind] = f"{check:08x}"
+        text = dump(told, sort_keys=True, separators=(",", ":")).encode()
+        lines.append(text + f"\t{zlib.crc32(text):08x}\n".encode())
+    files["counts.jsonl"] = b"".join(lines)
+    commands = [
+        "count|2x3|16|--keep|states|--work|r|-q|--threads|1",
+        "verify|r",
+        f"export|r|--kind|{kind}|--sum|{total}|-o|x.parquet",
+        f"codecs|r|--kind|{kind}|--codecs|raw,zstd|-q",
+    ]
+    return below(files, "r"), f"{kind}, sum {total}: {'; '.join(history)}", commands
 
 
 # -- zip files, certificates, work of a search --------------------------------------------------------
@@ -408,6 +468,7 @@ def searched() -> Files:
 KINDS: dict[str, Callable[[random.Random], tuple[Files, str, list[str]]]] = {
     "manifest": manifest,
     "layer": layer,
+    "layer of a run": counted_layer,
     "run": run_folder,
     "zip": zipped,
     "certificate": certificate,

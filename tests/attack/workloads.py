@@ -99,7 +99,7 @@ QUICK = (
 def workloads() -> tuple[Workload, ...]:
     """All of them."""
     export = workload(
-        "export run/states/000020.tbl -o x.parquet",
+        "export boards run --sum 20 --states -o x.parquet",
         "count 2x3 16 --keep states -o run -q",
         output="x.parquet",
     )

@@ -1,4 +1,4 @@
-"""LEB128 deltas of sorted keys, for the layer files (docs/format.md), and whether keys are boards."""
+"""LEB128 deltas of sorted keys, for the chunks of layers (docs/format.md), and whether keys are boards."""
 
 from __future__ import annotations
 

@@ -303,6 +303,14 @@ def solved_first(words: Sequence[str], options: GameOptions) -> Game | None:
     return make_game(first, int(words[1]) if len(words) == 2 else None, options)
 
 
+SumOption = Annotated[
+    int | None, Parameter(name="--sum", help="The sum of the tiles of its boards; the largest layer without.")
+]
+KindOption = Annotated[
+    str, Parameter(help="Of the folder of a run: its afterstates or its states, if it keeps them.")
+]
+
+
 def needed_goal(goal: int | None, options: RuleOptions, why: str) -> int:
     """Return the goal of a command that takes no formation; `why` says so.  Raises `UsageError`."""
     if options.formation is not None:

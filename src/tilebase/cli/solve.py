@@ -287,13 +287,18 @@ def _kept(table: Path | None, title: str, above: float) -> dict[str, Any]:
 
 
 def _checksums(table: Path | None, solution: Solution) -> dict[str, Any]:
-    """Return the checksums of all layers of a table that was finished, by sum; nothing without one."""
+    """Return the checksums of the layers of a finished table, by label and sum; nothing without one."""
     if table is None or not solution.complete:
         return {}
     from tilebase.tables.probe import open_table
 
     with open_table(str(table)) as opened:
-        return {"checksums": {str(total): dict(sums) for total, sums in opened.manifest.layers.items()}}
+        return {
+            "checksums": {
+                label: {str(total): layers.record(total).text for total in layers.sums()}
+                for label, layers in opened.layers.items()
+            }
+        }
 
 
 def _values(solution: Solution) -> list[dict[str, Any]]:

@@ -17,7 +17,6 @@ from tilebase.cli.probe import game_of_table
 from tilebase.cli.progress import counting_progress, share_progress
 from tilebase.errors import StorageError, TilebaseError, UsageError
 from tilebase.files import places
-from tilebase.runtime.documents import shown as shortened
 
 
 def verify(
@@ -25,8 +24,8 @@ def verify(
         str,
         Parameter(
             name="PATH",
-            help="A table (folder, zip file or URL), a folder of tables, the folder of a run, a layer or "
-            "value file, or a certificate that tilebase force -c wrote.",
+            help="A table (folder, zip file or URL), a folder of tables, the folder of a run, or a "
+            "certificate that tilebase force -c wrote.",
         ),
     ],
     *,
@@ -105,9 +104,7 @@ def verify(
         return _verify_run(path)
     if folder and holds_tables(path):
         return max([_verify_one(one, problem, quiet, checking) for one, problem in subfolders(path)])
-    if folder or path.suffix == ".zip":
-        return _verify_table(path, quiet, **checking)
-    return _verify_file(path)
+    return _verify_table(path, quiet, **checking)
 
 
 def _verify_exactly(location: str, show: Shown, quiet: bool) -> int:
@@ -161,18 +158,17 @@ def _verify_one(path: Path, problem: str, quiet: bool, checking: dict[str, Any])
 
 def _verify_run(path: Path) -> int:
     from tilebase.files.findings import Findings, StopCheckError
-    from tilebase.files.format import ValueFile
     from tilebase.files.run import verify_run
+    from tilebase.files.solved import verify_values
 
     found = Findings()
-    values = sorted((path / "values").glob("*/*.val"))
+    begun = sorted(index.parent for index in (path / "values").glob(f"*/{places.INDEX}"))
     with suppress(StopCheckError):
         verify_run(path, found)
-        for file in values:
-            with found.checking(), ValueFile(file) as stored:
-                stored.verify()
+        for folder in begun:
+            verify_values(folder, found)
     unfinished = "sound so far; the table is not finished: the same tilebase solve goes on"
-    return _say(path, found.wrong, found.unread, unfinished if values else "sound")
+    return _say(path, found.wrong, found.unread, unfinished if begun else "sound")
 
 
 def _verify_sums(location: str, listed: bool, against: Path | None, quiet: bool, **checking: Any) -> int:
@@ -226,14 +222,3 @@ def _say(path: Path | str, wrong: list[str], unread: list[str], sound: str) -> i
         verdicts.append("not all of it could be read, so verify again when it can be")
     print(f"{path}: {'; '.join(verdicts) or sound}")
     return 1 if verdicts else 0
-
-
-def _verify_file(path: Path) -> int:
-    from tilebase.files.format import LayerFile, ValueFile
-
-    opener = ValueFile if path.suffix == ".val" else LayerFile
-    with opener(path) as file:
-        file.verify()
-        what = "values" if path.suffix == ".val" else "keys"
-        print(f"{path}: sound, {len(file):,} {what} of sum {shortened(file.meta.get('sum'), 40)}")
-    return 0

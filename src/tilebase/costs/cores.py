@@ -28,7 +28,7 @@ from tilebase.costs.reachable import (
     count_seconds,
     slides_of,
     solve_seconds,
-    stored_bytes,
+    table_bytes,
 )  # fmt: skip
 from tilebase.files.format import CHUNK_KEYS
 from tilebase.game.game import Game
@@ -116,7 +116,7 @@ def solving(game: Game, objectives: Sequence[Objective], cores: int, layers: Map
     """Return what solving some layers takes, after they were counted."""
     machines, threads, rate = -(-cores // MACHINE_CORES), min(cores, MACHINE_CORES), rates("sparse")
     wanted = shared_forward.PIECES * cores
-    stored, each = stored_bytes(objectives), solve_seconds(game, len(objectives))
+    stored, each = table_bytes(objectives), solve_seconds(game, len(objectives))
     seconds = read = written = 0.0
     files = 1
     for layer in layers.values():

@@ -65,7 +65,7 @@ def _reachable(game: Game) -> None:
         stored = StoredValues(run.folder / places.values_folder(win.label), game, win)
         backward = BackwardPass(run, game, [stored])
         try:
-            backward.run(Reachable(run.folder, sizes, game, written))
+            backward.run(Reachable(held.layers("afterstates"), sizes, written))
         finally:
             backward.close()
 

@@ -193,7 +193,7 @@ def solving(
     before, layers = counting(game, allowed, keep="afterstates"), layers_of(game)
     work = count_work(game) + solve_work(game, objectives, down_to)
     solved = layers.sums >= (down_to or 0)
-    values = stored_bytes(objectives) * float(layers.afterstates[solved].sum())
+    values = table_bytes(objectives) * float(layers.afterstates[solved].sum())
     return replace(
         before,
         task="solving",
@@ -218,6 +218,11 @@ def recorded_bytes(game: Game, objectives: Sequence[Objective]) -> float:
 def stored_bytes(objectives: Sequence[Objective]) -> float:
     """Return the bytes on disk of the compressed values of a board."""
     return VALUE_SHARE * sum(one.value_bytes for one in objectives)
+
+
+def table_bytes(objectives: Sequence[Objective]) -> float:
+    """Return the bytes on disk of a reachable board: its compressed values, with its key beside each."""
+    return KEY_BYTES * len(objectives) + stored_bytes(objectives)
 
 
 def least_memory(game: Game, objectives: Sequence[Objective]) -> int:

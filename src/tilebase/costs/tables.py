@@ -20,13 +20,12 @@ import numpy as np
 from tilebase.costs.estimate import Estimate
 from tilebase.costs.rates import rates
 from tilebase.costs.reachable import (
-    KEY_BYTES,
     VALUE_SHARE,
     Work,
     layers_of,
     slides_of,
     spawns_after,
-    stored_bytes,
+    table_bytes,
 )
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.files.format import CHUNK_KEYS
@@ -67,7 +66,7 @@ def thinning(
     width = sum(max(one.value_bytes, 1) for one in objectives)
     return Estimate(
         "thinning a table of", game, afters, afters, "afterstates", seconds, 1,
-        OVERHEAD + int(width * largest), stored_bytes(objectives) * afters,
+        OVERHEAD + int(width * largest), table_bytes(objectives) * afters,
         VISITED_SPREAD if visits else 1.0,
     )  # fmt: skip
 
@@ -78,7 +77,7 @@ def verifying(
     """Return the estimate for comparing all bytes, and deriving a sample of values, or all, again."""
     rate, values = rates("sparse"), (boards if sample is None else min(sample, boards)) * len(objectives)
     derived = values * (spawns_after(game) * rate.derived + (0.0 if sample is None else rate.sampled))
-    seconds = (KEY_BYTES + stored_bytes(objectives)) * boards * rate.checked + derived / threads
+    seconds = table_bytes(objectives) * boards * rate.checked + derived / threads
     return Estimate("verifying a table of", game, boards, boards, "boards", seconds, threads, OVERHEAD, 0.0)
 
 

@@ -11,7 +11,7 @@ Modules, those that the others import first:
     plan         what a pass will take
     workspace    the layers of a pass while it runs, in memory or in files
     shared       the same with workers for the large layers
-    values       what is kept of afterstates: summaries and value files
+    values       what is kept of afterstates: summaries and values
     checkpoints  the journal of a pass, and the states from which it goes on
     passes       the pass itself
 """

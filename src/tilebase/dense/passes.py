@@ -48,6 +48,7 @@ from tilebase.dense.tables import DenseLayer, DenseRules
 from tilebase.dense.values import KeptValues, Wanted
 from tilebase.dense.workspace import InFiles, InMemory, StateRules, Workspace
 from tilebase.errors import ResourceError
+from tilebase.files.layers import Pages
 from tilebase.game.game import Cells, Game
 from tilebase.game.notation import fraction_of
 from tilebase.objectives.backup import Backup, discounts_states, make_backup, state_value
@@ -190,9 +191,9 @@ class DensePass:
         return self._layers.layout
 
     @property
-    def checksums(self) -> dict[int, str]:
-        """Of the value files, by sum."""
-        return self._values.checksums
+    def pages(self) -> Pages:
+        """The pages of the index of the values, which are kept."""
+        return self._values.files.pages()
 
     def start(self) -> Number:
         """Return the value of the start: the mean, the least or the largest over the start states."""
@@ -209,6 +210,7 @@ class DensePass:
         """Stop after the jobs now running."""
         self._pool.close()
         self._checkpoints.close()
+        self._values.close()
 
     # -- the whole pass ----------------------------------------------------------------------
 
@@ -248,6 +250,7 @@ class DensePass:
             self._keep_for_later(last)
             raise
         LOG.debug("%d boards are solved, in %.2f s", self._had, self._pace.seconds)
+        self._values.sync()
         if self.complete:
             self._checkpoints.complete()
         else:
@@ -270,6 +273,7 @@ class DensePass:
             finished = {total: line for total, line in finished.items() if total >= below}
         with self._checkpoints.understood():
             self._take(finished)
+        self._values.keep(finished)
         if last is not None and not (finished and self._checkpoints.has_files(last)):
             last = None
         self._checkpoints.rewrite(finished, last)
@@ -331,8 +335,8 @@ class DensePass:
             "summary": summary.as_dict() if summary else None,
             "starts": [[list(cells), _text(value)] for cells, value in starts.items()],
         }
-        if total in self.checksums:
-            line["file"] = self.checksums[total]
+        if (checksum := self._values.checksum(total)) is not None:
+            line["file"] = checksum
         if self._callback is not None:
             line["seen"] = self.seen[total] = self._callback(total, self._states(total))
         self._checkpoints.finish(line, durable=self._plan.batched)

@@ -4,7 +4,7 @@ A layer is made in these steps, each of which is cut into pieces:
 
     fold        some sums of the top half     -> their afterstates, and their states after slides along rows
     columns     some sums of the left half    -> their states
-    encode      a range of afterstates        -> their summaries, and their chunks of the value file
+    encode      a range of afterstates        -> their summaries, and their chunks of values
     discount    a range of states             -> the same times the discount, if the objective has one
     check       a range of states             -> their checksum
 
@@ -157,7 +157,7 @@ class DenseJob:
             with ParcelWriter(self._exchange / piece.writes) as file:
                 for at in range(0, len(values), CHUNK_KEYS):
                     chunk = encoded(objective, piece.begin + at, values[at : at + CHUNK_KEYS])
-                    file.add(chunk.frame)
+                    file.add(chunk.frames[0])
             work.written += file.nbytes
         return summarise(objective, values, CHUNK_KEYS) if self._wanted.summaries else []
 
@@ -301,7 +301,7 @@ class Shared(InFiles[DenseLayer]):
             for number, first in enumerate(range(piece.begin, piece.end, CHUNK_KEYS)):
                 frame = file.read(number).tobytes()
                 self._work.read += len(frame)
-                yield Chunk(first, min(CHUNK_KEYS, piece.end - first), frame)
+                yield Chunk(first, min(CHUNK_KEYS, piece.end - first), (frame,))
 
     def discount(self, total: int) -> None:
         """Multiply the states of a sum by the discount."""

@@ -1,10 +1,11 @@
-"""What a dense pass keeps of its afterstates: summaries of layers, and value files in the order of ranks."""
+"""What a dense pass keeps of its afterstates: summaries of layers, and values in the order of ranks."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -13,17 +14,8 @@ import numpy.typing as npt
 
 from tilebase.dense.backends.protocol import DenseWork, Layer
 from tilebase.dense.tables import summaries
-from tilebase.files import places
-from tilebase.files.format import (
-    CHUNK_KEYS,
-    VALUE_HEADER,
-    Chunk,
-    LayerWriter,
-    ValueFile,
-    compress,
-    encode_values,
-)
-from tilebase.files.run import sound_checksum
+from tilebase.files.format import CHUNK_KEYS, Chunk, Contents, compress, encode_values
+from tilebase.files.store import LayerStore, LayerWriter
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import ChunkSummary, LayerSummary
@@ -40,7 +32,7 @@ class Wanted(NamedTuple):
 
 
 def encoded(objective: Objective, at: int, values: Array) -> Chunk:
-    """Return a chunk of a value file: the afterstates from rank `at` on."""
+    """Return a chunk of values: the afterstates from rank `at` on."""
     return compress(at, len(values), encode_values(values, objective.is_boolean))
 
 
@@ -58,8 +50,6 @@ class KeptValues:
         What is kept.
     pool, work:
         Who sums up and compresses, and what it cost.
-    checksums:
-        Of the value files that are finished, by sum.
     """
 
     folder: Path
@@ -70,37 +60,44 @@ class KeptValues:
     wanted: Wanted
     pool: Pool
     work: DenseWork
-    checksums: dict[int, str] = field(default_factory=dict)
 
-    def path(self, total: int) -> Path:
-        """Return the value file of a sum."""
-        return self.folder / places.of_sum(total, "val")
+    @cached_property
+    def files(self) -> LayerStore:
+        """The layers of values."""
+        return LayerStore(self.folder, Contents(self.game, "all", objective=self.objective))
 
-    def meta(self, total: int) -> dict[str, Any]:
-        """Return what the value file of a sum says that it holds."""
-        identity = {"game": self.game.identity, "objective": self.objective.identity}
-        return identity | {"kind": "all", "sum": total}
+    def close(self) -> None:
+        """Close the files."""
+        if self.wanted.files:
+            self.files.close()
 
     def have(self, lines: Mapping[int, dict[str, Any]]) -> bool:
-        """Return whether the finished layers of a journal have all that is wanted, and sound files.
-
-        The checksums of these files are kept, and written to the lines.
-        """
+        """Return whether the finished layers of a journal have all that is wanted, and sound files."""
         if self.wanted.summaries and any(line.get("summary") is None for line in lines.values()):
             return False
         if not self.wanted.files:
             return True
 
-        def check(line: dict[str, Any]) -> str | None:
+        def check(line: dict[str, Any]) -> bool:
             total = line["sum"]
-            size = self.sizes.get(total, 0)
-            return sound_checksum(self.path(total), ValueFile, self.meta(total), size, line.get("file"))
+            return self.files.is_sound(total, self.sizes.get(total, 0), line.get("file"))
 
-        found = list(self.pool.map(check, lines.values()))
-        for (total, line), checksum in zip(lines.items(), found, strict=True):
-            if checksum is not None:
-                line["file"] = self.checksums[total] = checksum
-        return None not in found
+        self.keep(lines)
+        return all(self.pool.map(check, lines.values()))
+
+    def keep(self, lines: Mapping[int, dict[str, Any]]) -> None:
+        """Forget the layers of which the journal has no line."""
+        if self.wanted.files:
+            self.files.keep({total: line["file"] for total, line in lines.items() if "file" in line})
+
+    def sync(self) -> None:
+        """Flush the values to disk."""
+        if self.wanted.files:
+            self.files.sync()
+
+    def checksum(self, total: int) -> str | None:
+        """Return the checksum of a finished layer; None if its values are not kept."""
+        return self.files.records[total].text if self.wanted.files else None
 
     def layer(self, total: int) -> LayerValues:
         """Return what takes the afterstates of a sum."""
@@ -115,7 +112,7 @@ class LayerValues:
         self._pieces: list[ChunkSummary] = []
         self._rest = np.empty(0, dtype=kept.dtype)
         self._at = 0
-        self._writer = LayerWriter(kept.path(total), VALUE_HEADER) if kept.wanted.files else None
+        self._writer = kept.files.writer(total) if kept.wanted.files else None
 
     @property
     def wanted(self) -> bool:
@@ -177,11 +174,10 @@ class LayerValues:
         self._kept.work.add("disk", since)
 
     def finish(self) -> LayerSummary | None:
-        """Return the summary, if it was asked for; the file is complete."""
+        """Return the summary, if it was asked for; the layer is complete."""
         self._take(self._rest)
         if self._writer is not None:
-            self._writer.finish(self._kept.meta(self._total), durable=self._size > 1 << 17)
-            self._kept.checksums[self._total] = self._writer.checksum
+            self._writer.finish(durable=self._size > 1 << 17)
         if not self._kept.wanted.summaries:
             return None
         return LayerSummary.of(self._total, self._size, self._pieces)

@@ -3,16 +3,18 @@
 Modules, those that the others import first:
 
     places        the names of files in the folders of runs and tables
-    format        layer files and value files: compressed chunks with an index and checksums
+    format        the bytes of a layer: compressed chunks, rows and a record, with checksums
+    layers        folders of layers: an index and segments, and pages of the index in a table
+    store         writing folders of layers
     source        where files are: a folder, a zip file, a URL
     remote        files that a server holds
     recent        a cache that keeps the most recently used objects, within a budget
-    manifest      what a table holds, with a checksum of every layer
+    manifest      what a table holds, with a checksum of every page of its indexes
     findings      the results of a check of files
     run           the folder of a run: its journal, and how to continue after a kill
     keys          layers of keys, encoded by compiled code
-    reachable     the layers of keys that the forward pass wrote
-    solved        the values of one objective beside those layers
+    reachable     the boards that the backward pass solves
+    solved        the layers of one objective: keys and values
     parcels       what pieces of shared work hand to each other
     subsets       a part of a layer's boards as a layer of another table
     policy        the slide of each state in a few bits, for pages that read ranges

@@ -1,19 +1,14 @@
-"""Layer files and value files: compressed chunks with an index and checksums.
+"""The bytes of a layer: chunks of keys and values, rows that say where they are, and a record of all.
 
 docs/format.md is the specification.  This is its reference implementation, in NumPy without
 Numba.  All integers are little-endian.
 
-    header   16 bytes  "tilebase", "LAYER" or "VALUE", version, two zero bytes
-    chunks             zstd frames: LEB128 deltas between neighbouring ascending keys (in version 2 between
-                       their bits that vary), or values
-    index    20 bytes per chunk: first key u64, keys u32, bytes u32, CRC-32 of the frame u32
-    meta               JSON, UTF-8: game, sum, kind, and the objective of values
-    trailer  48 bytes  offset of the index u64, keys u64, chunks u64, bytes of meta u32,
-                       CRC-32 of index u32, of meta u32, of the trailer so far u32, "LAYEREND"
+    chunk    one zstd frame for each column: LEB128 deltas between short forms of neighbouring keys; values
+    row      of a chunk: first key u64, boards u32, and for each column bytes u32, CRC-32 of the frame u32
+    record   of a layer: a head of 60 bytes (`Record`), then its rows
 
-A value file has one chunk for each chunk of its layer file, with the same first keys in its index.  Every
-byte is covered by a checksum or a fixed value.  A file gets its name only when it is complete: it is written
-under another name and renamed.
+`files.layers` puts chunks into segments and records into an index.  A CRC-32 covers every byte: the row that
+of its frames, the head that of its rows, and the manifest or the journal that of the head.
 """
 
 from __future__ import annotations
@@ -23,39 +18,33 @@ import re
 import struct
 import threading
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import zstandard
 
 from tilebase.errors import CorruptError
-from tilebase.files.source import LocalFile, Source
+from tilebase.files.source import Source
+from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.types import TYPES
-from tilebase.runtime.documents import mapping, parse_json, shown, to_json
-from tilebase.runtime.storage import PartFile, storage_errors
+from tilebase.runtime.documents import to_json
 
 Keys = npt.NDArray[np.uint64]
 Values = npt.NDArray[Any]
+Decode: TypeAlias = Callable[[int, bytes, int], Keys]
+"""From the first key of a chunk, its deltas and its number of keys, the keys."""
 
-HEADER = b"tilebaseLAYER\x01\x00\x00"
-SHORT_HEADER = b"tilebaseLAYER\x02\x00\x00"
-"""Of a layer file whose meta says which bits of its keys vary."""
-VALUE_HEADER = b"tilebaseVALUE\x01\x00\x00"
-END = b"LAYEREND"
 CHUNK_KEYS = 1 << 14
-"""Keys in each chunk that is written, except the last of a file: a probe reads one chunk, about 10 kB."""
+"""Boards in each chunk that is written, except the last of a layer: a probe reads one chunk, some 50 kB."""
 MOST_CHUNK_KEYS = 1 << 20
-"""Most keys in a chunk that is read; files of other programs may have larger chunks (docs/format.md)."""
+"""Most boards in a chunk that is read; files of other programs may have larger chunks (docs/format.md)."""
 MOST_CHUNKS = 1 << 22
-"""Most chunks of one file: 70,000,000,000 keys in chunks of `CHUNK_KEYS`, with an index of 84 MB."""
-MOST_META = 1 << 20
-"""Most bytes of meta."""
+"""Most chunks of a layer: 70,000,000,000 boards in chunks of `CHUNK_KEYS`, with rows of 117 MB."""
 _WINDOW = 1 << 23
 """Bytes of the window of zstd, at most: RFC 8878 asks every reader to support so much."""
 LEVEL = 3
@@ -65,17 +54,13 @@ VALUE_LEVEL = -1
 _OF_THREAD = threading.local()
 
 
-_INDEX = np.dtype([("first", "<u8"), ("keys", "<u4"), ("bytes", "<u4"), ("crc", "<u4")])
-_TRAILER = struct.Struct("<QQQIIII8s")
-
-
 @dataclass(frozen=True)
 class Chunk:
-    """One encoded chunk: its first key, its number of keys and its zstd frame."""
+    """An encoded chunk: its first key or rank, its number of boards, and one zstd frame for each column."""
 
     first: int
-    keys: int
-    frame: bytes
+    boards: int
+    frames: tuple[bytes, ...]
 
 
 def encode_keys(keys: Keys) -> bytes:
@@ -116,7 +101,7 @@ def check_ascending(keys: Keys) -> None:
 
 @dataclass(frozen=True)
 class Varying:
-    """The bits in which the keys of a file may differ; all together, they make the short form of a key.
+    """The bits in which the keys of a game may differ; all together, they make the short form of a key.
 
     Where large tiles stay on their cells, the difference of short keys takes a third of the bytes.
     """
@@ -124,22 +109,14 @@ class Varying:
     mask: int
 
     @classmethod
-    def of(cls, meta: Mapping[str, Any]) -> Varying | None:
-        """Return what the meta of a file says; None if it says nothing: keys are whole.
+    def of(cls, game: Game) -> Varying | None:
+        """Find these bits; None if they are the lowest of a key, so that its short form is the key.
 
-        Raises `CorruptError`.
+        They are those of the cells that are not walls and do not hold an x on every board.
         """
-        if "varying" not in meta:
-            return None
-        text = meta["varying"]
-        if not isinstance(text, str) or not re.fullmatch("[1-9a-f][0-9a-f]{0,15}", text):
-            raise CorruptError("its meta does not say in hexadecimal which bits of keys vary")
-        return cls(int(text, 16))
-
-    @property
-    def meta(self) -> dict[str, str]:
-        """The part of the meta of a file."""
-        return {"varying": f"{self.mask:x}"}
+        cells = set(range(game.cells)) - set(game.walls) - game.held
+        mask = game.cell_bits(cells)
+        return cls(mask) if mask & mask + 1 else None
 
     @cached_property
     def _stretches(self) -> list[tuple[np.uint64, np.uint64]]:
@@ -170,7 +147,7 @@ class Varying:
 
 def compress(first: int, count: int, data: bytes, level: int = LEVEL) -> Chunk:
     """Compress the deltas or values of a chunk; safe to call from several threads."""
-    return Chunk(first, count, _compressor(level).compress(data))
+    return Chunk(first, count, (_compressor(level).compress(data),))
 
 
 def _compressor(level: int) -> zstandard.ZstdCompressor:
@@ -196,172 +173,184 @@ def _decompressor() -> zstandard.ZstdDecompressor:
     return found
 
 
-class LayerWriter:
-    """Writes a layer or value file under another name; `finish` renames it.
+# -- layers ----------------------------------------------------------------------------------------
 
-    Errors of the disk raise `StorageError`.  As a context manager, it deletes the unfinished file if
-    `finish` was not called.
+
+@dataclass(frozen=True)
+class Contents:
+    """What the layers of a folder are.
+
+    Attributes
+    ----------
+    game:
+        What is played.
+    kind:
+        ``states``, ``afterstates``, or ``all`` for the boards within limits, which have ranks and no keys.
+    lookahead:
+        Whether states that are won or lost within one move are left out.
+    objective:
+        Of the values; None for keys only.
     """
 
-    def __init__(self, path: Path, header: bytes = HEADER) -> None:
-        self.path = path
-        self._part = PartFile(path)
-        self._rows: list[tuple[int, int, int, int]] = []
-        self.checksum = ""
-        self._write(header)
+    game: Game
+    kind: str = "afterstates"
+    lookahead: bool = False
+    objective: Objective | None = None
 
-    def _write(self, data: bytes) -> None:
-        with storage_errors(self.path):
-            self._part.file.write(data)
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What each board has: ``keys``, ``values``, or both."""
+        return ("keys",) * (self.kind != "all") + ("values",) * (self.objective is not None)
 
-    def __enter__(self) -> Self:
-        return self
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        told: dict[str, Any] = {"game": self.game.identity, "kind": self.kind, "columns": [*self.columns]}
+        if self.lookahead:
+            told["lookahead"] = True
+        return told if self.objective is None else told | {"objective": self.objective.identity}
 
-    def __exit__(self, *_: object) -> None:
-        self._part.discard()
+    @cached_property
+    def header(self) -> bytes:
+        """The bytes before the records of an index."""
+        text = to_json(self.identity, "canonical").encode()
+        return HEADER.pack(INDEX, len(text), zlib.crc32(text)) + text
 
-    def add(self, chunk: Chunk) -> None:
-        """Append a chunk.  Chunks must come in ascending order of keys."""
-        self._write(chunk.frame)
-        self._rows.append((chunk.first, chunk.keys, len(chunk.frame), zlib.crc32(chunk.frame)))
+    @cached_property
+    def check(self) -> int:
+        """The CRC-32 of the identity as it stands in the header: each record names it."""
+        return HEADER.unpack_from(self.header)[2]  # type: ignore[no-any-return]
 
-    def finish(self, meta: dict[str, Any], *, durable: bool) -> int:
-        """Complete and rename the file, set `checksum`, and return the size of the file in bytes.
+    @cached_property
+    def row(self) -> np.dtype[Any]:
+        """The type of a row."""
+        columns = [(f"{name}_{what}", "<u4") for name in self.columns for what in ("bytes", "crc")]
+        return np.dtype([("first", "<u8"), ("boards", "<u4"), *columns])
 
-        With `durable`, file and folder are flushed to disk before the call returns.
-        """
-        footer, self.checksum = _footer(self._rows, meta)
-        self._write(footer)
-        size = len(HEADER) + sum(row[2] for row in self._rows) + len(footer)
-        self._part.finish(durable=durable)
-        return size
-
-
-def _footer(rows: list[tuple[int, int, int, int]], meta: dict[str, Any]) -> tuple[bytes, str]:
-    """Return the bytes after the chunks (index, meta, trailer), and the checksum of the file."""
-    index = np.array(rows, dtype=_INDEX).tobytes()
-    text = to_json(meta, "canonical").encode()
-    offset = len(HEADER) + sum(row[2] for row in rows)
-    keys = sum(row[1] for row in rows)
-    numbers = (offset, keys, len(rows), len(text), zlib.crc32(index), zlib.crc32(text))
-    crc = zlib.crc32(_TRAILER.pack(*numbers, 0, b"")[: _TRAILER.size - 12])
-    return index + text + _TRAILER.pack(*numbers, crc, END), f"{crc:08x}"
+    @cached_property
+    def varying(self) -> Varying | None:
+        """The bits in which keys vary; None if their short form is the key."""
+        return Varying.of(self.game)
 
 
-def header_of(meta: Mapping[str, Any]) -> bytes:
-    """Return the header of a layer file with this meta."""
-    return SHORT_HEADER if "varying" in meta else HEADER
+class Record(NamedTuple):
+    """The head of a record: what a layer is, and where its chunks are."""
+
+    sum: int
+    boards: int
+    chunks: int
+    rows_crc: int  # of the rows
+    checksum: int  # of all before, and of the identity: it covers all boards and values of the layer
+    segment: int  # the number of the segment
+    offset: int  # of the first chunk in the segment
+    nbytes: int  # of all chunks
+
+    @classmethod
+    def of(
+        cls, contents: Contents, total: int, rows: npt.NDArray[Any], segment: int, offset: int
+    ) -> tuple[Record, bytes]:
+        """Return the record of a layer from its rows, and its bytes."""
+        data = rows.tobytes()
+        boards = int(rows["boards"].sum(dtype=np.int64))
+        what = _WHAT.pack(MAGIC, contents.check, total, boards, len(rows), zlib.crc32(data))
+        nbytes = sum(int(rows[f"{name}_bytes"].sum(dtype=np.int64)) for name in contents.columns)
+        checksum = zlib.crc32(what[4:])
+        where = _WHERE.pack(checksum, segment, offset, nbytes)
+        crc = zlib.crc32(what + where)
+        record = cls(total, boards, len(rows), zlib.crc32(data), checksum, segment, offset, nbytes)
+        return record, what + where + _LAST.pack(crc) + data
+
+    @classmethod
+    def parse(cls, head: bytes, check: int) -> Record | None:
+        """Return a record from the bytes of its head; None if they are damaged, or of other contents."""
+        magic, of, *what = _WHAT.unpack_from(head)
+        where = _WHERE.unpack_from(head, _WHAT.size)
+        (crc,) = _LAST.unpack_from(head, HEAD - _LAST.size)
+        sound = magic == MAGIC and crc == zlib.crc32(head[: HEAD - _LAST.size]) and of == check
+        return cls(*what, *where) if sound and where[0] == zlib.crc32(head[4 : _WHAT.size]) else None
+
+    def check(self, name: str) -> None:
+        """Raise `CorruptError` if it says that it is larger than layers are, before its rows are read."""
+        if self.chunks > MOST_CHUNKS:
+            raise CorruptError(f"{name} has {self.chunks} chunks; at most {MOST_CHUNKS} are read")
+        if max(self.sum, self.boards, self.offset, self.nbytes) >= 1 << 62:
+            raise CorruptError(f"{name} is damaged: a number of its record is too large")
+
+    def size(self, contents: Contents) -> int:
+        """Return the bytes of the record, rows included."""
+        return HEAD + self.chunks * contents.row.itemsize
+
+    @property
+    def text(self) -> str:
+        """The checksum as journals and users name it."""
+        return f"{self.checksum:08x}"
 
 
-def write_layer(
-    path: Path,
-    chunks: Iterable[Chunk],
-    meta: dict[str, Any],
-    *,
-    varying: Varying | None = None,
-    durable: bool = True,
-) -> tuple[int, str]:
-    """Write a layer file by atomic rename; return its size in bytes and its checksum.
-
-    `chunks` must be in ascending order, and `varying` that with which they were encoded.  Raises
-    `StorageError` if the system refuses to write; then no new file is left.
-    """
-    meta = meta | (varying.meta if varying is not None else {})
-    with LayerWriter(path, header_of(meta)) as writer:
-        for chunk in chunks:
-            writer.add(chunk)
-        return writer.finish(meta, durable=durable), writer.checksum
+HEADER = struct.Struct("<16sII")
+"""Of an index: `INDEX`, and bytes and CRC-32 of the identity, which follows."""
+INDEX = b"tilebaseINDEX\x03\x00\x00"
+SEGMENT = b"tilebaseCHUNK\x03\x00\x00"
+"""How a segment begins."""
+MAGIC = b"LAYR"
+_WHAT = struct.Struct("<4sIQQII")
+_WHERE = struct.Struct("<IIQQ")
+_LAST = struct.Struct("<I")
+HEAD = _WHAT.size + _WHERE.size + _LAST.size
+"""Bytes of the head of a record: 60."""
 
 
-def _sums(lengths: npt.NDArray[np.uint32]) -> npt.NDArray[np.int64]:
+def _starts(lengths: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     """From the lengths of pieces: where each piece begins, and where the last one ends."""
     return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths, dtype=np.int64)])
 
 
-class _ChunkFile:
-    """An open file of chunks.  Thread-safe: each read names its offset.
+class Layer:
+    """The boards of one sum: keys in ascending order, values, or both.  Thread-safe.
 
-    `checksum` is the CRC-32 of the trailer.  It covers the whole file, since the trailer holds the
-    checksum of the index, and the index holds those of the chunks.
+    Each chunk is read by one ranged read.  `name` says in messages what is damaged.
+
+    Raises `CorruptError` if the rows are damaged; each chunk is checked when it is read.
     """
 
-    headers: tuple[bytes, ...] = (HEADER, SHORT_HEADER)
-    what = "layer file"
-
-    def __init__(self, source: Path | str | Source) -> None:
-        self._source: Source = LocalFile(source) if isinstance(source, str | Path) else source
-        self.path = self._source.name
-        try:
-            self._open()
-        except BaseException:
-            self.close()
-            raise
-
-    def _open(self) -> None:
-        read, path = self._source.read, self.path
-        self.nbytes = self._source.size
-        if self.nbytes < len(HEADER) + _TRAILER.size:
-            raise CorruptError(f"{path} is not a {self.what}: it has {self.nbytes} bytes; make it again")
-        header = read(0, len(HEADER))
-        if header not in self.headers:
-            raise CorruptError(f"{path} is not a {self.what}, or one of another version: its header is wrong")
-        trailer = read(self.nbytes - _TRAILER.size, _TRAILER.size)
-        offset, self.keys_total, chunks, meta_bytes, index_crc, meta_crc, crc, end = _TRAILER.unpack(trailer)
-        index_bytes = chunks * _INDEX.itemsize
-        if crc != zlib.crc32(trailer[: _TRAILER.size - 12]) or end != END:
-            raise CorruptError(f"{path} is damaged in its trailer; make it again")
-        if offset + index_bytes + meta_bytes + _TRAILER.size != self.nbytes:
-            raise CorruptError(f"{path} is truncated, or parts of several files; make it again")
-        if chunks > MOST_CHUNKS or meta_bytes > MOST_META:
-            raise CorruptError(
-                f"{path} says that it has {chunks} chunks and {meta_bytes} bytes of meta; "
-                f"at most {MOST_CHUNKS} and {MOST_META} are read"
-            )
-        self.checksum = f"{crc:08x}"
-        data = read(offset, index_bytes + meta_bytes)
-        index, text = data[:index_bytes], data[index_bytes:]
-        if zlib.crc32(index) != index_crc or zlib.crc32(text) != meta_crc:
-            raise CorruptError(f"{path} is damaged in its index; make it again")
-        self.index = np.frombuffer(index, dtype=_INDEX)
-        self.meta: dict[str, Any] = mapping(parse_json(text, f"the meta of {path}"), f"the meta of {path}")
-        self._check_meta(header)
-        self._offsets = len(HEADER) + _sums(self.index["bytes"])
-        self.starts: npt.NDArray[np.int64] = _sums(self.index["keys"])
-        if self._offsets[-1] != offset or self.starts[-1] != self.keys_total:
-            raise CorruptError(f"{path} is damaged: its index does not add up; make it again")
-        self._check_index()
+    def __init__(self, source: Source, record: Record, rows: bytes, contents: Contents, name: str) -> None:
+        self._source, self.record, self.contents, self.name = source, record, contents, name
+        record.check(name)
+        if len(rows) != record.size(contents) - HEAD or zlib.crc32(rows) != record.rows_crc:
+            raise CorruptError(f"{name} is damaged in the rows of its index; make it again")
+        self.index = np.frombuffer(rows, dtype=contents.row)
+        self._check_rows()
+        sizes = np.zeros(record.chunks, dtype=np.int64)
+        for column in contents.columns:
+            sizes += self.index[f"{column}_bytes"]
+        self._offsets = record.offset + _starts(sizes)
+        self.starts: npt.NDArray[np.int64] = _starts(self.index["boards"])
+        if self._offsets[-1] != record.offset + record.nbytes or self.starts[-1] != record.boards:
+            raise CorruptError(f"{name} is damaged: its rows do not add up; make it again")
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.path}: {self.keys_total:,} boards>"
+        return f"<Layer {self.name.rstrip(',')}: {len(self):,} boards>"
 
-    def _check_meta(self, header: bytes) -> None:
-        """Check what is read of meta."""
-
-    def _check_index(self) -> None:
-        """Check the sizes of all chunks in the index, before memory is allocated for a chunk."""
-        first, keys = self.index["first"], self.index["keys"]
+    def _check_rows(self) -> None:
+        """Check all sizes before memory is allocated for a chunk."""
+        first, boards = self.index["first"], self.index["boards"]
         if (first[1:] <= first[:-1]).any():
-            raise CorruptError(f"{self.path} is damaged: the first keys of its chunks are not ascending")
-        if (keys == 0).any() or (keys > MOST_CHUNK_KEYS).any():
+            raise CorruptError(f"{self.name} is damaged: the first keys of its chunks are not ascending")
+        if (boards == 0).any() or (boards > MOST_CHUNK_KEYS).any():
             raise CorruptError(
-                f"{self.path} says that a chunk has {int(keys.min())} or {int(keys.max())} keys; "
+                f"{self.name} says that a chunk has {int(boards.min())} or {int(boards.max())} boards; "
                 f"1 to {MOST_CHUNK_KEYS} are read"
             )
-        if (self.index["bytes"] > 16 * keys.astype(np.int64) + 1024).any():
-            raise CorruptError(f"{self.path} says that a chunk takes more bytes than its keys could")
-
-    def close(self) -> None:
-        """Close the file.  Later reads fail."""
-        self._source.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+        for column in self.contents.columns:
+            if (self.index[f"{column}_bytes"] > 16 * boards.astype(np.int64) + 1024).any():
+                raise CorruptError(f"{self.name} says that a chunk takes more bytes than its boards could")
 
     def __len__(self) -> int:
-        return int(self.keys_total)
+        return self.record.boards
+
+    @property
+    def sum(self) -> int:
+        """The sum of the tiles."""
+        return self.record.sum
 
     @property
     def chunks(self) -> int:
@@ -372,83 +361,93 @@ class _ChunkFile:
         """Return the only chunk that can hold a key; -1 if the key is below all keys."""
         return int(self.index["first"].searchsorted(np.uint64(key), side="right")) - 1
 
-    def frame(self, chunk: int) -> bytes:
-        """Return the zstd frame of a chunk, after comparing its checksum.  Raises `CorruptError`."""
-        row = self.index[chunk]
-        frame = self._source.read(int(self._offsets[chunk]), int(row["bytes"]))
-        if zlib.crc32(frame) != row["crc"]:
-            raise CorruptError(f"{self.path} is damaged in chunk {chunk}; make it again")
-        return frame
+    def frames(self, chunk: int, columns: Sequence[str] | None = None) -> list[bytes]:
+        """Return the frames of a chunk in some columns, neighbours, or in all, after comparing checksums.
+
+        Raises `CorruptError`.
+        """
+        wanted, row = self.contents.columns if columns is None else columns, self.index[chunk]
+        offset = int(self._offsets[chunk])
+        for column in self.contents.columns[: self.contents.columns.index(wanted[0])]:
+            offset += int(row[f"{column}_bytes"])
+        sizes = [int(row[f"{column}_bytes"]) for column in wanted]
+        data, frames, at = self._source.read(offset, sum(sizes)), [], 0
+        for column, size in zip(wanted, sizes, strict=True):
+            frames.append(data[at : at + size])
+            at += size
+            if zlib.crc32(frames[-1]) != row[f"{column}_crc"]:
+                raise CorruptError(f"{self.name} is damaged in chunk {chunk}; make it again")
+        return frames
 
     def check_bytes(self) -> None:
         """Compare every byte with its checksum, without decompressing.  Raises `CorruptError`."""
         for chunk in range(self.chunks):
-            self.frame(chunk)
+            self.frames(chunk)
 
-    def data(self, chunk: int, most: int) -> bytes:
-        """Return the decompressed bytes of a chunk, at most `most`, by one ranged read.
-
-        Raises `CorruptError`.
-        """
-        frame = self.frame(chunk)
+    def _content(self, frame: bytes, most: int) -> bytes:
+        """Return what a frame holds, at most `most` bytes.  Raises `CorruptError`."""
         try:
             # zstd allocates the size that a frame declares, even if it exceeds `max_output_size`.
             declared = zstandard.frame_content_size(frame)
             if declared > most:
-                raise CorruptError(
-                    f"{self.path} is damaged in chunk {chunk}: it declares {declared} bytes, "
-                    f"and its keys take at most {most}"
-                )
-            data = _decompressor().decompress(frame, max_output_size=most)
+                raise CorruptError(f"it declares {declared} bytes, and its boards take at most {most}")
+            return bytes(_decompressor().decompress(frame, max_output_size=most))
         except zstandard.ZstdError as error:
-            raise CorruptError(f"{self.path} is damaged in chunk {chunk}: {error}") from error
-        return bytes(data)
+            raise CorruptError(str(error)) from error
 
     @contextlib.contextmanager
     def _named(self, chunk: int) -> Iterator[None]:
-        """Inside the block, errors get the names of file and chunk."""
+        """Inside the block, errors get the names of layer and chunk."""
         try:
             yield
         except CorruptError as error:
-            if str(error).startswith(self.path):
+            if str(error).startswith(self.name):
                 raise
-            raise CorruptError(f"{self.path} is damaged in chunk {chunk}: {error}") from error
+            raise CorruptError(f"{self.name} is damaged in chunk {chunk}: {error}") from error
 
+    def keys(self, chunk: int, decode: Decode = decode_keys) -> Keys:
+        """Return the keys of a chunk, ascending.  `decode` may be a faster function than `decode_keys`."""
+        return self._keys(chunk, self.frames(chunk, ("keys",))[0], decode)
 
-class LayerFile(_ChunkFile):
-    """An open layer file: ascending keys.  Thread-safe: each read names its offset.
+    def values(self, chunk: int) -> Values:
+        """Return the values of a chunk; Boolean values are returned as uint8.  Raises `CorruptError`."""
+        return self._values(chunk, self.frames(chunk, ("values",))[0])
 
-    Raises
-    ------
-    MissingLayerError
-        If the file does not exist.
-    CorruptError
-        If header, index, meta or trailer are damaged; each chunk is checked when it is read.
-    """
-
-    varying: Varying | None = None
-
-    def _check_meta(self, header: bytes) -> None:
-        if header != header_of(self.meta):
-            raise CorruptError(f"{self.path} is damaged: header and meta are of two versions; make it again")
-        try:
-            self.varying = Varying.of(self.meta)
-        except CorruptError as error:
-            raise CorruptError(f"{self.path} is damaged: {error}") from error
+    def both(self, chunk: int, decode: Decode = decode_keys) -> tuple[Keys, Values]:
+        """Return the keys and the values of a chunk, by one ranged read."""
+        keys, values = self.frames(chunk)
+        return self._keys(chunk, keys, decode), self._values(chunk, values)
 
     def deltas(self, chunk: int) -> bytes:
         """Return the LEB128 deltas of a chunk.  Raises `CorruptError`."""
-        return self.data(chunk, 10 * int(self.index[chunk]["keys"]) + 1)
-
-    def keys(self, chunk: int, decode: Callable[[int, bytes, int], Keys] = decode_keys) -> Keys:
-        """Return the keys of a chunk, ascending.  `decode` may be a faster function than `decode_keys`."""
-        row = self.index[chunk]
-        first, count = int(row["first"]), int(row["keys"])
         with self._named(chunk):
-            if self.varying is None:
-                return decode(first, self.deltas(chunk), count)
-            begin = int(self.varying.shorten(np.array([first], dtype=np.uint64))[0])
-            return self.varying.lengthen(first, decode(begin, self.deltas(chunk), count))
+            most = 10 * int(self.index[chunk]["boards"]) + 1
+            return self._content(self.frames(chunk, ("keys",))[0], most)
+
+    def _keys(self, chunk: int, frame: bytes, decode: Decode) -> Keys:
+        row, varying = self.index[chunk], self.contents.varying
+        first, count = int(row["first"]), int(row["boards"])
+        with self._named(chunk):
+            deltas = self._content(frame, 10 * count + 1)
+            if varying is None:
+                return decode(first, deltas, count)
+            begin = int(varying.shorten(np.array([first], dtype=np.uint64))[0])
+            return varying.lengthen(first, decode(begin, deltas, count))
+
+    def _values(self, chunk: int, frame: bytes) -> Values:
+        assert self.contents.objective is not None
+        count, kind = int(self.index[chunk]["boards"]), TYPES[self.contents.objective.dtype]
+        expected = (count * kind.bits + 7) // 8
+        with self._named(chunk):
+            data = self._content(frame, expected + 1)
+            if len(data) != expected:
+                raise CorruptError(f"it holds {len(data)} bytes, not {expected}")
+            if kind.bits == 1:
+                return np.unpackbits(np.frombuffer(data, dtype=np.uint8), count=count, bitorder="little")
+            values: Values = np.frombuffer(data, dtype=np.dtype(kind.filed).newbyteorder("<"))
+            if values.dtype.kind == "f" and not np.isfinite(values).all():
+                raise CorruptError("a value is not finite")
+            return values
 
     def __iter__(self) -> Iterator[Keys]:
         return (self.keys(chunk) for chunk in range(self.chunks))
@@ -463,71 +462,26 @@ class LayerFile(_ChunkFile):
         return at < len(keys) and int(keys[at]) == key
 
     def verify(self) -> None:
-        """Read and check the whole file.  Raises `CorruptError` at the first fault."""
+        """Read and check the whole layer.  Raises `CorruptError` at the first fault."""
         last = -1
         for chunk in range(self.chunks):
+            if "values" in self.contents.columns:
+                self.values(chunk)
+            if "keys" not in self.contents.columns:
+                continue
             keys = self.keys(chunk)
             if int(keys[0]) <= last:
-                raise CorruptError(f"{self.path} is damaged: keys of chunk {chunk} are not ascending")
+                raise CorruptError(f"{self.name} is damaged: keys of chunk {chunk} are not ascending")
             last = int(keys[-1])
-
-
-class ValueFile(_ChunkFile):
-    """An open value file: the values of the boards of a layer file, in chunks.
-
-    ``meta["objective"]`` says what the values mean.  Raises the same errors as `LayerFile`.
-    """
-
-    headers = (VALUE_HEADER,)
-    what = "value file"
-
-    @property
-    def dtype(self) -> str:
-        """The type of the values: a NumPy name, or ``bit``.  Raises `CorruptError`."""
-        objective = mapping(self.meta.get("objective"), f"the objective in the meta of {self.path}")
-        dtype = objective.get("dtype")
-        if dtype not in TYPES:
-            raise CorruptError(f"{self.path} holds values of an unknown type: {shown(repr(dtype), 40)}")
-        return str(dtype)
-
-    def values(self, chunk: int) -> Values:
-        """Return the values of a chunk; Boolean values are returned as uint8.  Raises `CorruptError`."""
-        count = int(self.index[chunk]["keys"])
-        kind = TYPES[self.dtype]
-        expected = (count * kind.bits + 7) // 8
-        data = self.data(chunk, expected + 1)
-        if len(data) != expected:
-            raise CorruptError(f"{self.path} holds {len(data)} bytes in chunk {chunk}, not {expected}")
-        if kind.bits == 1:
-            return np.unpackbits(np.frombuffer(data, dtype=np.uint8), count=count, bitorder="little")
-        values: Values = np.frombuffer(data, dtype=np.dtype(kind.filed).newbyteorder("<"))
-        if values.dtype.kind == "f" and not np.isfinite(values).all():
-            raise CorruptError(f"{self.path} is damaged in chunk {chunk}: a value is not finite")
-        return values
-
-    def check_pair(self, layer: LayerFile) -> None:
-        """Raise `CorruptError` unless these are the values of the boards of `layer`."""
-        same = len(self.index) == len(layer.index) and all(
-            np.array_equal(self.index[name], layer.index[name]) for name in ("first", "keys")
-        )
-        if not same or any(self.meta.get(name) != layer.meta.get(name) for name in ("game", "kind", "sum")):
-            raise CorruptError(
-                f"{self.path} does not hold the values of {layer.path}: files of different runs are mixed"
-            )
-
-    def check_objective(self, objective: Objective) -> None:
-        """Raise `CorruptError` unless the meta names this objective."""
-        if self.meta.get("objective") != objective.identity:
-            raise CorruptError(
-                f"{self.path} does not hold values of {objective}: files of different runs are mixed"
-            )
+        if "keys" not in self.contents.columns:
+            self.check_ranks()
 
     def check_ranks(self) -> None:
         """Raise `CorruptError` unless the chunks hold all ranks in order, without gaps."""
         if not np.array_equal(self.index["first"], self.starts[:-1].astype(np.uint64)):
-            raise CorruptError(f"{self.path} is damaged: its chunks are not those of boards by rank")
+            raise CorruptError(f"{self.name} is damaged: its chunks are not those of boards by rank")
 
-    def verify(self) -> None:
-        """Read and check the whole file.  Raises `CorruptError` at the first damaged chunk."""
-        for chunk in range(self.chunks):
-            self.values(chunk)
+    def check_objective(self, objective: Objective) -> None:
+        """Raise `CorruptError` unless its values are those of this objective."""
+        if self.contents.objective != objective:
+            raise CorruptError(f"{self.name} does not hold values of {objective}")

@@ -1,36 +1,24 @@
-"""Writing and reading layers of keys as layer files, with the compiled codec."""
+"""Layers of keys: encoding and decoding chunks with the compiled codec."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain
-from pathlib import Path
-from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import codec
 from tilebase.errors import CorruptError
-from tilebase.files.format import CHUNK_KEYS, Chunk, LayerFile, Varying, compress, write_layer
+from tilebase.files.format import CHUNK_KEYS, Chunk, Layer, Varying, compress
+from tilebase.files.layers import LayerFolder
 from tilebase.game.game import Game
 from tilebase.runtime.threads import Pool
 
 Keys = npt.NDArray[np.uint64]
-T = TypeVar("T")
 JOB_CHUNKS = 32
 """Chunks that one task encodes or decodes: half a million keys."""
-
-
-def varying_bits(game: Game) -> Varying | None:
-    """Find the bits in which keys of the boards of a game differ; None if they are the lowest of a key.
-
-    They are those of the cells that are not walls and do not hold an x on every board.
-    """
-    cells = set(range(game.cells)) - set(game.walls) - game.held
-    mask = game.cell_bits(cells)
-    return Varying(mask) if mask & mask + 1 else None
 
 
 def encode(keys: Keys, varying: Varying | None = None) -> list[Chunk]:
@@ -121,57 +109,42 @@ def _pieces(parts: Iterable[Keys], size: int) -> Iterator[Keys]:
     yield np.concatenate([np.empty(0, dtype=np.uint64), *held])
 
 
-def write_keys(
-    path: Path,
-    parts: Iterable[Keys],
-    meta: dict[str, Any],
-    pool: Pool | None,
-    *,
-    varying: Varying | None = None,
-    durable: bool,
-) -> tuple[int, str]:
-    """Write ascending `parts` as one layer file; return its bytes and its checksum.
+def encoded(parts: Iterable[Keys], varying: Varying | None, pool: Pool | None) -> Iterable[Chunk]:
+    """Return ascending `parts` as the chunks of a layer.
 
-    The file depends only on the keys and `meta`, not on the sizes of the parts or on threads.
-    Without a pool, this thread does all the work, which is best for small layers.
+    They depend only on the keys, not on the sizes of the parts or on threads.  Without a pool, this thread
+    does all the work, which is best for small layers.
     """
     if pool is None:
-        chunks: Iterable[Chunk] = encode(joined(list(parts)), varying)
-    else:
-        pieces = _pieces(parts, JOB_CHUNKS * CHUNK_KEYS)
-        chunks = chain.from_iterable(pool.map(partial(encode, varying=varying), pieces, ahead=8))
-    return write_layer(path, chunks, meta, varying=varying, durable=durable)
+        return encode(joined(list(parts)), varying)
+    pieces = _pieces(parts, JOB_CHUNKS * CHUNK_KEYS)
+    return chain.from_iterable(pool.map(partial(encode, varying=varying), pieces, ahead=8))
 
 
 class StoredLayer:
-    """One finished layer: its file, and also its keys if they are few."""
+    """One finished layer in files, and also its keys if they are few."""
 
-    def __init__(self, path: Path, keys: Keys | None = None) -> None:
-        self.path = path
-        self._keys = keys
-        self._file: LayerFile | None = None
+    def __init__(self, folder: LayerFolder, total: int, keys: Keys | None = None) -> None:
+        self._folder, self._total, self._keys = folder, total, keys
 
-    @property
-    def file(self) -> LayerFile:
-        """The open file."""
-        if self._file is None:
-            self._file = LayerFile(self.path)
-        return self._file
+    @cached_property
+    def layer(self) -> Layer:
+        """The layer.  Raises `CorruptError` or `MissingLayerError`."""
+        return self._folder.layer(self._total)
 
     @property
     def jobs(self) -> int:
         """Number of pieces that `read` can return."""
-        return 1 if self._keys is not None else -(-self.file.chunks // JOB_CHUNKS)
+        return 1 if self._keys is not None else -(-self.layer.chunks // JOB_CHUNKS)
 
     def read(self, job: int) -> Keys:
         """Return the keys of one piece, ascending.  Raises `CorruptError`."""
         if self._keys is not None:
             return self._keys
-        chunks = range(job * JOB_CHUNKS, min((job + 1) * JOB_CHUNKS, self.file.chunks))
-        return np.concatenate([self.file.keys(chunk, decode) for chunk in chunks])
+        chunks = range(job * JOB_CHUNKS, min((job + 1) * JOB_CHUNKS, self.layer.chunks))
+        return read_keys(self.layer, chunks)
 
-    def close(self) -> None:
-        """Close the file.  The layer stays on disk."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+
+def read_keys(layer: Layer, chunks: Iterable[int]) -> Keys:
+    """Return the keys of some chunks, one after the other.  Raises `CorruptError`."""
+    return joined([layer.keys(chunk, decode) for chunk in chunks])

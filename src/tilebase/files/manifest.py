@@ -1,10 +1,11 @@
-"""The manifest of a table: what was solved, how large it is, and a checksum of every layer.
+"""The manifest of a table: what was solved, how large it is, and where its layers are, with checksums.
 
 ``manifest.json`` is written last, so that a folder with a manifest is a complete table.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +13,8 @@ from typing import Any
 
 from tilebase._version import version as program_version
 from tilebase.errors import CorruptError
-from tilebase.files import places
+from tilebase.files.format import Contents
+from tilebase.files.layers import Page, Pages
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.rounding import Rounding
@@ -28,7 +30,7 @@ from tilebase.runtime.documents import (
     whole,
 )
 
-FORMAT, VERSION = "tilebase table", 1
+FORMAT, VERSION = "tilebase table", 3
 LEAST = "least_value"
 """The member of `Manifest.thinned` that holds the least value of the afterstates."""
 MOST_COUNT = 10**30
@@ -64,26 +66,25 @@ class Manifest:
     objectives:
         The objectives with values; ``starts[label]`` is the value of the start.
     layers:
-        ``layers[s]``: checksums of the files of sum s by folder: ``afterstates``, then labels.
+        ``layers[label]``: the pages of the index of an objective's layers, with checksums.
     thinned:
         Which boards or values were left out; None for a full table.  See `least`.
     space:
-        ``"reachable"``: the reachable afterstates, with files of keys; ``"all"``: all boards within
-        the limits, in the order of the perfect index, without files of keys.
+        ``"reachable"``: the reachable afterstates, with keys; ``"all"``: all boards within
+        the limits, in the order of the perfect index, without keys.
     """
 
     game: Game
     counts: Mapping[str, int]
     objectives: tuple[Objective, ...]
     starts: Mapping[str, Value]
-    layers: Mapping[int, Mapping[str, str]]
+    layers: Mapping[str, Pages]
     thinned: Mapping[str, Any] | None = None
     version: str = field(default_factory=program_version)
     space: str = "reachable"
 
     def __repr__(self) -> str:
-        labels = ", ".join(self.labels)
-        return f"<Manifest of {self.game}: {labels}; {len(self.layers):,} layers>"
+        return f"<Manifest of {self.game}: {', '.join(self.labels)}>"
 
     @property
     def text(self) -> str:
@@ -106,11 +107,7 @@ class Manifest:
             "objectives": {
                 o.label: o.identity | {"start": _written(o, self.starts[o.label])} for o in self.objectives
             },
-            # Named in this order, not in that of a journal: a run that was stopped writes the same bytes.
-            "layers": {
-                str(total): {name: files[name] for name in ("afterstates", *self.labels) if name in files}
-                for total, files in sorted(self.layers.items())
-            },
+            "layers": {label: _pages_as_dict(self.layers[label]) for label in self.labels},
         }
         if self.thinned is not None:
             values["thinned"] = dict(self.thinned)
@@ -143,10 +140,8 @@ class Manifest:
         space = values.get("space", "reachable")
         if space not in ("reachable", "all"):
             raise CorruptError(f"the space must be reachable or all, not {space!r}")
-        files = [*labels, *(["afterstates"] if space == "reachable" else [])]
-        layers = dict(
-            _layer(total, checks, files) for total, checks in mapping(values["layers"], "layers").items()
-        )
+        found = mapping(values["layers"], "layers")
+        layers = {label: _pages(mapping(found[label], f"the layers of {label}"), label) for label in labels}
         thinned = values.get("thinned")
         if thinned is not None:
             _check_least(mapping(thinned, "thinned"), objectives)
@@ -172,10 +167,15 @@ class Manifest:
         """The folders of values."""
         return [objective.label for objective in self.objectives]
 
+    @property
+    def least_sum(self) -> int:
+        """The least sum of a layer; 0 if there is none."""
+        return min((page.least for pages in self.layers.values() for page in pages.pages), default=0)
 
-def file_name(label: str, total: int) -> str:
-    """Return the path, in the folder of the table, of the file of a label and a sum."""
-    return places.boards_file(total) if label == "afterstates" else places.values_file(label, total)
+    def contents(self, label: str) -> Contents:
+        """Return what the layers of an objective are."""
+        objective = self.objectives[self.labels.index(label)]
+        return Contents(self.game, "all" if self.space == "all" else "afterstates", objective=objective)
 
 
 def _written(objective: Objective, value: Value) -> dict[str, Any]:
@@ -225,14 +225,33 @@ def _check_least(thinned: Mapping[str, Any], objectives: Sequence[Objective]) ->
         )
 
 
-def _layer(total: str, checks: Any, files: Sequence[str]) -> tuple[int, dict[str, str]]:
-    """Return the sum of a layer and the checksums of its files."""
-    if not re.fullmatch(r"0|[1-9]\d{0,9}", total, re.ASCII):
-        raise CorruptError(f"the sum of a layer must be a whole number, not {total!r}")
-    found = mapping(checks, f"the layer of sum {total}")
-    for name in files:
-        if not re.fullmatch(r"[0-9a-f]{8}", text(found[name], f"the checksum of {name} of sum {total}")):
-            raise CorruptError(
-                f"the checksum of {name} of sum {total} must be 8 hexadecimal digits, not {found[name]!r}"
-            )
-    return int(total), found
+def _pages_as_dict(pages: Pages) -> dict[str, Any]:
+    return {
+        "check": f"{pages.check:08x}",
+        "pages": [[*page[:-1], f"{page.crc:08x}"] for page in pages.pages],
+    }
+
+
+def _pages(written: Mapping[str, Any], label: str) -> Pages:
+    """Return the pages that `_pages_as_dict` wrote.  Raises `CorruptError`."""
+    found = []
+    if type(written["pages"]) is not list:
+        raise CorruptError(f"the pages of {label} must be a list")
+    for row in written["pages"]:
+        if type(row) is not list or len(row) != len(Page._fields):
+            raise CorruptError(f"a page of {label} must be a list of {len(Page._fields)}")
+        least, most, offset, nbytes = (whole(number, f"a page of {label}") for number in row[:-1])
+        found.append(Page(least, most, offset, nbytes, _crc(row[-1])))
+    sums = [total for page in found for total in page[:2]]
+    if any(page.least > page.most for page in found) or any(
+        before.most >= after.least for before, after in itertools.pairwise(found)
+    ):
+        raise CorruptError(f"the pages of {label} are not in the order of sums: {shown(str(sums), 40)}")
+    return Pages(_crc(written["check"]), tuple(found))
+
+
+def _crc(written: Any) -> int:
+    """Return a checksum in eight hexadecimal digits as a number.  Raises `CorruptError`."""
+    if not re.fullmatch(r"[0-9a-f]{8}", text(written, "a checksum")):
+        raise CorruptError(f"a checksum must be 8 hexadecimal digits, not {shown(written, 40)!r}")
+    return int(written, 16)

@@ -1,8 +1,8 @@
 """Layers as Parquet files.
 
 The columns are ``key`` (uint64, ascending) and ``cell_0`` ... (uint8 exponents, row-major; 0 is
-empty).  The metadata of the file holds two entries.  ``tilebase`` is the meta of the layer as JSON,
-with game, kind and sum.  ``tilebase.sha256`` is a checksum of that text and all keys, since the
+empty).  The metadata of the file holds two entries.  ``tilebase`` says as JSON what the layer is: game, kind
+and sum.  ``tilebase.sha256`` is a checksum of that text and all keys, since the
 checksums of Parquet cover neither the metadata nor, in the files of most programs, the pages.
 """
 
@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase.errors import MissingExtraError
-from tilebase.files.format import LayerFile
+from tilebase.files.format import Layer
 from tilebase.files.keys import decode
 from tilebase.game.game import Game
-from tilebase.runtime.documents import to_json, understood
+from tilebase.runtime.documents import to_json
 from tilebase.runtime.storage import atomic_file
 
 Keys = npt.NDArray[np.uint64]
@@ -43,25 +43,24 @@ def cells_of(game: Game, keys: Keys) -> npt.NDArray[np.uint8]:
     return (keys[None, :] >> shifts[:, None] & mask).astype(np.uint8)
 
 
-def export_parquet(layer: Path, output: Path) -> int:
-    """Write a layer file as Parquet, one row group per chunk; return the number of boards.
+def export_parquet(layer: Layer, output: Path) -> int:
+    """Write the boards of a layer as Parquet, one row group per chunk; return their number.
 
-    Raises `CorruptError`, `MissingLayerError`, `StorageError` or `MissingExtraError`.
+    Raises `CorruptError`, `StorageError` or `MissingExtraError`.
     """
     pa, pq = _pyarrow()
-    with LayerFile(layer) as source:
-        with understood(f"the meta of {layer}"):
-            game = Game.from_identity(source.meta["game"])
-        text = to_json(source.meta, "sorted")
-        digest = hashlib.sha256(text.encode())
-        for chunk in range(source.chunks):
-            keys = source.keys(chunk, decode)
-            digest.update(keys.astype("<u8", copy=False).data)
-        fields = [("key", pa.uint64()), *((f"cell_{c}", pa.uint8()) for c in range(game.cells))]
-        schema = pa.schema(fields).with_metadata({META: text, CHECK: digest.hexdigest()})
-        with atomic_file(output) as file, pq.ParquetWriter(file, schema) as writer:
-            for chunk in range(source.chunks):
-                keys = source.keys(chunk, decode)
-                columns = [pa.array(column) for column in (keys, *cells_of(game, keys))]
-                writer.write_table(pa.Table.from_arrays(columns, schema=schema))
-        return len(source)
+    game, kind, lookahead = layer.contents.game, layer.contents.kind, layer.contents.lookahead
+    meta = {"game": game.identity, "kind": kind, "lookahead": lookahead, "sum": layer.sum}
+    text = to_json(meta, "sorted")
+    digest = hashlib.sha256(text.encode())
+    for chunk in range(layer.chunks):
+        keys = layer.keys(chunk, decode)
+        digest.update(keys.astype("<u8", copy=False).data)
+    fields = [("key", pa.uint64()), *((f"cell_{c}", pa.uint8()) for c in range(game.cells))]
+    schema = pa.schema(fields).with_metadata({META: text, CHECK: digest.hexdigest()})
+    with atomic_file(output) as file, pq.ParquetWriter(file, schema) as writer:
+        for chunk in range(layer.chunks):
+            keys = layer.keys(chunk, decode)
+            columns = [pa.array(column) for column in (keys, *cells_of(game, keys))]
+            writer.write_table(pa.Table.from_arrays(columns, schema=schema))
+    return len(layer)

@@ -4,9 +4,8 @@ run.json                          what a run is asked
 counts.jsonl                      the journal of the layers that are counted
 manifest.json                     of a table
 lock                              held by the process that writes
-afterstates/S.tbl                 the afterstates of sum S (docs/format.md)
-states/S.tbl                      the states of sum S
-values/LABEL/S.val                the values of sum S
+afterstates/, states/             layers of keys (`files.layers`): an index and segments
+values/LABEL/                     layers of values, and of the keys of the reachable boards
 values/LABEL/layers.jsonl         the journal of the layers that are solved
 values/LABEL/S.states, S.bits     checkpoints of passes over all boards
 decided.npz                       what a search has decided
@@ -25,6 +24,9 @@ COUNTS = "counts.jsonl"
 TABLE = "manifest.json"
 LOCK = "lock"
 SOLVED = "layers.jsonl"
+INDEX = "layers.idx"
+SEGMENT = re.compile(r"\d{3,7}\.seg", re.ASCII)
+"""Matches the names of segments."""
 DECIDED = "decided.npz"
 DELETED = ".run.json.deleted"
 """The name of run.json while its folder is being deleted."""
@@ -33,8 +35,8 @@ BEFORE_QUESTION = (LOCK, ".run.json.part")
 KNOWN = re.compile(
     "|".join(map(re.escape, (LOCK, QUERY, TABLE, COUNTS, DECIDED, DELETED))) + r"|\..*\.(part|spill)"
     r"|diagrams\.jsonl|diagrams-\d+\.dddmp"
-    r"|(afterstates|states)(/(\d+\.tbl|\..*\.part))?"
-    rf"|values(/[^/]+(/(\d+\.val|\d+\.(states|bits)|{re.escape(SOLVED)}|\..*\.part))?)?"
+    rf"|(afterstates|states)(/({re.escape(INDEX)}|{SEGMENT.pattern}|\..*\.part))?"
+    rf"|values(/[^/]+(/({re.escape(INDEX)}|{SEGMENT.pattern}|\d+\.(states|bits)|{re.escape(SOLVED)}|\..*\.part))?)?"
 )
 """Matches the files that runs write.  Other files are never deleted."""
 
@@ -44,19 +46,24 @@ def of_sum(total: int, ending: str) -> str:
     return f"{total:06d}.{ending}"
 
 
-def boards_file(total: int, kind: str = "afterstates") -> str:
-    """Return the boards of one sum."""
-    return f"{kind}/{of_sum(total, 'tbl')}"
+def segment(number: int) -> str:
+    """Return the name of a segment of layers."""
+    return f"{number:03d}.seg"
+
+
+def layer(folder: str, total: int) -> str:
+    """Return a name for the layer of one sum in a folder of layers, for messages and pieces of work."""
+    return f"{folder}/{total}"
+
+
+def sum_of(layer: str) -> int:
+    """Return the sum of a layer that `layer` named."""
+    return int(layer.rpartition("/")[2])
 
 
 def values_folder(label: str) -> str:
     """Return the folder of the values of an objective."""
     return f"values/{label}"
-
-
-def values_file(label: str, total: int) -> str:
-    """Return the values of one sum."""
-    return f"{values_folder(label)}/{of_sum(total, 'val')}"
 
 
 def exchanged(total: int, *words: str | int) -> str:

@@ -6,53 +6,37 @@ The dense pass (`tilebase.dense.passes`) works on all boards within the limits a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from tilebase.errors import CorruptError
-from tilebase.files import places
-from tilebase.files.format import LayerFile
-from tilebase.files.keys import decode
-from tilebase.game.game import Game
+from tilebase.files.format import Layer
+from tilebase.files.keys import read_keys
+from tilebase.files.layers import LayerFolder, PagedLayers
 
 Array = npt.NDArray[Any]
 
 
 class StoredBoards:
-    """The boards of a layer file, in ascending order.  Raises `CorruptError` or `MissingLayerError`.
+    """The boards of a layer, in ascending order.
 
     Attributes
     ----------
-    meta:
-        What the files of keys and of values say of their layer.
     own:
-        Whether this process wrote the file.  Then its keys are boards of the game and the sum, and need no
+        Whether this process wrote the layer.  Then its keys are boards of the game and the sum, and need no
         check.
     starts:
         The position of the first board of each chunk, and where the last one ends.
     """
 
-    def __init__(self, path: Path, written: str | None = None) -> None:
-        self.file = LayerFile(path)
-        self.own = self.file.checksum == written
-        self.meta = {name: value for name, value in self.file.meta.items() if name != "varying"}
-        self.starts: list[int] = self.file.starts.tolist()
+    def __init__(self, layer: Layer, written: str | None = None) -> None:
+        self.layer = layer
+        self.own = layer.record.text == written
+        self.starts: list[int] = layer.starts.tolist()
 
     def __len__(self) -> int:
         return self.starts[-1]
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the file."""
-        self.file.close()
 
     @property
     def chunks(self) -> int:
@@ -61,31 +45,29 @@ class StoredBoards:
 
     def read(self, span: range) -> Array:
         """Return the boards of some chunks.  Raises `CorruptError`."""
-        return np.concatenate([self.file.keys(chunk, decode) for chunk in span])
+        return read_keys(self.layer, span)
 
 
 class Reachable:
-    """The afterstates of a game, in a folder that the forward pass filled.
+    """The afterstates of a game, in a folder of layers.
 
-    ``written[s]`` is the checksum of the file of sum s if this process has written it.
+    ``written[s]`` is the checksum of the layer of sum s if this process has written it.
     """
 
     def __init__(
-        self, path: Path, sizes: dict[int, int], game: Game, written: Mapping[int, str] | None = None
+        self,
+        layers: LayerFolder | PagedLayers,
+        sizes: dict[int, int],
+        written: Mapping[int, str] | None = None,
     ) -> None:
-        self.path, self.sizes, self.game, self.written = path, sizes, game, written or {}
-
-    def meta(self, total: int) -> dict[str, Any]:
-        """Return the part of the meta that the files of keys and of values of one sum share."""
-        return {"game": self.game.identity, "kind": "afterstates", "sum": total}
+        self.layers, self.sizes, self.game, self.written = layers, sizes, layers.contents.game, written or {}
 
     def boards(self, total: int) -> StoredBoards:
         """Return the layer of one sum.  Raises `CorruptError` if it is not the one that was counted."""
-        found = StoredBoards(self.path / places.boards_file(total), self.written.get(total))
+        found = StoredBoards(self.layers.layer(total), self.written.get(total))
         if len(found) != self.sizes[total]:
-            found.close()
             raise CorruptError(
-                f"{found.file.path} holds {len(found)} keys where {self.sizes[total]} were counted: delete "
-                f"{self.path} and solve again"
+                f"{found.layer.name} has {len(found)} boards where {self.sizes[total]} were counted: solve "
+                "again"
             )
         return found

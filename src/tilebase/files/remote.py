@@ -1,9 +1,9 @@
 """Files on a server: over HTTP by Python's own client, over other protocols by fsspec.
 
 A file is read in blocks.  One request reads several neighbouring blocks, and recent blocks are kept.  The
-first request returns the size and the first blocks, so that a small file needs one request.  If a reader
-continues where the last request ended, the next request is larger.  Every request has a time limit, and
-never takes more bytes from the server than it asked for.  A wrong reply of a server raises `StorageError`
+first request returns the size, too, so that a small file needs one request, and a range of a large one
+another.  If a reader continues where the last request ended, the next request is larger.  Every request has a
+time limit, and never takes more bytes from the server than it asked for.  A wrong reply raises `StorageError`
 and not `CorruptError`, since the file itself may be undamaged.
 """
 
@@ -33,7 +33,7 @@ T = TypeVar("T")
 BLOCK = 1 << 14
 """Bytes of a block."""
 FIRST = 1 << 16
-"""Bytes of the first request, and of a request for the end of a file."""
+"""Bytes of the first request for a file whose size is asked."""
 MOST_AT_ONCE = 1 << 20
 """Bytes of the largest request, which reading a whole file leads to."""
 WHOLE = 1 << 24
@@ -117,10 +117,14 @@ class RemoteLocation:
         return RemoteFile(self, name)
 
     def size(self, name: str) -> int:
-        """Return the size of a file.  The first call reads its first blocks, too."""
+        """Return the size of a file.  If nothing of it was read, this reads its first blocks, too."""
         if name not in self._sizes:
             self.read(name, 0, FIRST)
         return self._sizes[name]
+
+    def most_size(self, name: str) -> float:
+        """Return the size of a file if it is known; else infinity."""
+        return self._sizes.get(name, math.inf)
 
     def read(self, name: str, begin: int, end: int) -> dict[int, bytes]:
         """Return the blocks from `begin`, the offset of a block, to `end`, as ``{offset: bytes}``.
@@ -160,35 +164,40 @@ class RemoteFile:
     def __init__(self, location: RemoteLocation, name: str) -> None:
         self.name = location.full(name)
         self._location, self._name = location, name
-        self.size = location.size(name)
         self._last = 0, FIRST  # begin and end of the last request
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file."""
+        return self._location.size(self._name)
 
     def read(self, offset: int, size: int) -> bytes:
         """Exactly `size` bytes.  Raises `CorruptError` if the file is shorter, or `StorageError`."""
-        if not 0 <= offset <= offset + size <= self.size:
-            raise CorruptError(f"{self.name} ends too early; make it again")
         begin, end = offset // BLOCK * BLOCK, offset + size
+        if min(offset, size) < 0 or end > self._location.most_size(self._name):
+            raise CorruptError(f"{self.name} ends too early; make it again")
         fresh: dict[int, bytes] = {}
         data = bytearray()
         for at in range(begin, end, BLOCK):
             block = fresh.get(at) or self._location.blocks.find((self._name, at))
             if block is None:
                 fresh = self._fetch(at, end)
+                if end > self._location.most_size(self._name):
+                    break
                 block = fresh[at]
             data += block
+        if len(data) < end - begin:
+            raise CorruptError(f"{self.name} ends too early; make it again")
         return bytes(data[offset - begin : end - begin])
 
     def _fetch(self, at: int, end: int) -> dict[int, bytes]:
         """Read blocks from `at` on: at least one, and at most those to `end` or a little beyond."""
         begin, until = self._last
-        first = at
-        if end == self.size:  # index and meta are before the trailer, and are needed next
-            first = min(at, max(0, self.size - FIRST) // BLOCK * BLOCK)
-        elif at == until:  # this continues the last request: probably the whole file is read
+        if at == until and at:  # this continues the last request: probably the whole file is read
             end = max(end, at + 2 * (until - begin))
-        end = min(-(-end // BLOCK) * BLOCK, first + MOST_AT_ONCE, self.size)
-        self._last = first, end
-        return self._location.read(self._name, first, end)
+        end = min(-(-end // BLOCK) * BLOCK, at + MOST_AT_ONCE)
+        self._last = at, end
+        return self._location.read(self._name, at, end)
 
     def close(self) -> None:
         """Do nothing: the location keeps the blocks."""
@@ -243,10 +252,16 @@ class HttpServer:
             with error:
                 if error.code in GONE:
                     raise MissingLayerError(f"{where} is not there") from error
-                if error.code == REFUSED_RANGE and error.headers.get("Content-Range") == "bytes */0":
-                    return b"", 0  # an empty file has no range
+                if error.code == REFUSED_RANGE and (size := _refused(error.headers, begin)) is not None:
+                    return b"", size
                 said = f"{error.code} {shown(error.reason, 80)}".strip()
                 raise StorageError(f"cannot read {where}: the server answered {said}") from error
+
+
+def _refused(headers: Any, begin: int) -> int | None:
+    """Return the size of a file that ends before a range begins; None if a server does not say this."""
+    match = re.fullmatch(r"bytes \*/(\d{1,18})", headers.get("Content-Range", "").strip(), re.ASCII)
+    return int(match[1]) if match and int(match[1]) <= begin else None
 
 
 def _body(answer: Any, where: str, begin: int, end: int) -> tuple[bytes, int]:

@@ -1,13 +1,13 @@
 """The folder of a run: its query, its finished layers, and how a run continues after a kill.
 
-    run.json            the query: game, lookahead, what is kept, format, checksum
-    counts.jsonl        one line per finished layer, with a checksum; this decides what is finished
-    afterstates/S.tbl   afterstates of sum S (docs/format.md)
-    states/S.tbl        states of sum S, if they are kept
-    lock                held by the process that writes here
+    run.json        the query: game, lookahead, what is kept, format, checksum
+    counts.jsonl    one line per finished layer, with a checksum; this decides what is finished
+    afterstates/    layers of afterstates (`files.layers`)
+    states/         layers of states, if they are kept
+    lock            held by the process that writes here
 
-A layer is finished when its line in counts.jsonl is complete; its files are renamed before.  A line
-names the digest of its query and the checksums of its files.  A run that continues compares them: it
+A layer is finished when its line in counts.jsonl is complete; its chunks and its record are written before.
+A line names the digest of its query and the checksums of its layers.  A run that continues compares them: it
 makes damaged and missing layers again, with the same bytes, and refuses layers of another game or
 objective.
 
@@ -21,7 +21,7 @@ import errno
 import logging
 import os
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,8 +31,10 @@ from tilebase.counting.counts import STORED
 from tilebase.errors import CorruptError, GameError, MissingLayerError, StorageError, WrongGameError
 from tilebase.files import places
 from tilebase.files.findings import Findings, StopCheckError
-from tilebase.files.format import LayerFile, ValueFile
+from tilebase.files.format import Contents
+from tilebase.files.layers import LayerFolder
 from tilebase.files.source import read_file
+from tilebase.files.store import RELEASED_BYTES, SEGMENT_BYTES, LayerStore
 from tilebase.game.game import Game
 from tilebase.runtime.documents import (
     checked_json,
@@ -46,7 +48,6 @@ from tilebase.runtime.documents import (
 )
 from tilebase.runtime.storage import (
     FileLock,
-    make_folder,
     open_own,
     remove_parts,
     storage_errors,
@@ -56,7 +57,7 @@ from tilebase.runtime.storage import (
 LOG = logging.getLogger(__name__)
 T = TypeVar("T")
 
-VERSION = 1
+VERSION = 3
 MOST_JOURNAL = 1 << 28
 """Most bytes of a journal; the line of a layer has less than 1 kB."""
 MOST_SUM = 1 << 31
@@ -87,6 +88,10 @@ class Query:
     def text(self) -> str:
         """The content of run.json: the query and its checksum."""
         return checked_json(self.as_dict())
+
+    def contents(self, kind: str) -> Contents:
+        """Return what its layers of afterstates or states are."""
+        return Contents(self.game, kind, self.lookahead)
 
 
 class Journal:
@@ -163,6 +168,7 @@ class RunFolder:
         self.path = path
         self.query = query
         self.journal = Journal(path / places.COUNTS, query.as_dict())
+        self._layers: dict[str, LayerStore] = {}
         with storage_errors(path, "use"):
             self._lock = self._take()
             try:
@@ -202,13 +208,13 @@ class RunFolder:
         LOG.debug("%s %s", "going on in" if begun else "beginning in", self.path)
         if not begun:
             write_whole(self.path / places.QUERY, self.query.text)
-        for kind in ("afterstates", "states"):
-            make_folder(self.path / kind)
         remove_parts(self.path)
 
     def close(self) -> None:
         """Release the lock, so that other processes can write here."""
         self.journal.close()
+        for store in self._layers.values():
+            store.close()
         self._lock.release()
 
     def __enter__(self) -> Self:
@@ -217,20 +223,13 @@ class RunFolder:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def layer_path(self, kind: str, total: int) -> Path:
-        """Return the file of the layer of one sum; `kind` is afterstates or states."""
-        return self.path / places.boards_file(total, kind)
-
-    def keep_only(self, kind: str, totals: list[int]) -> None:
-        """Delete all layers of afterstates or of states, except those of some sums."""
-        kept = {self.layer_path(kind, total) for total in totals}
-        for path in (self.path / kind).glob("*.tbl"):
-            if path not in kept:
-                path.unlink()
-
-    def remove_layer(self, kind: str, total: int) -> None:
-        """Delete a layer that is no longer needed."""
-        self.layer_path(kind, total).unlink(missing_ok=True)
+    def layers(self, kind: str) -> LayerStore:
+        """Return the layers of afterstates or of states."""
+        if kind not in self._layers:
+            size = RELEASED_BYTES if self.query.keep == "counts" else SEGMENT_BYTES
+            contents = self.query.contents(kind)
+            self._layers[kind] = LayerStore(self.path / kind, contents, segment_bytes=size)
+        return self._layers[kind]
 
 
 def is_counted(path: Path) -> bool:
@@ -329,39 +328,6 @@ def read_journal(data: bytes, path: Path) -> tuple[list[dict[str, Any]], int]:
     return lines, good
 
 
-def sound_checksum(
-    path: Path,
-    layer_type: type[LayerFile] | type[ValueFile],
-    expected: Mapping[str, Any],
-    count: int,
-    checksum: str | None,
-) -> str | None:
-    """Return the checksum of a finished layer, after comparing all its bytes; None if it must be made again.
-
-    It must be made again if it is damaged or missing, or is not the file of `count` boards with the
-    `checksum` of the journal (None: the journal names no file).  Raises `WrongGameError` if its meta
-    differs from the expected one, `CorruptError` if it is the layer of another sum.
-    """
-    try:
-        with layer_type(path) as file:
-            if any(file.meta.get(name) != expected[name] for name in expected if name != "sum"):
-                raise WrongGameError(
-                    f"{path} belongs to another game or objective: delete it, and the same command "
-                    "makes it again"
-                )
-            wrong_sum = file.meta.get("sum") != expected["sum"]
-            if not wrong_sum:
-                if len(file) != count or checksum != file.checksum:
-                    return None
-                file.check_bytes()
-                return file.checksum
-    except (CorruptError, MissingLayerError):
-        return None
-    raise CorruptError(
-        f"{path} holds the layer of another sum: delete it, and the same command makes it again"
-    )
-
-
 def verify_run(path: Path, found: Findings | None = None) -> Findings:
     """Read every byte of a run's folder.  Return the faults, added to `found`.
 
@@ -373,19 +339,14 @@ def verify_run(path: Path, found: Findings | None = None) -> Findings:
         found.wrong.append(f"{path / 'run.json'} is damaged: delete the folder and count again")
     with suppress(StopCheckError), found.checking():
         recorded = _verify_journal(path / places.COUNTS, query, found)
-        for kind in ("afterstates", "states"):
-            for file in sorted((path / kind).glob("*.tbl")):
-                with found.checking():
-                    found.wrong += _verify_file(file, kind, query.game, recorded)
-            if KEEP.index(query.keep) >= KEEP.index(kind):
-                files = [
-                    path / places.boards_file(total, kind) for total in recorded if sum(recorded[total][kind])
-                ]
-                found.wrong += [
-                    f"{file} does not exist: the same command makes it again"
-                    for file in files
-                    if not file.exists()
-                ]
+        # Those of a table are deleted, and a kill may have left some.
+        for kind in () if (path / places.TABLE).exists() else ("afterstates", "states"):
+            with LayerFolder(path / kind, query.contents(kind)) as layers:
+                kept = KEEP.index(query.keep) >= KEEP.index(kind)
+                wanted = {s for s, line in recorded.items() if kept and sum(line[kind])}
+                for total in sorted(wanted | layers.records.keys()):
+                    with found.checking():
+                        found.wrong += _verify_layer(layers, total, recorded.get(total), kind)
     return found
 
 
@@ -428,16 +389,18 @@ def read_manifest(path: Path, name: str = places.QUERY) -> tuple[Query, bool]:
     return query, data == query.text.encode()
 
 
-def _verify_file(file: Path, kind: str, game: Game, recorded: dict[int, dict[str, Any]]) -> list[str]:
-    with LayerFile(file) as layer:
-        layer.verify()
-        total = layer.meta.get("sum")
-        if layer.meta.get("game") != game.identity or layer.meta.get("kind") != kind:
-            return [f"{file} belongs to another game: delete it"]
-        if type(total) is not int or file.name != places.of_sum(total, "tbl"):
-            return [f"{file} holds the layer of sum {shown(total, 40)}: it was renamed"]
-        if total in recorded and sum(recorded[total][kind]) != len(layer):
-            return [f"{file} holds {len(layer)} keys where {sum(recorded[total][kind])} were counted"]
-        if total in recorded and recorded[total]["files"].get(kind) != layer.checksum:
-            return [f"{file} is not the file that the journal names"]
-    return []
+def _verify_layer(
+    layers: LayerFolder, total: int, line: Mapping[str, Any] | None, kind: str
+) -> Iterator[str]:
+    """Yield a sentence if a layer is not the one of its line in the journal.  Raises `CorruptError`."""
+    if total not in layers.records:
+        yield f"{layers.folder} lacks the layer of sum {total}: the same command makes it again"
+        return
+    layer = layers.layer(total)
+    layer.verify()
+    if line is None:
+        return  # a killed run has not finished it
+    if sum(line[kind]) != len(layer):
+        yield f"{layer.name} has {len(layer)} boards where {sum(line[kind])} were counted"
+    elif line["files"].get(kind) != layer.record.text:
+        yield f"{layer.name} is not the layer that the journal names"

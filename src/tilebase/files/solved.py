@@ -1,7 +1,7 @@
-"""The values of one objective in a folder: its journal, and the check of files against the journal.
+"""The values of one objective in a folder: the layers, their journal, and the check against the journal.
 
-values/LABEL/layers.jsonl    one line per finished layer: its summary and the checksum of its file
-values/LABEL/S.val           the values of sum S
+values/LABEL/                the layers: keys and values of the afterstates (`files.layers`)
+values/LABEL/layers.jsonl    one line per finished layer: its summary and the checksum of the layer
 """
 
 from __future__ import annotations
@@ -10,14 +10,18 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tilebase.files import places
-from tilebase.files.format import ValueFile
+from tilebase.files.findings import Findings
+from tilebase.files.format import Contents, Layer
+from tilebase.files.layers import LayerFolder, read_contents
 from tilebase.files.reachable import Reachable
-from tilebase.files.run import Journal, sound_checksum
+from tilebase.files.run import MOST_JOURNAL, Journal, read_journal
+from tilebase.files.source import read_file
+from tilebase.files.store import RELEASED_BYTES, SEGMENT_BYTES, LayerStore
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import LayerSummary
 from tilebase.runtime.documents import text, understood, whole
-from tilebase.runtime.storage import make_folder, remove_parts, storage_errors
+from tilebase.runtime.storage import make_folder, refuse_link, remove_parts, storage_errors
 from tilebase.runtime.threads import map_in_threads
 
 
@@ -26,66 +30,114 @@ class StoredValues:
 
     Attributes
     ----------
+    files:
+        The layers.
     layers:
         ``layers[s]``: the summary of the finished layer of sum s.
-    checksums:
-        ``checksums[s]``: the checksum of its file.
+
+    With `release`, layers are given up while the game is solved.
 
     Raises `WrongGameError` if the journal belongs to another game or objective, and `CorruptError` if it is
     damaged.
     """
 
-    def __init__(self, folder: Path, game: Game, objective: Objective) -> None:
+    def __init__(self, folder: Path, game: Game, objective: Objective, *, release: bool = False) -> None:
         self.folder, self.objective = folder, objective
         with storage_errors(folder, "use"):
-            for one in (folder.parent, folder):
-                make_folder(one)
+            refuse_link(folder.parent)
+            folder.parent.mkdir(exist_ok=True)
+            make_folder(folder)
             remove_parts(folder)
         identity = {"game": game.identity, "objective": objective.identity, "space": "reachable"}
         self._journal = Journal(folder / places.SOLVED, identity)
         lines = self._journal.read()
+        contents = Contents(game, objective=objective)
+        self.files = LayerStore(
+            folder, contents, segment_bytes=RELEASED_BYTES if release else SEGMENT_BYTES
+        )  # fmt: skip
         with understood(str(self._journal.path)):
             self.layers = {whole(line["sum"], "a sum"): LayerSummary.from_dict(line) for line in lines}
-            self.checksums = {line["sum"]: text(line["file"], "a checksum") for line in lines}
+            self._checksums = {line["sum"]: text(line["file"], "a checksum") for line in lines}
+        self.files.keep(self._checksums)
 
-    def path(self, total: int) -> Path:
-        """Return the file of one sum."""
-        return self.folder / places.of_sum(total, "val")
+    def layer(self, total: int) -> Layer:
+        """Return a finished layer.  Raises `MissingLayerError` or `CorruptError`."""
+        return self.files.layer(total)
 
     def compare(self, space: Reachable, totals: Iterable[int], threads: int) -> bool:
-        """Return whether the files of finished layers are undamaged.
+        """Return whether finished layers are undamaged.  Damaged ones are forgotten, to be made again.
 
-        Damaged ones are forgotten, to be made again.
-
-        Every byte is compared.  Raises `WrongGameError` if a file belongs to another game or objective.
+        Every byte is compared.
         """
         wanted = [total for total in totals if total in self.layers and total in space.sizes]
 
-        def check(total: int) -> str | None:
-            expected = space.meta(total) | {"objective": self.objective.identity}
-            size, promised = space.sizes[total], self.checksums[total]
-            return sound_checksum(self.path(total), ValueFile, expected, size, promised)
+        def check(total: int) -> bool:
+            return self.files.is_sound(total, space.sizes[total], self._checksums[total])
 
         found = map_in_threads(check, wanted, threads)
-        for total, checksum in zip(wanted, found, strict=True):
-            if checksum is None:
+        for total, sound in zip(wanted, found, strict=True):
+            if not sound:
                 del self.layers[total]
-            else:
-                self.checksums[total] = checksum
-        return None not in found
+        return all(found)
 
-    def add(self, summary: LayerSummary, checksum: str, *, durable: bool) -> None:
-        """Add a layer to the journal, after its file was renamed.  Raises `StorageError`."""
-        self.layers[summary.sum], self.checksums[summary.sum] = summary, checksum
-        self._journal.append(self._line(summary.sum), durable=durable)
+    def add(self, summary: LayerSummary, *, durable: bool) -> None:
+        """Add a layer to the journal, after it was written.  Raises `StorageError`."""
+        total = summary.sum
+        self.layers[total], self._checksums[total] = summary, self.files.records[total].text
+        self._journal.append(self._line(total), durable=durable)
 
     def settle(self) -> None:
         """Rewrite the journal so that it lists each finished layer once, from the largest sum down."""
         self._journal.rewrite(self._line(total) for total in sorted(self.layers, reverse=True))
 
     def _line(self, total: int) -> dict[str, object]:
-        return self.layers[total].as_dict() | {"file": self.checksums[total]}
+        return self.layers[total].as_dict() | {"file": self._checksums[total]}
 
     def close(self) -> None:
-        """Close the journal."""
+        """Close the files."""
         self._journal.close()
+        self.files.close()
+
+
+def verify_values(folder: Path, found: Findings) -> None:
+    """Read every byte of the layers of values in the folder of an unfinished run; add the faults to `found`.
+
+    Raises `StopCheckError`.
+    """
+    with found.checking():
+        listed = _listed(folder / places.SOLVED)
+        contents = read_contents(folder) if (folder / places.INDEX).exists() else None
+        if contents is None:
+            found.wrong += [_lacks(folder, total) for total in sorted(listed)]
+            return
+        with LayerFolder(folder, contents) as layers:
+            for total in sorted(listed.keys() | layers.records.keys()):
+                with found.checking():
+                    found.wrong += _verify_values(layers, total, listed.get(total))
+
+
+def _listed(journal: Path) -> dict[int, str]:
+    """Return the checksums of the layers that a journal lists, by sum.  Raises `CorruptError`."""
+    lines, _ = read_journal(read_file(journal, MOST_JOURNAL) if journal.exists() else b"", journal)
+    with understood(str(journal)):
+        return {
+            whole(line["sum"], "a sum"): text(line["file"], "a checksum") for line in lines if "file" in line
+        }
+
+
+def _lacks(folder: Path, total: int) -> str:
+    return f"{folder} lacks the layer of sum {total}: the same command makes it again"
+
+
+def _verify_values(layers: LayerFolder, total: int, listed: str | None) -> Iterable[str]:
+    """Yield a sentence if a layer is not the one of its line in the journal.  Raises `CorruptError`."""
+    if total not in layers.records:
+        yield _lacks(layers.folder, total)
+        return
+    record = layers.records[total]
+    if not (layers.folder / places.segment(record.segment)).exists():
+        return  # a run that keeps no table gives layers up
+    layer = layers.layer(total)
+    layer.verify()
+    if listed not in (None, record.text):
+        yield f"{layer.name} is not the layer that the journal names"

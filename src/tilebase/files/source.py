@@ -42,7 +42,10 @@ class Source(Protocol):
     """A file of which ranges can be read."""
 
     name: str
-    size: int
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file; of one on a server, asking for it may take a request."""
 
     def read(self, offset: int, size: int) -> bytes:
         """Exactly `size` bytes.  Raises `CorruptError` if the file is too short, or `StorageError`."""
@@ -121,6 +124,16 @@ class LocalFile:
         if len(data) != size:
             raise CorruptError(f"{self.name} ends too early; make it again")
         return bytes(data)
+
+    def reaches(self, end: int) -> bool:
+        """Return whether a whole file that is held has so many bytes now: it may have grown."""
+        if self.size < end:
+            self.size = os.fstat(self._descriptor).st_size
+        return self.size >= end
+
+    def is_same(self, other: LocalFile) -> bool:
+        """Return whether both are the same file, held open."""
+        return os.path.sameopenfile(self._descriptor, other._descriptor)
 
     def close(self) -> None:
         """Close the file; one that is held can no longer be read."""

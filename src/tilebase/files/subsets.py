@@ -1,89 +1,77 @@
 """A part of the boards of a table's layer, written as a layer of another table.
 
-The new files have full chunks again.  Their bytes depend only on the boards that are kept.
+The new layers have full chunks again.  Their bytes depend only on the boards that are kept.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from tilebase.files.format import (
-    CHUNK_KEYS,
-    VALUE_HEADER,
-    LayerFile,
-    LayerWriter,
-    ValueFile,
-    Varying,
-    compress,
-    encode_values,
-    header_of,
-)
+from tilebase.errors import CorruptError
+from tilebase.files.format import CHUNK_KEYS, Chunk, Layer, compress, encode_values
 from tilebase.files.keys import decode, encode
-from tilebase.files.manifest import file_name
+from tilebase.files.layers import Layers, same_boards
+from tilebase.files.store import LayerStore
 
 Array: TypeAlias = npt.NDArray[Any]
 Columns: TypeAlias = Mapping[str, Array]
 """``columns[label]``: the values of some boards under an objective; ``columns[KEYS]``: their keys."""
 
-KEYS = "afterstates"
-"""The label of the files of keys."""
+KEYS = "keys"
+"""Stands for the keys in `Columns`; no label of an objective is so."""
 
 
 def write_subset(
-    source: Path,
-    target: Path,
+    source: Mapping[str, Layers],
+    target: Mapping[str, LayerStore],
     total: int,
-    labels: Sequence[str],
     choose: Callable[[int, Columns], Array],
     *,
     durable: bool = False,
-) -> tuple[int, dict[str, str]]:
-    """Write the chosen boards of a layer and their values; return how many, and the files' checksums.
+) -> int:
+    """Write the chosen boards of a layer and their values, by label; return how many.
 
     ``choose(first, columns)`` returns the chosen boards of a chunk, as indexes or as a mask; `first` is the
-    position of its first board in the layer.  If no board is chosen, no file is written.  Raises
+    position of its first board in the layer.  If no board is chosen, nothing is written.  Raises
     `CorruptError` or `StorageError`.
     """
+    layers = {label: one.layer(total) for label, one in source.items()}
+    kept = 0
     with ExitStack() as stack:
-        keys = stack.enter_context(LayerFile(source / file_name(KEYS, total)))
-        values = {label: stack.enter_context(ValueFile(source / file_name(label, total))) for label in labels}
-        for file in values.values():
-            file.check_pair(keys)
-        writers = {
-            label: stack.enter_context(
-                LayerWriter(
-                    target / file_name(label, total), header_of(keys.meta) if label == KEYS else VALUE_HEADER
-                )
-            )
-            for label in (KEYS, *labels)
-        }
-        bits = {label for label, file in values.items() if file.dtype == "bit"}
-        kept = 0
-        for piece in _regrouped(_chosen(keys, values, choose), CHUNK_KEYS):
+        writers = {label: stack.enter_context(store.writer(total)) for label, store in target.items()}
+        for piece in _regrouped(_chosen(layers, choose), CHUNK_KEYS):
             kept += len(piece[KEYS])
-            _add(writers, piece, bits, keys.varying)
-        if not kept:
-            return 0, {}
-        for label, writer in writers.items():
-            writer.finish(keys.meta if label == KEYS else values[label].meta, durable=durable)
-        return kept, {label: writer.checksum for label, writer in writers.items()}
+            (keys,) = encode(piece[KEYS], next(iter(layers.values())).contents.varying)
+            for label, writer in writers.items():
+                writer.add(_with_values(keys, layers[label], piece[label]))
+        if kept:
+            for writer in writers.values():
+                writer.finish(durable=durable)
+    return kept
 
 
-def _chosen(
-    keys: LayerFile, values: Mapping[str, ValueFile], choose: Callable[[int, Columns], Array]
-) -> Iterator[Columns]:
+def _with_values(keys: Chunk, layer: Layer, values: Array) -> Chunk:
+    """Return a chunk of keys and values."""
+    objective = layer.contents.objective
+    assert objective is not None
+    data = encode_values(values, objective.is_boolean)
+    return Chunk(keys.first, keys.boards, keys.frames + compress(keys.first, keys.boards, data).frames)
+
+
+def _chosen(layers: Mapping[str, Layer], choose: Callable[[int, Columns], Array]) -> Iterator[Columns]:
     """Yield the chosen boards of each chunk."""
-    for chunk in range(keys.chunks):
-        columns = {KEYS: keys.keys(chunk, decode)} | {
-            label: file.values(chunk) for label, file in values.items()
-        }
-        chosen = choose(int(keys.starts[chunk]), columns)
+    first, *others = layers.values()
+    if any(not same_boards(first, other) for other in others):
+        raise CorruptError(f"{first.name} does not hold the boards of {others[0].name}")
+    for chunk in range(first.chunks):
+        columns = {KEYS: first.keys(chunk, decode)}
+        columns |= {label: layer.values(chunk) for label, layer in layers.items()}
+        chosen = choose(int(first.starts[chunk]), columns)
         yield {label: column[chosen] for label, column in columns.items()}
 
 
@@ -106,15 +94,3 @@ def _regrouped(parts: Iterable[Columns], size: int) -> Iterator[Columns]:
 
 def _join(parts: Sequence[Columns]) -> Columns:
     return {label: np.concatenate([part[label] for part in parts]) for label in parts[0]}
-
-
-def _add(writers: Mapping[str, LayerWriter], piece: Columns, bits: set[str], varying: Varying | None) -> None:
-    """Add one chunk to each file."""
-    keys = piece[KEYS]
-    for label, writer in writers.items():
-        if label == KEYS:
-            for chunk in encode(keys, varying):
-                writer.add(chunk)
-        else:
-            data = encode_values(piece[label], label in bits)
-            writer.add(compress(int(keys[0]), len(keys), data))

@@ -14,7 +14,6 @@ import lzma
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ import numpy.typing as npt
 import zstandard
 
 from tilebase.errors import CorruptError, MissingExtraError, UsageError
-from tilebase.files.format import CHUNK_KEYS, LayerFile
+from tilebase.files.format import CHUNK_KEYS, Layer
 
 Keys = npt.NDArray[np.uint64]
 Function = Callable[[bytes], bytes]
@@ -104,7 +103,7 @@ class CodecRow:
 
 
 def compare(
-    layer_path: Path | str,
+    layer: Layer,
     *,
     codecs: Sequence[str] = tuple(LEVELS),
     limit_keys: int | None = 2_000_000,
@@ -112,12 +111,12 @@ def compare(
     repeat: int = 1,
     progress: Callable[[CodecRow], None] | None = None,
 ) -> list[CodecRow]:
-    """Measure codecs with the keys of a layer file; one row per codec, the smallest first.
+    """Measure codecs with the keys of a layer; one row per codec, the smallest first.
 
     Parameters
     ----------
-    layer_path:
-        A layer file.
+    layer:
+        A layer of boards, as `tables.layers.open_layer` opens.
     codecs:
         Which of `LEVELS` to compare.
     limit_keys:
@@ -137,15 +136,15 @@ def compare(
         For an unknown codec, a number below 1, or a layer without keys.
     MissingExtraError
         If brotli is to be compared and not installed.
-    MissingLayerError, StorageError, CorruptError
-        If the file cannot be read or is damaged.
+    StorageError, CorruptError
+        If the layer cannot be read or is damaged.
     """
     ways = [way for name in codecs for way in _levels(name)]
     if not ways:
         raise UsageError(f"no codec to compare: choose at least one of {', '.join(LEVELS)}")
     if repeat < 1 or (limit_keys is not None and limit_keys < 1):
         raise UsageError("the number of keys and of repetitions must be at least 1")
-    chunks = _sample(layer_path, limit_keys)
+    chunks = _sample(layer, limit_keys)
     if whole:
         chunks = [np.concatenate(chunks)]
     _measure(chunks, "raw", None, False, 1)  # the first pass uses new memory, which is slower: not counted
@@ -180,20 +179,18 @@ def _brotli() -> Any:
     return brotli
 
 
-def _sample(path: Path | str, limit: int | None) -> list[Keys]:
+def _sample(layer: Layer, limit: int | None) -> list[Keys]:
     """Read the keys of chunks spread evenly over a layer, in the form whose differences are stored."""
     from tilebase.files.keys import decode
 
-    if Path(path).is_dir():
-        raise UsageError(f"{path} is a folder: name one of the layer files in it")
-    with LayerFile(path) as layer:
-        if not len(layer):
-            raise UsageError(f"{path} holds no keys: there is nothing to store")
-        wanted = layer.chunks if limit is None else min(layer.chunks, -(-limit // CHUNK_KEYS))
-        chosen = np.arange(wanted) * layer.chunks // wanted
-        keys = [layer.keys(int(chunk), decode) for chunk in chosen]
-        if layer.varying is not None:
-            keys = [layer.varying.shorten(chunk) for chunk in keys]
+    if not len(layer):
+        raise UsageError(f"{layer.name} holds no keys: there is nothing to store")
+    wanted = layer.chunks if limit is None else min(layer.chunks, -(-limit // CHUNK_KEYS))
+    chosen = np.arange(wanted) * layer.chunks // wanted
+    keys = [layer.keys(int(chunk), decode) for chunk in chosen]
+    varying = layer.contents.varying
+    if varying is not None:
+        keys = [varying.shorten(chunk) for chunk in keys]
     return keys if limit is None or len(keys) > 1 else [keys[0][:limit]]
 
 

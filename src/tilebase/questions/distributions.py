@@ -272,7 +272,8 @@ class _Reader(LayerReader):
     """The layers of a table, with the scores of slides."""
 
     def __init__(self, table: Table, objectives: tuple[Objective, ...]) -> None:
-        super().__init__(local_folder(table), table.game, objectives)
+        local_folder(table)
+        super().__init__(table.name, table.game, table.layers, objectives)
         self.merges = tuple({*self.merges, "tile"})
         self.potentials = word_potentials(table.game, self.merges)
 

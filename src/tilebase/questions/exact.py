@@ -24,6 +24,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase.errors import ResourceError, UsageError
+from tilebase.files.format import Contents
+from tilebase.files.layers import LayerFolder
 from tilebase.game.game import Game
 from tilebase.objectives.encoding import FIRST, NONE, WON, end_values, sentinels
 from tilebase.objectives.numbers import SMALL
@@ -148,7 +150,9 @@ def solve_exactly(
                 f"{game} has {every:,} afterstates, and fractions are for at most {MOST_AFTERSTATES:,}: "
                 "solve it in floats, or for proved bounds with the objective lower,upper"
             )
-        return _Pass(path, game, chosen, every, layer, Pace(use.get("progress"), "afterstates")).run()
+        pace = Pace(use.get("progress"), "afterstates")
+        with LayerFolder(path / "afterstates", Contents(game)) as boards:
+            return _Pass(boards, chosen, every, layer, pace).run()
 
 
 def _mean(objective: str | Objective, discount: Any) -> Objective:
@@ -176,18 +180,17 @@ class _Pass:
 
     def __init__(
         self,
-        path: Path,
-        game: Game,
+        boards: LayerFolder,
         objective: Objective,
         every: int,
         layer: Callable[[ExactLayer], None] | None,
         pace: Pace,
     ) -> None:
+        game = boards.contents.game
         self.game, self.objective, self.every = game, objective, every
         self._layer, self._pace = layer, pace
-        self._reader = _Keys(path, game, (objective,))
-        files = sorted((path / "afterstates").glob("*.tbl"))
-        self._sums = [int(file.stem) for file in files]
+        self._reader = _Keys(str(boards.folder), game, {objective.label: boards}, (objective,))
+        self._sums = boards.sums()
         self._most = max([*self._sums, *(game.sum(board) for board, _ in game.starts())])
         self._most += 2 * max(game.spawn_exponents)
         self._base = (
@@ -370,8 +373,8 @@ class _Comparison:
 
     def add(self, layer: ExactLayer) -> None:
         """Compare the values of a layer."""
-        file = self._table.prober.layer(layer.sum).values[self._objective.label]
-        stored = np.concatenate([np.zeros(0), *(file.values(chunk) for chunk in range(file.chunks))])
+        found = self._table.prober.layer(layer.sum, self._objective)
+        stored = np.concatenate([np.zeros(0), *(found.values(chunk) for chunk in range(found.chunks))])
         for number, exact in zip(stored.tolist(), layer.numerators.tolist(), strict=True):
             value = float(self._objective.told(self._objective.read(number)))
             self._compare(value, Fraction(exact, layer.denominator), layer.sum)

@@ -276,7 +276,7 @@ def reachable_folder(table: Table) -> Path:
 def afterstate_counts(table: Table) -> dict[int, int]:
     """Count afterstates by sum.  Raises `CorruptError` if files are not those of the manifest."""
     reachable_folder(table)
-    return {total: table.prober.count(total) for total in table.manifest.layers}
+    return {total: table.prober.count(total) for total in table.prober.sums()}
 
 
 @dataclass(frozen=True)
@@ -314,7 +314,8 @@ def _guide(table: Table, objective: Objective, policy: Table | str) -> _Guide:
     by, prober = policy.objectives[0], policy.prober
     slack = policy.slack(by)
     afterstate_counts(policy)  # its files are compared with its manifest
-    values = partial(LayerReader(local_folder(policy), game).values, by)
+    local_folder(policy)
+    values = partial(LayerReader(policy.name, game, policy.layers, (by,)).values, by)
     fold = PolicyFold(game, objective, guide=values, guide_merge=by.merge, slack=slack)
     return _Guide(
         policy.name, fold, lambda board, _: [float(w or 0) for *_, w in prober.slides(board, by)], slack
@@ -326,11 +327,12 @@ def _evaluate_guide(table: Table, objective: Objective, guide: _Guide, allowed: 
     path, game = local_folder(table), table.game
     run = Run(**vars(allowed), folder=path)
     with temporary_folder() as values:
-        stored = StoredValues(values / objective.label, game, objective)
+        stored = StoredValues(values / objective.label, game, objective, release=True)
         backward_pass = BackwardPass(run, game, [stored], folds=[guide.fold], release=True)
         with closing(backward_pass):
-            backward_pass.run(Reachable(path, afterstate_counts(table), game))
-        with closing(Prober(_Split(path, values), game, [objective])) as prober:
+            backward_pass.run(Reachable(table.layers[table.manifest.labels[0]], afterstate_counts(table)))
+        layers = {objective.label: stored.files}
+        with closing(stored), closing(Prober(table.name, game, [objective], layers)) as prober:
             evaluator, total = prober.evaluator(objective), Fraction(0)
             for board, p in game.starts():
                 slides = prober.slides(board, objective)
@@ -340,20 +342,6 @@ def _evaluate_guide(table: Table, objective: Objective, guide: _Guide, allowed: 
                     worths = [Fraction(evaluator.end(board, won=game.has_goal_sum(board)))]
                 total += p * sum(worths, Fraction(0)) / len(worths)
     return float(objective.told(total))
-
-
-class _Split(Folder):
-    """A location with the keys of a table and the values of a run in another folder."""
-
-    def __init__(self, path: Path, values: Path) -> None:
-        super().__init__(path)
-        self._values = values
-
-    def open(self, name: str) -> Any:
-        """Return the file of this name."""
-        if name.startswith("values/"):
-            return Folder(self._values).open(name.removeprefix("values/"))
-        return super().open(name)
 
 
 # -- callables ----------------------------------------------------------------------------------

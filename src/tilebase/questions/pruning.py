@@ -7,9 +7,9 @@ values of the start stay in the manifest, whatever they are.
 A finished table is pruned by `prune`.  `Pruning` prunes while a game is solved: a layer is pruned as soon as
 it is solved, and the whole values of a layer are deleted when the layers below no longer need them.
 
-    above.jsonl    one line per pruned layer: its files and their checksums
+    above.jsonl    one line per pruned layer: how many boards were kept, and the checksums of its layers
     work/          the folder of the run: all keys, and whole values of the last layers
-    afterstates/, values/    the pruned layers
+    values/        the pruned layers
 
 When the start is solved, the manifest is written, and the work folder is deleted.
 """
@@ -29,18 +29,25 @@ from tilebase.costs.estimate import admit
 from tilebase.costs.tables import thinning
 from tilebase.errors import UsageError, WrongGameError
 from tilebase.files import places
-from tilebase.files.format import LayerFile, ValueFile
-from tilebase.files.manifest import LEAST, Manifest, file_name
-from tilebase.files.reachable import Reachable
-from tilebase.files.run import Journal, delete_run, sound_checksum
+from tilebase.files.format import Contents
+from tilebase.files.manifest import LEAST, Manifest
+from tilebase.files.run import Journal, delete_run
 from tilebase.files.solved import StoredValues
-from tilebase.files.subsets import KEYS, Columns, write_subset
+from tilebase.files.store import LayerStore
+from tilebase.files.subsets import Columns, write_subset
 from tilebase.game.game import Game
 from tilebase.objectives.encoding import as_floats
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import LayerSummary, Solution, StartValues
 from tilebase.questions.policies import afterstate_counts, local_folder
-from tilebase.questions.reduced import find_finished, instead, manifest_of, unfinished, write_manifest
+from tilebase.questions.reduced import (
+    find_finished,
+    instead,
+    manifest_of,
+    stores_of,
+    unfinished,
+    write_manifest,
+)
 from tilebase.runtime.documents import to_json, understood, whole
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
@@ -135,26 +142,24 @@ def prune(
     allowed, opened = Allowance.of(**use), open_table(table)
     chosen = opened.objective(objective)
     bound = check_bound(chosen, above)
-    source, sizes, old = local_folder(opened), afterstate_counts(opened), opened.manifest
+    local_folder(opened)
+    sizes, old = afterstate_counts(opened), opened.manifest
     query = {LEAST: bound, "objective": chosen.label, "table": old.check}
     target = Path(output)
     done = find_finished(target, query, Pruned)
     if done is not None:
         return done
     admit(thinning(opened.game, sizes, opened.objectives, visits=False), allowed, instead, target)
-    with unfinished(target, to_json(query), old.labels):
-        checks: dict[int, dict[str, str]] = {}
+    with unfinished(target, to_json(query)), stores_of(target, old) as stores:
         kept, pace, most = 0, Pace(allowed.progress, "afterstates"), sum(sizes.values())
         seen = 0
-        for total in sorted(sizes):
-            count, files = write_subset(source, target, total, old.labels, _at_least(chosen, bound))
-            kept, seen = kept + count, seen + sizes[total]
-            if count:
-                checks[total] = files
+        for total in sorted(sizes, reverse=True):  # in the order in which a game is solved
+            kept += write_subset(opened.layers, stores, total, _at_least(chosen, bound))
+            seen += sizes[total]
             if pace.due() or seen == most:
                 pace.report(total, "prune", seen, seen / most)
         found = Pruned(bound, chosen.label, kept, most, old.check)
-        write_manifest(target, dataclasses.replace(old, layers=checks, thinned=found.as_dict()))
+        write_manifest(target, dataclasses.replace(old, thinned=found.as_dict()), stores)
     return found
 
 
@@ -185,6 +190,8 @@ class Pruning:
         identity = {"game": game.identity, "objectives": [one.identity for one in objectives]}
         self._journal = Journal(target / JOURNAL, identity | self._query)
         self._lines: dict[int, dict[str, Any]] = {}
+        self._stores: dict[str, LayerStore] = {}
+        self._whole: dict[str, LayerStore] = {}
         self._refuse_others()
 
     @property
@@ -197,7 +204,7 @@ class Pruning:
             refuse_link(self.work)
             names = {entry.name for entry in self.target.iterdir()} if self.target.exists() else set()
         manifest = self.target / places.TABLE  # or what a kill left of it
-        known = {WORK, JOURNAL, KEYS, "values", manifest.name, part_path(manifest).name}
+        known = {WORK, JOURNAL, "values", manifest.name, part_path(manifest).name}
         begun = WORK in names or self.finished() is not None
         if names and (not begun or not names <= known):
             raise WrongGameError(f"{self.target} holds files: choose a new folder")
@@ -220,38 +227,39 @@ class Pruning:
         """Return the whole values in the folder of the run.  The last ones prune a layer when all have it."""
         folders = [self.work / "values" / label for label in self.labels]
         *first, last = zip(folders, self.objectives, strict=True)
-        found = [StoredValues(folder, self.game, objective) for folder, objective in first]
+        found = [StoredValues(folder, self.game, objective, release=True) for folder, objective in first]
         return [*found, _PruningValues(last[0], self.game, last[1], self._prune)]
 
-    def begin(self, stored: Sequence[StoredValues], space: Reachable) -> None:
+    def begin(self, stored: Sequence[StoredValues]) -> None:
         """Continue with the pruned layers of an earlier call; begin anew unless all are there and sound."""
         with storage_errors(self.target, "use"):
-            for name in (KEYS, "values", *(f"values/{label}" for label in self.labels)):
-                make_folder(self.target / name)
+            make_folder(self.target / "values")
+        for objective in self.objectives:
+            folder = self.target / places.values_folder(objective.label)
+            self._stores[objective.label] = LayerStore(folder, Contents(self.game, objective=objective))
         lines = {whole(line["sum"], "a sum"): line for line in self._journal.read()}
         solved = set.intersection(*(set(one.layers) for one in stored))
-        if all(total in lines and self._is_sound(lines[total], space) for total in solved):
+        if all(total in lines and self._is_sound(lines[total]) for total in solved):
             self._lines = {total: lines[total] for total in solved}
-            return
-        for one in stored:
-            one.layers.clear()
+        else:
+            for one in stored:
+                one.layers.clear()
+        self._whole = {one.objective.label: one.files for one in stored}
+        for label, store in self._stores.items():
+            store.keep({s: line["files"][label] for s, line in self._lines.items() if line["kept"]})
 
-    def _is_sound(self, line: Mapping[str, Any], space: Reachable) -> bool:
-        """Return whether the files of a pruned layer are there and undamaged."""
-        meta = space.meta(line["sum"])
-        expected = {KEYS: meta} | {one.label: meta | {"objective": one.identity} for one in self.objectives}
+    def _is_sound(self, line: Mapping[str, Any]) -> bool:
+        """Return whether a pruned layer is there and undamaged."""
+        total = line["sum"]
         return all(
-            sound_checksum(
-                self.target / file_name(label, line["sum"]), LayerFile if label == KEYS else ValueFile,
-                expected[label], line["kept"], checksum,
-            ) is not None
-            for label, checksum in line["files"].items()
-        )  # fmt: skip
+            self._stores[label].is_sound(total, line["kept"], one) for label, one in line["files"].items()
+        )
 
     def _prune(self, total: int, durable: bool) -> None:
         """Write the part of a solved layer that is kept, and a line in the journal."""
         choose = _at_least(self.objectives[0], self.bound)
-        kept, files = write_subset(self.work, self.target, total, self.labels, choose, durable=durable)
+        kept = write_subset(self._whole, self._stores, total, choose, durable=durable)
+        files = {label: store.records[total].text for label, store in self._stores.items() if kept}
         self._lines[total] = {"sum": total, "kept": kept, "files": files}
         self._journal.append(self._lines[total], durable=durable)
 
@@ -259,18 +267,19 @@ class Pruning:
         """Write the manifest, which makes the table complete."""
         kept = sum(line["kept"] for line in self._lines.values())
         pruned = Pruned(self.bound, self.objectives[0].label, kept, before)
-        layers = {total: line["files"] for total, line in self._lines.items() if line["kept"]}
         manifest = Manifest(
-            game=self.game, counts=counts, objectives=self.objectives, starts=dict(starts), layers=layers,
+            game=self.game, counts=counts, objectives=self.objectives, starts=dict(starts), layers={},
             thinned=pruned.as_dict(),
         )  # fmt: skip
-        write_manifest(self.target, manifest)
+        write_manifest(self.target, manifest, self._stores)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._journal.close()
+        for store in self._stores.values():
+            store.close()
 
     def clean(self) -> None:
         """Delete the work folder of a finished table, after the run in it was closed."""
@@ -286,10 +295,10 @@ class _PruningValues(StoredValues):
     def __init__(
         self, folder: Path, game: Game, objective: Objective, each: Callable[[int, bool], None]
     ) -> None:
-        super().__init__(folder, game, objective)
+        super().__init__(folder, game, objective, release=True)
         self._each = each
 
-    def add(self, summary: LayerSummary, checksum: str, *, durable: bool) -> None:
+    def add(self, summary: LayerSummary, *, durable: bool) -> None:
         """Call the function, then add the layer to the journal."""
         self._each(summary.sum, durable)
-        super().add(summary, checksum, durable=durable)
+        super().add(summary, durable=durable)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from tilebase.errors import MissingLayerError, StorageError, WrongGameError
 from tilebase.files import places
-from tilebase.files.manifest import Manifest, file_name
+from tilebase.files.manifest import Manifest
 from tilebase.files.source import read_file
+from tilebase.files.store import LayerStore
 from tilebase.runtime.documents import understood
-from tilebase.runtime.storage import FileLock, make_folder, storage_errors, sync_files, write_whole
+from tilebase.runtime.storage import FileLock, make_folder, storage_errors, write_whole
 
 Summary = TypeVar("Summary")
 UNFINISHED = "thin.json"
@@ -43,17 +45,29 @@ def find_finished(target: Path, query: Mapping[str, Any], summary: Callable[...,
         return summary(**thinned)
 
 
-def write_manifest(target: Path, manifest: Manifest) -> None:
-    """Flush all files of a table, and write its manifest."""
-    sync_files(
-        target / file_name(label, total) for total, names in manifest.layers.items() for label in names
-    )
-    write_whole(target / places.TABLE, manifest.text)
+@contextmanager
+def stores_of(target: Path, manifest: Manifest) -> Iterator[dict[str, LayerStore]]:
+    """Return the layers of each objective in the folder of a table that is written, by label."""
+    with ExitStack() as stack:
+        yield {
+            label: stack.enter_context(
+                LayerStore(target / places.values_folder(label), manifest.contents(label))
+            )
+            for label in manifest.labels
+        }
+
+
+def write_manifest(target: Path, manifest: Manifest, stores: Mapping[str, LayerStore]) -> None:
+    """Flush all layers of a table, and write its manifest, with their pages."""
+    for store in stores.values():
+        store.sync()
+    pages = {label: store.pages() for label, store in stores.items()}
+    write_whole(target / places.TABLE, replace(manifest, layers=pages).text)
 
 
 @contextmanager
-def unfinished(target: Path, query: str, labels: Sequence[str]) -> Iterator[None]:
-    """Mark a folder as unfinished inside the block, with folders for a table.
+def unfinished(target: Path, query: str) -> Iterator[None]:
+    """Mark a folder as unfinished inside the block.
 
     An error empties the folder.  After a kill, a call with the same arguments takes the folder over.
 
@@ -63,8 +77,7 @@ def unfinished(target: Path, query: str, labels: Sequence[str]) -> Iterator[None
         lock = _claim(target, query)
         try:
             _empty(target)  # delete what a killed call left
-            for folder in ("afterstates", "values", *(f"values/{label}" for label in labels)):
-                make_folder(target / folder)
+            make_folder(target / "values")
             yield
         except BaseException:
             _empty(target)
@@ -94,5 +107,4 @@ def _claim(target: Path, query: str) -> FileLock:
 def _empty(target: Path) -> None:
     """Delete an unfinished table, the manifest first."""
     (target / places.TABLE).unlink(missing_ok=True)
-    for folder in ("afterstates", "values"):
-        shutil.rmtree(target / folder, ignore_errors=True)
+    shutil.rmtree(target / "values", ignore_errors=True)

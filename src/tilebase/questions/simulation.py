@@ -130,7 +130,8 @@ def simulate(
     opened = open_table(table)
     chosen = opened.objective(objective)
     afterstate_counts(opened)  # its files are compared with its manifest
-    reader = LayerReader(local_folder(opened), opened.game, (chosen,))
+    local_folder(opened)
+    reader = LayerReader(opened.name, opened.game, opened.layers, (chosen,))
     slack = opened.slack(chosen)
     played = _play(reader, chosen, slack, games, np.random.default_rng(seed), progress)
     payoffs = played.payoffs

@@ -7,8 +7,8 @@ of the start, and writes the manifest, which makes a table complete.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -20,13 +20,15 @@ from tilebase.cluster.opening import attached
 from tilebase.cluster.runs import Run, run_in
 from tilebase.costs import estimate
 from tilebase.costs.reachable import check_memory, recorded_bytes
+from tilebase.counting.counts import CountResult
 from tilebase.errors import CorruptError, UsageError, WrongGameError
 from tilebase.files import places
-from tilebase.files.manifest import Manifest, file_name
+from tilebase.files.layers import Pages
+from tilebase.files.manifest import Manifest
 from tilebase.files.reachable import Reachable
 from tilebase.files.run import Query, RunFolder, is_counted
 from tilebase.files.solved import StoredValues
-from tilebase.files.source import Folder, read_file
+from tilebase.files.source import read_file
 from tilebase.game.game import Cells, Game
 from tilebase.objectives.objective import Objective, parse_objectives
 from tilebase.objectives.results import LayerSummary, Solution, StartValues
@@ -35,9 +37,9 @@ from tilebase.objectives.values import Number, Value
 from tilebase.questions.running import NOTHING, Ask, Keep, usual_space
 from tilebase.questions.spaces import choose_space, expected
 from tilebase.runtime.resources import Use
-from tilebase.runtime.storage import sync_files, write_whole
+from tilebase.runtime.storage import write_whole
 from tilebase.sparse.backward import BackwardPass, uses_slides
-from tilebase.sparse.forward import count_in
+from tilebase.sparse.forward import count_in, counted
 from tilebase.sparse.recorded import RecordedSlides
 from tilebase.sparse.shared_backward import SharedLayers
 from tilebase.tables.prober import Prober
@@ -175,29 +177,27 @@ def _solve_reachable(ask: Ask, run: Run, keep: Keep, *, lean: bool | None) -> So
         attached(run.cluster, path),
         pruning or nullcontext(),
         RecordedSlides(path) as slides,
+        ExitStack() as stack,
     ):
         before = read_before(path, game, "reachable")
-        stored = _stored(path, game, ask.objectives) if pruning is None else pruning.stored()
-        written: dict[int, str] = {}
-        # Slides are recorded if the backward pass can use them, and if they probably pay.
-        use = run.cluster is None and uses_slides(game, ask.objectives)
-        recorded = slides if use and recorded_bytes(game, ask.objectives) else None
-        counts = count_in(folder, run, written=written, recorded=recorded)
-        sizes = {
-            int(s): int(n) for s, n in zip(counts.sums, counts.afterstates.sum(axis=1), strict=True) if n
-        }
-        here = Reachable(path, sizes, game, written)
+        stored = _stored(path, ask, keep) if pruning is None else pruning.stored()
+        for values in stored:
+            stack.callback(values.close)
+        counts, here = _boards_of(folder, before, stored, run.threads) or _count(ask, folder, run, slides)
+        stack.callback(here.layers.close)
+        sizes = here.sizes
         if pruning is not None:
-            pruning.begin(stored, here)
+            pruning.begin(stored)
         if missing := [values for values in stored if not _is_done(values, here, run.threads, keep.whole)]:
             _solve_missing(ask, run, missing, here, slides, lean=lean, release=not keep.whole)
         complete = ask.down_to is None or ask.down_to <= min(sizes, default=ask.down_to)
-        starts, boards = _start_values(ask, path) if complete else (StartValues((), ()), {})
+        starts, boards = _start_values(ask, path, stored) if complete else (StartValues((), ()), {})
         if complete and pruning is not None:
             pruning.finish(counts.totals, starts, sum(sizes.values()))
         elif complete and keep.whole:
-            files = _checksums(folder, stored)
-            write_manifest(path, before, game, counts.totals, ask.objectives, starts, files)
+            pages = {values.objective.label: values.files.pages() for values in stored}
+            write_manifest(path, before, game, counts.totals, ask.objectives, starts, pages)
+            folder.layers("afterstates").clear()  # the layers of values hold the keys, too
     if complete and pruning is not None:
         pruning.clean()
     summaries = tuple(
@@ -208,6 +208,45 @@ def _solve_reachable(ask: Ask, run: Run, keep: Keep, *, lean: bool | None) -> So
     return Solution(game, ask.objectives, summaries, starts, positions, boards)
 
 
+def _boards_of(
+    folder: RunFolder, before: Manifest | None, stored: Sequence[StoredValues], threads: int
+) -> tuple[CountResult, Reachable] | None:
+    """Return the counts and the boards of a finished table, from the first objective that is undamaged.
+
+    None if there is none.
+    """
+    counts = counted(folder) if before is not None else None
+    if before is None or counts is None:
+        return None
+    sizes = _sizes(counts)
+    by_label = {values.objective.label: values for values in stored}
+    for one in before.objectives:
+        values = by_label.get(one.label)
+        with ExitStack() as stack:
+            if values is None:
+                values = StoredValues(folder.path / places.values_folder(one.label), before.game, one)
+                stack.callback(values.close)
+            here = Reachable(values.files, sizes)
+            if sizes.keys() <= values.layers.keys() and values.compare(here, sizes, threads):
+                return counts, here
+    return None
+
+
+def _sizes(counts: CountResult) -> dict[int, int]:
+    """Return how many afterstates each sum has, if there are any."""
+    return {int(s): int(n) for s, n in zip(counts.sums, counts.afterstates.sum(axis=1), strict=True) if n}
+
+
+def _count(ask: Ask, folder: RunFolder, run: Run, slides: RecordedSlides) -> tuple[CountResult, Reachable]:
+    """Count the boards, and keep those of all layers."""
+    written: dict[int, str] = {}
+    # Slides are recorded if the backward pass can use them, and if they probably pay.
+    use = run.cluster is None and uses_slides(ask.game, ask.objectives)
+    recorded = slides if use and recorded_bytes(ask.game, ask.objectives) else None
+    counts = count_in(folder, run, written=written, recorded=recorded)
+    return counts, Reachable(folder.layers("afterstates"), _sizes(counts), written)
+
+
 def _solve_missing(
     ask: Ask, run: Run, missing: Sequence[StoredValues], here: Reachable, slides: RecordedSlides, *,
     lean: bool | None, release: bool,
@@ -216,7 +255,7 @@ def _solve_missing(
     objectives = [one.objective for one in missing]
     sharing = None
     if run.cluster is not None:
-        sharing = SharedLayers(run.cluster, run.folder, ask.game, objectives, here.sizes, release=release)
+        sharing = SharedLayers(run.cluster, run.folder, here, objectives)
     backward_pass = BackwardPass(
         run, ask.game, missing, lean=lean, release=release, sharing=sharing, recorded=slides
     )
@@ -226,18 +265,11 @@ def _solve_missing(
         backward_pass.close()
 
 
-def _stored(path: Path, game: Game, objectives: Sequence[Objective]) -> list[StoredValues]:
-    return [StoredValues(path / places.values_folder(one.label), game, one) for one in objectives]
-
-
-def _checksums(run: RunFolder, stored: Sequence[StoredValues]) -> dict[int, dict[str, str]]:
-    """Return the checksums of all layers by sum.  This call has written or compared their files."""
-    files = {line["sum"]: line["files"] for line in run.journal.read() if line.get("files")}
-    return {
-        total: {"afterstates": names["afterstates"]}
-        | {values.objective.label: values.checksums[total] for values in stored}
-        for total, names in files.items()
-    }
+def _stored(path: Path, ask: Ask, keep: Keep) -> list[StoredValues]:
+    return [
+        StoredValues(path / places.values_folder(one.label), ask.game, one, release=not keep.whole)
+        for one in ask.objectives
+    ]
 
 
 def _is_done(stored: StoredValues, here: Reachable, threads: int, whole: bool) -> bool:
@@ -287,19 +319,19 @@ def _solve_all(ask: Ask, run: Run, keep: Keep) -> Solution:
     layers: list[tuple[LayerSummary, ...]] = []
     values: list[Value] = []
     by_board: list[list[Value]] = []  # by_board[i]: the values of the start boards under objective i
-    files: dict[int, dict[str, str]] = {}
+    pages: dict[str, Pages] = {}
     with RunFolder(path, Query(game, keep="counts")), attached(run.cluster, path):
         before = read_before(path, game, "all")
         # A new objective gets the layers that the table has.
-        lowest = min(before.layers, default=0) if before is not None else 0
+        lowest = before.least_sum if before is not None else 0
         for one in ask.objectives:
             sums = Sums(lowest if keep.whole else None, down_to=ask.down_to)
             wanted, here = Wanted(files=keep.whole), run.within(places.values_folder(one.label))
             with DensePass(here, index, one, wanted=wanted, sums=sums) as dense:
                 found = dense.run()
+                if keep.whole:
+                    pages[one.label] = dense.pages
             layers.append(tuple(layer for s, layer in sorted(found.items()) if layer and s >= ask.least))
-            for total, checksum in dense.checksums.items():
-                files.setdefault(total, {})[one.label] = checksum
             if dense.complete:
                 rounding = Rounding(game, one)
                 values.append(rounding.start(dense.start()))
@@ -308,7 +340,7 @@ def _solve_all(ask: Ask, run: Run, keep: Keep) -> Solution:
         if keep.whole and values:
             sizes = {layer.sum: layer.positions for layer in layers[0]}
             counts = {"boards": sum(sizes.values())}
-            write_manifest(path, before, game, counts, ask.objectives, start, files, "all")
+            write_manifest(path, before, game, counts, ask.objectives, start, pages, "all")
     positions = sum(layer.positions for layer in layers[0])
     return Solution(
         game, ask.objectives, tuple(layers), start, positions, _by_board(game, ask.objectives, by_board)
@@ -329,10 +361,13 @@ def _check_closed(game: Game) -> None:
         )
 
 
-def _start_values(ask: Ask, path: Path) -> tuple[StartValues, dict[str, StartValues]]:
+def _start_values(
+    ask: Ask, path: Path, stored: Sequence[StoredValues]
+) -> tuple[StartValues, dict[str, StartValues]]:
     """Return the value of the start under each objective, by probing, and of each of several start boards."""
     game, objectives = ask.game, ask.objectives
-    prober = Prober(Folder(path), game, objectives)
+    layers = {values.objective.label: values.files for values in stored}
+    prober = Prober(str(path), game, objectives, layers)
     roundings = [Rounding(game, one) for one in objectives]
     try:
         start = StartValues(objectives, [one.start(prober.start(one.objective)) for one in roundings])
@@ -397,25 +432,20 @@ def write_manifest(
     counts: dict[str, int],
     objectives: Sequence[Objective],
     values: StartValues,
-    files: dict[int, dict[str, str]],
+    pages: Mapping[str, Pages],
     space: str = "reachable",
 ) -> None:
     """Write the manifest, which makes a table complete; objectives that it had `before` are kept.
 
-    ``files[total]`` are the checksums of files that this call wrote or compared.  Those of values are flushed
-    to disk before the manifest; the forward pass has flushed the keys.
+    `pages` are those of layers that this call wrote or compared, by label, and that last.
     """
     starts = dict(values)
     known = {one.label: one for one in objectives}
-    layers = files
+    layers = dict(pages)
     if before is not None:
         known = {one.label: one for one in before.objectives} | known
         starts = dict(before.starts) | starts
-        layers = {total: {**before.layers.get(total, {}), **names} for total, names in files.items()}
-    sync_files(
-        path / file_name(label, total)
-        for total, names in files.items() for label in names if label != "afterstates"
-    )  # fmt: skip
+        layers = dict(before.layers) | layers
     manifest = Manifest(
         game=game, counts=counts, objectives=tuple(known.values()), starts=starts, layers=layers, space=space
     )

@@ -21,11 +21,12 @@ import numpy.typing as npt
 from tilebase.costs.estimate import admit
 from tilebase.costs.tables import thinning
 from tilebase.errors import UsageError
+from tilebase.files.store import LayerStore
 from tilebase.files.subsets import KEYS, Columns, write_subset
 from tilebase.objectives.encoding import FIRST, NONE, WON
 from tilebase.objectives.objective import Objective
 from tilebase.questions.policies import afterstate_counts, local_folder
-from tilebase.questions.reduced import find_finished, instead, unfinished, write_manifest
+from tilebase.questions.reduced import find_finished, instead, stores_of, unfinished, write_manifest
 from tilebase.runtime.documents import to_json
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
@@ -112,7 +113,8 @@ def thin(
         raise UsageError(f"the probability must be 0 to 1, as 1e-7, not {above}")
     opened = open_table(table)
     chosen = opened.objective(objective)
-    reader = LayerReader(local_folder(opened), opened.game, (chosen,))
+    local_folder(opened)
+    reader = LayerReader(opened.name, opened.game, opened.layers, (chosen,))
     sizes = afterstate_counts(opened)
     target, old = Path(output), opened.manifest
     query = {"above": above, "objective": chosen.label, "table": old.check}
@@ -120,9 +122,9 @@ def thin(
     if found is not None:
         return found
     admit(thinning(opened.game, sizes, opened.objectives, visits=True), allowed, instead, target)
-    with unfinished(target, to_json(query), old.labels):
-        found, checks = _run(opened, reader, chosen, target, query, sizes, allowed)
-        write_manifest(target, dataclasses.replace(old, layers=checks, thinned=found.as_dict()))
+    with unfinished(target, to_json(query)), stores_of(target, old) as stores:
+        found = _run(opened, reader, chosen, stores, query, sizes, allowed)
+        write_manifest(target, dataclasses.replace(old, thinned=found.as_dict()), stores)
     return found
 
 
@@ -130,15 +132,14 @@ def _run(
     table: Table,
     reader: LayerReader,
     objective: Objective,
-    target: Path,
+    stores: Mapping[str, LayerStore],
     query: Mapping[str, Any],
     sizes: dict[int, int],
     allowed: Allowance,
-) -> tuple[Thinning, dict[int, dict[str, str]]]:
-    """Write the layers; return a summary of their contents, and the checksums of their files."""
+) -> Thinning:
+    """Write the layers; return a summary of their contents."""
     # Probabilities to visit a state in any way, and only through kept states.
     flow, least = Visits(reader, 2), query["above"] * (1 - ROUNDING)
-    checks: dict[int, dict[str, str]] = {}
     states = visited = kept = 0
     left_out = 0.0
     pace, slack = Pace(allowed.progress, "states"), table.slack(objective)
@@ -152,8 +153,7 @@ def _run(
         slides = (links.slots[:, stays] != NONE) & (links.slots[:, stays] != WON)
         wanted = _distinct(links.slots[:, stays][slides])
         if len(wanted):
-            checks[total] = _write(table, target, total, wanted)
-            kept += len(wanted)
+            kept += _write(table, stores, total, wanted)
         best = best_slides(ratings(objective, layer, links), slack)
         share = 1 / np.maximum(best.sum(axis=0), 1)
         slide, state = np.nonzero(best & (links.slots != WON))
@@ -162,11 +162,10 @@ def _run(
         done = (total + 1) / (max(sizes, default=total) + 1)
         if pace.due() or done == 1:
             pace.report(total, "thin", visited, done)
-    found = Thinning(
+    return Thinning(
         states=states, visited=visited, afterstates=kept, before=sum(sizes.values()), left_out=left_out,
         **query,
     )  # fmt: skip
-    return found, checks
 
 
 def _distinct(slots: Array) -> Array:
@@ -175,8 +174,8 @@ def _distinct(slots: Array) -> Array:
     return ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])] if len(ordered) else ordered
 
 
-def _write(table: Table, target: Path, total: int, slots: Array) -> dict[str, str]:
-    """Write the chosen afterstates of a layer and their values; return the files' checksums."""
+def _write(table: Table, stores: Mapping[str, LayerStore], total: int, slots: Array) -> int:
+    """Write the chosen afterstates of a layer and their values; return how many."""
     positions = slots - FIRST
 
     def choose(first: int, columns: Columns) -> Array:
@@ -184,4 +183,4 @@ def _write(table: Table, target: Path, total: int, slots: Array) -> dict[str, st
         chosen: Array = positions[begin:end] - first
         return chosen
 
-    return write_subset(local_folder(table), target, total, table.manifest.labels, choose)[1]
+    return write_subset(table.layers, stores, total, choose)

@@ -132,9 +132,12 @@ def parse_checked(
     if not isinstance(values, dict) or values.get("format") != form or "version" not in values:
         raise CorruptError(f"{name} is not {what}")
     values.pop("check", None)
-    if values["version"] != version:
+    found = values["version"]
+    if found != version:
+        older = type(found) is int and found < version
         raise CorruptError(
-            f"{name} is of version {shown(values['version'], 40)}, this program reads {version}: update it"
+            f"{name} is of version {shown(found, 40)}, this program reads {version}: "
+            + ("make it again, or use the program that wrote it" if older else "update it")
         )
     if not is_whole(data):
         raise CorruptError(f"{name} is damaged: {advice}")

@@ -33,18 +33,9 @@ from tilebase._kernels.packed import packed
 from tilebase.cluster.executors import Executor
 from tilebase.cluster.runs import Run
 from tilebase.errors import CorruptError, ResourceError
-from tilebase.files.format import (
-    CHUNK_KEYS,
-    LEVEL,
-    VALUE_HEADER,
-    VALUE_LEVEL,
-    Chunk,
-    LayerWriter,
-    ValueFile,
-    compress,
-    encode_values,
-)
+from tilebase.files.format import CHUNK_KEYS, LEVEL, VALUE_LEVEL, Chunk, compress, encode_values
 from tilebase.files.keys import BoardCheck
+from tilebase.files.layers import same_boards
 from tilebase.files.reachable import Reachable, StoredBoards
 from tilebase.files.solved import StoredValues
 from tilebase.game.compiled import CompiledGame
@@ -107,7 +98,7 @@ Above = dict[int, _Solved | None]
 class Part:
     """The results of one part of a layer."""
 
-    chunks: list[list[Chunk]]  # for each objective, the encoded values
+    chunks: list[list[Chunk]]  # for each objective, keys and encoded values
     summaries: list[list[ChunkSummary]]  # for each objective, the summary of each chunk
     edge: Edge  # the group of the directory that may be shared with the part before
 
@@ -224,6 +215,8 @@ class BackwardPass:
         self._solved.clear()
         for stored in self.stored:
             stored.settle()
+            if not self.release:
+                stored.files.sync()
         LOG.debug("%d afterstates are solved, in %.2f s", self._done, self._pace.seconds)
 
     def _missing(self, wanted: Sequence[int]) -> list[int]:
@@ -250,7 +243,7 @@ class BackwardPass:
         if self.release:
             for old in [s for s in self._on_disk if s > total + 4 and s not in self._starts]:
                 for stored in self.stored:
-                    stored.path(old).unlink(missing_ok=True)
+                    stored.files.release(old)
                 self._on_disk.remove(old)
 
     def _report(self, total: int, more: int) -> None:
@@ -304,17 +297,17 @@ class BackwardPass:
 
     def _layer(self, total: int, sizes: dict[int, int]) -> None:
         """Solve the layer of one sum, write its values, and enter it in the journal."""
-        with self.space.boards(total) as keys:
-            if self.sharing is not None and self.sharing.wants(len(keys)):
-                self._solved.clear()
-                parts, here, how = self.sharing.parts(total, keys), None, "by workers"
-            elif self._needed(total, sizes)[0]:
-                parts, here, how = self._lean_parts(total, keys, sizes), None, "with one layer above at once"
-            else:
-                here, how = self._new_layer(total, len(keys)), "in memory"
-                parts = self._parts(total, keys, sizes, here)
-            self._write(total, keys, parts, here)
-            LOG.debug("sum %d: %d afterstates solved %s", total, len(keys), how)
+        keys = self.space.boards(total)
+        if self.sharing is not None and self.sharing.wants(len(keys)):
+            self._solved.clear()
+            parts, here, how = self.sharing.parts(total, keys), None, "by workers"
+        elif self._needed(total, sizes)[0]:
+            parts, here, how = self._lean_parts(total, keys, sizes), None, "with one layer above at once"
+        else:
+            here, how = self._new_layer(total, len(keys)), "in memory"
+            parts = self._parts(total, keys, sizes, here)
+        self._write(total, keys, parts, here)
+        LOG.debug("sum %d: %d afterstates solved %s", total, len(keys), how)
         if here is not None:
             self._solved[total] = here
             here.states = self._states(total, here, self._needed(total, sizes)[1])
@@ -370,7 +363,7 @@ class BackwardPass:
         """The boards of some chunks.  Raises `CorruptError` if they are not of the game and the sum."""
         found = keys.read(span)
         if not keys.own:
-            self._check.demand(found, total, keys.file.path)
+            self._check.demand(found, total, keys.layer.name)
         return found
 
     def _map(self, work: Callable[[_Worker, range], Any], spans: list[range]) -> Iterator[Any]:
@@ -406,7 +399,7 @@ class BackwardPass:
         spawns = np.zeros(len(keys), dtype=np.uint8)
         for exponent, layer in above.items():
             self._add(worker, total, keys, accs, spawns, exponent, layer)
-        return self._finish(file.starts[span.start : span.stop + 1], keys, accs, spawns, here)
+        return self._finish(file, span, keys, accs, spawns, here)
 
     def layers_above(self, total: int) -> Above:
         """The layers that spawns lead to, read from files unless in memory; other layers are released."""
@@ -445,10 +438,8 @@ class BackwardPass:
         self._solved.clear()
 
         def finish(_: _Worker, span: range) -> Part:
-            keys = file.read(span)
-            starts = file.starts[span.start : span.stop + 1]
-            at = slice(starts[0], starts[-1])
-            return self._finish(starts, keys, [acc[at] for acc in accs], spawns[at], None)
+            at = slice(file.starts[span.start], file.starts[span.stop])
+            return self._finish(file, span, file.read(span), [acc[at] for acc in accs], spawns[at], None)
 
         yield from self._map(finish, self._spans(file))
 
@@ -518,15 +509,20 @@ class BackwardPass:
         return self._solved[total]
 
     def _finish(
-        self, starts: list[int], keys: Array, accs: list[Array], spawns: Array, here: _Solved | None
+        self,
+        file: StoredBoards,
+        span: range,
+        keys: Array,
+        accs: list[Array],
+        spawns: Array,
+        here: _Solved | None,
     ) -> Part:
-        """Store the values of a part in memory, encode them, and summarise them.
-
-        `starts` are the positions at which its chunks begin.
-        """
+        """Store the values of some chunks in memory, encode them beside their keys, and summarise them."""
         part = Part([], [], (0, 0, 0))
+        starts = file.starts[span.start : span.stop + 1]
         first = starts[0]
         cuts = [(at - first, end - first) for at, end in itertools.pairwise(starts)]
+        encoded = [file.layer.frames(chunk, ("keys",))[0] for chunk in span]
         ends = self._ends(keys)
         for i, (fold, acc) in enumerate(zip(self.folds, accs, strict=True)):
             found = fold.finish(acc, spawns, ends)
@@ -534,12 +530,11 @@ class BackwardPass:
                 fold.put(here.values[i], first, found)
             bits = fold.objective.is_boolean
             level = LEVEL if bits else VALUE_LEVEL
-            part.chunks.append(
-                [
-                    compress(int(keys[at]), end - at, encode_values(found[at:end], bits), level)
-                    for at, end in cuts
-                ]
-            )
+            chunks = []
+            for frame, (at, end) in zip(encoded, cuts, strict=True):
+                chunk = compress(int(keys[at]), end - at, encode_values(found[at:end], bits), level)
+                chunks.append(Chunk(chunk.first, chunk.boards, (frame, *chunk.frames)))
+            part.chunks.append(chunks)
             part.summaries.append(
                 [piece for at, end in cuts for piece in summarise(fold.objective, found[at:end], CHUNK_KEYS)]
             )
@@ -548,12 +543,10 @@ class BackwardPass:
         return part
 
     def _write(self, total: int, keys: StoredBoards, parts: Iterable[Part], here: _Solved | None) -> None:
-        """Write the values of a layer, one file per objective, and a line in each journal."""
+        """Write the values of a layer under each objective, and a line in each journal."""
         summaries: list[list[ChunkSummary]] = [[] for _ in self.folds]
         with ExitStack() as stack:
-            writers = [
-                stack.enter_context(LayerWriter(stored.path(total), VALUE_HEADER)) for stored in self.stored
-            ]
+            writers = [stack.enter_context(stored.files.writer(total)) for stored in self.stored]
             for part in parts:
                 for writer, chunks, mine, new in zip(
                     writers, part.chunks, summaries, part.summaries, strict=True
@@ -563,34 +556,33 @@ class BackwardPass:
                     mine += new
                 if here is not None:
                     join(here.directory, part.edge)
-                self._report(total, sum(chunk.keys for chunk in part.chunks[0]))
+                self._report(total, sum(chunk.boards for chunk in part.chunks[0]))
             durable = len(keys) * 8 >= DURABLE_BYTES
             for writer, stored, mine in zip(writers, self.stored, summaries, strict=True):
-                writer.finish(keys.meta | {"objective": stored.objective.identity}, durable=durable)
-                stored.add(LayerSummary.of(total, len(keys), mine), writer.checksum, durable=durable)
+                writer.finish(durable=durable)
+                stored.add(LayerSummary.of(total, len(keys), mine), durable=durable)
 
     # -- layers from disk --------------------------------------------------------------------
 
     def _load(self, total: int, n: int) -> _Solved:
         """Return a finished layer from its files.  Raises `CorruptError` or `MissingLayerError`."""
         here = self._new_layer(total, n)
-        with ExitStack() as stack:
-            keys = stack.enter_context(self.space.boards(total))
-            files = [stack.enter_context(ValueFile(stored.path(total))) for stored in self.stored]
-            for file in files:
-                file.check_pair(keys.file)
+        layers = [stored.layer(total) for stored in self.stored]
+        keys = StoredBoards(layers[0])
+        if len(keys) != n or any(not same_boards(layers[0], other) for other in layers):
+            raise self._mixed(total)
 
-            def work(_: _Worker, span: range) -> Edge:
-                found = self._read(total, keys, span)
-                first = keys.starts[span.start]
-                edge = _enter(here, found, first)
-                for fold, file, values in zip(self.folds, files, here.values, strict=True):
-                    stored = np.concatenate([file.values(chunk) for chunk in span])
-                    fold.put(values, first, stored.view(values.dtype) if stored.dtype.kind == "f" else stored)
-                return edge
+        def work(_: _Worker, span: range) -> Edge:
+            found = self._read(total, keys, span)
+            first = keys.starts[span.start]
+            edge = _enter(here, found, first)
+            for fold, layer, values in zip(self.folds, layers, here.values, strict=True):
+                stored = np.concatenate([layer.values(chunk) for chunk in span])
+                fold.put(values, first, stored.view(values.dtype) if stored.dtype.kind == "f" else stored)
+            return edge
 
-            for edge in self._map(work, self._spans(keys)):
-                join(here.directory, edge)
+        for edge in self._map(work, self._spans(keys)):
+            join(here.directory, edge)
         return here
 
 

@@ -23,7 +23,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -34,20 +33,13 @@ from tilebase._kernels.arguments import Slides
 from tilebase.cluster.runs import Run
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.counting.counts import STORED, CountResult
-from tilebase.errors import CorruptError, ResourceError
-from tilebase.files.format import Chunk, LayerFile, write_layer
-from tilebase.files.keys import BoardCheck, StoredLayer, joined, varying_bits, write_keys
-from tilebase.files.run import (
-    KEEP,
-    Query,
-    RunFolder,
-    count_lines,
-    sound_checksum,
-)  # fmt: skip
+from tilebase.errors import CorruptError, MissingLayerError, ResourceError
+from tilebase.files.format import Chunk
+from tilebase.files.keys import BoardCheck, StoredLayer, encoded, joined
+from tilebase.files.run import KEEP, Query, RunFolder, count_lines
 from tilebase.game.compiled import CompiledGame
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import OVERHEAD
-from tilebase.runtime.storage import sync_files
 from tilebase.runtime.threads import map_in_threads
 from tilebase.sparse import maps, sizes
 from tilebase.sparse.bitset import PAGE_BYTES, BitSet, block_bits_for
@@ -100,7 +92,6 @@ class ForwardPass:
         self._pace = Pace(run.progress, "states")
         self._compiled = CompiledGame(self.game)
         self._game_index = GameIndex(self.game)
-        self._varying = varying_bits(self.game)
         self._team = Team(run.threads)
         self._storage = [np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint64)]
         self._sources: dict[int, StoredLayer] = {}
@@ -117,9 +108,7 @@ class ForwardPass:
         self._checked: Index | None = None
         self._sharing: SharedCount | None = None
         if run.cluster is not None:
-            self._sharing = SharedCount(
-                run.cluster, folder.path, self.game, self._starts, lookahead=self.lookahead, keep=self.keep
-            )
+            self._sharing = SharedCount(run.cluster, folder, self._starts)
 
     # -- the whole pass ----------------------------------------------------------------------
 
@@ -135,6 +124,8 @@ class ForwardPass:
         try:
             if self.keep != "counts":
                 self._mend(lines, done)
+            elif done:  # a kill may have left some
+                self.folder.layers("afterstates").clear()
             if not done:
                 self._resume(lines)
                 if lines:
@@ -161,29 +152,27 @@ class ForwardPass:
         self._storage = [np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint64)]
 
     def _close_sources(self) -> None:
-        for source in self._sources.values():
-            source.close()
         self._sources.clear()
 
     def _mend(self, lines: list[dict[str, Any]], done: bool) -> None:
-        """Check the files that the journal lists, and make damaged and missing ones again.
+        """Check the layers that the journal lists, and make damaged and missing ones again.
 
-        The lines then hold the checksums of the files.  Raises `WrongGameError` if a file belongs to another
-        query, and `CorruptError` if a layer that was made again has other counts.
+        The lines then hold the checksums of the layers.  Raises `CorruptError` if a layer that was made again
+        has other counts.
         """
         kept = [kind for kind in ("afterstates", "states") if KEEP.index(kind) <= KEEP.index(self.keep)]
+        for kind in kept:
+            self._forget_unfinished(kind, lines)
         jobs = [(line, kind) for line in lines for kind in kept if sum(line[kind])]
-        found = map_in_threads(lambda job: self._checksum(*job), jobs, self.threads)
-        wrong = {line["sum"] for (line, _), checksum in zip(jobs, found, strict=True) if checksum is None}
-        for (line, kind), checksum in zip(jobs, found, strict=True):
-            line["files"][kind] = checksum
+        found = map_in_threads(lambda job: self._is_sound(*job), jobs, self.threads)
+        wrong = {line["sum"] for (line, _), sound in zip(jobs, found, strict=True) if not sound}
         by_sum = {line["sum"]: line for line in lines}
         for total in sorted(wrong):
-            LOG.debug("sum %d: its files are missing or damaged, and are made again", total)
+            LOG.debug("sum %d: its boards are missing or damaged, and are made again", total)
             near = [
                 by_sum[s] for s in (total - 4, total - 2) if s in by_sum and sum(by_sum[s]["afterstates"])
             ]
-            self._sources = {line["sum"]: StoredLayer(self._path(line["sum"])) for line in near}
+            self._sources = {line["sum"]: self._stored(line["sum"]) for line in near}
             again, _ = self._make(total)
             self._close_sources()
             if any(again[name] != by_sum[total][name] for name in STORED):
@@ -192,36 +181,46 @@ class ForwardPass:
                     f"says: delete {self.folder.path} and count again"
                 )
             by_sum[total]["files"] = again["files"]
-        sync_files(self.folder.layer_path(kind, total) for total in wrong for kind in by_sum[total]["files"])
+        if wrong:
+            self._sync()
         self.folder.journal.rewrite([*lines, {"complete": True}] if done else lines)
 
-    def _checksum(self, line: dict[str, Any], kind: str) -> str | None:
-        """Return the checksum of a file that the journal lists; None if the file must be made again."""
-        path, promised = self.folder.layer_path(kind, line["sum"]), line["files"].get(kind)
-        return sound_checksum(path, LayerFile, self._meta(kind, line["sum"]), sum(line[kind]), promised)
+    def _forget_unfinished(self, kind: str, lines: list[dict[str, Any]]) -> None:
+        """Forget the layers that a killed run wrote, but which its journal does not list."""
+        listed = {line["sum"]: line["files"][kind] for line in lines if kind in line["files"]}
+        self.folder.layers(kind).keep(listed)
 
-    def _path(self, total: int) -> Path:
-        return self.folder.layer_path("afterstates", total)
+    def _is_sound(self, line: dict[str, Any], kind: str) -> bool:
+        """Return whether a layer is the one that the journal lists; else it must be made again."""
+        return self.folder.layers(kind).is_sound(line["sum"], sum(line[kind]), line["files"].get(kind))
+
+    def _stored(self, total: int, keys: Array | None = None) -> StoredLayer:
+        return StoredLayer(self.folder.layers("afterstates"), total, keys)
+
+    def _sync(self) -> None:
+        """Flush all layers to disk."""
+        for kind in ("afterstates", "states"):
+            self.folder.layers(kind).sync()
 
     def _resume(self, lines: list[dict[str, Any]]) -> None:
-        """Open the two layers that the next one follows from; delete layers that a killed run left."""
+        """Open the two layers that the next one follows from; forget layers that a killed run left."""
         if self.keep == "counts":
-            self.folder.keep_only("afterstates", [line["sum"] for line in lines[-2:]])
+            self._forget_unfinished("afterstates", lines[-2:])
         check = BoardCheck(self.game)
         for line in lines[-2:]:
             if not sum(line["afterstates"]):
                 continue
-            source = StoredLayer(self._path(line["sum"]))
-            sound = self.keep != "counts" or self._checksum(line, "afterstates") is not None
+            source, folder = self._stored(line["sum"]), self.folder.path
+            sound = self.keep != "counts" or self._is_sound(line, "afterstates")
             try:
                 for job in range(source.jobs if sound else 0):
-                    check.demand(source.read(job), line["sum"], str(source.path))
-            except CorruptError:
+                    check.demand(source.read(job), line["sum"], source.layer.name)
+            except (CorruptError, MissingLayerError):
                 sound = False
             if not sound:
                 raise CorruptError(
-                    f"{self._path(line['sum'])} is damaged or does not exist, so the run cannot go on: "
-                    f"delete {self.folder.path} and count again"
+                    f"{folder / 'afterstates'}, sum {line['sum']}, is damaged or does not exist, so the run "
+                    f"cannot go on: delete {folder} and count again"
                 )
             self._sources[line["sum"]] = source
         self._done_states = sum(sum(line["states"]) for line in lines)
@@ -237,8 +236,11 @@ class ForwardPass:
             self._retire(total)
             total += 2
         if self.keep != "counts":
-            sync_files(self.folder.layer_path(kind, line["sum"]) for line in lines for kind in line["files"])
+            self._sync()
         self.folder.journal.append({"complete": True}, durable=True)
+        if self.keep == "counts":
+            self._close_sources()
+            self.folder.layers("afterstates").clear()
         self._report(total - 2, "done", 0.0, final=True)
         return True
 
@@ -249,9 +251,9 @@ class ForwardPass:
     def _retire(self, total: int) -> None:
         """Release the layers that the next layer does not need."""
         for old in [s for s in self._sources if s <= total - 4]:
-            self._sources.pop(old).close()
+            del self._sources[old]
             if self.keep == "counts":
-                self.folder.remove_layer("afterstates", old)
+                self.folder.layers("afterstates").release(old)
 
     def _start_keys(self) -> dict[int, Array]:
         """Canonical start states by sum; afterstates if a spawn comes first."""
@@ -318,18 +320,13 @@ class ForwardPass:
 
         def write(kind: str, chunks: Iterator[Chunk]) -> None:
             nonlocal size
-            path = self.folder.layer_path(kind, total)
-            durable = ranks >= 8 * DURABLE_BYTES
-            size, self._files[kind] = write_layer(
-                path, chunks, self._meta(kind, total), varying=self._varying, durable=durable
-            )
-            self.work.bytes_written += size
+            size = self._store(kind, total, chunks, ranks)
 
         found = sharing.make(
             total, ranks, self._game_index.nbytes, sources, write, partial(self._report_shared, total)
         )
         if found.afterstates.any():
-            self._sources[total] = StoredLayer(self.folder.layer_path("afterstates", total))
+            self._sources[total] = self._stored(total)
         self.work.bits += ranks
         self.work.bytes_spilled += found.exchanged
         self.work.add("shared", since)
@@ -464,18 +461,22 @@ class ForwardPass:
 
     # -- writing -----------------------------------------------------------------------------
 
-    def _meta(self, kind: str, total: int) -> dict[str, Any]:
-        return {"game": self.game.identity, "kind": kind, "lookahead": self.lookahead, "sum": total}
-
-    def _write_layer(self, kind: str, total: int, boards: BitSet, parts: Iterable[Array]) -> int:
-        """Write the keys in `parts` as the layer of one sum; return the file's bytes."""
-        size, self._files[kind] = write_keys(
-            self.folder.layer_path(kind, total), parts, self._meta(kind, total),
-            None if is_small(boards) else self._team.pool, varying=self._varying,
-            durable=boards.size >= 8 * DURABLE_BYTES,
-        )  # fmt: skip
+    def _store(self, kind: str, total: int, chunks: Iterable[Chunk], ranks: int) -> int:
+        """Write the layer of one sum, which has so many ranks; return its bytes."""
+        store = self.folder.layers(kind)
+        record = store.write(total, chunks, durable=ranks >= 8 * DURABLE_BYTES)
+        if record is None:
+            return 0
+        self._files[kind] = record.text
+        size = record.nbytes + record.size(store.contents)
         self.work.bytes_written += size
         return size
+
+    def _write_layer(self, kind: str, total: int, boards: BitSet, parts: Iterable[Array]) -> int:
+        """Write the keys in `parts` as the layer of one sum; return its bytes."""
+        pool = None if is_small(boards) else self._team.pool
+        varying = self.folder.layers(kind).contents.varying
+        return self._store(kind, total, encoded(parts, varying, pool), boards.size)
 
     def _write(self, total: int, indexed: IndexedLayer, boards: BitSet, counts: Array, slides: Slides) -> int:
         """Write the afterstates of a layer, if there are any, and keep them as a source."""
@@ -483,13 +484,10 @@ class ForwardPass:
         kept: list[Array] | None = [] if is_small(boards) else None
         parts = self._listed(indexed, boards, counts, kept, clear=True)
         size = self._write_layer("afterstates", total, boards, parts)
-        path = self.folder.layer_path("afterstates", total)
         if not counts.sum():
-            path.unlink()
-            del self._files["afterstates"]
             return 0
         keys = joined(kept) if kept and counts.sum() <= KEPT_KEYS else None
-        self._sources[total] = StoredLayer(path, keys)
+        self._sources[total] = self._stored(total, keys)
         self.written[total] = self._files["afterstates"]
         if self._recorded is not None and len(slides.states):
             self._recorded.add(total, slides.trimmed())
@@ -582,6 +580,14 @@ def _result(query: Query, lines: list[dict[str, Any]], *, complete: bool) -> Cou
         complete=complete,
         **arrays,
     )
+
+
+def counted(folder: RunFolder) -> CountResult | None:
+    """Return the counts of a finished run, whose layers may be deleted; None if it is not finished."""
+    lines = folder.journal.read()
+    if not lines or not lines[-1].get("complete", False):
+        return None
+    return _result(folder.query, count_lines(lines, folder.query.game, folder.journal.path), complete=True)
 
 
 def count_in(

@@ -6,8 +6,7 @@ Simulation, thinning and policies use them to look up many positions of a layer 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,10 +14,10 @@ import numpy.typing as npt
 
 from tilebase._kernels import arguments, backward
 from tilebase._kernels.packed import packed
-from tilebase.errors import CorruptError
-from tilebase.files import places
-from tilebase.files.format import LayerFile, ValueFile
-from tilebase.files.keys import BoardCheck, decode
+from tilebase.errors import CorruptError, MissingLayerError
+from tilebase.files.format import Layer
+from tilebase.files.keys import BoardCheck, read_keys
+from tilebase.files.layers import Layers, same_boards
 from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Game
 from tilebase.objectives.encoding import FIRST, NONE, WON, as_floats, sentinels
@@ -64,7 +63,7 @@ class ReadLayer:
         links, sound = self._link(states)
         if not sound:
             raise CorruptError(
-                f"{self._reader.path} lacks afterstates of sum {self.total}: files of "
+                f"{self._reader.name} lacks afterstates of sum {self.total}: files of "
                 "different runs are mixed; solve again"
             )
         return links
@@ -95,41 +94,46 @@ class ReadLayer:
 
 
 class LayerReader:
-    """The layers of a run or table on this machine, one by one."""
+    """The layers of a run or table, one by one.
 
-    def __init__(self, path: Path, game: Game, objectives: tuple[Objective, ...] = ()) -> None:
-        self.path, self.game, self.objectives = path, game, objectives
+    ``layers[label]`` are those of an objective.
+    """
+
+    def __init__(
+        self, name: str, game: Game, layers: Mapping[str, Layers], objectives: tuple[Objective, ...]
+    ) -> None:
+        self.name, self.game, self.layers, self.objectives = name, game, layers, objectives
         self.compiled = CompiledGame(game)
         self.check = BoardCheck(game)
         self.game_index = GameIndex(game)
         self.merges = tuple({one.merge for one in objectives} - {""})
         self.potentials = word_potentials(game, self.merges)
 
-    def keys_path(self, total: int) -> Path:
-        """Return the file of the afterstates of one sum; it does not exist if there are none."""
-        return self.path / places.boards_file(total)
+    def _find(self, label: str, total: int) -> Layer | None:
+        """Return the layer of one sum; None if there are no such boards."""
+        try:
+            return self.layers[label].layer(total)
+        except MissingLayerError:
+            return None
 
     def keys(self, total: int) -> Array:
         """The afterstates of one sum, ascending; none if there is no such layer.  Raises `CorruptError`."""
-        found = [np.empty(0, dtype=np.uint64)]
-        path = self.keys_path(total)
-        if path.exists():
-            with LayerFile(path) as file:
-                found += [file.keys(chunk, decode) for chunk in range(file.chunks)]
-        keys = np.concatenate(found)
-        self.check.demand(keys, total, str(path))
+        layer = self._find(next(iter(self.layers)), total)
+        if layer is None:
+            return np.empty(0, dtype=np.uint64)
+        keys = read_keys(layer, range(layer.chunks))
+        self.check.demand(keys, total, layer.name)
         return keys
 
     def values(self, objective: Objective, total: int) -> Array:
         """Return the values of one layer as floats, sentinels first."""
         found = [np.zeros(FIRST)]
         found[0][[NONE, WON]] = sentinels(self.game, objective)
-        path = self.keys_path(total)
-        if path.exists():
-            file = self.path / places.values_file(objective.label, total)
-            with LayerFile(path) as layer, ValueFile(file) as stored:
-                stored.check_pair(layer)
-                found += [as_floats(objective, stored.values(chunk)) for chunk in range(stored.chunks)]
+        layer, first = (self._find(label, total) for label in (objective.label, next(iter(self.layers))))
+        if layer is not None:
+            if first is None or not same_boards(layer, first):
+                raise CorruptError(f"{self.name} has other boards of sum {total} under each objective")
+            found += [as_floats(objective, layer.values(chunk)) for chunk in range(layer.chunks)]
         return np.concatenate(found)
 
     def layer(self, total: int) -> ReadLayer:

@@ -2,7 +2,7 @@
 
 The process that runs the pass cuts a layer into spans of chunks.  A worker loads the two layers above, once
 for all pieces of the layer that it does, solves its span, and writes the encoded chunks as a parcel file.
-The first process copies the chunks into the value file, in order: so the file is the one that it would have
+The first process adds the chunks to the layer, beside the keys, in order: so it is the one that it would have
 written alone.
 """
 
@@ -18,7 +18,8 @@ from tilebase.cluster.executors import Executor
 from tilebase.cluster.pieces import Piece
 from tilebase.cluster.runs import Run
 from tilebase.files import places
-from tilebase.files.format import Chunk
+from tilebase.files.format import Chunk, Contents, Layer
+from tilebase.files.layers import LayerFolder
 from tilebase.files.parcels import ParcelFile, ParcelWriter
 from tilebase.files.reachable import Reachable, StoredBoards
 from tilebase.files.solved import StoredValues
@@ -36,26 +37,37 @@ Summaries = list[list[ChunkSummary]]
 
 
 class _ReadValues(StoredValues):
-    """Files of values that are only read, without their journal."""
+    """Layers of values that are only read, without their journal."""
 
-    def __init__(self, folder: Path, objective: Objective) -> None:
-        self.folder, self.objective = folder, objective
-        self.layers, self.checksums = {}, {}
+    def __init__(self, folder: Path, game: Game, objective: Objective) -> None:
+        self.folder, self.objective, self.layers = folder, objective, {}
+        self.read = LayerFolder(folder, Contents(game, objective=objective))
+
+    def layer(self, total: int) -> Layer:
+        """Return a finished layer."""
+        return self.read.layer(total)
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Close the files."""
+        self.read.close()
 
 
 class SolveJob:
     """Solves spans of chunks in a worker process: a `cluster.pieces.Job`."""
 
     def __init__(
-        self, run: Run, game: Game, objectives: Sequence[Objective], sizes: Mapping[int, int], release: bool
+        self,
+        run: Run,
+        keys: Path,
+        contents: Contents,
+        objectives: Sequence[Objective],
+        sizes: Mapping[int, int],
     ) -> None:
-        self._parameters = (run, game, tuple(objectives), dict(sizes), release)
+        """Take the folder of the boards, and what it holds."""
+        self._parameters = (run, keys, contents, tuple(objectives), dict(sizes))
         self._lock = threading.Lock()
         self._pass: backward.BackwardPass | None = None
-        self._boards: dict[int, StoredBoards] = {}
+        self._boards: tuple[int, StoredBoards] | None = None
         self._workers = Spares(make=lambda: self._engine().new_worker())
 
     def __reduce__(self) -> Any:
@@ -71,24 +83,25 @@ class SolveJob:
         with ParcelWriter(engine.path / piece.writes) as file:
             for chunks in part.chunks:
                 for chunk in chunks:
-                    file.add(chunk.frame)
+                    file.add(chunk.frames[-1])
         return part.summaries
 
     def _engine(self) -> backward.BackwardPass:
         if self._pass is None:
-            run, game, objectives, sizes, release = self._parameters
-            stored = [_ReadValues(run.folder / places.values_folder(one.label), one) for one in objectives]
-            self._pass = backward.BackwardPass(run, game, stored, lean=False, release=release)
-            self._pass.begin(Reachable(run.folder, sizes, game))
+            run, keys, contents, objectives, sizes = self._parameters
+            game = contents.game
+            stored = [
+                _ReadValues(run.folder / places.values_folder(one.label), game, one) for one in objectives
+            ]
+            self._pass = backward.BackwardPass(run, game, stored, lean=False)
+            self._pass.begin(Reachable(LayerFolder(keys, contents), sizes))
         return self._pass
 
     def _layers(self, engine: backward.BackwardPass, total: int) -> tuple[StoredBoards, backward.Above]:
         """Return the boards of a layer, and the layers above; those of other sums are released."""
-        if total not in self._boards:
-            for boards in self._boards.values():
-                boards.close()
-            self._boards = {total: engine.space.boards(total)}
-        return self._boards[total], engine.layers_above(total)
+        if self._boards is None or self._boards[0] != total:
+            self._boards = total, engine.space.boards(total)
+        return self._boards[1], engine.layers_above(total)
 
 
 class SharedLayers:
@@ -98,16 +111,16 @@ class SharedLayers:
         self,
         executor: Executor,
         folder: Path,
-        game: Game,
+        space: Reachable,
         objectives: Sequence[Objective],
-        sizes: Mapping[int, int],
-        *,
-        release: bool,
     ) -> None:
         self.executor, self.folder = executor, folder
-        self.objectives = tuple(objectives)
+        assert isinstance(space.layers, LayerFolder)
+        self._keys = space.layers.folder.relative_to(folder).as_posix()
+        self._labels = [one.label for one in objectives]
         there = Run(folder=folder.resolve(), memory=executor.memory, threads=executor.threads_each)
-        self._job = SolveJob(there, game, objectives, sizes, release)
+        keys = space.layers.folder.resolve()
+        self._job = SolveJob(there, keys, space.layers.contents, objectives, space.sizes)
 
     def wants(self, n: int) -> bool:
         """Return whether a layer of n afterstates is large enough to be shared out."""
@@ -127,23 +140,26 @@ class SharedLayers:
                 (self.folder / piece.writes).unlink(missing_ok=True)
 
     def _piece(self, total: int, number: int, span: range) -> Piece:
-        reads = [places.boards_file(total)]
-        for above in (total + 2, total + 4):
-            reads += [
-                places.boards_file(above),
-                *(places.values_file(one.label, above) for one in self.objectives),
-            ]
+        folders = [places.values_folder(label) for label in self._labels]
+        above = [places.layer(folder, s) for s in (total + 2, total + 4) for folder in folders]
+        reads = [places.layer(self._keys, total), *above]
         writes = f"{self.executor.exchange.name}/{places.exchanged(total, number)}"
         return Piece("solve", total, span.start, span.stop, tuple(reads), writes)
 
     def _part(self, piece: Piece, keys: StoredBoards, summaries: Summaries) -> backward.Part:
-        rows = keys.file.index[piece.begin : piece.end]
-        firsts, counts = rows["first"].tolist(), rows["keys"].tolist()
+        span = range(piece.begin, piece.end)
+        rows = keys.layer.index[span.start : span.stop]
+        boards = [keys.layer.frames(chunk, ("keys",))[0] for chunk in span]
+        firsts, counts = rows["first"].tolist(), rows["boards"].tolist()
         with ParcelFile(self.folder / piece.writes) as file:
-            frames = [file.read(number).tobytes() for number in range(len(file))]
-        width = len(rows)
+            values = [file.read(number).tobytes() for number in range(len(file))]
         chunks = [
-            [Chunk(*row) for row in zip(firsts, counts, frames[at : at + width], strict=True)]
-            for at in range(0, len(frames), width)
+            [
+                Chunk(first, count, (keys_frame, values_frame))
+                for first, count, keys_frame, values_frame in zip(
+                    firsts, counts, boards, values[at : at + len(span)], strict=True
+                )
+            ]
+            for at in range(0, len(values), len(span))
         ]
         return backward.Part(chunks, summaries, (0, 0, 0))

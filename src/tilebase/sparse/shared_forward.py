@@ -3,14 +3,14 @@
     spawn    some chunks of a source layer      -> ranks of states, by window
     slide    a window of states                 -> their counts; ranks of afterstates, by window
     unite    a window of afterstates            -> their counts and keys
-    encode   a range of keys, of whole chunks   -> the chunks of the layer file
+    encode   a range of keys, of whole chunks   -> the chunks of the layer
 
 A window is a range of ranks of the layer, of whole blocks (`sparse.bitset`).  Workers hand ranks to each
 other through parcel files, one stream (`_kernels.exchange`) for each window.  The last parcel of a file holds
 keys, if any are kept.  A piece of the next step reads its window's streams of all files of the step before,
 and sets bits.  So neither the order nor repetitions matter, and the keys come out sorted.
 
-The process that runs the pass holds no boards.  It copies the chunks into the layer file, in order: so the
+The process that runs the pass holds no boards.  It copies the chunks into the layer, in order: so the
 file is the one that it would have written alone.  It does small layers itself.
 """
 
@@ -33,9 +33,11 @@ from tilebase.cluster.executors import Executor
 from tilebase.cluster.pieces import Piece
 from tilebase.errors import ResourceError
 from tilebase.files import places
-from tilebase.files.format import CHUNK_KEYS, Chunk, LayerFile
-from tilebase.files.keys import JOB_CHUNKS, BoardCheck, decode, encode, varying_bits
+from tilebase.files.format import CHUNK_KEYS, Chunk, Contents, Varying
+from tilebase.files.keys import JOB_CHUNKS, BoardCheck, encode, read_keys
+from tilebase.files.layers import LayerFolder
 from tilebase.files.parcels import ParcelFile, ParcelWriter
+from tilebase.files.run import RunFolder
 from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Game
 from tilebase.runtime.resources import OVERHEAD
@@ -55,8 +57,8 @@ LEAST_CHUNKS = 8
 """The same for the chunks of a piece that spawns."""
 MOST_ARENA = 1 << 28
 """Most bytes of the arena of a thread."""
-ROW = np.dtype([("first", "<u8"), ("keys", "<u8")])
-"""Of a chunk: its first key and its number of keys."""
+ROW = np.dtype([("first", "<u8"), ("boards", "<u8")])
+"""Of a chunk: its first key and its number of boards."""
 
 
 def blocks_of(size: int) -> int:
@@ -218,6 +220,8 @@ class CountJob:
             if self._compiled is None:
                 self._compiled, self._game_index = CompiledGame(self._game), GameIndex(self._game)
                 self._check = BoardCheck(self._game)
+                contents = Contents(self._game, "afterstates", self._lookahead)
+                self._boards = LayerFolder(self._folder / "afterstates", contents)
             if self._indexed is None or self._indexed.layer.total != total:
                 self._indexed = None  # release the old memory first
                 self._indexed = self._game_index.at(total)
@@ -231,22 +235,21 @@ class CountJob:
     def _spawn(self, piece: Piece, indexed: IndexedLayer, buffers: _Buffers, file: ParcelWriter) -> int:
         """Put a tile on the afterstates in some chunks; the bytes that were written."""
         (name,) = piece.reads
-        before = int(Path(name).stem)
+        before = places.sum_of(name)
         exponent = (piece.total - before).bit_length() - 1
         out = _Outbox(file, indexed, piece.width, buffers, self._arena)
-        with LayerFile(self._folder / name) as source:
-            for at in range(piece.begin, piece.end, JOB_CHUNKS):
-                chunks = range(at, min(at + JOB_CHUNKS, piece.end))
-                keys = np.concatenate([source.keys(chunk, decode) for chunk in chunks])
-                self._check.demand(keys, before, source.path)
-                position = 0
-                while True:
-                    position = forward.spawn_map(
-                        keys, position, exponent, self._rules, out.target, buffers.worker.scratch
-                    )
-                    if position == len(keys):
-                        break
-                    out.flush()
+        source = self._boards.layer(before)
+        for at in range(piece.begin, piece.end, JOB_CHUNKS):
+            keys = read_keys(source, range(at, min(at + JOB_CHUNKS, piece.end)))
+            self._check.demand(keys, before, source.name)
+            position = 0
+            while True:
+                position = forward.spawn_map(
+                    keys, position, exponent, self._rules, out.target, buffers.worker.scratch
+                )
+                if position == len(keys):
+                    break
+                out.flush()
         out.flush()
         file.add(b"")
         return file.nbytes
@@ -306,10 +309,10 @@ class CountJob:
         for name in piece.reads:
             with ParcelFile(self._folder / name) as source:
                 parts.append(source.read(len(source) - 1).view(np.uint64))
-        chunks = encode(np.concatenate(parts)[piece.begin : piece.end], varying_bits(self._game))
+        chunks = encode(np.concatenate(parts)[piece.begin : piece.end], Varying.of(self._game))
         for chunk in chunks:
-            file.add(chunk.frame)
-        file.add(np.array([(chunk.first, chunk.keys) for chunk in chunks], dtype=ROW))
+            file.add(chunk.frames[0])
+        file.add(np.array([(chunk.first, chunk.boards) for chunk in chunks], dtype=ROW))
         return file.nbytes
 
 
@@ -329,15 +332,13 @@ class SharedCount:
     def __init__(
         self,
         executor: Executor,
-        folder: Path,
-        game: Game,
+        folder: RunFolder,
         starts: dict[int, Array],
-        *,
-        lookahead: bool,
-        keep: str,
     ) -> None:
-        self.executor, self.folder, self.game = executor, folder, game
-        self._starts, self._lookahead, self._keep_states = starts, lookahead, keep == "states"
+        query = folder.query
+        self.executor, self.folder, self.game = executor, folder.path, query.game
+        self.boards = folder.layers("afterstates")
+        self._starts, self._lookahead, self._keep_states = starts, query.lookahead, query.keep == "states"
         self._jobs: dict[int, CountJob] = {}
 
     def wants(self, size: int) -> bool:
@@ -390,7 +391,7 @@ class SharedCount:
     ) -> SharedLayer:
         """Make the layer of one sum, of `size` ranks, from the layers of the sums `sources`.
 
-        ``write(kind, chunks)`` writes a layer file, ``report(step, done)`` is called with shares of steps.
+        ``write(kind, chunks)`` writes a layer, ``report(step, done)`` is called with shares of steps.
         Raises what a worker raises.
         """
         found = SharedLayer(self.game.bounds.code + 1)
@@ -438,11 +439,7 @@ class _Steps:
 
     def spawn(self, sources: Sequence[int], found: SharedLayer) -> list[str]:
         """Put tiles on the boards of the source layers."""
-        chunks = {}
-        for source in sources:
-            name = places.boards_file(source)
-            with LayerFile(self._shared.folder / name) as file:
-                chunks[name] = file.chunks
+        chunks = {places.layer("afterstates", s): self._shared.boards.records[s].chunks for s in sources}
         step = max(LEAST_CHUNKS, -(-sum(chunks.values()) // (PIECES * self._shared.executor.threads)))
         spans = [
             (name, at, min(at + step, count))
@@ -478,7 +475,7 @@ class _Steps:
         return [piece.writes for piece in pieces], sizes
 
     def encode(self, kind: str, names: Sequence[str], sizes: Sequence[int]) -> Iterator[Chunk]:
-        """Return the chunks of a layer file, from the keys that some files hold one after the other."""
+        """Return the chunks of a layer, from the keys that some files hold one after the other."""
         starts = [0, *accumulate(sizes)]
         chunks = -(-starts[-1] // CHUNK_KEYS)
         step = CHUNK_KEYS * min(JOB_CHUNKS, max(1, -(-chunks // (PIECES * self._shared.executor.threads))))
@@ -497,7 +494,7 @@ class _Steps:
                 rows = file.read(len(file) - 1).view(ROW)
                 frames = [file.read(number).tobytes() for number in range(len(file) - 1)]
             yield (
-                Chunk(int(row["first"]), int(row["keys"]), frame)
+                Chunk(int(row["first"]), int(row["boards"]), (frame,))
                 for row, frame in zip(rows, frames, strict=True)
             )
             self.delete([piece.writes])

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tilebase.errors import MissingLayerError
+from tilebase.errors import MissingLayerError, UsageError
+from tilebase.files import places
+from tilebase.files.format import Layer
+from tilebase.files.layers import LayerFolder
+from tilebase.files.run import read_manifest
+from tilebase.files.source import local_path
 from tilebase.objectives.objective import Objective
-from tilebase.tables.probe import Table
+from tilebase.tables.probe import Table, open_table
 
 MOST_READ = 1_000_000
 """Most boards of a layer whose values are read; of larger layers, chunks at equal distances are."""
@@ -54,9 +61,55 @@ class LayerValues:
         }
 
 
+def open_layer(location: Path | str, total: int | None = None, kind: str = "afterstates") -> Layer:
+    """Open the layer of one sum of a table, or of the folder of a run.
+
+    Parameters
+    ----------
+    location:
+        A table, or the folder in which a run keeps afterstates or states.
+    total:
+        The sum; None for the largest layer.
+    kind:
+        ``afterstates`` or ``states``; a table has afterstates.
+
+    Raises
+    ------
+    MissingLayerError
+        If there is no such layer.
+    UsageError
+        If there is no such kind, or the table holds all boards within limits, without keys.
+    WrongGameError, CorruptError, StorageError
+        If the location is neither a table nor a run, or cannot be read.
+    """
+    if kind not in ("afterstates", "states"):
+        raise UsageError(f"kind must be afterstates or states, not {kind!r}")
+    path = local_path(location)
+    if path is not None and (path / places.QUERY).exists() and not (path / places.TABLE).exists():
+        query, _ = read_manifest(path)
+        with LayerFolder(path / kind, query.contents(kind)) as folder:
+            sizes = {s: record.boards for s, record in folder.records.items()}
+            advice = "tilebase count --work FOLDER --keep states writes some"
+            return folder.layer(_chosen(sizes, total, f"{path / kind}", advice), hold=False)
+    table = open_table(location)
+    if kind == "states" or table.dense:
+        raise UsageError(f"{table.name} holds {'no keys' if table.dense else 'afterstates, not states'}")
+    return table.prober.layer(_chosen(layer_sizes(table), total, table.name, "it is empty"))
+
+
+def _chosen(sizes: Mapping[int, int], total: int | None, name: str, advice: str) -> int:
+    """Return the sum that is asked for, or that of the largest layer."""
+    if total is None and sizes:
+        return max(sizes, key=lambda s: (sizes[s], s))
+    if total is None or total not in sizes:
+        there = f"sums from {min(sizes)} to {max(sizes)} are there" if sizes else advice
+        raise MissingLayerError(f"{name} has no layer{'' if total is None else f' of sum {total}'}: {there}")
+    return total
+
+
 def layer_sizes(table: Table) -> dict[int, int]:
     """Return ``sizes[s]``: how many afterstates of sum s have values in a table.  Opens every layer."""
-    return {total: table.prober.count(total) for total in sorted(table.manifest.layers)}
+    return {total: table.prober.count(total) for total in table.prober.sums()}
 
 
 def layer_values(table: Table, total: int, objective: str | None = None) -> LayerValues:
@@ -72,8 +125,6 @@ def layer_values(table: Table, total: int, objective: str | None = None) -> Laye
         If a file is damaged.
     """
     chosen = table.objective(objective)
-    if total not in table.manifest.layers:
-        raise MissingLayerError(f"{table.location.name} has no layer of sum {total}")
     keys, values = _read(table, total, chosen)
     numbers = _numbers(chosen, values)
     counts, edges = np.histogram(numbers, BINS, (0.0, 1.0) if chosen.meaning.needs_goal else None)
@@ -88,17 +139,16 @@ def _read(
 ) -> tuple[npt.NDArray[np.uint64] | None, npt.NDArray[Any]]:
     """Keys and stored values of one layer, or of chunks of it; keys None in a table of all boards."""
     prober = table.prober
-    layer = prober.layer(total)
-    file = layer.values[objective.label]
-    largest = max((int(n) for n in np.diff(file.starts)), default=1) if file.chunks else 1
-    taken = min(file.chunks, max(1, MOST_READ // max(largest, 1)))
-    chunks = [file.chunks * k // taken for k in range(taken)] if taken else []
-    values = [file.values(chunk) for chunk in chunks]
+    layer = prober.layer(total, objective)
+    largest = max((int(n) for n in np.diff(layer.starts)), default=1) if layer.chunks else 1
+    taken = min(layer.chunks, max(1, MOST_READ // max(largest, 1)))
+    chunks = [layer.chunks * k // taken for k in range(taken)] if taken else []
+    values = [layer.values(chunk) for chunk in chunks]
     empty = np.zeros(0)
     found = np.concatenate(values) if values else empty
     if table.dense:
         return None, found
-    keys = [layer.keys.keys(chunk) for chunk in chunks]
+    keys = [layer.keys(chunk) for chunk in chunks]
     return (np.concatenate(keys) if keys else np.zeros(0, np.uint64)), found
 
 

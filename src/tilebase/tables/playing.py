@@ -149,12 +149,11 @@ def random_position(
 def _stored_states(table: Table, rng: random.Random, total: int | None) -> Iterator[Board]:
     """Yield states that a spawn makes of random stored afterstates."""
     game = table.game
-    sums = [s for s in table.manifest.layers if not game.ended(s)]
+    layers = table.prober.sums()
+    sums = [s for s in layers if not game.ended(s)]
     weights = [table.prober.count(s) for s in sums] if total is None else []
     for _ in range(MOST_TRIES):
-        exponents = [
-            e for e in game.spawn_exponents if total is None or total - (1 << e) in table.manifest.layers
-        ]
+        exponents = [e for e in game.spawn_exponents if total is None or total - (1 << e) in layers]
         if not exponents or (total is None and not any(weights)):
             return
         chosen = rng.choices(sums, weights)[0] if total is None else 0

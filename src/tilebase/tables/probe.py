@@ -14,6 +14,7 @@ from typing import Any
 
 from tilebase.errors import MissingBoardError, MissingLayerError, UsageError
 from tilebase.files import places
+from tilebase.files.layers import PagedLayers
 from tilebase.files.manifest import Manifest
 from tilebase.files.source import Location, local_path, open_location, read_document
 from tilebase.game.board import Board
@@ -50,6 +51,8 @@ class Table(Solved):
     ----------
     manifest:
         The contents of the table.
+    layers:
+        ``layers[label]``: the layers of an objective.
     """
 
     kind = "table"
@@ -57,11 +60,14 @@ class Table(Solved):
     def __init__(self, location: Location, manifest: Manifest) -> None:
         self.manifest = manifest
         self.location = location
-        checks = {total: dict(files) for total, files in manifest.layers.items()}
         self._slacks = {one.dtype: _slack(manifest.game, one.type) for one in manifest.objectives}
         self._roundings = {one.label: Rounding(manifest.game, one) for one in manifest.objectives}
         thinned = manifest.thinned is not None
-        arguments = (location, manifest.game, manifest.objectives, checks)
+        self.layers = {
+            label: PagedLayers(location, places.values_folder(label), manifest.contents(label), pages)
+            for label, pages in manifest.layers.items()
+        }
+        arguments = (location.name, manifest.game, manifest.objectives, self.layers)
         self.prober = (
             DenseProber(*arguments)
             if self.dense
@@ -94,6 +100,7 @@ class Table(Solved):
     def close(self) -> None:
         """Release files and memory."""
         self.prober.close()
+        self.location.close()
 
     # -- probing -----------------------------------------------------------------------------
 
@@ -335,7 +342,7 @@ class Table(Solved):
 
     def facts(self) -> dict[str, Any]:
         """As `Solved.facts`."""
-        manifest, sums = self.manifest, sorted(self.manifest.layers)
+        manifest, sums = self.manifest, self.prober.sums()
         return {
             "adversary": any(one.spawns == "least" for one in self.objectives),
             "objectives": [
@@ -397,12 +404,12 @@ def read_manifest(location: Path | str) -> tuple[Location, str, bytes]:
     opened = open_location(location)
     try:
         source = opened.open(places.TABLE)
-    except MissingLayerError as error:
+        try:
+            return opened, f"{opened.name}/manifest.json", read_document(source)
+        finally:
+            source.close()
+    except MissingLayerError as error:  # a server says it only at the first request
         raise MissingLayerError(
             f"{opened.name} holds no finished table: make one with tilebase solve ... "
             f"-o {local_path(location) or 'FOLDER'}"
         ) from error
-    try:
-        return opened, f"{opened.name}/manifest.json", read_document(source)
-    finally:
-        source.close()

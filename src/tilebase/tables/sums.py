@@ -18,7 +18,6 @@ from pathlib import Path
 
 from tilebase.errors import CorruptError, MissingLayerError
 from tilebase.files import places
-from tilebase.files.manifest import file_name
 from tilebase.runtime.storage import storage_errors
 from tilebase.tables.probe import Table, open_table
 
@@ -78,8 +77,7 @@ def _compare(table: Table, name: str, expected: str | None) -> Iterator[str]:
 
 def _names(table: Table) -> list[str]:
     """Return the files of a table, sorted."""
-    labels = [*table.manifest.labels] if table.dense else ["afterstates", *table.manifest.labels]
-    files = (file_name(label, total) for total in table.manifest.layers for label in labels)
+    files = [name for label in table.manifest.labels for name in table.layers[label].names()]
     return sorted([places.TABLE, *files])
 
 

@@ -15,7 +15,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Unpack
+
+import numpy as np
 
 from tilebase.cluster.executors import Executor
 from tilebase.cluster.opening import open_cluster
@@ -23,9 +25,9 @@ from tilebase.cluster.pieces import Piece
 from tilebase.costs.estimate import Estimate, admit
 from tilebase.costs.tables import verifying
 from tilebase.errors import MissingBoardError, UsageError
-from tilebase.files import places
 from tilebase.files.findings import Findings, StopCheckError
-from tilebase.files.format import LayerFile, ValueFile
+from tilebase.files.format import Layer
+from tilebase.files.layers import same_boards
 from tilebase.files.source import Folder
 from tilebase.game.game import Cells
 from tilebase.objectives.objective import Objective
@@ -77,9 +79,9 @@ def verify_table(
     allowed = Allowance.of(**use)
     with open_cluster(cluster) as executor, open_table(location) as table:
         found = Findings()
-        values = skipped = 0
+        layers = values = skipped = 0
         with suppress(StopCheckError):
-            _check_files(table, found, Pace(allowed.progress, "layers"))
+            layers = _check_files(table, found, Pace(allowed.progress, "layers"))
             if found.sound:
                 expected = expected_cost(table, sample, executor)
                 admit(expected, allowed, lambda _: "verify a sample, without --all (sample=1000)")
@@ -87,7 +89,6 @@ def verify_table(
                     positions = _positions(table, sample, seed)
                     found.wrong += _check_starts(table)
                     values, skipped = _check_values(table, found, positions, executor)
-        layers = len(table.manifest.layers)
         return Verification(layers, values, skipped, tuple(found.wrong), tuple(found.unread))
 
 
@@ -99,7 +100,7 @@ def expected_cost(table: Table, sample: int | None, executor: Executor | None = 
 
 def _size(table: Table) -> int:
     """The boards of all layers."""
-    return sum(table.prober.count(total) for total in table.manifest.layers)
+    return sum(map(table.prober.count, table.prober.sums()))
 
 
 def _positions(table: Table, sample: int | None, seed: int) -> Sequence[int]:
@@ -170,51 +171,49 @@ def _check_shared(table: Table, found: Findings, size: int, executor: Executor) 
     return values, skipped
 
 
-def _check_files(table: Table, found: Findings, pace: Pace) -> None:
-    """Add each file that is damaged, or is not the one that the manifest names, to `found`."""
-    layers = len(table.manifest.layers)
-    for done, (total, checks) in enumerate(sorted(table.manifest.layers.items())):
-        check = _check_dense if table.dense else _check_layer
-        with found.checking():
-            for sentence in check(table, total, checks):
-                found.wrong.append(sentence)
-        pace.report(total, "check", done + 1, (done + 1) / layers)
-
-
-def _check_layer(table: Table, total: int, checks: Any) -> Iterator[str]:
-    """Yield a sentence for each file of a layer that is not the one that the manifest names."""
-    with LayerFile(table.location.open(places.boards_file(total))) as keys:
-        keys.verify()
-        if keys.meta.get("game") != table.game.identity or keys.meta.get("sum") != total:
-            yield f"{keys.path} belongs to another game or sum"
-        if keys.checksum != checks.get("afterstates"):
-            yield f"{keys.path} is not the file that the manifest names"
-        for objective in table.objectives:
-            label = objective.label
-            with ValueFile(table.location.open(places.values_file(label, total))) as values:
-                values.verify()
-                values.check_objective(objective)
-                values.check_pair(keys)
-                if values.checksum != checks.get(label):
-                    yield f"{values.path} is not the file that the manifest names"
-
-
-def _check_dense(table: Table, total: int, checks: Any) -> Iterator[str]:
-    """As `_check_layer`, for a layer of all boards, which has only files of values."""
-    expected = {"game": table.game.identity, "kind": "all", "sum": total}
+def _check_files(table: Table, found: Findings, pace: Pace) -> int:
+    """Add each layer that is damaged to `found`, and return how many layers there are."""
+    sums: dict[str, list[int]] = {}
     for objective in table.objectives:
-        label = objective.label
-        with ValueFile(table.location.open(places.values_file(label, total))) as values:
-            values.verify()
-            values.check_objective(objective)
-            values.check_ranks()
-            if any(values.meta.get(name) != expected[name] for name in expected):
-                yield f"{values.path} belongs to another game or sum"
-            if len(values) != table.prober.count(total):
-                boards = table.prober.count(total)
-                yield f"{values.path} holds {len(values)} values, but there are {boards} boards"
-            if values.checksum != checks.get(label):
-                yield f"{values.path} is not the file that the manifest names"
+        layers = table.layers[objective.label]
+        with found.checking():
+            layers.check_headers()
+            sums[objective.label] = layers.sums()
+            if sums[objective.label] != next(iter(sums.values())):
+                found.wrong.append(f"{layers.name} has layers of other sums than {_first_name(table, sums)}")
+    totals = sorted(set().union(*sums.values()))
+    for done, total in enumerate(totals):
+        _check_layer(table, total, [label for label in sums if total in sums[label]], found)
+        pace.report(total, "check", done + 1, (done + 1) / len(totals))
+    return len(totals)
+
+
+def _first_name(table: Table, labels: Iterable[str]) -> str:
+    return table.layers[next(iter(labels))].name
+
+
+def _check_layer(table: Table, total: int, labels: Iterable[str], found: Findings) -> None:
+    """Add a sentence for each of some objectives whose layer of one sum is not what it should be."""
+    first: Layer | None = None
+    for objective in table.objectives:
+        if objective.label not in labels:
+            continue
+        with found.checking():
+            layer = table.prober.layer(total, objective)
+            layer.verify()
+            boards = table.prober.count(total) if table.dense else len(layer)
+            if len(layer) != boards:
+                found.wrong.append(f"{layer.name} has {len(layer)} values, but there are {boards} boards")
+            elif not table.dense and first is not None and not _has_boards_of(layer, first):
+                found.wrong.append(f"{layer.name} does not hold the boards of {first.name}")
+            first = first or layer
+
+
+def _has_boards_of(layer: Layer, other: Layer) -> bool:
+    """Return whether two layers have the same keys."""
+    return same_boards(layer, other) and all(
+        np.array_equal(layer.keys(k), other.keys(k)) for k in range(layer.chunks)
+    )
 
 
 def _check_starts(table: Table) -> Iterator[str]:
@@ -262,7 +261,7 @@ def _close(rounding: Rounding, found: Number, expected: Number, total: int) -> b
 
 def _at(table: Table, positions: Iterable[int]) -> Iterator[Cells]:
     """Yield the afterstates at some positions, where those of all layers are numbered by ascending sums."""
-    sizes = {total: table.prober.count(total) for total in sorted(table.manifest.layers)}
+    sizes = {total: table.prober.count(total) for total in table.prober.sums()}
     ends = list(itertools.accumulate(sizes.values()))
     totals = list(sizes)
     for position in positions:

@@ -132,7 +132,8 @@ def export_page(
     """
     opened = open_table(table)
     chosen = opened.objective(objective)
-    reader = LayerReader(reachable_folder(opened), opened.game, (chosen,))
+    reachable_folder(opened)
+    reader = LayerReader(opened.name, opened.game, opened.layers, (chosen,))
     if values and (not chosen.is_win or chosen.is_boolean or chosen.is_bound):
         raise UsageError(
             f"{chosen.label} has no probabilities to win for the page to show: leave out the values"
@@ -214,10 +215,10 @@ def _write_policy(
     game = reader.game
     flow = None if table.manifest.thinned is None else Visits(reader)  # no state of a whole table is unknown
     pace, states, left = Pace(progress, "states"), 0, 0.0
-    largest = max([*table.manifest.layers, *(game.sum(board) for board, _ in game.starts())])
+    largest = max([*table.prober.sums(), *(game.sum(board) for board, _ in game.starts())])
     last = largest + max(1 << e for e in game.spawn_exponents)
     with closing(PolicyWriter(folder, game, last)) as writer:
-        for total, keys in _states(reader, table.manifest.layers, last):
+        for total, keys in _states(reader, table.prober.sums(), last):
             layer = _judge(table, reader, objective, total, keys)
             if flow is not None and total in flow:
                 left += _advance(flow, layer)

@@ -12,7 +12,6 @@ from tilebase.cli.export.layers import FolderArgument, StatesOption, SumOption, 
 from tilebase.cli.options import DEFAULT_SHOWN, QuietOption, ShownOptions
 from tilebase.cli.output import PICTURES, table_text
 from tilebase.errors import UsageError
-from tilebase.game.game import Game
 
 if TYPE_CHECKING:
     from tilebase.questions.codecs import CodecRow
@@ -45,7 +44,6 @@ def codecs(
     show = shown.checked(PICTURES)
     if most < 0:
         raise UsageError(f"--most must be 1 key or more, or 0 for all keys, not {most}")
-    from tilebase.files.format import LayerFile
     from tilebase.questions import codecs as engine
     from tilebase.questions import plots
 
@@ -61,8 +59,7 @@ def codecs(
             repeat=repeat,
             progress=lambda row: status.update(f"measured {row.codec} {row.level or ''}"),
         )
-    with LayerFile(layer) as opened:
-        game = Game.from_identity(opened.meta["game"])
+    game = layer.contents.game
     data = [row.as_dict() for row in found]
     rows = [_row(row) for row in found]
     text = f"{table_text(rows)}{found[0].keys:,} keys; MB/s of 8 bytes a key\n"

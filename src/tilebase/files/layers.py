@@ -1,0 +1,408 @@
+"""Layers in a folder: an index of records, and segments of chunks.
+
+    layers.idx      what the layers are (`format.Contents`), then the record of each layer
+    000.seg, ...    the chunks of layer after layer; a segment of `SEGMENT` bytes or more ends with its layer
+
+`files.store` writes them.
+
+The manifest of a table names pages of the index: stretches of some 32 kB that hold the records of whole
+layers, with a checksum each.  So a reader anywhere gets a layer by reading the manifest and one page.
+"""
+
+from __future__ import annotations
+
+import threading
+import zlib
+from bisect import bisect_right
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple, Protocol, Self
+
+import numpy as np
+
+from tilebase.errors import CorruptError, MissingLayerError, WrongGameError
+from tilebase.files import places
+from tilebase.files.format import HEAD, HEADER, INDEX, MAGIC, SEGMENT, Contents, Layer, Record
+from tilebase.files.recent import Recent
+from tilebase.files.source import LocalFile, Location, Source
+from tilebase.game.game import Game
+from tilebase.objectives.objective import Objective
+from tilebase.runtime.documents import parse_json, understood
+
+COPIED = 1 << 24
+"""Bytes that are moved or searched at once."""
+MOST_TEXT = 1 << 24
+"""Most bytes of what an index says of its contents."""
+MOST_PAGE = 1 << 28
+"""Most bytes of a page that is read; a layer has rows of `format.MOST_CHUNKS` chunks, 117 MB."""
+KEPT_PAGES = 1 << 26
+"""Bytes of pages that a table keeps in memory."""
+
+
+class Layers(Protocol):
+    """Layers of one objective, in a folder or in a table anywhere."""
+
+    def layer(self, total: int) -> Layer:
+        """Return the layer of one sum.  Raises `MissingLayerError` or `CorruptError`."""
+
+    def sums(self) -> list[int]:
+        """Return the sums of all layers, ascending."""
+
+
+class LayerFolder:
+    """The layers in a folder on this machine, to be read.  Safe to share between threads.
+
+    Layers that another process adds are found when they are asked for.
+
+    Attributes
+    ----------
+    records:
+        The record of each layer, by sum.
+
+    Raises `WrongGameError` if the folder holds layers of other contents.
+    """
+
+    def __init__(self, folder: Path, contents: Contents) -> None:
+        self.folder, self.contents = folder, contents
+        self.records: dict[int, Record] = {}
+        self._places: dict[int, int] = {}  # where the record of each sum is in the index
+        self._end = 0  # of the records that were read
+        self._damaged: list[tuple[int, int, Record | None, Record]] = []  # see `_scan`
+        self._files: dict[str, LocalFile] = {}
+        self._replaced: list[LocalFile] = []  # files whose names others got
+        self._lock = threading.Lock()
+        self._scan()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.folder}: {len(self.records):,} layers>"
+
+    def close(self) -> None:
+        """Close the files.  They are opened again if a layer is asked for."""
+        with self._lock:
+            for file in (*self._files.values(), *self._replaced):
+                file.close()
+            self._files.clear()
+            self._replaced.clear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _scan(self) -> None:
+        """Read the records that were added to the index since the last call.
+
+        Where records are damaged between sound ones, it notes the stretch and the two neighbours.
+        """
+        try:
+            index = LocalFile(self.folder / places.INDEX)
+        except MissingLayerError:
+            return
+        try:
+            if not self._end:
+                self._end = self._check_header(index)
+            at = self._end
+            before: Record | None = None
+            while self._end and at + HEAD <= index.size:
+                record = Record.parse(index.read(at, HEAD), self.contents.check)
+                if record is None:  # torn, or damaged
+                    at = _next_record(index, at, self.contents.check)
+                    continue
+                end = at + record.size(self.contents)
+                if end > index.size:
+                    return
+                self.records[record.sum], self._places[record.sum] = record, at
+                if at > self._end:
+                    self._damaged.append((self._end, at, before, record))
+                self._end, at, before = end, end, record
+        finally:
+            index.close()
+
+    def _check_header(self, index: Source) -> int:
+        """Return where the header ends; 0 if it is torn.  Raises `WrongGameError`."""
+        expected = self.contents.header
+        if index.size < HEADER.size:
+            return 0
+        found = index.read(0, min(len(expected), index.size))
+        if found == expected:
+            return len(expected)
+        magic, size, crc = HEADER.unpack_from(found)
+        text = index.read(HEADER.size, min(size, MOST_TEXT, index.size - HEADER.size))
+        if magic == INDEX and len(text) == size and crc == zlib.crc32(text):
+            raise WrongGameError(
+                f"{self.folder} holds layers of another game or objective: delete it, and the same command "
+                "makes it again"
+            )
+        return 0
+
+    def sums(self) -> list[int]:
+        """Return the sums of all layers, ascending."""
+        return sorted(self.records)
+
+    def layer(self, total: int, *, hold: bool = True) -> Layer:
+        """Return the layer of one sum.  Raises `MissingLayerError` or `CorruptError`.
+
+        With `hold` it can be read until the folder is closed, else for ever; then no file stays open.
+        """
+        name = f"{self.folder}, sum {total},"
+        with self._lock:
+            if total not in self.records:
+                self._scan()
+            if total not in self.records:
+                raise MissingLayerError(f"{self.folder} has no layer of sum {total}")
+            record, at = self.records[total], self._places[total]
+            record.check(name)
+            size = record.size(self.contents)
+            index = self._file(places.INDEX, at + size)
+            source = self._file(places.segment(record.segment), record.offset + record.nbytes)
+            if not hold:
+                source = LocalFile(source.name, hold=False)
+            return Layer(source, record, index.read(at + HEAD, size - HEAD), self.contents, name)
+
+    def _file(self, name: str, end: int) -> LocalFile:
+        """Return a file that has at least so many bytes now; it may have grown since it was opened.
+
+        Raises `CorruptError` if a segment does not begin as it should.
+        """
+        file = self._files.get(name)
+        if file is not None and file.reaches(end):
+            return file
+        new = LocalFile(self.folder / name)
+        if file is not None and file.is_same(new):  # it is too short
+            new.close()
+            return file
+        if name != places.INDEX and (new.size < len(SEGMENT) or new.read(0, len(SEGMENT)) != SEGMENT):
+            new.close()
+            raise CorruptError(f"{self.folder / name} is damaged, or of another version: make it again")
+        if file is not None:
+            self._replaced.append(file)  # layers may still read it
+        self._files[name] = new
+        return new
+
+    def is_sound(self, total: int, boards: int, checksum: str | None) -> bool:
+        """Return whether a layer is the one with this checksum and number of boards, in every byte."""
+        record = self.records.get(total)
+        if record is None or (record.boards, record.text) != (boards, checksum):
+            return False
+        try:
+            self.layer(total).check_bytes()
+        except (CorruptError, MissingLayerError):
+            return False
+        return True
+
+
+def _next_record(index: Source, at: int, check: int) -> int:
+    """Return where the next sound record begins behind a damaged one; the end of the index if there is none.
+
+    It is at most `MOST_PAGE` away.
+    """
+    end, magic = min(index.size, at + MOST_PAGE), MAGIC + check.to_bytes(4, "little")
+    for begin in range(at + 1, end, COPIED):
+        data = index.read(begin, min(COPIED + HEAD, end - begin))
+        found = data.find(magic)
+        while 0 <= found < COPIED:
+            if len(data) >= found + HEAD and Record.parse(data[found : found + HEAD], check) is not None:
+                return begin + found
+            found = data.find(magic, found + 1)
+    return index.size
+
+
+def read_contents(folder: Path) -> Contents | None:
+    """Return what the layers of a folder are, as its index says; None if its beginning is torn.
+
+    Raises `CorruptError`, `MissingLayerError` or `StorageError`.
+    """
+    index = LocalFile(folder / places.INDEX)
+    try:
+        if index.size < HEADER.size:
+            return None
+        magic, size, crc = HEADER.unpack(index.read(0, HEADER.size))
+        text = index.read(HEADER.size, min(size, MOST_TEXT, index.size - HEADER.size))
+    finally:
+        index.close()
+    if magic == INDEX and len(text) < min(size, MOST_TEXT):
+        return None
+    if magic != INDEX or zlib.crc32(text) != crc:
+        raise CorruptError(f"{index.name} is damaged, or of another version")
+    what = f"the beginning of {index.name}"
+    told = parse_json(text, what)
+    with understood(what):
+        objective = told.get("objective")
+        found = Contents(
+            Game.from_identity(told["game"]), told["kind"], told.get("lookahead", False),
+            None if objective is None else Objective.from_identity(objective),
+        )  # fmt: skip
+        if found.identity != told:
+            raise CorruptError("it has other members")
+    return found
+
+
+def same_boards(one: Layer, other: Layer) -> bool:
+    """Return whether the chunks of two layers begin with the same keys and have as many boards."""
+    return len(one.index) == len(other.index) and all(
+        np.array_equal(one.index[name], other.index[name]) for name in ("first", "boards")
+    )
+
+
+# -- tables ----------------------------------------------------------------------------------------
+
+
+class Page(NamedTuple):
+    """Some records of an index, without gaps."""
+
+    least: int  # the sums of its layers
+    most: int
+    offset: int  # in the index
+    nbytes: int
+    crc: int  # CRC-32 of these bytes
+
+
+class Pages(NamedTuple):
+    """The pages of an index, in the order of sums, and the checksum of the contents that its records name."""
+
+    check: int
+    pages: tuple[Page, ...]
+
+
+@contextmanager
+def _needed(lacks: str) -> Iterator[None]:
+    """Inside the block, a file that is missing is damage."""
+    try:
+        yield
+    except MissingLayerError as error:
+        raise CorruptError(lacks) from error
+
+
+class _Needed:
+    """A file that a manifest names.  A server says only at the first request that it is missing."""
+
+    def __init__(self, source: Source, lacks: str) -> None:
+        self.name, self._source, self._lacks = source.name, source, lacks
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file."""
+        with _needed(self._lacks):
+            return self._source.size
+
+    def read(self, offset: int, size: int) -> bytes:
+        """Exactly `size` bytes."""
+        with _needed(self._lacks):
+            return self._source.read(offset, size)
+
+    def close(self) -> None:
+        """Release the file."""
+        self._source.close()
+
+
+class PagedLayers:
+    """The layers of one objective of a table, wherever it is.  Safe to share between threads.
+
+    `folder` is the path of the layers in the location.
+    """
+
+    def __init__(self, location: Location, folder: str, contents: Contents, pages: Pages) -> None:
+        self.location, self.folder, self.contents, self._pages = location, folder, contents, pages
+        self.name = f"{location.name}/{folder}"
+        self._read = Recent(KEPT_PAGES, lambda page: sum(len(rows) + HEAD for _, rows in page.values()))
+        self._leasts = [page.least for page in pages.pages]
+
+    def close(self) -> None:
+        """Release memory."""
+        self._read.clear()
+
+    def sums(self) -> list[int]:
+        """Return the sums of all layers, ascending.  Reads every page."""
+        return sorted(total for page in self._pages.pages for total in self._page(page))
+
+    def _page(self, page: Page) -> dict[int, tuple[Record, bytes]]:
+        found: dict[int, tuple[Record, bytes]] = self._read.get(page.offset, self._parse, page)
+        return found
+
+    def _parse(self, page: Page) -> dict[int, tuple[Record, bytes]]:
+        """Return the records of a page and their rows, by sum.  Raises `CorruptError`."""
+        damaged = CorruptError(f"{self.name} is damaged, or not what the manifest names: make it again")
+        if page.nbytes > MOST_PAGE:
+            raise damaged
+        if self._pages.check != self.contents.check:  # spelled in another way, or of another game
+            self._check_index()
+        index = self._open(places.INDEX)
+        try:
+            data = index.read(page.offset, page.nbytes)
+        finally:
+            index.close()
+        if zlib.crc32(data) != page.crc:
+            raise damaged
+        found: dict[int, tuple[Record, bytes]] = {}
+        at = 0
+        while at < len(data):
+            record = Record.parse(data[at : at + HEAD], self._pages.check) if at + HEAD <= len(data) else None
+            if record is None or at + record.size(self.contents) > len(data) or record.sum in found:
+                raise damaged
+            end = at + record.size(self.contents)
+            found[record.sum] = record, data[at + HEAD : end]
+            at = end
+        if not found or (min(found), max(found)) != (page.least, page.most):
+            raise damaged
+        return found
+
+    def record(self, total: int) -> Record:
+        """Return the record of one sum.  Raises `MissingLayerError` or `CorruptError`."""
+        return self._find(total)[0]
+
+    def _find(self, total: int) -> tuple[Record, bytes]:
+        at = bisect_right(self._leasts, total) - 1
+        if at >= 0 and total <= self._pages.pages[at].most:
+            found = self._page(self._pages.pages[at]).get(total)
+            if found is not None:
+                return found
+        raise MissingLayerError(f"{self.name} has no layer of sum {total}")
+
+    def layer(self, total: int) -> Layer:
+        """Return the layer of one sum.  Raises `MissingLayerError` or `CorruptError`."""
+        record, rows = self._find(total)
+        source = self._open(places.segment(record.segment))
+        return Layer(source, record, rows, self.contents, f"{self.name}, sum {total},")
+
+    def _open(self, name: str) -> Source:
+        """Return a file of the folder.  Raises `CorruptError` if it is missing: the manifest names it."""
+        lacks = f"{self.name} lacks {name}, which the manifest names"
+        with _needed(lacks):
+            return _Needed(self.location.open(f"{self.folder}/{name}"), lacks)
+
+    def _segments(self) -> list[str]:
+        """Return the names of the segments.  Reads every page."""
+        numbers = {record.segment for page in self._pages.pages for record, _ in self._page(page).values()}
+        return [places.segment(number) for number in sorted(numbers)]
+
+    def names(self) -> list[str]:
+        """Return the paths of all files, in the location.  Reads every page."""
+        names = self._segments()
+        return [f"{self.folder}/{name}" for name in ([places.INDEX] * bool(names) + names)]
+
+    def check_headers(self) -> None:
+        """Compare how the index and its segments begin.  Raises `CorruptError`."""
+        names = self._segments()
+        for name in names:
+            if self._begin_of(name, len(SEGMENT)) != SEGMENT:
+                raise CorruptError(f"{self.name}/{name} is damaged, or of another version")
+        if names:
+            self._check_index()
+
+    def _check_index(self) -> None:
+        """Raise `CorruptError` unless the index says that its layers are those of the manifest."""
+        name = f"{self.name}/{places.INDEX}"
+        magic, size, crc = HEADER.unpack(self._begin_of(places.INDEX, HEADER.size))
+        text = self._begin_of(places.INDEX, HEADER.size + min(size, MOST_TEXT))[HEADER.size :]
+        sound = magic == INDEX and zlib.crc32(text) == crc == self._pages.check
+        if not sound or parse_json(text, f"the beginning of {name}") != self.contents.identity:
+            raise CorruptError(f"{name} is damaged, or of another game or version")
+
+    def _begin_of(self, name: str, size: int) -> bytes:
+        source = self._open(name)
+        try:
+            return source.read(0, size)
+        finally:
+            source.close()

@@ -1,0 +1,385 @@
+"""Writing folders of layers (`files.layers`): layer after layer, also one that was damaged.
+
+A layer is written in three steps: its chunks, its record, and a line in the journal of the run.  It counts
+when the line is there.  What a killed process left behind the last such layer is overwritten.  If a layer is
+written a second time, because it was damaged, it gets its old place, if it takes as many bytes as before.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from tilebase.files import places
+from tilebase.files.format import SEGMENT, Chunk, Contents, Record
+from tilebase.files.layers import COPIED, LayerFolder, Page, Pages
+from tilebase.files.source import LocalFile
+from tilebase.runtime import system
+from tilebase.runtime.storage import atomic_file, make_folder, open_own, refuse_link, storage_errors
+
+SEGMENT_BYTES = 1 << 28
+"""A segment that has so many bytes ends with its layer."""
+RELEASED_BYTES = 1 << 26
+"""The same for layers that are given up soon: a segment is deleted as a whole."""
+PAGE_BYTES = 1 << 15
+"""Bytes of a page of an index, unless there would be more than `MOST_PAGES`."""
+MOST_PAGES = 100
+"""Pages that a manifest names for one objective, so that the manifest has at most 16 kB with two of them."""
+BUFFER = 1 << 20
+"""Bytes of chunks that are written at once."""
+
+
+class LayerStore(LayerFolder):
+    """The layers in a folder that this process writes.  It makes the folder with the first layer."""
+
+    def __init__(self, folder: Path, contents: Contents, *, segment_bytes: int = SEGMENT_BYTES) -> None:
+        self._segment_bytes = segment_bytes
+        self._index: Any = None  # the open files
+        self._segment: Any = None
+        self._waiting: list[bytes] = []  # frames that are not written yet
+        self._waits = 0  # their bytes
+        self._number = self._begin = self._stop = 0  # of the present segment, and where it and the index end
+        self._unflushed: set[Path] = set()
+        self._forgotten: set[int] = set()  # sums of sound records that are not to be read again
+        self._holes: list[_Hole] = []
+        with storage_errors(folder, "use"):
+            refuse_link(folder)
+        super().__init__(folder, contents)
+        self._cut()
+
+    def close(self) -> None:
+        """Close the files."""
+        for file in (self._index, self._segment):
+            if file is not None:
+                file.close()
+        self._index = self._segment = None
+        super().close()
+
+    def keep(self, finished: Mapping[int, str]) -> None:
+        """Forget all layers but the finished ones, which have these checksums by sum.
+
+        What lies behind them is overwritten.
+        """
+        kept = {s: one for s, one in self.records.items() if finished.get(s) == one.text}
+        self._forgotten |= self.records.keys() - kept.keys()
+        self.records = kept
+        self._cut()
+
+    def _cut(self) -> None:
+        """Find where the next layer begins: behind the last one."""
+        self.close()
+        least = len(self.contents.header)
+        self._stop = max(
+            (self._places[s] + one.size(self.contents) for s, one in self.records.items()), default=least
+        )
+        self._number = max((one.segment for one in self.records.values()), default=0)
+        self._begin = self._end_of(self._number)
+        holes = (_hole(*one) for one in self._damaged if one[1] <= self._stop)
+        self._holes = [one for one in holes if self._is_free(one)]
+
+    def _is_free(self, hole: _Hole) -> bool:
+        """Return whether no layer has chunks there."""
+        return (hole.segment, hole.end) <= (self._number, self._begin) and all(
+            one.segment != hole.segment or one.offset + one.nbytes <= hole.offset or one.offset >= hole.end
+            for one in self.records.values()
+        )
+
+    def _end_of(self, number: int) -> int:
+        ends = (one.offset + one.nbytes for one in self.records.values() if one.segment == number)
+        return max(ends, default=len(SEGMENT))
+
+    def _path(self, number: int) -> Path:
+        return self.folder / places.segment(number)
+
+    def _open(self) -> None:
+        """Open the files for the next layer."""
+        with storage_errors(self.folder, "write into"):
+            if self._index is None:
+                self.folder.parent.mkdir(exist_ok=True)
+                make_folder(self.folder)
+                self._index = self._prepared(places.INDEX, self.contents.header, self._stop)
+            if self._begin >= self._segment_bytes:
+                self._end_segment()
+            if self._segment is None:
+                self._segment = self._prepared(places.segment(self._number), SEGMENT, self._begin)
+
+    def _end_segment(self) -> None:
+        """Let the next layer begin a new segment; one whose layers were all given up is deleted."""
+        if self._segment is not None:
+            self._segment.close()
+            self._segment = None
+        with self._lock:
+            old, self._number, self._begin = self._number, self._number + 1, len(SEGMENT)
+            self._delete_unused(old)
+
+    def _delete_unused(self, number: int) -> None:
+        """Delete a segment that holds no layer."""
+        if all(one.segment != number for one in self.records.values()):
+            if (name := places.segment(number)) in self._files:
+                self._files.pop(name).close()
+            self._path(number).unlink(missing_ok=True)
+
+    def _prepared(self, name: str, header: bytes, end: int) -> Any:
+        """Return a file, which begins with a header, to be written from `end` on, without a buffer."""
+        path = self.folder / name
+        with storage_errors(path):
+            file = open_own(path, "r+b" if path.exists() else "xb", 0)
+            try:
+                if end <= len(header) or os.fstat(file.fileno()).st_size < len(header):
+                    _write(file, header)
+                file.truncate(end)
+                file.seek(end)
+            except BaseException:
+                file.close()
+                raise
+        self._unflushed |= {path, self.folder}
+        return file
+
+    def writer(self, total: int) -> LayerWriter:
+        """Return what takes the chunks of a layer.  One layer is written at a time."""
+        self._open()
+        return LayerWriter(self, total)
+
+    def write(self, total: int, chunks: Iterable[Chunk], *, durable: bool) -> Record | None:
+        """Write a layer, unless it has no boards.
+
+        Raises `StorageError` if the system refuses to write; then nothing of it is left.
+        """
+        with self.writer(total) as writer:
+            for chunk in chunks:
+                writer.add(chunk)
+            return writer.finish(durable=durable) if writer.begun else None
+
+    def _put(self, frames: Sequence[bytes]) -> None:
+        self._waiting += frames
+        self._waits += sum(map(len, frames))
+        if self._waits >= BUFFER:
+            self._flush()
+
+    def _flush(self) -> None:
+        """Write the frames that wait."""
+        with storage_errors(self._path(self._number)):
+            _write(self._segment, b"".join(self._waiting))
+        self._waiting, self._waits = [], 0
+
+    def _abandon(self) -> None:
+        """Forget the chunks of a layer that is not complete: the next one overwrites them."""
+        self._waiting, self._waits = [], 0
+        self._segment.close()
+        self._segment = None
+
+    def _enter(self, total: int, rows: Sequence[tuple[int, ...]], *, durable: bool) -> Record:
+        """Complete the layer whose chunks were written."""
+        contents = self.contents
+        table = np.array(rows, dtype=contents.row)
+        record, data = Record.of(contents, total, table, self._number, self._begin)
+        self._flush()
+        if durable:
+            with storage_errors(self._path(self._number), "flush"):
+                os.fsync(self._segment.fileno())
+        at, old = self._stop, self._old_place(record, len(data))
+        if old is not None:
+            self._move(record, old)
+            record, data = Record.of(contents, total, table, old.segment, old.offset)
+            at = old.at
+        with storage_errors(self.folder / places.INDEX):
+            self._index.seek(at)
+            _write(self._index, data)
+            if durable:
+                os.fsync(self._index.fileno())
+        with self._lock:
+            self.records[total], self._places[total] = record, at
+            if at == self._stop:
+                self._begin += record.nbytes
+                self._stop += len(data)
+            self._end = max(self._end, self._stop)
+        return record
+
+    def _old_place(self, record: Record, size: int) -> _Hole | None:
+        """Return where a damaged layer was, if it has as many bytes as before; `size` are those in the index.
+
+        If its record was damaged, that is between its neighbours.
+        """
+        old = self.records.get(record.sum)
+        if old is not None and (old.chunks, old.nbytes) == (record.chunks, record.nbytes):
+            return _Hole(self._places[record.sum], size, old.segment, old.offset, old.offset + old.nbytes)
+        for number, hole in enumerate(self._holes if record.sum not in self._forgotten else ()):
+            end = hole.offset + record.nbytes
+            if size <= hole.size and end <= hole.end:
+                self._holes[number] = _Hole(hole.at + size, hole.size - size, hole.segment, end, hole.end)
+                return hole
+        return None
+
+    def _move(self, record: Record, old: _Hole) -> None:
+        """Move the chunks of a layer to the place that it had, and give up the new one."""
+        target = self._path(old.segment)
+        with storage_errors(target):
+            file = open_own(target, "r+b" if target.exists() else "xb", 0)
+            with file:
+                _write(file, SEGMENT)
+                new = LocalFile(self._path(self._number))
+                try:
+                    for at in range(0, record.nbytes, COPIED):
+                        size = min(COPIED, record.nbytes - at)
+                        file.seek(old.offset + at)
+                        _write(file, new.read(record.offset + at, size))
+                finally:
+                    new.close()
+                os.fsync(file.fileno())
+            self._segment.seek(self._begin)
+            self._segment.truncate()
+
+    def release(self, total: int) -> None:
+        """Give up a layer.  A segment is deleted when none of its layers is needed, unless it may grow."""
+        with self._lock:
+            old = self.records.pop(total, None)
+            if old is not None and old.segment != self._number:
+                self._delete_unused(old.segment)
+
+    def clear(self) -> None:
+        """Delete all layers."""
+        self.close()
+        self.records.clear()
+        self._damaged.clear()
+        with storage_errors(self.folder, "delete"):
+            refuse_link(self.folder)
+            if self.folder.exists():
+                for path in self.folder.iterdir():
+                    if path.name == places.INDEX or places.SEGMENT.fullmatch(path.name):
+                        path.unlink()
+                with suppress(OSError):  # others may have files here
+                    self.folder.rmdir()
+        self._end = 0
+        self._cut()
+
+    def sync(self) -> None:
+        """Flush what was written to disk, the folder last."""
+        for path in sorted(self._unflushed - {self.folder}):
+            if path.exists():
+                with storage_errors(path, "flush"):
+                    system.flush(path)
+        if self._unflushed and self.folder.exists():
+            with storage_errors(self.folder, "flush"):
+                system.flush(self.folder)
+                system.flush(self.folder.parent)
+        self._unflushed.clear()
+
+    def pages(self) -> Pages:
+        """Return the pages of the index, whose records are in the order of sums and without gaps."""
+        self._settle()
+        totals = sorted(self.records, key=self._places.__getitem__)
+        index = LocalFile(self.folder / places.INDEX) if totals else None
+        pages: list[Page] = []
+        try:
+            least = max(PAGE_BYTES, -(-self._stop // MOST_PAGES))
+            begin = 0
+            for number, total in enumerate(totals):
+                at, end = self._places[totals[begin]], self._place_behind(total)
+                if end - at >= least or number + 1 == len(totals):
+                    mine = totals[begin : number + 1]
+                    assert index is not None
+                    crc = zlib.crc32(index.read(at, end - at))
+                    pages.append(Page(min(mine), max(mine), at, end - at, crc))
+                    begin = number + 1
+        finally:
+            if index is not None:
+                index.close()
+        return Pages(self.contents.check, tuple(sorted(pages)))
+
+    def _place_behind(self, total: int) -> int:
+        return self._places[total] + self.records[total].size(self.contents)
+
+    def _settle(self) -> None:
+        """Write the index again if it holds other records, or records that are not in the order of sums."""
+        totals = sorted(self.records, key=self._places.__getitem__)
+        at = len(self.contents.header)
+        compact = totals in (sorted(totals), sorted(totals, reverse=True))
+        for total in totals:
+            compact &= self._places[total] == at
+            at += self.records[total].size(self.contents)
+        if compact:
+            return
+        index = LocalFile(self.folder / places.INDEX)
+        data = bytearray(self.contents.header)
+        try:
+            for total in sorted(totals, reverse=True):
+                place = len(data)
+                data += index.read(self._places[total], self.records[total].size(self.contents))
+                self._places[total] = place
+        finally:
+            index.close()
+        self.close()
+        with atomic_file(self.folder / places.INDEX) as file:
+            file.write(data)
+        self._stop = self._end = len(data)
+
+
+class _Hole(NamedTuple):
+    """A place for layers between others."""
+
+    at: int  # in the index
+    size: int
+    segment: int
+    offset: int
+    end: int  # of the place in the segment
+
+
+def _hole(begin: int, end: int, before: Record | None, after: Record) -> _Hole:
+    """Return the place of damaged records: between the chunks of their neighbours."""
+    if before is not None and before.segment == after.segment:
+        return _Hole(begin, end - begin, after.segment, before.offset + before.nbytes, after.offset)
+    return _Hole(begin, end - begin, after.segment, len(SEGMENT), after.offset)
+
+
+class LayerWriter:
+    """Takes the chunks of one layer, in ascending order; `finish` completes it.
+
+    As a context manager, it forgets the chunks if `finish` was not called.
+    """
+
+    def __init__(self, store: LayerStore, total: int) -> None:
+        self._store, self._total = store, total
+        self._rows: list[tuple[int, ...]] = []
+        self._open = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._open:
+            self._open = False
+            if self.begun:
+                self._store._abandon()
+
+    @property
+    def begun(self) -> bool:
+        """Whether there is a chunk."""
+        return bool(self._rows)
+
+    def add(self, chunk: Chunk) -> None:
+        """Append a chunk, with a frame for each column."""
+        cells = (number for frame in chunk.frames for number in (len(frame), zlib.crc32(frame)))
+        self._rows.append((chunk.first, chunk.boards, *cells))
+        self._store._put(chunk.frames)
+
+    def finish(self, *, durable: bool) -> Record:
+        """Complete the layer and return its record.
+
+        With `durable`, it is flushed to disk before the call returns.
+        """
+        record = self._store._enter(self._total, self._rows, durable=durable)
+        self._open = False
+        return record
+
+
+def _write(file: Any, data: bytes) -> None:
+    """Write all bytes: on a disk that becomes full, a write may write only a part."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[file.write(rest) :]
