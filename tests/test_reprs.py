@@ -19,6 +19,7 @@ from tilebase.questions.borders import find_border
 from tilebase.questions.force import largest_forced
 from tilebase.questions.limits import search_limits
 from tilebase.small.mdp import to_mdp
+from tilebase.tables.layers import open_layer
 
 SMALL = Game("2x2", 32)
 FORCED = Game("2x2", 8, start="empty")

@@ -321,7 +321,7 @@ def test_full_disk_through_the_command_line(limit, tmp_path, larger):
         from tilebase.cli import main
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))
-        options = ["--keep", "afterstates", "--threads", "1", "--work", sys.argv[1]]
+        options = ["--keep", "afterstates", "--threads", "1", "-o", sys.argv[1]]
         sys.exit(main(["count", "3x3", "128", *options]))
     """
     folder = tmp_path / "run"

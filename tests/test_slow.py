@@ -16,6 +16,7 @@ from tilebase.game.symmetry import canonical
 from tilebase.questions.count import count
 from tilebase.questions.force import largest_forced
 from tilebase.small import oracle
+from tilebase.tables.layers import open_layer
 
 pytestmark = pytest.mark.slow
 
