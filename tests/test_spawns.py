@@ -8,13 +8,30 @@ from types import SimpleNamespace
 
 import pytest
 
-from tilebase import evaluate, open_table, prove, simulate, solve, thin, verify_table
+from conformance.queries import exact_values, first_types
+from judging import check, check_boards
+from stored import number_of, reachable_values
+from tilebase import (
+    check_exactly,
+    count,
+    distributions,
+    evaluate,
+    force,
+    open_table,
+    prove,
+    simulate,
+    solve,
+    solve_exactly,
+    thin,
+    verify_table,
+)
 from tilebase.cli import main
 from tilebase.dense.backends.cuda import Cuda
 from tilebase.errors import GameError, UsageError
 from tilebase.game.game import Game
 from tilebase.game.spawns import ORIGINAL, SpawnLaw, law_of
 from tilebase.objectives.objective import Objective
+from tilebase.small import oracle
 from tilebase.small.oracle import values
 from tilebase.web.rules import describe_rules
 
@@ -30,13 +47,17 @@ GAME = Game("2x2", 32, spawn=LAW)
         (Fraction(2, 6), "1/3"),
         (" 1/10 ,2:1/3,  1 : 0.75", LAW),
         (ORIGINAL, "1/10"),
+        ("2:0.9,4:0.1", "1/10"),
+        ("4:1", "1"),
+        (" 8: 1/4, 2:0.75 ", "2: 3/4, 8: 1/4"),
+        ("2:1/2, 4:1/3, 16:1/6, 8:0", "2: 1/2, 4: 1/3, 16: 1/6"),
     ],
 )
 def test_what_is_read_is_printed_in_one_form(written: object, text: str) -> None:
     law = SpawnLaw.of(written)  # type: ignore[arg-type]
     assert str(law) == text
     assert SpawnLaw.of(text) == law
-    game = Game("2x2", 8, spawn=text)
+    game = Game("2x3", 32, spawn=text)
     assert Game.from_identity(game.identity) == game
     assert game.identity["four"] == text
 
@@ -66,6 +87,12 @@ def test_the_smallest_number_that_is_large_enough_counts() -> None:
         ("1/10, 2: often", "'often' is not a probability"),
         ("1/999999999989, 2: 1/999999999961", "too large a common denominator"),
         ("", "'' is not a probability"),
+        ("2:0.9,8:0.2", "the probabilities of '2:0.9,8:0.2' sum to 11/10, but must sum to 1"),
+        ("2:1/2,2:1/2", "'2:1/2' is not part of a spawn law: write each tile once"),
+        ("2:1/2,6:1/2", "'6:1/2' is not part of a spawn law"),
+        ("2:1/2,512:1/2", "'512:1/2' is not part of a spawn law"),
+        ("2:3/2,8:1/2", "the probability of a spawned 2 is 3/2"),
+        ("8:1", "goal 8 is spawned, not made"),
     ],
 )
 def test_what_is_no_law_is_refused(law: str, sentence: str) -> None:
@@ -120,3 +147,54 @@ def test_cuda_refuses_a_law_that_depends_on_the_board() -> None:
     rules, backup = SimpleNamespace(game=GAME), SimpleNamespace(dtype="float64")
     with pytest.raises(UsageError, match="games in which a 4 is as likely on every board"):
         Cuda(rules, backup, Objective("win"))  # type: ignore[arg-type]
+
+
+OTHER = (
+    Game("2x3", 32, spawn="2:0.6,8:0.4"),
+    Game("2x3", 32, spawn="2:1/2,4:1/3,8:1/6"),
+    Game("2x2", 64, spawn="4:3/4,16:1/4"),
+    Game("2x3", 64, spawn="8:1", start="empty"),
+    Game("2x2", spawn="2:1/2,8:1/2"),
+)
+
+
+@pytest.mark.parametrize("game", OTHER, ids=str)
+def test_other_tiles_are_counted_and_solved_as_the_oracle_does(game: Game, tmp_path: Path) -> None:
+    counted, wanted = count(game, threads=1), oracle.count(game)
+    assert counted.totals == wanted.totals
+    assert counted.sums.tolist() == wanted.sums.tolist()
+    table = tmp_path / "table"
+    solution = solve(game, list(first_types(game)), table=table, threads=1)
+    for objective, value in zip(solution.objectives, solution.start.values(), strict=True):
+        exact = exact_values(game, objective)
+        found = reachable_values(table, game, objective)
+        check(objective, number_of(value), objective.told(exact.start))
+        named = ((board, number, objective.told(exact.afterstates[board])) for board, number in found.items())
+        check_boards(game, objective, named)
+    found_wrong = verify_table(table, sample=None)
+    assert found_wrong.wrong == ()
+    assert solve_exactly(game, "score", threads=1).start == values(game, "score").start
+    played = simulate(table, games=20_000, seed=3, objective="score")
+    assert played.z is not None
+    assert abs(played.z) < 5
+    assert check_exactly(table, "score").wrong == 0
+
+
+def test_an_interrupted_count_goes_on_with_the_layers_that_it_needs(tmp_path: Path) -> None:
+    game = OTHER[0]
+    for up_to in (20, 40, None):
+        found = count(game, folder=tmp_path / "run", up_to=up_to, threads=1)
+    assert found.totals == oracle.count(game).totals
+
+
+def test_what_knows_2s_and_4s_only_says_so(tmp_path: Path) -> None:
+    game = OTHER[0]
+    with pytest.raises(UsageError, match="the dense space is for spawns of 2 and 4"):
+        solve(game, "win", space="all", threads=1)
+    with pytest.raises(UsageError, match="the adversary spawns 2s and 4s"):
+        force(game, threads=1)
+    solve(game, "win", table=tmp_path, threads=1)
+    with pytest.raises(UsageError, match="the number of 4s"):
+        distributions(tmp_path, "random", of=["score"])
+    assert sum(distributions(tmp_path, "random", of=["tile"])["tile"].chances.values()) == pytest.approx(1)
+    assert "New tiles are 2 with probability 3/5 and 8 with probability 2/5." in str(describe_rules(game))

@@ -252,7 +252,9 @@ def streams_of(seed: int | npt.ArrayLike, n: int) -> npt.NDArray[np.uint64]:
 
 
 def _spawn_rules(game: Game, reward: str) -> play.SpawnRules:
-    """Return what chance decides in a game, and what slides earn."""
+    """Return what chance decides in a game, and what slides earn.  Raises `UsageError`."""
+    if not game.spawn.is_common:
+        raise UsageError(f"games are simulated with spawns of 2 and 4 only, not of {game.spawn}")
     meaning, starts, total, below = MEANINGS[reward], game.starts(), Fraction(0), []
     for _, chance in starts:
         total += chance

@@ -155,7 +155,7 @@ def _link_batch(states, n, at, rules, ranking, directory, potential, scratch, li
 
 
 @scalar
-def _spawn_batch(keys, position, begin, shift, rules, states, out_spawns):
+def _spawn_batch(keys, position, begin, code, rules, states, out_spawns):
     """Write a batch of states that spawns make of afterstates from `position` on; return its end and size."""
     n = 0
     while position < len(keys) and n + 32 <= BATCH:
@@ -164,7 +164,7 @@ def _spawn_batch(keys, position, begin, shift, rules, states, out_spawns):
         have = n
         while free:
             lowest = free & (~free + U1)
-            states[n] = key | lowest << shift
+            states[n] = key | lowest * code
             n += 1
             free ^= lowest
         out_spawns[position - begin] = n - have
@@ -183,12 +183,12 @@ def link(keys, position, exponent, rules, ranking, directory, potential, scratch
     """
     states = scratch.states
     most = links.slots.shape[1]
-    shift = np.uint64(exponent - 1)
+    code = np.uint64(exponent)
     begin = position
     spawns = 0
     sound = True
     while position < len(keys) and spawns + BATCH <= most:
-        position, n = _spawn_batch(keys, position, begin, shift, rules, states, out_spawns)
+        position, n = _spawn_batch(keys, position, begin, code, rules, states, out_spawns)
         sound &= _link_batch(states, n, spawns, rules, ranking, directory, potential, scratch, links)
         spawns += n
     return position - begin, spawns, sound
@@ -224,12 +224,12 @@ def best_after(keys, position, exponent, rules, ranking, directory, values, scra
     ``out_best[x]``: the largest value over the slides of the state that spawn x makes.
     """
     states = scratch.states
-    shift = np.uint64(exponent - 1)
+    code = np.uint64(exponent)
     begin = position
     spawns = 0
     sound = True
     while position < len(keys) and spawns + BATCH <= len(out_best):
-        position, n = _spawn_batch(keys, position, begin, shift, rules, states, out_spawns)
+        position, n = _spawn_batch(keys, position, begin, code, rules, states, out_spawns)
         sound &= _best_of_batch(states, n, rules, ranking, directory, values, scratch, out_best[spawns:])
         spawns += n
     return position - begin, spawns, sound
@@ -277,7 +277,7 @@ def best_known(keys, position, exponent, rules, ranking, directory, best, scratc
     `directory` holds the states, and ``best[i]`` is the value of the i-th.
     """
     states, ranks = scratch.states, scratch.ranks
-    shift = np.uint64(exponent - 1)
+    code = np.uint64(exponent)
     begin = position
     spawns = 0
     missing = U0
@@ -285,7 +285,7 @@ def best_known(keys, position, exponent, rules, ranking, directory, best, scratc
         if len(ranking.cells):
             position, n = _ranks_of_spawns(keys, position, begin, exponent, rules, ranking, ranks, out_spawns)
         else:
-            position, n = _spawn_batch(keys, position, begin, shift, rules, states, out_spawns)
+            position, n = _spawn_batch(keys, position, begin, code, rules, states, out_spawns)
             canonicalise(states, n, rules.symmetries, scratch.images)
             rank_keys(states, n, ranking, ranks)
         for j in range(n):
@@ -324,7 +324,7 @@ def spawn_all(keys, exponent, rules, out_states, out_from):
     They are only counted if `out_states` is empty.
     """
     n = 0
-    shift = np.uint64(exponent - 1)
+    code = np.uint64(exponent)
     for a in range(len(keys)):
         free = free_cells(keys[a], rules.low_bits, rules.fold)
         if len(out_states) == 0:
@@ -332,7 +332,7 @@ def spawn_all(keys, exponent, rules, out_states, out_from):
             continue
         while free:
             lowest = free & (~free + U1)
-            out_states[n] = keys[a] | lowest << shift
+            out_states[n] = keys[a] | lowest * code
             out_from[n] = a
             n += 1
             free ^= lowest

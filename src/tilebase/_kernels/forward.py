@@ -112,7 +112,7 @@ def spawn_map(keys, position, exponent, rules, target, scratch):
     Returns the position to continue from: ``len(keys)``, or less if the arena is full.
     """
     states = scratch.states
-    shift = np.uint64(exponent - 1)
+    code = np.uint64(exponent)
     while position < len(keys):
         if not _takes_batch(target):
             break
@@ -130,7 +130,7 @@ def spawn_map(keys, position, exponent, rules, target, scratch):
             free = free_cells(key, rules.low_bits, rules.fold)
             while free:
                 lowest = free & (~free + U1)
-                states[n] = key | lowest << shift
+                states[n] = key | lowest * code
                 n += 1
                 free ^= lowest
             position += 1

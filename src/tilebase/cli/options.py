@@ -55,8 +55,8 @@ SpawnsOption = Annotated[str, Parameter(help="Tiles that the adversary may spawn
 SpawnOption = Annotated[
     str,
     Parameter(
-        help="Probability of a spawned 4, exact: 0.1, 1/10, 0 for only 2s. It may depend on the empty cells: "
-        "1/10,4:1/4 is 1/4 with at most 4 of them."
+        help="Probability of a spawned 4, exact: 0.1, 1/10, 0 for only 2s; 1/10,4:1/4 is 1/4 with at most 4 "
+        "empty cells. Or any tiles with their probabilities: 2:0.9,8:0.1."
     ),
 ]
 LargestOption = Annotated[int | None, Parameter(help="Largest tile that may ever be made.")]

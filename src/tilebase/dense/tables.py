@@ -159,9 +159,13 @@ def check_index(index: PerfectIndex) -> None:
     """Return whether there can be a dense pass.
 
     Raises `ResourceError` if a quarter has too many sums, or fillings of one sum, and `UsageError` for more
-    than 64 patterns.
+    than 64 patterns, or spawns of other tiles than 2 and 4.
     """
     game = index.game
+    if not game.spawn.is_common:
+        raise UsageError(
+            f"the dense space is for spawns of 2 and 4, not for {game.spawn}: choose the space reachable"
+        )
     if len(game.patterns) > MOST_PATTERNS:
         raise UsageError(f"{len(game.patterns)} patterns; the dense space takes at most {MOST_PATTERNS}")
     if max(int(part.counts.max()) for part in index.parts) > MOST_POSITIONS:

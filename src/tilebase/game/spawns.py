@@ -1,7 +1,8 @@
 """The spawn law: which tiles are spawned, and with which probability, given how many cells are empty.
 
 Nothing else in the program knows a probability of a spawn.  In the original game a spawned tile is a 4 with
-probability 1/10.  A law may depend on the number of cells that are empty before the spawn.
+probability 1/10.  A law may depend on the number of cells that are empty before the spawn, or spawn any
+tiles.
 """
 
 from __future__ import annotations
@@ -22,10 +23,11 @@ MOST_DENOMINATOR = 10**18
 
 @dataclass(frozen=True)
 class SpawnLaw:
-    """The probability that a spawned tile is a 4; otherwise it is a 2.
+    """The probability that a spawned tile is a 4; otherwise it is a 2.  Or the probabilities of any tiles.
 
     Written as ``"1/10"``, or as ``"1/10, 4: 1/4, 1: 1/2"``: with at most 4 empty cells 1/4, with one 1/2.  A
-    law that depends on the number of empty cells spawns both tiles on every board.
+    law that depends on the number of empty cells spawns both tiles on every board.  A law over other tiles is
+    written as ``"2: 9/10, 8: 1/10"``; the probabilities sum to 1.  ``"2: 9/10, 4: 1/10"`` is ``"1/10"``.
 
     Attributes
     ----------
@@ -33,6 +35,9 @@ class SpawnLaw:
         The probability of a 4 where no other applies.
     few:
         Pairs ``(n, p)``, n ascending: with at most n empty cells, but more than in the pair before, it is p.
+    others:
+        Pairs of exponent and probability, ascending, of a law that spawns other tiles than 2 and 4; then
+        `four` is the probability of a 4 among them.  Empty for other laws.
 
     >>> law = SpawnLaw.of("0.1, 3: 1/4")
     >>> str(law), law.chance(2, 3), law.chance(1, 4), law.denominator
@@ -41,6 +46,7 @@ class SpawnLaw:
 
     four: Fraction
     few: tuple[tuple[int, Fraction], ...] = ()
+    others: tuple[tuple[int, Fraction], ...] = ()
 
     @classmethod
     def of(cls, law: SpawnLaw | Fraction | float | str | int) -> SpawnLaw:
@@ -49,6 +55,8 @@ class SpawnLaw:
             return law
         first: Any = law
         others: list[str] = []
+        if isinstance(law, str) and ":" in law.partition(",")[0]:
+            return _law_of_tiles(law)
         if isinstance(law, str):
             first, *others = re.split(r"\s*,\s*", law.strip())
         few = {}
@@ -71,6 +79,8 @@ class SpawnLaw:
         return found
 
     def __str__(self) -> str:
+        if self.others:
+            return ", ".join(f"{1 << e}: {p}" for e, p in self.others)
         return ", ".join([str(self.four), *(f"{n}: {p}" for n, p in self.few)])
 
     @property
@@ -81,12 +91,12 @@ class SpawnLaw:
     @cached_property
     def exponents(self) -> tuple[int, ...]:
         """Exponents that are spawned with positive probability, ascending."""
-        return tuple(e for e, p in _tiles(self.four).items() if p > 0)
+        return tuple(e for e, p in self._tiles(self.four).items() if p > 0)
 
     @cached_property
     def denominator(self) -> int:
         """The least common denominator of all probabilities."""
-        return math.lcm(*(p.denominator for p in self.fours))
+        return math.lcm(*(p.denominator for p in self.fours), *(p.denominator for _, p in self.others))
 
     @property
     def depends(self) -> bool:
@@ -96,7 +106,25 @@ class SpawnLaw:
     def chance(self, exponent: int, empty: int) -> Fraction:
         """Return the probability that a tile that is spawned on one of `empty` cells has this exponent."""
         four = next((p for n, p in self.few if empty <= n), self.four)
-        return _tiles(four).get(exponent, Fraction(0))
+        return self._tiles(four).get(exponent, Fraction(0))
+
+    @property
+    def is_common(self) -> bool:
+        """Whether no other tiles than 2 and 4 are spawned."""
+        return not self.others
+
+    def mixed(self, exponent: int, empty: int) -> Fraction:
+        """Return the part of larger tiles among the spawned tiles that are at least 2 to the exponent.
+
+        `chance` of them all, by that of these and of the exponent: so a mean over all tiles is mixed from the
+        largest tile on.
+        """
+        larger = sum((self.chance(e, empty) for e in self.exponents if e > exponent), Fraction(0))
+        return larger / (larger + self.chance(exponent, empty)) if larger else Fraction(0)
+
+    def _tiles(self, four: Fraction) -> dict[int, Fraction]:
+        """Return the probability of each exponent if that of a 4 is `four`."""
+        return dict(self.others) or {1: 1 - four, 2: four}
 
     def weights(self, exponent: int, cells: int) -> list[int]:
         """``[n]``: `chance` with n empty cells, up to `cells`, as a numerator over `denominator`."""
@@ -108,17 +136,40 @@ class SpawnLaw:
 
         If it depends on the number of empty cells, the other probabilities of a 4 follow in brackets.
         """
-        law = " and ".join(f"{2**e} with probability {p}" for e, p in _tiles(self.four).items() if p)
+        law = " and ".join(f"{2**e} with probability {p}" for e, p in self._tiles(self.four).items() if p)
         few = [f"{p} with at most {count_of(n, 'empty cell')}" for n, p in reversed(self.few)]
         return f"{law} ({', '.join(few)})" if few else law
 
 
-def _tiles(four: Fraction) -> dict[int, Fraction]:
-    """Return the probability of each exponent if that of a 4 is `four`."""
-    return {1: 1 - four, 2: four}
+MOST_TILE = 1 << 8
+"""The largest tile that may be spawned."""
 
 
-def _probability(value: Any) -> Fraction:
+def _law_of_tiles(text: str) -> SpawnLaw:
+    """Return the law that names each tile with its probability.  Raises `GameError`."""
+    found: dict[int, Fraction] = {}
+    for word in text.split(","):
+        tile, _, chance = word.strip().partition(":")
+        number = int(tile) if tile.strip().isdecimal() and len(tile) < 6 else 0
+        if not (2 <= number <= MOST_TILE and number & (number - 1) == 0) or number.bit_length() - 1 in found:
+            raise GameError(
+                f"{word.strip()[:40]!r} is not part of a spawn law: write each tile once, a power of two "
+                f"from 2 to {MOST_TILE}, a colon and its probability, as 2:0.9,8:0.1"
+            )
+        found[number.bit_length() - 1] = _probability(chance.strip(), f"a spawned {number}")
+    if sum(found.values()) != 1:
+        raise GameError(f"the probabilities of {text[:40]!r} sum to {sum(found.values())}, but must sum to 1")
+    tiles = tuple(sorted((e, p) for e, p in found.items() if p))
+    four = found.get(2, Fraction(0))
+    if {e for e, _ in tiles} <= {1, 2}:
+        return SpawnLaw(four)
+    law = SpawnLaw(four, (), tiles)
+    if law.denominator > MOST_DENOMINATOR:
+        raise GameError(f"the probabilities of {text[:40]!r} have too large a common denominator")
+    return law
+
+
+def _probability(value: Any, tile: str = "a 4") -> Fraction:
     """Read a probability, exact.  Raises `GameError` unless it lies in [0, 1]."""
     text = str(value)[:40]
     try:
@@ -130,7 +181,7 @@ def _probability(value: Any) -> Fraction:
     if result.denominator > MOST_DENOMINATOR:
         raise GameError(f"the probability {text} has too many digits: at most eighteen behind the point")
     if not 0 <= result <= 1:
-        raise GameError(f"the probability of a 4 is {text}, but must lie between 0 and 1")
+        raise GameError(f"the probability of {tile} is {text}, but must lie between 0 and 1")
     return result
 
 

@@ -121,7 +121,10 @@ class Rounding:
         objective = self.objective
         plain = objective.discount == 1 and not objective.slide and not objective.merge
         law = self.game.spawn
-        mixing = 3 * max(1.0, *(float(p / (1 - p)) for p in law.fours)) if len(law.exponents) > 1 else 0
+        empty = range(1, self.game.cells + 1)
+        parts = {law.mixed(e, n) for e in law.exponents for n in empty} - {0}
+        # Each tile but the largest is mixed in once.
+        mixing = 3 * (len(law.exponents) - 1) * max([1.0, *(float(p / (1 - p)) for p in parts)])
         others = 1 + mixing + (0 if plain else OTHER)
         stored = objective.type.unit * (1 if plain else 2)
         steps: Array = (self._empty + others) * DOUBLE + stored
@@ -138,12 +141,13 @@ class Rounding:
         """``[k]``: the logarithm of the least probability of the spawns from the sum 2 k on, discounted."""
         game, empty = self.game, self._empty
         logs = np.full(len(empty), np.inf)
-        if two := 1 - max(game.spawn.fours):
-            logs = math.log(two) - np.log(empty)
-        if four := min(game.spawn.fours):
-            # A 4 takes two layers; each bears half of it.
-            wide = np.maximum(empty, np.concatenate([empty[:1], empty[:-1]]))
-            logs = np.minimum(logs, (math.log(four) - np.log(wide)) / 2)
+        for exponent in game.spawn_exponents:
+            least = min(game.spawn.chance(exponent, n) for n in range(1, game.cells + 1))
+            # A tile of 2**e takes 2**(e - 1) layers; each bears a part of it.
+            layers, wide = 1 << (exponent - 1), empty
+            for back in range(1, layers):
+                wide = np.maximum(wide, np.concatenate([empty[:1].repeat(back), empty[:-back]])[: len(empty)])
+            logs = np.minimum(logs, (math.log(least) - np.log(wide)) / layers)
         logs = logs + math.log(self.objective.discount)
         chances: Array = np.minimum(np.cumsum(logs[::-1])[::-1], 0.0)
         return chances

@@ -179,6 +179,10 @@ def distributions(
     game = opened.game
     if "tile" in of and (game.patterns or game.goal_sum is not None):
         raise UsageError("the largest tile at the end is for games that a goal tile wins, or without a goal")
+    if {"length", "score"} & set(of) and not game.spawn.is_common:
+        raise UsageError(
+            f"lengths and scores follow from the number of 4s, and {game.spawn} is spawned: ask for the tile"
+        )
     asked = {text: Board.read(game, text) for text in boards}
     ends = _Ends(game, of)
     if callable(found):

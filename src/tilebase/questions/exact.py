@@ -192,7 +192,7 @@ class _Pass:
         self._reader = _Keys(str(boards.folder), game, {objective.label: boards}, (objective,))
         self._sums = boards.sums()
         self._most = max([*self._sums, *(game.sum(board) for board, _ in game.starts())])
-        self._most += 2 * max(game.spawn_exponents)
+        self._most += 1 << max(game.spawn_exponents)
         self._base = (
             game.spawn.denominator * math.lcm(*range(1, game.cells + 1)) * objective.discount.denominator
         )

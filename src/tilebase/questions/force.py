@@ -196,6 +196,8 @@ def _check_ways(
     game: Game, engine: str | None, certificate: Path | str | None, cluster: str | Executor | None
 ) -> None:
     """Raise `UsageError` for a game without a goal, and for ways that do not exist or do not fit."""
+    if not game.spawn.is_common:
+        raise UsageError(f"the adversary spawns 2s and 4s, and not {game.spawn}: solve it for guaranteed")
     if not game.can_win:
         raise UsageError("without a goal there is nothing to force: give a tile or a goal sum")
     if engine is not None and engine not in ENGINES:

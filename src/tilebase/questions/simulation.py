@@ -243,8 +243,18 @@ def _spawn(
 ) -> None:
     """Add a random spawn to each game that continues."""
     game, rules = reader.game, reader.compiled.rules
-    chances = np.array(game.spawn_probabilities(2))
     tiles, cells = rng.random(len(afters)), rng.random(len(afters))
+    if not game.spawn.is_common:  # such a law does not depend on the empty cells
+        only2, unused = np.empty_like(afters), np.empty(len(afters), dtype=np.bool_)
+        backward.spawn_one(afters, cells, tiles, np.zeros(game.cells + 1), rules, only2, unused)
+        ends = np.cumsum([game.spawn_probabilities(e)[-1] for e in game.spawn_exponents])
+        drawn = np.minimum(np.searchsorted(ends, tiles, side="right"), len(ends) - 1)
+        for number, exponent in enumerate(game.spawn_exponents):
+            mine = drawn == number
+            states = afters[mine] | (only2[mine] ^ afters[mine]) * np.uint64(exponent)
+            flow.add(total + (1 << exponent), states, slides[mine], payoffs[mine])
+        return
+    chances = np.array(game.spawn_probabilities(2))
     states, fours = np.empty_like(afters), np.empty(len(afters), dtype=np.bool_)
     backward.spawn_one(afters, cells, tiles, chances, rules, states, fours)
     for chosen, tile in ((~fours, 2), (fours, 4)):

@@ -161,6 +161,8 @@ class BackwardPass:
         self._check = BoardCheck(game)
         self._merges = sorted({merge for fold in self.folds for merge in fold.merges})
         self._potentials = word_potentials(game, self._merges)
+        # By how much spawns make the sum larger.
+        self._steps = sorted({2, 4} | {1 << e for e in game.spawn_exponents})
         self._ending = next((fold.objective for fold in self.folds if fold.objective.counts_end), None)
         self._alone_worker = self.new_worker()
         self._workers = Spares([self._alone_worker], self.new_worker)
@@ -238,10 +240,10 @@ class BackwardPass:
 
     def _retire(self, total: int) -> None:
         """Release the layers that layer `total` and those below do not need."""
-        for old in [s for s in self._solved if s > total + 4]:
+        for old in [s for s in self._solved if s > total + self._steps[-1]]:
             del self._solved[old]
         if self.release:
-            for old in [s for s in self._on_disk if s > total + 4 and s not in self._starts]:
+            for old in [s for s in self._on_disk if s > total + self._steps[-1] and s not in self._starts]:
                 for stored in self.stored:
                     stored.files.release(old)
                 self._on_disk.remove(old)
@@ -273,7 +275,7 @@ class BackwardPass:
 
     def _shared_bytes(self, total: int, sizes: dict[int, int]) -> int:
         """Bytes that a worker process needs for a layer that is shared out: for both layers above."""
-        above = sum(self._bytes(s, sizes[s]) for s in (total + 2, total + 4) if sizes.get(s))
+        above = sum(self._bytes(s, sizes[s]) for s in (total + step for step in self._steps) if sizes.get(s))
         return OVERHEAD + self._game_index.nbytes + above
 
     def _check_workers(self, needed: int) -> None:
@@ -286,7 +288,7 @@ class BackwardPass:
 
     def _needed(self, total: int, sizes: dict[int, int]) -> tuple[bool, int]:
         """Return whether a layer is solved with one layer above in memory at a time, and the bytes needed."""
-        above = [self._bytes(s, sizes[s]) for s in (total + 2, total + 4) if sizes.get(s)]
+        above = [self._bytes(s, sizes[s]) for s in (total + step for step in self._steps) if sizes.get(s)]
         whole = sum(above) + self._bytes(total, sizes[total])
         fixed = OVERHEAD + self._game_index.nbytes
         least = max(above, default=0) + lean_bytes(len(self.folds)) * sizes[total]
@@ -403,7 +405,7 @@ class BackwardPass:
 
     def layers_above(self, total: int) -> Above:
         """The layers that spawns lead to, read from files unless in memory; other layers are released."""
-        for old in [s for s in self._solved if s not in (total + 2, total + 4)]:
+        for old in [s for s in self._solved if s - total not in self._steps]:
             del self._solved[old]
         return {e: self._above(total + 2**e, self.space.sizes) for e in self._spawned(total)}
 

@@ -9,8 +9,8 @@ A fold combines values over spawns.  It has five functions that take arrays:
     finish(acc, spawns, ends)  the values, in their type in memory; without a spawn they are `ends`
 
 The accumulator of a mean is first the mean m4 over the cells where a 4 can spawn.  The spawns of 2s
-change it to ``m2 + p (m4 - m2)``, where p is the probability of a 4.  This is exact if both means are equal,
-so forced wins stay exactly 1.
+change it to ``m2 + p (m4 - m2)``, where p is the probability of a 4; of other tiles, it is the part of the
+larger ones (`SpawnLaw.mixed`).  This is exact if both means are equal, so forced wins stay exactly 1.
 """
 
 from __future__ import annotations
@@ -159,7 +159,10 @@ class MeanFold(_Plain):
         # A state that is won by its sum is not discounted, since no slide follows.
         self.early = game.goal_sum is not None and self.factor != 1
         self.first = max(game.spawn_exponents)
-        self.fours = np.array(game.spawn_probabilities(2))
+        self.parts = {
+            e: np.array([float(game.spawn.mixed(e, empty)) for empty in range(game.cells + 1)])
+            for e in game.spawn_exponents
+        }
 
     def best(self, spawned: Spawned, values: Array) -> Array:
         if self.coded:
@@ -185,7 +188,7 @@ class MeanFold(_Plain):
         return found
 
     def fold(self, acc: Array, exponent: int, found: Array, spawns: Array) -> None:
-        kernels.mix_means(found, spawns, exponent != self.first, self.fours, acc)
+        kernels.mix_means(found, spawns, exponent != self.first, self.parts[exponent], acc)
 
     def finish(self, acc: Array, spawns: Array, ends: Array | None) -> Array:
         if self.factor != 1 and not self.early:

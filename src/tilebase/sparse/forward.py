@@ -91,6 +91,8 @@ class ForwardPass:
         self.work = Work()
         self._pace = Pace(run.progress, "states")
         self._compiled = CompiledGame(self.game)
+        # How many layers the next one follows from: a spawn makes the sum larger by at most twice as much.
+        self._needed = max(2, (1 << max(self.game.spawn_exponents)) // 2)
         self._game_index = GameIndex(self.game)
         self._team = Team(run.threads)
         self._storage = [np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint64)]
@@ -170,7 +172,9 @@ class ForwardPass:
         for total in sorted(wrong):
             LOG.debug("sum %d: its boards are missing or damaged, and are made again", total)
             near = [
-                by_sum[s] for s in (total - 4, total - 2) if s in by_sum and sum(by_sum[s]["afterstates"])
+                by_sum[total - 2**e]
+                for e in reversed(self.game.spawn_exponents)
+                if total - 2**e in by_sum and sum(by_sum[total - 2**e]["afterstates"])
             ]
             self._sources = {line["sum"]: self._stored(line["sum"]) for line in near}
             again, _ = self._make(total)
@@ -203,11 +207,11 @@ class ForwardPass:
             self.folder.layers(kind).sync()
 
     def _resume(self, lines: list[dict[str, Any]]) -> None:
-        """Open the two layers that the next one follows from; forget layers that a killed run left."""
+        """Open the layers that the next one follows from; forget layers that a killed run left."""
         if self.keep == "counts":
-            self._forget_unfinished("afterstates", lines[-2:])
+            self._forget_unfinished("afterstates", lines[-self._needed :])
         check = BoardCheck(self.game)
-        for line in lines[-2:]:
+        for line in lines[-self._needed :]:
             if not sum(line["afterstates"]):
                 continue
             source, folder = self._stored(line["sum"]), self.folder.path
@@ -250,7 +254,7 @@ class ForwardPass:
 
     def _retire(self, total: int) -> None:
         """Release the layers that the next layer does not need."""
-        for old in [s for s in self._sources if s <= total - 4]:
+        for old in [s for s in self._sources if s <= total - 2 * self._needed]:
             del self._sources[old]
             if self.keep == "counts":
                 self.folder.layers("afterstates").release(old)

@@ -114,7 +114,7 @@ class SharedLayers:
         space: Reachable,
         objectives: Sequence[Objective],
     ) -> None:
-        self.executor, self.folder = executor, folder
+        self.executor, self.folder, self._game = executor, folder, space.game
         assert isinstance(space.layers, LayerFolder)
         self._keys = space.layers.folder.relative_to(folder).as_posix()
         self._labels = [one.label for one in objectives]
@@ -141,7 +141,8 @@ class SharedLayers:
 
     def _piece(self, total: int, number: int, span: range) -> Piece:
         folders = [places.values_folder(label) for label in self._labels]
-        above = [places.layer(folder, s) for s in (total + 2, total + 4) for folder in folders]
+        sums = sorted(total + (1 << e) for e in {1, 2, *self._game.spawn_exponents})
+        above = [places.layer(folder, s) for s in sums for folder in folders]
         reads = [places.layer(self._keys, total), *above]
         writes = f"{self.executor.exchange.name}/{places.exchanged(total, number)}"
         return Piece("solve", total, span.start, span.stop, tuple(reads), writes)

@@ -77,6 +77,8 @@ def _play(game: Game) -> Iterator[str]:
 
 
 def _fours(law: SpawnLaw) -> str:
+    if not law.is_common:
+        return f"New tiles are {law.words}."
     few = [
         f" With at most {count_of(n, 'empty cell')}, {_share(p)[0].lower()}{_share(p)[1:]}"
         for n, p in reversed(law.few)
