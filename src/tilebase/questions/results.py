@@ -252,7 +252,7 @@ def read_result(path: Path) -> Result:
         )  # fmt: skip
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise CorruptError(
-            f"{path} is not a result: write one with tilebase solve, count or force and --format json -o FILE"
+            f"{path} is not a result: write one with tilebase solve, count or force and --record FILE.json"
         ) from error
 
 
