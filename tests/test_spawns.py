@@ -11,26 +11,16 @@ import pytest
 from conformance.queries import exact_values, first_types
 from judging import check, check_boards
 from stored import number_of, reachable_values
-from tilebase import (
-    check_exactly,
-    count,
-    distributions,
-    evaluate,
-    force,
-    open_table,
-    prove,
-    simulate,
-    solve,
-    solve_exactly,
-    thin,
-    verify_table,
-)
+from tilebase import count, evaluate, force, open_table, simulate, solve, thin, verify_table
 from tilebase.cli import main
 from tilebase.dense.backends.cuda import Cuda
 from tilebase.errors import GameError, UsageError
 from tilebase.game.game import Game
 from tilebase.game.spawns import ORIGINAL, SpawnLaw, law_of
 from tilebase.objectives.objective import Objective
+from tilebase.questions.distributions import distributions
+from tilebase.questions.exact import check_exactly, solve_exactly
+from tilebase.questions.prove import prove
 from tilebase.small import oracle
 from tilebase.small.oracle import values
 from tilebase.web.rules import describe_rules
