@@ -9,6 +9,7 @@ import pytest
 
 from tilebase import Game, open_table, solve
 from tilebase.agents import judge
+from tilebase.arrays import GameArrays
 from tilebase.errors import UsageError
 from tilebase.objectives.objective import potentials
 from tilebase.simulator import REWARDS, Simulator
@@ -130,6 +131,25 @@ def test_a_goal_that_does_not_fit_a_key_is_drawn() -> None:
         assert games.won[0]
         assert games.boards.ravel().tolist() == [8, *[0] * 19]
         assert games.rewards.tolist() == [worth]
+
+
+@pytest.mark.parametrize(
+    "game", [Game("5x4", 256), Game("1x22", 16), Game("4x4", 65536), Game("3x5", 65536)], ids=str
+)
+def test_slides_where_the_goal_does_not_fit_a_key(game: Game) -> None:
+    """Compiled slides are those of the rules in plain Python: they took an empty cell for a goal."""
+    arrays, rng = GameArrays(game), np.random.default_rng(0)
+    top = game.goal_exponent
+    assert top is not None
+    full = rng.integers(1, top, (100, game.cells))
+    states = np.where(rng.random((100, game.cells)) < 0.6, np.where(full < top - 3, full, top - 1), 0)
+    slid = arrays.slide(arrays.pack(states))
+    for i, state in enumerate(states.tolist()):
+        slides = game.slides(state)
+        for a, direction in enumerate(game.directions):
+            assert slid.allowed[i, a] == (direction in slides)
+            assert slid.wins[i, a] == (direction in slides and game.wins(slides[direction]))
+    assert slid.wins.any()
 
 
 def test_games_begin_anew_one_by_one() -> None:

@@ -66,6 +66,10 @@ class Simulator:
     allowed:
         ``bool[n, A]``: which slides are allowed, in the order of ``game.directions``; none in a game that has
         ended.
+    after:
+        ``uint64[n, A]``: the packed board after each slide; 0 if the slide is not allowed.
+    wins:
+        ``bool[n, A]``: whether each slide wins.
     rewards:
         ``float64[n]``: what the last step has earned.
     refused:
@@ -91,11 +95,12 @@ class Simulator:
         cells, actions = (n, game.cells), (n, len(self.actions))
         self.keys: Keys = np.zeros(n, dtype=np.uint64)
         self.boards: npt.NDArray[np.uint8] = np.zeros((n, *game.shape), dtype=np.uint8)
+        self.after: Keys = np.zeros(actions, dtype=np.uint64)
         self.allowed: Flags = np.zeros(actions, dtype=np.bool_)
+        self.wins: Flags = np.zeros(actions, dtype=np.bool_)
         self.rewards = np.zeros(n)
         self.refused: Flags = np.zeros(n, dtype=np.bool_)
         self._spawns = packed(_spawn_rules(game, reward))
-        self._after = np.zeros(actions, dtype=np.uint64)
         self._kinds = np.zeros(actions, dtype=np.uint8)
         self._standing = np.zeros(n, dtype=np.uint8)
         self._streams = np.zeros(n, dtype=np.uint64)
@@ -169,7 +174,7 @@ class Simulator:
         wide = self._goal_is_too_wide
         before = self.keys.copy() if wide else self.keys
         play.play_games(
-            self.keys, self._after, self._kinds, self._every if begin is None else ~begin, given,
+            self.keys, self.after, self._kinds, self._every if begin is None else ~begin, given,
             illegal == "terminate", self._streams, self.arrays.rules, self._spawns, self._standing,
             self.rewards, self.refused,
         )  # fmt: skip
@@ -207,7 +212,7 @@ class Simulator:
 
     def _look_ahead(self, games: npt.NDArray[np.intp] | None = None) -> None:
         """Slide the boards of some games, None: of all, and write what follows."""
-        written: list[npt.NDArray[Any]] = [self._standing, self._after, self._kinds, self._cells]
+        written: list[npt.NDArray[Any]] = [self._standing, self.after, self._kinds, self._cells]
         some = written if games is None else [array[games] for array in written]
         play.look_ahead(
             self.keys if games is None else self.keys[games], self.arrays.rules, self._scratch, self._marks,
@@ -217,6 +222,7 @@ class Simulator:
             for array, part in zip(written, some, strict=True):
                 array[games] = part
         np.not_equal(self._kinds, play.REFUSED, out=self.allowed)
+        np.equal(self._kinds, play.WINS, out=self.wins)
 
     @property
     def _goal_is_too_wide(self) -> bool:

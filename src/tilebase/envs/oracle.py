@@ -36,6 +36,9 @@ class _Oracle:
         if opened.game != games.game:
             raise UsageError(f"{opened.location.name} is a table of {opened.game}, not of {games.game}")
         self.arrays = TableArrays(opened, games.reward if objective is None else objective)
+        if not self.arrays.objective.is_mean or self.arrays.objective.is_cost:
+            label = self.arrays.objective.label
+            raise UsageError(f"{label} is not the mean of a reward: name an objective as win or score")
         self._games = games
 
     def look(self) -> _Known:

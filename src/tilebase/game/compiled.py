@@ -67,9 +67,12 @@ class CompiledGame:
     def _made_goal(self) -> int:
         """The exponent that wins by a flag of the slide; else it is one of `_spots`, which costs less.
 
-        If merges can be forbidden, slides are flagged anyway.  With masks, a merge alone does not win.
+        If merges can be forbidden, slides are flagged anyway.  A goal that a cell of a key cannot hold, as
+        65,536 on 4x4, is on no packed board.  With masks, a merge alone does not win.
         """
-        return self.game.goal_exponent or 0 if self.game.bounds.cuts_merges and not self.game.masks else 0
+        goal, bounds = self.game.goal_exponent or 0, self.game.bounds
+        flagged = bounds.cuts_merges or goal > bounds.code
+        return goal if flagged and not self.game.masks else 0
 
     @property
     def _top(self) -> int:
@@ -179,7 +182,7 @@ class CompiledGame:
                 kind.index(one) << cells[a] * game.bits for one in obstacles[a, : len(axis)]
             ]
         by_pair = [
-            table and n * game.bits <= 16 and not game.bounds.cuts_merges
+            table and n * game.bits <= 16 and not (game.bounds.cuts_merges or self._made_goal)
             for table, n in zip(by_table, cells, strict=True)
         ]
         pairs = [

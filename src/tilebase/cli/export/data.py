@@ -1,0 +1,44 @@
+"""``tilebase export data``: all states of a table with the values of their slides, as Parquet by sum."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from tilebase.cli.options import QuietOption
+from tilebase.cli.probe import LabelOption, TableArgument
+from tilebase.cli.progress import counting_progress
+from tilebase.cli.startup import prepare_kernels
+from tilebase.runtime.command import COMMAND
+
+
+def data(
+    table: TableArgument,
+    *,
+    output: Annotated[Path, Parameter(name=["--output", "-o"], help="A new folder for the files.")],
+    visits: Annotated[
+        bool, Parameter(negative=(), help="Add the probability that optimal play meets each state.")
+    ] = False,
+    objective: LabelOption = None,
+    quiet: QuietOption = False,
+) -> int:
+    """Write all states of a table with their values as Parquet, files for each sum, in bounded memory.
+
+    For DuckDB, Polars and training: the cells as one list, the value of each slide, NULL if it is not
+    allowed, which slides are the best, and how many boards a row stands for. tilebase export values writes
+    one file for a data frame.
+
+    tilebase export data 3x3-512/ --visits -o 3x3-512-data/
+    """
+    prepare_kernels()
+    from tilebase.datasets import write_parquet
+    from tilebase.tables.probe import open_table
+
+    with open_table(table) as opened, counting_progress(quiet=quiet) as progress:
+        rows = write_parquet(
+            opened, output, objective=objective, visits=visits, command=COMMAND.get(), progress=progress
+        )
+    print(f"{output}: {rows:,} states")
+    return 0
