@@ -313,7 +313,7 @@ def test_graph_with_values(folder, printed):
 @pytest.mark.parametrize(
     ("command", "status", "sentence"),
     [
-        ("solve 2x2 32 -q --objective fun", 2, "objective 'fun' does not exist: choose one of win, lower"),
+        ("solve 2x2 32 -q --objective fun", 2, "objective 'fun' does not exist: choose one of win, loss"),
         ("solve 2x2 32 -q --objective win,", 2, "objective '' does not exist"),
         ("solve 2x2 32 -q --objective win,win", 2, "names an objective twice"),
         ("solve 2x2 32 -q --objective win:int8", 2, "must be float64"),
