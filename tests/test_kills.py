@@ -63,7 +63,7 @@ def test_folder_that_nobody_named(command: list[str], commands: Commands) -> Non
 @pytest.mark.parametrize("space", ["reachable", "all"])
 def test_table(space: str, commands: Commands) -> None:
     table = commands.folder / "table"
-    kill_everywhere(commands, [*SOLVE, "--space", space, "-o", "table"], table, step=3)
+    kill_everywhere(commands, [*SOLVE, "--space", space, "-o", "table"], table, step=2)
     clear(table)
 
 
@@ -84,12 +84,12 @@ def test_thinning(commands: Commands) -> None:
 def test_output(commands: Commands) -> None:
     """The older file stays until the new one is whole."""
     output = commands.folder / "counts.csv"
-    operations = commands.run([*COUNT, "--by", "sum", "-o", "counts.csv"]).operations
+    operations = commands.run([*COUNT, "--by", "sum", "--record", "counts.csv"]).operations
     new, seen = output.read_text(), set()
     for at in range(operations - 25, operations + 1):
         output.write_text("mine")
-        commands.run([*COUNT, "--by", "sum", "-o", "counts.csv"], kill_at=at)
+        commands.run([*COUNT, "--by", "sum", "--record", "counts.csv"], kill_at=at)
         seen.add(output.read_text())
-        commands.run([*COUNT, "--by", "sum", "-o", "counts.csv"])
+        commands.run([*COUNT, "--by", "sum", "--record", "counts.csv"])
         assert output.read_text() == new
     assert seen == {"mine", new}

@@ -18,7 +18,7 @@ import pytest
 from tilebase import solve
 from tilebase.cli import main
 from tilebase.errors import CorruptError, MissingLayerError, StorageError, TilebaseError, UsageError
-from tilebase.files import keys, layers, remote
+from tilebase.files import keys, remote, store
 from tilebase.files.format import INDEX, SEGMENT
 from tilebase.game.board import Board
 from tilebase.game.game import Game
@@ -145,7 +145,7 @@ def test_a_small_file_takes_one_request(solved):
 
 def test_a_probe_takes_few_requests(tmp_path, monkeypatch):
     """It reads the manifest, a page of the index, and a chunk for each slide, if they are new."""
-    monkeypatch.setattr(layers, "PAGE_BYTES", 1 << 12)  # so that there are several pages
+    monkeypatch.setattr(store, "PAGE_BYTES", 1 << 12)  # so that there are several pages
     for module in (keys, backward):
         monkeypatch.setattr(module, "CHUNK_KEYS", 1 << 11)  # as many chunks of a layer as large ones have
     game, seeded = Game("3x3", 128), random.Random(1)

@@ -247,7 +247,9 @@ def delete_run(path: Path, *, damaged: bool = False) -> None:
     With `damaged` the folder needs no valid run.json.  Raises `WrongGameError` if it is not a run, or is a
     table, and `StorageError` if a process writes it, or it holds other files: then nothing is deleted.
     """
-    if not damaged and not (path / places.DELETED).exists():
+    begun = {entry.name for entry in path.iterdir()} if path.is_dir() else {""}
+    # A kill at the very end leaves only the lock.
+    if not damaged and not (path / places.DELETED).exists() and not begun <= set(places.BEFORE_QUESTION):
         read_manifest(path)
     if (path / places.TABLE).exists():
         raise WrongGameError(f"{path} is a table: delete it by hand")

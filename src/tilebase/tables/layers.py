@@ -89,7 +89,7 @@ def open_layer(location: Path | str, total: int | None = None, kind: str = "afte
         query, _ = read_manifest(path)
         with LayerFolder(path / kind, query.contents(kind)) as folder:
             sizes = {s: record.boards for s, record in folder.records.items()}
-            advice = "tilebase count --work FOLDER --keep states writes some"
+            advice = "tilebase count -o FOLDER --keep states writes some"
             return folder.layer(_chosen(sizes, total, f"{path / kind}", advice), hold=False)
     table = open_table(location)
     if kind == "states" or table.dense:
