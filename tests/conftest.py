@@ -92,6 +92,14 @@ def lasting(tmp_path: Path) -> Path:
     return Path(kept) if kept else tmp_path / "run"
 
 
+@pytest.fixture(scope="session", autouse=True)
+def runs_apart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Runs without a folder of their own, which stopped commands leave, lie not in the home of the user."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TILEBASE_RUNS_DIR", str(tmp_path_factory.mktemp("runs")))
+        yield
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder that is the current one, with runs in its subfolder."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import hashlib
 import json
@@ -397,7 +398,7 @@ def test_the_checker_is_a_short_script_of_its_own(tmp_path):
     )
 
 
-def test_the_command(folder, capsys, refused):
+def test_the_command(folder, capsys, refused, monkeypatch):
     assert main(["force", "2x3", "32", "--start", "two-tiles", "-q", "-c", "a.cert"]) == 0
     capsys.readouterr()
     assert main(["verify", "a.cert"]) == 0
@@ -412,7 +413,13 @@ def test_the_command(folder, capsys, refused):
     data[100] ^= 4
     Path("a.cert").write_bytes(data)
     refused(["verify", "a.cert"], 1, "a.cert proves nothing: the file is not a certificate, or it is damaged")
-    refused(["verify", str(folder)], 1, "cannot read")
+    refused(["verify", str(folder)], 1, "holds no finished table")
+
+    def fail(*_):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr("tilebase.cli.certificate.check_certificate", fail)
+    refused(["verify", "b.cert"], 1, "cannot read b.cert: Permission denied")
 
 
 def test_limits_far_above_the_goal_are_checked(tmp_path):

@@ -27,22 +27,22 @@ from tilebase.web.collection import Collection
 HERE = Path(__file__).parent
 SOURCES = Path(tilebase.__file__).parent
 COMMANDS = """\
-count 3x3 32 -q --threads 2 --work counted
+count 3x3 32 -q --threads 2 -o counted
 solve 2x2 32 -q --objective win,moves -o t
 solve 2x2 32 -q --objective win,moves -o t
 solve 2x3 32 -q --space all --threads 2
 solve 3x3 16 -q --space all --threads 1 -o all
-prove 2x2 32 -q
+solve 2x2 32 -q --objective lower
 force 3x3 16 -q --threads 1 -c proof.cert
-check proof.cert
-symbolic 2x2 16 -q
+verify proof.cert
+force 2x2 16 -q --engine diagrams
 probe t 2,4/0,2 -f json
 verify t --all -q
 verify t.zip --sample 3 -q
 review t played.txt -f json
 play t --seed 1 --start 2,4/0,2  # types up left
-export-page t -o page
-thin t --above 0.01 -q -o thin
+export page t -o page
+thin t --visited 0.01 -q -o thin
 serve t
 runs
 """

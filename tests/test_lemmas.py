@@ -334,12 +334,12 @@ def test_checks_that_do_not_fit_into_memory_are_refused_before_they_start(
     ("words", "status", "sentence"),
     [
         ("5x5", 1, "a board of 5x5 may have up to 134,217,728 positions after a slide"),
-        ("60x60 --sum 4", 1, "a board of 60x60 may have up to 864,000 positions of the sum 4 after a drop"),
-        ("3x3 --sum 1", 2, "a sum of 1 is not possible here: give one from 2 to 4,096"),
-        ("3x3 --sum 5000", 2, "a sum of 5,000 is not possible here"),
+        ("60x60 --up-to 4", 1, "a board of 60x60 may have up to 864,000 positions of the sum 4 after a drop"),
+        ("3x3 --up-to 1", 2, "a sum of 1 is not possible here: give one from 2 to 4,096"),
+        ("3x3 --up-to 5000", 2, "a sum of 5,000 is not possible here"),
         ("2x2x2", 2, "'2x2x2' is not a size"),
         ("3x3 --drops 4", 2, "new tiles are 2 or 2,4"),
-        ("2x2 -o none/x.csv", 1, "the folder none does not exist"),
+        ("2x2 --record none/x.csv", 1, "the folder none does not exist"),
     ],
 )
 def test_the_command_refuses(refused: Callable[..., None], words: str, status: int, sentence: str) -> None:

@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import sys
+from collections.abc import Iterable
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,7 @@ FILES = {
     "record": "solve 2x2 8 --objective lower -q --record NAME.json",
     "keys": "export boards ../table --sum 8 -o NAME.parquet",
     "review": "review ../table ../game.txt --record NAME.csv",
+    "diagrams": "force 2x2 8 --engine diagrams -q --record NAME.csv",
 }
 FOLDERS = {
     "page": "export page ../table -o NAME",
@@ -44,7 +46,6 @@ FOLDERS = {
     "counts": "count 2x2 16 -q -o NAME --keep states",
     "bound": "solve 2x2 16 --objective lower -q --work NAME",
     "decided": "force 2x2 8 -q --work NAME",
-    "diagrams": "force 2x2 8 --engine diagrams -q --record NAME",
 }
 
 
@@ -98,10 +99,16 @@ def attack(place: Path, arguments: list[str]) -> list[str]:
     suffix one is taken.
     """
     count = len(watched(arguments))
-    begun, victim = place.parent / "begun", place.parent / "victim"
     _empty(place)
     paths = watched(arguments, count * 2 // 3 or 1)
     names = {(Path(path).parent, *path.split(".")[-2:]): path for path in paths}.values()
+    lay_links(place, arguments, names)
+    return list(names)
+
+
+def lay_links(place: Path, arguments: list[str], names: Iterable[str]) -> None:
+    """Run a command with a link at each of these names, in a copy of the folder ``begun``."""
+    begun, victim = place.parent / "begun", place.parent / "victim"
     for name, kind in product(names, ("file", "second name", "folder")):
         for path in (place, victim):
             _empty(path)
@@ -117,7 +124,6 @@ def attack(place: Path, arguments: list[str]) -> list[str]:
         assert main(arguments) in (0, 1), (name, kind)
         assert sorted(victim.rglob("*")) == [victim / "below", file], (name, kind)
         assert file.read_text() == "mine", (name, kind)
-    return list(names)
 
 
 def _empty(path: Path) -> None:
@@ -140,6 +146,17 @@ def test_files(command: str, place: Path) -> None:
 def test_folders(command: str, place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names = attack(place, command.replace("NAME", "out").split())
     assert names
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_the_folder_of_a_winning_set(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A worker writes it, which no hook of this process sees: these are the names that it opens or makes."""
+    command = ["force", "2x2", "8", "--engine", "diagrams", "-q", "-o", "out"]
+    assert main(command) == 0
+    shutil.copytree(".", "../begun")
+    files = sorted(path.name for path in Path("out").iterdir())
+    assert files == ["manifest.json", "winning.dddmp"]
+    lay_links(place, command, ["out", *(f"out/.{name}.part" for name in files)])
     assert "Traceback" not in capsys.readouterr().err
 
 

@@ -121,7 +121,7 @@ FORCED = [
 
 
 @pytest.mark.parametrize("game", FORCED, ids=str)
-@pytest.mark.parametrize("engine", ["search", "symbolic", "reachable"])
+@pytest.mark.parametrize("engine", ["search", "diagrams", "reachable"])
 def test_engines_agree_on_what_is_forced(game, engine):
     wanted = oracle.values(game, "guaranteed").start == 1
     assert force(game, engine=engine, threads=1).forced is wanted

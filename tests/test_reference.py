@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
@@ -207,17 +208,50 @@ def bare(game: Game, objective: Objective, discount: Fraction) -> Callable[[Cell
     return value
 
 
+def bare_cost(game: Game, objective: Objective, discount: Fraction) -> Callable[[Cells], Fraction | float]:
+    """The cost of a state by the same recursion, small under the best play: infinity for no win at all.
+
+    ``loss`` is the probability to end without a win, ``fewest`` the least number of slides to one if the
+    spawns help.
+    """
+    lost: Fraction | float = Fraction(1) if objective == "loss" else math.inf
+
+    @cache
+    def cost(state: Cells) -> Fraction | float:
+        if game.has_goal_sum(state):
+            return Fraction(0)
+        slides = afters(game, state)
+        return discount * min(of_slide(after) for after in slides) if slides else lost
+
+    def of_slide(after: Cells) -> Fraction | float:
+        slid = Fraction(1 if objective == "fewest" else 0)
+        if game.wins(after):
+            return slid
+        spawns = game.spawns(after)
+        if not spawns:  # the horizon
+            return lost
+        if objective == "fewest":
+            return slid + min(cost(state) for state, _ in spawns)
+        return sum((p * cost(state) for state, p in spawns), Fraction(0))
+
+    return cost
+
+
 @pytest.mark.parametrize("objective", get_args(Objective))
 @pytest.mark.parametrize("game", each_rule([game for game in SMALL_GAMES if game.cells < 8]), ids=str)
 def test_values_are_those_of_bare_recursion(game: Game, objective: Objective) -> None:
-    discount = Fraction(9, 10)
+    discount = Fraction(1 if objective == "fewest" else "9/10")  # what is never won has no discount
     result = values(game, objective, discount=discount)
-    value = bare(game, objective, discount)
-    found = {board: value(board) for board, _ in game.starts()}
+    if objective in ("loss", "fewest"):  # the oracle holds the negative, and -2**30 for minus infinity
+        cost = bare_cost(game, objective, discount)
+        found = {board: -Fraction(min(cost(board), 2**30)) for board, _ in game.starts()}
+    else:
+        value = bare(game, objective, discount)
+        found = {board: value(board) for board, _ in game.starts()}
     assert {board: result.states[canonical(game, board)] for board in found} == found
     if objective in ("guaranteed", "survival"):
         assert result.start == min(found.values())
-    elif objective == "longest":
+    elif objective in ("longest", "fewest"):
         assert result.start == max(found.values())
     else:
         assert result.start == sum(p * found[board] for board, p in game.starts())
@@ -300,10 +334,15 @@ def test_empty_start_has_an_afterstate_of_sum_0() -> None:
 # -- errors ------------------------------------------------------------------------------------------------
 
 
+NAMES = (
+    "win", "loss", "guaranteed", "score", "merges", "moves", "largest", "survival", "longest", "fewest",
+)  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("objective", "discount", "says"),
     [
-        ("luck", 1, "'luck' is not an objective: choose win, guaranteed, score, merges, moves"),
+        ("luck", 1, f"'luck' is not an objective: choose {', '.join(NAMES)}$"),
         ("win", "soon", "'soon' is not a discount"),
         ("win", 2, "the discount is 2, but must lie between 0 and 1"),
         ("win", -1, "between 0 and 1"),

@@ -226,9 +226,10 @@ def test_the_plan_of_too_many_boards_says_what_it_can(capsys):
     printed = capsys.readouterr()
     assert "a pass cannot be done on any machine: all boards of 4x4, to 2048 are too many" in printed.err
     assert "give lower limits on cells" in printed.err
-    rows = printed.out.splitlines()
-    assert len(rows) == 3
-    assert all("if it could be done" in row for row in rows[1:])
+    rows = [row for row in printed.out.splitlines() if row.startswith("solve all boards for win ")]
+    assert len(rows) == 2
+    assert all("45,949,729,863,572,161 boards" in row and "if it could be done" in row for row in rows)
+    assert all(re.search(r" PB, or batches +[\d.]+ PB +[\d.]+ [PE]B$", row) for row in rows)
     assert "e+" not in printed.out + printed.err
 
 
@@ -572,7 +573,7 @@ def idle(monkeypatch: pytest.MonkeyPatch) -> None:
     ("command", "words"),
     [
         ("count 3x3 64 --record no/x.csv", "cannot write no/x.csv: the folder no does not exist"),
-        ("count 3x3 64 -f csv --record .", "cannot write .: it is a folder"),
+        ("count 3x3 64 -f csv --record made.csv", "cannot write made.csv: it is a folder"),
         ("solve 3x3 64 --record no/x.json", "cannot write no/x.json: the folder no does not exist"),
         (
             "solve 3x3 64 --objective lower --record no/x.json",
@@ -584,6 +585,7 @@ def idle(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_files_that_cannot_be_written(command, words, refused):
+    Path("made.csv").mkdir()
     refused(command.split(), 1, words)
 
 
@@ -667,6 +669,13 @@ def test_the_keywords_of_a_question_are_those_that_are_checked():
         ("count 2x2 32 --limits 8", 2, "1 limit for a 2x2 board: give one for each cell, 4 in all"),
         ("count 4x4", 2, "name a goal of at most 65536, or a largest tile of 32768"),
         ("rank 2x2 32 --rank 3", 2, "give --board, or --sum and --rank together"),
+        ("count 2x2 32 --record .", 2, ". does not say its format: end its name in .txt, .csv, .json"),
+        ("plan force 2x3", 2, "what a search for many goals or starts takes is not known"),
+        ("plan force 2x3 16 --every-start", 2, "what a search for many goals or starts takes is not known"),
+        ("plan force --every-shape", 2, "what a search for many goals or starts takes is not known"),
+        ("force", 2, "a SHAPE is missing"),
+        ("force --formation 442", 2, "the formation 442 needs a goal or a goal sum"),
+        ("force 4x4 --walls 0", 2, "give a tile, or leave --walls out"),
     ],
 )
 def test_sentences(command, status, words, folder, refused):

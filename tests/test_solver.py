@@ -297,7 +297,7 @@ def test_interval_of_256():
 @pytest.mark.parametrize(
     ("objective", "discount", "sentence"),
     [
-        ("wins", 1, "does not exist: choose one of win, lower"),
+        ("wins", 1, "does not exist: choose one of win, loss, lower"),
         ("win:int8", 1, "int8"),
         ("win,win", 1, "twice"),
         ("win", 0, "must be above 0"),

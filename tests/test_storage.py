@@ -548,6 +548,21 @@ def test_run_with_a_damaged_question_is_passed_over(folder: Path) -> None:
     assert len(remove_runs()) == 1
 
 
+def test_run_of_another_version_is_passed_over(folder: Path) -> None:
+    run = left_run()
+    text = (run.path / "run.json").read_text()
+    (run.path / "run.json").write_text(text.replace('"version": 3', '"version": 1'))
+    for name in ("afterstates/000004.tbl", "values/win/000004.val"):
+        (run.path / name).write_bytes(b"as it was")
+    before = contents(run.path)
+    assert main(["solve", "2x2", "32", "-q"]) == 0
+    (left,) = list_runs()
+    assert (left.name, left.question) == (run.name, "of another version of tilebase")
+    assert contents(run.path) == before
+    assert len(remove_runs()) == 1
+    assert not run.path.exists()
+
+
 def test_second_process_takes_another_folder(folder: Path) -> None:
     with work_folder(None, "game") as first, work_folder(None, "game") as second:
         assert [first.path.name, second.path.name] == ["game", "game-2"]

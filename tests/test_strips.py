@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
@@ -298,7 +299,7 @@ def test_speeds_that_are_not_possible(speed: float) -> None:
 )
 def test_the_pictures_of_the_documentation(folder: Path, name: str, more: list[str]) -> None:
     command = ["reach", "replay", "3x3", CHECKERBOARD, "--deterministic"]
-    assert main([*command, "--picture", f"{name}.svg", *more]) == 0
+    assert main([*command, "--record", f"{name}.svg", *more]) == 0
     assert Path(f"{name}.svg").read_bytes() == (IMAGES / f"{name}.svg").read_bytes()
 
 
@@ -312,16 +313,28 @@ def test_the_picture_is_that_of_the_functions(folder: Path, capsys: pytest.Captu
     assert capsys.readouterr().err == ""
 
 
+def test_the_picture_needs_no_matplotlib(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    assert main(["reach", "replay", "2x2", "RR", "--deterministic", "--record", "a.svg"]) == 0
+    assert Path("a.svg").read_text().startswith("<svg")
+
+
 @pytest.mark.parametrize(
     ("words", "status", "sentence"),
     [
-        ("--animated", 2, "--animated and --speed are for a picture: name its file with --picture"),
+        ("--animated", 2, "--animated and --speed are for a picture: name its file, as --record game.svg"),
+        ("--record a.csv --animated", 2, "--animated and --speed are for a picture"),
         ("--speed 3", 2, "--animated and --speed are for a picture"),
-        ("--picture a.svg --speed 3", 2, "--speed is for an animation: give --animated, too"),
-        ("--picture a.svg --animated --speed 30", 2, "a speed of 30 is not possible"),
-        ("--picture a.png", 2, "a.png is not SVG: give it the suffix .svg"),
-        ("--picture none/a.svg", 1, "cannot write none/a.svg: the folder none does not exist"),
-        ("--picture a.svg -o ./a.svg -f json", 2, "a.svg cannot hold both the picture and the positions"),
+        ("--record a.svg --speed 3", 2, "--speed is for an animation: give --animated, too"),
+        ("--record a.svg --animated --speed 30", 2, "a speed of 30 is not possible"),
+        (
+            "--record a.png",
+            2,
+            "a.png does not say its format: end its name in .txt, .csv, .json, .md, .tex, .parquet, .svg",
+        ),
+        ("--record none/a.svg", 1, "cannot write none/a.svg: the folder none does not exist"),
+        ("--record a.svg -o a.csv", 2, "Unknown option: -o"),
     ],
 )
 def test_the_command_refuses(

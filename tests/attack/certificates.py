@@ -14,7 +14,7 @@ from typing import Any
 from attack import formations
 from attack.case import Case
 from attack.random_games import random_game
-from attack.rules import Board, Rules, TooLargeError, X
+from attack.rules import MEASURES, Board, Rules, TooLargeError, X
 from tilebase import Game, UsageError, force
 from tilebase.check import RefusedError, check_certificate
 
@@ -33,6 +33,7 @@ GAMES: tuple[tuple[str, int, dict[str, Any]], ...] = (
     ("1x2x2", 8, {"start": "empty"}),
 )
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+GUARANTEED = list(MEASURES).index("guaranteed")
 MUTANTS = 20
 """Changed certificates in a case."""
 NAMES = (
@@ -143,8 +144,8 @@ def is_true(header: dict[str, Any]) -> bool | None:
     if not starts and not afters:
         afters = [(0,) * rules.cells]
     try:
-        won = [rules.has_sum(start) or bool(rules.state(start)[1]) for start in starts]
-        won += [bool(rules.after(after)[1]) for after in afters]
+        won = [rules.has_sum(start) or bool(rules.state(start)[GUARANTEED]) for start in starts]
+        won += [bool(rules.after(after)[GUARANTEED]) for after in afters]
     except TooLargeError:
         return None
     return all(won) if header["claim"] == "forced" else not any(won)

@@ -135,6 +135,12 @@ def force(
         and certificate.absolute() == show.record.absolute()
     ):
         raise UsageError(f"{record} cannot be both the certificate and the answer: name two files")
+    names_goal = game.formation is not None or game.pattern is not None or game.goal_sum is not None
+    largest = bool(shape) and goal is None and not (names_goal or every_start)
+    if planning() and (every_shape or every_start or largest):
+        raise UsageError(
+            "what a search for many goals or starts takes is not known: plan one goal, as 3x3 32"
+        )
     if every_shape:
         if shape or goal is not None or game != ForcedOptions(spawns=game.spawns) or engine or every_start:
             raise UsageError("--every-shape takes --spawns and --budget, and neither a shape nor other rules")
@@ -143,9 +149,9 @@ def force(
         if game.start != DEFAULT_FORCED.start or engine or certificate:
             raise UsageError("--every-start searches from each start: leave --start, --engine and -c out")
         return _every_start(make_game(shape, goal, replace(game, start="two-tiles")), budget, work, show, run)
-    question = make_game(shape, goal, game)
-    if not question.can_win:
+    if largest:  # no game is made: without a goal, its tiles may not fit into 64 bits
         return _largest(shape, game, budget, engine or certificate, show, run)
+    question = make_game(shape, goal, game)
     if diagrams:
         chosen = _words(words) | {"variant": variant, "player": player, "until": _name_of(up_to)}
         if planning():

@@ -96,9 +96,9 @@ class ShownOptions:
     form: FormatOption = None
     record: RecordOption = None
 
-    def checked(self, pictures: Sequence[str] = ()) -> Shown:
+    def checked(self, pictures: Sequence[str] = (), *, plotted: bool = True) -> Shown:
         """Return how the result is written, before any work is done.  Raises as `Shown.checked`."""
-        return Shown.checked(self.form, self.record, pictures)
+        return Shown.checked(self.form, self.record, pictures, plotted=plotted)
 
 
 DEFAULT_SHOWN = ShownOptions()

@@ -168,8 +168,17 @@ class Shown:
     recorded: str = "table"
 
     @classmethod
-    def checked(cls, form: str | None, record: Path | None, pictures: Sequence[str] = ()) -> Shown:
+    def checked(
+        cls,
+        form: str | None,
+        record: Path | None,
+        pictures: Sequence[str] = (),
+        *,
+        plotted: bool = True,
+    ) -> Shown:
         """Return what the options ask for; `pictures` are the suffixes of pictures that the command draws.
+
+        They need matplotlib if they are `plotted`.
 
         Raises `UsageError`, `MissingExtraError`, or `StorageError` if the file cannot be written: before any
         work is done for it.
@@ -184,7 +193,7 @@ class Shown:
         recorded = known.get(record.suffix.lower())
         if recorded is None:
             raise UsageError(f"{record} does not say its format: end its name in {', '.join(known)}")
-        if recorded == "picture":
+        if recorded == "picture" and plotted:
             from tilebase.questions.plots import check_request
 
             check_request(record)

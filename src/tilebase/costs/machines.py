@@ -112,15 +112,21 @@ def layers_in_memory(game: Game, *objectives: Objective) -> list[int]:
 def rows(game: Game, objective: Objective, allowed: Allowance) -> list[dict[str, Any]]:
     """Return the plan for each machine; `allowed` is what may be used of this one.
 
-    Where there are too many boards for a pass, the rows say what it would take by size, and the log says why.
+    Where there are too many boards for a pass, the rows are those of `rows_by_size`.
     """
-    ours = machines(allowed)
     try:
         index = PerfectIndex(game)
     except ResourceError as error:
-        LOG.info("such a pass cannot be done on any machine: %s", error)
-        return [_without_index(game, objective, machine) for machine in ours]
-    return [estimate(index, objective, machine) for machine in ours]
+        return rows_by_size(game, objective, allowed, error)
+    return [estimate(index, objective, machine) for machine in machines(allowed)]
+
+
+def rows_by_size(
+    game: Game, objective: Objective, allowed: Allowance, reason: ResourceError
+) -> list[dict[str, Any]]:
+    """Return what a pass that no machine can do would take by size; the log says why none can."""
+    LOG.info("such a pass cannot be done on any machine: %s", reason)
+    return [_without_index(game, objective, machine) for machine in machines(allowed)]
 
 
 def _without_index(game: Game, objective: Objective, machine: Machine) -> dict[str, Any]:

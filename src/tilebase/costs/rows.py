@@ -91,11 +91,19 @@ def forcing(game: Game, allowed: Allowance) -> list[dict[str, Any]]:
 
 
 def _passes_or_reason(game: Game, objective: Objective, allowed: Allowance) -> list[dict[str, Any]]:
-    """Return the rows of a pass over all boards; the reason in place of the time where it cannot be done."""
+    """Return the rows of a pass over all boards.
+
+    Where there are too many boards, what it would take by size; for a game that no pass is for, the reason in
+    place of the time.
+    """
+    boards = f"{sum(boards_by_sum(game).values()):,} boards"
     try:
         return _passes(game, [objective], allowed, keep=False, summaries=True)
-    except (ResourceError, UsageError) as error:
-        boards = f"{sum(boards_by_sum(game).values()):,} boards"
+    except ResourceError as error:
+        sized = machines.rows_by_size(game, objective, allowed, error)
+        rows = [{"what": _all(objective), "on": row.pop("machine"), "boards": boards} | row for row in sized]
+        return [{name: row[name] for name in COLUMNS} for row in rows]
+    except UsageError as error:
         none = {"on": _threads(allowed.threads), "boards": boards, "time": f"not possible: {error}"}
         return [{"what": _all(objective)} | none | {"memory": "", "disk": "", "moved": ""}]
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from tilebase.errors import MissingLayerError, StorageError, WrongGameError
 from tilebase.files import places
-from tilebase.files.run import delete_run, read_manifest
+from tilebase.files.run import check_query, delete_run, read_manifest
 from tilebase.game.game import Game
 from tilebase.game.names import title_of
 from tilebase.objectives.objective import Objective
@@ -79,7 +79,10 @@ def table_folder(
 
 
 def _take(base: Path, name: str) -> tuple[Path, FileLock]:
-    """Return a free folder for a query, and its lock: one that a killed run left, or else a new one."""
+    """Return a free folder for a query, and its lock: one that a killed run left, or else a new one.
+
+    What is damaged, or was left by another version with other files, cannot go on.
+    """
     base.mkdir(parents=True, exist_ok=True)
     pattern = re.compile(rf"{re.escape(name)}(-[2-9]|-[1-9]\d+)?")
     left = sorted(
@@ -96,7 +99,7 @@ def _take(base: Path, name: str) -> tuple[Path, FileLock]:
         if not path.exists():
             return path, lock
         named = is_locked(path / places.LOCK)  # by a user, who works in it now
-        if path.is_dir() and not named and _state(path) != "damaged":
+        if path.is_dir() and not named and _state(path) in ("begun", "deleted"):
             return path, lock
         lock.release(delete=True)
 
@@ -106,15 +109,19 @@ def _lock_path(path: Path) -> Path:
 
 
 def _state(path: Path) -> str:
-    """``begun``, ``deleted`` (the deletion was interrupted), or ``damaged``."""
+    """Return ``begun``, ``deleted`` (in part, or all), ``damaged``, or ``foreign``: another version's."""
     if (path / places.DELETED).exists():
         return "deleted"
     if all(entry.name in places.BEFORE_QUESTION for entry in path.iterdir()):
         return "begun"
     try:
-        read_manifest(path)
+        query, _ = read_manifest(path)
     except WrongGameError:
         return "damaged"
+    try:
+        check_query(path / places.QUERY, query)
+    except WrongGameError:
+        return "foreign"
     return "begun"
 
 
@@ -193,6 +200,8 @@ def _question(path: Path) -> str:
         return "answered; its deletion was stopped"
     if state == "damaged":
         return "damaged"
+    if state == "foreign":
+        return "of another version of tilebase"
     if not (path / places.QUERY).exists():
         return "nothing yet"
     query = read_manifest(path)[0]

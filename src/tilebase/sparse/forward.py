@@ -281,7 +281,7 @@ class ForwardPass:
         return line
 
     def _make(self, total: int) -> tuple[dict[str, Any], int]:
-        """Make the layer of one sum and write it; return its line of the journal and the file's bytes."""
+        """Make the layer of one sum and write it; return its line of the journal and its bytes."""
         indexed = self._game_index.at(total)
         if self._sharing is not None and self._sharing.wants(indexed.layer.size):
             return self._make_shared(self._sharing, total, indexed.layer.size)

@@ -35,7 +35,7 @@ def lemmas(
 
     tilebase reach lemmas 3x3
 
-    tilebase reach lemmas 2x3 --sum 40
+    tilebase reach lemmas 2x3 --up-to 40
     """
     from tilebase.patterns.checking import check_lemmas
 

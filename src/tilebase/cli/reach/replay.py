@@ -45,7 +45,7 @@ def replay(
     tilebase reach replay 3x3 RRRDRDUDURRL --deterministic --record game.svg --animated
     """
     _check_picture(shown.record, animated, speed)
-    show = shown.checked((".svg",))
+    show = shown.checked((".svg",), plotted=False)
     game = replay_moves(size, moves, drops=drops, deterministic=deterministic, convention=convention)
     words = ["start", *(moves_text(game.rules, (move,)) or "drop" for move in game.moves)]
     rows = [
