@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from tilebase import Game, symmetries
+from tilebase import Game
 from tilebase.arrays import GameArrays
+from tilebase.game.symmetry import symmetries
 from tilebase.simulator import Simulator
 
 TUPLES = {
