@@ -21,6 +21,7 @@ def example(monkeypatch):
         sys.modules.pop(name)
 
 
+@pytest.mark.all
 def test_a_network_learns(example, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(example, "TESTS", 2000)
     solve(Game("3x3", 64), table=tmp_path / "x.table")
