@@ -18,7 +18,6 @@ Afterstates have no ``q_left`` to ``visits``.  What a thinned table does not hol
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -27,10 +26,12 @@ import numpy as np
 from tilebase._version import version
 from tilebase.agents import optimal_visits
 from tilebase.arrays import Floats, Keys, LayerArrays, TableArrays
-from tilebase.errors import MissingExtraError, StorageError, UsageError
+from tilebase.errors import StorageError, UsageError
+from tilebase.files.parquet import load_pyarrow
 from tilebase.runtime.documents import to_json
 from tilebase.runtime.progress import Pace, Progress
 from tilebase.runtime.storage import atomic_file
+from tilebase.runtime.threads import Pool
 from tilebase.tables.probe import Table
 
 Kind: TypeAlias = Literal["states", "afterstates"]
@@ -41,6 +42,7 @@ GROUPS = 8
 """Most row groups of a file; the boards of a large sum are in several files."""
 WAITING = 2
 """Most files that wait to be written."""
+NEEDED = "Arrow and Parquet need pyarrow: install tilebase[parquet]"
 META = "tilebase"
 """The name of the description in the metadata: game, objective, kind, version, command, as JSON."""
 
@@ -77,7 +79,7 @@ def to_arrow(
     MissingExtraError
         If pyarrow is not installed.
     """
-    pa, _ = _pyarrow()
+    pa, _ = load_pyarrow(NEEDED)
     columns = _Columns(table, objective, kind, visits, command)
     return pa.RecordBatchReader.from_batches(columns.schema, (batch for _, batch in columns.batches()))
 
@@ -115,19 +117,19 @@ def write_parquet(
     except OSError as error:
         raise StorageError(f"cannot make {to}: {error.strerror}") from error
     pace, rows, sums = Pace(progress, kind), 0, columns.arrays.sums
+
     # One thread compresses and writes while this one computes.
-    with ThreadPoolExecutor(1) as pool:
-        waiting: list[Any] = []
-        for total, name, batches in columns.files():
-            waiting.append(pool.submit(_write, to / name, columns.schema, batches))
-            rows += sum(len(batch) for batch in batches)
-            if len(waiting) > WAITING:
-                waiting.pop(0).result()
+    def write(file: tuple[int, str, list[Any]]) -> tuple[int, int]:
+        total, name, batches = file
+        _write(to / name, columns.schema, batches)
+        return total, sum(len(batch) for batch in batches)
+
+    with Pool(1) as pool:
+        for total, more in pool.map(write, columns.files(), ahead=WAITING):
+            rows += more
             if pace.due():
                 share = float(np.searchsorted(sums, total)) / max(len(sums), 1)
                 pace.report(total, "write", rows, min(share, 0.999))
-        for future in waiting:
-            future.result()
     pace.report(max(sums, default=0), "done", rows, 1.0)
     return rows
 
@@ -136,7 +138,7 @@ class _Columns:
     """The boards of a table as batches of Arrow."""
 
     def __init__(self, table: Table, objective: str | None, kind: Kind, visits: bool, command: str) -> None:
-        self._pa, _ = _pyarrow()
+        self._pa, _ = load_pyarrow(NEEDED)
         if kind not in ("states", "afterstates"):
             raise UsageError(f"kind must be states or afterstates, not {kind!r}")
         self.arrays = TableArrays(table, objective)
@@ -223,7 +225,7 @@ def _joined(keys: Keys, met: Keys, visits: Floats) -> Floats:
 
 
 def _write(path: Path, schema: Any, batches: list[Any]) -> None:
-    _, pq = _pyarrow()
+    _, pq = load_pyarrow(NEEDED)
     # Values repeat seldom, so that a dictionary of them only takes time.
     with (
         atomic_file(path, durable=False) as file,
@@ -231,12 +233,3 @@ def _write(path: Path, schema: Any, batches: list[Any]) -> None:
     ):
         for batch in batches:
             writer.write_batch(batch, row_group_size=ROWS)
-
-
-def _pyarrow() -> tuple[Any, Any]:
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError as error:
-        raise MissingExtraError("Arrow and Parquet need pyarrow: install tilebase[parquet]") from error
-    return pa, pq

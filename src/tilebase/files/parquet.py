@@ -23,16 +23,18 @@ from tilebase.runtime.documents import to_json
 from tilebase.runtime.storage import atomic_file
 
 Keys = npt.NDArray[np.uint64]
+NEEDED = "Parquet needs pyarrow: pip install 'tilebase[parquet]'"
 META, CHECK = b"tilebase", b"tilebase.sha256"
 """Names in the metadata of the file."""
 
 
-def _pyarrow() -> tuple[Any, Any]:
+def load_pyarrow(missing: str = NEEDED) -> tuple[Any, Any]:
+    """Return pyarrow and its module for Parquet.  Raises `MissingExtraError` with the sentence `missing`."""
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError as error:
-        raise MissingExtraError("Parquet needs pyarrow: pip install 'tilebase[parquet]'") from error
+        raise MissingExtraError(missing) from error
     return pa, pq
 
 
@@ -48,7 +50,7 @@ def export_parquet(layer: Layer, output: Path) -> int:
 
     Raises `CorruptError`, `StorageError` or `MissingExtraError`.
     """
-    pa, pq = _pyarrow()
+    pa, pq = load_pyarrow()
     game, kind, lookahead = layer.contents.game, layer.contents.kind, layer.contents.lookahead
     meta = {"game": game.identity, "kind": kind, "lookahead": lookahead, "sum": layer.sum}
     text = to_json(meta, "sorted")

@@ -348,7 +348,11 @@ def verify_run(path: Path, found: Findings | None = None) -> Findings:
                 wanted = {s for s, line in recorded.items() if kept and sum(line[kind])}
                 for total in sorted(wanted | layers.records.keys()):
                     with found.checking():
-                        found.wrong += _verify_layer(layers, total, recorded.get(total), kind)
+                        if (line := recorded.get(total)) is None:
+                            found.wrong += verify_layer(layers, total, None)
+                            continue
+                        listed = line["files"].get(kind, "")
+                        found.wrong += verify_layer(layers, total, listed, sum(line[kind]))
     return found
 
 
@@ -391,18 +395,25 @@ def read_manifest(path: Path, name: str = places.QUERY) -> tuple[Query, bool]:
     return query, data == query.text.encode()
 
 
-def _verify_layer(
-    layers: LayerFolder, total: int, line: Mapping[str, Any] | None, kind: str
+def verify_layer(
+    layers: LayerFolder, total: int, listed: str | None, boards: int | None = None
 ) -> Iterator[str]:
-    """Yield a sentence if a layer is not the one of its line in the journal.  Raises `CorruptError`."""
+    """Yield a sentence if a layer is missing, or not the one that a journal lists.  Raises `CorruptError`.
+
+    `listed` is the checksum in the journal, None if it lists no layer of this sum: a killed run has not
+    finished it.  `boards` are those that were counted, if they were.
+    """
     if total not in layers.records:
-        yield f"{layers.folder} lacks the layer of sum {total}: the same command makes it again"
+        yield lacks(layers.folder, total)
         return
     layer = layers.layer(total)
     layer.verify()
-    if line is None:
-        return  # a killed run has not finished it
-    if sum(line[kind]) != len(layer):
-        yield f"{layer.name} has {len(layer)} boards where {sum(line[kind])} were counted"
-    elif line["files"].get(kind) != layer.record.text:
+    if boards is not None and boards != len(layer):
+        yield f"{layer.name} has {len(layer)} boards where {boards} were counted"
+    elif listed not in (None, layer.record.text):
         yield f"{layer.name} is not the layer that the journal names"
+
+
+def lacks(folder: Path, total: int) -> str:
+    """Return what is said of a finished layer that is not there."""
+    return f"{folder} lacks the layer of sum {total}: the same command makes it again"

@@ -14,14 +14,14 @@ from tilebase.files.findings import Findings
 from tilebase.files.format import Contents, Layer
 from tilebase.files.layers import LayerFolder, read_contents
 from tilebase.files.reachable import Reachable
-from tilebase.files.run import MOST_JOURNAL, Journal, read_journal
+from tilebase.files.run import MOST_JOURNAL, Journal, lacks, read_journal, verify_layer
 from tilebase.files.source import read_file
 from tilebase.files.store import RELEASED_BYTES, SEGMENT_BYTES, LayerStore
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import LayerSummary
 from tilebase.runtime.documents import text, understood, whole
-from tilebase.runtime.storage import make_folder, refuse_link, remove_parts, storage_errors
+from tilebase.runtime.storage import make_folder, remove_parts, storage_errors
 from tilebase.runtime.threads import map_in_threads
 
 
@@ -44,9 +44,8 @@ class StoredValues:
     def __init__(self, folder: Path, game: Game, objective: Objective, *, release: bool = False) -> None:
         self.folder, self.objective = folder, objective
         with storage_errors(folder, "use"):
-            refuse_link(folder.parent)
-            folder.parent.mkdir(exist_ok=True)
-            make_folder(folder)
+            for one in (folder.parent, folder):
+                make_folder(one)
             remove_parts(folder)
         identity = {"game": game.identity, "objective": objective.identity, "space": "reachable"}
         self._journal = Journal(folder / places.SOLVED, identity)
@@ -108,7 +107,7 @@ def verify_values(folder: Path, found: Findings) -> None:
         listed = _listed(folder / places.SOLVED)
         contents = read_contents(folder) if (folder / places.INDEX).exists() else None
         if contents is None:
-            found.wrong += [_lacks(folder, total) for total in sorted(listed)]
+            found.wrong += [lacks(folder, total) for total in sorted(listed)]
             return
         with LayerFolder(folder, contents) as layers:
             for total in sorted(listed.keys() | layers.records.keys()):
@@ -125,19 +124,9 @@ def _listed(journal: Path) -> dict[int, str]:
         }
 
 
-def _lacks(folder: Path, total: int) -> str:
-    return f"{folder} lacks the layer of sum {total}: the same command makes it again"
-
-
 def _verify_values(layers: LayerFolder, total: int, listed: str | None) -> Iterable[str]:
-    """Yield a sentence if a layer is not the one of its line in the journal.  Raises `CorruptError`."""
-    if total not in layers.records:
-        yield _lacks(layers.folder, total)
-        return
-    record = layers.records[total]
-    if not (layers.folder / places.segment(record.segment)).exists():
-        return  # a run that keeps no table gives layers up
-    layer = layers.layer(total)
-    layer.verify()
-    if listed not in (None, record.text):
-        yield f"{layer.name} is not the layer that the journal names"
+    """Return what is wrong with a layer; one that a run without a table has given up is not looked for."""
+    record = layers.records.get(total)
+    if record is not None and not (layers.folder / places.segment(record.segment)).exists():
+        return ()
+    return verify_layer(layers, total, listed)

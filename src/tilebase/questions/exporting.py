@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from tilebase.arrays import TableArrays
-from tilebase.errors import MissingExtraError, MissingLayerError, UsageError
-from tilebase.files.parquet import cells_of
+from tilebase.errors import MissingLayerError, UsageError
+from tilebase.files.parquet import cells_of, load_pyarrow
 from tilebase.runtime.storage import atomic_file
 from tilebase.tables.probe import Table
 
@@ -93,11 +93,7 @@ def _write_csv(layers: Iterator[dict[str, Any]], file: Path) -> int:
 
 
 def _write_parquet(layers: Iterator[dict[str, Any]], file: Path) -> int:
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError as error:
-        raise MissingExtraError("Parquet needs pyarrow: pip install 'tilebase[parquet]'") from error
+    pa, pq = load_pyarrow()
     rows, writer = 0, None
     with atomic_file(file) as whole:
         for columns in layers:
