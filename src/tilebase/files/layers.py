@@ -15,7 +15,7 @@ import threading
 import zlib
 from bisect import bisect_right
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple, Protocol, Self
 
@@ -123,18 +123,14 @@ class LayerFolder:
     def _check_header(self, index: Source) -> int:
         """Return where the header ends; 0 if it is torn.  Raises `WrongGameError`."""
         expected = self.contents.header
-        if index.size < HEADER.size:
-            return 0
-        found = index.read(0, min(len(expected), index.size))
-        if found == expected:
+        if index.size >= len(expected) and index.read(0, len(expected)) == expected:
             return len(expected)
-        magic, size, crc = HEADER.unpack_from(found)
-        text = index.read(HEADER.size, min(size, MOST_TEXT, index.size - HEADER.size))
-        if magic == INDEX and len(text) == size and crc == zlib.crc32(text):
-            raise WrongGameError(
-                f"{self.folder} holds layers of another game or objective: delete it, and the same command "
-                "makes it again"
-            )
+        with suppress(CorruptError):
+            if _text_of(index) is not None:
+                raise WrongGameError(
+                    f"{self.folder} holds layers of another game or objective: delete it, and the same "
+                    "command makes it again"
+                )
         return 0
 
     def sums(self) -> list[int]:
@@ -209,6 +205,22 @@ def _next_record(index: Source, at: int, check: int) -> int:
     return index.size
 
 
+def _text_of(index: Source) -> bytes | None:
+    """Return what an index says of its contents, in JSON; None if its beginning is torn.
+
+    Raises `CorruptError` if it is damaged.
+    """
+    if index.size < HEADER.size:
+        return None
+    magic, size, crc = HEADER.unpack(index.read(0, HEADER.size))
+    text = index.read(HEADER.size, min(size, MOST_TEXT, index.size - HEADER.size))
+    if magic == INDEX and len(text) < min(size, MOST_TEXT):
+        return None
+    if magic != INDEX or zlib.crc32(text) != crc:
+        raise CorruptError(f"{index.name} is damaged, or of another version")
+    return text
+
+
 def read_contents(folder: Path) -> Contents | None:
     """Return what the layers of a folder are, as its index says; None if its beginning is torn.
 
@@ -216,16 +228,11 @@ def read_contents(folder: Path) -> Contents | None:
     """
     index = LocalFile(folder / places.INDEX)
     try:
-        if index.size < HEADER.size:
-            return None
-        magic, size, crc = HEADER.unpack(index.read(0, HEADER.size))
-        text = index.read(HEADER.size, min(size, MOST_TEXT, index.size - HEADER.size))
+        text = _text_of(index)
     finally:
         index.close()
-    if magic == INDEX and len(text) < min(size, MOST_TEXT):
+    if text is None:
         return None
-    if magic != INDEX or zlib.crc32(text) != crc:
-        raise CorruptError(f"{index.name} is damaged, or of another version")
     what = f"the beginning of {index.name}"
     told = parse_json(text, what)
     with understood(what):
