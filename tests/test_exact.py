@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import cached_oracle as oracle
 from tilebase.errors import UsageError
-from tilebase.game.game import Game
+from tilebase.game.game import Cells, Game
 from tilebase.objectives.objective import Objective
 from tilebase.questions.exact import ExactLayer, check_exactly, solve_exactly
 from tilebase.questions.solve import solve
+from tilebase.small import oracle as plain
 
 CASES = (
     (Game("2x2", 16), "win", 1),
@@ -78,3 +81,73 @@ def test_a_long_fraction_is_printed_as_a_decimal() -> None:
     assert found.text.startswith("≈ 0.000103236575336616354981446991343557")
     assert found.as_dict()["value"] == {"kind": "exact", "value": str(found.start)}
     assert abs(Fraction(found.text[2:]) - found.start) < found.start / 10**39
+
+
+# -- other plays -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("play", ["worst", "undo", "fastest"])
+@pytest.mark.parametrize(
+    ("game", "name"),
+    [
+        (Game("2x2", 32), "win"),
+        (Game("2x3", 16, spawn="1/3"), "loss"),
+        (Game("2x2"), "score"),
+        (Game("2x2", goal_sum=20), "win"),
+        (Game("2x2", 16, horizon=18), "win"),
+        (Game("2x2", 32, horizon=18), "moves"),
+        (Game("1x4", 16, spawn=1, start="4,4,0,0"), "win"),
+    ],
+    ids=str,
+)
+def test_other_plays_are_those_of_the_oracle(game: Game, name: str, play: Any) -> None:
+    if play == "fastest" and name != "win":
+        with pytest.raises(UsageError, match="takes the objective win"):
+            solve_exactly(game, name, play=play, threads=1)
+        return
+    told = Objective(name).told
+    found, best = (solve_exactly(game, name, play=one, threads=1).start for one in (play, "best"))
+    assert found == told(plain.played(game, name, play))  # type: ignore[arg-type]
+    if play != "fastest":
+        assert (found >= best) == ((play == "undo") != (name == "loss")) or found == best
+
+
+def test_fastest_is_the_least_over_all_policies() -> None:
+    """The slides of won games under every policy of a tiny game, of those that win most often."""
+    game = Game("1x3", 8, start="2,0,2")
+    slides = {
+        state: [*game.slides(state).values()]
+        for layer in plain.reachable(game, symmetric=False).values()
+        for state in layer.states
+    }
+    several = [state for state, afters in slides.items() if len(afters) > 1]
+    assert 2 < len(several) < 12
+
+    def wins(policy: dict[Cells, Cells], state: Cells) -> tuple[Fraction, Fraction]:
+        """The probability to win, and the slides of won games, lost ones counted as 0."""
+        if state not in policy:
+            return Fraction(0), Fraction(0)
+        after = policy[state]
+        if game.wins(after):
+            return Fraction(1), Fraction(1)
+        found = [(p, wins(policy, following)) for following, p in game.spawns(after)]
+        won = sum((p * one for p, (one, _) in found), Fraction(0))
+        return won, won + sum((p * one for p, (_, one) in found), Fraction(0))
+
+    ways: dict[Fraction, list[Fraction]] = {}
+    for taken in itertools.product(*(slides[state] for state in several)):
+        policy = {state: afters[0] for state, afters in slides.items() if afters}
+        policy.update(zip(several, taken, strict=True))
+        starts = [(p, wins(policy, state)) for state, p in game.starts()]
+        won = sum((p * one for p, (one, _) in starts), Fraction(0))
+        ways.setdefault(won, []).append(sum((p * one for p, (_, one) in starts), Fraction(0)) / won)
+    assert max(ways) == solve_exactly(game, threads=1).start
+    assert min(ways[max(ways)]) == solve_exactly(game, play="fastest", threads=1).start
+    assert min(ways) == solve_exactly(game, play="worst", threads=1).start
+
+
+def test_a_play_fits_its_game() -> None:
+    with pytest.raises(UsageError, match="play 'slow' does not exist"):
+        solve_exactly(Game("2x2", 8), play="slow", threads=1)
+    with pytest.raises(UsageError, match="no play wins"):
+        solve_exactly(Game("2x2", 16, horizon=12), play="fastest", threads=1)

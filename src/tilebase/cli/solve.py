@@ -83,6 +83,14 @@ def solve(
             negative=(), help="Solve in fractions: games of up to 3 million afterstates, as 3x3 to 64."
         ),
     ] = False,
+    play: Annotated[
+        str,
+        Parameter(
+            help="With --exact: best; worst, the play that makes the value worst; fastest, the expected "
+            "slides of a won game by the fastest of the plays that win most often; undo, where the player "
+            "may take back one spawn."
+        ),
+    ] = "best",
     down_to: Annotated[int | None, Parameter(help="Stop after the layer of this sum.")] = None,
     lean: Annotated[
         bool | None,
@@ -114,6 +122,8 @@ def solve(
     tilebase solve 3x3 1024 --objective lower,upper
 
     tilebase solve 3x3 64 --objective loss --exact
+
+    tilebase solve 3x3 32 --exact --play fastest
 
     tilebase solve 3x4 512 --limits 256,128,16,16/64,64,32,16/16,16,16,16 --pattern lemma1
     --start empty --objective lower:uint32 --record bound.json
@@ -147,7 +157,9 @@ def solve(
             raise UsageError(
                 "--exact keeps no table and takes no option of one: give a game and an objective"
             )
-        return _solve_exactly(question, objectives, show, run)
+        return _solve_exactly(question, objectives, play, show, run)
+    if play != "best":
+        raise UsageError("--play is for games that are solved in fractions: give --exact, too")
     if table is not None and work is not None:
         raise UsageError("a table is the folder of its run: leave --work out")
     name = "-".join([question.shape_text, question.digest, within, *(one.label for one in objectives)])
@@ -241,6 +253,7 @@ def _cited(bounds: tuple[ProvedBound, ...]) -> str:
 def _solve_exactly(
     question: Game,
     objectives: Sequence[Objective],
+    play: str,
     show: Shown,
     run: EstimatedRunOptions,
 ) -> int:
@@ -251,14 +264,17 @@ def _solve_exactly(
     found = []
     for one in objectives:
         with counting_progress(quiet=run.quiet) as progress:
-            found.append(solve_exactly(question, one, **run.use(progress)))
+            found.append(solve_exactly(question, one, play=play, **run.use(progress)))
     title = title_of(question)
     rows: list[dict[str, Any]] = [{"": "afterstates", title: f"{found[0].afterstates:,}"}]
     for solution in found:
-        rows.append({"": solution.objective.text, title: solution.text})
+        rows.append({"": solution.title, title: solution.text})
         if solution.text != str(solution.start):
             rows.append({"": "  exactly", title: str(solution.start)})
-    data = [{"objective": one.objective.label, "kind": "exact", "value": str(one.start)} for one in found]
+    data = [
+        {"objective": one.objective.label, "play": play, "kind": "exact", "value": str(one.start)}
+        for one in found
+    ]
     documents = [solution.as_dict() for solution in found]
     show.write(rows, documents if len(documents) > 1 else documents[0], data=data, game=question)
     return 0

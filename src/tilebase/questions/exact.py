@@ -9,6 +9,11 @@ multiple of 1 to the number of cells, and d the denominator of the discount.  Th
 by n q, the discount by d, and a spawn raises the sum by 2 at least: so each step stays whole.
 The integers grow by about 15 bits for each two units of the sum on a 3x3 board, so this is for games of up to
 some millions of afterstates.  The boards are those that the forward pass of `count` finds.
+
+`PLAYS` are other ways to play than the best.  ``fastest`` compares values for equality, which only fractions
+allow; `small.oracle.played` says each in plain Python.  Two of them need a second value of each board, the
+second row of all arrays.  ``undo`` takes the mean over values of states and, where the spawn is taken back,
+of the afterstate itself, which divides once more: so S is larger by 2.
 """
 
 from __future__ import annotations
@@ -42,6 +47,13 @@ Array = npt.NDArray[Any]
 
 MOST_AFTERSTATES = 3_000_000
 """Afterstates of a game that is solved in fractions; these take some minutes."""
+PLAYS = {
+    "best": "the play that makes the value best",
+    "worst": "the play that makes the value worst",
+    "fastest": "of the plays that win with the largest probability, one that wins in the fewest slides",
+    "undo": "the best play of a player who may take back one spawn, which is then drawn again",
+}
+"""Who plays, and how; `solve_exactly` says what is computed."""
 DIGITS = 40
 """A fraction with more digits is printed as a decimal."""
 
@@ -80,26 +92,38 @@ class ExactSolution:
         The value of the start; of `loss` the probability itself.
     afterstates:
         How many afterstates were solved.
+    play:
+        One of `PLAYS`.
     """
 
     game: Game
     objective: Objective
     start: Fraction
     afterstates: int
+    play: str = "best"
 
     @property
     def text(self) -> str:
         """The fraction if it is short, else a decimal that `fraction_text` makes."""
         return fraction_text(self.start, self.objective)
 
+    @property
+    def title(self) -> str:
+        """What the value means, in words."""
+        if self.play == "fastest":
+            return "expected slides of a won game, fastest play"
+        words = {"best": "", "worst": ", worst play", "undo": ", one spawn may be taken back"}
+        return self.objective.text + words[self.play]
+
     def __repr__(self) -> str:
-        return f"<ExactSolution of {self.game}: {self.objective.label} {self.text}>"
+        return f"<ExactSolution of {self.game}: {self.title} {self.text}>"
 
     def as_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
         return {
             "game": self.game.identity,
             "objective": self.objective.identity,
+            "play": self.play,
             "value": {"kind": "exact", "value": str(self.start)},
             "numerator_digits": len(str(self.start.numerator)),
             "denominator_digits": len(str(self.start.denominator)),
@@ -112,6 +136,7 @@ def solve_exactly(
     objective: str | Objective = "win",
     *,
     discount: Fraction | float | str = 1,
+    play: str = "best",
     layer: Callable[[ExactLayer], None] | None = None,
     **use: Unpack[Use],
 ) -> ExactSolution:
@@ -124,23 +149,38 @@ def solve_exactly(
     objective, discount:
         An objective whose values are means, as ``"win"``, ``"loss"`` or ``"score"``.  Its type of floats
         does not matter.
+    play:
+        ``"best"``, or one of the other `PLAYS`.  ``"worst"``: the player makes the value as bad as possible.
+        ``"undo"``: once in a game, after a spawn, the player may take this spawn back, and a tile is drawn
+        again by the same law; the tiles of the start stay.  ``"fastest"``, for the objective ``"win"``
+        without a discount: among all plays with the largest probability to win, the least expected number
+        of slides of a game that is won.
     layer:
-        Called with the exact values of each layer, the largest sum first.
+        Called with the exact values of each layer, the largest sum first.  For ``"fastest"`` these are the
+        expected slides of won games, lost games counted as 0; divided by the probability to win, they are
+        the value of a board.
     use:
         The keywords of `Use`, for counting the boards; the values are computed by one thread.
 
     Raises
     ------
     UsageError
-        If the objective is no mean, or is a bound: integers are exact anyway.
+        If the objective is no mean, or is a bound: integers are exact anyway.  If the play does not exist,
+        does not fit the objective, or is ``"fastest"`` in a game that no play wins.
     ResourceError
         If the game has too many afterstates.
 
     >>> solve_exactly(Game("2x2", 16)).start
     Fraction(770009003, 800000000)
+    >>> [float(solve_exactly(Game("2x2", 16), play=one).start) for one in ("worst", "fastest", "undo")]
+    [0.0, 8.263879262720776, 0.996251125375]
     """
     chosen = _mean(objective, discount)
     chosen.check(game)
+    if play not in PLAYS:
+        raise UsageError(f"play {play!r} does not exist: choose one of {', '.join(PLAYS)}")
+    if play == "fastest" and (chosen.name != "win" or chosen.discount != 1):
+        raise UsageError("fastest is about games that are won: it takes the objective win without a discount")
     with temporary_folder() as folder:
         path = folder / "run"
         counts = count(game, folder=path, keep="afterstates", **use)
@@ -152,7 +192,7 @@ def solve_exactly(
             )
         pace = Pace(use.get("progress"), "afterstates")
         with LayerFolder(path / "afterstates", Contents(game)) as boards:
-            return _Pass(boards, chosen, every, layer, pace).run()
+            return _Pass(boards, chosen, play, every, layer, pace).run()
 
 
 def _mean(objective: str | Objective, discount: Any) -> Objective:
@@ -182,22 +222,24 @@ class _Pass:
         self,
         boards: LayerFolder,
         objective: Objective,
+        play: str,
         every: int,
         layer: Callable[[ExactLayer], None] | None,
         pace: Pace,
     ) -> None:
         game = boards.contents.game
-        self.game, self.objective, self.every = game, objective, every
+        self.game, self.objective, self.play, self.every = game, objective, play, every
+        self._rows = 2 if play in ("fastest", "undo") else 1
         self._layer, self._pace = layer, pace
         self._reader = _Keys(str(boards.folder), game, {objective.label: boards}, (objective,))
         self._sums = boards.sums()
         self._most = max([*self._sums, *(game.sum(board) for board, _ in game.starts())])
-        self._most += 1 << max(game.spawn_exponents)
+        self._most += (1 << max(game.spawn_exponents)) + (2 if play == "undo" else 0)
         self._base = (
             game.spawn.denominator * math.lcm(*range(1, game.cells + 1)) * objective.discount.denominator
         )
         self._won = int(sentinels(game, objective)[1])
-        self._values: dict[int, Array] = {}  # numerators by sum, for the layers above the present one
+        self._values: dict[int, Array] = {}  # rows of numerators by sum, for the layers above the present one
 
     def denominator(self, total: int) -> int:
         """Return D(s)."""
@@ -214,58 +256,93 @@ class _Pass:
             for above in [s for s in self._values if s not in starts and s > total + most]:
                 del self._values[above]
             if self._layer is not None:
-                self._layer(ExactLayer(total, keys, self.objective.told(values), self.denominator(total)))
+                told = self.objective.told(values[-1])
+                self._layer(ExactLayer(total, keys, told, self.denominator(total)))
             done += len(keys)
             if self._pace.due() or done == self.every:
                 self._pace.report(total, "solve", done, done / self.every)
-        start = Fraction(0)
-        for board, p in game.starts():
-            total = game.sum(board)
-            (value,) = self._states(np.array([game.pack(board)], dtype=np.uint64), total)
-            start += p * Fraction(int(value), self.denominator(total) * self.objective.discount.denominator)
-        return ExactSolution(game, self.objective, Fraction(self.objective.told(start)), self.every)
+        return ExactSolution(game, self.objective, self._start(), self.every, self.play)
+
+    def _start(self) -> Fraction:
+        """Return the value of the start."""
+        rows = [Fraction(0)] * self._rows
+        for board, p in self.game.starts():
+            total = self.game.sum(board)
+            found = self._states(np.array([self.game.pack(board)], dtype=np.uint64), total)
+            one = self.denominator(total) * self.objective.discount.denominator
+            rows = [value + p * Fraction(int(row[0]), one) for value, row in zip(rows, found, strict=True)]
+        if self.play == "fastest" and not rows[0]:
+            raise UsageError(f"no play wins {self.game}: there is no fastest win")
+        return rows[1] / rows[0] if self.play == "fastest" else Fraction(self.objective.told(rows[-1]))
 
     def _afterstates(self, total: int) -> tuple[Array, Array]:
-        """Return the afterstates of a sum, and their values over D(total)."""
+        """Return the afterstates of a sum, and the rows of their values over D(total)."""
         game, reader, d = self.game, self._reader, self.objective.discount.denominator
         keys = reader.keys(total)
-        ends = end_values(self.objective, reader.compiled.tops(keys))
         if game.ended(total):
-            return keys, _whole(ends) * self.denominator(total)
-        values = np.zeros(len(keys), dtype=object)
+            return keys, self._ended(keys) * self.denominator(total)
+        spawned = []
         for exponent in game.spawn_exponents:
             states, origin = reader.spawns(keys, exponent)
-            worths = self._states(states, total + (1 << exponent))
+            # A spawn divides D by B once for each two units of the sum.
+            more = self._base ** ((1 << exponent) // 2) // d
+            worths = self._states(states, total + (1 << exponent)) * more
             empty = np.bincount(origin, minlength=len(keys))
-            sums = np.add.reduceat(worths, np.searchsorted(origin, np.arange(len(keys))))
-            # A spawn divides D by B once for each two units of the sum; the mean divides by n q.
-            weights = game.spawn.weights(exponent, game.cells)
-            rest = self._base ** ((1 << exponent) // 2) // (game.spawn.denominator * d)
-            scale = [weights[n] * (rest // max(n, 1)) for n in range(game.cells + 1)]
-            values += sums * np.array(scale, dtype=object)[empty]
+            spawned.append((worths, origin, np.array(game.spawn.weights(exponent, game.cells))[empty], empty))
+        values = np.zeros((self._rows, len(keys)), dtype=object)
+        for row in range(self._rows):
+            for worths, origin, weights, empty in spawned:
+                here = worths[row]
+                if self.play == "undo" and row:
+                    here = np.maximum(here, values[0][origin])
+                sums = np.add.reduceat(here, np.searchsorted(origin, np.arange(len(keys))))
+                values[row] += sums * weights // (empty * game.spawn.denominator)  # without a rest
         return keys, values
 
     def _states(self, states: Array, total: int) -> Array:
-        """Return the values of states of a sum over D(total) and the denominator of the discount."""
+        """Return the rows of values of states of a sum over D(total) and the denominator of the discount."""
         one, d = self.denominator(total), self.objective.discount.denominator
         if self.game.reached(total):
-            return np.full(len(states), self._won * one * d, dtype=object)
-        links, values = self._link(states, total), self._values.get(total, np.zeros(0, dtype=object))
-        worst = -2 * one
-        front = np.full(FIRST, worst, dtype=object)
-        front[WON] = self._won * one
-        worths = np.concatenate([front, values])[links.slots]
-        gains = np.full(len(states), self.objective.slide, dtype=object) * one
-        best = np.full(len(states), worst, dtype=object)
-        for k in range(len(worths)):
-            more = gains
+            won = self._with_rows(np.full(len(states), self._won, dtype=object))
+            return won * (one * d)
+        links = self._link(states, total)
+        allowed = links.slots != NONE
+        values = self._values.get(total, np.zeros((self._rows, 0), dtype=object))
+        front = np.zeros((self._rows, FIRST), dtype=object)
+        front[:, WON : WON + 1] = self._with_rows(np.full(1, self._won * one, dtype=object))
+        worths = np.concatenate([front, values], axis=1)[:, links.slots]
+        for k in range(len(allowed)):
+            gains = np.full(len(states), self.objective.slide, dtype=object)
             if merge := self.objective.merge:
-                more = gains + _whole(links.gains[merge][k // 2]) * one
-            best = np.where(links.slots[k] == NONE, best, np.maximum(best, worths[k] + more))
-        ends = _whole(end_values(self.objective, self._reader.compiled.tops(states))) * one
-        stuck = (links.slots == NONE).all(axis=0)
-        found: Array = np.where(stuck, ends * d, best * self.objective.discount.numerator)
-        return found
+                gains = gains + _whole(links.gains[merge][k // 2])
+            worths[0, k] += gains * one
+            if self.play == "undo":
+                worths[1, k] += gains * one
+        found = self._chosen(worths, allowed) * self.objective.discount.numerator
+        ends = self._ended(states) * (one * d)
+        either: Array = np.where(allowed.any(axis=0), found, ends)
+        return either
+
+    def _chosen(self, worths: Array, allowed: Array) -> Array:
+        """Return what the slide is worth that the player takes, from ``worths[row, slide, state]``."""
+        above, below = worths.max(initial=0) + 1, worths.min(initial=0) - 1
+        if self.play == "worst":
+            worst: Array = np.where(allowed, worths, above).min(axis=1)
+            return worst
+        best: Array = np.where(allowed, worths, below).max(axis=1)
+        if self.play == "fastest":
+            # A slide takes one move in each game that is won after it.
+            slides = np.where(allowed & (worths[0] == best[0]), worths[1], above).min(axis=0)
+            return np.stack([best[0], best[0] + slides])
+        return best
+
+    def _ended(self, boards: Array) -> Array:
+        """Return the rows of what boards are worth on which the game ends, if they are not won."""
+        return self._with_rows(_whole(end_values(self.objective, self._reader.compiled.tops(boards))))
+
+    def _with_rows(self, ends: Array) -> Array:
+        """Return the rows of what ends are worth: no slide follows, and there is no spawn to take back."""
+        return np.stack([ends, *[ends * (self.play == "undo")] * (self._rows - 1)])
 
     def _link(self, states: Array, total: int) -> Links:
         return self._reader.layer(total).link(states)

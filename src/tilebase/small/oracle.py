@@ -69,7 +69,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
@@ -239,6 +239,41 @@ def values(
             worths = _worths(game, objective, W, state).values()
             V[state] = factor * max(worths) if worths else _end(game, objective, state, False)
     return Values(game, objective, factor, V, W, _fold(game, objective, V, game.starts()))
+
+
+def played(game: Game, objective: Objective, play: Literal["worst", "fastest", "undo"]) -> Fraction:
+    """Return the value of the start under another play than the best, by recursion, without a discount.
+
+    ``worst``: the largest over slides is replaced by the least.  ``undo``: a spawn may be taken back once,
+    W'(a) = sum of p max(V'(x), W(a)), where V' and W' are values while it may be taken back.  ``fastest``:
+    the expected slides of a won game, which is T/V of the start with the recurrence
+    T(x) = min over slides with W(a) = V(x) of  V(x) + T(a),  T(a) = sum of p T(x).
+    """
+    exact = values(game, objective)
+
+    def over(after: Cells) -> Fraction:
+        """Return the value of a board after a slide."""
+        if game.wins(after) or not game.spawns(after):
+            return Fraction(0) if play == "fastest" else _end(game, objective, after, game.wins(after))
+        least = exact.afterstates[canonical(game, after)] if play == "undo" else Fraction(-NEVER)
+        return sum((p * max(of(state), least) for state, p in game.spawns(after)), Fraction(0))
+
+    @cache
+    def of(state: Cells) -> Fraction:
+        """Return the value of a state."""
+        slides = {} if game.has_goal_sum(state) else game.slides(state)
+        if not slides:
+            ended = _end(game, objective, state, game.has_goal_sum(state))
+            return Fraction(0) if play == "fastest" else ended
+        if play == "fastest":
+            found = worths(exact, state)
+            best = max(found.values())
+            return best + min(over(after) for way, after in slides.items() if found[way] == best)
+        here = [_worth(game, objective, state, after) + over(after) for after in slides.values()]
+        return min(here) if play == "worst" else max(here)
+
+    start = sum((p * of(board) for board, p in game.starts()), Fraction(0))
+    return start / exact.start if play == "fastest" else start
 
 
 def _check_arguments(objective: str, discount: Any) -> Fraction:
