@@ -352,15 +352,23 @@ def test_a_winning_set_is_served(tmp_path: Path):
     assert (facts["kind"], facts["positions"]) == ("winning set", len(opened))  # type: ignore[arg-type]
 
 
-def test_the_answers_in_the_documentation(tmp_path: Path):
-    page = (Path(__file__).parents[1] / "docs/explorer.md").read_text("utf-8")
-    shown = re.findall(r'curl "http://127.0.0.1:2048(/\S+)"\n```\n\n```json\n(.*?)```', page, re.DOTALL)
-    solve(Game("3x3", 512), table=tmp_path / "3x3-512")
-    with inside(tmp_path / "3x3-512") as client:
-        for path, answer in shown:
-            address = urlsplit(path)
-            assert client.get(address.path, **dict(parse_qsl(address.query))).json == json.loads(answer)
+@pytest.mark.parametrize("page", ["explorer.md", "tutorial.md"])
+def test_the_answers_in_the_documentation(page: str, tmp_path: Path):
+    """The answers are those of tables that are named by their game, as 3x3-512."""
+    text = (Path(__file__).parents[1] / "docs" / page).read_text("utf-8")
+    shown = re.findall(r'curl "http://127.0.0.1:2048(/\S+)"\n```\n\n```json\n(.*?)```', text, re.DOTALL)
     assert shown
+    for path, answer in shown:
+        address = urlsplit(path)
+        asked = dict(parse_qsl(address.query))
+        shape, goal = asked["table"].split("-")
+        solve(Game(shape, int(goal)), table=tmp_path / asked["table"])
+        with inside(tmp_path / asked["table"]) as client:
+            assert client.get(address.path, **asked).json == json.loads(answer)
+
+
+def test_the_documentation_names_every_operation():
+    page = (Path(__file__).parents[1] / "docs/explorer.md").read_text("utf-8")
     paths = set(re.findall(r"`(?:GET|POST) (/api/[\w/-]+)", page))
     paths |= {"/api/layers/{sum}", "/api/tables/{name}"}
     assert {one.path for one in OPERATIONS} - {path.replace("NAME", "{name}") for path in paths} == set()
