@@ -77,7 +77,7 @@ def test_the_worst_decisions(tmp_path):
     game = Game("2x2", 32)
     solve(game, "score", table=tmp_path)
     with open_table(tmp_path) as table:
-        judged = judge(table, first, worst=10_000)
+        judged = judge(table, first, worst=10_000, symmetry="canonical")
         assert sum(one.regret for one in judged.worst) == pytest.approx(judged.regret)
         assert [one.regret for one in judged.worst] == sorted(
             (one.regret for one in judged.worst), reverse=True
@@ -89,7 +89,7 @@ def test_the_worst_decisions(tmp_path):
             assert one.best == answer.best
             assert one.chosen == next(iter(one.board.slides()))
             assert one.loss == pytest.approx(float(answer.value) - float(chosen.value), abs=1e-9)
-        few = judge(table, first, worst=3)
+        few = judge(table, first, worst=3, symmetry="canonical")
         assert few.worst == judged.worst[:3]
         assert few.as_dict()["worst"][0]["board"] == few.worst[0].board.text
         assert repr(few).startswith("<Judgement of first: score ")
@@ -122,7 +122,7 @@ def test_how_often_states_are_visited(tmp_path):
         )
         live = TableArrays(table).to_arrays("states")["allowed"].any(axis=1).sum()
         assert judged.states == live
-        assert judge(table, first).states < live
+        assert judge(table, first, symmetry="canonical").states < live
         assert 0 < judged.optimal < 1
 
 
@@ -150,7 +150,7 @@ def test_an_agent_that_plays_otherwise_on_a_turned_board(tmp_path):
     with open_table(tmp_path) as table:
         with pytest.raises(UsageError, match="the same board turned: judge it with the symmetry none"):
             judge(table, first, symmetry="check")
-        with pytest.raises(UsageError, match="must be a function of boards and allowed actions, not 3"):
+        with pytest.raises(UsageError, match="must be a function, a table or an object with predict, not 3"):
             judge(table, 3)
         for options in ({"symmetry": "some"}, {"worst": -1}, {"batch": 0}):
             with pytest.raises(UsageError):

@@ -12,7 +12,7 @@ import pytest
 
 from tilebase import Game
 from tilebase.arrays import GameArrays
-from tilebase.envs import ACTION_ORDERS
+from tilebase.policies import ACTION_ORDERS
 
 FOLDER = Path(__file__).parent / "packages"
 GAME = Game("4x4", 65536)

@@ -47,8 +47,9 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("costs",),
     ("tables",),
     ("arrays", "small", "patterns"),
-    ("simulator",),
-    ("agents", "envs", "questions"),
+    ("policies", "simulator"),
+    ("agents", "envs"),
+    ("questions",),
     ("datasets", "web"),
     ("tilebase",),  # the flat public API; it loads everything below lazily and is not checked itself
     ("cli",),

@@ -8,9 +8,10 @@
                 WinningSet evaluate simulate review thin verify_table serve export_page
     other       explain Use Progress TilebaseError UsageError
 
-docs/api.md lists them and the names of other modules: tilebase.errors, tilebase.arrays, tilebase.agents,
-tilebase.datasets, tilebase.envs, tilebase.patterns (which boards can be reached), tilebase.questions (limits,
-fractions, distributions, results), tilebase.tables, tilebase.files, tilebase.small and tilebase.costs.
+docs/api.md lists them and the names of other modules: tilebase.errors, tilebase.arrays, tilebase.policies,
+tilebase.agents, tilebase.datasets, tilebase.envs, tilebase.patterns (which boards can be reached),
+tilebase.questions (limits, fractions, distributions, results), tilebase.tables, tilebase.files,
+tilebase.small and tilebase.costs.
 Importing tilebase loads neither Numba nor NumPy until something is used.
 
 >>> import tilebase

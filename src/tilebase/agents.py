@@ -5,6 +5,8 @@ is known from the table, so the value of the agent is that of optimal play less 
 
     V*(start) - V_agent(start) = sum over states of P(state) * (V*(state) - sum over slides of p * Q*(slide))
 
+What is in memory is the states of a sum and of those that follow, and what is computed for `PIECE` states.
+
 >>> from tempfile import TemporaryDirectory
 >>> from tilebase import Game, open_table, solve
 >>> def first_allowed(boards, allowed):
@@ -19,34 +21,41 @@ is known from the table, so the value of the agent is that of optimal play less 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import groupby
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, Unpack
 from urllib.parse import quote
 
 import numpy as np
 import numpy.typing as npt
 
-from tilebase.arrays import BATCH, Flags, Floats, GameArrays, Keys, Probed, TableArrays, by_sum
+from tilebase.arrays import BATCH, Flags, Floats, GameArrays, Keys, Probed, TableArrays, by_sum, sums_of
+from tilebase.costs.estimate import Estimate, admit
+from tilebase.costs.tables import judging
 from tilebase.errors import UsageError
 from tilebase.game.board import Board
 from tilebase.objectives.numbers import digits_text
 from tilebase.objectives.objective import Objective
-from tilebase.runtime.progress import Pace, Progress
+from tilebase.policies import SUM_ERROR, ArrayPolicy, as_policy
+from tilebase.runtime.progress import Pace
+from tilebase.runtime.resources import Allowance, Use
 from tilebase.sparse.flow import Flow
 from tilebase.sparse.reading import merge_weights
 from tilebase.tables.probe import Table
 
-BatchPolicy: TypeAlias = Callable[[npt.NDArray[np.uint8], Flags], npt.ArrayLike]
-"""``policy(boards, allowed)``: exponents ``uint8[n, *shape]`` and allowed actions ``bool[n, A]``, to actions
-``int[n]`` or to probabilities ``float[n, A]``."""
 Symmetry: TypeAlias = Literal["canonical", "check", "none"]
 
 SYMMETRIES = ("canonical", "check", "none")
 EPSILON = float(np.finfo(np.float64).eps)
-SUM_ERROR = 1e-6
-"""How far the probabilities of a state may be from the sum 1, since agents compute in 32 bits."""
+PIECE = 1 << 18
+"""States of a sum that are followed at a time."""
+CHECKED = 8
+"""One of so many boards is also asked turned, where an agent is checked."""
+TRIAL = 4096
+"""Boards of one sum on which the time of an agent is measured before it is judged."""
 
 
 class Decision(NamedTuple):
@@ -99,6 +108,9 @@ class Visited(NamedTuple):
         ``float64[n, A]``: the probability of each slide.
     loss:
         ``float64[n]``: what the agent loses in each.
+    own_value, own_q:
+        ``float64[n]``, ``float64[n, A]``: the value of each state under the agent, and of each slide that it
+        makes; NaN for other slides.  Only in `Judgement.layers`.
     """
 
     sum: int
@@ -109,6 +121,8 @@ class Visited(NamedTuple):
     chances: Floats
     loss: Floats
     best: Flags
+    own_value: Floats
+    own_q: Floats
 
 
 @dataclass(frozen=True)
@@ -195,14 +209,14 @@ class Judgement:
 
 def judge(
     table: Table,
-    policy: BatchPolicy,
+    policy: Any,
     *,
     objective: str | None = None,
-    symmetry: Symmetry = "canonical",
+    symmetry: Symmetry = "check",
     worst: int = 100,
     batch: int = BATCH,
     keep: bool = False,
-    progress: Callable[[Progress], None] | None = None,
+    **use: Unpack[Use],
 ) -> Judgement:
     """Compute the value of an agent, what it loses, and where, exactly but for the rounding of floats.
 
@@ -211,41 +225,38 @@ def judge(
     table:
         A table of reachable positions with values of `objective`.
     policy:
-        A `BatchPolicy`.  It must answer equally for equal boards.
+        What `as_policy` takes, or what it returned.  It must answer equally for equal boards.
     objective:
         Label of an objective of the table whose values are means in floats.  None: the first of the table.
     symmetry:
         How turned boards are met.  ``canonical``: the agent is asked on the canonical board only, and its
-        answer is turned.  ``check``: the same, but it is asked on a turned board, too, and `UsageError` says
-        if it plays otherwise there.  ``none``: it is asked on every board, up to eight times as many.
+        answer is turned.  ``check``: the same, but for one of `CHECKED` boards it is asked on a turned board,
+        too, and `UsageError` says if it plays otherwise there.  ``none``: it is asked on every board, up to
+        eight times as many.
     worst:
         How many of the worst decisions to return.
     batch:
         Most boards for which the agent is asked at once.
     keep:
-        Whether to keep all states that the agent meets, as `Judgement.layers`: for A actions 25 + 18 A bytes
+        Whether to keep all states that the agent meets, as `Judgement.layers`: for A actions 40 + 33 A bytes
         each.
-    progress:
-        Called with a `Progress` several times a second.
+    use:
+        Memory, progress and the like: the keywords of `Use`.  One thread works.
 
     Raises
     ------
     UsageError
         If the agent answers with a wrong shape or a slide that is not allowed, or the table does not have
         such an objective or lacks a state that the agent meets.
+    ResourceError
+        Before it begins, if it is expected to take more than a week or more memory than there is (`cost_of`).
     """
-    if symmetry not in SYMMETRIES:
-        raise UsageError(f"symmetry must be one of {', '.join(SYMMETRIES)}, not {symmetry!r}")
-    if not callable(policy):
-        raise UsageError(f"the policy must be a function of boards and allowed actions, not {policy!r}")
     if worst < 0 or batch < 1:
         raise UsageError("give at least 0 worst decisions, and at least 1 board a batch")
-    arrays = TableArrays(table, objective)
-    chosen = arrays.objective
-    if not chosen.is_mean or chosen.is_bound:
-        raise UsageError(f"an agent is judged by a mean in floats, as win or score, not by {chosen.label}")
-    agent = _Agent(arrays.boards, policy, symmetry, batch)
-    tally, pace = _Tally(arrays, worst), Pace(progress, "states")
+    arrays, agent = _asked(table, policy, objective, symmetry, batch)
+    allowed, chosen = Allowance.of(**use), arrays.objective
+    admit(_expected(arrays, agent, keep), allowed, lambda _: INSTEAD)
+    tally, pace = _Tally(arrays, worst), Pace(allowed.progress, "states")
     layers: list[Visited] = []
     for layer in _walk(arrays, agent):
         tally.add(layer)
@@ -258,11 +269,122 @@ def judge(
     # In each sum a visit takes at most eight roundings.
     rounding = table.rounding(chosen).error(optimum, 0) + 8 * len(tally.by_sum) * EPSILON * regret
     return Judgement(
-        name=getattr(policy, "__name__", type(policy).__name__), objective=chosen, optimum=optimum,
-        regret=regret, rounding=rounding, states=tally.states,
-        optimal=tally.optimal / tally.visits if tally.visits else 1.0, by_sum=tally.by_sum,
-        by_tile=dict(sorted(tally.by_tile.items())), worst=tally.worst_decisions(), layers=tuple(layers),
+        name=agent.policy.name, objective=chosen, optimum=optimum, regret=regret, rounding=rounding,
+        states=tally.states, optimal=tally.optimal / tally.visits if tally.visits else 1.0,
+        by_sum=tally.by_sum, by_tile=dict(sorted(tally.by_tile.items())), worst=tally.worst_decisions(),
+        layers=_own_values(arrays, agent, layers),
     )  # fmt: skip
+
+
+def cost_of(
+    table: Table,
+    policy: Any,
+    *,
+    objective: str | None = None,
+    symmetry: Symmetry = "check",
+    keep: bool = False,
+) -> Estimate:
+    """Estimate what `judge` takes.  The agent is asked on at most `TRIAL` boards to measure its time.
+
+    How many states it meets is not known before: the estimate counts all states of the table.  Raises
+    `UsageError` as `judge` does.
+    """
+    arrays, agent = _asked(table, policy, objective, symmetry, BATCH)
+    return _expected(arrays, agent, keep)
+
+
+def compare(
+    table: Table, policies: Mapping[str, Any], *, objective: str | None = None, **options: Any
+) -> Comparison:
+    """Judge several agents on one table.
+
+    `policies` gives each agent a name; `options` are those of `judge`.  Raises what `judge` raises.
+    """
+    if not policies:
+        raise UsageError("name at least one policy to compare")
+    judged = {name: judge(table, one, objective=objective, **options) for name, one in policies.items()}
+    random = judge(table, "random", objective=objective, symmetry="canonical", worst=0)
+    return Comparison(
+        {name: replace(one, name=name) for name, one in judged.items()}, random.value, random.optimum
+    )
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What several agents are worth on one table.
+
+    Attributes
+    ----------
+    judged:
+        By name, what each agent is worth.
+    random, optimum:
+        The value of the start if every allowed slide has the same probability, and under optimal play.
+    """
+
+    judged: dict[str, Judgement]
+    random: float
+    optimum: float
+
+    def __repr__(self) -> str:
+        return f"<Comparison of {', '.join(self.judged)}>"
+
+    def score(self, name: str) -> float:
+        """Return the normalised score of an agent: 0 for random slides, 1 for optimal play."""
+        return normalised(self.judged[name].value, self.random, self.optimum)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a row for each agent, the best first."""
+        ranked = sorted(self.judged.items(), key=lambda item: item[1].regret)
+        return [
+            {
+                "policy": name, "value": one.value, "regret": one.regret, "score": self.score(name),
+                "best slides": one.optimal, "states": one.states,
+            }
+            for name, one in ranked
+        ]  # fmt: skip
+
+
+def normalised(value: float, random: float, optimum: float) -> float:
+    """Return ``(value - random) / (optimum - random)``; NaN if every policy is worth the same."""
+    return (value - random) / (optimum - random) if optimum != random else float("nan")
+
+
+INSTEAD = "play random games instead (games= of tilebase.evaluate), or judge it in a smaller game"
+
+
+def _asked(
+    table: Table, policy: Any, objective: str | None, symmetry: str, batch: int
+) -> tuple[TableArrays, _Agent]:
+    """Return the table and the agent as they are asked.  Raises `UsageError`."""
+    if symmetry not in SYMMETRIES:
+        raise UsageError(f"symmetry must be one of {', '.join(SYMMETRIES)}, not {symmetry!r}")
+    arrays = TableArrays(table, objective)
+    chosen = arrays.objective
+    if not chosen.is_mean or chosen.is_bound:
+        raise UsageError(f"an agent is judged by a mean in floats, as win or score, not by {chosen.label}")
+    agent = _Agent(arrays.boards, as_policy(policy, table.game), symmetry, batch)
+    return arrays, agent
+
+
+def _expected(arrays: TableArrays, agent: _Agent, keep: bool) -> Estimate:
+    """Estimate what judging takes, with the time that the agent takes on boards of the largest layer."""
+    sizes, boards, own = arrays.layer_sizes, arrays.boards, 0.0
+    images = boards.order if agent.symmetry == "none" else 1
+    kept = 40 + 33 * len(boards.actions) if keep else 0
+    if sizes:
+        afters = arrays.afterstates(max(sizes, key=lambda total: sizes[total]))[:TRIAL]
+        states = agent.canonical(boards.spawns(afters)[0])
+        won = np.array(
+            [arrays.game.reached(int(total)) for total in sums_of(arrays.game, states)], dtype=bool
+        )
+        may = boards.slide(states).allowed
+        playing = np.flatnonzero(may.any(axis=1) & ~won)[:TRIAL]
+        if len(playing):
+            began = time.process_time()
+            agent.ask(states[playing], may[playing])
+            own = (time.process_time() - began) / len(playing)
+            own *= 1 + 1 / CHECKED if agent.symmetry == "check" else 1
+    return judging(arrays.game, sizes, images, own, kept)
 
 
 def optimal_visits(arrays: TableArrays) -> Iterator[tuple[int, Keys, Floats]]:
@@ -276,7 +398,7 @@ def optimal_visits(arrays: TableArrays) -> Iterator[tuple[int, Keys, Floats]]:
         raise UsageError(
             f"optimal play is followed by a mean, as win or score, not by {arrays.objective.label}"
         )
-    layers = _walk(arrays, _Optimal(arrays.boards))
+    layers = map(_joined, _by_sum(_walk(arrays, _Optimal(arrays.boards))))
     return ((layer.sum, layer.keys, layer.visits) for layer in layers)
 
 
@@ -302,9 +424,9 @@ class _Optimal:
 class _Agent:
     """Asks a policy and checks what it answers."""
 
-    def __init__(self, boards: GameArrays, policy: BatchPolicy, symmetry: str, batch: int) -> None:
-        self.boards, self.symmetry = boards, symmetry
-        self._policy, self._batch = policy, batch
+    def __init__(self, boards: GameArrays, policy: ArrayPolicy, symmetry: str, batch: int) -> None:
+        self.boards, self.symmetry, self.policy = boards, symmetry, policy
+        self._batch = batch
         self._rng = np.random.default_rng(0)
 
     def canonical(self, keys: Keys) -> Keys:
@@ -314,47 +436,18 @@ class _Agent:
     def probabilities(self, keys: Keys, found: Probed) -> Floats:
         """``p[n, A]``: the probability of each slide in states that have one."""
         allowed = found.allowed
-        chances = np.concatenate(
-            [np.zeros((0, allowed.shape[1]))]
-            + [
-                self._ask(keys[at : at + self._batch], allowed[at : at + self._batch])
-                for at in range(0, len(keys), self._batch)
-            ]
-        )
-        if self.symmetry == "check" and len(keys):
-            self._compare(keys, allowed, chances)
+        chances = self.ask(keys, allowed)
+        if self.symmetry == "check":
+            some = self._rng.random(len(keys)) * CHECKED < 1
+            some[:1] = True
+            self._compare(keys[some], allowed[some], chances[some])
         return chances
 
-    def _ask(self, keys: Keys, allowed: Flags) -> Floats:
-        n, actions = allowed.shape
-        answer = np.asarray(self._policy(self.boards.unpack(keys), allowed.copy()))
-        if answer.dtype.kind in "iu" and answer.shape == (n,):
-            outside = (answer < 0) | (answer >= actions)
-            if outside.any():
-                raise UsageError(
-                    f"the policy answers {int(answer[outside][0])}, but actions are 0 to {actions - 1}"
-                )
-            chances = np.zeros((n, actions))
-            chances[np.arange(n), answer] = 1.0
-        elif answer.dtype.kind == "f" and answer.shape == (n, actions):
-            chances = answer.astype(np.float64)
-            # Written in this form so that NaN is refused, too.
-            if not ((chances >= 0).all() and (np.abs(chances.sum(axis=1) - 1) <= SUM_ERROR).all()):
-                raise UsageError("the probabilities of the policy must be at least 0 and add up to 1")
-            chances /= chances.sum(axis=1, keepdims=True)
-        else:
-            raise UsageError(
-                f"the policy answers an array {list(answer.shape)} of {answer.dtype}; {n} boards need "
-                f"{n} whole numbers, or floats [{n}, {actions}]"
-            )
-        wrong = (chances > 0) & ~allowed
-        if wrong.any():
-            at, action = np.argwhere(wrong)[0]
-            raise UsageError(
-                f"the policy slides {self.boards.actions[action]} on {self._text(keys[at])}, "
-                "which is not allowed"
-            )
-        return chances
+    def ask(self, keys: Keys, allowed: Flags) -> Floats:
+        """The probability of each slide, asked for a batch of boards at a time."""
+        pieces = [slice(at, at + self._batch) for at in range(0, len(keys), self._batch)]
+        asked = [self.policy.probabilities(keys[part], allowed[part]) for part in pieces]
+        return np.concatenate(asked) if asked else np.zeros(allowed.shape)
 
     def _compare(self, keys: Keys, allowed: Flags, chances: Floats) -> None:
         """Raise `UsageError` if the agent answers otherwise on boards turned at random."""
@@ -364,10 +457,7 @@ class _Agent:
         expected, there = np.zeros_like(chances), np.zeros_like(allowed)
         rows = np.arange(len(keys))[:, None]
         expected[rows, maps[turn]], there[rows, maps[turn]] = chances, allowed
-        found = np.concatenate(
-            [self._ask(turned[at : at + self._batch], there[at : at + self._batch])
-             for at in range(0, len(keys), self._batch)]
-        )  # fmt: skip
+        found = self.ask(turned, there)
         # A board that is its own image under a symmetry may be played in either of the equivalent ways.
         plain = self.boards.stabilisers(keys) == 1
         wrong = plain & (np.abs(found - expected).max(axis=1) > SUM_ERROR)
@@ -394,35 +484,92 @@ def _walk(arrays: TableArrays, agent: _Agent | _Optimal) -> Iterator[Visited]:
         keys, visits = merge_weights(*columns)
         if game.reached(total):
             continue
-        found = arrays.probe_keys(keys)
-        if not found.known.all():
-            first = int(keys[int((~found.known).argmax())])
-            raise arrays.table.prober.missing(game.unpack(first))
-        going = found.allowed.any(axis=1)
-        if going.any():
-            keys, visits = keys[going], visits[going]
-            found = Probed._make(column[going] for column in found)
-            chances = agent.probabilities(keys, found)
-            below = found.value - (chances * np.nan_to_num(found.q)).sum(axis=1)
-            loss = np.maximum(arrays.objective.told(below), 0)
-            yield Visited(total, keys, visits, found.value, found.q, chances, loss, found.best)
-            if not game.ended(total):
-                _spread(arrays, agent, flow, keys, visits, chances)
+        for begin in range(0, len(keys), PIECE):
+            part = slice(begin, begin + PIECE)
+            layer = _decided(arrays, agent, total, keys[part], visits[part])
+            if len(layer.keys):
+                yield layer
+                if not game.ended(total):
+                    _spread(arrays, agent, flow, layer)
 
 
-def _spread(
-    arrays: TableArrays, agent: _Agent | _Optimal, flow: Flow, keys: Keys, visits: Floats, chances: Floats
-) -> None:
+def _decided(
+    arrays: TableArrays, agent: _Agent | _Optimal, total: int, keys: Keys, visits: Floats
+) -> Visited:
+    """Return those of some states of a sum in which a slide is allowed, and what the agent does there."""
+    found = arrays.probe_keys(keys)
+    if not found.known.all():
+        first = int(keys[int((~found.known).argmax())])
+        raise arrays.table.prober.missing(arrays.game.unpack(first))
+    going = found.allowed.any(axis=1)
+    keys, visits = keys[going], visits[going]
+    found = Probed._make(column[going] for column in found)
+    chances = agent.probabilities(keys, found)
+    below = found.value - (chances * np.nan_to_num(found.q)).sum(axis=1)
+    loss = np.maximum(arrays.objective.told(below), 0)
+    return Visited(
+        total, keys, visits, found.value, found.q, chances, loss, found.best, found.value[:0], found.q[:0]
+    )
+
+
+def _spread(arrays: TableArrays, agent: _Agent | _Optimal, flow: Flow, layer: Visited) -> None:
     """Add the states that follow."""
     boards = arrays.boards
-    slid = boards.slide(keys)
-    taken = (chances > 0) & ~slid.wins
-    weights = (visits[:, None] * chances)[taken] * float(arrays.objective.discount)
+    slid = boards.slide(layer.keys)
+    taken = (layer.chances > 0) & ~slid.wins
+    weights = (layer.visits[:, None] * layer.chances)[taken] * float(arrays.objective.discount)
     afters, weights = merge_weights(agent.canonical(slid.after[taken]), weights)
     states, origin, chance = boards.spawns(afters)
     states, weights = merge_weights(agent.canonical(states), weights[origin] * chance)
     for following, mine in by_sum(arrays.game, states):
         flow.add(following, states[mine], weights[mine])
+    flow.merge(PIECE)
+
+
+def _by_sum(layers: Iterable[Visited]) -> Iterator[list[Visited]]:
+    """Yield the pieces of each sum."""
+    return (list(pieces) for _, pieces in groupby(layers, key=lambda layer: layer.sum))
+
+
+def _joined(pieces: list[Visited]) -> Visited:
+    """Return the pieces of one sum as one."""
+    if len(pieces) == 1:
+        return pieces[0]
+    total, *columns = zip(*pieces, strict=True)
+    return Visited(total[0], *map(np.concatenate, columns))
+
+
+def _own_values(arrays: TableArrays, agent: _Agent, layers: Iterable[Visited]) -> tuple[Visited, ...]:
+    """Add the values under the agent to all states that it meets, from the largest sum down.
+
+    What it gets less than optimal play from a state on is what it loses there, and what it then gets less on
+    average after its slides and the spawns.
+    """
+    behind: dict[int, tuple[Keys, Floats]] = {}
+    done: list[Visited] = []
+    told, discount = arrays.objective.told, float(arrays.objective.discount)
+    for layer in map(_joined, reversed([*_by_sum(layers)])):
+        later = np.zeros(layer.q.shape)
+        slid = arrays.boards.slide(layer.keys)
+        taken = (layer.chances > 0) & ~slid.wins
+        if not arrays.game.ended(layer.sum):
+            states, origin, chance = arrays.boards.spawns(slid.after[taken])
+            states, lost = agent.canonical(states), np.zeros(len(states))
+            for total, mine in by_sum(arrays.game, states):
+                if total in behind:
+                    keys, less = behind[total]
+                    at = np.minimum(keys.searchsorted(states[mine]), len(keys) - 1)
+                    lost[mine] = np.where(keys[at] == states[mine], less[at], 0.0)  # else the game is over
+            later[taken] = discount * np.bincount(origin, lost * chance, minlength=int(taken.sum()))
+        less = layer.loss + (layer.chances * later).sum(axis=1)
+        behind[layer.sum] = layer.keys, less
+        done.append(
+            layer._replace(
+                own_value=layer.value - told(less),
+                own_q=np.where(layer.chances > 0, layer.q - told(later), np.nan),
+            )
+        )
+    return tuple(reversed(done))
 
 
 class _Tally:
@@ -439,7 +586,8 @@ class _Tally:
         """Add the states of one sum."""
         lost = layer.visits * layer.loss
         self.states += len(layer.keys)
-        self.by_sum[layer.sum] = float(layer.visits.sum()), float(lost.sum())
+        visits, regret = self.by_sum.get(layer.sum, (0.0, 0.0))
+        self.by_sum[layer.sum] = visits + float(layer.visits.sum()), regret + float(lost.sum())
         self.visits += float(layer.visits.sum())
         self.optimal += float((layer.visits * np.where(layer.best, layer.chances, 0).sum(axis=1)).sum())
         tops = self._arrays.boards.tops(layer.keys)

@@ -33,6 +33,7 @@ from tilebase._kernels.arguments import Scratch
 from tilebase._kernels.orbits import count_stabilisers
 from tilebase._kernels.packed import packed
 from tilebase._kernels.play import REFUSED, WINS, slide_all
+from tilebase.costs.tables import LAYER_BYTES
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files.recent import Recent
 from tilebase.game.compiled import CompiledGame
@@ -65,8 +66,6 @@ BATCH = 1 << 15
 """Boards for which an agent is asked at a time."""
 CACHED = 1 << 10
 """Boards that are slid at a time, so that their buffers stay in the first caches."""
-LAYER_BYTES = 1 << 31
-"""Bytes of layers that a `TableArrays` keeps in memory."""
 
 
 class Slid(NamedTuple):
@@ -379,7 +378,7 @@ class TableArrays:
 
     def __len__(self) -> int:
         """Return how many afterstates have values.  Opens every layer."""
-        return sum(self._sizes.values())
+        return sum(self.layer_sizes.values())
 
     @property
     def sums(self) -> tuple[int, ...]:
@@ -427,9 +426,9 @@ class TableArrays:
         """
         canonical, _ = self.boards.canonical(np.asarray(keys, dtype=np.uint64))
         found = np.full(len(canonical), -1, dtype=np.int64)
-        firsts = dict(zip(self._sizes, np.cumsum([0, *self._sizes.values()]), strict=False))
+        firsts = dict(zip(self.layer_sizes, np.cumsum([0, *self.layer_sizes.values()]), strict=False))
         for total, mine in by_sum(self.game, canonical):
-            if total in self._sizes:
+            if total in self.layer_sizes:
                 layer, wanted = self._layer(total).keys, canonical[mine]
                 at = layer.searchsorted(wanted)
                 there = at < len(layer)
@@ -478,11 +477,16 @@ class TableArrays:
             found[name] = np.concatenate([getattr(layer, name) for layer in layers])
         return found
 
-    # -- how it is done ------------------------------------------------------------------------
-
     @cached_property
-    def _sizes(self) -> dict[int, int]:
+    def layer_sizes(self) -> dict[int, int]:
+        """How many afterstates each sum has."""
         return layer_sizes(self.table)
+
+    def afterstates(self, total: int) -> Keys:
+        """``uint64[n]``: the canonical afterstates of one sum, ascending."""
+        return self._layer(total).keys
+
+    # -- how it is done ------------------------------------------------------------------------
 
     def _layer(self, total: int) -> ReadLayer:
         found: ReadLayer = self._layers.get(total, self._reader.layer, total)
@@ -544,7 +548,7 @@ class TableArrays:
         made = [self._starts.get(total, np.zeros(0, dtype=np.uint64))]
         for exponent in self.game.spawn_exponents:
             before = total - (1 << exponent)
-            if before in self._sizes and not self.game.ended(before):
+            if before in self.layer_sizes and not self.game.ended(before):
                 made.append(self._reader.spawns(self._layer(before).keys, exponent)[0])
         return merge_weights(self._reader.compiled.canonical(np.concatenate(made)))[0]
 

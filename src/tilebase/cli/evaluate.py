@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -14,6 +14,9 @@ from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.objectives.numbers import digits_text, ends_text, estimate_text
+
+WORST = 5
+"""Decisions of an agent that are printed; JSON has more."""
 
 
 def evaluate(
@@ -39,6 +42,21 @@ def evaluate(
         ),
     ] = None,
     seed: Annotated[int, Parameter(help="The same seed gives the same games.")] = 0,
+    symmetry: Annotated[
+        Literal["canonical", "check", "none"] | None,
+        Parameter(
+            help="What a function does with turned boards: it plays canonical boards only (canonical), the "
+            "same on all of them, which is checked on some (check), or otherwise on each (none). It is then "
+            "judged sum by sum in games of any size."
+        ),
+    ] = None,
+    asked: Annotated[
+        Literal["board", "batch", "one", "predict"] | None,
+        Parameter(
+            help="What a function is given: a tilebase.Board (board), or arrays of exponents and allowed "
+            "actions, of many boards (batch) or of one; or its method predict is called. See docs/arrays.md."
+        ),
+    ] = None,
     distribution: Annotated[
         str | None,
         Parameter(help="Print how games end instead: tile, length and score, several with commas."),
@@ -59,7 +77,8 @@ def evaluate(
 
     A function takes a tilebase.Board and returns a direction, or directions with probabilities;
     it is evaluated in plain Python over the states that it can reach. Where these are too many, --games
-    plays random games instead.
+    plays random games instead. A function of which --symmetry or --asked is given is asked for many boards
+    at once and judged up to symmetry, and the decisions are printed that cost most.
 
     Without a policy, --games plays with the table's own and compares the mean with the table's value. z is
     the difference in standard errors, beyond what rounding explains: beyond 4 something is wrong. From the
@@ -74,6 +93,8 @@ def evaluate(
     tilebase evaluate 3x3-score/ --distribution tile,score --resolution 100 --record ends.svg
 
     tilebase evaluate 3x3-512/ agent:corner --games 1000
+
+    tilebase evaluate 3x3-512/ agent:network --asked batch --symmetry check
     """
     drawn = PICTURES if distribution is not None else ()
     show = shown.checked(drawn)
@@ -85,19 +106,25 @@ def evaluate(
     if policy is None:
         return _play(table, games, seed, objective, show, quiet=run.quiet)
     from tilebase.questions import policies
+    from tilebase.tables.probe import open_table
 
-    if planning():
-        from tilebase.runtime.resources import Allowance
-        from tilebase.tables.probe import open_table
+    guide: Any = policy
+    if asked is not None:
+        from tilebase.policies import as_policy
 
         with open_table(table) as opened:
-            guide, allowed = policies.find_policy(policy), Allowance.of(**run.use())
-            row = policies.expected_cost(opened, guide, allowed, states, games).row()
+            guide = as_policy(policies.find_policy(policy), opened.game, asked=asked, name=policy)
+    if planning():
+        from tilebase.runtime.resources import Allowance
+
+        with open_table(table) as opened:
+            guide, allowed = policies.find_policy(guide), Allowance.of(**run.use())
+            row = policies.expected_cost(opened, guide, allowed, states, games, symmetry).row()
         show.write([row], row, game=game_of_table(table))
         return 0
     with counting_progress(quiet=run.quiet) as progress:
         found = policies.evaluate(
-            table, policy, objective=objective, states=states, games=games, seed=seed,
+            table, guide, objective=objective, states=states, games=games, seed=seed, symmetry=symmetry,
             **run.use(progress),
         )  # fmt: skip
     title = str(found.objective)
@@ -108,12 +135,29 @@ def evaluate(
     ]
     if found.games is not None:
         rows.append({"": "games", title: f"{found.games:,}"})
+    if found.interval is not None:
+        rows.append({"": f"to win, {_sure()} % sure", title: ends_text(*found.interval)})
     if found.states is not None:
         rows.append({"": "states reached", title: f"{found.states:,}"})
+    if found.judged is not None:
+        rows.append({"": "best slides", title: f"{found.judged.optimal:.4%}"})
+        for one in found.judged.worst[:WORST]:
+            best = " or ".join(one.best)
+            text = f"{one.chosen} on {one.board.text}, not {best}: {digits_text(one.regret)}"
+            rows.append({"": "costs most", title: text})
     data = found.as_dict()
-    flat = [data | {"objective": found.objective.label}]
+    flat = [
+        {name: value for name, value in data.items() if name not in ("interval", "judged")}
+        | {"objective": found.objective.label}
+    ]
     show.write(rows, data, data=flat, game=game_of_table(table))
     return 0
+
+
+def _sure() -> str:
+    from tilebase.questions.binomial import CONFIDENCE
+
+    return digits_text(100 * CONFIDENCE)
 
 
 def _play(
@@ -136,8 +180,7 @@ def _play(
         {"": "mean", title: estimate_text(found.mean, found.error)},
     ]
     if found.objective.is_win:
-        sure = digits_text(100 * simulation.CONFIDENCE)
-        rows.append({"": f"to win, {sure} % sure", title: ends_text(*found.interval)})
+        rows.append({"": f"to win, {_sure()} % sure", title: ends_text(*found.interval)})
     if found.value is not None:
         rows.append({"": f"table ({found.objective.dtype})", title: str(found.value)})
     if found.z is not None:

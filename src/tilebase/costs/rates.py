@@ -60,9 +60,10 @@ class Rates:
         Of such a pass that keeps a table, per byte of a value, which is compressed.
     opened:
         Of a search for forced wins, per afterstate that it opens.
-    followed, read, visit:
+    followed, read, visit, judged:
         To evaluate a policy, per spawn after an afterstate; to read the value of an afterstate of a table; to
-        follow optimal play, per state that it visits.
+        follow optimal play, per state that it visits; to judge an agent, per state that it meets, beside the
+        time of the agent.
     checked, derived, sampled:
         To verify a table: per byte that is compared with its checksum; per value and spawn after it, to
         derive the value again in plain Python; and per value of a sample, whose chunks are decoded.
@@ -93,6 +94,7 @@ class Rates:
     followed: float = 5.5e-8
     read: float = 3e-8
     visit: float = 4.5e-7
+    judged: float = 1.8e-6
     checked: float = 2.2e-8
     derived: float = 2.9e-5
     sampled: float = 2e-4

@@ -6,6 +6,7 @@ The sizes of its layers are known exactly.  With the rates of `costs.rates` the 
     thinning     layer + afterstates × read × objectives + states that are visited × visit
     verifying    bytes × checked + values × spawns × derived (+ sampled)
     a function   states that it reaches × called
+    an agent     layer + states × (judged + the time that it takes)
 
 as in `costs.reachable`.  How many states optimal play visits is known only afterwards; `VISITED` of the
 afterstates is the share that was measured.  All but evaluating is done by one thread.
@@ -37,6 +38,13 @@ from tilebase.sparse.sizes import directory_bytes
 VISITED, VISITED_SPREAD = 0.5, 2.0
 """The states that optimal play visits, as a share of the afterstates of a table, and the factor by which that
 may be wrong."""
+STATES, STATES_SPREAD = 1.6, 1.5
+"""The states that play meets for each afterstate (3x3 to 512: 1.63), and the factor by which those that an
+agent meets may be fewer or more."""
+AFTER_BYTES, LAYER_BYTES = 20, 1 << 31
+"""Bytes of memory of an afterstate with its value, and those of all layers that are kept in memory."""
+JUDGED_BYTES = 150
+"""Bytes of memory of a state of the largest sum: it waits with those of the next sums, in several pieces."""
 FOLLOWED_BYTES = 16
 """Bytes of memory of an afterstate: the value that a policy follows, and its own."""
 
@@ -79,6 +87,23 @@ def verifying(
     derived = values * (spawns_after(game) * rate.derived + (0.0 if sample is None else rate.sampled))
     seconds = table_bytes(objectives) * boards * rate.checked + derived / threads
     return Estimate("verifying a table of", game, boards, boards, "boards", seconds, threads, OVERHEAD, 0.0)
+
+
+def judging(game: Game, sizes: Mapping[int, int], images: int, own: float, state_bytes: int) -> Estimate:
+    """Return the estimate for judging an agent that takes `own` seconds for a board.
+
+    It meets at most `images` times the states of a table of these afterstates, and `state_bytes` are kept of
+    each.
+    """
+    rate, afters = rates("sparse"), sum(sizes.values())
+    states = STATES * afters * images
+    largest = STATES * max(sizes.values(), default=0) * images
+    layers = min(LAYER_BYTES, AFTER_BYTES * afters)
+    return Estimate(
+        "judging an agent in", game, sum(boards_by_sum(game).values()), states, "states",
+        len(sizes) * rate.layer + states * (rate.judged + own), 1,
+        OVERHEAD + layers + int(JUDGED_BYTES * largest + state_bytes * states), 0.0, STATES_SPREAD,
+    )  # fmt: skip
 
 
 def calling(game: Game, states: float, state_bytes: int) -> Estimate:

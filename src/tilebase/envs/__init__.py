@@ -30,10 +30,9 @@ except ImportError as error:
 
 from tilebase.envs.oracle import OracleInfo, VectorOracleInfo
 from tilebase.envs.single import GameEnv
-from tilebase.envs.spaces import ACTION_ORDERS
 from tilebase.envs.vector import GameVectorEnv
 
-__all__ = ["ACTION_ORDERS", "GameEnv", "GameVectorEnv", "OracleInfo", "VectorOracleInfo"]
+__all__ = ["GameEnv", "GameVectorEnv", "OracleInfo", "VectorOracleInfo"]
 
 gymnasium.register(
     id="tilebase/2048-v0",

@@ -20,13 +20,6 @@ Illegal: TypeAlias = Literal["noop", "raise", "terminate"]
 
 ILLEGAL = ("noop", "raise", "terminate")
 """What an action does that is not allowed: nothing, an error, or it ends the game without a reward."""
-ACTION_ORDERS = {
-    "gymnasium-2048": ("up", "right", "down", "left"),
-    "jumanji": ("up", "right", "down", "left"),
-    "open-spiel": ("up", "right", "down", "left"),
-    "pgx": ("left", "up", "right", "down"),
-}
-"""``ACTION_ORDERS[package][a]``: the direction that an environment of another package calls action a."""
 ORIGINAL = Game("4x4", 2048)
 
 

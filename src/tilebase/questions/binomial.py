@@ -11,6 +11,8 @@ import math
 
 from tilebase.errors import UsageError
 
+CONFIDENCE = 0.9999
+"""With this probability an interval of played games holds the probability to win."""
 STEPS = 200
 """Bisections of an interval; fewer are made where neighbouring floats are reached."""
 

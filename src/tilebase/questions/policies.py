@@ -10,6 +10,9 @@ After a callable has reached some ten thousand states, the number of all states 
 estimated from the share of all boards in these layers.  A policy reaches a smaller share of the boards with
 a large sum than of those with a small sum.  So a policy is refused only if the estimate is three times too
 large.  For a refused policy, random games give a mean and its standard error.
+
+A policy that is asked for many boards at once (`tilebase.policies.as_policy`), or a callable of which
+`symmetry` says what it does with turned boards, is judged by `tilebase.agents`, in games of any size.
 """
 
 from __future__ import annotations
@@ -18,16 +21,19 @@ import importlib
 import math
 import random
 import re
-import statistics
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias, Unpack
 
+import numpy as np
+import numpy.typing as npt
+
+from tilebase.agents import Judgement, Symmetry, cost_of, judge
 from tilebase.cluster.runs import Run
 from tilebase.costs.estimate import Estimate, admit, duration, number_in_words
 from tilebase.costs.tables import calling, evaluating
@@ -41,6 +47,9 @@ from tilebase.game.game import Cells, Game
 from tilebase.objectives.numbers import byte_text, digits_text, estimate_text
 from tilebase.objectives.objective import Objective, find_objective
 from tilebase.objectives.rounding import Rounding
+from tilebase.policies import BUILT_IN, ArrayPolicy, Asked, as_policy
+from tilebase.questions.binomial import CONFIDENCE, binomial_interval
+from tilebase.questions.sampling import sample_games
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
 from tilebase.runtime.storage import temporary_folder
@@ -63,7 +72,6 @@ TRIAL_STATES = 50_000
 """After so many states, the number of states that a callable can reach is estimated."""
 TRIAL_SPREAD = 3.0
 """What is expected then may be wrong by this factor."""
-BUILT_IN = ("random", "greedy")
 SCORE = Objective("score")
 """`Meaning.merge` of the rating of `greedy`: the tiles that a slide makes."""
 
@@ -84,6 +92,11 @@ class Evaluation:
         For a callable, the number of states that it can reach, without symmetry; None otherwise.
     games, error:
         If the value is a mean over games, their number and its standard error; None if it is exact.
+    interval:
+        If games were won or lost, the probability to win with the confidence `CONFIDENCE`: the exact interval
+        of a binomial distribution (Clopper-Pearson).
+    judged:
+        Where the policy loses, if it was judged by its symmetry.
     """
 
     policy: str
@@ -94,6 +107,8 @@ class Evaluation:
     games: int | None = None
     error: float | None = None
     rounding: float = 0.0
+    interval: tuple[float, float] | None = None
+    judged: Judgement | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         optimum = digits_text(self.optimum, self.objective.type.digits)
@@ -126,17 +141,20 @@ class Evaluation:
             "states": self.states,
             "games": self.games,
             "error": self.error,
+            "interval": None if self.interval is None else list(self.interval),
+            "judged": None if self.judged is None else self.judged.as_dict(),
         }
 
 
 def evaluate(
     table: Table | Path | str,
-    policy: str | Path | Table | Policy,
+    policy: str | Path | Table | Policy | ArrayPolicy,
     *,
     objective: str | None = None,
     states: int = MOST_STATES,
     games: int | None = None,
     seed: int = 0,
+    symmetry: Symmetry | None = None,
     **use: Unpack[Use],
 ) -> Evaluation:
     """Compute the value of a policy in the game of a table: exact, or a mean over games if `games` is given.
@@ -147,14 +165,19 @@ def evaluate(
         A table in a folder on this machine, with values of `objective`.
     policy:
         ``"random"``, ``"greedy"``, another table of the same game or the folder of one,
-        ``"module:function"``, or a callable.  The module is imported, also from the current folder, so its
-        code runs: name only modules that you trust.
+        ``"module:function"``, a callable of one `Board`, an object with ``predict``, or what
+        `tilebase.policies.as_policy` makes of a function of arrays.  The module is imported, also from the
+        current folder, so its code runs: name only modules that you trust.
     objective:
         Label of an objective of the table whose values are means in floats.  None: the first of these.
     states:
         A callable is refused, soon after the begin, if it can reach more states than this.
     games, seed:
         For a callable: play so many random games and return their mean and its standard error.  None: exact.
+    symmetry:
+        For a callable: what it does with turned boards, as in `tilebase.agents.judge`.  It is then judged
+        up to symmetry, in games of any size, and `Evaluation.judged` says where it loses.  None: nothing is
+        known of it (of an `ArrayPolicy`: ``check``).
     use:
         Memory, threads and the like: the keywords of `Use`.
 
@@ -172,12 +195,18 @@ def evaluate(
     opened, found = open_table(table), find_policy(policy)
     chosen = _objective(opened, objective)
     optimum = float(opened.start[chosen.label])
+    name = policy if isinstance(policy, str) else getattr(found, "__name__", "callable")
+    if hasattr(found, "predict") or isinstance(found, ArrayPolicy) or (symmetry and callable(found)):
+        way: Asked = "predict" if hasattr(found, "predict") else "board"
+        asked = as_policy(found, opened.game, asked=way, name=None if found is policy else name)
+        if games is None:
+            return _judged(opened, asked, chosen, symmetry or "check", allowed)
+        return _sampled(asked.name, chosen, optimum, sample_games(asked, chosen, games, allowed, seed=seed))
     admit(expected_cost(opened, found, allowed, states, games), allowed, lambda _: INSTEAD)
     if callable(found):
-        name = policy if isinstance(policy, str) else getattr(found, "__name__", "callable")
         if games is not None:
-            value, error = sample_callable(opened.game, found, chosen, games, allowed, seed=seed)
-            return Evaluation(name, chosen, value, optimum, games=games, error=error)
+            paid = sample_callable(opened.game, found, chosen, games, allowed, seed=seed)
+            return _sampled(name, chosen, optimum, paid)
         value, reached = evaluate_callable(opened.game, found, chosen, allowed, most_states=states)
         return Evaluation(
             name, chosen, value, optimum, reached, rounding=_rounding(opened, chosen, value, optimum)
@@ -190,8 +219,39 @@ def evaluate(
     return Evaluation(guide.name, chosen, value, optimum, rounding=_rounding(opened, chosen, value, optimum))
 
 
-def expected_cost(table: Table, found: Any, allowed: Allowance, states: int, games: int | None) -> Estimate:
+def _judged(
+    table: Table, policy: ArrayPolicy, objective: Objective, symmetry: Symmetry, allowed: Allowance
+) -> Evaluation:
+    """Return the exact value of a policy that is asked for many boards at once."""
+    judged = judge(table, policy, objective=objective.label, symmetry=symmetry, **vars(allowed))
+    return Evaluation(
+        policy.name, objective, judged.value, judged.optimum, judged.states, rounding=judged.rounding,
+        judged=judged,
+    )  # fmt: skip
+
+
+def _sampled(name: str, objective: Objective, optimum: float, paid: npt.NDArray[np.float64]) -> Evaluation:
+    """Return what games have paid on average, and how sure this is."""
+    same = bool(paid.min() == paid.max())  # the mean of equal numbers is rounded, and so would be the error
+    error = 0.0 if same else float(paid.std(ddof=1)) / math.sqrt(len(paid))
+    interval = None
+    if objective.is_win and objective.discount == 1:
+        interval = binomial_interval(int(paid.sum()), len(paid), CONFIDENCE)
+    value = objective.told(float(paid.mean()))
+    return Evaluation(name, objective, value, optimum, games=len(paid), error=error, interval=interval)
+
+
+def expected_cost(
+    table: Table,
+    found: Any,
+    allowed: Allowance,
+    states: int,
+    games: int | None,
+    symmetry: Symmetry | None = None,
+) -> Estimate:
     """Estimate what evaluating a policy takes; of a function, if it reaches as many states as it may."""
+    if games is None and (isinstance(found, ArrayPolicy) or (symmetry and callable(found))):
+        return cost_of(table, as_policy(found, table.game, asked="board"), symmetry=symmetry or "check")
     if not callable(found):
         return evaluating(table.game, afterstate_counts(table), allowed)
     if games is None:
@@ -220,8 +280,8 @@ def _objective(table: Table, label: str | None) -> Objective:
 
 
 def find_policy(policy: Any) -> Any:
-    """Return a callable, a table, or one of `BUILT_IN`.  Raises `UsageError`."""
-    if callable(policy) or policy in BUILT_IN:
+    """Return a callable, an object with ``predict``, a table, or one of `BUILT_IN`.  Raises `UsageError`."""
+    if callable(policy) or hasattr(policy, "predict") or (isinstance(policy, str) and policy in BUILT_IN):
         return policy
     if isinstance(policy, Table) or (isinstance(policy, str | Path) and _is_there(policy)):
         return open_table(policy)
@@ -248,8 +308,8 @@ def _import(name: str) -> Any:
         raise UsageError(f"policy {name} cannot be imported: {error}") from error
     finally:
         sys.path.pop(0)
-    if not callable(found):
-        raise UsageError(f"policy {name} is not a function")
+    if not callable(found) and not hasattr(found, "predict"):
+        raise UsageError(f"policy {name} is not a function, nor has it a method predict")
     return found
 
 
@@ -458,15 +518,15 @@ def sample_callable(
     allowed: Allowance,
     *,
     seed: int = 0,
-) -> tuple[float, float]:
-    """Play random games by a policy; return their mean and its standard error.  Raises `UsageError`."""
+) -> npt.NDArray[np.float64]:
+    """Play random games by a policy; return what each pays, ``float64[games]``.  Raises `UsageError`."""
     slider, rng, pace = Slider(game), random.Random(seed), Pace(allowed.progress, "games")
     payoffs = []
     for number in range(games):
         payoffs.append(_play(game, slider, policy, objective, rng))
         if pace.due() or number + 1 == games:
             pace.report(0, "play", number + 1, (number + 1) / games)
-    return objective.told(statistics.fmean(payoffs)), statistics.stdev(payoffs) / math.sqrt(games)
+    return np.array(payoffs)
 
 
 def _play(game: Game, slider: Slider, policy: Policy, objective: Objective, rng: random.Random) -> float:

@@ -21,7 +21,7 @@ from tilebase.objectives.encoding import NONE, WON, end_values, sentinels
 from tilebase.objectives.numbers import estimate_text
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.values import Rounded, Value
-from tilebase.questions.binomial import binomial_interval
+from tilebase.questions.binomial import CONFIDENCE, binomial_interval
 from tilebase.questions.policies import afterstate_counts, local_folder
 from tilebase.runtime.progress import Pace, Progress
 from tilebase.runtime.resources import available_memory
@@ -35,8 +35,6 @@ GAME_BYTES = 200
 """Bytes that each game takes at most, while all are played together."""
 
 
-CONFIDENCE = 0.9999
-"""With this probability the interval of a simulation holds the probability to win."""
 NORMAL = 10
 """Of fewer wins or losses that are expected, no number of standard errors is given."""
 

@@ -33,6 +33,16 @@ class Flow:
         if len(columns[0]):
             self._pieces.setdefault(total, []).append(columns)
 
+    def merge(self, spare: int) -> None:
+        """Add up what is known of equal states, of each sum with many more rows than after the last time.
+
+        Many more are twice as many and `spare`, so that memory is bounded by the number of distinct states.
+        """
+        for total, pieces in self._pieces.items():
+            rows = sum(len(piece[0]) for piece in pieces)
+            if rows > 2 * len(pieces[0][0]) + spare:
+                self._pieces[total] = [merge_weights(*map(np.concatenate, zip(*pieces, strict=True)))]
+
     def pop(self) -> tuple[int, tuple[Array, ...]]:
         """Remove the states of the lowest sum; return the sum and the columns."""
         total = min(self._pieces)

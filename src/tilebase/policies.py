@@ -1,0 +1,366 @@
+"""Policies that are asked for many boards at once: what they are shown, and what their answers mean.
+
+`as_policy` makes an `ArrayPolicy` of whatever chooses slides: a function of arrays or of one board, an object
+with ``predict``, a table.  Agents that were trained elsewhere number actions and write boards in their own
+way: `ACTION_ORDERS` and `OBSERVATIONS` state the ways of some packages.
+
+>>> from tilebase import Game
+>>> from tilebase.arrays import GameArrays
+>>> game = Game("2x2", 32)
+>>> def first(board):
+...     return next(iter(board.slides()))
+>>> policy = as_policy(first, game, asked="board")
+>>> keys = GameArrays(game).pack([[[1, 1], [0, 0]]])
+>>> policy.probabilities(keys)  # left, right, up, down
+array([[1., 0., 0., 0.]])
+>>> as_policy("greedy", game).probabilities(keys)
+array([[0.5, 0.5, 0. , 0. ]])
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from tilebase.arrays import Flags, Floats, GameArrays, Keys, TableArrays
+from tilebase.errors import UsageError
+from tilebase.game.board import Board
+from tilebase.game.game import Game
+from tilebase.tables.probe import Table, open_table
+
+Boards: TypeAlias = npt.NDArray[np.uint8]
+Asked: TypeAlias = Literal["batch", "one", "board", "predict"]
+Output: TypeAlias = Literal["actions", "probabilities", "scores"]
+Illegal: TypeAlias = Literal["raise", "mask"]
+
+
+class BatchPolicy(Protocol):
+    """A function of many boards."""
+
+    def __call__(self, boards: Boards, allowed: Flags, /) -> npt.ArrayLike:
+        """Return actions ``int[n]`` or probabilities ``float[n, A]``.
+
+        `boards` are exponents ``uint8[n, *shape]``, `allowed` says which actions are allowed: ``bool[n, A]``.
+        """
+
+
+ASKED = ("batch", "one", "board", "predict")
+OUTPUTS = ("actions", "probabilities", "scores")
+ILLEGAL = ("raise", "mask")
+BUILT_IN = ("random", "greedy")
+SUM_ERROR = 1e-6
+"""How far the probabilities of a board may be from the sum 1, since agents compute in 32 bits."""
+ACTION_ORDERS = {
+    "gymnasium-2048": ("up", "right", "down", "left"),
+    "jumanji": ("up", "right", "down", "left"),
+    "open-spiel": ("up", "right", "down", "left"),
+    "pgx": ("left", "up", "right", "down"),
+}
+"""``ACTION_ORDERS[package][a]``: the direction that an environment of another package calls action a."""
+
+
+def _one_hot(depth: int, dtype: type) -> Callable[[Boards], Any]:
+    """Return a function that gives each cell `depth` numbers: 1 for its exponent, 0 for the others."""
+
+    def shown(boards: Boards) -> Any:
+        if boards.max(initial=0) >= depth:
+            raise UsageError(f"the observation holds exponents below {depth}: a board has a larger tile")
+        return np.eye(depth, dtype=dtype)[boards]
+
+    return shown
+
+
+def _tiles(dtype: type) -> Callable[[Boards], Any]:
+    return lambda boards: np.where(boards, np.int64(1) << boards.astype(np.int64), 0).astype(dtype)
+
+
+OBSERVATIONS: dict[str, Callable[[Boards], Any]] = {
+    "exponents": lambda boards: boards,
+    "tiles": _tiles(np.int64),
+    "gymnasium-2048": _one_hot(16, np.uint8),
+    "jumanji": lambda boards: boards.astype(np.int32),
+    "open-spiel": _tiles(np.float32),
+    "pgx": _one_hot(31, np.bool_),
+}
+"""What a policy is shown of ``boards[n, *shape]``: exponents ``uint8``, tiles ``int64``, or as in a package:
+one-hot ``uint8[n, *shape, 16]``, exponents ``int32``, tiles ``float32``, one-hot ``bool[n, *shape, 31]``."""
+
+
+class ArrayPolicy:
+    """A policy of one game.  `as_policy` makes it.
+
+    Attributes
+    ----------
+    name:
+        What it is called in results.
+    boards:
+        The rules of its game.
+    """
+
+    def __init__(self, name: str, boards: GameArrays, answer: Callable[[Keys, Flags], Floats]) -> None:
+        self.name, self.boards, self._answer = name, boards, answer
+
+    def __repr__(self) -> str:
+        return f"<ArrayPolicy {self.name}: {self.boards.game}>"
+
+    def __call__(self, boards: npt.ArrayLike, allowed: Flags) -> Floats:
+        """Return the probabilities ``float64[n, A]`` for boards of exponents, as a `BatchPolicy` does."""
+        return self.probabilities(self.boards.pack(boards), allowed)
+
+    def probabilities(self, keys: Keys, allowed: Flags | None = None) -> Floats:
+        """Return the probability of each slide, ``float64[n, A]``, for packed states that have a slide.
+
+        `allowed` says which slides are allowed, if that is known.  Raises `UsageError` if the policy answers
+        in a wrong shape, or slides where it is not allowed.
+        """
+        if allowed is None:
+            allowed = self.boards.slide(keys).allowed
+        chances = self._answer(keys, allowed)
+        wrong = (chances > 0) & ~allowed
+        if wrong.any():
+            at, action = np.argwhere(wrong)[0]
+            game, slide = self.boards.game, self.boards.actions[action]
+            board = game.format(game.unpack(int(keys[at])))
+            raise UsageError(f"the policy slides {slide} on {board}, which is not allowed")
+        return chances
+
+
+def as_policy(
+    policy: Any,
+    game: Game,
+    *,
+    asked: Asked | None = None,
+    output: Output | None = None,
+    observation: str | Callable[[Boards], Any] = "exponents",
+    actions: str | Sequence[str] = "tilebase",
+    illegal: Illegal = "raise",
+    name: str | None = None,
+) -> ArrayPolicy:
+    """Make a policy of whatever chooses slides.
+
+    Parameters
+    ----------
+    policy:
+        A function, an object with ``predict``, a table of the game or its folder, ``random`` (every allowed
+        slide with the same probability) or ``greedy`` (the slide that merges most).  A table plays each of
+        its best slides with the same probability.
+    game:
+        What is played.
+    asked:
+        ``batch``: ``policy(boards, allowed)`` for n boards at once (`BatchPolicy`).  ``one``: the same for
+        one board, without the first axis.  ``board``: ``policy(board)`` with a `Board`, which answers a
+        direction, or directions with probabilities.  ``predict``: ``policy.predict(boards)`` for n boards,
+        with ``action_masks=allowed`` if it takes this; of a tuple the first is the answer.
+        None: ``predict`` if there is such a method, else ``batch``.
+    output:
+        What arrays mean: ``actions`` (``int[n]``), ``probabilities`` or ``scores`` (``float[n, A]``; of the
+        allowed slides the one with the largest, equal ones with the same probability).  None: whole numbers
+        are actions, floats are probabilities.
+    observation:
+        How boards are shown: one of `OBSERVATIONS`, or a function of exponents ``uint8[n, *shape]``.
+    actions:
+        How actions are numbered, in answers and in `allowed`: ``tilebase`` (left, right, up, down; in a box
+        front and back follow), a package of `ACTION_ORDERS`, or the directions in their order.
+    illegal:
+        What follows if a slide is not allowed: ``raise``, or ``mask``: its probability is shared out to the
+        allowed slides in proportion to theirs, equally if they have none.
+    name:
+        What it is called in results.  None: the name of the function or class.
+
+    Raises
+    ------
+    UsageError
+        If a parameter is none of these, or the table is of another game.
+    """
+    boards = GameArrays(game)
+    if isinstance(policy, ArrayPolicy):
+        if policy.boards.game != game:
+            raise UsageError(f"{policy.name} is a policy for {policy.boards.game}, not for {game}")
+        return policy
+    for word, words in ((asked, (None, *ASKED)), (output, (None, *OUTPUTS)), (illegal, ILLEGAL)):
+        if word not in words:
+            raise UsageError(f"{word!r} is none of {', '.join(filter(None, words))}")
+    if isinstance(policy, str) and policy in BUILT_IN:
+        return ArrayPolicy(name or policy, boards, _random if policy == "random" else _greedy(boards))
+    if isinstance(policy, Table | Path | str):
+        table = open_table(policy)
+        if table.game != game:
+            raise UsageError(f"{table.location.name} is a table of {table.game}, not of {game}")
+        return ArrayPolicy(name or table.location.name, boards, _best(TableArrays(table)))
+    if asked is None:
+        asked = "predict" if hasattr(policy, "predict") else "batch"
+    if not callable(policy.predict if asked == "predict" and hasattr(policy, "predict") else policy):
+        raise UsageError(f"the policy must be a function, a table or an object with predict, not {policy!r}")
+    order = _order(game, actions)
+    ask: Callable[[Keys, Flags], Any] = (
+        _by_board(policy, game)
+        if asked == "board"
+        else _by_arrays(policy, boards, asked, _shown(observation), order)
+    )
+    # A function of a `Board` names directions: its answers are in our order.
+    meaning = _Meaning(output, np.arange(len(order)) if asked == "board" else order, illegal)
+    named = str(name or getattr(policy, "__name__", type(policy).__name__))
+    return ArrayPolicy(named, boards, lambda keys, allowed: meaning.chances(ask(keys, allowed), allowed))
+
+
+# -- what is asked -----------------------------------------------------------------------------
+
+
+def _shown(observation: str | Callable[[Boards], Any]) -> Callable[[Boards], Any]:
+    if callable(observation):
+        return observation
+    if observation not in OBSERVATIONS:
+        raise UsageError(f"the observation must be one of {', '.join(OBSERVATIONS)}, not {observation!r}")
+    return OBSERVATIONS[observation]
+
+
+def _order(game: Game, actions: str | Sequence[str]) -> npt.NDArray[np.int64]:
+    """Return ``order[b]``: our number of the action that the policy calls b."""
+    if isinstance(actions, str) and actions not in ("tilebase", *ACTION_ORDERS):
+        raise UsageError(
+            f"actions must be tilebase, {', '.join(ACTION_ORDERS)} or directions, not {actions!r}"
+        )
+    if isinstance(actions, str):
+        actions = ACTION_ORDERS.get(actions, game.directions)
+    if sorted(actions) != sorted(game.directions):
+        raise UsageError(f"actions must be the directions of {game}: {', '.join(game.directions)}")
+    return np.array([game.directions.index(direction) for direction in actions], dtype=np.int64)
+
+
+def _by_arrays(
+    policy: Any,
+    boards: GameArrays,
+    asked: str,
+    shown: Callable[[Boards], Any],
+    order: npt.NDArray[np.int64],
+) -> Callable[[Keys, Flags], Any]:
+    """Return what asks a policy that takes arrays."""
+    masked = asked == "predict" and "action_masks" in inspect.signature(policy.predict).parameters
+
+    def ask(keys: Keys, allowed: Flags) -> Any:
+        seen, mask = shown(boards.unpack(keys)), allowed[:, order]
+        if asked == "batch":
+            return policy(seen, mask)
+        if asked == "one":
+            return np.array([np.asarray(policy(one, may)) for one, may in zip(seen, mask, strict=True)])
+        answer = policy.predict(seen, action_masks=mask) if masked else policy.predict(seen)
+        return answer[0] if isinstance(answer, tuple) else answer
+
+    return ask
+
+
+def _by_board(policy: Any, game: Game) -> Callable[[Keys, Flags], Any]:
+    """Return what asks a policy that takes one `Board` after the other."""
+
+    def ask(keys: Keys, allowed: Flags) -> Any:
+        chances = np.zeros(allowed.shape)
+        for row, key in zip(chances, keys, strict=True):
+            board = Board(game, game.unpack(int(key)))
+            answer = policy(board)
+            weights = {answer: 1.0} if isinstance(answer, str) else answer
+            if not isinstance(weights, Mapping) or not set(weights) <= set(game.directions):
+                raise UsageError(
+                    f"the policy answers {answer!r} to {board.text}, where {', '.join(board.slides())} are "
+                    "allowed"
+                )
+            for direction, weight in weights.items():
+                row[game.directions.index(direction)] = weight
+        return chances
+
+    return ask
+
+
+def _random(_: Keys, allowed: Flags) -> Floats:
+    return _shared(allowed)
+
+
+def _greedy(boards: GameArrays) -> Callable[[Keys, Flags], Floats]:
+    def answer(keys: Keys, allowed: Flags) -> Floats:
+        reward = np.where(allowed, boards.slide(keys).reward, -1)
+        return _shared(allowed & (reward == reward.max(axis=1, keepdims=True)))
+
+    return answer
+
+
+def _best(arrays: TableArrays) -> Callable[[Keys, Flags], Floats]:
+    def answer(keys: Keys, _: Flags) -> Floats:
+        found = arrays.probe_keys(keys)
+        if not found.known.all():
+            missing = int(keys[int((~found.known).argmax())])
+            raise arrays.table.prober.missing(arrays.game.unpack(missing))
+        return _shared(found.best)
+
+    return answer
+
+
+def _shared(chosen: Flags) -> Floats:
+    """Return equal probabilities of the chosen slides of each board; 0 where none is chosen."""
+    shared: Floats = chosen / np.maximum(chosen.sum(axis=1, keepdims=True), 1)
+    return shared
+
+
+# -- what an answer means ----------------------------------------------------------------------
+
+
+class _Meaning:
+    """Turns answers into probabilities."""
+
+    def __init__(self, output: str | None, order: npt.NDArray[np.int64], illegal: str) -> None:
+        self._output, self._order, self._illegal = output, order, illegal
+
+    def chances(self, given: Any, allowed: Flags) -> Floats:
+        """Return the probability of each slide, in our order.  Raises `UsageError`."""
+        n, actions = allowed.shape
+        answer = np.asarray(given)
+        whole = answer.dtype.kind in "iu" and answer.shape == (n,)
+        real = answer.dtype.kind in "iuf" and answer.shape == (n, actions)
+        if whole and self._output in (None, "actions"):
+            return self._masked(self._chosen(answer, actions), allowed)
+        if real and self._output == "scores":
+            return self._largest(answer, allowed)
+        if real and self._output in (None, "probabilities") and answer.dtype.kind == "f":
+            return self._masked(self._weighed(answer), allowed)
+        raise UsageError(
+            f"the policy answers an array {list(answer.shape)} of {answer.dtype}; {n} boards need "
+            + {
+                "actions": f"{n} whole numbers", None: f"{n} whole numbers, or floats [{n}, {actions}]",
+            }.get(self._output, f"floats [{n}, {actions}]")
+        )  # fmt: skip
+
+    def _chosen(self, answer: npt.NDArray[Any], actions: int) -> Floats:
+        outside = (answer < 0) | (answer >= actions)
+        if outside.any():
+            raise UsageError(
+                f"the policy answers {int(answer[outside][0])}, but actions are 0 to {actions - 1}"
+            )
+        chances = np.zeros((len(answer), actions))
+        chances[np.arange(len(answer)), self._order[answer]] = 1.0
+        return chances
+
+    def _weighed(self, answer: npt.NDArray[Any]) -> Floats:
+        # Written in this form so that NaN is refused, too.
+        if not ((answer >= 0).all() and (np.abs(answer.sum(axis=1) - 1) <= SUM_ERROR).all()):
+            raise UsageError("the probabilities of the policy must be at least 0 and add up to 1")
+        chances = np.empty(answer.shape)
+        chances[:, self._order] = answer / answer.sum(axis=1, keepdims=True, dtype=np.float64)
+        return chances
+
+    def _largest(self, answer: npt.NDArray[Any], allowed: Flags) -> Floats:
+        scores = np.empty(answer.shape)
+        scores[:, self._order] = answer
+        if np.isnan(scores[allowed]).any():
+            raise UsageError("the policy gives the score NaN to a slide that is allowed")
+        scores = np.where(allowed, scores, -np.inf)
+        return _shared(allowed & (scores == scores.max(axis=1, keepdims=True)))
+
+    def _masked(self, chances: Floats, allowed: Flags) -> Floats:
+        if self._illegal == "raise":
+            return chances
+        kept = np.where(allowed, chances, 0.0)
+        total = kept.sum(axis=1, keepdims=True)
+        return np.where(total > 0, kept / np.where(total > 0, total, 1.0), _shared(allowed))

@@ -1,0 +1,316 @@
+"""Policies of other forms: every form of the same agent has the same probabilities, value and regret."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tilebase import evaluate, open_table, solve
+from tilebase.agents import compare, cost_of, judge
+from tilebase.arrays import GameArrays, TableArrays
+from tilebase.cli import main
+from tilebase.errors import ResourceError, UsageError
+from tilebase.game.game import Game
+from tilebase.policies import ACTION_ORDERS, OBSERVATIONS, as_policy
+from tilebase.questions.binomial import CONFIDENCE, binomial_interval
+
+GAME = Game("2x3", 32)
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("table")
+    solve(GAME, "win,score,loss", table=folder)
+    with open_table(folder) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def keys(table):
+    found = TableArrays(table).to_arrays("states")
+    return found["keys"][found["allowed"].any(axis=1)]
+
+
+def first(boards: Any, allowed: Any) -> Any:
+    """The first allowed action."""
+    return allowed.argmax(axis=-1)
+
+
+def first_slide(board):
+    return next(iter(board.slides()))
+
+
+class Model:
+    """As the models of learning packages: a tuple, and masks if they are asked for."""
+
+    def predict(self, _, action_masks=None):
+        return action_masks.argmax(axis=1), None
+
+
+class Blind:
+    """It knows no mask, and prefers action 0."""
+
+    def predict(self, observation):
+        return np.zeros(len(observation), dtype=np.int64)
+
+
+def test_forms_of_one_agent(keys):
+    boards = GameArrays(GAME)
+    expected = as_policy(first, GAME).probabilities(keys)
+    assert expected.sum() == len(keys)
+    forms = (
+        as_policy(first, GAME, asked="one"),
+        as_policy(first_slide, GAME, asked="board"),
+        as_policy(Model(), GAME),
+        as_policy(lambda _, allowed: np.eye(4)[allowed.argmax(axis=1)], GAME),
+        as_policy(lambda _, allowed: [[4, 3, 2, 1]] * len(allowed), GAME, output="scores"),
+        as_policy(as_policy(first, GAME), GAME),
+    )
+    for policy in forms:
+        np.testing.assert_array_equal(policy.probabilities(keys), expected)
+    allowed = boards.slide(keys).allowed
+    np.testing.assert_array_equal(forms[0](boards.unpack(keys), allowed), expected)
+
+
+@pytest.mark.parametrize("package", ACTION_ORDERS)
+def test_actions_in_the_order_of_other_packages(package, keys):
+    """What the policy calls action b is the direction of this name, in masks, actions and scores."""
+    order = ACTION_ORDERS[package]
+    by_name = {name: a for a, name in enumerate(GAME.directions)}
+    allowed = GameArrays(GAME).slide(keys).allowed
+    preferred = [next(by_name[name] for name in order if may[by_name[name]]) for may in allowed]
+    scores = as_policy(
+        lambda boards, _: np.tile([4, 3, 2, 1], (len(boards), 1)), GAME, output="scores", actions=package
+    )
+    for policy in (as_policy(first, GAME, actions=package), as_policy(first, GAME, actions=order), scores):
+        assert policy.probabilities(keys).argmax(axis=1).tolist() == preferred
+
+
+def test_observations_of_other_packages(keys):
+    """The shapes and types that docs/environments.md states, cell by cell."""
+    seen: dict[str, Any] = {}
+    boards = GameArrays(GAME).unpack(keys)
+    for name in OBSERVATIONS:
+
+        def keeping(shown: Any, allowed: Any, name: str = name) -> Any:
+            seen[name] = shown
+            return allowed.argmax(axis=1)
+
+        as_policy(keeping, GAME, observation=name).probabilities(keys)
+    assert {name: (str(one.dtype), one.shape[1:]) for name, one in seen.items()} == {
+        "exponents": ("uint8", (2, 3)),
+        "tiles": ("int64", (2, 3)),
+        "gymnasium-2048": ("uint8", (2, 3, 16)),
+        "jumanji": ("int32", (2, 3)),
+        "open-spiel": ("float32", (2, 3)),
+        "pgx": ("bool", (2, 3, 31)),
+    }
+    for name in ("gymnasium-2048", "pgx"):
+        np.testing.assert_array_equal(seen[name].argmax(axis=-1), boards)
+        assert (seen[name].sum(axis=-1) == 1).all()
+    for name in ("tiles", "open-spiel"):
+        np.testing.assert_array_equal(seen[name], np.where(boards, 2.0**boards, 0))
+    flat = as_policy(lambda shown, allowed: first(shown.reshape(len(allowed), 6), allowed), GAME,
+                     observation=lambda boards: boards * 2)  # fmt: skip
+    assert flat.probabilities(keys).sum() == len(keys)
+
+
+def test_slides_that_are_not_allowed(keys):
+    allowed = GameArrays(GAME).slide(keys).allowed
+    with pytest.raises(UsageError, match=r"the policy slides left on .*, which is not allowed"):
+        as_policy(Blind(), GAME).probabilities(keys)
+    masked = as_policy(Blind(), GAME, illegal="mask").probabilities(keys)
+    np.testing.assert_array_equal(masked[allowed[:, 0]][:, 0], 1)
+    shut = ~allowed[:, 0]
+    np.testing.assert_allclose(masked[shut], allowed[shut] / allowed[shut].sum(axis=1, keepdims=True))
+    even = as_policy(lambda b, _: np.full((len(b), 4), 0.25), GAME, illegal="mask").probabilities(keys)
+    np.testing.assert_allclose(even, allowed / allowed.sum(axis=1, keepdims=True))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"asked": "twice"}, "'twice' is none of batch, one, board, predict"),
+        ({"output": "q"}, "'q' is none of actions, probabilities, scores"),
+        ({"illegal": "skip"}, "'skip' is none of raise, mask"),
+        ({"observation": "text"}, "the observation must be one of exponents"),
+        ({"actions": "dopamine"}, "actions must be tilebase, gymnasium-2048"),
+        ({"actions": ("left", "right", "up")}, "actions must be the directions of"),
+    ],
+)
+def test_parameters_that_do_not_exist(options, message):
+    with pytest.raises(UsageError, match=message):
+        as_policy(first, GAME, **options)
+
+
+@pytest.mark.parametrize(
+    ("answer", "options", "message"),
+    [
+        (lambda _, a: a.argmax(axis=1), {"output": "scores"}, r"need floats \[\d+, 4\]"),
+        (lambda b, _: np.full((len(b), 4), np.nan), {"output": "scores"}, "the score NaN to a slide"),
+        (lambda _, a: np.eye(4)[a.argmax(axis=1)], {"output": "actions"}, r"need \d+ whole numbers"),
+        (lambda _: "north", {"asked": "board"}, "answers 'north' to .*, where"),
+        (lambda b, _: b, {"observation": "pgx"}, "answers an array"),
+    ],
+)
+def test_answers_that_are_refused(answer, options, message, keys):
+    with pytest.raises(UsageError, match=message):
+        as_policy(answer, GAME, **options).probabilities(keys)
+
+
+def test_other_games_and_other_things(table):
+    with pytest.raises(UsageError, match="is a table of 2x3, to 32, not of 2x2"):
+        as_policy(table, Game("2x2", 32))
+    with pytest.raises(UsageError, match=r"first is a policy for 2x3, to 32, not for 2x2"):
+        as_policy(as_policy(first, GAME), Game("2x2", 32))
+    with pytest.raises(UsageError, match="must be a function, a table or an object with predict, not 3"):
+        as_policy(3, GAME)
+    wide = as_policy(first, Game("3x4", 1 << 13), observation=OBSERVATIONS["gymnasium-2048"])
+    assert wide(np.full((1, 3, 4), 12), np.ones((1, 4), dtype=bool)).tolist() == [[1, 0, 0, 0]]
+    with pytest.raises(UsageError, match="holds exponents below 16"):
+        OBSERVATIONS["gymnasium-2048"](np.full((1, 3, 4), 16, dtype=np.uint8))
+
+
+# -- what they are worth -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("label", "symmetry"), [("win", "canonical"), ("loss", "canonical"), ("score", "none")]
+)
+def test_the_regret_is_what_is_lost(table, label, symmetry, monkeypatch):
+    """The sum of visits and losses, forwards, is the difference of values, backwards: in pieces, too."""
+    for piece in (50, 1 << 18):
+        monkeypatch.setattr("tilebase.agents.PIECE", piece)
+        judged = judge(table, first, objective=label, symmetry=symmetry, keep=True)
+        assert len(judged.layers) == len(judged.by_sum)
+        starts = GameArrays(GAME).pack([board for board, _ in GAME.starts()])
+        chances = [float(p) for _, p in GAME.starts()]
+        if symmetry == "canonical":
+            starts = GameArrays(GAME).canonical(starts)[0]
+        own = {int(k): float(v) for layer in judged.layers for k, v in zip(layer.keys, layer.own_value)}  # noqa: B905
+        value = sum(p * own[int(key)] for p, key in zip(chances, starts, strict=True))
+        assert value == pytest.approx(judged.value, rel=1e-12, abs=1e-14)
+        assert abs(judged.optimum - value) == pytest.approx(judged.regret, rel=1e-12, abs=1e-14)
+        assert judged.regret == pytest.approx(
+            sum(float((one.visits * one.loss).sum()) for one in judged.layers), rel=1e-13
+        )
+    for layer in judged.layers:
+        made = layer.chances > 0
+        np.testing.assert_array_equal(np.isnan(layer.own_q), ~made)
+        mean = (np.nan_to_num(layer.own_q) * layer.chances).sum(axis=1)
+        np.testing.assert_allclose(layer.own_value, mean, rtol=1e-12, atol=1e-14)
+
+
+def test_callables_are_judged_up_to_symmetry(tmp_path):
+    """One of `evaluate`, asked board by board without symmetry, against one on canonical boards."""
+    solve(Game("2x2", 32), "win,score", table=tmp_path)
+    table = open_table(tmp_path)
+
+    def greedy(board):
+        gains = {d: sum(e << e for e in after.cells) for d, after in board.slides().items()}
+        best = [d for d, gain in gains.items() if gain == max(gains.values())]
+        return dict.fromkeys(best, 1 / len(best))
+
+    slow = evaluate(table, greedy)
+    fast = evaluate(table, greedy, symmetry="check")
+    assert fast.value == pytest.approx(slow.value, rel=1e-12)
+    assert fast.judged is not None
+    assert 0 < fast.judged.states < slow.states
+    assert fast.as_dict()["judged"]["worst"][0]["loss"] == fast.judged.worst[0].loss
+    with pytest.raises(UsageError, match="judge it with the symmetry none"):
+        evaluate(table, first_slide, symmetry="check")
+    plain = evaluate(table, first_slide)
+    assert evaluate(table, first_slide, symmetry="none").value == pytest.approx(plain.value, rel=1e-12)
+    assert evaluate(table, as_policy(first, table.game), symmetry="none").value == pytest.approx(plain.value)
+    built_in = evaluate(table, "greedy", objective="score").value
+    assert judge(table, "greedy", objective="score").value == pytest.approx(built_in, rel=1e-12)
+    assert judge(table, table).regret == pytest.approx(0, abs=1e-14)
+
+
+def test_agents_are_compared(table):
+    found = compare(table, {"mine": first, "random": "random", "best": table}, symmetry="none", worst=3)
+    assert [row["policy"] for row in found.rows()] == ["best", "mine", "random"]
+    assert found.score("best") == pytest.approx(1)
+    assert found.score("random") == pytest.approx(0, abs=1e-12)
+    mine = found.judged["mine"]
+    assert found.score("mine") == (mine.value - found.random) / (found.optimum - found.random)
+    assert repr(found) == "<Comparison of mine, random, best>"
+    with pytest.raises(UsageError, match="name at least one policy"):
+        compare(table, {})
+
+
+def test_what_judging_takes_is_asked_before(table, monkeypatch):
+    asked = []
+
+    def counting(boards, allowed):
+        asked.append(len(boards))
+        return allowed.argmax(axis=1)
+
+    turned, alone = (cost_of(table, counting, symmetry=one) for one in ("none", "canonical"))
+    assert turned.positions == GameArrays(GAME).order * alone.positions
+    assert judge(table, first, symmetry="canonical").states <= alone.positions * alone.spread
+    assert turned.memory >= alone.memory
+    assert len(asked) == 2
+    asked.clear()
+    monkeypatch.setattr("tilebase.costs.tables.JUDGED_BYTES", 1 << 50)
+    with pytest.raises(ResourceError, match=r"judging an agent in .* play random games instead .*anyway"):
+        judge(table, counting, symmetry="none")
+    assert len(asked) == 1
+    assert judge(table, counting, symmetry="none", anyway=True).states
+
+
+# -- games -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("label", ["win", "score"])
+def test_sampled_games(table, label):
+    exact = judge(table, first, objective=label, symmetry="none")
+    found = evaluate(table, as_policy(first, GAME), objective=label, games=5_000, seed=3)
+    assert abs(found.value - exact.value) < 5 * found.error
+    again = evaluate(table, as_policy(first, GAME), objective=label, games=5_000, seed=3)
+    assert found == again
+    if label == "win":
+        wins = round(found.value * 5_000)
+        assert found.interval == binomial_interval(wins, 5_000, CONFIDENCE)
+        assert found.interval[0] < exact.value < found.interval[1]
+    else:
+        assert found.interval is None
+    one_by_one = evaluate(table, first_slide, objective=label, games=200)
+    assert abs(one_by_one.value - exact.value) < 5 * one_by_one.error
+    assert (one_by_one.interval is None) == (label != "win")
+
+
+def test_discounted_games(tmp_path):
+    solve(Game("2x2", 16), discount="0.5", table=tmp_path)
+    with open_table(tmp_path) as table:
+        exact = judge(table, "random").value
+        found = evaluate(table, as_policy("random", table.game), games=5_000)
+        assert abs(found.value - exact) < 5 * found.error
+        assert found.interval is None
+
+
+def test_objectives_that_games_do_not_pay(table):
+    with pytest.raises(UsageError, match="games are sampled by win, score, merges, moves, not by loss"):
+        evaluate(table, as_policy(first, GAME), objective="loss", games=10)
+
+
+def test_the_command(table, folder, capsys):
+    (folder / "tried.py").write_text("def go(boards, allowed):\n    return allowed.argmax(axis=1)\n")
+    where = str(table.location.path)
+    words = ["evaluate", where, "tried:go", "--asked", "batch", "--symmetry", "none", "-q"]
+    assert main([*words, "-f", "json"]) == 0
+    exact = judge(table, first, symmetry="none")
+    document = json.loads(capsys.readouterr().out)
+    assert document["value"] == exact.value
+    assert document["judged"]["worst"][0]["board"] == exact.worst[0].board.text
+    assert main(words) == 0
+    assert f"costs most      left on {exact.worst[0].board.text}, not " in capsys.readouterr().out
+    assert main(["plan", *words]) == 0
+    assert "judging an agent in 2x3, to 32" in capsys.readouterr().out
+    assert main([*words[:5], "--games", "500", "-q"]) == 0
+    assert "to win, 99.99 % sure" in capsys.readouterr().out
+    assert main([*words[:5], "-q"]) == 2
+    assert "judge it with the symmetry none" in capsys.readouterr().err
