@@ -11,7 +11,8 @@ import pytest
 from facts import Fact, facts
 from strategies import GAMES, SMALL_GAMES
 from tilebase.counting.combinatorics import boards_by_sum, boards_by_sum_and_max, bound
-from tilebase.errors import BoardError
+from tilebase.counting.groups import groups_of
+from tilebase.errors import BoardError, ResourceError, UsageError
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical, images
 from tilebase.small.oracle import reachable
@@ -151,3 +152,45 @@ def test_tables_agree_with_each_other(game: Game) -> None:
     assert result.canonical_possible_by_sum.keys() == result.possible_by_sum.keys()
     for total, count in result.boards_by_sum.items():
         assert 0 < result.canonical_boards_by_sum[total] <= count
+
+
+# -- groups: the boards with the same tiles ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "game", [Game("2x2", 32), Game("2x3", 16), Game("1x5", 8, spawn=1), Game("2x2", goal_sum=20)], ids=str
+)
+def test_groups_are_those_of_all_boards(game: Game) -> None:
+    """Their boards, the groups that spawns lead to, and no slide that the sources leave out."""
+    groups, boards = groups_of(game), all_boards(game)
+    boards = [board for board in boards if not game.has_goal_sum(board)]
+
+    def tiles(board: Cells) -> Cells:
+        return tuple(board.count(e) for e in range(1, max(game.tops) + 1))
+
+    sizes = Counter(map(tiles, boards))
+    assert dict(zip(map(tuple, groups.counts.tolist()), groups.sizes.tolist(), strict=True)) == sizes
+    assert groups.largest == max(sizes.values())
+    assert groups.sums.tolist() == [
+        sum(m << e for e, m in enumerate(one, 1)) for one in groups.counts.tolist()
+    ]
+    for e in game.spawn_exponents:
+        more = [tuple(m + (k == e) for k, m in enumerate(one, 1)) for one in groups.counts.tolist()]
+        assert groups.after_spawn(e).tolist() == [sizes[one] for one in more]
+    leads = {
+        (tiles(board), tiles(after))
+        for board in boards
+        for after in (board, *game.slides(board).values())
+        if after == board or not game.wins(after)
+    }
+    found = Counter(after for _, after in leads)
+    most = dict(zip(map(tuple, groups.counts.tolist()), groups.sources().tolist(), strict=True))
+    assert all(found[one] <= most[one] for one in sizes)
+    assert sum(found.values()) > sum(most.values()) / 2
+
+
+def test_groups_are_of_games_whose_cells_are_alike() -> None:
+    with pytest.raises(UsageError, match="its cells differ"):
+        groups_of(Game("2x2", 16, limits="8,4/4,4"))
+    with pytest.raises(ResourceError, match="300,540,195 groups"):
+        groups_of(Game("4x4", 65536))

@@ -11,6 +11,7 @@ Modules, those that the others import first:
     forcing     a search for forced wins
     cores       counting and solving on many cores and machines
     batches     a pass over all boards on many cores and machines
+    groups      a pass by groups of equal tiles, which no engine does yet
     measuring   the factors, measured with small games
     rows        the rows of `tilebase plan`
     tables      evaluating, thinning and verifying a finished table

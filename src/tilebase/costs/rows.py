@@ -16,8 +16,9 @@ from tilebase.costs.boards import passing
 from tilebase.costs.cores import CORES, Scale
 from tilebase.costs.estimate import Estimate, duration, number_in_words
 from tilebase.costs.forcing import opened_afterstates, search_seconds
+from tilebase.costs.groups import row_by_groups
 from tilebase.costs.reachable import layers_of
-from tilebase.counting.combinatorics import boards_by_sum
+from tilebase.counting.combinatorics import boards_by_sum, layers_together
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Game
 from tilebase.objectives.numbers import byte_text
@@ -34,7 +35,7 @@ def everything(game: Game, objective: Objective, allowed: Allowance) -> list[dic
     """
     objective.check(game)
     rows = counting(game, allowed) + solving(game, [objective], "reachable", allowed)
-    rows += _passes_or_reason(game, objective, allowed)
+    rows += _passes_or_reason(game, objective, allowed) + _by_groups(game, objective, allowed)
     return rows + (forcing(game, allowed) if game.can_win else [])
 
 
@@ -106,6 +107,16 @@ def _passes_or_reason(game: Game, objective: Objective, allowed: Allowance) -> l
     except UsageError as error:
         none = {"on": _threads(allowed.threads), "boards": boards, "time": f"not possible: {error}"}
         return [{"what": _all(objective)} | none | {"memory": "", "disk": "", "moved": ""}]
+
+
+def _by_groups(game: Game, objective: Objective, allowed: Allowance) -> list[dict[str, Any]]:
+    """Return the row of a pass by groups of equal tiles, where layers do not fit into memory."""
+    if objective.value_bytes * max(layers_together(boards_by_sum(game)).values()) < allowed.memory:
+        return []
+    with suppress(UsageError, ResourceError):  # cells differ, or there are too many groups
+        row = row_by_groups(game, objective, allowed)
+        return [{"what": f"{_all(objective)}, by groups", "on": _threads(allowed.threads)} | row]
+    return []
 
 
 def _passes(

@@ -3,5 +3,6 @@
 Modules, those that the others import first:
 
     combinatorics   how many boards there could be, without playing
+    groups          the boards of a layer that hold the same tiles
     counts          the result of counting reachable states
 """

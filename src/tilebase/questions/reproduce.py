@@ -29,6 +29,7 @@ from tilebase.costs.machines import seconds_here
 from tilebase.costs.reachable import counting
 from tilebase.counting.combinatorics import boards_by_sum, bound
 from tilebase.counting.counts import CountResult
+from tilebase.counting.groups import groups_of
 from tilebase.errors import UsageError
 from tilebase.game.formations import formation
 from tilebase.game.game import Cells, Game
@@ -164,23 +165,19 @@ def _claim_sizes(fact: Fact, _: _Counts) -> Claim | None:
         limited = _game(fact, limits="1024,512,64,16,256,256,128,16,16,16,32,16,16,16,16,16")
         return Claim(lambda: 2 * bound(limited).boards, QUICK, game=limited)
     game = _game(fact)
-    codes, cells = max(game.tops) + 1, game.cells
     known: dict[str, Callable[[], Any]] = {
         "largest_layer": lambda: max(boards_by_sum(game).values()),
         "positions_both_turns": lambda: 2 * bound(game).boards,
-        "tile_multisets": lambda: math.comb(cells + codes - 1, cells),
-        "largest_multiset_class": lambda: _largest_class(cells, codes),
+        "three_layers_bytes": lambda: _three_layers(boards_by_sum(game)) // 8,
+        "tile_multisets": lambda: len(groups_of(game)),
+        "largest_multiset_class": lambda: groups_of(game).largest,
     }
     return Claim(known[quantity], QUICK, game=game) if quantity in known else None
 
 
-def _largest_class(cells: int, codes: int) -> int:
-    """Return the most boards with one multiset of tiles: that in which all codes occur equally often."""
-    each, more = divmod(cells, codes)
-    ways = math.factorial(cells)
-    for code in range(codes):
-        ways //= math.factorial(each + (code < more))
-    return ways
+def _three_layers(sizes: dict[int, int]) -> int:
+    """Return the most boards of a layer and of the two that its spawns lead to."""
+    return max(n + sizes.get(s + 2, 0) + sizes.get(s + 4, 0) for s, n in sizes.items())
 
 
 def _claim_forced(fact: Fact, counts: _Counts) -> Claim | None:
