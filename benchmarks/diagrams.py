@@ -1,4 +1,4 @@
-"""Sizes of decision diagrams by encoding, order and strategy: the tables of docs/symbolic.md.
+"""Sizes of decision diagrams by encoding, order and strategy: the tables of docs/force.md.
 
     scripts/bench --diagrams [--only WORD]
 

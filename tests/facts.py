@@ -40,7 +40,7 @@ def facts(file: str, folder: Path = FOLDER, **wanted: str | set[str]) -> list[Fa
         row = dict(zip(columns, words + [""] * (len(columns) - len(words)), strict=True))
         if all(row[name] in ({value} if isinstance(value, str) else value) for name, value in wanted.items()):
             found.append(
-                Fact(f"tests/{folder.relative_to(FOLDER.parent) / file}:{number}", tuple(row.items()))
+                Fact(f"{(folder / file).relative_to(FOLDER.parents[1])}:{number}", tuple(row.items()))
             )
     if not found:
         raise LookupError(f"no row of {file} has {wanted}")

@@ -11,6 +11,7 @@ import os
 import random
 import re
 import resource
+import runpy
 import shutil
 import stat
 import struct
@@ -819,16 +820,12 @@ def test_certificates_of_strangers(tmp_path):
         check_certificate(path)
 
 
-# -- the reader of the format page -----------------------------------------------------------------
+# -- the reader to copy ------------------------------------------------------------------------------
 
 
-def test_the_reader_of_the_format_page(tmp_path):
+def test_the_reader_to_copy(tmp_path):
     """It is as careful: an assertion fails, soon and without much memory."""
-    text = (Path(__file__).parents[1] / "docs" / "format.md").read_text("utf-8")
-    code = re.search(r"^```python.*?\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
-    assert code
-    names: dict[str, Any] = {}
-    exec(code[1], names)
+    names = runpy.run_path(str(Path(__file__).parents[1] / "examples" / "read_table.py"))
     table = tmp_path / "table"
     solve(TINY, "win", table=table, threads=1)
     assert len(list(names["read_table"](table, "win"))) == open_table(table).manifest.counts["afterstates"]

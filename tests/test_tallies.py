@@ -5,6 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import cache
 from itertools import product
+from math import prod
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -20,6 +22,7 @@ from tilebase.patterns.rules import Drop, Move, Position, Rules
 from tilebase.patterns.tallies import count_sequences, tally
 from tilebase.runtime.progress import Progress
 
+DATA = Path(__file__).parents[1] / "docs" / "data"
 LETTERS = {"U": "up", "D": "down", "L": "left", "R": "right"}
 ERRATA = {"2x7": 7383, "2x8": 8468}
 """What the computation gives where the source is wrong; docs/errata.md."""
@@ -232,7 +235,7 @@ def solvable(terms: list[int], order: int) -> bool:
 def test_short_rules_that_nearly_hold_for_two_rows(
     columns: int, colouring: int, rule: tuple[int, ...], share: float
 ) -> None:
-    """The rules of docs/checkerboards.md; the terms of n = 30 and 31 fit them to a hundredth."""
+    """The rules of docs/reach.md; the terms of n = 30 and 31 fit them to a hundredth."""
     terms = [
         count_sequences(f"2x{columns - 2 * back}", deterministic=True)[colouring] for back in range(len(rule))
     ]
@@ -248,13 +251,25 @@ COEFFICIENTS = (
 @pytest.mark.slow
 @pytest.mark.parametrize("first", [18, 19])
 def test_two_columns_have_a_recurrence(first: int) -> None:
-    """That of docs/checkerboards.md; five minutes on one core."""
+    """That of docs/reach.md; five minutes on one core."""
     found = [count_sequences(f"{m}x2", deterministic=True) for m in range(first, first + 53, 2)]
     for terms in ([one[2] for one in found], [one[4] for one in found], [one.total for one in found]):
         recurrence = find_recurrence(terms)
         assert recurrence is not None
         assert recurrence.coefficients == COEFFICIENTS
         assert (recurrence.used, recurrence.tested) == (24, 3)
+
+
+def test_the_small_boards_of_the_table_of_sequences() -> None:
+    """docs/data/sequences.tsv; its larger rows took up to hours."""
+    rows = facts("sequences.tsv", DATA)
+    small = [row for row in rows if prod(map(int, row["board"].split("x"))) <= 8]
+    assert len(small) > 20
+    for row in small:
+        deterministic = row["play"] == "deterministic"
+        found = count_sequences(row["board"], drops=row["drops"], deterministic=deterministic)
+        assert (found.twos, found.fours) == (int(row["corner_2"]), int(row["corner_4"])), row
+        assert row["states"] in ("", str(found.positions)), row
 
 
 def test_berlekamp_massey_needs_a_prime_only() -> None:

@@ -352,7 +352,7 @@ def test_a_winning_set_is_served(tmp_path: Path):
     assert (facts["kind"], facts["positions"]) == ("winning set", len(opened))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("page", ["explorer.md", "tutorial.md"])
+@pytest.mark.parametrize("page", ["play.md", "tutorial.md"])
 def test_the_answers_in_the_documentation(page: str, tmp_path: Path):
     """The answers are those of tables that are named by their game, as 3x3-512."""
     text = (Path(__file__).parents[1] / "docs" / page).read_text("utf-8")
@@ -368,7 +368,7 @@ def test_the_answers_in_the_documentation(page: str, tmp_path: Path):
 
 
 def test_the_documentation_names_every_operation():
-    page = (Path(__file__).parents[1] / "docs/explorer.md").read_text("utf-8")
+    page = (Path(__file__).parents[1] / "docs/play.md").read_text("utf-8")
     paths = set(re.findall(r"`(?:GET|POST) (/api/[\w/-]+)", page))
     paths |= {"/api/layers/{sum}", "/api/tables/{name}"}
     assert {one.path for one in OPERATIONS} - {path.replace("NAME", "{name}") for path in paths} == set()

@@ -1,10 +1,10 @@
 """How fast this machine is: the rates of one thread, and of what many machines share.
 
-`FIXED` are the rates of two virtual cores of a server processor (docs/costs.md).  Those of another machine
-are these times one factor for each engine: how long it takes to solve a small game (`costs.measuring`),
-divided by how long that took where the fixed rates were measured.  The game is solved when a process that
-has loaded the compiler first needs an estimate.  This takes less than a second, and the factor is kept in the
-cache folder, in a file for each version of the kernels and each machine.
+`FIXED` are the rates of two virtual cores of a server processor (docs/performance.md).  Those of another
+machine are these times one factor for each engine: how long it takes to solve a small game
+(`costs.measuring`), divided by how long that took where the fixed rates were measured.  The game is solved
+when a process that has loaded the compiler first needs an estimate.  This takes less than a second, and the
+factor is kept in the cache folder, in a file for each version of the kernels and each machine.
 
 The fixed rates hold where nothing can be measured in so short a time or kept: before the compiler is loaded
 and the kernels of an engine are compiled, and without a cache folder that can be written.  A file that is

@@ -34,5 +34,5 @@ Any board, and short games:
 A *drop* is a new tile on any empty cell, put there by someone who helps.  A *position* is a board with the
 player to move, or with a drop to come.  Both are the words of Edixhoven, *Checkerboard Patterns and Binary
 Decision Diagrams for the Game 2048* (2019), whose questions in sections 3 and 4 these are.
-docs/checkerboards.md, docs/shortest.md and docs/lemmas.md say what was found.
+docs/reach.md says what was found.
 """
