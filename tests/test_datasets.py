@@ -10,9 +10,9 @@ import polars
 import pyarrow.parquet as pq
 import pytest
 
-from tilebase import Game, datasets, evaluate, open_table, solve
+from tilebase import Game, evaluate, open_table, solve
 from tilebase.arrays import TableArrays
-from tilebase.datasets import to_arrow, write_parquet
+from tilebase.datasets import columns, to_arrow, write_parquet
 from tilebase.errors import MissingExtraError, StorageError, UsageError
 from tilebase.game.board import Board
 from tilebase.game.symmetry import canonical, orbit_size
@@ -82,8 +82,8 @@ def test_afterstates_and_pieces(table, monkeypatch, tmp_path):
     assert whole["key"].to_pylist() == arrays["keys"].tolist()
     assert whole["v"].to_pylist() == arrays["value"].tolist()
     expected = to_arrow(table, visits=True).read_all()
-    monkeypatch.setattr(datasets, "ROWS", 5)
-    monkeypatch.setattr(datasets, "GROUPS", 2)
+    monkeypatch.setattr(columns, "ROWS", 5)
+    monkeypatch.setattr(columns, "GROUPS", 2)
     assert write_parquet(table, tmp_path / "small", visits=True) == len(expected)
     files = sorted((tmp_path / "small").iterdir())
     assert max(pq.ParquetFile(file).metadata.row_group(0).num_rows for file in files) <= 5

@@ -179,7 +179,7 @@ def test_thousands_of_layers_are_drawn(tmp_path: Path) -> None:
 
 
 def test_shades_darken() -> None:
-    light = [sum(shade) for shade in plots._shades(15)]
+    light = [sum(shade) for shade in plots.shades(15)]
     assert light == sorted(light, reverse=True)
     assert len(set(light)) == 15
 

@@ -40,6 +40,7 @@ from tilebase.game.board import Board
 from tilebase.objectives.numbers import digits_text
 from tilebase.objectives.objective import Objective
 from tilebase.policies import SUM_ERROR, ArrayPolicy, as_policy
+from tilebase.runtime.html import table_html
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
 from tilebase.sparse.flow import Flow
@@ -50,6 +51,8 @@ Symmetry: TypeAlias = Literal["canonical", "check", "none"]
 
 SYMMETRIES = ("canonical", "check", "none")
 EPSILON = float(np.finfo(np.float64).eps)
+SHOWN = 10
+"""Decisions that a notebook shows."""
 PIECE = 1 << 18
 """States of a sum that are followed at a time."""
 CHECKED = 8
@@ -177,6 +180,20 @@ class Judgement:
     def __repr__(self) -> str:
         regret = digits_text(self.regret if self.regret > self.rounding else 0)
         return f"<Judgement of {self.name}: {self.objective.label} {self.text}, regret {regret}>"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            {
+                "costs most": one.board.text, "slides": one.chosen, "best": " or ".join(one.best),
+                "visits": f"{one.visits:.3g}", "loss": f"{one.loss:.3g}", "regret": f"{one.regret:.3g}",
+            }
+            for one in self.worst[:SHOWN]
+        ]  # fmt: skip
+        caption = (
+            f"{self.name}: {self.objective} {self.text}, optimum {digits_text(self.optimum)}, "
+            f"{self.optimal:.2%} best slides, {self.states:,} states"
+        )
+        return table_html(caption, rows)
 
     def as_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
@@ -327,6 +344,11 @@ class Comparison:
 
     def __repr__(self) -> str:
         return f"<Comparison of {', '.join(self.judged)}>"
+
+    def _repr_html_(self) -> str:
+        kept = ("value", "regret", "score", "best slides")
+        rows = [row | {name: f"{row[name]:.6g}" for name in kept} for row in self.rows()]
+        return table_html(f"optimum {digits_text(self.optimum)}, random {digits_text(self.random)}", rows)
 
     def score(self, name: str) -> float:
         """Return the normalised score of an agent: 0 for random slides, 1 for optimal play."""

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from tilebase.errors import CorruptError
 from tilebase.game.game import Game
 from tilebase.game.symmetry import start_symmetries, symmetries
+from tilebase.runtime.html import table_html
 
 IntArray = npt.NDArray[np.int64]
 
@@ -83,6 +84,11 @@ class CountResult:
     def __repr__(self) -> str:
         counted = f"{self.total('states'):,} states, {self.total('live'):,} live"
         return f"<CountResult of {self.game}: {counted}{'' if self.complete else ', not complete'}>"
+
+    def _repr_html_(self) -> str:
+        rows = list(self.rows(by=("max",)))
+        end = "" if self.complete else ", not complete"
+        return table_html(f"{self.game}: {self.total('states'):,} states by largest tile{end}", rows)
 
     @property
     def losing(self) -> IntArray:

@@ -13,6 +13,7 @@ from tilebase.objectives.numbers import digits_text
 from tilebase.objectives.objective import Objective, find_objective
 from tilebase.objectives.values import Exact, Lower, Upper, Value, join_bounds, with_complement
 from tilebase.runtime.documents import shown, whole
+from tilebase.runtime.html import table_html
 
 ChunkSummary = tuple[float, float, float, int, int]
 """Of some positions: least, largest and sum of their values, how many are stored as 1, and as 0."""
@@ -153,6 +154,10 @@ class Solution:
     def __repr__(self) -> str:
         values = ", ".join(f"{label} {value}" for label, value in self.start.items())
         return f"<Solution of {self.game}: {values or 'not complete'}>"
+
+    def _repr_html_(self) -> str:
+        rows = [{"objective": label, "the start": str(value)} for label, value in self.start.items()]
+        return table_html(f"{self.game}: {self.positions:,} afterstates", rows)
 
     @property
     def complete(self) -> bool:

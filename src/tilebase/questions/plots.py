@@ -1,5 +1,7 @@
-"""Pictures of counts, distributions and codecs, as SVG, PDF, EPS or PNG.
+"""Pictures of counts, values, regret, distributions and codecs.
 
+`draw_counts`, `draw_values`, `draw_regret` and `draw_distribution` draw on axes of matplotlib that the caller
+made; `plot_counts` and the others write SVG, PDF, EPS or PNG.
 The metadata of a picture name the command and the version of the program.  Apart from these, the same numbers
 give the same SVG, byte for byte: it does not depend on settings of the user, dates or random identifiers.
 Larger tiles are darker; the shade of a tile depends on its rank among the drawn tiles.  matplotlib is
@@ -10,8 +12,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
@@ -20,19 +21,33 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from tilebase._version import version
 from tilebase.counting.counts import FIELDS, CountResult, shown_names
-from tilebase.errors import MissingExtraError, UsageError
+from tilebase.errors import UsageError
 from tilebase.files.format import LEVEL
-from tilebase.runtime.command import COMMAND
-from tilebase.runtime.storage import atomic_file, check_writable
+from tilebase.objectives.objective import Objective, find_objective
+from tilebase.objectives.results import Solution
+from tilebase.questions.drawing import (
+    GREY,
+    GRID,
+    INK,
+    SHADES,
+    check_path,
+    formatter,
+    head,
+    number,
+    picture,
+    require_matplotlib,
+    shades,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+
+    from tilebase.agents import Judgement
+    from tilebase.questions.distributions import Distribution
+    from tilebase.tables.probe import Table
 
 KINDS = ("auto", "stacked", "lines")
-SUFFIXES = (".svg", ".pdf", ".eps", ".png")
 
 NAMES = {
     "states": "states",
@@ -45,9 +60,6 @@ NAMES = {
 }
 """The names of `FIELDS` in a picture."""
 
-INK, GREY, GRID = "#2b2b33", "#6b6b76", "#e3e3e8"
-SHADES = ("#cfe8bd", "#97d2b5", "#58b4bd", "#2e8ac0", "#2f579e", "#18194b")
-"""Equally spaced colours from the smallest to the largest tile; colours between them are interpolated."""
 CODEC_COLOURS = {"raw": "#6b6b76", "zstd": "#1c6fa8", "brotli": "#c1571a", "xz": "#3d8a4f"}
 DASHES = (0, (4, 3))
 RING: dict[str, Any] = {
@@ -55,32 +67,10 @@ RING: dict[str, Any] = {
 }  # fmt: skip
 """The circle around the codec of layer files."""
 
+LABELLED_SHARE = 0.08
+"""The share of the largest layer that has room for a number in it."""
 LINEAR_SHARE = 0.02
 """The share of the largest layer that is visible on a linear axis: about five pixels."""
-UNITS = ((12, "trillion"), (9, "billion"), (6, "million"))
-
-STYLE: dict[str, Any] = {
-    "svg.hashsalt": "tilebase",
-    "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans"],
-    "font.size": 10,
-    "text.color": INK,
-    "axes.edgecolor": GREY,
-    "axes.labelcolor": INK,
-    "axes.axisbelow": True,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "grid.color": GRID,
-    "grid.linewidth": 0.8,
-    "xtick.color": GREY,
-    "ytick.color": GREY,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
-    "legend.frameon": False,
-    "legend.title_fontsize": 9,
-    "legend.fontsize": 9,
-    "savefig.dpi": 160,
-}
 
 
 # -- counts ----------------------------------------------------------------------------------------
@@ -131,11 +121,31 @@ def bands(result: CountResult, field: str = "states") -> Bands:
 
 def check_request(path: Path | str, kind: str = "auto", field: str = "states") -> None:
     """Raise the errors of `plot_counts` for wrong arguments or without matplotlib, before a long count."""
+    _check_kind(kind)
+    _check_field(field)
+    check_path(path)
+    require_matplotlib()
+
+
+def _name_tiles(axes: Axes, drawn: Bands) -> None:
+    """Write the largest tile where it has most states, if there is room."""
+    tops = np.cumsum(drawn.counts[::-1], axis=0)[::-1]
+    stacked = axes.get_yscale() == "linear"
+    for tile, (counts, colour) in enumerate(zip(drawn.counts, shades(len(drawn.tiles)), strict=True)):
+        at = int(counts.argmax())
+        if stacked and counts[at] < LABELLED_SHARE * drawn.total.max():
+            continue
+        height = tops[tile][at] - counts[at] / 2 if stacked else counts[at]
+        axes.annotate(
+            f"{drawn.tiles[tile]:,}", (drawn.sums[at], height), (0, 0 if stacked else -5),
+            textcoords="offset points", fontsize=9, ha="center", va="center" if stacked else "top",
+            color=("white" if sum(colour) < 1.8 else INK) if stacked else colour,
+        )  # fmt: skip
+
+
+def _check_kind(kind: str) -> None:
     if kind not in KINDS:
         raise UsageError(f"kind {kind!r} does not exist: choose one of {', '.join(KINDS)}")
-    _check_field(field)
-    _check_path(path)
-    _require_matplotlib()
 
 
 def _check_field(field: str) -> None:
@@ -170,15 +180,33 @@ def plot_counts(result: CountResult, path: Path | str, *, kind: str = "auto", fi
     """
     check_request(path, kind, field)
     drawn = bands(result, field)
+    with picture(path, 9.6, 5.2) as figure:
+        axes = figure.add_subplot()
+        _draw_bands(axes, result, drawn, kind, field)
+        _legend(axes, drawn)
+        head(axes, _title(result, drawn, field), _game_lines(result))
+
+
+def draw_counts(axes: Axes, result: CountResult, *, kind: str = "auto", field: str = "states") -> None:
+    """Draw what `plot_counts` draws, on axes of matplotlib; see there.
+
+    Largest tiles are named beside their lines, or in their bands; there is no title and no legend.  The label
+    of the y axis says whether counts are stacked.  Raises `UsageError` for another kind or
+    field, or if all counts are 0.
+    """
+    _check_kind(kind)
+    drawn = bands(result, field)
+    _draw_bands(axes, result, drawn, kind, field)
+    _name_tiles(axes, drawn)
+
+
+def _draw_bands(axes: Axes, result: CountResult, drawn: Bands, kind: str, field: str) -> None:
     if kind == "auto":
         kind = "stacked" if np.median(drawn.total) >= LINEAR_SHARE * drawn.total.max() else "lines"
-    with _picture(path, 9.6, 5.2) as figure:
-        axes = figure.add_subplot()
-        {"stacked": _stack, "lines": _lines}[kind](axes, drawn)
-        axes.set_ylabel(f"{_name(result, field)} per sum")
-        _sum_axis(axes)
-        _legend(axes, drawn)
-        _head(axes, _title(result, drawn, field), _game_lines(result))
+    {"stacked": _stack, "lines": _lines}[kind](axes, drawn)
+    how = "largest tiles stacked" if kind == "stacked" else "not stacked"
+    axes.set_ylabel(f"{_name(result, field)} per sum, {how}")
+    _sum_axis(axes)
 
 
 def _stack(axes: Axes, drawn: Bands) -> None:
@@ -189,28 +217,28 @@ def _stack(axes: Axes, drawn: Bands) -> None:
     tops = np.cumsum(drawn.counts[::-1], axis=0)[::-1]
     # Each band is drawn from zero, over the band above it.  If bands only touched each other, the
     # background would be visible between them.
-    for tile, colour in enumerate(_shades(len(drawn.tiles))):
+    for tile, colour in enumerate(shades(len(drawn.tiles))):
         span = drawn.span(tile)
         edges = np.append(drawn.sums[span] - margin, drawn.sums[span][-1] + margin)
         axes.stairs(tops[tile][span], edges, fill=True, color=colour, linewidth=0, snap=False)
-    axes.grid(axis="y")
+    _grid(axes)
     axes.set_xlim(drawn.sums[0] - margin, drawn.sums[-1] + margin)
     axes.set_ylim(0, 1.04 * float(drawn.total.max()))
     axes.yaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 2.5, 5, 10], integer=True))
-    axes.yaxis.set_major_formatter(_formatter(_number))
+    axes.yaxis.set_major_formatter(formatter(number))
 
 
 def _lines(axes: Axes, drawn: Bands) -> None:
     alone = "o" if len(drawn.sums) == 1 else ""
-    for counts, colour in zip(drawn.counts, _shades(len(drawn.tiles)), strict=True):
+    for counts, colour in zip(drawn.counts, shades(len(drawn.tiles)), strict=True):
         axes.plot(drawn.sums, _positive(counts), color=colour, linewidth=1.8, marker=alone)
     axes.plot(drawn.sums, _positive(drawn.total), color="black", linewidth=1.4, zorder=3, marker=alone)
     axes.set_yscale("log")
-    axes.grid(axis="y")
+    _grid(axes)
     axes.minorticks_off()
     axes.margins(x=0.01)
     axes.set_ylim(0.7 * float(drawn.counts[drawn.counts > 0].min()), 2 * float(drawn.total.max()))
-    axes.yaxis.set_major_formatter(_formatter(_number))
+    axes.yaxis.set_major_formatter(formatter(number))
 
 
 def _sum_axis(axes: Axes) -> None:
@@ -219,7 +247,7 @@ def _sum_axis(axes: Axes) -> None:
     axes.set_xlabel("sum of tiles")
     # Sums are even, so ticks are too.
     axes.xaxis.set_major_locator(MaxNLocator(12, steps=[1, 2, 4, 10], integer=True))
-    axes.xaxis.set_major_formatter(_formatter(lambda value: f"{value:,.0f}"))
+    axes.xaxis.set_major_formatter(formatter(lambda value: f"{value:,.0f}"))
 
 
 def _positive(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
@@ -237,7 +265,7 @@ def _legend(axes: Axes, drawn: Bands) -> None:
         Patch(color=colour, label=word)
         if stacked
         else Line2D([], [], color=colour, linewidth=2.5, label=word)
-        for colour, word in zip(_shades(len(words)), words, strict=True)
+        for colour, word in zip(shades(len(words)), words, strict=True)
     ]
     if not stacked:
         handles.append(Line2D([], [], color="black", linewidth=1.6, label="all"))
@@ -272,6 +300,90 @@ def _game_lines(result: CountResult) -> str:
     if result.lookahead:
         words.append("without states that are decided within one move")
     return "\n".join(textwrap.wrap(", ".join(words), 110, max_lines=2, placeholder=" ..."))
+
+
+# -- values and regret -------------------------------------------------------------------------
+
+
+def draw_values(axes: Axes, solved: Solution | Table, objective: str | None = None) -> None:
+    """Draw the values of afterstates by their sum: the mean, and the range from the least to the largest.
+
+    `solved` is what `solve` returned, or a table of reachable positions, of which all layers are read.
+    `objective` is a label; None for the first.  Raises `UsageError` if it was not solved for.
+    """
+    chosen, rows = _ranges(solved, objective)
+    sums, least, mean, largest = np.array(rows).T
+    axes.fill_between(sums, least, largest, color=SHADES[0], linewidth=0)
+    axes.plot(sums, mean, color=SHADES[4], linewidth=1.8)
+    _direct(axes, sums, mean, "mean", SHADES[4])
+    _direct(axes, sums, largest, "least to largest", SHADES[2], share=0.3)
+    axes.set_ylabel(f"value of afterstates ({chosen})")
+    _grid(axes)
+    _sum_axis(axes)
+
+
+def _ranges(
+    solved: Solution | Table, label: str | None
+) -> tuple[Objective, list[tuple[float, float, float, float]]]:
+    """Return the objective, and sum, least, mean and largest value of each layer."""
+    chosen = solved.objectives[0] if label is None else find_objective(solved.objectives, label)
+    if chosen is None:
+        held = ", ".join(one.label for one in solved.objectives)
+        raise UsageError(f"{label} was not solved for: choose one of {held}")
+    if isinstance(solved, Solution):
+        layers = solved.layers[solved.objectives.index(chosen)]
+        return chosen, [(one.sum, one.least, one.mean, one.largest) for one in layers]
+    from tilebase.arrays import TableArrays  # it loads the compiler
+
+    found = TableArrays(solved, chosen.label).iter_layers()
+    return chosen, [
+        (layer.sum, float(layer.value.min()), float(layer.value.mean()), float(layer.value.max()))
+        for layer in found
+    ]
+
+
+def draw_regret(axes: Axes, judged: Judgement, *, by: str = "sum") -> None:
+    """Draw what an agent loses, by the sum or by the largest tile (``tile``) of the states where it loses.
+
+    The bars add up to the regret.  Raises `UsageError` for another word.
+    """
+    if by not in ("sum", "tile"):
+        raise UsageError(f"regret is drawn by sum or by tile, not by {by!r}")
+    found = judged.by_sum if by == "sum" else judged.by_tile
+    lost = [regret for _, regret in found.values()]
+    if by == "sum":
+        sums = np.array(list(found))
+        axes.bar(sums, lost, width=2, color=SHADES[3], linewidth=0)
+        _sum_axis(axes)
+    else:
+        axes.bar(range(len(lost)), lost, color=shades(len(lost)), width=0.8)
+        axes.set_xticks(range(len(lost)), [f"{tile:,}" for tile in found])
+        axes.set_xlabel("largest tile")
+        total = sum(lost)
+        for place, one in enumerate(lost):
+            if total and one >= 0.005 * total:
+                axes.annotate(
+                    f"{one / total:.0%}", (place, one), (0, 2), textcoords="offset points", fontsize=9,
+                    color=GREY, ha="center",
+                )  # fmt: skip
+    axes.set_ylabel(f"regret ({judged.objective})")
+    _grid(axes)
+
+
+def _grid(axes: Axes) -> None:
+    """Draw thin lines behind the picture, also on axes of another style."""
+    axes.set_axisbelow(True)
+    axes.grid(axis="y", color=GRID, linewidth=0.8)
+
+
+def _direct(
+    axes: Axes, xs: npt.NDArray[Any], ys: npt.NDArray[Any], text: str, colour: str, share: float = 0.6
+) -> None:
+    """Write the name of a series beside its line."""
+    at = min(int(share * len(xs)), len(xs) - 1)
+    axes.annotate(
+        text, (xs[at], ys[at]), (0, 5), textcoords="offset points", fontsize=9, color=colour, ha="center"
+    )
 
 
 # -- codecs ----------------------------------------------------------------------------------------
@@ -317,7 +429,7 @@ def plot_pareto(rows: Sequence[_Measured], path: Path | str) -> None:
     """
     if not rows:
         raise UsageError("no codec was measured: there is nothing to draw")
-    with _picture(path, 10.4, 5.2) as figure:
+    with picture(path, 10.4, 5.2) as figure:
         left, right = figure.subplots(1, 2, sharey=True)
         _speed_panel(left, [_Point(row, row.compress_mb_per_s, row.pareto) for row in rows])
         _speed_panel(right, [_Point(row, row.decompress_mb_per_s, row.pareto_read) for row in rows])
@@ -325,7 +437,7 @@ def plot_pareto(rows: Sequence[_Measured], path: Path | str) -> None:
         left.set_xlabel("compression, MB of keys a second")
         right.set_xlabel("decompression, MB of keys a second")
         _codec_legend(right, rows)
-        _head(
+        head(
             left,
             "Size and speed of the ways to store a layer",
             f"{rows[0].keys:,} keys of 8 bytes, one thread",
@@ -379,11 +491,9 @@ def _log_axes(axes: Axes) -> None:
     axes.set_yscale("log")
     axes.margins(0.08)
     axes.grid(which="major")
-    axes.xaxis.set_major_formatter(_formatter(_number))
-    axes.yaxis.set_major_formatter(_formatter(_number))
-    axes.yaxis.set_minor_formatter(
-        _formatter(lambda value: f"{value:g}" if f"{value:g}"[0] in "2345" else "")
-    )
+    axes.xaxis.set_major_formatter(formatter(number))
+    axes.yaxis.set_major_formatter(formatter(number))
+    axes.yaxis.set_minor_formatter(formatter(lambda value: f"{value:g}" if f"{value:g}"[0] in "2345" else ""))
 
 
 def _codec_legend(axes: Axes, rows: Sequence[_Measured]) -> None:
@@ -401,22 +511,7 @@ def _codec_legend(axes: Axes, rows: Sequence[_Measured]) -> None:
 # -- distributions ---------------------------------------------------------------------------------
 
 
-class _Distribution(Protocol):
-    """What is drawn of a `tilebase.questions.distributions.Distribution`."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def policy(self) -> str: ...
-    @property
-    def chances(self) -> Mapping[int, float]: ...
-    @property
-    def resolution(self) -> int: ...
-    @property
-    def mean(self) -> float: ...
-
-
-def plot_distributions(found: Sequence[_Distribution], path: Path | str, title: str) -> None:
+def plot_distributions(found: Sequence[Distribution], path: Path | str, title: str) -> None:
     """Draw distributions side by side, with their means, as an SVG, PDF, EPS or PNG file.
 
     The title says what is played and by whom.  Raises `UsageError` for another suffix or without
@@ -424,27 +519,28 @@ def plot_distributions(found: Sequence[_Distribution], path: Path | str, title: 
     """
     if not found:
         raise UsageError("no distribution was computed: there is nothing to draw")
-    with _picture(path, max(4.6 * len(found), 6.4), 4.4) as figure:
+    with picture(path, max(4.6 * len(found), 6.4), 4.4) as figure:
         panels = list(np.atleast_1d(figure.subplots(1, len(found))))
         for axes, one in zip(panels, found, strict=True):
-            _distribution_panel(axes, one)
+            draw_distribution(axes, one)
         panels[0].set_ylabel("probability")
-        _head(panels[0], title, "")
+        head(panels[0], title, "")
 
 
-def _distribution_panel(axes: Axes, one: _Distribution) -> None:
+def draw_distribution(axes: Axes, one: Distribution) -> None:
+    """Draw one of the distributions that `tilebase.questions.distributions` computes, with its mean."""
     values, chances = np.array(list(one.chances), dtype=np.float64), np.array(list(one.chances.values()))
     if one.name == "tile":
-        axes.bar(range(len(values)), chances, color=_shades(len(values)), width=0.8)
+        axes.bar(range(len(values)), chances, color=shades(len(values)), width=0.8)
         axes.set_xticks(range(len(values)), [f"{value:,.0f}" for value in values])
     else:
         edges = np.append(values, values[-1] + one.resolution)
         # Values that no game has lie between entries: each entry is as wide as what it stands for.
         axes.bar(edges[:-1], chances, width=one.resolution, align="edge", color=SHADES[3], linewidth=0)
         axes.axvline(one.mean, color=INK, linewidth=1, linestyle=DASHES)
-        axes.xaxis.set_major_formatter(_formatter(_number))
+        axes.xaxis.set_major_formatter(formatter(number))
     axes.set_xlabel({"tile": "largest tile at the end", "length": "slides", "score": "score"}[one.name])
-    axes.grid(axis="y")
+    _grid(axes)
     axes.set_ylim(bottom=0)
     axes.annotate(
         f"mean {one.mean:,.6g}", (1, 1), (0, 4), xycoords="axes fraction", textcoords="offset points",
@@ -486,11 +582,11 @@ def plot_lines(found: _Symbolic, path: Path | str) -> None:
     if not found.lines:
         raise UsageError("no layer was finished: there is nothing to draw")
     fields = ("seconds", "nodes") if found.strategy == "sum" else ("iterations", "seconds", "nodes")
-    with _picture(path, 4.6 * len(fields), 4.4) as figure:
+    with picture(path, 4.6 * len(fields), 4.4) as figure:
         panels = list(np.atleast_1d(figure.subplots(1, len(fields))))
         for axes, field in zip(panels, fields, strict=True):
             _lines_panel(axes, found, field)
-        _head(panels[0], "Work by layer" if found.strategy == "sum" else "Work by sweep line", "")
+        head(panels[0], "Work by layer" if found.strategy == "sum" else "Work by sweep line", "")
         text = "\n".join(textwrap.wrap(found.statement, 60 * len(fields)))
         figure.supxlabel(text, fontsize=9, color=GREY)
 
@@ -505,8 +601,7 @@ def _lines_panel(axes: Axes, found: _Symbolic, field: str) -> None:
         if found.strategy == "sum":
             k, place = 0, float(line.name)
         curves.setdefault(k, []).append((place, getattr(line, field)))
-    shades = _shades(len(curves))
-    for (k, points), shade in zip(sorted(curves.items()), shades, strict=True):
+    for (k, points), shade in zip(sorted(curves.items()), shades(len(curves)), strict=True):
         points.sort()
         xs, ys = zip(*points, strict=True)
         mark = "" if found.strategy == "sum" else "o"
@@ -517,86 +612,6 @@ def _lines_panel(axes: Axes, found: _Symbolic, field: str) -> None:
     axes.set_ylabel(field)
     axes.set_xlabel("sum" if found.strategy == "sum" else "l: tiles of exponent k")
     axes.grid(which="major")
-    axes.yaxis.set_major_formatter(_formatter(_number))
+    axes.yaxis.set_major_formatter(formatter(number))
     if len(curves) > 1 and field == "nodes":
         axes.legend(loc="upper left", bbox_to_anchor=(1.005, 1.02), alignment="left")
-
-
-# -- shared by all pictures ------------------------------------------------------------------------
-
-
-@contextmanager
-def _picture(path: Path | str, width: float, height: float) -> Iterator[Figure]:
-    """An empty figure, which is written to the file at the end of the block."""
-    file = _check_path(path)
-    _require_matplotlib()
-    import matplotlib.style
-    from matplotlib.figure import Figure
-
-    with matplotlib.style.context(["default", STYLE]):
-        figure = Figure(figsize=(width, height), layout="constrained")
-        yield figure
-        form = file.suffix.lower()[1:]
-        with atomic_file(file) as whole:
-            figure.savefig(whole, format=form, metadata=_metadata(form))
-
-
-def _metadata(form: str) -> dict[str, str | None]:
-    """Return the metadata of a picture: the program with its version, and the command; no date."""
-    program, command = f"tilebase {version()}", COMMAND.get()
-    names: dict[str, dict[str, str | None]] = {
-        "svg": {"Creator": program, "Description": command, "Date": None},
-        "pdf": {"Creator": program, "Subject": command, "Producer": None, "CreationDate": None},
-        "eps": {"Creator": f"{program}: {command}"},
-        "png": {"Software": program, "Description": command},
-    }
-    return names[form]
-
-
-def _check_path(path: Path | str) -> Path:
-    file = Path(path)
-    if file.suffix.lower() not in SUFFIXES:
-        raise UsageError(f"{file} is no picture: give it the suffix {', '.join(SUFFIXES[:-1])} or .png")
-    check_writable(file)
-    return file
-
-
-def _require_matplotlib() -> None:
-    try:
-        import matplotlib.figure  # noqa: F401
-    except ImportError as error:
-        raise MissingExtraError("pictures need matplotlib: pip install 'tilebase[plot]'") from error
-
-
-def _head(axes: Axes, title: str, below: str) -> None:
-    axes.set_title(title, loc="left", fontsize=13, fontweight="bold", pad=14 + 11 * (below.count("\n") + 1))
-    axes.annotate(
-        below, (0, 1), (0, 12), xycoords="axes fraction", textcoords="offset points", fontsize=9, color=GREY
-    )
-
-
-def _shades(count: int) -> list[tuple[float, float, float]]:
-    """Colours from light to dark, equally spaced."""
-    from matplotlib.colors import LinearSegmentedColormap
-
-    shades = LinearSegmentedColormap.from_list("tiles", SHADES)
-    positions: Iterable[float] = np.linspace(0, 1, count) if count > 1 else [0.55]
-    return [shades(float(position))[:3] for position in positions]
-
-
-def _formatter(write: Callable[[float], str]) -> Any:
-    from matplotlib.ticker import FuncFormatter
-
-    return FuncFormatter(lambda value, _: write(value))
-
-
-def _number(value: float) -> str:
-    """Return the text of a tick: all digits to 999,999, then as 2.5 million.
-
-    >>> [_number(value) for value in (0, 20_000, 2.5e6, 1e12)]
-    ['0', '20,000', '2.5 million', '1 trillion']
-    """
-    for exponent, unit in UNITS:
-        if value >= 10**exponent:
-            return f"{value / 10**exponent:,g} {unit}"
-    return f"{value:,.0f}" if value >= 1 or value == 0 else f"{value:g}"

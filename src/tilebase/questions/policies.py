@@ -50,6 +50,7 @@ from tilebase.objectives.rounding import Rounding
 from tilebase.policies import BUILT_IN, ArrayPolicy, Asked, as_policy
 from tilebase.questions.binomial import CONFIDENCE, binomial_interval
 from tilebase.questions.sampling import sample_games
+from tilebase.runtime.html import table_html
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
 from tilebase.runtime.storage import temporary_folder
@@ -113,6 +114,15 @@ class Evaluation:
     def __repr__(self) -> str:
         optimum = digits_text(self.optimum, self.objective.type.digits)
         return f"<Evaluation of {self.policy}: {self.objective.label} {self.text}, optimum {optimum}>"
+
+    def _repr_html_(self) -> str:
+        if self.judged is not None:
+            return self.judged._repr_html_()
+        row = {
+            "policy": self.policy, str(self.objective): self.text,
+            "optimum": digits_text(self.optimum, self.objective.type.digits), "regret": self.regret_text,
+        }  # fmt: skip
+        return table_html(f"{self.games:,} games" if self.games else "exact but for rounding", [row])
 
     @property
     def text(self) -> str:

@@ -12,6 +12,7 @@ from tilebase.game.game import Cells, Game
 from tilebase.game.notation import split_cells, tile_text
 from tilebase.objectives.numbers import Unit, is_mistake, loss_text
 from tilebase.objectives.values import Below, Found, Rounded, Unknown, join_bounds, sort_key, value_document
+from tilebase.runtime.html import table_html
 from tilebase.tables.real_boards import AnyBoard, RealBoard
 
 INTERVAL = "probability to win, proved"
@@ -122,6 +123,17 @@ class Answer:
     def __repr__(self) -> str:
         best = f", best {' or '.join(self.best)}" if self.best else ""
         return f"<Answer for {self.board.text}: {self.meaning}, {self.value}{best}>"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            {
+                "slide": one.direction, "after it": one.after.text, "value": str(one.value),
+                "": "best" if one.direction in self.best else "",
+            }
+            for one in self.slides
+        ]  # fmt: skip
+        board = self.board.svg(160) if isinstance(self.board, Board) else f"<pre>{self.board.text}</pre>"
+        return board + table_html(f"{self.meaning}: {self.value}", rows)
 
     @property
     def state(self) -> str:

@@ -36,6 +36,7 @@ from tilebase.objectives.values import (
     value_document,
     with_complement,
 )
+from tilebase.runtime.html import table_html
 from tilebase.tables.answers import INTERVAL, Answer, SlideAnswer, interval_answer
 from tilebase.tables.large_tiles import read_tiles
 from tilebase.tables.prober import DenseProber, Prober
@@ -76,6 +77,13 @@ class Table(Solved):
 
     def __repr__(self) -> str:
         return f"<Table {self.location.name} of {self.game}: {', '.join(self.manifest.labels)}>"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            {"objective": str(objective), "the start": str(self.start[objective.label])}
+            for objective in self.objectives
+        ]
+        return table_html(f"Table {self.location.name} of {self.game}", rows)
 
     @property
     def name(self) -> str:

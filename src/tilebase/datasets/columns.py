@@ -1,4 +1,4 @@
-"""Tables as data sets: columns for Arrow, and Parquet files by sum, for DuckDB, Polars and data frames.
+"""The boards of a table as columns: for Arrow, and as Parquet files by sum.
 
 The columns of states, of which each orbit has one row:
 
@@ -11,6 +11,7 @@ The columns of states, of which each orbit has one row:
     q_left   float64              the value of each slide, and so on for each direction; NULL if not allowed
     best     uint8                bit a is set if action a is one of the best: left, right, up, down
     visits   float64              if asked for: the probability that optimal play meets it
+    split    uint8                if asked for: 0 train, 1 validation, 2 test, by a hash of the orbit
 
 Afterstates have no ``q_left`` to ``visits``.  What a thinned table does not hold is NULL, too.
 """
@@ -18,10 +19,12 @@ Afterstates have no ``q_left`` to ``visits``.  What a thinned table does not hol
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from tilebase._version import version
 from tilebase.agents import optimal_visits
@@ -43,6 +46,8 @@ GROUPS = 8
 WAITING = 2
 """Most files that wait to be written."""
 NEEDED = "Arrow and Parquet need pyarrow: install tilebase[parquet]"
+SPLITS = ("train", "validation", "test")
+"""The parts of a data set by the number in the column ``split``: 8, 1 and 1 of 10 orbits."""
 META = "tilebase"
 """The name of the description in the metadata: game, objective, kind, version, command, as JSON."""
 
@@ -80,7 +85,7 @@ def to_arrow(
         If pyarrow is not installed.
     """
     pa, _ = load_pyarrow(NEEDED)
-    columns = _Columns(table, objective, kind, visits, command)
+    columns = Columns(table, objective, kind, visits, command)
     return pa.RecordBatchReader.from_batches(columns.schema, (batch for _, batch in columns.batches()))
 
 
@@ -109,7 +114,7 @@ def write_parquet(
     MissingExtraError
         If pyarrow is not installed.
     """
-    columns, to = _Columns(table, objective, kind, visits, command), Path(folder)
+    columns, to = Columns(table, objective, kind, visits, command), Path(folder)
     if to.exists() and (not to.is_dir() or any(to.iterdir())):
         raise UsageError(f"{to} is not an empty folder: name a new one")
     try:
@@ -134,10 +139,18 @@ def write_parquet(
     return rows
 
 
-class _Columns:
-    """The boards of a table as batches of Arrow."""
+class Columns:
+    """The boards of a table as batches of Arrow; parameters and errors are those of `to_arrow`."""
 
-    def __init__(self, table: Table, objective: str | None, kind: Kind, visits: bool, command: str) -> None:
+    def __init__(
+        self,
+        table: Table,
+        objective: str | None,
+        kind: Kind = "states",
+        visits: bool = False,
+        command: str = "",
+        splits: bool = False,
+    ) -> None:
         self._pa, _ = load_pyarrow(NEEDED)
         if kind not in ("states", "afterstates"):
             raise UsageError(f"kind must be states or afterstates, not {kind!r}")
@@ -145,7 +158,7 @@ class _Columns:
         if visits and kind != "states":
             raise UsageError("optimal play is counted on states: leave visits out for afterstates")
         self._kind, self._met = kind, optimal_visits(self.arrays) if visits else None
-        self._command = command
+        self._command, self._splits = command, splits
         self.schema = self._schema()
 
     def _schema(self) -> Any:
@@ -159,6 +172,8 @@ class _Columns:
             fields += [("best", pa.uint8())]
         if self._met is not None:
             fields += [("visits", pa.float64())]
+        if self._splits:
+            fields += [("split", pa.uint8())]
         about = {
             "game": arrays.game.identity, "objective": arrays.objective.identity, "kind": self._kind,
             "actions": list(arrays.boards.actions), "version": version(), "command": self._command,
@@ -177,6 +192,8 @@ class _Columns:
                     _joined(layer.keys, met, visits) if met_sum == layer.sum else np.zeros(len(layer.keys))
                 )
                 more = [found]
+            if self._splits:
+                more += [split_of(self.arrays.boards.unpack(layer.keys))]
             yield layer.sum, self._batch(layer, more)
 
     def _batch(self, layer: LayerArrays, more: list[Any]) -> Any:
@@ -214,6 +231,23 @@ class _Columns:
             yield at, _name(at, number), waiting
 
 
+def split_of(boards: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+    """Return the part of each board, ``uint8[n]``: 0 train, 1 validation, 2 test; see `SPLITS`.
+
+    It is a hash (the mixing steps of SplitMix64) of the cells of ``boards[n, ...]`` in their order and of
+    nothing else.  So a board that occurs in several games of a shape is in the same part of each, if these
+    have the same symmetries.  Give the canonical boards, so that turned boards are in one part.
+    """
+    mixed = np.zeros(len(boards), dtype=np.uint64)
+    for cell in boards.reshape(len(boards), -1).T:
+        mixed = (mixed + cell + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+        mixed = (mixed ^ mixed >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
+        mixed = (mixed ^ mixed >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
+        mixed ^= mixed >> np.uint64(31)
+    tenth = mixed % np.uint64(10)
+    return np.where(tenth == 8, 1, np.where(tenth == 9, 2, 0)).astype(np.uint8)
+
+
 def _name(total: int, number: int) -> str:
     return f"{total:06}_{number:03}.parquet" if number else f"{total:06}.parquet"
 
@@ -225,11 +259,18 @@ def _joined(keys: Keys, met: Keys, visits: Floats) -> Floats:
 
 
 def _write(path: Path, schema: Any, batches: list[Any]) -> None:
+    with writer_of(path, schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch, row_group_size=ROWS)
+
+
+@contextmanager
+def writer_of(path: Path, schema: Any) -> Iterator[Any]:
+    """Yield a ``pyarrow.parquet.ParquetWriter``; the file has its name only when it is complete."""
     _, pq = load_pyarrow(NEEDED)
     # Values repeat seldom, so that a dictionary of them only takes time.
     with (
         atomic_file(path, durable=False) as file,
         pq.ParquetWriter(file, schema, compression="zstd", use_dictionary=["cells.list.element"]) as writer,
     ):
-        for batch in batches:
-            writer.write_batch(batch, row_group_size=ROWS)
+        yield writer

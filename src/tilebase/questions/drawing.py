@@ -1,0 +1,129 @@
+"""What all pictures share: colours, fonts, the file that is written, and its metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tilebase._version import version
+from tilebase.errors import MissingExtraError, UsageError
+from tilebase.runtime.command import COMMAND
+from tilebase.runtime.storage import atomic_file, check_writable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+SUFFIXES = (".svg", ".pdf", ".eps", ".png")
+INK, GREY, GRID = "#2b2b33", "#6b6b76", "#e3e3e8"
+SHADES = ("#cfe8bd", "#97d2b5", "#58b4bd", "#2e8ac0", "#2f579e", "#18194b")
+"""Equally spaced colours from the smallest to the largest tile; colours between them are interpolated."""
+UNITS = ((12, "trillion"), (9, "billion"), (6, "million"))
+
+STYLE: dict[str, Any] = {
+    "svg.hashsalt": "tilebase",
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 10,
+    "text.color": INK,
+    "axes.edgecolor": GREY,
+    "axes.labelcolor": INK,
+    "axes.axisbelow": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "grid.color": GRID,
+    "grid.linewidth": 0.8,
+    "xtick.color": GREY,
+    "ytick.color": GREY,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "legend.frameon": False,
+    "legend.title_fontsize": 9,
+    "legend.fontsize": 9,
+    "savefig.dpi": 160,
+}
+
+
+@contextmanager
+def picture(path: Path | str, width: float, height: float) -> Iterator[Figure]:
+    """An empty figure, which is written to the file at the end of the block."""
+    file = check_path(path)
+    require_matplotlib()
+    import matplotlib.style
+    from matplotlib.figure import Figure
+
+    with matplotlib.style.context(["default", STYLE]):
+        figure = Figure(figsize=(width, height), layout="constrained")
+        yield figure
+        form = file.suffix.lower()[1:]
+        with atomic_file(file) as whole:
+            figure.savefig(whole, format=form, metadata=_metadata(form))
+
+
+def _metadata(form: str) -> dict[str, str | None]:
+    """Return the metadata of a picture: the program with its version, and the command; no date."""
+    program, command = f"tilebase {version()}", COMMAND.get()
+    names: dict[str, dict[str, str | None]] = {
+        "svg": {"Creator": program, "Description": command, "Date": None},
+        "pdf": {"Creator": program, "Subject": command, "Producer": None, "CreationDate": None},
+        "eps": {"Creator": f"{program}: {command}"},
+        "png": {"Software": program, "Description": command},
+    }
+    return names[form]
+
+
+def check_path(path: Path | str) -> Path:
+    """Return the path of a picture.  Raises `UsageError` for another suffix, `StorageError`."""
+    file = Path(path)
+    if file.suffix.lower() not in SUFFIXES:
+        raise UsageError(f"{file} is no picture: give it the suffix {', '.join(SUFFIXES[:-1])} or .png")
+    check_writable(file)
+    return file
+
+
+def require_matplotlib() -> None:
+    """Raise `MissingExtraError` if matplotlib is not installed."""
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError("pictures need matplotlib: pip install 'tilebase[plot]'") from error
+
+
+def head(axes: Axes, title: str, below: str) -> None:
+    """Write a title, and smaller lines below it."""
+    axes.set_title(title, loc="left", fontsize=13, fontweight="bold", pad=14 + 11 * (below.count("\n") + 1))
+    axes.annotate(
+        below, (0, 1), (0, 12), xycoords="axes fraction", textcoords="offset points", fontsize=9, color=GREY
+    )
+
+
+def shades(count: int) -> list[tuple[float, float, float]]:
+    """Colours from light to dark, equally spaced."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    ramp = LinearSegmentedColormap.from_list("tiles", SHADES)
+    positions: Iterable[float] = np.linspace(0, 1, count) if count > 1 else [0.55]
+    return [ramp(float(position))[:3] for position in positions]
+
+
+def formatter(write: Callable[[float], str]) -> Any:
+    """Return a formatter of ticks."""
+    from matplotlib.ticker import FuncFormatter
+
+    return FuncFormatter(lambda value, _: write(value))
+
+
+def number(value: float) -> str:
+    """Return the text of a tick: all digits to 999,999, then as 2.5 million.
+
+    >>> [number(value) for value in (0, 20_000, 2.5e6, 1e12)]
+    ['0', '20,000', '2.5 million', '1 trillion']
+    """
+    for exponent, unit in UNITS:
+        if value >= 10**exponent:
+            return f"{value / 10**exponent:,g} {unit}"
+    return f"{value:,.0f}" if value >= 1 or value == 0 else f"{value:g}"

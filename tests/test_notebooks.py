@@ -1,0 +1,116 @@
+"""The notebooks of the documentation run, with a small goal; results as HTML; drawing on axes."""
+
+from __future__ import annotations
+
+import json
+import runpy
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+from matplotlib.figure import Figure
+
+from tilebase import Game, count, evaluate, open_table, solve
+from tilebase.agents import compare, judge
+from tilebase.errors import UsageError
+from tilebase.policies import as_policy
+from tilebase.questions.distributions import distributions
+from tilebase.questions.plots import draw_counts, draw_distribution, draw_regret, draw_values
+
+ROOT = Path(__file__).parents[1]
+NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("table")
+    solve(Game("2x2", 32), "win,score", table=folder)
+    with open_table(folder) as found:
+        yield found
+
+
+@pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
+def test_notebooks_run(file, monkeypatch):
+    """Each cell shows what it showed when the notebook was stored, but for numbers."""
+    monkeypatch.setenv("TILEBASE_GOAL", "16")
+    found = runpy.run_path(str(ROOT / "scripts" / "make-notebooks"))["run"](file)
+    stored = json.loads(file.read_text("utf-8"))
+    assert any("image/svg+xml" in str(cell) or "text/html" in str(cell) for cell in stored["cells"]) or (
+        file.stem == "duckdb"
+    )
+    for new, old in zip(found["cells"], stored["cells"], strict=True):
+        if new["cell_type"] == "code":
+            assert new["execution_count"] == old["execution_count"]
+            assert [sorted(one.get("data", one)) for one in new["outputs"]] == [
+                sorted(one.get("data", one)) for one in old["outputs"]
+            ]
+
+
+# -- results in notebooks ----------------------------------------------------------------------
+
+
+def test_results_as_html(table):
+    """Well-formed, with the numbers that the result prints."""
+    judged = judge(table, "greedy", symmetry="canonical")
+    shown = {
+        "answer": (table.probe("2,4/0,8"), "0.08604414"),
+        "table": (table, "65.6181433895"),
+        "solution": (solve(Game("2x2", 32)), "0.082887"),
+        "count": (count(Game("2x2", 32)), "states by largest tile"),
+        "judgement": (judged, judged.worst[0].board.text),
+        "evaluation": (evaluate(table, "random"), "0.000511"),
+        "judged": (evaluate(table, as_policy("greedy", table.game)), judged.worst[0].board.text),
+        "games": (evaluate(table, as_policy("greedy", table.game), games=100), "100 games"),
+        "comparison": (compare(table, {"mine": "greedy"}, symmetry="canonical"), "mine"),
+    }
+    for one, text in shown.values():
+        html = one._repr_html_()
+        ET.fromstring(f"<div>{html}</div>")
+        assert text in html, html
+
+
+# -- drawing on axes ---------------------------------------------------------------------------
+
+
+def test_values_by_sum(table):
+    """From a solution and from its table: the same lines."""
+    solution = solve(Game("2x2", 32), "win,score")
+    for label in (None, "score"):
+        lines = []
+        for solved in (solution, table):
+            axes = Figure().add_subplot()
+            draw_values(axes, solved, label)
+            lines.append(axes.lines[0].get_xydata())
+            assert {one.get_text() for one in axes.texts} == {"mean", "least to largest"}
+        assert lines[0] == pytest.approx(lines[1])
+        assert lines[0][:, 0].tolist() == [layer.sum for layer in solution.layers[0]]
+    with pytest.raises(UsageError, match="moves was not solved for: choose one of win, score"):
+        draw_values(Figure().add_subplot(), table, "moves")
+
+
+def test_regret_by_sum_and_tile(table):
+    judged = judge(table, "greedy", symmetry="canonical")
+    for by in ("sum", "tile"):
+        axes = Figure().add_subplot()
+        draw_regret(axes, judged, by=by)
+        assert sum(bar.get_height() for bar in axes.patches) == pytest.approx(judged.regret)
+        assert axes.get_ylabel().startswith("regret (")
+    assert [tick.get_text() for tick in axes.get_xticklabels()] == [str(tile) for tile in judged.by_tile]
+    with pytest.raises(UsageError, match="by sum or by tile, not by 'day'"):
+        draw_regret(axes, judged, by="day")
+
+
+def test_counts_and_distributions(table):
+    counted = count(Game("2x2", 32))
+    for kind, words in (("stacked", "largest tiles stacked"), ("lines", "not stacked")):
+        axes = Figure().add_subplot()
+        draw_counts(axes, counted, kind=kind)
+        assert axes.get_ylabel() == f"states per sum, {words}"
+        assert {one.get_text() for one in axes.texts} <= {str(1 << e) for e in range(1, 5)}
+        assert "16" in {one.get_text() for one in axes.texts}
+    with pytest.raises(UsageError, match="kind 'pie' does not exist"):
+        draw_counts(axes, counted, kind="pie")
+    axes = Figure().add_subplot()
+    one = distributions(table, "random", of=("tile",)).of["tile"]
+    draw_distribution(axes, one)
+    assert [bar.get_height() for bar in axes.patches] == pytest.approx(list(one.chances.values()))
