@@ -15,7 +15,7 @@ from quantecon.markov import DiscreteDP
 
 import cached_oracle as oracle
 from tilebase import solve
-from tilebase.errors import UsageError
+from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical, images
 from tilebase.small.diagrams import Diagram, decision_diagram, diagram_to_dot, number
@@ -129,11 +129,11 @@ def test_ours_agrees_with_the_oracle(game):
 def test_games_that_are_no_process():
     with pytest.raises(UsageError, match="needs a goal"):
         to_mdp(Game("2x2"))
-    with pytest.raises(UsageError, match=r"may have .* states, more than 100,000: choose a smaller game"):
+    with pytest.raises(ResourceError, match=r"listing the slides of 4x4, to 2048: .*choose a smaller game"):
         to_mdp(Game("4x4", 2048))
-    with pytest.raises(UsageError, match="has 15 live states, more than 14: give a larger max_states"):
-        to_mdp(Game("2x2", 8), max_states=14)
-    assert len(to_mdp(Game("2x2", 8), max_states=15).states) == 15
+    with pytest.raises(ResourceError, match=r"listing the slides of 3x4, to 16: .*of memory"):
+        to_mdp(Game("3x4", 16), memory="500MB")
+    assert len(to_mdp(Game("2x2", 8)).states) == 15
 
 
 # -- diagrams --------------------------------------------------------------------------------------

@@ -215,6 +215,11 @@ class GameArrays:
         """How many symmetries the game has."""
         return len(symmetries(self.game))
 
+    @property
+    def wide_goal(self) -> bool:
+        """Whether a packed board has no room for the goal, as for 65,536 on 4x4."""
+        return self.game.goal_exponent is not None and self.game.goal_exponent > self.game.bounds.code
+
     def tops(self, keys: Keys) -> npt.NDArray[np.uint8]:
         """``uint8[n]``: the exponent of the largest tile of each board; 0 on an empty board."""
         return self._compiled.tops(keys)

@@ -171,7 +171,7 @@ class Simulator:
         if illegal not in ILLEGAL:
             raise UsageError(f"illegal must be one of {', '.join(ILLEGAL)}, not {illegal!r}")
         given = self.checked(actions)
-        wide = self._goal_is_too_wide
+        wide = self.arrays.wide_goal
         before = self.keys.copy() if wide else self.keys
         play.play_games(
             self.keys, self.after, self._kinds, self._every if begin is None else ~begin, given,
@@ -223,11 +223,6 @@ class Simulator:
                 array[games] = part
         np.not_equal(self._kinds, play.REFUSED, out=self.allowed)
         np.equal(self._kinds, play.WINS, out=self.wins)
-
-    @property
-    def _goal_is_too_wide(self) -> bool:
-        """Whether a packed board has no room for the goal, as for 65,536 on 4x4."""
-        return self.game.goal_exponent is not None and self.game.goal_exponent > self.game.bounds.code
 
     def _write_goals(self, before: Keys, actions: npt.NDArray[np.int64]) -> None:
         """Write the boards of games that the last step has won, and what it has earned."""

@@ -67,8 +67,8 @@ class Rates:
     checked, derived, sampled:
         To verify a table: per byte that is compared with its checksum; per value and spawn after it, to
         derive the value again in plain Python; and per value of a sample, whose chunks are decoded.
-    called:
-        To evaluate a function, per state that it reaches.
+    called, listed:
+        To evaluate a function, per state that it reaches; to list a decision process, per state.
     disk:
         Bytes per second from and to a disk.
     exchange, load, shared_boards:
@@ -99,6 +99,7 @@ class Rates:
     derived: float = 2.9e-5
     sampled: float = 2e-4
     called: float = 1e-4
+    listed: float = 3e-6
     disk: float = 1e9
     exchange: float = 3e-8
     load: float = 1.5e-8

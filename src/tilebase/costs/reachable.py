@@ -47,6 +47,8 @@ Array = npt.NDArray[Any]
 
 KEY_BYTES = 0.75
 """Bytes on disk per key of an afterstate."""
+PAIR_SLIDES, ENTRY_BYTES = 3.0, 45
+"""Slides of a state in a decision process, and bytes of memory for each state that may follow one."""
 VALUE_SHARE = 0.55
 """Size of a compressed value on disk, as a share of the size in memory."""
 SHORT_LINE = 5
@@ -175,6 +177,18 @@ def counting(game: Game, allowed: Allowance, *, up_to: int | None = None, keep: 
         "counting", game, -(-bound // len(symmetries(game))), states, "states",
         count_work(game, up_to).seconds(allowed.threads), allowed.threads, OVERHEAD, KEY_BYTES * kept,
         share_of(game).spread,
+    )  # fmt: skip
+
+
+def listing_pairs(game: Game, *, symmetric: bool) -> Estimate:
+    """Return the estimate for listing all states and slides as a decision process, in memory."""
+    before = counting(game, Allowance(memory=0, threads=1))
+    images = 1 if symmetric else len(symmetries(game))
+    states = images * before.positions
+    each = PAIR_SLIDES * spawns_after(game) * ENTRY_BYTES
+    return replace(
+        before, task="listing the slides of", bound=images * before.bound, positions=states,
+        seconds=states * rates("sparse").listed, memory=OVERHEAD + int(states * each), disk=0.0,
     )  # fmt: skip
 
 

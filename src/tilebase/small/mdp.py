@@ -8,23 +8,31 @@ A spawn after which no slide is possible leads to ``lose``, and so does a slide 
 
 With a discount d, the value of a state in a public solver is V / d, where V is the value of
 `solve`, since V includes the discount of the last slide.  Without a discount they are equal.
+
+States are followed sum by sum, as arrays.  What a pair leads to is written once for each afterstate.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
+from tilebase.arrays import Floats, GameArrays, Keys, Slid, by_sum
+from tilebase.costs.estimate import admit
+from tilebase.costs.reachable import listing_pairs
 from tilebase.errors import MissingExtraError, UsageError
 from tilebase.game.game import Cells, Game
-from tilebase.game.symmetry import canonical
-from tilebase.small.oracle import reachable
+from tilebase.runtime.progress import Pace
+from tilebase.runtime.resources import Allowance, Use
 
-MAX_STATES = 100_000
-"""States that `to_mdp` accepts by default; these take some seconds."""
+Numbers = npt.NDArray[np.int64]
+
+WIN, LOSE = -1, -2
+"""The last two states, and the pairs that stay there, before their numbers are known."""
 
 
 @dataclass(frozen=True)
@@ -35,46 +43,64 @@ class MDP:
     ----------
     game, symmetric:
         The game, and whether each state stands for its orbit.
-    states:
-        The live states by ascending sum and key, without the last two states, win and lose.
-    pair_states, actions:
-        ``pair_states[i]``: the state of pair i, ascending; ``actions[i]``: the directions that
-        pair i stands for, joined by "=" where equivalent slides are merged, ``stay`` at the end.
+    keys:
+        ``uint64[n]``: the packed live states by ascending sum and key, without the last two states, win and
+        lose.
+    pair_states:
+        ``pair_states[i]``: the state of pair i, ascending.
+    pair_slides:
+        ``uint8[pairs]``: bit a is set if pair i stands for the direction ``game.directions[a]``; 0 for the
+        pairs that stay, at the end.
     transitions:
         scipy.sparse.csr_array of shape (pairs, states + 2); rows sum to 1.
     rewards:
-        ``rewards[i]``: 1 if pair i wins.
+        ``rewards[i]``: the probability that pair i wins.
     """
 
     game: Game
     symmetric: bool
-    states: tuple[Cells, ...]
-    pair_states: npt.NDArray[np.int64]
-    actions: tuple[str, ...]
+    keys: Keys
+    pair_states: Numbers
+    pair_slides: npt.NDArray[np.uint8]
     transitions: Any
-    rewards: npt.NDArray[np.float64]
+    rewards: Floats
 
     def __repr__(self) -> str:
-        return f"<MDP of {self.game}: {len(self.states):,} states, {len(self.actions):,} actions>"
+        return f"<MDP of {self.game}: {len(self.keys):,} states, {len(self.pair_slides):,} actions>"
+
+    @cached_property
+    def states(self) -> tuple[Cells, ...]:
+        """The exponents of the live states: made when they are first asked for."""
+        return tuple(map(self.game.unpack, self.keys.tolist()))
+
+    @cached_property
+    def actions(self) -> tuple[str, ...]:
+        """The directions of each pair, joined by "=" where equivalent slides are merged; ``stay``."""
+        directions = self.game.directions
+        names = [
+            "=".join(d for a, d in enumerate(directions) if bits >> a & 1) or "stay"
+            for bits in range(1 << len(directions))
+        ]
+        return tuple(names[bits] for bits in self.pair_slides.tolist())
 
     @property
-    def action_numbers(self) -> npt.NDArray[np.int64]:
+    def action_numbers(self) -> Numbers:
         """``action_numbers[i]``: the index of pair i among the pairs of its state."""
         first = np.searchsorted(self.pair_states, self.pair_states)
         return np.arange(len(self.pair_states)) - first
 
     def assert_consistent(self) -> None:
         """Raise AssertionError if the arrays contradict each other."""
-        pairs = len(self.actions)
-        assert self.transitions.shape == (pairs, len(self.states) + 2), "transitions have a wrong shape"
+        pairs = len(self.pair_slides)
+        assert self.transitions.shape == (pairs, len(self.keys) + 2), "transitions have a wrong shape"
         assert len(self.pair_states) == len(self.rewards) == pairs, "pairs are not as many everywhere"
         assert (np.diff(self.pair_states) >= 0).all(), "pairs are not in the order of states"
-        assert len(set(self.pair_states.tolist())) == len(self.states) + 2, "a state has no action"
+        assert len(set(self.pair_states.tolist())) == len(self.keys) + 2, "a state has no action"
         assert np.allclose(self.transitions.sum(axis=1), 1), "probabilities do not sum to 1"
 
 
-def to_mdp(game: Game, *, symmetric: bool = True, merge: bool = True, max_states: int = MAX_STATES) -> MDP:
-    """Return the Markov decision process of a small game with a goal.
+def to_mdp(game: Game, *, symmetric: bool = True, merge: bool = True, **use: Unpack[Use]) -> MDP:
+    """Return the Markov decision process of a game with a goal.
 
     Parameters
     ----------
@@ -84,13 +110,15 @@ def to_mdp(game: Game, *, symmetric: bool = True, merge: bool = True, max_states
         One state for each orbit; otherwise all reachable states.
     merge:
         Treat slides of a state that lead to equivalent afterstates as one action.
-    max_states:
-        Refuse games with more live states.
+    use:
+        Memory, progress and the like: the keywords of `Use`.  One thread works.
 
     Raises
     ------
     UsageError
-        If the game has no goal or too many states.
+        If the game has no goal.
+    ResourceError
+        Before it begins, if it is expected to need more memory than there is, or more than a week.
     MissingExtraError
         If scipy is not installed.
 
@@ -101,75 +129,111 @@ def to_mdp(game: Game, *, symmetric: bool = True, merge: bool = True, max_states
     if not game.can_win:
         raise UsageError("a decision process needs a goal: name one")
     try:
-        from scipy.sparse import csr_array
+        import scipy.sparse  # noqa: F401
     except ImportError as error:
         raise MissingExtraError("decision processes need scipy: pip install 'tilebase[mdp]'") from error
-    states = _live_states(game, symmetric, max_states)
-    index_of = {state: i for i, state in enumerate(states)}
-    win, lose = len(states), len(states) + 1
-    pair_states: list[int] = []
-    actions: list[str] = []
-    rewards: list[float] = []
-    rows: list[tuple[int, int, float]] = []
-    for state in states:
-        for name, after in _actions(game, state, symmetric, merge):
-            pair = len(actions)
-            pair_states.append(index_of[state])
-            actions.append(name)
-            rewards.append(1.0 if game.wins(after) else 0.0)
-            if game.wins(after):
-                rows.append((pair, win, 1.0))
-                continue
-            if game.ended(game.sum(after)):
-                rows.append((pair, lose, 1.0))
-                continue
-            for board, p in game.spawns(after):
-                stood = canonical(game, board) if symmetric else board
-                won = game.has_goal_sum(board)
-                rewards[-1] += float(p) * won
-                rows.append((pair, win if won else index_of.get(stood, lose), float(p)))
-    for end in (win, lose):
-        rows.append((len(actions), end, 1.0))
-        pair_states.append(end)
-        actions.append("stay")
-        rewards.append(0.0)
-    pairs, targets, chances = zip(*rows, strict=True)
-    shape = (len(actions), len(states) + 2)
-    transitions = csr_array((np.array(chances), (np.array(pairs), np.array(targets))), shape=shape)
-    transitions.sum_duplicates()
-    return MDP(
-        game, symmetric, tuple(states), np.array(pair_states), tuple(actions), transitions, np.array(rewards)
-    )
+    allowed = Allowance.of(**use)
+    admit(listing_pairs(game, symmetric=symmetric), allowed, lambda _: "choose a smaller game")
+    listed = _Listed(GameArrays(game), symmetric, merge)
+    listed.follow(Pace(allowed.progress, "states"))
+    return listed.process()
 
 
-def _live_states(game: Game, symmetric: bool, max_states: int) -> list[Cells]:
-    from tilebase.counting.combinatorics import bound
+class _Listed:
+    """What was listed up to a sum: states, pairs, and where afterstates lead."""
 
-    sizes = bound(game)
-    possible = sizes.canonical_possible if symmetric else sizes.possible
-    if possible > 20 * max_states:
-        raise UsageError(
-            f"{game} may have {possible:,} states, more than {max_states:,}: choose a "
-            "smaller game, or give a larger max_states"
-        )
-    found = [
-        state
-        for layer in reachable(game, symmetric=symmetric).values()
-        for state in sorted(layer.states)
-        if game.slides(state)
-    ]
-    if len(found) > max_states:
-        raise UsageError(
-            f"{game} has {len(found):,} live states, more than {max_states:,}: give a larger max_states"
-        )
-    return found
+    def __init__(self, boards: GameArrays, symmetric: bool, merge: bool) -> None:
+        self._boards, self._symmetric, self._merge = boards, symmetric, merge
+        self._waiting: dict[int, list[tuple[Keys, Numbers, Floats]]] = {}  # states, afterstates, chances
+        self._states: list[Keys] = []
+        self._pairs: list[tuple[Numbers, npt.NDArray[np.uint8], Numbers]] = []  # state, slides, afterstate
+        self._leads: list[tuple[Numbers, Numbers, Floats]] = []  # afterstate, state, chance
+        self._count = self._afters = 0
+        starts = boards.pack(np.array([board for board, _ in boards.game.starts()]))
+        self._wait(starts, np.full(len(starts), -1), np.ones(len(starts)))
 
+    def _wait(self, keys: Keys, afters: Numbers, chances: Floats) -> None:
+        """Keep states, with the afterstates that they follow, until their sum is reached."""
+        keys = self._boards.canonical(keys)[0] if self._symmetric else keys
+        for total, mine in by_sum(self._boards.game, keys):
+            self._waiting.setdefault(total, []).append((keys[mine], afters[mine], chances[mine]))
 
-def _actions(game: Game, state: Cells, symmetric: bool, merge: bool) -> list[tuple[str, Cells]]:
-    """Names and afterstates of the actions of a state."""
-    if not merge:
-        return list(game.slides(state).items())
-    merged: dict[Cells, list[str]] = {}
-    for direction, after in game.slides(state).items():
-        merged.setdefault(canonical(game, after) if symmetric else after, []).append(direction)
-    return [("=".join(directions), after) for after, directions in merged.items()]
+    def follow(self, pace: Pace) -> None:
+        """List the states and pairs of all sums, the smallest first."""
+        while self._waiting:
+            total = min(self._waiting)
+            given, afters, chances = map(np.concatenate, zip(*self._waiting.pop(total), strict=True))
+            states, each = np.unique(given, return_inverse=True)
+            if self._boards.game.reached(total):
+                numbers = np.full(len(states), WIN)
+            else:
+                numbers = self._list_states(total, states)
+            spawned = afters >= 0
+            self._leads.append((afters[spawned], numbers[each[spawned]], chances[spawned]))
+            if pace.due():
+                pace.report(total, "list", self._count, 0.0)
+
+    def _list_states(self, total: int, states: Keys) -> Numbers:
+        """List the live states of a sum with their pairs; return the number of each state."""
+        slid = self._boards.slide(states)
+        live = slid.allowed.any(axis=1)
+        numbers = np.full(len(states), LOSE)
+        numbers[live] = self._count + np.arange(int(live.sum()))
+        self._states.append(states[live])
+        self._list_pairs(total, Slid._make(column[live] for column in slid))
+        self._count += int(live.sum())
+        return numbers
+
+    def _list_pairs(self, total: int, slid: Slid) -> None:
+        boards, game = self._boards, self._boards.game
+        after = slid.after.copy()
+        if self._symmetric:
+            after[slid.allowed] = boards.canonical(slid.after[slid.allowed])[0]
+        mergeable = slid.allowed & ~slid.wins if boards.wide_goal else slid.allowed
+        slides = np.zeros(after.shape, dtype=np.uint8)
+        for action in range(after.shape[1]):
+            mine = np.full(len(after), action)  # the first action that leads to the same board
+            for before in range(action - 1, -1, -1) if self._merge else ():
+                same = mergeable[:, before] & mergeable[:, action]
+                mine[same & (after[:, before] == after[:, action])] = before
+            rows = np.flatnonzero(slid.allowed[:, action])
+            slides[rows, mine[rows]] |= np.uint8(1 << action)
+        states, actions = np.nonzero(slides)
+        leads = np.full(len(states), LOSE)
+        leads[slid.wins[states, actions]] = WIN
+        if not game.ended(total):
+            spawning = leads == LOSE
+            different, each = np.unique(after[states, actions][spawning], return_inverse=True)
+            leads[spawning] = self._afters + each
+            keys, origin, chances = boards.spawns(different)
+            self._wait(keys, self._afters + origin, chances)
+            self._afters += len(different)
+        self._pairs.append((self._count + states, slides[states, actions], leads))
+
+    def process(self) -> MDP:
+        """Return the process."""
+        from scipy.sparse import csr_array
+
+        states, afters = self._count, self._afters
+        number = {WIN: states, LOSE: states + 1}
+        pair_states, slides, leads = (np.concatenate(part) for part in zip(*self._pairs, strict=True))
+        rows, targets, chances = (np.concatenate(part) for part in zip(*self._leads, strict=True))
+        self._pairs.clear()
+        self._leads.clear()
+        for end, at in number.items():
+            targets[targets == end] = at
+        # Behind the afterstates two rows that lead to the win and to the loss: those of pairs that stay, too.
+        shape = (afters + 2, states + 2)
+        ends = np.arange(2)
+        after_leads = csr_array(
+            (np.append(chances, [1.0, 1.0]),
+             (np.append(rows, afters + ends), np.append(targets, states + ends))), shape=shape,
+        )  # fmt: skip
+        after_leads.sum_duplicates()
+        won = np.append(np.bincount(rows, chances * (targets == states), minlength=afters), [1.0, 0.0])
+        leads = np.where(leads == WIN, afters, np.where(leads == LOSE, afters + 1, leads))
+        return MDP(
+            self._boards.game, self._symmetric, np.concatenate(self._states),
+            np.append(pair_states, states + ends), np.append(slides, np.zeros(2, dtype=np.uint8)),
+            after_leads[np.append(leads, afters + ends)], np.append(won[leads], [0.0, 0.0]),
+        )  # fmt: skip
