@@ -57,7 +57,7 @@ def test_the_page_is_what_the_files_say() -> None:
 
 
 def test_cite(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["cite", "new-3x3-to-64"]) == 0
+    assert main(["cite", "new-3x3-to-64-probability-to-lose-under"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("2048 on 3x3 to 64: probability to lose under optimal play: 7.0111910023847663")
     assert "`tilebase solve 3x3 64 --objective loss --exact`" in out

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
@@ -19,9 +21,11 @@ from tilebase.cli.options import (
     make_game,
     needed_goal,
 )
-from tilebase.cli.output import signature
+from tilebase.cli.output import Shown, signature
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
+from tilebase.errors import UsageError
+from tilebase.game.game import Game
 
 
 def lemma(
@@ -40,6 +44,14 @@ def lemma(
         int | None,
         Parameter(help="Look only for wins within so many slides, among fewer boards. Left out: any number."),
     ] = None,
+    winning: Annotated[
+        Path | None,
+        Parameter(
+            name="--set",
+            help="Folder of a winning set of the game (tilebase force --engine diagrams -o): count the "
+            "fillings in it, of whole large layers at once. Left out: a pass over all boards.",
+        ),
+    ] = None,
     work: WorkOption = None,
     shown: ShownOptions = DEFAULT_SHOWN,
     run: EstimatedRunOptions = DEFAULT_ESTIMATED_RUN,
@@ -52,10 +64,16 @@ def lemma(
     tilebase lemma 3x3 128
 
     `tilebase lemma 3x3 64 --pattern "32,16,*/*,*,*/*,*,*"`
+
+    `tilebase lemma 4x4 32 --pattern "16,8,*,*/4,2,2,*/*,*,*,*/*,*,*,*" --set 4x4-32/`
     """
     show = shown.checked()
     goal = needed_goal(goal, game, "a pattern is checked on a whole board, and a formation says what wins")
     question = make_game(shape, goal, replace(game, pattern=game.pattern or "lemma1"))
+    if winning is not None:
+        if fillings is not None or within is not None or work is not None:
+            raise UsageError("a winning set holds all fillings: leave --fillings, --within and --work out")
+        return _in_set(question, winning, show)
     filled = question if fillings is None else question.changed(limits=fillings)
     name = f"lemma-{question.shape_text}-{question.digest}-{filled.digest}-{within or 'any'}"
     prepare_kernels()
@@ -87,6 +105,25 @@ def lemma(
     row |= {"boards": found.boards, "slides": found.slides, "board": board}
     show.write([row], found.as_dict(), text=text, game=question)
     return int(not found.holds)
+
+
+def _in_set(question: Game, folder: Path, show: Shown) -> int:
+    """Count the fillings of a pattern that a winning set holds; 1 if it lacks one."""
+    from tilebase.tables.winning import open_winning_set
+
+    with closing(open_winning_set(folder)) as winning:
+        if winning.game != question.changed(pattern=None, start=winning.game.start):
+            raise UsageError(f"{winning.name} is the set of {winning.game}, not of {question}")
+        found = winning.fillings(question.pattern or "")
+    board = None if found.lost is None else question.format(found.lost)
+    text = f"{question}: {found.boards:,} boards hold the pattern, {found.won:,} of them win {question.goal}"
+    text += f" against every spawn {signature()}\n"
+    if board is not None:
+        text += f"the pattern is not won: {question.goal} cannot be forced from {board}\n"
+    row = {"holds": "no" if board else "yes", "fillings": found.boards, "won": found.won, "board": board}
+    document = {"game": question.identity} | row | {"holds": board is None}
+    show.write([row], document, text=text, game=question)
+    return int(board is not None)
 
 
 def _slides(count: int | None) -> str:

@@ -98,6 +98,17 @@ class Diagrams:
             rows = rows[abs(child) > 1]
         return found
 
+    def below(self, refs: Numbers, variable: int, bit: int) -> Numbers:
+        """Return what diagrams become if a variable is `bit`, no variable above it being free.
+
+        Each of `refs` is the number of a node, negative for the complement, as roots are.
+        """
+        nodes = abs(refs)
+        child = (self.high if bit else self.low)[nodes]
+        here = (nodes > 1) & (self.variable[nodes] == variable)
+        found: Numbers = np.where(here, np.sign(refs) * child, refs)
+        return found
+
 
 def read_dddmp(source: Source) -> Diagrams:
     """Return the diagrams in a file.  Raises `CorruptError` if it has any fault, or `StorageError`."""

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase._version import version as program_version
-from tilebase.errors import CorruptError
+from tilebase.errors import CorruptError, UsageError
 from tilebase.files.dddmp import Diagrams, read_dddmp
 from tilebase.files.manifest import MOST_COUNT
 from tilebase.files.source import Location
@@ -298,6 +298,46 @@ class StoredSet:
                     root_name(what, name), self._bits(boards[rows], after=after)
                 )
         return found
+
+    def count(self, layer: str, choices: Sequence[Sequence[int]]) -> tuple[int, int, Cells | None]:
+        """Count the states of a layer by sum whose cells hold one of some codes.
+
+        Returns how many there are, how many are in the set, and one that is not.  `choices[cell]` are the
+        codes of a cell.  Boards that lead to the same node with the same sum are counted together, cell by
+        cell in the order of the variables.  Raises `UsageError` if these do not lie cell by cell.
+        """
+        manifest, game, total = self.manifest, self.manifest.game, int(layer)
+        cells = [cell for cell, _ in manifest.variables][:: manifest.width]
+        if [cell for cell, _ in manifest.variables] != [c for c in cells for _ in range(manifest.width)]:
+            raise UsageError(
+                f"a set in the order {manifest.order} is not counted: make it in rows or columns"
+            )
+        diagrams = self.diagrams
+        refs = np.array([diagrams.roots[root_name(STATES, layer)]], dtype=np.int64)
+        sums, often, boards = np.zeros(1, np.int64), np.ones(1, np.int64), np.zeros((1, game.cells), np.uint8)
+        for place, cell in enumerate(cells):
+            found = []
+            for value in choices[cell]:
+                more = sums + (1 << value if value and not game.is_x(value) else 0)
+                fits = more <= total
+                after, held = refs[fits], boards[fits]
+                for number in range(place * manifest.width, (place + 1) * manifest.width):
+                    bit = manifest.codes[value][manifest.variables[number][1]]
+                    after = diagrams.below(after, 2 * number, int(bit == "1"))  # 0 where the code is free
+                held[:, cell] = value
+                found.append((after, more[fits], often[fits], held))
+            refs, sums, often, boards = (np.concatenate(part) for part in zip(*found, strict=True))
+            _, first, same = np.unique(refs * (total + 1) + sums, return_index=True, return_inverse=True)
+            counted = np.zeros(len(first), np.int64)
+            np.add.at(counted, same, often)
+            refs, sums, often, boards = refs[first], sums[first], counted, boards[first]
+        here, won = sums == total, refs > 0
+        lost = boards[here & ~won]
+        return (
+            int(often[here].sum()),
+            int(often[here & won].sum()),
+            tuple(lost[0].tolist()) if len(lost) else None,
+        )
 
     def _parts(self, boards: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return a number for each board, the same for boards of one layer."""

@@ -7,12 +7,13 @@ for decision diagrams nor Numba.  Objects here are safe to share between threads
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tilebase.errors import CorruptError, MissingBoardError
+from tilebase.errors import CorruptError, MissingBoardError, UsageError
 from tilebase.files.source import Location
 from tilebase.files.winning import AFTERSTATES, STATES, StoredSet, WinningManifest
 from tilebase.game.board import Board
@@ -22,6 +23,23 @@ from tilebase.tables.answers import Answer, SlideAnswer
 from tilebase.tables.probe import read_manifest
 from tilebase.tables.slides import Slider
 from tilebase.tables.solved import Verdicts
+
+
+@dataclass(frozen=True)
+class Fillings:
+    """The boards that hold a pattern, with the player to move.
+
+    Attributes
+    ----------
+    boards, won:
+        How many there are, and how many of them are in the set.
+    lost:
+        One that is not in the set; None if all are.
+    """
+
+    boards: int
+    won: int
+    lost: Cells | None
 
 
 class WinningSet(Verdicts):
@@ -78,6 +96,27 @@ class WinningSet(Verdicts):
     def close(self) -> None:
         """Release the folder."""
         self.location.close()
+
+    def fillings(self, pattern: str) -> Fillings:
+        """Count the boards that hold a pattern, written as `Game.pattern`, and those of them in the set.
+
+        Raises `UsageError` for a set that is not cut by sums or not complete, or whose variables do not lie
+        cell by cell; `GameError` for a pattern that is none.
+        """
+        manifest, game = self.manifest, self.game.changed(pattern=pattern)
+        if manifest.strategy != "sum" or not manifest.strong or manifest.corollary7:
+            raise UsageError(f"{self.name} does not hold all boards by sum: make it with --engine diagrams")
+        if len(game.patterns) != 1 or game.unmergeable:
+            raise UsageError(f"{pattern} stands for several patterns, or the game has tiles x: count one")
+        choices = [
+            game.codes(cell) if wanted is None else (wanted,) for cell, wanted in enumerate(game.patterns[0])
+        ]
+        held = won = 0
+        lost: Cells | None = None
+        for layer in manifest.layers:
+            more, of_them, board = self._stored.count(layer.name, choices)
+            held, won, lost = held + more, won + of_them, lost or board
+        return Fillings(held, won, lost)
 
     # -- probing -----------------------------------------------------------------------------------
 

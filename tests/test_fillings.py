@@ -1,0 +1,54 @@
+"""How many boards with a pattern a winning set holds, by its diagrams: as many as one by one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from test_winning_set import boards_of, saved
+from tilebase.cli import main
+from tilebase.errors import UsageError
+from tilebase.game.game import Game
+
+
+@pytest.mark.parametrize("pattern", ["4,*,*/2,*,*", "*,4,*/4,*,*", "2,4,2/4,2,*"])
+@pytest.mark.parametrize("names", [{}, {"encoding": "one-hot", "order": "columns"}], ids=str)
+def test_fillings_of_a_pattern_are_counted(tmp_path: Path, pattern: str, names: dict[str, str]) -> None:
+    """As many as are in the set one by one, and a lost one is lost."""
+    _, winning = saved(tmp_path / "set", Game("2x3", 8), **names)
+    held = [
+        board for board in boards_of(winning.game) if winning.game.changed(pattern=pattern).matches(board)
+    ]
+    found = winning.fillings(pattern)
+    won = [board for board in held if winning.holds(winning.game.format(board))]
+    assert (found.boards, found.won) == (len(held), len(won))
+    assert (found.lost is None) == (len(held) == len(won))
+    if found.lost is not None:
+        assert found.lost in held
+        assert found.lost not in won
+
+
+def test_fillings_of_some_sets_are_not_counted(tmp_path: Path) -> None:
+    for number, (names, words) in enumerate(
+        [
+            ({"order": "interleaved"}, "make it in rows or columns"),
+            ({"strategy": "sweep"}, "all boards by sum"),
+        ]
+    ):
+        _, winning = saved(tmp_path / str(number), **names)  # type: ignore[arg-type]
+        with pytest.raises(UsageError, match=words):
+            winning.fillings("8,*/*,*")
+    with pytest.raises(UsageError, match="several patterns"):
+        saved(tmp_path / "set")[1].fillings("pair")
+
+
+def test_the_lemma_command_asks_a_set(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    saved(tmp_path / "set", Game("2x3", 8))
+    line = ["lemma", "2x3", "8", "--set", str(tmp_path / "set"), "--pattern"]
+    assert main([*line, "4,4,*/*,*,*"]) == 0
+    assert "81 boards hold the pattern, 81 of them win 8" in capsys.readouterr().out
+    assert main([*line, "2,4,*/4,2,*"]) == 1
+    assert "the pattern is not won: 8 cannot be forced from 2,4," in capsys.readouterr().out
+    assert main([*line, "4,4,*/*,*,*", "--within", "3"]) == 2
+    assert main(["lemma", "2x2", "16", "--set", str(tmp_path / "set"), "--pattern", "8,*/*,*"]) == 2
