@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from conformance import queries
-from tilebase import arrays as module
 from tilebase import open_table, solve, thin
 from tilebase.arrays import GameArrays, TableArrays
 from tilebase.errors import MissingBoardError, ResourceError, UsageError
@@ -141,6 +140,19 @@ def number(value: Any) -> float:
     return float(Fraction(inside))
 
 
+def test_threads_share_the_boards(tmp_path, monkeypatch):
+    monkeypatch.setattr("tilebase.arrays.values.SHARE", 7)
+    game = Game("2x3", 32)
+    solve(game, "win", table=tmp_path)
+    states = np.array(states_of(game))[::3]
+    with open_table(tmp_path) as table:
+        alone, shared = (TableArrays(table, threads=threads).probe(states) for threads in (1, 3))
+        for one, other in zip(alone, shared, strict=True):
+            np.testing.assert_array_equal(one, other)
+        with pytest.raises(UsageError, match="the number of threads must be 1 to 256, not 0"):
+            TableArrays(table, threads=0)
+
+
 def test_a_discount(tmp_path):
     game = Game("2x3", 32)
     solve(game, "win", discount="0.9", table=tmp_path)
@@ -191,7 +203,7 @@ def test_a_thinned_table(tmp_path):
 
 def test_memory_is_asked_before_arrays_are_made(tmp_path, monkeypatch):
     solve(Game("2x2", 32), table=tmp_path)
-    monkeypatch.setattr(module, "available_memory", lambda: 1000)
+    monkeypatch.setattr("tilebase.arrays.values.available_memory", lambda: 1000)
     with open_table(tmp_path) as table, pytest.raises(ResourceError, match="layer by layer with iter_layers"):
         TableArrays(table).to_arrays()
 

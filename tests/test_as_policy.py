@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tilebase import evaluate, open_table, solve
-from tilebase.agents import compare, cost_of, judge
+from tilebase.agents import compare, cost_of, judge, value_error
 from tilebase.arrays import GameArrays, TableArrays
 from tilebase.cli import main
 from tilebase.errors import ResourceError, UsageError
@@ -183,7 +183,7 @@ def test_other_games_and_other_things(table):
 def test_the_regret_is_what_is_lost(table, label, symmetry, monkeypatch):
     """The sum of visits and losses, forwards, is the difference of values, backwards: in pieces, too."""
     for piece in (50, 1 << 18):
-        monkeypatch.setattr("tilebase.agents.PIECE", piece)
+        monkeypatch.setattr("tilebase.agents.following.PIECE", piece)
         judged = judge(table, first, objective=label, symmetry=symmetry, keep=True)
         assert len(judged.layers) == len(judged.by_sum)
         starts = GameArrays(GAME).pack([board for board, _ in GAME.starts()])
@@ -314,3 +314,48 @@ def test_the_command(table, folder, capsys):
     assert "to win, 99.99 % sure" in capsys.readouterr().out
     assert main([*words[:5], "-q"]) == 2
     assert "judge it with the symmetry none" in capsys.readouterr().err
+
+
+# -- value functions ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("label", ["win", "loss"])
+def test_errors_of_a_value_function(table, label):
+    """Against a sum over all states, one by one."""
+    arrays = TableArrays(table, label)
+
+    def guess(boards: Any) -> Any:
+        return boards.reshape(len(boards), -1).max(axis=1) / 8
+
+    found = value_error(table, guess, objective=label, batch=100)
+    states = arrays.to_arrays("states")
+    live = states["allowed"].any(axis=1)
+    boards, values = arrays.boards.unpack(states["keys"][live]), states["value"][live]
+    errors = guess(boards) - values
+    assert found.states == len(errors)
+    assert found.bias == pytest.approx(errors.mean())
+    assert found.absolute == pytest.approx(np.abs(errors).mean())
+    assert found.squared == pytest.approx((errors**2).mean() ** 0.5)
+    assert abs(found.largest) == np.abs(errors).max()
+    assert guess(found.board.to_numpy(exponents=True)[None])[0] - float(
+        table.probe(found.board, label).value
+    ) == pytest.approx(found.largest)
+    weights, sizes = np.array(list(found.by_sum.values())).T
+    assert (weights * sizes).sum() / weights.sum() == pytest.approx(found.absolute)
+
+
+def test_errors_by_visits(table):
+    """The states that a policy meets, by how often; a function that is exact has no error."""
+    arrays = TableArrays(table)
+    judged = judge(table, first, symmetry="none", keep=True)
+    visits = np.concatenate([one.visits for one in judged.layers])
+    values = np.concatenate([one.value for one in judged.layers])
+    found = value_error(table, lambda boards: np.zeros(len(boards)), weights=first, symmetry="none")
+    assert found.absolute == pytest.approx((visits * values).sum() / visits.sum())
+    assert found.bias == pytest.approx(-found.absolute)
+    exact = value_error(table, lambda boards: arrays.probe(boards).value, weights="optimal")
+    assert exact.squared == 0
+    with pytest.raises(UsageError, match=r"answers an array \[1\] of float64; \d+ boards need \d+ numbers"):
+        value_error(table, lambda _: np.zeros(1))
+    with pytest.raises(UsageError, match="the value function answers NaN"):
+        value_error(table, lambda boards: np.full(len(boards), np.nan))

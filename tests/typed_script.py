@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from tilebase import (
     Below,
@@ -26,8 +27,13 @@ from tilebase import (
     simulate,
     solve,
 )
+from tilebase.agents import Comparison, compare, judge, value_error
+from tilebase.arrays import GameArrays, TableArrays
+from tilebase.datasets import benchmark
+from tilebase.envs import GameEnv, GameVectorEnv, OracleInfo, VectorOracleInfo
 from tilebase.errors import MissingBoardError
 from tilebase.patterns.reach import Reach, reach
+from tilebase.policies import ArrayPolicy, as_policy
 from tilebase.questions.limits import search_limits
 
 
@@ -95,3 +101,57 @@ def regret(folder: str, policy: str) -> float | None:
         return evaluate(folder, policy, threads=1).regret
     except (UsageError, MissingBoardError):
         return None
+
+
+def first(boards: npt.NDArray[np.uint8], allowed: npt.NDArray[np.bool_]) -> npt.NDArray[np.intp]:
+    """An agent that is asked for many boards."""
+    chosen: npt.NDArray[np.intp] = allowed.argmax(axis=1)
+    return chosen
+
+
+def tiles(boards: npt.NDArray[np.uint8]) -> npt.NDArray[np.float64]:
+    """A value function of many boards."""
+    return np.asarray(boards.max(axis=(1, 2)) / 5, dtype=np.float64)
+
+
+def agents(folder: str) -> tuple[float, float, Comparison]:
+    """What agents are worth: the value and the score of one, and several."""
+    with open_table(folder) as table:
+        policy: ArrayPolicy = as_policy(first, table.game, actions="pgx", observation="pgx")
+        judged = judge(table, policy, symmetry="none", threads=1)
+        score: float = benchmark("2x2-32-win").score(judged.value)
+        score += value_error(table, tiles, weights=policy, symmetry="none").absolute
+        return judged.worst[0].regret, score, compare(table, {"mine": policy}, symmetry="none")
+
+
+def arrays(folder: str) -> float:
+    """The mean value of some boards."""
+    with open_table(folder) as table:
+        boards = GameArrays(table.game).pack([[1, 1, 0, 0]])
+        found = TableArrays(table, threads=2).probe(boards, encoding="keys")
+        return float(found.value.mean())
+
+
+def one_game(folder: str) -> tuple[float, float]:
+    """What a game earns and loses in an environment."""
+    env = OracleInfo(GameEnv(Game("2x2", 32), reward="win", render_mode="ansi"), folder)
+    board, info = env.reset(seed=1)
+    earned = lost = 0.0
+    ended = False
+    while not ended:
+        action = int(info["action_mask"].argmax())
+        board, reward, terminated, truncated, info = env.step(action)
+        earned, lost = earned + float(reward), lost + info["regret"]
+        ended = terminated or truncated or not board.any()
+    return earned, lost
+
+
+def many_games(folder: str, steps: int) -> npt.NDArray[np.float64]:
+    """What many games lose."""
+    envs = VectorOracleInfo(GameVectorEnv(Game("2x2", 32), num_envs=100), folder)
+    _, infos = envs.reset(seed=1)
+    lost: npt.NDArray[np.float64] = np.zeros(envs.num_envs)
+    for _ in range(steps):
+        _, _, _, _, infos = envs.step(infos["action_mask"].argmax(axis=1))
+        lost += infos["regret"]
+    return lost

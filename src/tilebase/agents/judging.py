@@ -1,0 +1,223 @@
+"""Judges an agent: what it is worth, and where it loses, after an estimate of what this takes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Unpack
+
+import numpy as np
+import numpy.typing as npt
+
+from tilebase.agents.following import (
+    CHECKED,
+    SYMMETRIES,
+    Agent,
+    Symmetry,
+    own_values,
+    walk,
+)
+from tilebase.agents.results import Comparison, Decision, Judgement, Visited
+from tilebase.arrays import BATCH, TableArrays, sums_of
+from tilebase.costs.estimate import Estimate, admit
+from tilebase.costs.tables import judging
+from tilebase.errors import UsageError
+from tilebase.game.board import Board
+from tilebase.policies import as_policy
+from tilebase.runtime.progress import Pace
+from tilebase.runtime.resources import Allowance, Use
+from tilebase.tables.probe import Table
+
+EPSILON = float(np.finfo(np.float64).eps)
+TRIAL = 4096
+"""Boards of one sum on which the time of an agent is measured before it is judged."""
+INSTEAD = "play random games instead (games= of tilebase.evaluate), or judge it in a smaller game"
+
+
+def judge(
+    table: Table,
+    policy: Any,
+    *,
+    objective: str | None = None,
+    symmetry: Symmetry = "check",
+    worst: int = 100,
+    batch: int = BATCH,
+    keep: bool = False,
+    **use: Unpack[Use],
+) -> Judgement:
+    """Compute the value of an agent, what it loses, and where, exactly but for the rounding of floats.
+
+    Parameters
+    ----------
+    table:
+        A table of reachable positions with values of `objective`.
+    policy:
+        What `as_policy` takes, or what it returned.  It must answer equally for equal boards.
+    objective:
+        Label of an objective of the table whose values are means in floats.  None: the first of the table.
+    symmetry:
+        How turned boards are met.  ``canonical``: the agent is asked on the canonical board only, and its
+        answer is turned.  ``check``: the same, but for one of `CHECKED` boards it is asked on a turned board,
+        too, and `UsageError` says if it plays otherwise there.  ``none``: it is asked on every board, up to
+        eight times as many.
+    worst:
+        How many of the worst decisions to return.
+    batch:
+        Most boards for which the agent is asked at once.
+    keep:
+        Whether to keep all states that the agent meets, as `Judgement.layers`: for A actions 40 + 33 A bytes
+        each.
+    use:
+        Memory, progress and the like: the keywords of `Use`.  One thread works.
+
+    Raises
+    ------
+    UsageError
+        If the agent answers with a wrong shape or a slide that is not allowed, or the table does not have
+        such an objective or lacks a state that the agent meets.
+    ResourceError
+        Before it begins, if it is expected to take more than a week or more memory than there is (`cost_of`).
+    """
+    if worst < 0 or batch < 1:
+        raise UsageError("give at least 0 worst decisions, and at least 1 board a batch")
+    arrays, agent = _asked(table, policy, objective, symmetry, batch)
+    allowed, chosen = Allowance.of(**use), arrays.objective
+    admit(_expected(arrays, agent, keep), allowed, lambda _: INSTEAD)
+    tally, pace = _Tally(arrays, worst), Pace(allowed.progress, "states")
+    layers: list[Visited] = []
+    for layer in walk(arrays, agent):
+        tally.add(layer)
+        layers += [layer] if keep else []
+        if pace.due():
+            share = float(np.searchsorted(arrays.sums, layer.sum)) / max(len(arrays.sums), 1)
+            pace.report(layer.sum, "judge", tally.states, min(share, 0.999))
+    pace.report(max(arrays.sums, default=0), "done", tally.states, 1.0)
+    optimum, regret = float(table.start[chosen.label]), sum(lost for _, lost in tally.by_sum.values())
+    # In each sum a visit takes at most eight roundings.
+    rounding = table.rounding(chosen).error(optimum, 0) + 8 * len(tally.by_sum) * EPSILON * regret
+    return Judgement(
+        name=agent.policy.name, objective=chosen, optimum=optimum, regret=regret, rounding=rounding,
+        states=tally.states, optimal=tally.optimal / tally.visits if tally.visits else 1.0,
+        by_sum=tally.by_sum, by_tile=dict(sorted(tally.by_tile.items())), worst=tally.worst_decisions(),
+        layers=own_values(arrays, agent, layers),
+    )  # fmt: skip
+
+
+def cost_of(
+    table: Table,
+    policy: Any,
+    *,
+    objective: str | None = None,
+    symmetry: Symmetry = "check",
+    keep: bool = False,
+) -> Estimate:
+    """Estimate what `judge` takes.  The agent is asked on at most `TRIAL` boards to measure its time.
+
+    How many states it meets is not known before: the estimate counts all states of the table.  Raises
+    `UsageError` as `judge` does.
+    """
+    arrays, agent = _asked(table, policy, objective, symmetry, BATCH)
+    return _expected(arrays, agent, keep)
+
+
+def compare(
+    table: Table, policies: Mapping[str, Any], *, objective: str | None = None, **options: Any
+) -> Comparison:
+    """Judge several agents on one table.
+
+    `policies` gives each agent a name; `options` are those of `judge`.  Raises what `judge` raises.
+    """
+    if not policies:
+        raise UsageError("name at least one policy to compare")
+    judged = {name: judge(table, one, objective=objective, **options) for name, one in policies.items()}
+    random = judge(table, "random", objective=objective, symmetry="canonical", worst=0)
+    return Comparison(
+        {name: replace(one, name=name) for name, one in judged.items()}, random.value, random.optimum
+    )
+
+
+def _asked(
+    table: Table, policy: Any, objective: str | None, symmetry: str, batch: int
+) -> tuple[TableArrays, Agent]:
+    """Return the table and the agent as they are asked.  Raises `UsageError`."""
+    if symmetry not in SYMMETRIES:
+        raise UsageError(f"symmetry must be one of {', '.join(SYMMETRIES)}, not {symmetry!r}")
+    arrays = TableArrays(table, objective)
+    chosen = arrays.objective
+    if not chosen.is_mean or chosen.is_bound:
+        raise UsageError(f"an agent is judged by a mean in floats, as win or score, not by {chosen.label}")
+    agent = Agent(arrays.boards, as_policy(policy, table.game), symmetry, batch)
+    return arrays, agent
+
+
+def _expected(arrays: TableArrays, agent: Agent, keep: bool) -> Estimate:
+    """Estimate what judging takes, with the time that the agent takes on boards of the largest layer."""
+    sizes, boards, own = arrays.layer_sizes, arrays.boards, 0.0
+    images = boards.order if agent.symmetry == "none" else 1
+    kept = 40 + 33 * len(boards.actions) if keep else 0
+    if sizes:
+        afters = arrays.afterstates(max(sizes, key=lambda total: sizes[total]))[:TRIAL]
+        states = agent.canonical(boards.spawns(afters)[0])
+        won = np.array(
+            [arrays.game.reached(int(total)) for total in sums_of(arrays.game, states)], dtype=bool
+        )
+        may = boards.slide(states).allowed
+        playing = np.flatnonzero(may.any(axis=1) & ~won)[:TRIAL]
+        if len(playing):
+            began = time.process_time()
+            agent.ask(states[playing], may[playing])
+            own = (time.process_time() - began) / len(playing)
+            own *= 1 + 1 / CHECKED if agent.symmetry == "check" else 1
+    return judging(arrays.game, sizes, images, own, kept)
+
+
+class _Tally:
+    """Adds up what an agent loses."""
+
+    def __init__(self, arrays: TableArrays, worst: int) -> None:
+        self.by_sum: dict[int, tuple[float, float]] = {}
+        self.by_tile: dict[int, tuple[float, float]] = {}
+        self.states, self.visits, self.optimal = 0, 0.0, 0.0
+        self._arrays, self._worst = arrays, worst
+        self._found: list[tuple[npt.NDArray[Any], ...]] = []
+
+    def add(self, layer: Visited) -> None:
+        """Add the states of one sum."""
+        lost = layer.visits * layer.loss
+        self.states += len(layer.keys)
+        visits, regret = self.by_sum.get(layer.sum, (0.0, 0.0))
+        self.by_sum[layer.sum] = visits + float(layer.visits.sum()), regret + float(lost.sum())
+        self.visits += float(layer.visits.sum())
+        self.optimal += float((layer.visits * np.where(layer.best, layer.chances, 0).sum(axis=1)).sum())
+        tops = self._arrays.boards.tops(layer.keys)
+        for top in np.unique(tops):
+            mine, (visits, regret) = tops == top, self.by_tile.get(1 << int(top), (0.0, 0.0))
+            self.by_tile[1 << int(top)] = (
+                visits + float(layer.visits[mine].sum()), regret + float(lost[mine].sum())
+            )  # fmt: skip
+        self._keep_worst(layer)
+
+    def _keep_worst(self, layer: Visited) -> None:
+        """Keep the worst decisions up to here."""
+        self._found.append((layer.keys, layer.visits, layer.loss, layer.chances, layer.best))
+        columns = [np.concatenate(parts) for parts in zip(*self._found, strict=True)]
+        regret = columns[1] * columns[2]
+        order = np.lexsort((columns[0], -regret))[: self._worst]
+        order = order[regret[order] > 0]
+        self._found = [tuple(column[order] for column in columns)]
+
+    def worst_decisions(self) -> tuple[Decision, ...]:
+        """The worst decisions, the worst first."""
+        game, actions = self._arrays.game, self._arrays.boards.actions
+        table = Path(self._arrays.table.location.name).name
+        return tuple(
+            Decision(
+                Board(game, game.unpack(int(key))), float(visits), float(loss),
+                actions[int(chances.argmax())],
+                tuple(a for a, yes in zip(actions, best, strict=True) if yes), table,
+            )
+            for keys, *columns in self._found
+            for key, visits, loss, chances, best in zip(keys, *columns, strict=True)
+        )  # fmt: skip

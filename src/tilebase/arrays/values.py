@@ -1,0 +1,293 @@
+"""The values of a table for arrays of boards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tilebase.arrays.boards import Encoding, Flags, Floats, GameArrays, Keys, by_sum
+from tilebase.costs.tables import LAYER_BYTES
+from tilebase.errors import ResourceError, UsageError
+from tilebase.files.recent import Recent
+from tilebase.objectives.encoding import FIRST, NONE, end_values, sentinels
+from tilebase.runtime.resources import available_memory, check_threads
+from tilebase.runtime.threads import map_in_threads
+from tilebase.sparse.choosing import best_slides, ratings
+from tilebase.sparse.reading import MISSING, LayerReader, ReadLayer, merge_weights
+from tilebase.tables.layers import layer_sizes
+from tilebase.tables.probe import Table
+
+SHARE = 1 << 16
+"""Boards of one sum that a thread looks up at a time."""
+
+
+class Probed(NamedTuple):
+    """What a table says of n boards with the player to move, for each of A actions.
+
+    Attributes
+    ----------
+    value:
+        ``float64[n]``: the value; NaN if the table does not hold the board.
+    q:
+        ``float64[n, A]``: the value of each slide, with what the slide adds, and discounted; NaN if it is not
+        allowed or its afterstate is not held.
+    allowed:
+        ``bool[n, A]``: whether the slide is allowed.
+    best:
+        ``bool[n, A]``: whether the slide is one of the best, as `Table.probe` says.
+    known:
+        ``bool[n]``: whether the table holds all afterstates of the board.
+    """
+
+    value: Floats
+    q: Floats
+    allowed: Flags
+    best: Flags
+    known: Flags
+
+
+class LayerArrays(NamedTuple):
+    """The n boards of one sum, ascending by key.
+
+    Attributes
+    ----------
+    sum:
+        The sum of their tiles.
+    keys:
+        ``uint64[n]``: the canonical boards.
+    value:
+        ``float64[n]``: their values.
+    q, allowed, best:
+        As in `Probed`, for states; without rows for afterstates.
+    """
+
+    sum: int
+    keys: Keys
+    value: Floats
+    q: Floats
+    allowed: Flags
+    best: Flags
+
+
+class TableArrays:
+    """The values of a table for arrays of boards.
+
+    Layers are read whole when they are needed, from a folder, a zip file or a server.  The last are kept.
+    The best slides follow from the values of one objective: of an almost certain win, ask `loss`.
+    `threads` share the boards that are asked at once; None: one for each processor.
+    Raises `UsageError` for a table of all boards (``space="all"``), which keeps no keys, and for an objective
+    that the table does not have.
+    """
+
+    def __init__(self, table: Table, objective: str | None = None, *, threads: int | None = 1) -> None:
+        if table.dense:
+            raise UsageError(
+                f"{table.location.name} holds all boards without keys, which arrays cannot read: solve it "
+                "with the space reachable"
+            )
+        self.table, self.game, self._threads = table, table.game, check_threads(threads)
+        self.objective = table.objective(objective)
+        self.boards = GameArrays(table.game)
+        self._reader = LayerReader(table.name, table.game, table.layers, (self.objective,))
+        self._layers = Recent(LAYER_BYTES, _layer_bytes)
+        self._slack = table.slack(self.objective)
+
+    def __repr__(self) -> str:
+        return f"<TableArrays of {self.table.location.name}: {self.objective.label}>"
+
+    def __len__(self) -> int:
+        """Return how many afterstates have values.  Opens every layer."""
+        return sum(self.layer_sizes.values())
+
+    @property
+    def sums(self) -> tuple[int, ...]:
+        """The sums of the layers, ascending."""
+        return tuple(self.table.prober.sums())
+
+    def probe(
+        self,
+        boards: npt.ArrayLike,
+        *,
+        encoding: Encoding = "exponents",
+        missing: Literal["nan", "raise"] = "nan",
+    ) -> Probed:
+        """Return the values of states and of their slides, in the orientation given.  See `Probed`.
+
+        Parameters
+        ----------
+        boards, encoding:
+            As in `GameArrays.pack`: boards with the player to move.
+        missing:
+            What a board gets that the table does not hold: ``nan`` or an error.
+
+        Raises
+        ------
+        UsageError
+            As `GameArrays.pack` says.
+        MissingBoardError
+            If a board is not in the table, and `missing` is ``raise``.
+        CorruptError
+            If a file is damaged.
+        """
+        if missing not in ("nan", "raise"):
+            raise UsageError(f"missing must be nan or raise, not {missing!r}")
+        keys = self.boards.pack(boards, encoding=encoding)
+        found = self.probe_keys(keys)
+        if missing == "raise" and not found.known.all():
+            first = int(keys[int((~found.known).argmax())])
+            raise self.table.prober.missing(self.game.unpack(first))
+        return found
+
+    def locate(self, keys: Keys) -> npt.NDArray[np.int64]:
+        """``int64[n]``: the number of each afterstate, turned in any way; -1 if the table does not hold it.
+
+        Afterstates are numbered from 0 in the order of `iter_layers`.
+        """
+        canonical, _ = self.boards.canonical(np.asarray(keys, dtype=np.uint64))
+        found = np.full(len(canonical), -1, dtype=np.int64)
+        firsts = dict(zip(self.layer_sizes, np.cumsum([0, *self.layer_sizes.values()]), strict=False))
+        for total, mine in by_sum(self.game, canonical):
+            if total in self.layer_sizes:
+                layer, wanted = self._layer(total).keys, canonical[mine]
+                at = layer.searchsorted(wanted)
+                there = at < len(layer)
+                there[there] = layer[at[there]] == wanted[there]
+                found[mine] = np.where(there, firsts[total] + at, -1)
+        return found
+
+    def iter_layers(
+        self, kind: Literal["afterstates", "states"] = "afterstates", *, most: int | None = None
+    ) -> Iterator[LayerArrays]:
+        """Yield the boards of each sum with their values, the smallest sum first.
+
+        States are those that play from the start reaches and that are not won: starts, and spawns on the
+        afterstates of the table.  With `most`, the boards of a sum come in pieces of at most so many.
+        """
+        if kind not in ("afterstates", "states"):
+            raise UsageError(f"kind must be afterstates or states, not {kind!r}")
+        none = np.zeros((0, len(self.boards.actions)))
+        flags = none.astype(np.bool_)
+        for total in self.sums if kind == "afterstates" else self._state_sums():
+            keys = self._layer(total).keys if kind == "afterstates" else self._states(total)
+            for begin in range(0, len(keys), most or len(keys) or 1):
+                part = slice(begin, begin + (most or len(keys)))
+                if kind == "afterstates":
+                    values = self._layer(total).values[0][FIRST:][part]
+                    yield LayerArrays(total, keys[part], values, none, flags, flags)
+                else:
+                    found = self._probe_layer(total, keys[part])
+                    yield LayerArrays(total, keys[part], found.value, found.q, found.allowed, found.best)
+
+    def to_arrays(self, kind: Literal["afterstates", "states"] = "afterstates") -> dict[str, Any]:
+        """Return all boards of the table at once: ``sum`` and the columns of `LayerArrays` by their names.
+
+        Raises `ResourceError` if they do not fit into 3/4 of the available memory; `iter_layers` needs less.
+        """
+        each = 20 if kind == "afterstates" else 3 * (20 + 10 * len(self.boards.actions))
+        if len(self) * each > available_memory() * 3 // 4:
+            raise ResourceError(
+                f"the arrays of {self.table.location.name} take about {len(self) * each >> 20:,} MiB, "
+                "more than 3/4 of the memory: take layer by layer with iter_layers"
+            )
+        layers = list(self.iter_layers(kind))
+        sums = [np.full(len(layer.keys), layer.sum, dtype=np.int64) for layer in layers]
+        found: dict[str, Any] = {"sum": np.concatenate([np.zeros(0, dtype=np.int64), *sums])}
+        for name in LayerArrays._fields[1:] if kind == "states" else ("keys", "value"):
+            found[name] = np.concatenate([getattr(layer, name) for layer in layers])
+        return found
+
+    @cached_property
+    def layer_sizes(self) -> dict[int, int]:
+        """How many afterstates each sum has."""
+        return layer_sizes(self.table)
+
+    def afterstates(self, total: int) -> Keys:
+        """``uint64[n]``: the canonical afterstates of one sum, ascending."""
+        return self._layer(total).keys
+
+    # -- how it is done ------------------------------------------------------------------------
+
+    def _layer(self, total: int) -> ReadLayer:
+        found: ReadLayer = self._layers.get(total, self._reader.layer, total)
+        return found
+
+    def probe_keys(self, keys: Keys) -> Probed:
+        """`probe` of packed boards, which are not checked."""
+        n, actions = len(keys), len(self.boards.actions)
+        found = Probed(
+            np.zeros(n), np.full((n, actions), np.nan), np.zeros((n, actions), dtype=np.bool_),
+            np.zeros((n, actions), dtype=np.bool_), np.zeros(n, dtype=np.bool_),
+        )  # fmt: skip
+
+        def probe(part: tuple[int, npt.NDArray[np.int64]]) -> None:
+            total, mine = part
+            for column, values in zip(found, self._probe_layer(total, keys[mine]), strict=True):
+                column[mine] = values
+
+        parts = [
+            (total, mine[begin : begin + SHARE])
+            for total, mine in by_sum(self.game, keys)
+            for begin in range(0, len(mine), SHARE)
+        ]
+        if self._threads > 1 and len(parts) > 1:
+            map_in_threads(probe, parts, self._threads)
+        else:
+            for part in parts:
+                probe(part)
+        return found
+
+    def _probe_layer(self, total: int, states: Keys) -> Probed:
+        """Return the states of one sum."""
+        n, actions = len(states), len(self.boards.actions)
+        if self.game.reached(total):  # by the goal sum: won as they are
+            won = sentinels(self.game, self.objective)[1]
+            flags = np.zeros((n, actions), dtype=np.bool_)
+            return Probed(
+                np.full(n, self.objective.told(won)),
+                np.full((n, actions), np.nan),
+                flags,
+                flags,
+                np.ones(n, dtype=np.bool_),
+            )
+        layer = self._layer(total)
+        links = layer.link_known(states)
+        q = ratings(self.objective, layer, links)
+        allowed, absent = links.slots != NONE, links.slots == MISSING
+        best = best_slides(q, self._slack)
+        q = q * float(self.objective.discount)
+        known, moves = ~absent.any(axis=0), allowed.any(axis=0)
+        most = np.where(moves, np.where(allowed & ~absent, q, -np.inf).max(axis=0), 0.0)
+        ends = end_values(self.objective, self._reader.compiled.tops(states))
+        value = np.where(known, np.where(moves, most, ends), np.nan)
+        q = np.where(allowed & ~absent, q, np.nan)
+        value, q = self.objective.told(value), self.objective.told(q)
+        return Probed(value, q.T, allowed.T, best.T & known[:, None], known)
+
+    def _state_sums(self) -> list[int]:
+        """Return the sums that states of the table may have."""
+        spawned = {s + (1 << e) for s in self.sums for e in self.game.spawn_exponents}
+        return sorted(s for s in spawned | set(self._starts) if not self.game.reached(s))
+
+    @cached_property
+    def _starts(self) -> dict[int, Keys]:
+        """The start boards of each sum."""
+        keys = np.array([self.game.pack(board) for board, _ in self.game.starts()], dtype=np.uint64)
+        return {total: keys[mine] for total, mine in by_sum(self.game, keys)}
+
+    def _states(self, total: int) -> Keys:
+        """Return the canonical states of one sum."""
+        made = [self._starts.get(total, np.zeros(0, dtype=np.uint64))]
+        for exponent in self.game.spawn_exponents:
+            before = total - (1 << exponent)
+            if before in self.layer_sizes and not self.game.ended(before):
+                made.append(self._reader.spawns(self._layer(before).keys, exponent)[0])
+        return merge_weights(self._reader.compiled.canonical(np.concatenate(made)))[0]
+
+
+def _layer_bytes(layer: ReadLayer) -> int:
+    arrays = (*layer.values, layer.keys, *layer.directory)
+    return sum(int(array.nbytes) for array in arrays)
