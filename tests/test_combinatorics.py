@@ -12,6 +12,7 @@ from facts import Fact, facts
 from strategies import GAMES, SMALL_GAMES
 from tilebase.counting.combinatorics import boards_by_sum, boards_by_sum_and_max, bound
 from tilebase.counting.groups import groups_of
+from tilebase.counting.tiles import least_expected_slides
 from tilebase.errors import BoardError, ResourceError, UsageError
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical, images
@@ -194,3 +195,16 @@ def test_groups_are_of_games_whose_cells_are_alike() -> None:
         groups_of(Game("2x2", 16, limits="8,4/4,4"))
     with pytest.raises(ResourceError, match="300,540,195 groups"):
         groups_of(Game("4x4", 65536))
+
+
+# -- tiles without a board ---------------------------------------------------------------------------------
+
+
+def test_slides_without_a_board() -> None:
+    """To 8 with 2s only: 2 2, 4 2, 4 2 2, 4 4 2, 8: one slide after the other, by hand."""
+    assert least_expected_slides(Game("2x2", 8, spawn=0)) == 4
+    # With 4s only the start merges at once.
+    assert least_expected_slides(Game("2x2", 8, spawn=1)) == 1
+    for game in (Game("2x2"), Game("2x2", 8, start="empty"), Game("2x2", 8, spawn="1/10, 2: 1/5")):
+        with pytest.raises(UsageError, match="are not known"):
+            least_expected_slides(game)

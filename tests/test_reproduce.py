@@ -52,6 +52,29 @@ def test_every_erratum_has_a_place_on_the_page():
     assert {place.removeprefix("docs/errata.md#") for place in found} <= anchors
 
 
+@pytest.mark.parametrize(
+    ("limits", "claim", "note", "computed"),
+    [
+        (
+            "16,16,16,16/16,16,16,8",
+            "winnable",
+            "minimal",
+            "winnable, but not minimal: so is 16,16,16,8/16,16,16,8",
+        ),
+        (
+            "8,16,8,8/16,16,16,8",
+            "not_winnable",
+            "maximal",
+            "not_winnable, but not maximal: so is 16,16,8,8/16,16,16,8",
+        ),
+    ],
+)
+def test_limits_are_minimal_or_maximal(limits: str, claim: str, note: str, computed: str) -> None:
+    columns = {"board": "2x4", "limits": limits, "goal": "32", "claim": claim, "note": note}
+    found = judge(Fact("guaranteed_with_limits.tsv", 1, "made up", columns), 60)
+    assert (found.computed, found.verdict) == (computed, "differs")
+
+
 def test_costs_are_compared_and_never_wrong():
     columns = {"N": "2", "M": "4", "measure": "sweep_seconds", "value": "about 8"}
     fact = Fact("symbolic_solving.tsv", 1, "made up", columns)

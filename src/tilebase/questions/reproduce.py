@@ -30,10 +30,12 @@ from tilebase.costs.reachable import counting
 from tilebase.counting.combinatorics import boards_by_sum, bound
 from tilebase.counting.counts import CountResult
 from tilebase.counting.groups import groups_of
+from tilebase.counting.tiles import least_expected_slides
 from tilebase.errors import UsageError
 from tilebase.game.formations import formation
 from tilebase.game.game import Cells, Game
 from tilebase.game.grid import parse_shape
+from tilebase.game.symmetry import symmetries
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.types import TYPES
 from tilebase.patterns.checkerboards import COLOURINGS, Checkerboard, checkerboard
@@ -154,6 +156,17 @@ def _claim_counts(fact: Fact, counts: _Counts) -> Claim | None:
             return int(result.live[result.sums == total].sum())  # the source counts live states
 
         return Claim(states, counting_seconds(game), game=game)
+    part = re.fullmatch(r"live_states_of_sum_(\d+)_with_largest_(\d+)_after_lookahead", quantity)
+    if part:
+        total, exponent = int(part[1]), int(part[2]).bit_length() - 1
+
+        def some() -> int:
+            result = count(game, lookahead=True, up_to=total)
+            return int(result.live[result.sums == total, exponent].sum())
+
+        return Claim(some, counting_seconds(game, total), game=game)
+    if quantity == "least_expected_slides_to_win_without_a_board":
+        return Claim(lambda: Fraction(least_expected_slides(game)), QUICK, game=game)
     return None
 
 
@@ -194,8 +207,36 @@ def _claim_forced(fact: Fact, counts: _Counts) -> Claim | None:
         game = _game(fact, limits=fact.columns["limits"], start="empty")
         if len(set(game.tops)) == 1 and game.tops[0] == (game.goal_exponent or 0) - 1:
             game = _game(fact, start="empty")  # the goal itself limits the tiles as much
-        return Claim(lambda: _winnable(game, counts), forcing_seconds(game), game=game)
+        note = fact.columns["note"]
+        if note not in ("minimal", "maximal"):
+            return Claim(lambda: _winnable(game, counts), forcing_seconds(game), game=game)
+        beside = limits_beside(game, -1 if note == "minimal" else 1)
+        seconds = forcing_seconds(game) * (1 + len(beside))
+        return Claim(lambda: _at_border(game, note, beside, counts), seconds, game=game)
     return None
+
+
+def _at_border(game: Game, note: str, beside: list[Game], counts: _Counts) -> str:
+    """Return the verdict on limits, and if they are not minimal or maximal limits that show it."""
+    found = _winnable(game, counts)
+    alike = next((one for one in beside if _winnable(one, counts) == found), None)
+    return found if alike is None else f"{found}, but not {note}: so is {alike.limits_text}"
+
+
+def limits_beside(game: Game, step: int) -> list[Game]:
+    """Return the games in which the limit of one cell is a step lower or higher, one of each orbit.
+
+    >>> [one.limits_text for one in limits_beside(Game("2x2", 16, limits="8,8/8,4"), -1)]
+    ['4,8/8,4', '8,4/8,4']
+    """
+    least, most = max(game.spawn_exponents), (game.goal_exponent or 0) - 1
+    found: dict[Cells, Game] = {}
+    for cell, top in enumerate(game.tops):
+        if least <= top + step <= most:
+            tops = (*game.tops[:cell], top + step, *game.tops[cell + 1 :])
+            turned = (tuple(tops[c] for c in way) for way in symmetries(game.changed(limits=None)))
+            found.setdefault(min(turned), game.changed(limits=[1 << one for one in tops]))
+    return [*found.values()]
 
 
 def _winnable(game: Game, counts: _Counts) -> str:
