@@ -26,7 +26,7 @@ from tilebase.runtime.resources import Allowance
 if TYPE_CHECKING:
     from clustering import Workers
 
-pytest_plugins = ["cpu_seconds"]
+pytest_plugins = ["cpu_seconds", "repetition"]
 
 # Estimates of this process are those of the fixed rates, whatever the machine.
 FACTORS.update(sparse=1.0, dense=1.0)

@@ -67,7 +67,3 @@ def test_attack(name: str, seed: int) -> None:
     assert sum(done.values()), "nothing was tried"
     if failures:
         pytest.fail("\n".join(map(str, failures)), pytrace=False)
-
-
-# Takes a minute: behind scripts/test --all until the daily tests are within their 15 minutes again.
-pytestmark = pytest.mark.all

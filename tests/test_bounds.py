@@ -173,7 +173,7 @@ def test_plans_tell_memory_from_disk():
     assert small["disk"] == "2.59 GB"
     assert small["time"].endswith("(estimated rate)")
     assert (
-        len(rows(game, Objective("lower", "uint32"), Allowance.of())) == 2
+        len(rows(PerfectIndex(game), Objective("lower", "uint32"), Allowance.of())) == 2
     )  # this machine and a CUDA device
 
 
@@ -540,7 +540,3 @@ def test_the_index_command(capsys):
 )
 def test_bad_questions_to_the_index(arguments, sentence, refused):
     refused(["rank", *arguments], 2, sentence)
-
-
-# Takes a minute: behind scripts/test --all until the daily tests are within their 15 minutes again.
-pytestmark = pytest.mark.all

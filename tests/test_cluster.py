@@ -130,6 +130,7 @@ def test_threads_solve_as_one_process_does(
     assert contents(tmp_path / "together") == contents(tmp_path / "alone")
 
 
+@pytest.mark.all  # it waits for 8 seconds
 def test_results_that_a_worker_does_not_hand_over_are_not_waited_for_for_ever(
     tmp_path: Path, workers: Workers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -238,6 +239,7 @@ def test_a_worker_that_hangs_is_taken_for_dead(tmp_path: Path, monkeypatch: pyte
     assert contents(tmp_path / "table") == want
 
 
+@pytest.mark.all  # it waits for 15 seconds
 def test_a_run_goes_on_after_its_scheduler_was_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(over_dask, "PATIENCE_SECONDS", 1.0)
     want = expected(tmp_path)
@@ -617,6 +619,7 @@ def test_results_come_in_order_and_few_pieces_are_on_their_way(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.all  # it counts for 20 seconds
 def test_the_scheduler_forgets_the_names_of_pieces(
     tmp_path: Path, workers: Workers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -734,7 +737,3 @@ def test_a_plan_is_printed_and_nothing_is_begun(folder: Path, capsys: pytest.Cap
     assert main(["plan", "count", "--formation", "free10", "512", "-f", "csv"]) == 0
     assert_planned(capsys.readouterr().out, "count")
     assert not list(folder.iterdir())
-
-
-# Takes a minute: behind scripts/test --all until the daily tests are within their 15 minutes again.
-pytestmark = pytest.mark.all

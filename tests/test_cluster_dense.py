@@ -129,6 +129,7 @@ def test_the_command_solves_proves_and_forces_with_workers(
     assert f'"forced": {str(force(SMALL).forced).lower()}' in said[2]
 
 
+@pytest.mark.all  # by default, in a pass over reachable boards
 def test_pieces_of_killed_workers_are_done_again(
     tmp_path: Path, workers: Workers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -147,6 +148,7 @@ def test_pieces_of_killed_workers_are_done_again(
     assert contents(tmp_path / "table") == want
 
 
+@pytest.mark.all  # it waits for half a minute
 def test_a_worker_that_hangs_is_taken_for_dead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     want = expected(tmp_path)
     with one_hangs(monkeypatch, 40) as workers:
@@ -358,7 +360,3 @@ def test_ranges_of_a_file_have_the_checksum_of_the_file() -> None:
         parts = [data[a:b] for a, b in itertools.pairwise(cuts)]
         assert joined_checksum((zlib.crc32(part), len(part)) for part in parts) == zlib.crc32(data)
     assert joined_checksum([]) == 0
-
-
-# Takes a minute: behind scripts/test --all until the daily tests are within their 15 minutes again.
-pytestmark = pytest.mark.all

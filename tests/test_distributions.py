@@ -150,7 +150,3 @@ def test_wrong_questions_have_one_sentence(tmp_path: Path) -> None:
         distributions(tmp_path, "random", of=["lenght"])
     with pytest.raises(UsageError, match="resolution must be 1 or more"):
         distributions(tmp_path, "random", of=["length"], resolution=0)
-
-
-# Takes a minute: behind scripts/test --all until the daily tests are within their 15 minutes again.
-pytestmark = pytest.mark.all

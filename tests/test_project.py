@@ -20,6 +20,7 @@ import pytest
 import tilebase
 from mutation.__main__ import rows, sources
 from mutation.changes import changes_in
+from repetition import repeated
 from tilebase._version import RELEASE
 
 ROOT = Path(__file__).parents[1]
@@ -306,6 +307,13 @@ def _parts(node: ast.expr) -> set[str]:
 
 def test_every_test_asserts_something() -> None:
     assert without_an_assertion({file: path.read_text("utf-8") for file, path in TESTS.items()}) == []
+
+
+def test_every_repeated_test_exists() -> None:
+    for test, number in repeated().items():
+        file, _, name = test.partition("::")
+        assert number > 1
+        assert f"def {name}(" in (ROOT / file).read_text("utf-8"), test
 
 
 @pytest.mark.parametrize("file", TESTS)

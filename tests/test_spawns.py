@@ -140,8 +140,8 @@ def test_cuda_refuses_a_law_that_depends_on_the_board() -> None:
 
 
 OTHER = (
-    Game("2x3", 32, spawn="2:0.6,8:0.4"),
-    Game("2x3", 32, spawn="2:1/2,4:1/3,8:1/6"),
+    Game("2x3", 16, spawn="2:0.6,8:0.4"),
+    Game("2x3", 16, spawn="2:1/2,4:1/3,8:1/6"),
     Game("2x2", 64, spawn="4:3/4,16:1/4"),
     Game("2x3", 64, spawn="8:1", start="empty"),
     Game("2x2", spawn="2:1/2,8:1/2"),

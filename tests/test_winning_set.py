@@ -695,7 +695,3 @@ def test_a_checkpoint_cut_short_by_a_full_disk_is_noticed(tmp_path: Path) -> Non
     path.write_bytes(path.read_bytes()[:-3])
     with pytest.raises(StorageError, match="it is not complete"):
         check_end(path)
-
-
-# Takes a minute: behind scripts/test --all until the daily tests are within their 15 minutes again.
-pytestmark = pytest.mark.all

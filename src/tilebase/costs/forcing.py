@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 
-from tilebase.costs.machines import rate_of, seconds_here
+from tilebase.costs.machines import planned_index, rate_of, seconds_here
 from tilebase.costs.rates import rates
 from tilebase.counting.combinatorics import boards_by_sum
-from tilebase.dense.index import PerfectIndex
 from tilebase.dense.plan import Plan
 from tilebase.dense.tables import check_index
 from tilebase.errors import ResourceError, UsageError
@@ -56,7 +55,7 @@ def patience_for(game: Game, allowed: Allowance, seconds: float = math.inf) -> f
     if sum(boards_by_sum(game).values()) < FEWEST_BOARDS:
         return math.inf
     try:
-        index = PerfectIndex(game)
+        index = planned_index(game)
         check_index(index)
         plan = Plan.outline(index, Objective("guaranteed"), allowed)
     except (ResourceError, UsageError):

@@ -24,6 +24,8 @@ from tilebase.runtime.resources import Allowance
 GPU_BYTES = 300.0
 """Bytes of the device's memory that are moved per board: tables, about ten values, in sectors of 32 bytes."""
 NO_FIT = "does not fit"
+MOST_INDEX_BYTES = 2 << 30
+"""For an estimate; ten million blocks, which take half a minute (4x4 to 512 has eight)."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,14 @@ def machines(allowed: Allowance) -> tuple[Machine, ...]:
     )
 
 
+def planned_index(game: Game) -> PerfectIndex:
+    """Return the index of a pass that is estimated.
+
+    Raises `ResourceError` if there are too many boards for a pass, or if it would take minutes to make the index.
+    """
+    return PerfectIndex(game, MOST_INDEX_BYTES)
+
+
 def rate_of(plan: Plan) -> float:
     """Return the boards per second and thread of a pass on processors."""
     return 1 / (rates("dense").boards if plan.words is None else rates("dense").bits)
@@ -90,7 +100,7 @@ def seconds_here(game: Game, objective: Objective) -> float:
     """Estimate how long a pass takes on this machine, as `rows` says; infinite if its tables do not fit."""
     machine = machines(Allowance.of())[0]
     try:
-        plan = Plan.outline(PerfectIndex(game), objective, machine.allowed)
+        plan = Plan.outline(planned_index(game), objective, machine.allowed)
     except ResourceError:
         return math.inf
     return seconds_on(plan, machine)
@@ -102,22 +112,15 @@ def layers_in_memory(game: Game, *objectives: Objective) -> list[int]:
     Where there are too many boards for a pass, it is what they would take: one bit for a Boolean value.
     """
     try:
-        index = PerfectIndex(game)
+        index = planned_index(game)
     except ResourceError:
         together = max(layers_together(boards_by_sum(game)).values())
         return [int(one.value_bytes * together) for one in objectives]
     return [Plan.outline(index, one, Allowance(memory=NO_BOUND, threads=1)).layer_bytes for one in objectives]
 
 
-def rows(game: Game, objective: Objective, allowed: Allowance) -> list[dict[str, Any]]:
-    """Return the plan for each machine; `allowed` is what may be used of this one.
-
-    Where there are too many boards for a pass, the rows are those of `rows_by_size`.
-    """
-    try:
-        index = PerfectIndex(game)
-    except ResourceError as error:
-        return rows_by_size(game, objective, allowed, error)
+def rows(index: PerfectIndex, objective: Objective, allowed: Allowance) -> list[dict[str, Any]]:
+    """Return the plan for each machine; `allowed` is what may be used of this one."""
     return [estimate(index, objective, machine) for machine in machines(allowed)]
 
 
@@ -125,7 +128,7 @@ def rows_by_size(
     game: Game, objective: Objective, allowed: Allowance, reason: ResourceError
 ) -> list[dict[str, Any]]:
     """Return what a pass that no machine can do would take by size; the log says why none can."""
-    LOG.info("such a pass cannot be done on any machine: %s", reason)
+    LOG.info("such a pass is estimated by its size alone: %s", reason)
     return [_without_index(game, objective, machine) for machine in machines(allowed)]
 
 

@@ -123,18 +123,17 @@ def _passes(
     game: Game, objectives: Sequence[Objective], allowed: Allowance, *, keep: bool, summaries: bool
 ) -> list[dict[str, Any]]:
     from tilebase.costs import batches  # the other engine is loaded if it is asked
-    from tilebase.dense.index import PerfectIndex
     from tilebase.dense.tables import check_index
     from tilebase.dense.values import Wanted
 
-    index = PerfectIndex(game)
+    index = machines.planned_index(game)
     check_index(index)
     wanted = Wanted(summaries, keep)
     rows = []
     for one in objectives:
         boards = f"{sum(index.sizes().values()):,} boards"
         here = passing(_all(one), game, [one], allowed, keep=keep)
-        for row in machines.rows(game, one, allowed):
+        for row in machines.rows(index, one, allowed):
             row = {"what": _all(one), "on": row.pop("machine"), "boards": boards} | row
             if row["on"].startswith("this machine") and keep:
                 row |= {"time": duration(here.seconds), "disk": byte_text(int(here.disk))}

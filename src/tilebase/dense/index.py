@@ -232,7 +232,7 @@ class PerfectIndex:
         if most is not None and needed > most:
             raise ResourceError(
                 f"the perfect index of {self.game} takes {needed / 2**30:.1f} GiB, "
-                f"and at most {most / 2**30:.1f} GiB are taken to read a table"
+                f"and at most {most / 2**30:.1f} GiB are taken for it"
             )
 
     @property
