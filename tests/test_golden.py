@@ -45,7 +45,7 @@ def test_a_run_ends_in_the_same_bytes(case: golden.Case, commands: Commands) -> 
 
 
 def same(name: str, found: bytes, kept: bytes) -> bool:
-    """Return whether two files are the same; of archives only the members, since Python 3.11.4 frames them anew."""
+    """Return whether two files are the same; of archives the members, which Python 3.11.4 frames anew."""
     return found == kept or (name.endswith(".npz") and members(found) == members(kept))
 
 

@@ -375,7 +375,8 @@ DAMAGED: dict[str, tuple[Callable[[Path], object], tuple[str, ...], Read, Callab
 def changes(data: bytes, lines: bool, longer: bool = True) -> Iterator[bytes]:
     """One bit of a byte changed, or all bits; the beginning alone; a byte more if that is `longer`.
 
-    Each day another third of the bytes is changed; ``scripts/test --all`` changes all.  With `lines` the beginning is never whole lines: a journal of fewer layers is sound.
+    Each day another third of the bytes is changed; ``scripts/test --all`` changes all.  With `lines` the
+    beginning is never whole lines: a journal of fewer layers is sound.
     """
     for at in range(date.today().toordinal() % STEP, len(data), STEP):
         flip = 0xFF if at % 9 == 8 else 1 << at % 9

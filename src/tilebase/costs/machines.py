@@ -65,7 +65,7 @@ def machines(allowed: Allowance) -> tuple[Machine, ...]:
 def planned_index(game: Game) -> PerfectIndex:
     """Return the index of a pass that is estimated.
 
-    Raises `ResourceError` if there are too many boards for a pass, or if it would take minutes to make the index.
+    Raises `ResourceError` if there are too many boards for a pass, or if making the index would take minutes.
     """
     return PerfectIndex(game, MOST_INDEX_BYTES)
 
