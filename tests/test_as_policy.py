@@ -17,7 +17,7 @@ from tilebase.game.game import Game
 from tilebase.policies import ACTION_ORDERS, OBSERVATIONS, as_policy
 from tilebase.questions.binomial import CONFIDENCE, binomial_interval
 
-GAME = Game("2x3", 32)
+GAME = Game("2x3", 16)
 
 
 @pytest.fixture(scope="module")
@@ -162,9 +162,9 @@ def test_answers_that_are_refused(answer, options, message, keys):
 
 
 def test_other_games_and_other_things(table):
-    with pytest.raises(UsageError, match="is a table of 2x3, to 32, not of 2x2"):
+    with pytest.raises(UsageError, match="is a table of 2x3, to 16, not of 2x2"):
         as_policy(table, Game("2x2", 32))
-    with pytest.raises(UsageError, match=r"first is a policy for 2x3, to 32, not for 2x2"):
+    with pytest.raises(UsageError, match=r"first is a policy for 2x3, to 16, not for 2x2"):
         as_policy(as_policy(first, GAME), Game("2x2", 32))
     with pytest.raises(UsageError, match="must be a function, a table or an object with predict, not 3"):
         as_policy(3, GAME)
@@ -232,7 +232,7 @@ def test_callables_are_judged_up_to_symmetry(tmp_path):
 
 def test_agents_are_compared(table):
     found = compare(table, {"mine": first, "random": "random", "best": table}, symmetry="none", worst=3)
-    assert [row["policy"] for row in found.rows()] == ["best", "mine", "random"]
+    assert [row["policy"] for row in found.rows()] == ["best", "random", "mine"]
     assert found.score("best") == pytest.approx(1)
     assert found.score("random") == pytest.approx(0, abs=1e-12)
     mine = found.judged["mine"]
@@ -268,13 +268,13 @@ def test_what_judging_takes_is_asked_before(table, monkeypatch):
 @pytest.mark.parametrize("label", ["win", "score"])
 def test_sampled_games(table, label):
     exact = judge(table, first, objective=label, symmetry="none")
-    found = evaluate(table, as_policy(first, GAME), objective=label, games=5_000, seed=3)
+    found = evaluate(table, as_policy(first, GAME), objective=label, games=2_000, seed=3)
     assert abs(found.value - exact.value) < 5 * found.error
-    again = evaluate(table, as_policy(first, GAME), objective=label, games=5_000, seed=3)
+    again = evaluate(table, as_policy(first, GAME), objective=label, games=2_000, seed=3)
     assert found == again
     if label == "win":
-        wins = round(found.value * 5_000)
-        assert found.interval == binomial_interval(wins, 5_000, CONFIDENCE)
+        wins = round(found.value * 2_000)
+        assert found.interval == binomial_interval(wins, 2_000, CONFIDENCE)
         assert found.interval[0] < exact.value < found.interval[1]
     else:
         assert found.interval is None
@@ -287,7 +287,7 @@ def test_discounted_games(tmp_path):
     solve(Game("2x2", 16), discount="0.5", table=tmp_path)
     with open_table(tmp_path) as table:
         exact = judge(table, "random").value
-        found = evaluate(table, as_policy("random", table.game), games=5_000)
+        found = evaluate(table, as_policy("random", table.game), games=2_000)
         assert abs(found.value - exact) < 5 * found.error
         assert found.interval is None
 
@@ -309,7 +309,7 @@ def test_the_command(table, folder, capsys):
     assert main(words) == 0
     assert f"costs most      left on {exact.worst[0].board.text}, not " in capsys.readouterr().out
     assert main(["plan", *words]) == 0
-    assert "judging an agent in 2x3, to 32" in capsys.readouterr().out
+    assert "judging an agent in 2x3, to 16" in capsys.readouterr().out
     assert main([*words[:5], "--games", "500", "-q"]) == 0
     assert "to win, 99.99 % sure" in capsys.readouterr().out
     assert main([*words[:5], "-q"]) == 2
