@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from cyclopts import Parameter
+from cyclopts import Group, Parameter
 
 from tilebase.cli.output import Shown
 from tilebase.cli.usage import is_shape
@@ -25,6 +25,11 @@ if TYPE_CHECKING:
     from tilebase.runtime.resources import Use
 
 SHAPE_HELP = "Rows x columns, as 4x4, or three sizes, as 2x2x3."
+RULES, USED, PRINTED = (
+    Group(title, sort_key=position)
+    for position, title in enumerate(("Rules of the game", "What may be used", "What is printed"), 1)
+)
+"""Where the help of a command lists the options that several commands share."""
 ShapeArgument = Annotated[str, Parameter(help=SHAPE_HELP)]
 ShapeOrGoal = Annotated[str, Parameter(help=f"{SHAPE_HELP} With --formation: the goal.")]
 """Left out (``""``) only if a formation is played for a goal sum; `make_game` checks."""
@@ -35,20 +40,24 @@ WorkOption = Annotated[
     Path | None,
     Parameter(
         name=["--work", "-w"],
+        group=USED,
         help="Folder for finished layers; the same command continues there. Left out, one in your state "
         "folder is used and removed at the end.",
     ),
 ]
 DiscountOption = Annotated[str, Parameter(help="Discount in (0, 1], exact: 0.99 or 99/100.")]
 MemoryOption = Annotated[
-    str | None, Parameter(help="Memory to use, as 16GiB; what needs more is spilled to disk.")
+    str | None, Parameter(group=USED, help="Memory to use, as 16GiB; what needs more is spilled to disk.")
 ]
-ThreadsOption = Annotated[int | None, Parameter(help="Threads to use; all processors if left out.")]
+ThreadsOption = Annotated[
+    int | None, Parameter(group=USED, help="Threads to use; all processors if left out.")
+]
 ClusterOption = Annotated[
     str | None,
     Parameter(
+        group=USED,
         help="Workers for the large layers: local:4 (worker processes here), tcp://host:8786 (a Dask "
-        "scheduler), or the file of a scheduler."
+        "scheduler), or the file of a scheduler.",
     ),
 ]
 SpawnsOption = Annotated[str, Parameter(help="Tiles that the adversary may spawn: 2,4 or 2 or 4.")]
@@ -69,7 +78,9 @@ PatternOption = Annotated[
     Parameter(help="Tiles on cells that win too, * for any: `64,32,*/*,*,*`, or lemma1, or pair."),
 ]
 WallsOption = Annotated[str, Parameter(help="Cells that no tile enters: 0,5.")]
-TimeOption = Annotated[str | None, Parameter(help="Give up, undecided, after this time: 90s, 10min, 2h.")]
+TimeOption = Annotated[
+    str | None, Parameter(group=USED, help="Give up, undecided, after this time: 90s, 10min, 2h.")
+]
 FormatOption = Annotated[
     str | None, Parameter(name=["--format", "-f"], help="table, csv, json, markdown or latex.")
 ]
@@ -77,7 +88,7 @@ RecordOption = Annotated[
     Path | None,
     Parameter(help="File for the result, too: .txt, .csv, .json, .md, .tex or .parquet."),
 ]
-StatsOption = Annotated[bool, Parameter(negative=(), help="Print what each step cost.")]
+StatsOption = Annotated[bool, Parameter(negative=(), group=PRINTED, help="Print what each step cost.")]
 AnywayOption = Annotated[
     bool,
     Parameter(
@@ -85,10 +96,10 @@ AnywayOption = Annotated[
         help="Begin even if it is expected to take more than a week, or more memory or disk than there is.",
     ),
 ]
-QuietOption = Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), help="No progress.")]
+QuietOption = Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), group=USED, help="No progress.")]
 
 
-@Parameter(name="*")
+@Parameter(name="*", group=PRINTED)
 @dataclass(frozen=True)
 class ShownOptions:
     """How a command prints its result, and where it records it."""
@@ -104,7 +115,7 @@ class ShownOptions:
 DEFAULT_SHOWN = ShownOptions()
 
 
-@Parameter(name="*")
+@Parameter(name="*", group=USED)
 @dataclass(frozen=True)
 class UseOptions:
     """What a command may use."""
@@ -123,7 +134,7 @@ class UseOptions:
         return found if asked is None else replace(found, memory=asked)
 
 
-@Parameter(name="*")
+@Parameter(name="*", group=USED)
 @dataclass(frozen=True)
 class RunOptions(UseOptions):
     """What a command may use that tells its progress."""
@@ -131,7 +142,7 @@ class RunOptions(UseOptions):
     quiet: QuietOption = False
 
 
-@Parameter(name="*")
+@Parameter(name="*", group=USED)
 @dataclass(frozen=True)
 class EstimatedRunOptions(RunOptions):
     """What a command may use whose time is estimated before it begins."""
@@ -151,7 +162,7 @@ GoalSumOption = Annotated[
 ]
 
 
-@Parameter(name="*")
+@Parameter(name="*", group=RULES)
 @dataclass(frozen=True)
 class RuleOptions:
     """The rules of a game other than shape, goal, start and spawns."""
@@ -185,7 +196,7 @@ class RuleOptions:
     ] = False
 
 
-@Parameter(name="*")
+@Parameter(name="*", group=RULES)
 @dataclass(frozen=True)
 class GameOptions(RuleOptions):
     """The rules of a game with random spawns."""
@@ -205,7 +216,7 @@ class GameOptions(RuleOptions):
     ] = False
 
 
-@Parameter(name="*")
+@Parameter(name="*", group=RULES)
 @dataclass(frozen=True)
 class ForcedOptions(RuleOptions):
     """The rules of a game against an adversary, who spawns."""
@@ -217,7 +228,7 @@ class ForcedOptions(RuleOptions):
     start: StartOption = "empty"
 
 
-@Parameter(name="*")
+@Parameter(name="*", group=RULES)
 @dataclass(frozen=True)
 class SolvedOptions(RuleOptions):
     """The rules of a game that is solved before it is played, whose start is not one of the options."""

@@ -14,6 +14,8 @@ from tilebase.cli.options import (
     DEFAULT_ESTIMATED_RUN,
     DEFAULT_GAME,
     DEFAULT_SHOWN,
+    PRINTED,
+    USED,
     ClusterOption,
     DiscountOption,
     EstimatedRunOptions,
@@ -69,7 +71,7 @@ def solve(
             "out: auto with masks, all for bounds within limits that need no table, else reachable."
         ),
     ] = None,
-    by: Annotated[str | None, Parameter(help="Rows by sum.")] = None,
+    by: Annotated[str | None, Parameter(group=PRINTED, help="Rows by sum.")] = None,
     above: Annotated[
         float | None,
         Parameter(
@@ -96,12 +98,13 @@ def solve(
         bool | None,
         Parameter(
             negative="--no-lean",
+            group=USED,
             help="Keep one layer above the one in work in memory, not two; left out: where memory "
             "asks for it.",
         ),
     ] = None,
     backend: Annotated[
-        str, Parameter(help="threads, or cuda: bounds alone, on all boards, by a GPU.")
+        str, Parameter(group=USED, help="threads, or cuda: bounds alone, on all boards, by a GPU.")
     ] = "threads",
     work: WorkOption = None,
     cluster: ClusterOption = None,
