@@ -24,7 +24,7 @@ from tilebase.files.format import CHUNK_KEYS, Contents, Layer, Record, compress,
 from tilebase.files.run import Query, RunFolder
 from tilebase.files.source import LocalFile
 from tilebase.game.game import Game
-from tilebase.questions import codecs, plots
+from tilebase.questions import codec_plots, codecs
 from tilebase.questions.codecs import LEVELS, CodecRow, Keys, compare, frontier
 from tilebase.tables.layers import open_layer
 
@@ -183,7 +183,7 @@ def test_brotli_is_an_extra(layer: Layer, monkeypatch: pytest.MonkeyPatch) -> No
 def test_pareto_picture(rows: list[CodecRow], suffix: str, tmp_path: Path) -> None:
     files = [tmp_path / f"{name}.{suffix}" for name in ("one", "other")]
     for file in files:
-        plots.plot_pareto(rows, file)
+        codec_plots.plot_pareto(rows, file)
     assert files[0].read_bytes() == files[1].read_bytes()
     if suffix == "svg":
         assert ET.parse(files[0]).getroot().tag == "{http://www.w3.org/2000/svg}svg"

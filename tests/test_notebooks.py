@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from tilebase import Game, count, evaluate, open_table, solve
 from tilebase.agents import compare, judge
+from tilebase.cli import main
 from tilebase.errors import UsageError
 from tilebase.policies import as_policy
 from tilebase.questions.distributions import distributions
@@ -114,3 +115,16 @@ def test_counts_and_distributions(table):
     one = distributions(table, "random", of=("tile",)).of["tile"]
     draw_distribution(axes, one)
     assert [bar.get_height() for bar in axes.patches] == pytest.approx(list(one.chances.values()))
+
+
+def test_commands_draw_values_and_regret(table, folder, capsys):
+    where = str(table.location.path)
+    (folder / "mine.py").write_text("def go(boards, allowed):\n    return allowed.argmax(axis=1)\n")
+    agent = ["evaluate", where, "mine:go", "--asked", "batch", "--symmetry", "none", "-q"]
+    assert main([*agent, "--record", "regret.svg"]) == 0
+    assert main(["export", "values", where, "-o", "values.svg"]) == 0
+    assert capsys.readouterr().out.endswith("values.svg: values of win by sum\n")
+    for name, words in (("regret", "2x2, to 32, by mine:go"), ("values", "2x2, to 32")):
+        assert f"<!-- {words} -->" in (folder / f"{name}.svg").read_text("utf-8")
+    assert main(["export", "values", where, "--states", "-o", "values.svg"]) == 2
+    assert "leave --sum and --states out" in capsys.readouterr().err

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
@@ -78,7 +80,8 @@ def evaluate(
     A function takes a tilebase.Board and returns a direction, or directions with probabilities;
     it is evaluated in plain Python over the states that it can reach. Where these are too many, --games
     plays random games instead. A function of which --symmetry or --asked is given is asked for many boards
-    at once and judged up to symmetry, and the decisions are printed that cost most.
+    at once and judged up to symmetry, and the decisions are printed that cost most; --record FILE.svg draws
+    what it loses by sum and by largest tile.
 
     Without a policy, --games plays with the table's own and compares the mean with the table's value. z is
     the difference in standard errors, beyond what rounding explains: beyond 4 something is wrong. From the
@@ -96,8 +99,8 @@ def evaluate(
 
     tilebase evaluate 3x3-512/ agent:network --asked batch --symmetry check
     """
-    drawn = PICTURES if distribution is not None else ()
-    show = shown.checked(drawn)
+    judged = games is None and (symmetry or asked) is not None
+    show = shown.checked(PICTURES if distribution is not None or judged else ())
     prepare_kernels()
     if distribution is not None or meets:
         return _print_distributions(
@@ -150,8 +153,20 @@ def evaluate(
         {name: value for name, value in data.items() if name not in ("interval", "judged")}
         | {"objective": found.objective.label}
     ]
-    show.write(rows, data, data=flat, game=game_of_table(table))
+    show.write(
+        rows, data, data=flat, game=game_of_table(table),
+        draw=None if found.judged is None else partial(_draw_regret, table, found.judged),
+    )  # fmt: skip
     return 0
+
+
+def _draw_regret(table: str, judged: Any, file: Path) -> None:
+    from tilebase.game.names import title_of
+    from tilebase.questions.plots import plot_regret
+    from tilebase.tables.probe import open_table
+
+    with open_table(table) as opened:
+        plot_regret(judged, file, f"{title_of(opened.game)}, by {judged.name}")
 
 
 def _sure() -> str:

@@ -45,7 +45,6 @@ def codecs(
     if most < 0:
         raise UsageError(f"--most must be 1 key or more, or 0 for all keys, not {most}")
     from tilebase.questions import codecs as engine
-    from tilebase.questions import plots
 
     layer = layer_of(folder, total, states=states)
     chosen = [word.strip() for word in names.split(",") if word.strip()]
@@ -61,9 +60,13 @@ def codecs(
         )
     game = layer.contents.game
     data = [row.as_dict() for row in found]
+    from tilebase.questions import codec_plots
+
     rows = [_row(row) for row in found]
     text = f"{table_text(rows)}{found[0].keys:,} keys; MB/s of 8 bytes a key\n"
-    show.write(rows, data, data=data, text=text, game=game, draw=lambda file: plots.plot_pareto(found, file))
+    show.write(
+        rows, data, data=data, text=text, game=game, draw=lambda file: codec_plots.plot_pareto(found, file)
+    )
     return 0
 
 

@@ -7,14 +7,18 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from tilebase.cli.output import PICTURES
 from tilebase.cli.probe import LabelOption, TableArgument
 from tilebase.cli.startup import prepare_kernels
+from tilebase.errors import UsageError
 
 
 def values(
     table: TableArgument,
     *,
-    output: Annotated[Path, Parameter(name=["--output", "-o"], help="The file to write, .parquet or .csv.")],
+    output: Annotated[
+        Path, Parameter(name=["--output", "-o"], help="The file to write: .parquet, .csv, or a picture.")
+    ],
     total: Annotated[int | None, Parameter(name="--sum", help="Only the layer of this sum.")] = None,
     states: Annotated[
         bool,
@@ -28,17 +32,30 @@ def values(
     """Write all boards of a table with their values, for a data frame: pandas.read_parquet(FILE).
 
     A row is a board: its sum, its packed key, the exponent of each cell (0 is empty), and its value; with
-    --states also the value of each slide, empty where it is not allowed. Boards are up to symmetry.
+    --states also the value of each slide, empty where it is not allowed. Boards are up to symmetry. A
+    picture (.svg, .pdf, .eps, .png) shows the values by sum: the mean, and from the least to the largest.
 
     tilebase export values 3x3-512/ -o values.parquet
 
     tilebase export values 3x3-512/ --states --sum 100 -o 100.csv
+
+    tilebase export values 3x3-512/ -o values.svg
     """
+    drawn = output.suffix.lower() in PICTURES
+    if drawn and (states or total is not None):
+        raise UsageError("a picture shows the afterstates of all sums: leave --sum and --states out")
     prepare_kernels()
     from tilebase.questions.exporting import export_values
     from tilebase.tables.probe import open_table
 
     with open_table(table) as opened:
+        if drawn:
+            from tilebase.questions.plots import check_request, plot_values
+
+            check_request(output)
+            plot_values(opened, output, objective)
+            print(f"{output}: values of {opened.objective(objective).label} by sum")
+            return 0
         rows = export_values(opened, output, objective=objective, total=total, states=states)
     print(f"{output}: {rows:,} boards")
     return 0
