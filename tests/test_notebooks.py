@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import runpy
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,11 @@ def test_values_by_sum(table):
             assert {one.get_text() for one in axes.texts} == {"mean", "least to largest"}
         assert lines[0] == pytest.approx(lines[1])
         assert lines[0][:, 0].tolist() == [layer.sum for layer in solution.layers[0]]
+    for layers in (1, 2):
+        draw_values(
+            Figure().add_subplot(),
+            replace(solution, layers=(solution.layers[0][:layers], solution.layers[1])),
+        )
     with pytest.raises(UsageError, match="moves was not solved for: choose one of win, score"):
         draw_values(Figure().add_subplot(), table, "moves")
 

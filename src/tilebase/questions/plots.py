@@ -403,8 +403,8 @@ def _direct(
     axes: Axes, xs: npt.NDArray[Any], ys: npt.NDArray[Any], text: str, colour: str, share: float = 0.6
 ) -> None:
     """Write the name of a series above its line, where this is high near a share of its length."""
-    near = np.arange(int((share - 0.1) * len(xs)), max(int((share + 0.1) * len(xs)), 1))
-    at = int(near[ys[near].argmax()])
+    first = int((share - 0.1) * len(xs))
+    at = first + int(ys[first : max(int((share + 0.1) * len(xs)), first + 1)].argmax())
     axes.annotate(
         text, (xs[at], ys[at]), (0, 5), textcoords="offset points", fontsize=9, color=colour, ha="center"
     )
