@@ -26,15 +26,8 @@ from attack.rules import Board, Rules, X, read_law
 
 Files = dict[str, bytes]
 UNITS = {"uint64": 52, "uint32": 32, "uint16": 16}
-NUMBERS = {
-    "float64": "d",
-    "float32": "f",
-    "float16": "e",
-    "int32": "i",
-    "uint64": "Q",
-    "uint32": "I",
-    "uint16": "H",
-}
+NUMBERS = {"float64": "d", "float32": "f", "float16": "e", "int32": "i"}
+NUMBERS |= {"uint64": "Q", "uint32": "I", "uint16": "H"}
 MARGINS = {"float64": 1e-12, "float32": 4e-7, "float16": 2e-3}
 WINS, SLIDES = ("win", "lower", "upper", "guaranteed"), ("moves", "survival", "longest")
 NEVER = Fraction(1 << 30)
@@ -184,11 +177,8 @@ class Game(Rules):
         a, b, c_, d = min(cuts)[-1]
         orders = [[a, b, c_, d], [b, a, d, c_], [c_, d, a, b], [d, c_, b, a]]
         orders += [[one, three, two, four] for one, two, three, four in orders]
-        return (
-            max(orders, key=lambda order: [fillings(part) for part in order[::-1]])
-            if self.masks
-            else orders[0]
-        )
+        best = max(orders, key=lambda order: [fillings(part) for part in order[::-1]])
+        return best if self.masks else orders[0]
 
     def ranked(self) -> dict[int, list[Board]]:
         """By sum: the boards of a table of all boards in the order of their ranks."""
@@ -231,19 +221,16 @@ class Layers:
             self.told: dict[str, Any] = json.loads(index[24 : 24 + size])
             self.folder, self.own, self.columns = folder, own, self.told["columns"]
             fixed = game.walls | game.held
-            self.bits = [
-                b for b in range(game.bits * game.cells) if game.cells - 1 - b // game.bits not in fixed
-            ]
+            free = [c for c in reversed(range(game.cells)) if c not in fixed]
+            self.bits = [(game.cells - 1 - c) * game.bits + b for c in free for b in range(game.bits)]
             self.found: dict[int, tuple[list[int], list[Any], str]] = {}
             need(pages is None or check == f"{own:08x}", "contents")
             for least, most, at, length, expected in pages or [[0, inf, 24 + size, len(index), None]]:
                 page = index[at : at + length]
                 need(expected in (None, crc(page)), "page")
                 sums = [*self._records(page)]
-                need(
-                    pages is None or ([min(sums), max(sums)] == [least, most] and len({*sums}) == len(sums)),
-                    "sums",
-                )
+                ends = [min(sums), max(sums)] if sums else []
+                need(pages is None or (ends == [least, most] and len({*sums}) == len(sums)), "sums")
 
     def _records(self, page: bytes) -> Iterator[int]:
         width = 12 + 8 * len(self.columns)
@@ -393,9 +380,8 @@ class Table:
 
     def end(self, label: str, board: Board) -> Fraction:
         """What a board is worth on which the game ends, a win aside; x is -1."""
-        return Fraction(
-            {"largest": max(board), "loss": -1, "fewest": -NEVER}.get(self.objectives[label]["name"], 0)
-        )
+        name = self.objectives[label]["name"]
+        return Fraction({"largest": max(board), "loss": -1, "fewest": -NEVER}.get(name, 0))
 
     def together(self, label: str, states: list[tuple[Board, Fraction]]) -> Fraction:
         """The mean, least or largest V of some states, not rounded."""
@@ -450,9 +436,8 @@ class WinningSet:
             }  # fmt: skip
             self.roots = dict(zip(words[".rootnames"], map(int, words[".rootids"]), strict=True))
             need(len(lines) == manifest["counts"]["nodes"], "nodes")
-            names = {
-                f"{what}:{one['name']}" for one in manifest["layers"] for what in ("states", "afterstates")
-            }
+            layers = [one["name"] for one in manifest["layers"]]
+            names = {f"{what}:{name}" for name in layers for what in ("states", "afterstates")}
             need(self.roots.keys() == names, "diagrams")
 
     def layer_of(self, board: Board) -> str:
@@ -481,10 +466,8 @@ class WinningSet:
 def check_certificate(data: bytes) -> dict[str, Any]:
     """The header of a certificate that proves its claim."""
     line, _, body = data.partition(b"\n")
-    need(
-        line == b"tilebase certificate 1 " + hashlib.sha256(body).hexdigest().encode(),
-        "its checksum is wrong",
-    )
+    digest = hashlib.sha256(body).hexdigest().encode()
+    need(line == b"tilebase certificate 1 " + digest, "its checksum is wrong")
     with reading("a certificate"):
         first, *lines = gzip.decompress(body).decode("ascii").splitlines()
         header: dict[str, Any] = json.loads(first)
@@ -532,10 +515,8 @@ def read_record(data: bytes) -> tuple[dict[str, Any], Fraction]:
     record = sealed(data, "tilebase bound")
     with reading("a record"):
         bound, up = Fraction(record["value"], record["one"]), record["direction"] == "upper"
-        need(
-            record["one"] == 1 << UNITS[record["type"]] and record["rounding"] == ("up" if up else "down"),
-            "units",
-        )
+        one, rounding = 1 << UNITS[record["type"]], "up" if up else "down"
+        need((record["one"], record["rounding"]) == (one, rounding), "units")
         decimals = Fraction(record["decimal"]) - bound
         need(0 <= (decimals if up else -decimals) < Fraction(1, 10**15), "decimals")
         game = Game(record["game"])
