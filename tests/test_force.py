@@ -266,7 +266,7 @@ def test_a_pass_that_does_not_fit_leaves_the_search_alone(monkeypatch):
     def refuse(*_: object) -> PerfectIndex:
         raise ResourceError("too large")
 
-    monkeypatch.setattr("tilebase.costs.forcing.PerfectIndex", refuse)
+    monkeypatch.setattr("tilebase.costs.forcing.planned_index", refuse)
     found = force(game, memory=MEMORY)
     assert (found.forced, found.engine) == (False, "search")
     monkeypatch.undo()

@@ -224,7 +224,7 @@ def test_the_expected_time_is_printed_with_the_progress(capsys, monkeypatch, fol
 def test_the_plan_of_too_many_boards_says_what_it_can(capsys):
     assert main(["plan", "4x4", "2048"]) == 0
     printed = capsys.readouterr()
-    assert "a pass cannot be done on any machine: all boards of 4x4, to 2048 are too many" in printed.err
+    assert "a pass is estimated by its size alone: all boards of 4x4, to 2048 are too many" in printed.err
     assert "give lower limits on cells" in printed.err
     rows = [row for row in printed.out.splitlines() if row.startswith("solve all boards for win ")]
     assert len(rows) == 2

@@ -36,15 +36,15 @@ def fits(objective: Objective, game: Game) -> bool:
 def objectives_of(game: Game) -> tuple[Objective, ...]:
     """Every objective, and each mean with a discount too; those of a goal if there is one.
 
-    In every type if TILEBASE_EVERY_TYPE is 1, as ``scripts/test --all`` says; else in the usual one, and the
-    probability to win and its bounds in every type.  TILEBASE_OBJECTIVES names the only objectives that are
+    In every type if TILEBASE_EVERY_TYPE is 1, as ``scripts/test --all`` says; else in the usual one, since each
+    type is compiled anew.  TILEBASE_OBJECTIVES names the only objectives that are
     wanted: who adds one need not wait for all.
     """
     every = os.environ.get("TILEBASE_EVERY_TYPE") == "1"
     plain = [
         Objective(name, dtype)
         for name, meaning in MEANINGS.items()
-        for dtype in (meaning.types if every or name in ("win", "lower", "upper") else meaning.types[:1])
+        for dtype in (meaning.types if every else meaning.types[:1])
     ]
     discounted = [Objective(name, "", DISCOUNT) for name in DISCOUNTED]
     wanted = os.environ.get("TILEBASE_OBJECTIVES", ",".join(MEANINGS)).split(",")

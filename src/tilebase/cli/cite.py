@@ -28,7 +28,7 @@ def cite(
 
     docs/results.md lists them all in five groups.
 
-    tilebase cite new-3x3-to-64
+    tilebase cite new-3x3-to-64-probability-to-lose-under
 
     tilebase cite --group open
     """

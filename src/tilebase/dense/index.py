@@ -200,13 +200,13 @@ class PerfectIndex:
         self.parts = tuple(Part(game, part, self._weight) for part in cells)
         a, b, c, _ = self.parts
         shape = (len(a.sums), len(b.sums), len(c.sums))
-        self._bound(most_bytes, BLOCK_BYTES * prod(shape))
         if prod(shape) > MOST_BLOCKS:
             raise ResourceError(
                 f"all boards of {game} are too many for a pass over them: their quarters can have "
                 f"{prod(shape):,} combinations of sums, and at most {MOST_BLOCKS:,} can be handled; "
                 "give lower limits on cells"
             )
+        self._bound(most_bytes, BLOCK_BYTES * prod(shape))
         sums = [part.sums for part in (a, b, c)]
         first, second, third = (grid.ravel() for grid in np.meshgrid(*sums, indexing="ij"))
         # Blocks in the order of ranks: by the sums of the top half, of the left half, of A.
