@@ -36,9 +36,9 @@ def fits(objective: Objective, game: Game) -> bool:
 def objectives_of(game: Game) -> tuple[Objective, ...]:
     """Every objective, and each mean with a discount too; those of a goal if there is one.
 
-    In every type if TILEBASE_EVERY_TYPE is 1, as ``scripts/test --all`` says; else in the usual one, since each
-    type is compiled anew.  TILEBASE_OBJECTIVES names the only objectives that are
-    wanted: who adds one need not wait for all.
+    In every type if TILEBASE_EVERY_TYPE is 1, as ``scripts/test --all`` says; else in the usual one: each
+    is compiled anew.  TILEBASE_OBJECTIVES names the only objectives that are wanted: who adds one need not
+    wait for all.
     """
     every = os.environ.get("TILEBASE_EVERY_TYPE") == "1"
     plain = [
