@@ -355,19 +355,18 @@ def _gather(acc, ka, ia, kb, first, last, kc, kd, parts, up, add):
 
 
 @kernel()
-def fold_spawns(tasks, units, parts, ups, adds, finish, start, scratch, afters):
+def fold_spawns(tasks, units, parts, ups, adds, both, finish, start, scratch, afters):
     """Write the values of afterstates (`Values`): folds over spawns.
 
     `tasks` lists top halves: classes of A and B, and a range of positions of A.  `parts` are four `Part`;
-    `ups` is `Above` for one exponent or two, the larger first.  `adds` and `finish` are tuples of `backup`,
-    `adds` one for each exponent; accumulators begin with `start`.  A board that holds a pattern is worth
-    what a win is.  The rows of ``scratch.folds`` and ``scratch.free`` are no shorter than the largest block
-    of C, D.
+    `ups` is `Above` for two exponents, the larger first, and `adds` a tuple of `backup` for each; if not
+    `both`, the first alone is spawned.  `finish` is a tuple of `backup`; accumulators begin with `start`.  A
+    board that holds a pattern is worth what a win is.  The rows of ``scratch.folds`` and ``scratch.free`` are
+    no shorter than the largest block of C, D.
     """
     low, high, free = scratch.folds[0], scratch.folds[1], scratch.free
     a, b, c, d = parts[0], parts[1], parts[2], parts[3]
     offsets, out = afters.offsets, afters.values
-    more = len(ups) - 1
     won = out[WON]
     for t in range(len(tasks)):
         ka, kb = tasks[t, 0], tasks[t, 1]
@@ -392,8 +391,8 @@ def fold_spawns(tasks, units, parts, ups, adds, finish, start, scratch, afters):
                     low[: (end - begin) * wide] = start
                     high[: (end - begin) * wide] = start
                     _gather(low, ka, ia, kb, begin, end, kc, kd, parts, ups[0], adds[0])
-                    if more:
-                        _gather(high, ka, ia, kb, begin, end, kc, kd, parts, ups[more], adds[more])
+                    if both:
+                        _gather(high, ka, ia, kb, begin, end, kc, kd, parts, ups[1], adds[1])
                     # Accumulators to values; then what patterns and masks decide.
                     for ib in range(begin, end):
                         gb = b.starts[kb] + ib

@@ -124,11 +124,13 @@ class Threads:
         over = self._rules.game.ended(step.total)
         start = backup.ended if over else backup.start
         parts, spawns = self._ended if over else self._folding
-        ups = layers_above(spawns, above, afters)
+        found = layers_above(spawns, above, afters)
+        # Always two, so that each type of values is compiled once.
+        ups, adds, both = _two(found), _two(backup.adds), len(found) > 1
 
         def do(job: Array, scratch: kernels.Scratch) -> None:
             kernels.fold_spawns(
-                job, units, parts, ups, backup.adds, backup.finish, start, scratch, out
+                job, units, parts, ups, adds, both, backup.finish, start, scratch, out
             )  # fmt: skip
             if over:
                 self._raise_to_tops(job, step.total, out)
@@ -159,6 +161,11 @@ class Threads:
         sizes, mask = self._sizes(step.total), step.writes.mask(index)
         here = sizes if mask is None else np.where(mask, sizes, 0)
         return tasks(index, here, by_columns=step.kind is Step.COLUMNS)
+
+
+def _two(values: Sequence[Any]) -> tuple[Any, Any]:
+    """Return two values, the last one twice if there is one only."""
+    return values[0], values[-1]
 
 
 def _packed(folding: Folding) -> Folding:
