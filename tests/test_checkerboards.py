@@ -309,9 +309,9 @@ def test_bad_input() -> None:
 def test_the_command_gives_verdicts_and_moves(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reach", "checkerboard", "3x5", "-f", "csv"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "corner,reachable,moves,reason,game,command,version"
-    assert lines[1].startswith('2,yes,"')
-    assert lines[2].startswith("4,no,,")
+    assert lines[0] == "corner,drops,reachable,moves,reason,game,command,version"
+    assert lines[1].startswith('2,2,yes,"')
+    assert lines[2].startswith("4,2,no,,")
     assert "the last drop, a 2, would be in one" in lines[2]
     rules = Rules(3, 5, most=2)
     moves = parse_moves(rules, lines[1].split('"')[1])
@@ -321,8 +321,8 @@ def test_the_command_gives_verdicts_and_moves(capsys: pytest.CaptureFixture[str]
 def test_the_command_counts(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reach", "checkerboard", "5x3", "--deterministic", "--count", "-f", "csv"]) == 0
     rows = [line.split(",") for line in capsys.readouterr().out.splitlines()]
-    assert [row[:3] for row in rows] == [
-        ["corner", "reachable", "sequences"], ["2", "yes", "304"], ["4", "no", "0"],
+    assert [row[:4] for row in rows] == [
+        ["corner", "drops", "reachable", "sequences"], ["2", "2", "yes", "304"], ["4", "2", "no", "0"],
     ]  # fmt: skip
     assert main(["reach", "checkerboard", "9x9", "--count", "--colouring", "4"]) == 0
     assert "corollary 13" in capsys.readouterr().out

@@ -77,7 +77,11 @@ def test_cite(capsys: pytest.CaptureFixture[str]) -> None:
             "rounded",
         ),
         ("solve 2x2 16 --exact --record", "2, to 16: probability to win: 770009003/800000000", "exact"),
-        ("solve 2x2 16 --objective lower,upper --record", "2, to 16: proved lower bound", "lower and upper"),
+        (
+            "solve 2x2 16 --objective lower,upper --record",
+            "2 from two random",
+            "proved in integers, rounded down",
+        ),
         (
             "count 2x2 32 --record",
             "2, to 32: states, live states and afterstates: 75 states, 57 live, 45 ",

@@ -106,8 +106,7 @@ def _described(found: Review) -> str:
             "board": move.board,
             "slide": move.slide,
             "best": " or ".join(move.best),
-            "worth": _short(move.slide_value, found),
-            "instead of": _short(move.value, found),
+            **_compared(move.slide_value, move.value, found),
             "loss": loss_text(move.loss or 0, unit, move.of),
         }
         for move in found.drops
@@ -130,6 +129,14 @@ def _summary(found: Review) -> list[dict[str, Any]]:
             "lost per slide": loss_text(found.mean_loss, unit, found.of),
         }
     return [{"": name, "slides": text} for name, text in rows.items()]
+
+
+def _compared(slide: Found | None, best: Found | None, found: Review) -> dict[str, str]:
+    """What a slide is worth beside the best one: with all digits if fewer do not tell them apart."""
+    worth, instead = _short(slide, found), _short(best, found)
+    if worth == instead and slide is not None and best is not None:
+        worth, instead = str(slide), str(best)
+    return {"worth": worth, "instead of": instead}
 
 
 def _short(value: Found | None, found: Review) -> str:

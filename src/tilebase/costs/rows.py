@@ -22,7 +22,7 @@ from tilebase.counting.combinatorics import boards_by_sum, layers_together
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Game
 from tilebase.objectives.numbers import byte_text
-from tilebase.objectives.objective import Objective
+from tilebase.objectives.objective import Objective, check_goal_fits
 from tilebase.runtime.resources import Allowance
 
 COLUMNS = ("what", "on", "boards", "time", "memory", "disk", "moved")
@@ -33,7 +33,7 @@ def everything(game: Game, objective: Objective, allowed: Allowance) -> list[dic
 
     Raises `UsageError` if the objective does not fit the game.
     """
-    objective.check(game)
+    _check(objective, game)
     rows = counting(game, allowed) + solving(game, [objective], "reachable", allowed)
     rows += _passes_or_reason(game, objective, allowed) + _by_groups(game, objective, allowed)
     return rows + (forcing(game, allowed) if game.can_win else [])
@@ -64,7 +64,7 @@ def solving(
     if space not in ("reachable", "all", "auto"):
         raise UsageError(f"space {space!r} does not exist: choose one of reachable, all, auto")
     for one in objectives:
-        one.check(game)
+        _check(one, game)
     if space == "all":
         return _passes(game, objectives, allowed, keep=keep, summaries=summaries)
     what, layers = f"solve for {_labels(objectives)}", layers_of(game).by_sum()
@@ -76,6 +76,13 @@ def solving(
         with suppress(ResourceError, UsageError):  # then the reachable boards are solved
             rows += _passes(game, objectives, allowed, keep=keep, summaries=summaries)
     return rows
+
+
+def _check(objective: Objective, game: Game) -> None:
+    """Raise `UsageError` if the objective does not fit the game, as the command would."""
+    objective.check(game)
+    if objective.is_bound:
+        check_goal_fits(game)
 
 
 def forcing(game: Game, allowed: Allowance) -> list[dict[str, Any]]:

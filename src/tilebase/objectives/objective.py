@@ -471,3 +471,14 @@ def parse_objectives(text: str, discount: Any = 1) -> tuple[Objective, ...]:
     if len(set(found)) < len(found):
         raise UsageError(f"{text} names an objective twice")
     return tuple(found)
+
+
+def check_goal_fits(game: Game) -> None:
+    """Raise `UsageError` if the limits of a game allow no win, so that a bound would say nothing."""
+    if not game.goal_fits:
+        reason = (
+            f"no line may hold two tiles of {game.goal // 2}" if game.goal else "no board has the goal sum"
+        )
+        raise UsageError(
+            f"within its limits {game} cannot be won: {reason}; give higher limits, or name a pattern"
+        )

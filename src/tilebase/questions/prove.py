@@ -32,7 +32,7 @@ from tilebase.files.run import Query, RunFolder
 from tilebase.game.game import Game
 from tilebase.game.names import board_words, random_start_words, winning_words, within_words
 from tilebase.objectives.numbers import cut
-from tilebase.objectives.objective import Objective
+from tilebase.objectives.objective import Objective, check_goal_fits
 from tilebase.objectives.results import Solution
 from tilebase.objectives.types import TYPES
 from tilebase.objectives.values import Lower, Upper
@@ -273,13 +273,7 @@ def _check_ways(
 
 def _check_bound(game: Game, objective: Objective, precision: float | None) -> None:
     """Raise `UsageError` if the game cannot be won, or if rounding can change the bound by too much."""
-    if not game.goal_fits:
-        reason = (
-            f"no line may hold two tiles of {game.goal // 2}" if game.goal else "no board has the goal sum"
-        )
-        raise UsageError(
-            f"within its limits {game} cannot be won: {reason}; give higher limits, or name a pattern"
-        )
+    check_goal_fits(game)
     if precision is None:
         return
     if not 0 < precision < math.inf:

@@ -71,6 +71,8 @@ class Result:
         What else gives the same, or where more is said.
     took:
         The machine and the processor seconds, if a file tells them.
+    said:
+        The sentence of the command that wrote a file, with the rules of the game, if it wrote one.
     """
 
     name: str
@@ -86,10 +88,13 @@ class Result:
     date: str = ""
     checked: str = ""
     took: str = ""
+    said: str = ""
 
     @property
     def statement(self) -> str:
         """The result in a sentence."""
+        if self.said:
+            return self.said
         asked = self.question or "value"
         if self.group == "open":
             return f"2048 on {self.board}: {asked} is not known; {self.value}."
@@ -128,7 +133,7 @@ class Result:
 
 def _escaped(text: str) -> str:
     """Return text with the signs escaped that LaTeX reads otherwise."""
-    return re.sub(r"([&%$#_{}])", r"\\\1", text.replace("^", r"\^{}"))
+    return re.sub(r"[&%$#_{}^]", lambda sign: "\\" + sign[0] + "{}" * (sign[0] == "^"), text)
 
 
 @cache
@@ -248,12 +253,17 @@ def read_result(path: Path) -> Result:
         return Result(
             _name(path.stem), "new", title_of(game), question, value, kind, command=document["command"],
             version=document["version"], date=ran["date"],
-            took=f"{ran['machine']}, {ran['cpu_seconds']:,} processor seconds",
+            took=f"{ran['machine']}, {ran['cpu_seconds']:,} processor seconds", said=_said(document),
         )  # fmt: skip
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise CorruptError(
             f"{path} is not a result: write one with tilebase solve, count or force and --record FILE.json"
         ) from error
+
+
+def _said(document: Any) -> str:
+    """Return the sentences of the proved bounds of a document; empty if there are none."""
+    return " ".join(one["statement"] for one in document.get("bounds", []))
 
 
 def _answer(document: Any) -> tuple[str, str, str]:

@@ -29,7 +29,7 @@ def values(
     ] = False,
     objective: LabelOption = None,
 ) -> int:
-    """Write all boards of a table with their values, for a data frame: pandas.read_parquet(FILE).
+    """Write all boards of a table with their values, for a data frame: polars.read_parquet(FILE).
 
     A row is a board: its sum, its packed key, the exponent of each cell (0 is empty), and its value; with
     --states also the value of each slide, empty where it is not allowed. Boards are up to symmetry. A

@@ -105,7 +105,11 @@ def _colourings(text: str) -> tuple[int, ...]:
 
 
 def _row(verdict: Checkerboard, counted: Tally | None) -> dict[str, Any]:
-    row: dict[str, Any] = {"corner": verdict.colouring, "reachable": VERDICTS[verdict.reachable]}
+    row: dict[str, Any] = {
+        "corner": verdict.colouring,
+        "drops": ",".join(str(1 << exponent) for exponent in verdict.rules.drops),
+        "reachable": VERDICTS[verdict.reachable],
+    }
     if counted is not None:
         row["sequences"] = counted[verdict.colouring]
     return row | {"moves": verdict.sequence, "reason": verdict.reason}
