@@ -27,7 +27,7 @@ from tilebase.game.game import Game
 
 Array = npt.NDArray[Any]
 
-MOST_GROUPS = 10_000_000
+MOST_GROUPS = 3_000_000
 """Groups that are listed: about a gigabyte of memory."""
 
 
