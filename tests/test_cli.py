@@ -146,7 +146,9 @@ def test_values_are_exported_for_data_frames(tmp_path, capsys, refused):
         assert float(row["value"]) == max(slides, default=0.0)
     capsys.readouterr()
     refused([*command, "-o", "x.txt"], 2, "neither Parquet nor CSV")
-    refused([*command, "--sum", "31", "-o", "x.csv"], 1, "no boards of sum 31")
+    missing = tmp_path / "x.csv"
+    refused([*command, "--sum", "31", "-o", str(missing)], 1, "no boards of sum 31")
+    assert not missing.exists()
 
 
 def test_the_default_folder_goes_when_all_is_done(tmp_path, monkeypatch, capsys):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -61,10 +62,11 @@ def export_values(
         for layer in arrays.iter_layers("states" if states else "afterstates")
         if total is None or layer.sum == total
     )
-    rows = _write_csv(layers, file) if file.suffix.lower() == ".csv" else _write_parquet(layers, file)
-    if not rows and total is not None:
+    first = list(itertools.islice(layers, 1))  # before a file is written
+    if not first and total is not None:
         raise MissingLayerError(f"{table.location.name} has no boards of sum {total}")
-    return rows
+    found = itertools.chain(first, layers)
+    return _write_csv(found, file) if file.suffix.lower() == ".csv" else _write_parquet(found, file)
 
 
 def _columns(arrays: TableArrays, layer: Any, *, states: bool) -> dict[str, Any]:
