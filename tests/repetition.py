@@ -1,18 +1,27 @@
-"""A plugin: of tests that repeat themselves over many cases, the daily run takes a part.
+"""Of what tests repeat the daily run takes a part; ``scripts/test --all`` takes all.
 
-``repeated.tsv`` says for each such test that one case of so many runs; the others run with
-``scripts/test --all``.  A case that is named on the command line runs, too.
+This module is a plugin: of tests that repeat themselves over many cases it leaves some out.
+``repeated.tsv`` says for each such test that one case of so many runs.  A case that is named on the command
+line runs, too.
 """
 
 from __future__ import annotations
 
+import os
 from collections import Counter
+from datetime import date
 from functools import cache
 from pathlib import Path
 
 import pytest
 
 LIST = Path(__file__).with_name("repeated.tsv")
+
+
+def todays(step: int) -> slice:
+    """Return one of so many, others on each day; all with TILEBASE_EVERY_KILL=1 (``scripts/test --all``)."""
+    step = 1 if os.environ.get("TILEBASE_EVERY_KILL") == "1" else step
+    return slice(date.today().toordinal() % step, None, step)
 
 
 @cache

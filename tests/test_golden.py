@@ -6,9 +6,7 @@
 from __future__ import annotations
 
 import io
-import os
 from collections.abc import Iterator
-from datetime import date
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -16,11 +14,10 @@ import pytest
 
 import golden
 from killing import Commands
+from repetition import todays
 from stored import contents
 
 STATES = golden.read()
-STEP = 1 if os.environ.get("TILEBASE_EVERY_KILL") == "1" else 12
-"""One state of so many is taken, others on each day; ``scripts/test --all`` takes all."""
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +31,7 @@ def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Commands]:
 def test_a_run_ends_in_the_same_bytes(case: golden.Case, commands: Commands) -> None:
     whole, *stopped = STATES[case.name]
     assert whole, "the archive holds the files of the whole run"
-    for state in [{}, *stopped[date.today().toordinal() % STEP :: STEP]]:
+    for state in [{}, *stopped[todays(12)]]:
         golden.empty(commands.folder)
         put(commands.folder, state)
         done = commands.run(case.arguments)

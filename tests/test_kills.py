@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from datetime import date
 from pathlib import Path
 
 import pytest
 
 from killing import Commands, clear
+from repetition import todays
 from stored import contents
 
 GAME = ["2x2", "8", "-q", "--threads", "1"]
@@ -39,8 +38,7 @@ def kill_everywhere(commands: Commands, arguments: list[str], target: Path, step
     assert whole.status == 0, whole.err
     files = contents(target) if target.is_dir() else target.read_bytes() if target.exists() else None
     killed = 0
-    step = 1 if os.environ.get("TILEBASE_EVERY_KILL") == "1" else step
-    for at in range(1 + date.today().toordinal() % step, whole.operations + 1, step):
+    for at in range(1, whole.operations + 1)[todays(step)]:
         clear(target)
         first = commands.run(arguments, kill_at=at)
         killed += first.status is None

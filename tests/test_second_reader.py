@@ -10,9 +10,7 @@ import gzip
 import hashlib
 import itertools
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping
-from datetime import date
 from fractions import Fraction
 from functools import cache, partial
 from pathlib import Path
@@ -24,6 +22,7 @@ import pytest
 import cached_oracle as oracle
 import second_reader as second
 from attack.rules import X
+from repetition import todays
 from second_reader import DamagedError, Files, folder_files
 from stored import all_values, reachable_values
 from test_winning_set import saved
@@ -43,8 +42,6 @@ from tilebase.objectives.objective import Objective
 from tilebase.questions.pruning import prune
 from tilebase.small.oracle import Layer
 
-STEP = 1 if os.environ.get("TILEBASE_EVERY_KILL") == "1" else 3
-"""One byte of so many is changed, others on each day."""
 ALL = (
     "win,win:float32,win:float16,loss,loss:float32,lower,lower:uint32,lower:uint16,upper,upper:uint32,"
     "upper:uint16,"
@@ -378,7 +375,7 @@ def changes(data: bytes, lines: bool, longer: bool = True) -> Iterator[bytes]:
     Each day another third of the bytes is changed; ``scripts/test --all`` changes all.  With `lines` the
     beginning is never whole lines: a journal of fewer layers is sound.
     """
-    for at in range(date.today().toordinal() % STEP, len(data), STEP):
+    for at in range(len(data))[todays(3)]:
         flip = 0xFF if at % 9 == 8 else 1 << at % 9
         yield data[:at] + bytes([data[at] ^ flip]) + data[at + 1 :]
     sizes = {*range(0, len(data), 1 + len(data) // 50), len(data) - 1}
