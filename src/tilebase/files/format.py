@@ -48,7 +48,7 @@ MOST_CHUNKS = 1 << 22
 _WINDOW = 1 << 23
 """Bytes of the window of zstd, at most: RFC 8878 asks every reader to support so much."""
 LEVEL = 3
-"""Level of zstd: higher ones save a few percent and cost several times as much (docs/format.md)."""
+"""Level of zstd: higher ones save a few percent and cost several times as much.  Readers need not know it."""
 VALUE_LEVEL = -1
 """For values of more than a bit: half the time of `LEVEL`, and 2 to 8 percent more bytes."""
 _OF_THREAD = threading.local()

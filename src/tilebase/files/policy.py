@@ -2,7 +2,10 @@
 
 The states of one sum are a sorted list of *ranks*.  The rank of a board is the number of boards that come
 before it in key order, among all boards of this sum whose tiles do not exceed what each cell may hold.
-Ranks lie much closer together than keys: 3x3 to 512 takes 2 bits per state for ranks, and 6 for keys.  With
+Ranks lie much closer together than keys.  Bits per state of 3x3 to 512 at the sum 400, where 57,042 boards,
+1 in 22 of this sum, are states: differences of keys with deflate 6.2, of ranks 2.0, by a Golomb-Rice code
+3.9; slides 2.0, with deflate 1.8; values 4.9; all with blocks of 1,024 states 4.2, of 4,096 3.8, of 16,384
+3.6.  With
 ``N(i, s)`` as the number of ways to fill the cells from i on with tiles of the sum s, the rank of a board
 with the codes ``c[i]`` is
 
