@@ -22,7 +22,7 @@ from typing import Any
 
 import zstandard
 
-from attack.rules import Board, Rules, X, read_law
+from attack.rules import Board, Rules, X, read_law, read_weights
 
 Files = dict[str, bytes]
 UNITS = {"uint64": 52, "uint32": 32, "uint16": 16}
@@ -96,6 +96,7 @@ class Game(Rules):
             frozenset(g["unmergeable"]), g["fixed"], goal_sum=g.get("goal_sum"), horizon=g.get("horizon"),
             masks=tuple(frozenset(c for c, sign in enumerate(one) if sign == "x") for one in pictures),
             begun=tuple(named) if start.startswith("after ") else (), few=few,
+            weights=read_weights(g["four"]),
         )  # fmt: skip
         self.count = len(self.unmergeable)
         self.bits = 4 if self.cells <= 16 else 3 if self.cells <= 21 else 2

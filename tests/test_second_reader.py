@@ -59,6 +59,7 @@ TABLES: dict[str, tuple[Game, str, dict[str, Any]]] = {
         Game("2x2", 8, start="4,4/0,0"), "lower:uint16,upper:uint32,lower", {"space": "all"},
     ),
     "a third": (Game("2x2", 16, spawn="1/3"), MEANS, {"discount": "2/3"}),
+    "weights of cells": (Game("2x3", 16, spawn="1/5 on 1,2,1/4,2,#", walls=[5]), MEANS, {}),
     "limits": (Game("2x3", 32, limits="16,8,8/8,4,64", start="empty"), "win,upper:uint16,survival", {}),
     "walls": (Game("2x3", 16, walls=[1], unmergeable=[4], fixed=True), "win,score,longest,largest", {}),
     "movable x": (Game("2x3", 8, unmergeable=[5]), "win,merges", {}),

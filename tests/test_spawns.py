@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,10 +18,12 @@ from tilebase.dense.backends.cuda import Cuda
 from tilebase.errors import GameError, UsageError
 from tilebase.game.game import Game
 from tilebase.game.spawns import ORIGINAL, SpawnLaw, law_of
+from tilebase.game.symmetry import symmetries
 from tilebase.objectives.objective import Objective
 from tilebase.questions.distributions import distributions
 from tilebase.questions.exact import check_exactly, solve_exactly
 from tilebase.questions.prove import prove
+from tilebase.simulator import Simulator
 from tilebase.small import oracle
 from tilebase.small.oracle import values
 from tilebase.web.rules import describe_rules
@@ -137,6 +140,100 @@ def test_cuda_refuses_a_law_that_depends_on_the_board() -> None:
     rules, backup = SimpleNamespace(game=GAME), SimpleNamespace(dtype="float64")
     with pytest.raises(UsageError, match="games in which a 4 is as likely on every board"):
         Cuda(rules, backup, Objective("win"))  # type: ignore[arg-type]
+
+
+WEIGHTED = (
+    Game("2x2", 32, spawn=f"{LAW} on 1,2/2,4"),
+    Game("2x3", 16, spawn="1/10 on 3,1,2/1,1,1", walls=[5]),
+    Game("2x3", 16, spawn="2:1/2,8:1/2 on 1,5,1/1,1,1", start="empty"),
+    Game("3x3", 8, spawn="1/10 on 2,1,2/1,7,1/2,1,2"),
+    Game("2x2", spawn="0 on 1,1/1,3", horizon=20),
+    Game("2x2", goal_sum=20, spawn="1/10 on 1,1/1,3"),
+)
+
+
+@pytest.mark.parametrize("game", WEIGHTED, ids=str)
+def test_weights_of_cells_are_those_of_the_definition(game: Game, tmp_path: Path) -> None:
+    """The chance of each spawn is written out here; with it, every engine follows the oracle."""
+    weights = game.spawn.cells
+    for after in oracle.reachable(game)[8].afterstates:
+        empty = [cell for cell, e in enumerate(after) if not e and cell not in game.walls]
+        chances = {
+            (cell, e): Fraction(weights[cell], sum(weights[c] for c in empty))
+            * game.spawn.chance(e, len(empty))
+            for cell in empty
+            for e in game.spawn_exponents
+        }
+        spawned = {}
+        for state, p in game.spawns(after):
+            (cell,) = (c for c in range(game.cells) if state[c] != after[c])
+            spawned[cell, state[cell]] = p
+        assert spawned == chances
+    counted, wanted = count(game, threads=1), oracle.count(game)
+    assert counted.totals == wanted.totals
+    objective = "win" if game.can_win else "largest"
+    exact = values(game, objective).start  # type: ignore[arg-type]
+    assert solve_exactly(game, objective, threads=1).start == exact
+    table = tmp_path / "table"
+    labels = [*first_types(game)]
+    solution = solve(game, labels, table=table, threads=1)
+    for one in solution.objectives:
+        wanted_values = exact_values(game, one)
+        check(one, number_of(solution.start[one.label]), one.told(wanted_values.start))
+        found = reachable_values(table, game, one)
+        named = (
+            (board, number, one.told(wanted_values.afterstates[board])) for board, number in found.items()
+        )
+        check_boards(game, one, named)
+    assert verify_table(table, sample=None).wrong == ()
+    assert check_exactly(table, objective).wrong == 0
+    assert float(evaluate(table, table, threads=1, objective=objective).value) == pytest.approx(float(exact))  # type: ignore[arg-type]
+    if game.goal_sum is None:
+        tiles = distributions(table, table, of=["tile"], objective=objective)["tile"]
+        assert sum(tiles.chances.values()) == pytest.approx(1)
+        assert game.goal is None or tiles.chances.get(game.goal, 0.0) == pytest.approx(float(exact))
+    played = simulate(table, games=20_000, seed=3, objective=objective)
+    assert played.error is not None
+    assert abs(played.mean - float(exact)) <= 5 * played.error + 1e-9
+
+
+def test_weights_are_read_reduced_and_kept() -> None:
+    game = Game("2x3", 16, spawn="0.1 on 2,4,2/4,6,#", walls=[5])
+    assert str(game.spawn) == "1/10 on 1,2,1,2,3,0"
+    assert Game.from_identity(game.identity) == game
+    assert Game("2x2", 16, spawn="0.1 on 3,3/3,3") == Game("2x2", 16)
+    assert Game("2x2", 16, spawn=game.spawn.with_equal_cells) == Game("2x2", 16)
+    assert len(symmetries(Game("3x3", 16, spawn="0.1 on 1,2,1/2,5,2/1,2,1"))) == 8
+    assert len(symmetries(Game("3x3", 16, spawn="0.1 on 1,2,1/2,5,2/1,3,1"))) == 2
+    assert "in proportion to the weight of the cell: 1,2,1/2,3,0." in str(describe_rules(game))
+
+
+@pytest.mark.parametrize(
+    ("weights", "sentence"),
+    [
+        ("1,2,3", "3 weights of cells in the spawn law, and the board has 4 cells"),
+        ("1,2/0,4", "the weight of cell 2 is 0: give a whole number from 1 to 1000"),
+        ("1,2/-1,4", "'-1' is not a weight of a cell"),
+        ("1,2/1.5,4", "'1.5' is not a weight of a cell"),
+        ("1,2/1001,4", "'1001' is not a weight of a cell"),
+        ("  ", "is not a"),
+    ],
+)
+def test_what_are_no_weights_is_refused(weights: str, sentence: str) -> None:
+    with pytest.raises(GameError, match=re.escape(sentence)):
+        Game("2x2", 16, spawn=f"1/10 on {weights}")
+
+
+def test_engines_that_know_no_weights_say_so() -> None:
+    game = WEIGHTED[0]
+    with pytest.raises(UsageError, match="in the dense space all cells weigh the same"):
+        solve(game, "win", space="all", threads=1)
+    with pytest.raises(UsageError, match="does not depend on weights of cells"):
+        force(game, threads=1)
+    with pytest.raises(UsageError, match="cells of equal weight only"):
+        Simulator(game, 1)
+    with pytest.raises(UsageError, match="no small common multiple"):
+        solve_exactly(Game("3x3", 8, spawn="0 on 997,991,983/977,971,967/953,947,941"), threads=1)
 
 
 OTHER = (

@@ -49,9 +49,14 @@ class TooLargeError(Exception):
 
 def read_law(text: str) -> tuple[Fraction, tuple[tuple[int, Fraction], ...]]:
     """The chance of a 4, and those with at most so many empty cells, of ``"1/10, 4: 1/4"``."""
-    first, *others = text.split(",")
+    first, *others = text.partition(" on ")[0].split(",")
     pairs = [word.split(":") for word in others]
     return Fraction(first), tuple(sorted((int(n), Fraction(p)) for n, p in pairs))
+
+
+def read_weights(text: str) -> tuple[int, ...]:
+    """The weights of cells that a law ends with, as ``1,2`` of ``"1/10 on 1,2"``; none if it has none."""
+    return tuple(map(int, text.partition(" on ")[2].replace("/", ",").split(","))) if " on " in text else ()
 
 
 @dataclass
@@ -59,7 +64,7 @@ class Rules:
     """A game.  `patterns` hold None where any tile or none will do; `start` is a name or a board.
 
     `few` are the chances of a 4 with at most so many empty cells, the fewest first; `begun` are the boards
-    after a slide that the game starts from, if it does so.
+    after a slide that the game starts from, if it does so; `weights` are those of the cells, if they differ.
     """
 
     shape: tuple[int, ...]
@@ -77,6 +82,7 @@ class Rules:
     horizon: int | None = None
     begun: tuple[Board, ...] = ()
     few: tuple[tuple[int, Fraction], ...] = ()
+    weights: tuple[int, ...] = ()
     discount: Fraction = Fraction(1)
     most: int = 20_000  # boards that may be looked at
     _states: dict[Board, tuple[Fraction, ...]] = field(default_factory=dict)
@@ -188,8 +194,10 @@ class Rules:
             return []
         free = [cell for cell, tile in enumerate(after) if tile == 0 and cell not in self.walls]
         four = next((p for n, p in self.few if len(free) <= n), self.four)
+        weights = self.weights or (1,) * self.cells
+        whole = sum(weights[cell] for cell in free)
         return [
-            ((*after[:cell], tile, *after[cell + 1 :]), p / len(free))
+            ((*after[:cell], tile, *after[cell + 1 :]), p * weights[cell] / whole)
             for cell in free
             for tile, p in ((2, 1 - four), (4, four))
             if p > 0
@@ -250,6 +258,7 @@ class Rules:
             stop = cell in self.walls or (self.fixed and cell in self.unmergeable)
             stop |= bool(self.masks) and all(cell in mask for mask in self.masks)  # an x in any case
             kept &= stop or self.limit(cell) == self.limit(source)
+            kept &= stop or not self.weights or self.weights[cell] == self.weights[source]
         return kept
 
     def orbit(self, board: Board) -> set[Board]:

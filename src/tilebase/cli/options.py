@@ -65,7 +65,8 @@ SpawnOption = Annotated[
     str,
     Parameter(
         help="Probability of a spawned 4, exact: 0.1, 1/10, 0 for only 2s; 1/10,4:1/4 is 1/4 with at most 4 "
-        "empty cells. Or any tiles with their probabilities: 2:0.9,8:0.1."
+        "empty cells. Or any tiles with their probabilities: 2:0.9,8:0.1. Weights of cells follow: 0.1 on "
+        "1,2/2,4."
     ),
 ]
 LargestOption = Annotated[int | None, Parameter(help="Largest tile that may ever be made.")]

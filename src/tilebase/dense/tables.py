@@ -166,6 +166,10 @@ def check_index(index: PerfectIndex) -> None:
         raise UsageError(
             f"the dense space is for spawns of 2 and 4, not for {game.spawn}: choose the space reachable"
         )
+    if game.spawn.cells:
+        raise UsageError(
+            f"in the dense space all cells weigh the same: choose the space reachable for {game}"
+        )
     if len(game.patterns) > MOST_PATTERNS:
         raise UsageError(f"{len(game.patterns)} patterns; the dense space takes at most {MOST_PATTERNS}")
     if max(int(part.counts.max()) for part in index.parts) > MOST_POSITIONS:

@@ -71,7 +71,8 @@ class Game(Boards):
         until no slide is left (a continued game).
     spawn:
         The spawn law: the probability that a spawned tile is a 4, exact; 0 for only 2s, 1 for only 4s. It may
-        depend on how many cells are empty, as ``"1/10, 4: 1/4"`` (`SpawnLaw`).
+        depend on how many cells are empty, as ``"1/10, 4: 1/4"``, and give weights to cells, as
+        ``"1/10 on 1,2/2,4"`` (`SpawnLaw`).
     start:
         ``"two-tiles"``: two random tiles, as in the original game; ``"empty"``: one spawn on
         the empty board comes first; a board as text, with the player to move; or ``"after "`` and
@@ -155,6 +156,7 @@ class Game(Boards):
             x_cells = tuple(cell for cell, exponent in enumerate(first) if exponent == x) or mask_cells[0]
         if not isinstance(fixed, bool):
             raise GameError(f"fixed is {fixed!r}, but must be true or false")
+        law = law.fitted(grid.cells, {*wall_cells, *(x_cells if fixed else ())})
         wins_by = None if pattern is None else str(pattern).strip().lower()
         if wins_by not in (None, "lemma1", "pair"):
             wins_by = patterns_text(parse_patterns(wins_by, grid, wall_cells, x), grid, x)
@@ -366,6 +368,13 @@ class Game(Boards):
             return []
         open_cells = [c for c, e in enumerate(board) if not e and c not in self.walls]
         chances = self._spawn_chances[len(open_cells)]
+        if self.spawn.cells:
+            mean = Fraction(self.spawn.weight_of(open_cells), max(len(open_cells), 1))
+            return [
+                (board[:c] + (e,) + board[c + 1 :], p * self.spawn.cells[c] / mean)
+                for c in open_cells
+                for e, p in chances
+            ]
         return [(board[:c] + (e,) + board[c + 1 :], p) for c in open_cells for e, p in chances]
 
     def starts(self) -> list[tuple[Cells, Fraction]]:

@@ -1,24 +1,27 @@
-"""The spawn law: which tiles are spawned, and with which probability, given how many cells are empty.
+"""The spawn law: which tiles are spawned on which cells, and with which probability.
 
 Nothing else in the program knows a probability of a spawn.  In the original game a spawned tile is a 4 with
-probability 1/10.  A law may depend on the number of cells that are empty before the spawn, or spawn any
-tiles.
+probability 1/10, and each empty cell is as likely as any other.  A law may depend on the number of cells that
+are empty before the spawn, or spawn any tiles, or give weights to cells.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 from tilebase.errors import GameError, UsageError
-from tilebase.game.notation import count_of, fraction_of
+from tilebase.game.notation import count_of, fraction_of, split_cells
 
 MOST_DENOMINATOR = 10**18
 """Largest common denominator of the probabilities of a law."""
+MOST_WEIGHT = 1000
+"""Largest weight of a cell."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,10 @@ class SpawnLaw:
     law that depends on the number of empty cells spawns both tiles on every board.  A law over other tiles is
     written as ``"2: 9/10, 8: 1/10"``; the probabilities sum to 1.  ``"2: 9/10, 4: 1/10"`` is ``"1/10"``.
 
+    Weights of cells follow any law after the word ``on``, one for each cell in row-major order, as
+    ``"1/10 on 1,2/2,4"``: the tile falls on an empty cell with the probability of the weight of the cell over
+    the sum of the weights of all empty cells.  The tile does not depend on the cell.
+
     Attributes
     ----------
     four:
@@ -38,6 +45,9 @@ class SpawnLaw:
     others:
         Pairs of exponent and probability, ascending, of a law that spawns other tiles than 2 and 4; then
         `four` is the probability of a 4 among them.  Empty for other laws.
+    cells:
+        The weight of each cell, without a common divisor; 0 on cells that no tile enters (`fitted`).  Empty
+        if all cells weigh the same.
 
     >>> law = SpawnLaw.of("0.1, 3: 1/4")
     >>> str(law), law.chance(2, 3), law.chance(1, 4), law.denominator
@@ -47,12 +57,16 @@ class SpawnLaw:
     four: Fraction
     few: tuple[tuple[int, Fraction], ...] = ()
     others: tuple[tuple[int, Fraction], ...] = ()
+    cells: tuple[int, ...] = ()
 
     @classmethod
     def of(cls, law: SpawnLaw | Fraction | float | str | int) -> SpawnLaw:
         """Return the law that a user wrote.  Raises `GameError` unless it is one."""
         if isinstance(law, SpawnLaw):
             return law
+        if isinstance(law, str) and " on " in law:
+            tiles, _, weights = law.partition(" on ")
+            return replace(cls.of(tiles), cells=_weights(weights))
         first: Any = law
         others: list[str] = []
         if isinstance(law, str) and ":" in law.partition(",")[0]:
@@ -79,9 +93,37 @@ class SpawnLaw:
         return found
 
     def __str__(self) -> str:
+        where = f" on {','.join(map(str, self.cells))}" if self.cells else ""
         if self.others:
-            return ", ".join(f"{1 << e}: {p}" for e, p in self.others)
-        return ", ".join([str(self.four), *(f"{n}: {p}" for n, p in self.few)])
+            return ", ".join(f"{1 << e}: {p}" for e, p in self.others) + where
+        return ", ".join([str(self.four), *(f"{n}: {p}" for n, p in self.few)]) + where
+
+    def fitted(self, cells: int, closed: Collection[int]) -> SpawnLaw:
+        """Return the law for a board of so many cells, some of which no tile enters.
+
+        Raises `GameError` unless it has a weight for each cell, positive where a tile can be spawned.
+        """
+        if not self.cells:
+            return self
+        if len(self.cells) != cells:
+            raise GameError(
+                f"{count_of(len(self.cells), 'weight')} of cells in the spawn law, and the board has "
+                f"{count_of(cells, 'cell')}: give a weight for each cell"
+            )
+        weights = [0 if cell in closed else weight for cell, weight in enumerate(self.cells)]
+        for cell, weight in enumerate(weights):
+            if not weight and cell not in closed:
+                raise GameError(
+                    f"the weight of cell {cell} is 0: give a whole number from 1 to {MOST_WEIGHT}"
+                )
+        shared = math.gcd(*weights)
+        fitted = () if len(set(weights) - {0}) <= 1 else tuple(weight // shared for weight in weights)
+        return replace(self, cells=fitted)
+
+    @property
+    def with_equal_cells(self) -> SpawnLaw:
+        """The law that spawns the same tiles, with all cells of the same weight."""
+        return replace(self, cells=())
 
     @property
     def fours(self) -> list[Fraction]:
@@ -126,6 +168,25 @@ class SpawnLaw:
         """Return the probability of each exponent if that of a 4 is `four`."""
         return dict(self.others) or {1: 1 - four, 2: four}
 
+    def weight(self, cell: int) -> int:
+        """Return the weight of a cell; 1 if all cells weigh the same."""
+        return self.cells[cell] if self.cells else 1
+
+    def weight_of(self, cells: Iterable[int]) -> int:
+        """Return the sum of the weights of some cells; their number if all cells weigh the same."""
+        return sum(map(self.weight, cells))
+
+    def most_weight(self, cells: int) -> int:
+        """Return the sum of the weights of all cells of a board of so many cells."""
+        return sum(self.cells) if self.cells else cells
+
+    def totals(self, cells: int) -> set[int]:
+        """Return the sums of weights that the empty cells of a board of so many cells may have."""
+        found = {0}
+        for weight in self.cells or (1,) * cells:
+            found |= {total + weight for total in found}
+        return found - {0}
+
     def weights(self, exponent: int, cells: int) -> list[int]:
         """``[n]``: `chance` with n empty cells, up to `cells`, as a numerator over `denominator`."""
         return [int(self.chance(exponent, n) * self.denominator) for n in range(cells + 1)]
@@ -138,11 +199,24 @@ class SpawnLaw:
         """
         law = " and ".join(f"{2**e} with probability {p}" for e, p in self._tiles(self.four).items() if p)
         few = [f"{p} with at most {count_of(n, 'empty cell')}" for n, p in reversed(self.few)]
-        return f"{law} ({', '.join(few)})" if few else law
+        where = f" on cells of the weights {','.join(map(str, self.cells))}" if self.cells else ""
+        return (f"{law} ({', '.join(few)})" if few else law) + where
 
 
 MOST_TILE = 1 << 8
 """The largest tile that may be spawned."""
+
+
+def _weights(text: str) -> tuple[int, ...]:
+    """Read the weights of cells; a wall may be written ``#``.  Raises `GameError`."""
+    words = ["0" if word == "#" else word for word in split_cells(text)]
+    wrong = [word for word in words if not word.isdecimal() or len(word) > 6 or int(word) > MOST_WEIGHT]
+    if wrong or not words:
+        raise GameError(
+            f"{(wrong or [text])[0][:40]!r} is not a weight of a cell: give a whole number from 1 to "
+            f"{MOST_WEIGHT} for each cell, as 1,2/2,4"
+        )
+    return tuple(map(int, words))
 
 
 def _law_of_tiles(text: str) -> SpawnLaw:

@@ -1,4 +1,4 @@
-"""The symmetries of a board that keep its limits, pattern, walls, masks and fixed tiles.
+"""The symmetries of a board that keep its limits, pattern, walls, masks, fixed tiles and weights of cells.
 
 A symmetry is a permutation p of cells: it maps board b to the board whose cell i holds
 b[p[i]].  To find the group, all reflections of axes and exchanges of equally long axes are
@@ -49,6 +49,7 @@ def _keeps(game: Game, permutation: Cells) -> bool:
         game.tops[source] == game.tops[cell]
         and (source in game.walls) == (cell in game.walls)
         and (source in fixed) == (cell in fixed)
+        and (not game.tops[cell] or game.spawn.weight(source) == game.spawn.weight(cell))
         for cell, source in enumerate(permutation)
     )
 

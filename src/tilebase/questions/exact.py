@@ -40,13 +40,15 @@ from tilebase.questions.count import count
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Use
 from tilebase.runtime.storage import temporary_folder
-from tilebase.sparse.reading import LayerReader, Links
+from tilebase.sparse.reading import LayerReader, Links, spawn_weights
 from tilebase.tables.probe import Table, open_table
 
 Array = npt.NDArray[Any]
 
 MOST_AFTERSTATES = 3_000_000
 """Afterstates of a game that is solved in fractions; these take some minutes."""
+MOST_BASE = 512
+"""Most bits of the factor by which denominators grow for two units of the sum: without weights, 30 to 60."""
 PLAYS = {
     "best": "the play that makes the value best",
     "worst": "the play that makes the value worst",
@@ -235,9 +237,13 @@ class _Pass:
         self._sums = boards.sums()
         self._most = max([*self._sums, *(game.sum(board) for board, _ in game.starts())])
         self._most += (1 << max(game.spawn_exponents)) + (2 if play == "undo" else 0)
-        self._base = (
-            game.spawn.denominator * math.lcm(*range(1, game.cells + 1)) * objective.discount.denominator
-        )
+        self._base = game.spawn.denominator * objective.discount.denominator
+        self._base *= math.lcm(*game.spawn.totals(game.cells))
+        if self._base.bit_length() > MOST_BASE:
+            raise UsageError(
+                f"the sums of the weights of cells of {game} have no small common multiple, which fractions "
+                "need: give smaller weights"
+            )
         self._won = int(sentinels(game, objective)[1])
         self._values: dict[int, Array] = {}  # rows of numerators by sum, for the layers above the present one
 
@@ -288,14 +294,19 @@ class _Pass:
             more = self._base ** ((1 << exponent) // 2) // d
             worths = self._states(states, total + (1 << exponent)) * more
             empty = np.bincount(origin, minlength=len(keys))
-            spawned.append((worths, origin, np.array(game.spawn.weights(exponent, game.cells))[empty], empty))
+            tiles = np.array(game.spawn.weights(exponent, game.cells))[empty]
+            weights, cells = spawn_weights(reader.compiled, keys), np.ones(1, dtype=object)
+            if weights is not None:
+                cells = _whole(weights)
+                empty = np.add.reduceat(cells, np.searchsorted(origin, np.arange(len(keys))))
+            spawned.append((worths, origin, tiles, empty, cells))
         values = np.zeros((self._rows, len(keys)), dtype=object)
         for row in range(self._rows):
-            for worths, origin, weights, empty in spawned:
+            for worths, origin, weights, empty, cells in spawned:
                 here = worths[row]
                 if self.play == "undo" and row:
                     here = np.maximum(here, values[0][origin])
-                sums = np.add.reduceat(here, np.searchsorted(origin, np.arange(len(keys))))
+                sums = np.add.reduceat(here * cells, np.searchsorted(origin, np.arange(len(keys))))
                 values[row] += sums * weights // (empty * game.spawn.denominator)  # without a rest
         return keys, values
 

@@ -198,6 +198,10 @@ def _check_ways(
     """Raise `UsageError` for a game without a goal, and for ways that do not exist or do not fit."""
     if not game.spawn.is_common:
         raise UsageError(f"the adversary spawns 2s and 4s, and not {game.spawn}: solve it for guaranteed")
+    if game.spawn.cells:
+        raise UsageError(
+            "what can be forced does not depend on weights of cells: leave them out of the spawn law"
+        )
     if not game.can_win:
         raise UsageError("without a goal there is nothing to force: give a tile or a goal sum")
     if engine is not None and engine not in ENGINES:

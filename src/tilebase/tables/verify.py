@@ -302,8 +302,8 @@ def _derive(table: Table, after: Cells, objective: Objective) -> Number:
         (None if game.has_goal_sum(board) else _best(table, board, evaluator), p) for board, p in spawns
     ]
     if objective.is_bound:
-        cells = len(spawned) // len(game.spawn_exponents)
-        return _bound(cells, game.spawn.denominator, spawned, objective)
+        empty = [cell for cell, e in enumerate(after) if not e and cell not in game.walls]
+        return _bound(game.spawn.weight_of(empty), game.spawn.denominator, spawned, objective)
     return objective.over_spawns(
         (evaluator.end(board, won=True) if value is None else objective.discounted(value), p)
         for (board, _), (value, p) in zip(spawns, spawned, strict=True)
@@ -314,8 +314,11 @@ _Spawned = Sequence[tuple[Number | None, Fraction]]
 """The value of the best slide of each spawned state, not discounted; None if its sum wins."""
 
 
-def _bound(cells: int, denominator: int, spawned: _Spawned, objective: Objective) -> int:
-    """Return the mean, rounded as the solver does: the discount first, then the mean."""
+def _bound(weight: int, denominator: int, spawned: _Spawned, objective: Objective) -> int:
+    """Return the mean, rounded as the solver does: the discount first, then the mean.
+
+    `weight` is that of all empty cells together.
+    """
     one, most, up = objective.one, objective.most, objective.rounds_up
 
     def divide(above: int, below: int) -> int:
@@ -327,8 +330,8 @@ def _bound(cells: int, denominator: int, spawned: _Spawned, objective: Objective
         whole = full if value is None else min(int(Fraction(value) * one), full)
         if value is not None:
             whole = divide(whole * objective.discount.numerator, objective.discount.denominator)
-        total += whole * int(p * cells * denominator)
-    return min(divide(total, cells * denominator), most)
+        total += whole * int(p * weight * denominator)
+    return min(divide(total, weight * denominator), most)
 
 
 def _stored(objective: Objective, value: Number) -> Number:

@@ -81,6 +81,7 @@ def game_document(name: str, opened: Solved) -> Document:
         "unmergeable": bool(game.unmergeable),
         "formation": bool(game.unmergeable) and not game.fixed,
         "spawns": [{"tile": 1 << e, "chances": game.spawn_probabilities(e)} for e in game.spawn_exponents],
+        "weights": list(game.spawn.cells),
         "largest_sum": game.largest_sum if game.goal or game.largest or game.limits else None,
     } | opened.facts()
 

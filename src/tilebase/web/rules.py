@@ -71,14 +71,18 @@ def _play(game: Game) -> Iterator[str]:
     else:
         yield f"Play begins with {'one tile' if game.start == 'empty' else 'two tiles'}."
     if game.spawn != ORIGINAL:
-        yield _fours(game.spawn)
+        if game.spawn.with_equal_cells != ORIGINAL:
+            yield _fours(game.spawn)
+        if game.spawn.cells:
+            weights = game.grid.rows([str(weight) for weight in game.spawn.cells])
+            yield f"A new tile falls on an empty cell in proportion to the weight of the cell: {weights}."
     if game.horizon is not None:
         yield f"Play ends after a slide if the tiles, without the large ones, have the sum {game.horizon}."
 
 
 def _fours(law: SpawnLaw) -> str:
     if not law.is_common:
-        return f"New tiles are {law.words}."
+        return f"New tiles are {law.with_equal_cells.words}."
     few = [
         f" With at most {count_of(n, 'empty cell')}, {_share(p)[0].lower()}{_share(p)[1:]}"
         for n, p in reversed(law.few)

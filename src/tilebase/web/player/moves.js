@@ -12,6 +12,7 @@ export class Rules {
     Object.assign(this, rules);
     this.cells = rules.shape.reduce((product, size) => product * size);
     this.spawns = rules.spawns.map(([exponent, chances]) => ({ tile: 2 ** exponent, chances }));
+    this.weights = rules.weights;
   }
 
   /** The words of a board of exponents. */
@@ -82,7 +83,9 @@ export class Rules {
   begin(random) {
     const { boards, spawns } = this.start;
     let cells = this.words(boards[Math.floor(random() * boards.length)]);
-    for (let tile = 0; tile < spawns; tile++) cells = withSpawn(cells, randomSpawn(cells, this.spawns, random));
+    for (let tile = 0; tile < spawns; tile++) {
+      cells = withSpawn(cells, randomSpawn(cells, this.spawns, random, this.weights));
+    }
     return cells;
   }
 
