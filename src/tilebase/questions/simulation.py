@@ -274,7 +274,9 @@ def _weighted_spawns(
     ones, origin = spawns_of(reader.compiled, afters, 1)
     first = np.searchsorted(origin, np.arange(len(afters)))
     # ends[i]: the weights of all spawns up to the i-th, added up; those of a game begin at its `base`.
-    ends = np.cumsum(spawn_weights(reader.compiled, afters), dtype=np.int64)
+    weights = spawn_weights(reader.compiled, afters)
+    assert weights is not None
+    ends = np.cumsum(weights, dtype=np.int64)
     last = np.append(first[1:], len(origin)) - 1
     base = np.append(0, ends[last[:-1]])
     chosen = np.searchsorted(ends, base + cells * (ends[last] - base), side="right")
