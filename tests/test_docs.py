@@ -42,7 +42,7 @@ def prose(page: Path) -> str:
 
 def nav_pages() -> list[str]:
     text = (ROOT / "mkdocs.yml").read_text("utf-8")
-    return re.findall(r"^\s+- .+: (\S+\.md)$", text, flags=re.MULTILINE)
+    return re.findall(r"^\s+- .+: (\S+\.(?:md|ipynb))$", text, flags=re.MULTILINE)
 
 
 def test_command_line_page_is_what_the_commands_say() -> None:
@@ -71,7 +71,8 @@ def test_pages_of_the_navigation_exist(name: str) -> None:
 
 
 def test_every_page_is_in_the_navigation() -> None:
-    assert {page.relative_to(DOCS).as_posix() for page in PAGES} <= set(nav_pages())
+    every = [*PAGES, *DOCS.rglob("*.ipynb")]
+    assert {page.relative_to(DOCS).as_posix() for page in every} <= set(nav_pages())
 
 
 def test_the_first_page_links_every_other() -> None:

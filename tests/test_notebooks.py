@@ -48,6 +48,21 @@ def test_notebooks_run(file, monkeypatch):
             ]
 
 
+@pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
+def test_notebooks_are_pages_with_their_outputs(file):
+    """What each cell says and shows is on the page of the built documentation."""
+    made = runpy.run_path(str(ROOT / "docs" / "extensions" / "notebooks.py"))
+    stored = json.loads(file.read_text("utf-8"))
+    page = made["markdown_of"](stored, file.name)
+    for cell in stored["cells"]:
+        assert "".join(cell["source"]).rstrip() in page
+    data = [one["data"] for cell in stored["cells"] for one in cell.get("outputs", []) if "data" in one]
+    assert page.count("<img ") == sum("image/svg+xml" in one for one in data)
+    for one in data:
+        if "image/svg+xml" not in one:
+            assert "".join(one.get("text/html", one["text/plain"])).rstrip() in page
+
+
 # -- results in notebooks ----------------------------------------------------------------------
 
 

@@ -14,7 +14,16 @@ from tilebase import __version__, open_table
 from tilebase.cli import main
 from tilebase.cli.cite import cite
 from tilebase.errors import CorruptError, UsageError
-from tilebase.questions.published import NEW, OPEN, read_facts, read_other, read_recomputed, read_records
+from tilebase.questions.published import (
+    ERRATA,
+    NEW,
+    OPEN,
+    RUNS,
+    read_facts,
+    read_other,
+    read_recomputed,
+    read_records,
+)
 from tilebase.questions.results import GROUPS, find_result, results
 
 ROOT = Path(__file__).parents[1]
@@ -51,9 +60,40 @@ def test_recorded_lines_are_lines_of_facts() -> None:
     assert read_recomputed().keys() <= known
 
 
-def test_the_page_is_what_the_files_say() -> None:
-    made = runpy.run_path(str(ROOT / "scripts" / "make-results"))
-    assert made["page"]() == (ROOT / "docs" / "results.md").read_text("utf-8")
+def test_the_pages_are_what_the_files_say() -> None:
+    made = runpy.run_path(str(ROOT / "scripts" / "make-results"))["pages"]()
+    assert {page.name for page in made} == {"results.md", "records.md", "errata.md", "performance.md"}
+    assert [page.name for page, text in made.items() if page.read_text("utf-8") != text] == []
+
+
+def test_every_row_of_errata_and_runs_is_on_a_page() -> None:
+    """In a table, or in a section that a page names."""
+    pages = [
+        (ROOT / "docs" / f"{name}.md").read_text("utf-8") for name in ("errata", "records", "performance")
+    ]
+    text = "".join(pages)
+    for source in {row["source"] for row in read_other(ERRATA)}:
+        assert f"rows: errata/{source} " in text
+    for section in {row["section"] for row in read_other(RUNS)}:
+        assert f"rows: runs/{section} " in text or f"`{section}`" in text, section
+
+
+@pytest.mark.parametrize("file", [ERRATA, RUNS, NEW, "records.tsv"])
+def test_rows_have_a_cell_for_each_column_and_a_version_that_recorded_them(file: str) -> None:
+    lines = (ROOT / "src" / "tilebase" / "facts" / file).read_text("utf-8").splitlines()
+    heads, *rows = [line.split("\t") for line in lines if not line.startswith("#")]
+    assert max(map(len, rows)) <= len(heads)
+    for row in rows:
+        found = dict(zip(heads, row, strict=False))
+        assert re.fullmatch(r"20\d\d-\d\d-\d\d", found["date"])
+        assert re.fullmatch(r"0\.1\.0\.dev\d+\+g[0-9a-f]{8}", found["version"])
+
+
+def test_a_recorded_result_says_what_its_run_took() -> None:
+    one = find_result("new-formation-ll")
+    assert one.size == "12,995,882,712 states, 6,847,204,380 afterstates"
+    took = "51 min, 2125 CPU s, below 1 GB of memory, 25.8 GB on disk, busy, half of it paused"
+    assert one.text().endswith(f"(2 virtual cores, 24 GiB, {took}).")
 
 
 def test_cite(capsys: pytest.CaptureFixture[str]) -> None:

@@ -25,6 +25,8 @@ RECORDS, RECOMPUTED = "records.tsv", "recomputed.tsv"
 """The files of recorded results, beside the files of facts: of long runs, and of `reproduce`."""
 NEW, OPEN = "new.tsv", "open.tsv"
 """Results that no source has, and questions that nobody has answered (`questions.results`)."""
+ERRATA, RUNS = "errata.tsv", "runs.tsv"
+"""Mistakes of the sources, and runs and measurements that are no results: rows of pages (`make-results`)."""
 NO_QUESTION = frozenset(
     ("value", "answer", "max_tile", "lower_bound", "claim", "source", "precision", "note", "status")
     + ("board", "goal", "limits", "formation", "N", "M")
@@ -56,12 +58,17 @@ class Record:
         The command that gave it.
     date, version:
         When it was recorded, and the version that recorded it.
+    size, took, machine:
+        The counts of work, what the run took (`took_of`) and where it ran; empty where that was not recorded.
     """
 
     computed: str
     command: str
     date: str
     version: str
+    size: str = ""
+    took: str = ""
+    machine: str = ""
 
 
 @dataclass(frozen=True)
@@ -116,7 +123,7 @@ def read_facts(source: str | None = None) -> list[Fact]:
         raise UsageError(f"source {source!r} does not exist: choose one of {', '.join(SOURCES)}")
     found = []
     for file in sorted(files("tilebase").joinpath("facts").iterdir(), key=lambda file: file.name):
-        if file.name.endswith(".tsv") and file.name not in (RECORDS, RECOMPUTED, NEW, OPEN):
+        if file.name.endswith(".tsv") and file.name not in (RECORDS, RECOMPUTED, NEW, OPEN, ERRATA, RUNS):
             found += list(_read_file(file.name, file.read_text("utf-8")))
     return [fact for fact in found if source is None or SOURCES[source] in fact.source]
 
@@ -143,10 +150,27 @@ def _read_records(name: str) -> dict[tuple[str, str, str], Record]:
     rows = read_other(name)
     return {
         (row["file"], row["board"], row["question"]): Record(
-            row["computed"], row["command"], row["date"], row["version"]
+            row["computed"], row["command"], row["date"], row["version"], row.get("size", ""), took_of(row),
+            row.get("machine", ""),
         )
         for row in rows
+    }  # fmt: skip
+
+
+def took_of(row: dict[str, str]) -> str:
+    """Return what the run of a row took, in words.
+
+    >>> took_of({"wall": "11 min", "cpu_seconds": "1251", "memory": "", "disk": "3.04 GB"})
+    '11 min, 1251 CPU s, 3.04 GB on disk'
+    """
+    units = {
+        "wall": "",
+        "cpu_seconds": " CPU s",
+        "memory": " of memory",
+        "disk": " on disk",
+        "conditions": "",
     }
+    return ", ".join(row[name] + unit for name, unit in units.items() if row.get(name))
 
 
 def _read_file(name: str, text: str) -> Iterator[Fact]:

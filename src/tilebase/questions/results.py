@@ -36,6 +36,7 @@ from tilebase.questions.published import (
     read_other,
     read_recomputed,
     read_records,
+    took_of,
 )
 
 GROUPS = {
@@ -69,8 +70,8 @@ class Result:
         What computed it, and when; empty if nothing did.
     checked:
         What else gives the same, or where more is said.
-    took:
-        The machine and the processor seconds, if a file tells them.
+    size, took, machine:
+        Counts of work, time and memory of the run, and where it ran, as far as they were recorded.
     said:
         The sentence of the command that wrote a file, with the rules of the game, if it wrote one.
     """
@@ -87,7 +88,9 @@ class Result:
     version: str = ""
     date: str = ""
     checked: str = ""
+    size: str = ""
     took: str = ""
+    machine: str = ""
     said: str = ""
 
     @property
@@ -111,7 +114,8 @@ class Result:
 
     def text(self) -> str:
         """Return the result as a reader cites it: the statement, the command and the version."""
-        took = f" ({self.took})" if self.took else ""
+        cost = ", ".join(word for word in (self.machine, self.took) if word)
+        took = f" ({cost})" if self.took else ""
         run = f" Computed by `{self.command}`, tilebase {self.version}, {self.date}{took}."
         check = f" Checked: {self.checked}." if self.checked and self.group != "open" else ""
         return f"{self.statement}{run if self.command else ''}{check}"
@@ -162,7 +166,7 @@ def _of_fact(fact: Fact) -> Result:
     return Result(
         name, _group(fact, record), fact.board, _asked(fact), record.computed, kind, fact.published,
         fact.source, record.command, record.version, record.date,
-        "" if fact.erratum is None else fact.erratum[0],
+        "" if fact.erratum is None else fact.erratum[0], record.size, record.took, record.machine,
     )  # fmt: skip
 
 
@@ -210,7 +214,8 @@ def _new() -> Iterator[Result]:
         yield Result(
             _name("new", row["board"], row["question"]), "new", row["board"], row["question"], row["value"],
             row["kind"], command=row["command"], version=row["version"], date=row["date"],
-            checked=row.get("checked", ""),
+            checked=row.get("checked", ""), size=row.get("size", ""), took=took_of(row),
+            machine=row.get("machine", ""),
         )  # fmt: skip
 
 
@@ -253,7 +258,7 @@ def read_result(path: Path) -> Result:
         return Result(
             _name(path.stem), "new", title_of(game), question, value, kind, command=document["command"],
             version=document["version"], date=ran["date"],
-            took=f"{ran['machine']}, {ran['cpu_seconds']:,} processor seconds", said=_said(document),
+            took=f"{ran['cpu_seconds']:,} processor seconds", machine=ran["machine"], said=_said(document),
         )  # fmt: skip
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise CorruptError(
