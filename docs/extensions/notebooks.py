@@ -1,7 +1,7 @@
 """For the documentation: each notebook of docs/notebooks is a page, with the outputs that are stored in it.
 
-MkDocs calls the functions `on_...` (`hooks` in mkdocs.yml).  `scripts/make-notebooks` runs the notebooks; here
-nothing is run.
+MkDocs calls the functions `on_...` (`hooks` in mkdocs.yml).  `scripts/make-notebooks` runs the notebooks;
+here nothing is run.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def on_files(files: Any, config: Any) -> Any:
     return files
 
 
-def on_page_read_source(page: Any, config: Any) -> str | None:
+def on_page_read_source(page: Any, **_: Any) -> str | None:
     """Read a notebook as Markdown; leave other pages to MkDocs."""
     file = Path(page.file.abs_src_path)
     if file.suffix != ".ipynb":
