@@ -6,7 +6,8 @@
 Goal: CPU seconds, and bytes of disk where a table is written, within 1.5 times of what was expected.  Memory
 is the peak of the process.  The rates are measured anew before each command (`costs.measuring`), since other
 programs slow it down as much, and the start of the program is added to what is expected.  All commands run on
-one thread.  The lines are the table of docs/performance.md.
+one thread.  docs/performance.md shows those that were
+recorded, the section `estimates` of src/tilebase/facts/runs.tsv.
 """
 
 from __future__ import annotations
