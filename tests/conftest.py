@@ -21,6 +21,7 @@ from tilebase.cli import main
 from tilebase.cluster.executors import ThreadExecutor
 from tilebase.costs.rates import FACTORS
 from tilebase.game.game import Game
+from tilebase.runtime import system
 from tilebase.runtime.resources import Allowance
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ pytest_plugins = ["cpu_seconds", "repetition"]
 
 # Estimates of this process are those of the fixed rates, whatever the machine.
 FACTORS.update(sparse=1.0, dense=1.0)
+# Nor does a plan say that the machine is busy.
+system.load = lambda: 0.0
 
 # How long examples take to make depends on what else the machine does.
 hypothesis_settings.register_profile("any machine", suppress_health_check=[HealthCheck.too_slow])

@@ -223,6 +223,7 @@ def test_force_takes_the_pass_where_it_is_faster(monkeypatch):
     """2x6 to 64: a second of search does not decide it, and the pass takes about as long."""
     monkeypatch.undo()
     monkeypatch.setattr("tilebase.questions.force.FIRST_PATIENCE", 0.0)
+    monkeypatch.setattr(costs, "compile_seconds", lambda: 0.0)
     found = force(Game("2x5", 64, start="empty"), memory=1 << 30)
     assert (found.forced, found.engine) == (False, "dense")
     assert found.positions == 6**10
@@ -230,8 +231,9 @@ def test_force_takes_the_pass_where_it_is_faster(monkeypatch):
     assert (short.forced, short.engine) == (None, "search")
 
 
-def test_a_pass_has_to_be_worth_it():
+def test_a_pass_has_to_be_worth_it(monkeypatch):
     """It is not for few boards, more patterns than a word has bits, too little memory or too little time."""
+    monkeypatch.setattr(costs, "is_compiled", lambda _: True)
     large = Game("2x6", 128, start="empty")
     patience = costs.patience_for(large, EIGHT)
     assert patience == pytest.approx(0.1 * 7**12 * rates("dense").bits / 2)
@@ -243,3 +245,5 @@ def test_a_pass_has_to_be_worth_it():
     pairs = itertools.islice(itertools.combinations(range(12), 2), 65)
     many = "|".join(",".join("8" if cell in pair else "*" for cell in range(12)) for pair in pairs)
     assert costs.patience_for(large.changed(pattern=many), EIGHT) == math.inf
+    monkeypatch.setattr(costs, "is_compiled", lambda _: False)
+    assert costs.patience_for(large, EIGHT) == pytest.approx(patience + costs.COMPILING)

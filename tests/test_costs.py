@@ -22,6 +22,7 @@ from tilebase.errors import ResourceError
 from tilebase.game.symmetry import symmetries
 from tilebase.objectives.objective import parse_objectives
 from tilebase.questions.pruning import prune
+from tilebase.runtime import system
 from tilebase.runtime.resources import Allowance
 
 TWO = Allowance(memory=8 << 30, threads=2)
@@ -142,7 +143,24 @@ def test_rates_are_measured_once_and_kept(kept: Path, monkeypatch: pytest.Monkey
         file.write_bytes(damaged)
         monkeypatch.setattr(rates, "FACTORS", {})
         assert rates.rates("sparse").state == 3 * rates.FIXED.state
-        assert json.loads(file.read_text()) == {"factor": 3.0}
+        assert json.loads(file.read_text()) == {"factor": 3.0, "busy": False}
+
+
+def test_rates_of_a_busy_machine_are_measured_again(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def ask(busy: bool, factor: float) -> float:
+        monkeypatch.setattr(system, "load", lambda: 1e3 * busy)
+        monkeypatch.setattr(rates, "FACTORS", {})
+        monkeypatch.setattr(measuring, "measured_factor", lambda _: factor)
+        return rates.rates("sparse").state / rates.FIXED.state
+
+    assert ask(True, 2.0) == 2.0
+    assert ask(True, 1.0) == 2.0, "kept while it is busy"
+    assert "busy (load 1000.0" in rates.doubts()[0]
+    assert "2 times as long" in rates.doubts()[1]
+    assert ask(False, 3.0) == 2.0, "the smaller one of both"
+    assert ask(False, 1.0) == 2.0, "not measured again"
+    monkeypatch.setattr(rates, "FACTORS", {"sparse": 1.2})
+    assert rates.doubts() == []
 
 
 def test_fixed_rates_where_nothing_can_be_measured_or_kept(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import random
 import re
@@ -33,6 +34,7 @@ from tilebase.cli.seat import Score, Seat
 from tilebase.game.board import FILLS, Board
 from tilebase.game.game import Game
 from tilebase.objectives.values import sort_key
+from tilebase.questions.review import review
 from tilebase.tables.probe import Table, open_table
 
 GAME = Game("3x3", 32)
@@ -414,6 +416,40 @@ def test_lines_where_keys_are_not_wanted(tables: Path, arguments: tuple[str, ...
         terminal.type("q\n")
         assert terminal.end() == 0
         assert "\x1b" not in terminal.output
+
+
+# -- saving --------------------------------------------------------------------------------------------
+
+
+def test_a_game_is_saved_for_review(tables: Path, tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tables)
+    words = ["left", "down", "u", "right", "up", "down", "left", "q"]
+    monkeypatch.setattr(sys, "stdin", io.StringIO("\n".join(words)))
+    file = tmp_path / "game.json"
+    assert main(["play", "t", "--seed", "1", "-o", str(file)]) == 0
+    shown = capsys.readouterr().out
+    assert len(re.findall(r" (was best|lost)", shown)) == 6, "each slide says what it lost"
+    assert main(["review", "t", str(file), "-f", "json"]) == 0
+    moves = json.loads(capsys.readouterr().out)["moves"]
+    assert len(moves) == 6, "five slides, and the last position"
+    assert [move["slide"] for move in moves[1:]] == ["right", "up", "down", "left", None]
+    last = Board.parse(GAME, moves[-1]["board"]).unicode()
+    assert last in shown.replace("\n> ", "\n")
+    (tmp_path / "shown.txt").write_text(shown)
+    assert main(["review", "t", str(tmp_path / "shown.txt")]) == 2
+    assert "a game is a file that tilebase play -o" in capsys.readouterr().err
+
+
+def test_a_real_board_is_saved_with_its_tiles(formation_table: Table) -> None:
+    seat = Seat(formation_table, None, random.Random(3), "0,0,0,0/0,2,0,2/64,512,128,256/8192,4096,2048,1024")
+    made = []
+    while not seat.over and len(made) < 4:
+        made.append(seat.best())
+        seat.slide(made[-1])
+    found = review(formation_table, seat.saved())
+    assert [move.slide for move in found.moves][: len(made)] == made
+    assert found.unknown == 0
+    assert "8192" in found.moves[0].board
 
 
 # -- training --------------------------------------------------------------------------------------

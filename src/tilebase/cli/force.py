@@ -171,7 +171,8 @@ def force(
             space = "all" if engine == "dense" else engine
             rows = solving(question, [Objective("guaranteed")], space, run.allowed())
         else:
-            rows = forcing(question, run.allowed())
+            free = engine is None and certificate is None
+            rows = forcing(question, run.allowed(), search_only=not free)
         show.write(rows, rows, game=question)
         return 0
     prepare_kernels()

@@ -238,6 +238,16 @@ class Shown:
                 write_text(text, file)
             else:
                 write_text(DRAWN[form](rows) + (f"{signature()}\n" if signed else ""), file)
+        if planning():
+            _tell_doubts()
+
+
+def _tell_doubts() -> None:
+    """Say on standard error where the estimates of a plan may not hold."""
+    from tilebase.costs.rates import doubts
+
+    for one in doubts():
+        print(one, file=sys.stderr)
 
 
 def write_text(text: str, file: Path | None) -> None:

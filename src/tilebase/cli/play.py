@@ -22,6 +22,7 @@ from tilebase.cli.options import (
 from tilebase.cli.usage import goal_hint, is_shape
 from tilebase.errors import UsageError
 from tilebase.game.names import title_of
+from tilebase.runtime.storage import check_writable, write_whole
 
 if TYPE_CHECKING:
     from tilebase.cli.seat import Seat
@@ -66,17 +67,25 @@ def play(
             "what to solve; left out: win, score without a goal, guaranteed against an adversary."
         ),
     ] = None,
+    kept: Annotated[
+        Path | None,
+        Parameter(
+            name=["--output", "-o"], help="File for the last game, as slides and spawns, to review later."
+        ),
+    ] = None,
     game: SolvedOptions = DEFAULT_SOLVED,
     run: RunOptions = DEFAULT_RUN,
 ) -> int:
     """Play a solved game in the terminal and see what every slide is worth.
 
     Given a shape and a goal, the command solves the game first, and deletes its table at the end; tilebase
-    solve -o keeps one.
+    solve -o keeps one.  With -o the game is saved, for tilebase review.
 
     tilebase play 3x3-512/
 
     tilebase play 3x3 512 --train
+
+    tilebase play 3x3-512/ -o game.json
 
     tilebase play 3x3-512/ --auto --delay 0 --seed 1
 
@@ -106,14 +115,20 @@ def play(
     if question is not None and objective is None:
         can_win = question.can_win
         objective = ("guaranteed" if adversary or be_adversary else "win") if can_win else "score"
+    if kept is not None:
+        check_writable(kept)
     opening = _opened(table, start, objective) if question is None else _solved(question, objective, run)
     with opening as opened:
         from tilebase.cli.seat import Seat
 
         seat = Seat(opened, objective, random.Random(seed), start, worst=adversary)
-        return _converse(
-            seat, values=values, train=train, auto=auto, be_adversary=be_adversary, keys=keys, delay=delay
-        )
+        try:
+            return _converse(
+                seat, values=values, train=train, auto=auto, be_adversary=be_adversary, keys=keys, delay=delay
+            )
+        finally:
+            if kept is not None:
+                write_whole(kept, seat.saved())
 
 
 def _converse(

@@ -8,9 +8,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from tilebase.game.board import Board
+from tilebase.game.notation import exponent_of, split_cells
+from tilebase.game.records import Move, saved_game
 from tilebase.objectives.numbers import MISTAKE_TEXT, Unit, is_mistake, loss_text, share_text
 from tilebase.objectives.values import Found, short_text
 from tilebase.questions.review import longest_run
+from tilebase.runtime.documents import to_json
 from tilebase.tables import playing
 from tilebase.tables.answers import ENDED, WON, Answer, SlideAnswer, slides_by_rules
 from tilebase.tables.probe import Table
@@ -101,9 +104,9 @@ class Seat:
 
     Attributes
     ----------
-    board, history:
-        The position, and those before it.  A game that begins with a real board keeps the numbers of all
-        tiles, and is not rotated.
+    board, history, moves:
+        The position, those before it, and the slides with their spawns that were made in these.  A game that
+        begins with a real board keeps the numbers of all tiles, and is not rotated.
     last:
         How the last slide ended the game: `WON`, `ENDED` at the horizon, or empty.
     made:
@@ -131,6 +134,7 @@ class Seat:
         self._start = start
         self._known: tuple[AnyBoard, Answer | None] | None = None
         self.history: list[AnyBoard] = []
+        self.moves: list[Move] = []
         self.last = ""
         self.made: Made | None = None
         self.how = ""
@@ -140,7 +144,7 @@ class Seat:
 
     def begin(self) -> AnyBoard:
         """Begin a new game."""
-        self.history, self.last, self.made, self.seen = [], "", None, False
+        self.history, self.moves, self.last, self.made, self.seen = [], [], "", None, False
         if self._start is not None:
             self.board, self.how = _first_board(self.table, self._start, self.objective)
         else:
@@ -191,6 +195,7 @@ class Seat:
         last = slid.end
         following = slid.after if last else spawned or self._choose(slid.spawns())
         self.history.append(self.board)
+        self.moves.append(Move(direction) if last else _move(direction, slid.after, following))
         self.board, self.last, self.made, self.seen = following, last, made, False
         if own:
             self.score.add(made)
@@ -205,8 +210,14 @@ class Seat:
         """Undo a slide; return whether there was one."""
         if not self.history:
             return False
+        self.moves.pop()
         self.board, self.last, self.made, self.seen = self.history.pop(), "", None, True
         return True
+
+    def saved(self) -> str:
+        """Return the game as `parse_game` reads it: a saved game, whose slides were not taken back."""
+        start = (self.history or [self.board])[0]
+        return to_json(saved_game(self.table.game, start.text, self.moves)) + "\n"
 
     @property
     def over(self) -> str:
@@ -218,6 +229,13 @@ class Seat:
         if self.last == ENDED:
             return f"not won after {slides}: the game ends at the sum {self.table.game.horizon}"
         return "" if self.slides else f"no slide is left after {slides}"
+
+
+def _move(direction: str, after: AnyBoard, following: AnyBoard) -> Move:
+    """Return the slide with the spawn after it."""
+    before, then = split_cells(after.text), split_cells(following.text)
+    cell = next(cell for cell, tile in enumerate(then) if tile != before[cell])
+    return Move(direction, cell, exponent_of(int(then[cell])))
 
 
 def _first_board(table: Table, start: str, objective: str | None) -> tuple[AnyBoard, str]:

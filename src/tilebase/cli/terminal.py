@@ -154,7 +154,7 @@ class Screen:
             sys.stdout.write(f"{error}\n")
             return
         if moved:
-            if self.train:
+            if self.train or self.values:
                 self._tell()
             self.show()
         else:
@@ -162,11 +162,12 @@ class Screen:
             sys.stdout.write(f"{self.seat.refusal(direction)}; allowed: {allowed}\n")
 
     def _tell(self) -> None:
-        """Print what the last slide lost, and the score."""
+        """Print what the last slide lost, and the score of a training."""
         assert self.seat.made is not None
-        not_counted = NOT_COUNTED if self.seat.made.seen else ""
+        not_counted = NOT_COUNTED if self.train and self.seat.made.seen else ""
         sys.stdout.write(f"{self.seat.made.text(self.seat.unit)}{not_counted}\n")
-        sys.stdout.write(f"{self.seat.score.text(self.seat.unit)}\n")
+        if self.train:
+            sys.stdout.write(f"{self.seat.score.text(self.seat.unit)}\n")
 
     def _hint(self) -> str:
         self.seat.seen = True

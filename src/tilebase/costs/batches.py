@@ -135,7 +135,16 @@ def passing(
     moved = stored_bytes([objective]) * sum(large.values()) if wanted.files else 0.0  # chunks on their way
     held = max((found.held for found in cuts.values()), default=2.0 * max(sizes.values()))
     needed = plan.base + value * plan.at_once * held
-    return Scale(cores, machines, seconds, needed, read + moved, written + moved + stored, files)
+    return Scale(
+        cores,
+        machines,
+        seconds,
+        needed,
+        plan.disk_bytes + stored,
+        read + moved,
+        written + moved + stored,
+        files,
+    )
 
 
 def _alone(index: PerfectIndex, objective: Objective, machine: Allowance, wanted: Wanted) -> Scale:
@@ -150,14 +159,15 @@ def _alone(index: PerfectIndex, objective: Objective, machine: Allowance, wanted
     rate = here.values(len(index.game.masks)) if plan.words is None else here.bits
     stored = stored_bytes([objective]) * boards if keep else 0.0
     if not plan.batched:
-        return Scale(cores, 1, boards * rate / cores, plan.whole_bytes, 0.0, stored, 1)
+        return Scale(cores, 1, boards * rate / cores, plan.whole_bytes, stored, 0.0, stored, 1)
     plan = _fitting(index, plan)
     cuts = {s: _Cuts.of(plan.cut(index, s), sizes[s]) for s in _sample(sorted(sizes))}
     value, again = plan.value_bytes, _again(index.game, objective)
     read = value * sum(size * (_between(cuts, s).above + 3 + again) for s, size in sizes.items())
     written = value * boards * (3 + again)
     seconds = max(boards * (rate + here.shared_boards) / cores, (read + written) / here.disk)
-    return Scale(cores, 1, seconds, min(plan.whole_bytes, plan.memory), read, written + stored, FILES - 1)
+    memory, disk = min(plan.whole_bytes, plan.memory), plan.disk_bytes + stored
+    return Scale(cores, 1, seconds, memory, disk, read, written + stored, FILES - 1)
 
 
 def _fitting(index: PerfectIndex, plan: Plan) -> Plan:

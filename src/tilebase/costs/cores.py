@@ -61,6 +61,9 @@ class Scale:
         Wall time.
     memory:
         Bytes of each worker process, one a machine.
+    disk:
+        Bytes of the files that exist only during the run, at the same time; a table that is kept counts, too,
+        for a pass over all boards.
     read, written:
         Bytes from and to the folder, by all machines.
     files:
@@ -71,6 +74,7 @@ class Scale:
     machines: int
     seconds: float
     memory: float
+    disk: float
     read: float
     written: float
     files: int
@@ -82,6 +86,7 @@ class Scale:
             "machines": self.machines,
             "time": duration(self.seconds),
             "memory a worker": byte_text(int(self.memory)),
+            "disk": byte_text(int(self.disk)),
             "read": byte_text(int(self.read)),
             "written": byte_text(int(self.written)),
             "files a layer": self.files,
@@ -92,7 +97,7 @@ def counting(game: Game, cores: int, layers: Mapping[int, Layer]) -> Scale:
     """Return what counting the states of some layers takes."""
     machines, threads, rate = -(-cores // MACHINE_CORES), min(cores, MACHINE_CORES), rates("sparse")
     slides, wanted = slides_of(game), shared_forward.PIECES * cores
-    seconds = read = written = 0.0
+    seconds = read = written = disk = 0.0
     files = 1
     for layer in layers.values():
         keys, work = KEY_BYTES * layer.afterstates, count_seconds(layer, slides)
@@ -102,14 +107,14 @@ def counting(game: Game, cores: int, layers: Mapping[int, Layer]) -> Scale:
             continue
         pieces = max(1, min(wanted, int(layer.ranks / shared_forward.LEAST_RANKS)))
         moved = EXCHANGED[layer.ranks * pieces > DENSE * layer.states] * layer.states + keys
-        read, written = read + moved, written + moved
+        read, written, disk = read + moved, written + moved, max(disk, moved)
         work += layer.states * rate.exchange
         takes = max(work / min(cores, pieces), moved / (machines * rate.disk))
         seconds += takes + 4 * (pieces * rate.piece + rate.step)
         files = max(files, 2 * pieces + 3)
     largest = max((layer.ranks for layer in layers.values()), default=0.0)
     memory = OVERHEAD + threads * (largest / 8 / wanted * 10 + (64 << 20))
-    return Scale(cores, machines, seconds, memory, read, written, files)
+    return Scale(cores, machines, seconds, memory, disk, read, written, files)
 
 
 def solving(game: Game, objectives: Sequence[Objective], cores: int, layers: Mapping[int, Layer]) -> Scale:
@@ -117,7 +122,7 @@ def solving(game: Game, objectives: Sequence[Objective], cores: int, layers: Map
     machines, threads, rate = -(-cores // MACHINE_CORES), min(cores, MACHINE_CORES), rates("sparse")
     wanted = shared_forward.PIECES * cores
     stored, each = table_bytes(objectives), solve_seconds(game, len(objectives))
-    seconds = read = written = 0.0
+    seconds = read = written = disk = 0.0
     files = 1
     for layer in layers.values():
         n = layer.afterstates
@@ -127,14 +132,14 @@ def solving(game: Game, objectives: Sequence[Objective], cores: int, layers: Map
             seconds += rate.layer + n * each / (min(threads, n // CHUNK_KEYS) or 1)
             continue
         moved = machines * (keys + values) + values  # each machine loads the layer for those below
-        read, written = read + moved, written + values
+        read, written, disk = read + moved, written + values, max(disk, values)
         # A span has whole chunks, and at most `PART_KEYS` boards.
         pieces = max(wanted, int(n / PART_KEYS)) if n > wanted * CHUNK_KEYS else int(n / CHUNK_KEYS) + 1
         work = n * (each / cores + rate.load / threads)
         seconds += max(work, (moved + values) / (machines * rate.disk)) + pieces * rate.piece + rate.step
         files = max(files, pieces + 2)
     memory = _solving_memory(layers, objectives, threads)
-    return Scale(cores, machines, seconds, memory, read, written, files)
+    return Scale(cores, machines, seconds, memory, disk, read, written, files)
 
 
 def _solving_memory(layers: Mapping[int, Layer], objectives: Sequence[Objective], threads: int) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from tilebase._kernels.jit import is_compiled
 from tilebase.costs.machines import planned_index, rate_of, seconds_here
 from tilebase.costs.rates import rates
 from tilebase.counting.combinatorics import boards_by_sum
@@ -25,6 +26,12 @@ OPENED_BYTES = 16
 """Bytes of the table of a search for each afterstate that it opens."""
 FEWEST_BOARDS = 1 << 20
 """Least boards for a dense pass; with fewer, a search that takes long is still being compiled."""
+FIRST_PATIENCE = 1.0
+"""Seconds of search before a dense pass is considered."""
+PASS_KERNELS = ("dense", "halves", "bits")
+"""The modules of kernels that such a pass takes."""
+COMPILING = 19.0
+"""CPU seconds to compile them, where the fixed rates were measured."""
 
 
 def opened_afterstates(game: Game) -> int:
@@ -47,21 +54,48 @@ def search_seconds(game: Game, allowed: Allowance) -> float:
     return opened * slower * rates("sparse").opened / allowed.threads
 
 
-def patience_for(game: Game, allowed: Allowance, seconds: float = math.inf) -> float:
-    """Return the seconds of search before a dense pass is tried: 1/10 of the estimated time of the pass.
+def replacing_pass(game: Game, allowed: Allowance) -> Plan | None:
+    """Return the plan of the dense pass that replaces a search which takes long.
 
-    Infinite if the layers or tables of the pass do not fit into memory, or it would take too long.
+    None if there are too few boards to be worth it, or its layers or tables do not fit into memory.
     """
-    if sum(boards_by_sum(game).values()) < FEWEST_BOARDS:
-        return math.inf
+    sizes = boards_by_sum(game)
+    if sum(sizes.values()) < FEWEST_BOARDS or max(sizes.values()) / 8 > allowed.memory:
+        return None  # without an index, which takes seconds where a layer of bits does not fit
     try:
         index = planned_index(game)
         check_index(index)
         plan = Plan.outline(index, Objective("guaranteed"), allowed)
     except (ResourceError, UsageError):
+        return None
+    return None if plan.batched else plan
+
+
+def pass_seconds(plan: Plan, allowed: Allowance) -> float:
+    """Estimate the seconds of a pass, once its kernels are compiled."""
+    return plan.boards / (rate_of(plan) * allowed.threads)
+
+
+def compile_seconds() -> float:
+    """Return the seconds until the kernels of a pass are compiled: 0 if they are kept."""
+    return 0.0 if all(map(is_compiled, PASS_KERNELS)) else COMPILING
+
+
+def patience_for(game: Game, allowed: Allowance, seconds: float = math.inf) -> float:
+    """Return the seconds of search, after the first, before a dense pass is tried; infinite if none is.
+
+    It is 1/10 of the estimated time of the pass, and as long as its kernels take to compile.  No pass is
+    tried if it would take more than 1/2 of `seconds`.
+    """
+    plan = replacing_pass(game, allowed)
+    if plan is None or 2 * (pass_seconds(plan, allowed) + compile_seconds()) > seconds:
         return math.inf
-    takes = plan.boards / (rate_of(plan) * allowed.threads)
-    return math.inf if plan.batched or 2 * takes > seconds else 0.1 * takes
+    return patience_of(plan, allowed)
+
+
+def patience_of(plan: Plan, allowed: Allowance) -> float:
+    """Return the same of a pass that is to be tried."""
+    return 0.1 * pass_seconds(plan, allowed) + compile_seconds()
 
 
 def forcing_seconds(game: Game) -> float:

@@ -1,4 +1,4 @@
-"""How fast the engines are on this machine: a small game is solved, in less than a second."""
+"""How fast the engines are on this machine: a small game is solved some times, in about a second."""
 
 from __future__ import annotations
 
@@ -27,6 +27,8 @@ GAMES = {
 }
 SECONDS = {"sparse": 0.14, "dense": 0.25}
 """CPU seconds that they take with the fixed rates."""
+MEASURED = 4
+"""So often each is solved: the best counts, since other programs only make it slower."""
 ALLOWED = Allowance(memory=1 << 30, threads=1)
 """For each of them: more memory than it takes."""
 
@@ -41,7 +43,7 @@ def measured_factor(engine: Engine) -> float | None:
     solve = {"sparse": _reachable, "dense": _all}[engine]
     try:
         solve(Game("2x2", 16))  # loads the kernels
-        return min(_seconds(engine), _seconds(engine)) / SECONDS[engine]
+        return min(_seconds(engine) for _ in range(MEASURED)) / SECONDS[engine]
     except StorageError:  # no space for temporary files
         return None
 

@@ -3,8 +3,10 @@
 `FIXED` are the rates of two virtual cores of a server processor (docs/performance.md).  Those of another
 machine are these times one factor for each engine: how long it takes to solve a small game
 (`costs.measuring`), divided by how long that took where the fixed rates were measured.  The game is solved
-when a process that has loaded the compiler first needs an estimate.  This takes less than a second, and the
-factor is kept in the cache folder, in a file for each version of the kernels and each machine.
+when a process that has loaded the compiler first needs an estimate.  This takes about a second, and the
+factor is kept in the cache folder, in a file for each version of the kernels and each machine.  One that was
+measured while other programs had the processors is measured again when they are free, and the smaller one is
+kept.  `doubts` says where estimates may not hold.
 
 The fixed rates hold where nothing can be measured in so short a time or kept: before the compiler is loaded
 and the kernels of an engine are compiled, and without a cache folder that can be written.  A file that is
@@ -28,14 +30,19 @@ from pathlib import Path
 from typing import Literal
 
 from tilebase.errors import StorageError
+from tilebase.runtime import system
 from tilebase.runtime.documents import to_json
 from tilebase.runtime.paths import cache_folder
 from tilebase.runtime.storage import write_whole
 
 LOG = logging.getLogger(__name__)
 Engine = Literal["sparse", "dense"]
+TASKS: dict[str, str] = {"sparse": "count and solve positions", "dense": "pass over all boards"}
+"""What an engine does, in words."""
 LEAST, MOST = 0.05, 50.0
 """A factor beyond these was not measured by this program."""
+FAR = 1.5
+"""A factor beyond this, or less than 1 by it, is told."""
 
 
 @dataclass(frozen=True)
@@ -136,25 +143,47 @@ def _scaled(factor: float) -> Rates:
     return FIXED.scaled(factor)
 
 
+def doubts() -> list[str]:
+    """Return where the estimates of this process may not hold, as sentences."""
+    found = []
+    load = system.load()
+    if load > system.processors():
+        found.append(
+            f"other programs keep this machine busy (load {load:.1f}, {system.processors()} processors): "
+            "until they end, a run takes longer than estimated"
+        )
+    far = {engine: factor for engine, factor in FACTORS.items() if not 1 / FAR <= factor <= FAR}
+    for engine, factor in far.items():
+        found.append(
+            f"measured: this machine takes {factor:.2g} times as long as that of docs/performance.md to "
+            f"{TASKS[engine]}; the estimates say so, too"
+        )
+    return found
+
+
 def _factor(engine: Engine) -> float:
     """Return the factor of an engine: kept, or measured now and kept, or 1."""
     folder = cache_folder()
     if folder is None:
         return 1.0
     file = folder / f"rate-{engine}-{_machine()}.json"
-    with suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
-        found = float(json.loads(file.read_text("utf-8"))["factor"])
-        if LEAST <= found <= MOST:
-            return found
+    kept, busy = None, system.load() > system.processors()
+    with suppress(OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        told = json.loads(file.read_text("utf-8"))
+        kept = float(told["factor"])
+        if LEAST <= kept <= MOST and (busy or not told.get("busy", False)):
+            return kept
     if "numba" not in sys.modules or not os.access(folder, os.W_OK):
-        return 1.0
+        return 1.0 if kept is None or not LEAST <= kept <= MOST else kept
     from tilebase.costs.measuring import measured_factor
 
     measured = measured_factor(engine)
     if measured is None or not LEAST <= measured <= MOST:
         return 1.0
+    if kept is not None and LEAST <= kept < measured:
+        measured = kept
     with suppress(StorageError):
-        write_whole(file, to_json({"factor": round(measured, 3)}) + "\n", durable=False)
+        write_whole(file, to_json({"factor": round(measured, 3), "busy": busy}) + "\n", durable=False)
     LOG.debug("this machine takes %.2f times the fixed rates of the %s engine", measured, engine)
     return measured
 

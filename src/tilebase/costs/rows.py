@@ -15,7 +15,15 @@ from tilebase.costs import cores, machines, reachable
 from tilebase.costs.boards import passing
 from tilebase.costs.cores import CORES, Scale
 from tilebase.costs.estimate import Estimate, duration, number_in_words
-from tilebase.costs.forcing import opened_afterstates, search_seconds
+from tilebase.costs.forcing import (
+    FIRST_PATIENCE,
+    compile_seconds,
+    opened_afterstates,
+    pass_seconds,
+    patience_of,
+    replacing_pass,
+    search_seconds,
+)
 from tilebase.costs.groups import row_by_groups
 from tilebase.costs.reachable import layers_of
 from tilebase.counting.combinatorics import boards_by_sum, layers_together
@@ -42,8 +50,9 @@ def everything(game: Game, objective: Objective, allowed: Allowance) -> list[dic
 def counting(game: Game, allowed: Allowance, *, up_to: int | None = None) -> list[dict[str, Any]]:
     """Return the rows for counting the reachable states."""
     layers = layers_of(game).by_sum(up_to)
-    rows = [_here("count", reachable.counting(game, allowed, up_to=up_to))]
-    return rows + [_shared("count", cores.counting(game, number, layers)) for number in CORES]
+    here = reachable.counting(game, allowed, up_to=up_to)
+    many = [_shared("count", cores.counting(game, number, layers), kept=here.disk) for number in CORES]
+    return [_here("count", here), *many]
 
 
 def solving(
@@ -68,10 +77,11 @@ def solving(
     if space == "all":
         return _passes(game, objectives, allowed, keep=keep, summaries=summaries)
     what, layers = f"solve for {_labels(objectives)}", layers_of(game).by_sum()
-    rows = [_here(what, reachable.solving(game, objectives, allowed, table=keep))]
+    here = reachable.solving(game, objectives, allowed, table=keep)
+    rows = [_here(what, here)]
     for number in CORES:
         first, then = cores.counting(game, number, layers), cores.solving(game, objectives, number, layers)
-        rows.append(_shared(what, _together(first, then)))
+        rows.append(_shared(what, _together(first, then), kept=here.disk))
     if space == "auto" and not keep:
         with suppress(ResourceError, UsageError):  # then the reachable boards are solved
             rows += _passes(game, objectives, allowed, keep=keep, summaries=summaries)
@@ -85,17 +95,27 @@ def _check(objective: Objective, game: Game) -> None:
         check_goal_fits(game)
 
 
-def forcing(game: Game, allowed: Allowance) -> list[dict[str, Any]]:
-    """Return the row of a search for a forced win: a rough guess, since nobody knows what it opens."""
-    opened = opened_afterstates(game)
-    return [
-        {
-            "what": "force by search", "on": _threads(allowed.threads),
-            "boards": f"roughly {opened:,} afterstates",
-            "time": f"roughly {duration(search_seconds(game, allowed))}", "memory": byte_text(16 * opened),
-            "disk": byte_text(16 * opened), "moved": "",
-        }
-    ]  # fmt: skip
+def forcing(game: Game, allowed: Allowance, *, search_only: bool = False) -> list[dict[str, Any]]:
+    """Return the row of a search for a forced win: a rough guess, since nobody knows what it opens.
+
+    Unless there is only to be a search, a second row is for the pass that replaces it where it takes long.
+    """
+    opened, on = opened_afterstates(game), _threads(allowed.threads)
+    takes, size = f"roughly {duration(search_seconds(game, allowed))}", byte_text(16 * opened)
+    plan = None if search_only else replacing_pass(game, allowed)
+    search = {"what": "force by search", "on": on, "boards": f"roughly {opened:,} afterstates", "time": takes}
+    sizes = {"memory": size, "disk": size, "moved": ""}
+    if plan is None:
+        return [search | sizes]
+    after = duration(FIRST_PATIENCE + patience_of(plan, allowed))
+    seconds = pass_seconds(plan, allowed)
+    compiled = f", after {duration(compile_seconds())} of compiling" if compile_seconds() else ""
+    in_place = {
+        "what": "force by a pass in its place", "on": on, "boards": f"{plan.boards:,} boards",
+        "time": f"about {duration(seconds)}{compiled}", "memory": byte_text(plan.whole_bytes), "disk": "0 B",
+        "moved": "0 B",
+    }  # fmt: skip
+    return [search | {"time": f"{takes}; if it takes over {after}, a pass replaces it"} | sizes, in_place]
 
 
 def _passes_or_reason(game: Game, objective: Objective, allowed: Allowance) -> list[dict[str, Any]]:
@@ -175,13 +195,13 @@ def _here(what: str, found: Estimate) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _shared(what: str, found: Scale) -> dict[str, Any]:
-    """Return the row of many cores, whose workers exchange files."""
+def _shared(what: str, found: Scale, *, kept: float = 0.0) -> dict[str, Any]:
+    """Return the row of many cores, whose workers exchange files beside those that one process has."""
     many = f"{found.machines} machines" if found.machines > 1 else "1 machine"
     return {
         "what": what, "on": f"{found.cores} cores, {many}, --cluster", "boards": "",
-        "time": duration(found.seconds), "memory": f"{byte_text(int(found.memory))} a worker", "disk": "",
-        "moved": byte_text(int(found.read + found.written)),
+        "time": duration(found.seconds), "memory": f"{byte_text(int(found.memory))} a worker",
+        "disk": byte_text(int(found.disk + kept)), "moved": byte_text(int(found.read + found.written)),
     }  # fmt: skip
 
 
@@ -189,5 +209,6 @@ def _together(first: Scale, then: Scale) -> Scale:
     """Return what two steps take, one after the other."""
     return replace(
         then, seconds=first.seconds + then.seconds, memory=max(first.memory, then.memory),
+        disk=max(first.disk, then.disk),
         read=first.read + then.read, written=first.written + then.written, files=max(first.files, then.files),
     )  # fmt: skip

@@ -44,6 +44,7 @@ refuses games whose parts have more than 2**24 fillings.
 from __future__ import annotations
 
 import itertools
+import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -58,6 +59,7 @@ from tilebase.counting.combinatorics import fillings_by_sum
 from tilebase.errors import BoardError, ResourceError, UsageError
 from tilebase.game.game import Cells, Game
 
+LOG = logging.getLogger(__name__)
 Array = npt.NDArray[Any]
 MOST_FILLINGS = 1 << 24
 """Fillings of one part."""
@@ -65,6 +67,8 @@ CACHED_LAYERS = 8
 """Layers whose offsets are kept for ranking single boards."""
 MOST_BLOCKS = 1 << 26
 """Most combinations of sums of three parts."""
+MANY_BLOCKS = 1 << 22
+"""So many, and more, take seconds."""
 PART_BYTES, BLOCK_BYTES = 64, 200
 """Most bytes per filling of a part, and per block, while the tables are made."""
 NO_FILLING = 0xFFFF_FFFF
@@ -207,6 +211,8 @@ class PerfectIndex:
                 "give lower limits on cells"
             )
         self._bound(most_bytes, BLOCK_BYTES * prod(shape))
+        if prod(shape) >= MANY_BLOCKS:
+            LOG.info("%s has %d blocks of boards: listing them takes some seconds", game, prod(shape))
         sums = [part.sums for part in (a, b, c)]
         first, second, third = (grid.ravel() for grid in np.meshgrid(*sums, indexing="ij"))
         # Blocks in the order of ranks: by the sums of the top half, of the left half, of A.

@@ -31,6 +31,11 @@ from tilebase.runtime.documents import parse_json, shown, to_json
 FORMAT, VERSION = "tilebase game", 1
 REPLAY, POSITIONS = "2048verse replay", "positions"
 """The forms other than that of a saved game."""
+READ = (
+    "a game is a file that tilebase play -o or the explorer saved, a replay of 2048verse.com, or a list of "
+    "positions, one a line, as 2,0/4,2"
+)
+"""What is read, in words."""
 MOST_TEXT = 1 << 20
 """Most bytes of a written game that is read; a replay to the tile 65536 has about 35,000."""
 MOST_POSITIONS = 100_000
@@ -97,14 +102,17 @@ class Record:
 
     def as_dict(self, game: Game) -> dict[str, Any]:
         """Return plain JSON values."""
-        moves = [
-            [one.direction] if one.cell is None else [one.direction, one.cell, 1 << one.exponent]
-            for one in self.moves
-        ]
-        return {
-            "format": FORMAT, "version": VERSION, "game": game.identity, "start": game.format(self.start),
-            "moves": moves,
-        }  # fmt: skip
+        return saved_game(game, game.format(self.start), self.moves)
+
+
+def saved_game(game: Game, start: str, moves: Sequence[Move]) -> dict[str, Any]:
+    """Return a saved game as plain JSON values; `start` may have real tiles, larger than the game has."""
+    written = [
+        [one.direction] if one.cell is None else [one.direction, one.cell, 1 << one.exponent] for one in moves
+    ]
+    return {
+        "format": FORMAT, "version": VERSION, "game": game.identity, "start": start, "moves": written,
+    }  # fmt: skip
 
 
 def record_text(game: Game, record: Record) -> str:
@@ -352,9 +360,9 @@ def _listed(game: Game, text: str, read: Reader) -> Iterator[Position]:
             try:
                 boards.append((number, read(line.strip())))
             except (BoardError, GameError) as error:
-                raise BoardError(f"line {number}: {error}") from error
+                raise BoardError(f"line {number}: {error}; {READ}") from error
     if not boards:
-        raise BoardError("there is no game to review: the text is empty")
+        raise BoardError(f"there is no game to review: the text is empty; {READ}")
     for at, (number, tiles) in enumerate(boards[:-1]):
         following = boards[at + 1]
         last = at == len(boards) - 2

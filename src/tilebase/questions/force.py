@@ -27,7 +27,7 @@ from typing import Any, Unpack
 from tilebase._version import version as program_version
 from tilebase.cluster.executors import Executor
 from tilebase.costs.estimate import WEEK, refuse_endless
-from tilebase.costs.forcing import patience_for, search_seconds
+from tilebase.costs.forcing import FIRST_PATIENCE, patience_for, search_seconds
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files.run import Query, RunFolder
@@ -113,10 +113,6 @@ class Forced:
         }
 
 
-FIRST_PATIENCE = 1.0
-"""Seconds of search before a dense pass is considered."""
-
-
 def force(
     game: Game,
     *,
@@ -136,7 +132,8 @@ def force(
         The game; of the probability of a 4, only whether it is 0, 1 or between counts.
     engine:
         One of `ENGINES`.  None: the search.  It is replaced by a dense pass if it has not ended after 1 s
-        plus 1/10 of the estimated time of the pass, and the pass fits into memory and 50 % of the time.
+        plus 1/10 of the estimated time of the pass, plus the time to compile its kernels if they are not
+        kept, and the pass fits into memory and 50 % of the time.
     folder:
         Where the search stores decided afterstates, and the passes their layers, to continue after an
         interruption.  None: nothing is stored.

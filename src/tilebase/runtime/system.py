@@ -122,6 +122,13 @@ def processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def load() -> float:
+    """Return how many processes wanted a processor in the last minute, on average; 0 where no call tells."""
+    with suppress(AttributeError, OSError):
+        return os.getloadavg()[0]
+    return 0.0
+
+
 def end_with_parent() -> bool:
     """Let Linux kill this process when its parent ends; False if the parent has ended already."""
     import ctypes
