@@ -24,6 +24,7 @@ from tilebase import Board, __version__, force, open_table, solve
 from tilebase.cli import main, output
 from tilebase.cli.commands import NAMES
 from tilebase.cli.options import DEFAULT_GAME, GameOptions, make_game
+from tilebase.cli.output import MOST_ROWS
 from tilebase.game.formations import formation
 from tilebase.game.game import Game
 from tilebase.game.names import game_text
@@ -54,6 +55,18 @@ def test_count_writes_what_it_prints(tmp_path, capsys):
     printed = capsys.readouterr().out
     assert printed == 3 * printed[: len(printed) // 3]  # what is recorded is printed, too
     assert printed.splitlines()[0].split()[:4] == ["sum", "max", "states", "live"]
+
+
+def test_many_rows_are_recorded_and_not_printed_too(tmp_path, capsys):
+    file = tmp_path / "a.csv"
+    assert main(["rank", "3x3", "64", "--by", "sum", "--record", str(file)]) == 0
+    printed = capsys.readouterr().out
+    rows = len(file.read_text().splitlines()) - 1
+    assert rows > MOST_ROWS
+    assert printed.startswith("all 10,077,696; layers in memory")
+    assert printed.endswith(f"\n{rows:,} rows are in {file}\n")
+    assert main(["rank", "3x3", "64", "--by", "sum"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == rows + 2, "a heading, and the line of all"
 
 
 @pytest.mark.parametrize(

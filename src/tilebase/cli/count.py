@@ -21,7 +21,7 @@ from tilebase.cli.options import (
     StatsOption,
     make_game,
 )
-from tilebase.cli.output import PICTURES, Shown, planning
+from tilebase.cli.output import PICTURES, Shown, planning, table_text
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
@@ -103,8 +103,11 @@ def count(
                 question, lookahead=lookahead, folder=folder.path, keep=keep, up_to=up_to, cluster=cluster,
                 work=costs.append, **run.use(progress),
             )  # fmt: skip
-        rows = list(result.rows(columns)) if columns else _totals(title_of(question), result.totals)
-        show.write(rows, result.as_dict(), game=question, draw=lambda file: _draw(result, file))
+        totals = _totals(title_of(question), result.totals)
+        show.write(
+            list(result.rows(columns)) if columns else totals, result.as_dict(), game=question,
+            totals=table_text(totals), draw=lambda file: _draw(result, file),
+        )  # fmt: skip
         folder.finish()  # only after the result was written, so that it cannot be lost
     if not result.complete:
         print(
@@ -139,8 +142,9 @@ def _bound(game: Game, title: str, columns: tuple[str, ...], show: Shown) -> Non
         {"sum": total} | {name: getattr(result, f"{name}_by_sum").get(total, 0) for name in names}
         for total in sorted(result.boards_by_sum)
     ]
-    rows = by_sum if columns else _totals(title, totals)
-    show.write(rows, {"game": game.identity, "totals": totals, "layers": by_sum}, game=game)
+    rows = _totals(title, totals)
+    document = {"game": game.identity, "totals": totals, "layers": by_sum}
+    show.write(by_sum if columns else rows, document, game=game, totals=table_text(rows))
 
 
 def _draw(result: CountResult, file: Path) -> None:

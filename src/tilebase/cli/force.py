@@ -24,7 +24,7 @@ from tilebase.cli.options import (
     make_game,
     parse_budget,
 )
-from tilebase.cli.output import PICTURES, Shown, planning, signature, table_text
+from tilebase.cli.output import MOST_ROWS, PICTURES, Shown, planning, signature, table_text
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from tilebase.questions.symbolic import Symbolic
 
 VERDICTS = {True: "yes", False: "no", None: "undecided"}
-MOST_ROWS = 40
-"""Layers or sweep lines of diagrams that are printed as a table; every other format has all of them."""
 SHAPES_BUDGET = "60s"
 """The time of --every-shape without --budget."""
 
@@ -203,9 +201,9 @@ def _check_choices(diagrams: bool, engine: str, words: str, given: dict[str, boo
 
 def _write_answer(answer: Forced, show: Shown, certificate: Path | None) -> None:
     row: dict[str, Any] = {"forced": VERDICTS[answer.forced], "engine": answer.engine}
-    row |= {"afterstates": answer.positions, "seconds": round(answer.seconds, 1)}
+    row |= {answer.unit: answer.positions, "seconds": round(answer.seconds, 1)}
     text = f"{answer.statement} {signature()}.\n"
-    text += f"{answer.positions:,} afterstates by the engine {answer.engine} in {answer.seconds:.1f} s\n"
+    text += f"{answer.positions:,} {answer.unit} by the engine {answer.engine} in {answer.seconds:.1f} s\n"
     if answer.listed is not None:
         text += f"{answer.listed:,} boards prove it in {certificate}; check it with tilebase verify\n"
     show.write([row], answer.as_dict(), text=text, game=answer.game)
@@ -392,6 +390,7 @@ def _write_set(found: Symbolic, show: Shown) -> None:
     rows = found.rows()
     side = "the player" if found.rules.player == "slider" else "the side that spawns"
     text = f"{found.statement} {signature()}.\n"
+    # Layers or sweep lines; every other format has all of them.
     text += table_text(rows) if len(rows) <= MOST_ROWS else ""
     text += (
         f"{side} wins {found.states:,} states and {found.afterstates:,} afterstates; largest set "

@@ -87,7 +87,10 @@ FormatOption = Annotated[
 ]
 RecordOption = Annotated[
     Path | None,
-    Parameter(help="File for the result, too: .txt, .csv, .json, .md, .tex or .parquet."),
+    Parameter(
+        help="File for the result, too: .txt, .csv, .json, .md, .tex or .parquet. Of more than 40 rows by "
+        "sum, totals are printed."
+    ),
 ]
 StatsOption = Annotated[bool, Parameter(negative=(), group=PRINTED, help="Print what each step cost.")]
 AnywayOption = Annotated[

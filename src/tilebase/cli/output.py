@@ -41,6 +41,8 @@ SHOWING = frozenset(("--quiet", "-q", "--stats"))
 """The options that say what is shown beside a result."""
 
 
+MOST_ROWS = 40
+"""Rows that are printed if a record has them, too."""
 PICTURES = (".svg", ".pdf", ".eps", ".png")
 """The suffixes of a record that is a picture, where a command draws one."""
 
@@ -210,13 +212,15 @@ class Shown:
         game: Game | str | None,
         data: Sequence[Row] | None = None,
         text: str | None = None,
+        totals: str | None = None,
         signed: bool = False,
         draw: Callable[[Path], None] | None = None,
     ) -> None:
         """Print `rows`, and write the record if one is wanted.
 
         JSON holds `document`; CSV and Parquet hold `data`, if it is given, in place of the rows; a table is
-        `text`, if it is given; `draw` draws the record if it is a picture.  CSV and Parquet name the game,
+        `text`, if it is given.  `totals` are printed in place of more than `MOST_ROWS` rows that the record
+        has.  `draw` draws the record if it is a picture.  CSV and Parquet name the game,
         the command and the version in columns, JSON in members.  A table names the version if it is `signed`.
         `game` is None if the rows say themselves what they are about.
         Raises `StorageError` if the file cannot be written.
@@ -234,12 +238,18 @@ class Shown:
             elif form == "parquet":
                 assert file is not None
                 _write_parquet(with_origin(rows if data is None else data, game, text=True), file)
+            elif form == "table" and file is None and totals is not None and self._has(rows):
+                write_text(f"{totals}\n{len(rows):,} rows are in {self.record}\n", file)
             elif form == "table" and text is not None:
                 write_text(text, file)
             else:
                 write_text(DRAWN[form](rows) + (f"{signature()}\n" if signed else ""), file)
         if planning():
             _tell_doubts()
+
+    def _has(self, rows: Sequence[Row]) -> bool:
+        """Return whether a record has these rows, which are too many to be printed, too."""
+        return self.record is not None and self.recorded != "picture" and len(rows) > MOST_ROWS
 
 
 def _tell_doubts() -> None:

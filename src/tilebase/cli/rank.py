@@ -100,8 +100,8 @@ def _write_sizes(game: Game, show: Shown, *, by: bool) -> None:
     }
     data = [{"sum": s, "boards": size} for s, size in boards.items()]
     if by:
-        text = table_text(data) + f"{_layers_line(boards, memory)}\n"
-        show.write(data, document, text=text, game=game)
+        line = f"{_layers_line(boards, memory)}\n"
+        show.write(data, document, text=table_text(data) + line, totals=line, game=game)
     else:
         show.write(_totals(title_of(game), boards, memory), document, data=data, game=game)
 

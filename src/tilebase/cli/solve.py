@@ -213,11 +213,11 @@ def _write(
     from tilebase.questions.prove import bounds_of
 
     document = solution.as_dict() | _checksums(table, solution)
-    if by:
-        show.write(list(solution.rows()), document, game=solution.game)
-        return
     title = title_of(solution.game)
     rows = _totals(solution, title)
+    if by:
+        show.write(list(solution.rows()), document, game=solution.game, totals=table_text(rows))
+        return
     if above is not None and solution.complete:
         rows.insert(1, _kept(table, title, above))
     bounds = bounds_of(solution, space, seconds)
@@ -284,7 +284,7 @@ def _solve_exactly(
 
 
 def _totals(solution: Solution, title: str) -> list[dict[str, Any]]:
-    rows = [{"": "afterstates", title: f"{solution.positions:,}"}]
+    rows = [{"": solution.unit, title: f"{solution.positions:,}"}]
     names = [one.name for one in solution.objectives]
     for one, value in zip(solution.objectives, solution.start.values(), strict=solution.complete):
         words = one.text

@@ -136,8 +136,8 @@ class Solution:
         ``start[label]``, as ``start["win"]``: the value of the start under the objective with this
         label.  It is the mean over the start states with their probabilities, or the least or the
         largest of their values, as the objective says.  Empty if the pass stopped before the start.
-    positions:
-        Afterstates solved.
+    positions, unit:
+        How many were solved; afterstates, or boards of a pass over all boards.
     starts_by_board:
         If the game starts from several boards after a slide, as formations do:
         ``starts_by_board[text][label]`` is the value of one of them.  `start` is their mean, least or largest
@@ -150,6 +150,7 @@ class Solution:
     start: StartValues
     positions: int
     starts_by_board: Mapping[str, StartValues] = field(default_factory=dict, hash=False)
+    unit: str = "afterstates"
 
     def __repr__(self) -> str:
         values = ", ".join(f"{label} {value}" for label, value in self.start.items())
@@ -157,7 +158,7 @@ class Solution:
 
     def _repr_html_(self) -> str:
         rows = [{"objective": label, "the start": str(value)} for label, value in self.start.items()]
-        return table_html(f"{self.game}: {self.positions:,} afterstates", rows)
+        return table_html(f"{self.game}: {self.positions:,} {self.unit}", rows)
 
     @property
     def complete(self) -> bool:

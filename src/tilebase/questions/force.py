@@ -63,8 +63,8 @@ class Forced:
     engine:
         One of `ENGINES`.
     positions:
-        Afterstates opened by the search, afterstates solved by the others; boards of the layers that were
-        solved with diagrams.
+        Afterstates opened by the search, boards of the pass, afterstates solved by ``"reachable"``; boards of
+        the layers that were solved with diagrams.
     seconds:
         The time of the last call, without earlier calls that it continued.
     listed:
@@ -84,6 +84,11 @@ class Forced:
     def __repr__(self) -> str:
         verdict = {True: "yes", False: "no", None: "undecided"}[self.forced]
         return f"<Forced {self.game}: {verdict}, by the engine {self.engine}>"
+
+    @property
+    def unit(self) -> str:
+        """What `positions` counts."""
+        return "boards" if self.engine in ("dense", "diagrams") else "afterstates"
 
     @property
     def statement(self) -> str:

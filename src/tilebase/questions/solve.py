@@ -342,9 +342,8 @@ def _solve_all(ask: Ask, run: Run, keep: Keep) -> Solution:
             counts = {"boards": sum(sizes.values())}
             write_manifest(path, before, game, counts, ask.objectives, start, pages, "all")
     positions = sum(layer.positions for layer in layers[0])
-    return Solution(
-        game, ask.objectives, tuple(layers), start, positions, _by_board(game, ask.objectives, by_board)
-    )
+    boards = _by_board(game, ask.objectives, by_board)
+    return Solution(game, ask.objectives, tuple(layers), start, positions, boards, "boards")
 
 
 def _check_closed(game: Game) -> None:
