@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from fractions import Fraction
@@ -295,7 +296,9 @@ def test_a_formation_without_x_speaks_of_none(own, capsys):
 
 def test_goals_smaller_than_all_measured_ones(capsys):
     assert main(["plan", "formations", "16"]) == 0
-    assert capsys.readouterr().out.splitlines()[1].startswith("L3 ")
+    shown = capsys.readouterr().out
+    assert any(line.startswith("L3 ") for line in shown.splitlines())
+    assert "Best to" not in shown, "no table to 16 was solved"
 
 
 @pytest.mark.parametrize("threads", ["0", "-3", "257"])
@@ -436,7 +439,8 @@ def test_one_goal_of_one_formation(capsys, refused):
     assert "Play starts, after a slide, on" in capsys.readouterr().out
     refused(["plan", "--formation", "L1", "1024"], 2, "choose a goal from 8 to 512, not 1024")
     refused(["plan", "formations", "65536"], 2, "no formation makes 65536")
-    refused(["plan", "formations", "64", "--fit", "1GiB", "1GB", "1h"], 2, "--fit chooses the goals itself")
+    few = ["plan", "formations", "64", "--fit", "1MB", "1GB", "1h"]
+    refused(few, 2, "no formation to 64 fits into 1MB of memory")
 
 
 @pytest.mark.parametrize(
@@ -578,6 +582,25 @@ def test_the_list_for_one_goal_and_its_forms(capsys):
     assert len(capsys.readouterr().out.splitlines()) > 150
     assert main(["plan", "formations", "32768"]) == 2
     assert "no formation makes 32768" in capsys.readouterr().err
+
+
+def test_the_best_for_a_goal_is_named(capsys):
+    assert main(["plan", "formations", "128", "--threads", "2"]) == 0
+    shown = capsys.readouterr().out
+    lines = shown.splitlines()
+    assert [line.split()[0] for line in lines[1:5]] == ["L1", "44", "2x4", "3x3"], "the soonest first"
+    assert "not known: solve takes" in next(line for line in lines if line.startswith("4432 "))
+    (best,) = (line for line in lines if line.startswith("Best to 128 on this machine, by the chance to win"))
+    named = re.findall(r"(\w+) \(", best)
+    known = {(one.formation, one.goal): one.win for one in measured().values()}
+    chances = [known[name, 128] for name in named]
+    assert chances == sorted(chances, reverse=True)
+    assert chances[0] == max(known[name, 128] for name in NAMES if known.get((name, 128)) and name != "3x3")
+    assert not {"2x4", "3x3"} & set(named), "walled games are no formations of the real one"
+    assert main(["plan", "formations", "128", "--fit", "16GiB", "50GB", "10s", "-f", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {one["goal"] for one in found} == {128}
+    assert all(one["seconds"] <= 10 for one in found)
 
 
 def test_one_formation_in_detail(capsys, own):

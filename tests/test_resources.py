@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import math
 import re
 import resource
@@ -529,6 +530,17 @@ def test_a_pass_that_begins_slowly(monkeypatch):
     assert all(one.seconds_left == math.inf for one in seen if one.seconds < 40)
 
 
+def test_the_time_left_does_not_jump(monkeypatch):
+    """Layers take turns of 2 s at half and at one and a half times the speed."""
+    share = lambda t: (t + 0.5 * (t % 4 if t % 4 < 2 else 4 - t % 4)) / 100  # noqa: E731
+    seen = followed(monkeypatch, share, 90)
+    begun = next(at for at, one in enumerate(seen) if one.seconds_left < math.inf)
+    told = [one.seconds_left for one in seen[begun:]]
+    assert all(math.isfinite(left) for left in told), "once given, it is always given"
+    assert max(b - a for a, b in itertools.pairwise(told)) < 0.5
+    assert all(abs(one.seconds_left - (100 - one.seconds)) < 8 for one in seen[begun:])
+
+
 def test_a_pass_that_never_ends(monkeypatch):
     seen = followed(monkeypatch, lambda t: t / 1e7, 300)
     assert all(one.seconds_left == math.inf for one in seen)
@@ -543,7 +555,7 @@ def test_what_is_shown():
     from tilebase.runtime.progress import describe
 
     known = Progress(88, "slide", 1_234_567, 10.0, 2.5e6, 0.5, 61.0)
-    assert describe(known) == "sum 88 slide  1,234,567 states  2.5 M/s  about 1:01 left"
+    assert describe(known) == "sum 88 slide  1,234,567 states  2.5 M/s  about 1:00 left"
     unknown = Progress(88, "slide", 1_234_567, 10.0, 2.5e6, 0.5, math.inf)
     assert describe(unknown) == "sum 88 slide  1,234,567 states  2.5 M/s"
 

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from tilebase import __version__, open_table
+from tilebase import Game, __version__, formation, open_table
 from tilebase.cli import main
 from tilebase.cli.cite import cite
 from tilebase.errors import CorruptError, UsageError
+from tilebase.objectives.values import Interval, Lower, Rounded, Upper
 from tilebase.questions.published import (
     ERRATA,
     NEW,
@@ -24,7 +25,7 @@ from tilebase.questions.published import (
     read_recomputed,
     read_records,
 )
-from tilebase.questions.results import GROUPS, find_result, results
+from tilebase.questions.results import GROUPS, better_chance, find_result, results
 
 ROOT = Path(__file__).parents[1]
 
@@ -172,3 +173,25 @@ def test_a_name_that_is_wrong_or_not_unique_says_what_there_is() -> None:
         find_result("xyzzy")
     with pytest.raises(UsageError, match="group 'old' does not exist"):
         cite(group="old")
+
+
+def test_better_recorded_bounds_are_named() -> None:
+    limited = Game("3x4", 256, limits="128,64,32,32/32,32,32,32/32,32,32,32", pattern="lemma1")
+    line = "recorded for 3x4 to 256, probability to win: from 0.999999999999995 to 1; "
+    line += "tilebase cite new-3x4-to-256-probability-to-win\n"
+    assert better_chance(limited) == line
+    assert better_chance(limited, Lower(Fraction(4503599621707003, 1 << 52))) == line
+    assert better_chance(limited, Rounded(0.9, "float64", 1e-12)) == line
+    assert better_chance(limited, Lower(Fraction(1) - Fraction(1, 1 << 52))) == ""
+    assert better_chance(Game("3x4", 256), Rounded(0.9, "float64", 1e-12)) == "", (
+        "a value is not bounded by what is recorded"
+    )
+    assert better_chance(Game("3x4", 256, start="empty")) == "", "another game"
+    assert better_chance(Game("3x4", 512), Upper(Fraction(1))) != ""
+    assert better_chance(formation("LL").game(512), Upper(Fraction(1))) == "", (
+        "only a lower bound is recorded"
+    )
+    assert "at least 0.999974801240023" in better_chance(formation("LL").game(512))
+    wide = Interval(Fraction(0), Fraction(1))
+    assert better_chance(Game("3x3", 1024), wide) != ""
+    assert better_chance(Game("3x3")) == ""

@@ -28,7 +28,7 @@ from tilebase.game.formations import Formation, formation
 from tilebase.game.formations import formations as all_formations
 from tilebase.objectives.numbers import byte_text, short_number
 from tilebase.objectives.objective import parse_objectives
-from tilebase.runtime.resources import check_threads, parse_bytes
+from tilebase.runtime.resources import Allowance, check_threads, parse_bytes
 
 if TYPE_CHECKING:
     from tilebase.costs.formations import TableSize
@@ -99,8 +99,8 @@ def formations(
         tuple[str, str, str] | None,
         Parameter(
             negative=(),
-            help="List what can be solved with so much memory, disk and time, each to its largest goal: "
-            "16GiB 50GB 2h.",
+            help="List what can be solved with so much memory, disk and time, each to the goal, or to its "
+            "largest: 16GiB 50GB 2h.",
         ),
     ] = None,
     threads: ThreadsOption = None,
@@ -108,28 +108,31 @@ def formations(
 ) -> int:
     """List the formations of endgames, with their chance to win and what solving them takes on this machine.
 
-    The list has the number of free cells, the known chance to win its largest goal, and the time to solve
-    each goal; "no" is what the engine refuses. A chance is known where a table was solved once. Some are no
-    endgames but games on a smaller board, whose x are walls: the list names them. Numbers of boards are
-    exact; numbers of positions with ~ are estimates. tilebase explain 442 draws one.
+    For one goal, the list begins with what is solved soonest, and names the best by the chance to win; with
+    --fit, of those that fit. Else it has the number of free cells, the known chance to win its largest goal,
+    and the time to solve each goal; "no" is what the engine refuses. A chance is known where a table was
+    solved once. Some are no endgames but games on a smaller board, whose x are walls: the list names them.
+    Numbers of boards are exact; numbers of positions with ~ are estimates. tilebase explain 442 draws one.
 
     tilebase plan formations
 
     tilebase plan formations 128
 
+    tilebase plan formations 128 --fit 16GiB 50GB 1min
+
     tilebase plan formations --fit 16GiB 50GB 2h
     """
     show, used = shown.checked(), check_threads(threads)
-    if fit is not None and goal is not None:
-        raise UsageError("--fit chooses the goals itself: leave the goal out")
-    sizes = _fitting(fit, used) if fit is not None else _sizes(all_formations(), goal)
-    document = [_as_dict(size, used) for size in sizes]
-    if goal is None and fit is None:
-        rows = _times(sizes, used)
+    sizes = _fitting(fit, used, goal) if fit is not None else _sizes(all_formations(), goal)
+    note = ""
+    if goal is not None:
+        sizes = sorted(sizes, key=lambda size: (not size.possible, size.seconds(used)))
+        rows, note = _rows(sizes, used, "formation"), _best(sizes, goal, used)
     else:
-        rows = _rows(sizes, used, *(("formation", "goal") if fit else ("formation",)))
+        rows = _times(sizes, used) if fit is None else _rows(sizes, used, "formation", "goal")
+    document = [_as_dict(size, used) for size in sizes]
     walled = list(dict.fromkeys(size.formation.name for size in sizes if size.formation.fixed))
-    note = f"\nIn {', '.join(walled)} {WALLED}\n" if walled else ""
+    note += f"\nIn {', '.join(walled)} {WALLED}\n" if walled else ""
     show.write(rows, document, data=document, text=table_text(rows) + note, game=None)
     return 0
 
@@ -147,17 +150,22 @@ def _sizes(listed: Sequence[Formation], goal: int | None) -> list[TableSize]:
     return [size_of_table(one, goal) for one in able]
 
 
-def _fitting(fit: tuple[str, str, str], threads: int) -> list[TableSize]:
+def _fitting(fit: tuple[str, str, str], threads: int, goal: int | None) -> list[TableSize]:
     from tilebase.costs.formations import tables_that_fit
 
     memory, disk, seconds = parse_bytes(fit[0]), parse_bytes(fit[1]), parse_seconds(fit[2])
     assert memory is not None
     assert disk is not None
     assert seconds is not None
-    found = list(tables_that_fit(memory, disk, seconds, threads))
+    if goal is None:
+        found = list(tables_that_fit(memory, disk, seconds, threads))
+    else:
+        listed = _sizes(all_formations(), goal)
+        found = [size for size in listed if size.fits(memory, disk, seconds, threads)]
     if not found:
+        what = "no formation" if goal is None else f"no formation to {goal}"
         raise UsageError(
-            f"no formation fits into {fit[0]} of memory, {fit[1]} of disk and {fit[2]}: allow more of them"
+            f"{what} fits into {fit[0]} of memory, {fit[1]} of disk and {fit[2]}: allow more of them"
         )
     return found
 
@@ -182,13 +190,42 @@ def _times(sizes: Sequence[TableSize], threads: int) -> list[dict[str, Any]]:
     return list(rows.values())
 
 
+def _best(sizes: Sequence[TableSize], goal: int, threads: int) -> str:
+    """Return what has the best chance to win: in all, and of what is solved sooner; and what is not known."""
+    memory = Allowance.of().memory
+    real = [size for size in sizes if size.possible and not size.formation.fixed and size.memory <= memory]
+    best: list[TableSize] = []
+    for size in real:  # by ascending time
+        if size.chance is not None and (not best or size.chance > (best[-1].chance or 0.0)):
+            best.append(size)
+    if not best:
+        return ""
+    told = [f"{size.formation.name} ({_chance(size)}, {size.time_text(threads)})" for size in best[::-1]]
+    words = f"\nBest to {goal} on this machine, by the chance to win: {told[0]}"
+    words += f"; solved sooner: {', '.join(told[1:])}.\n" if told[1:] else ".\n"
+    unknown = [size.formation.name for size in real if size.chance is None]
+    return words + (f"Not known, and perhaps better: {', '.join(unknown)}.\n" if unknown else "")
+
+
+def _chance(size: TableSize) -> str:
+    if size.chance is None:
+        return ""
+    text = short_number(size.chance, "probability")
+    return f"1 - {1 - size.chance:.1e}" if text.startswith("≈") else text  # else all near 1 look alike
+
+
+def _solving(size: TableSize, threads: int) -> str:
+    """Return what it takes to find the chance out."""
+    return f"solve takes {size.time_text(threads).lstrip('~')}" if size.possible else "solve refuses it"
+
+
 def _rows(sizes: Sequence[TableSize], threads: int, *names: str) -> list[dict[str, Any]]:
     """Return a row for each table; `names` says whether it is named by formation, goal or both."""
     return [
         {
             **({"": size.formation.name} if "formation" in names else {}),
             **({"goal": str(size.goal)} if "goal" in names else {}),
-            "chance": "" if size.chance is None else short_number(size.chance, "probability"),
+            "chance": _chance(size) or "not known: " + _solving(size, threads),
             "boards": f"{size.boards:,}",
             "positions": size.positions_text,
             "time": size.time_text(threads),

@@ -71,7 +71,8 @@ def _bar() -> Iterator[Callable[[Progress], None]]:
         task = bars.add_task("starting", total=1.0)
 
         def update(progress: Progress) -> None:
-            bars.update(task, completed=progress.fraction, description=describe(progress))
+            # At 1 rich stops the clock of the bar, and a second pass may follow.
+            bars.update(task, completed=min(progress.fraction, 0.999), description=describe(progress))
 
         with watching_compiler(lambda text: bars.update(task, description=text)):
             yield update

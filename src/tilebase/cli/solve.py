@@ -37,8 +37,11 @@ from tilebase.objectives.objective import MEANINGS, Objective, parse_objectives
 
 if TYPE_CHECKING:
     from tilebase.objectives.results import Solution
+    from tilebase.objectives.values import Found
     from tilebase.questions.prove import ProvedBound
 
+CHANCES = ("win", "lower", "upper")
+"""The objectives that are, or bound, the probability to win."""
 ObjectiveOption = Annotated[
     str,
     Parameter(
@@ -153,7 +156,7 @@ def solve(
         rows = solving(
             question, objectives, within, run.allowed(), keep=table is not None, summaries=not passing
         )
-        show.write(rows, rows, game=question)
+        show.write(rows, rows, text=table_text(rows) + _recorded(question, objectives), game=question)
         return 0
     if exact:
         if any((table, by, above, down_to, lean is not None, cluster, space, work)):
@@ -223,7 +226,8 @@ def _write(
     bounds = bounds_of(solution, space, seconds)
     if bounds:
         document["bounds"] = [one.as_dict() for one in bounds]
-    text = table_text(rows) + _cited(bounds)
+    found = list(solution.start.values())
+    text = table_text(rows) + _cited(bounds) + _recorded(solution.game, solution.objectives, found)
     show.write(rows, document, data=_values(solution), text=text, game=solution.game)
 
 
@@ -245,12 +249,23 @@ def _write_bounds(bounds: tuple[ProvedBound, ...], show: Shown) -> None:
         | {"value": float(one.bounded)}
         for one in bounds
     ]
-    show.write(rows, document, data=data, text=table_text(rows) + _cited(bounds), game=game)
+    text = table_text(rows) + _cited(bounds)
+    text += _recorded(game, [one.objective for one in bounds], [one.bounded for one in bounds])
+    show.write(rows, document, data=data, text=text, game=game)
 
 
 def _cited(bounds: tuple[ProvedBound, ...]) -> str:
     """Return the sentences to cite."""
     return "".join(f"\n{one.statement} {signature()}\n" for one in bounds)
+
+
+def _recorded(game: Game, objectives: Sequence[Objective], values: Sequence[Found] = ()) -> str:
+    """Return a line that names a better recorded bound of the probability to win; empty without one."""
+    from tilebase.questions.results import better_chance
+
+    asked = [at for at, one in enumerate(objectives) if one.name in CHANCES and one.discount == 1]
+    lines = [better_chance(game, values[at] if values else None) for at in asked]
+    return next((f"\n{line}" for line in lines if line), "")
 
 
 def _solve_exactly(

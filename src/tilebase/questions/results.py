@@ -26,6 +26,7 @@ from tilebase.files.source import read_file
 from tilebase.game.game import Game
 from tilebase.game.names import title_of
 from tilebase.objectives.objective import Objective
+from tilebase.objectives.values import Found, Interval, Lower, Upper
 from tilebase.questions.published import (
     NEW,
     OPEN,
@@ -243,6 +244,47 @@ def find_result(name: str) -> Result:
     near = [one.name for one in known if all(word in one.name for word in name.lower().split("-"))]
     some = f": did you mean {', '.join(near[:5])}?" if near else "; tilebase cite lists them"
     raise UsageError(f"no result has the name {name!r}{some}")
+
+
+def recorded_chance(game: Game) -> Result | None:
+    """Return the recorded bounds of the probability to win a game, if limits and a pattern are left out.
+
+    Play within limits wins at most as often, and a pattern is one more way to win: so what is recorded as a
+    lower bound for the game is one with a pattern, too.
+    """
+    named = game if game.unmergeable else game.changed(limits=None, pattern=None)  # of formations, the rules
+    plain = title_of(named).replace(",", "", 1) if game.goal else ""
+    bounds = (one for one in results() if one.board == plain and one.kind in ("interval", "lower"))
+    return next((one for one in bounds if one.question == "probability to win"), None)
+
+
+def better_chance(game: Game, value: Found | None = None) -> str:
+    """Return a line that names recorded bounds of the probability to win which say more than a value.
+
+    The value is that of the start: bounds, or what play within limits wins; None before it is known.  Empty
+    if nothing better is recorded.
+    """
+    known = recorded_chance(game)
+    if known is None:
+        return ""
+    low, _, high = known.value.partition(" to ")
+    match value:
+        case None:
+            better = True
+        case Upper():
+            better = bool(high) and Fraction(high) < value.bound
+        case Lower() | Interval():
+            end = value.bound if isinstance(value, Lower) else value.low
+            better = Fraction(low) > end or (
+                isinstance(value, Interval) and bool(high) and Fraction(high) < value.high
+            )
+        case _:
+            limited = game.limits is not None or game.pattern is not None
+            better = limited and Fraction(low) > Fraction(float(value))
+    if not better:
+        return ""
+    told = f"from {known.value}" if high else f"at least {known.value}"
+    return f"recorded for {known.board}, probability to win: {told}; tilebase cite {known.name}\n"
 
 
 def read_result(path: Path) -> Result:

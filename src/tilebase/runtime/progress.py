@@ -7,6 +7,9 @@ are being compiled.  So the time left is given only once it is reliable:
 * at least `LEAST_SECONDS` have passed;
 * at least `LEAST_SHARE` of the work was done in this run;
 * during the last third of the time, the predicted total time changed by at most a factor of `STEADY`.
+
+From then on it is always given, and follows the prediction slowly: by half of the difference in `SMOOTH` of
+the time since the beginning.  `describe` rounds it, so that a reader sees it change when it means something.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from dataclasses import dataclass
 LEAST_SECONDS = 5.0
 LEAST_SHARE = 0.01
 STEADY = 1.3
+SMOOTH = 0.2
 OFTEN = 0.1
 """Least seconds between two reports."""
 
@@ -41,7 +45,7 @@ class Progress:
 def describe(progress: Progress) -> str:
     """Return one line: layer, step, states, rate, and the time left once it is known."""
     known = progress.seconds_left != float("inf")
-    left = f"  about {clock(progress.seconds_left)} left" if known else ""
+    left = f"  about {clock(_rough(progress.seconds_left))} left" if known else ""
     measure = {"search": "depth", "iteration": "line", "decide": "question"}.get(
         progress.step.split()[0], "sum"
     )
@@ -49,6 +53,12 @@ def describe(progress: Progress) -> str:
         f"{measure} {progress.total} {progress.step:5}  {progress.positions:,} {progress.unit}  "
         f"{progress.rate / 1e6:.1f} M/s{left}"
     )
+
+
+def _rough(seconds: float) -> float:
+    """Round a time to minutes, to 10, to 5 seconds or to seconds, the longer it is."""
+    step = next(step for least, step in ((600, 60), (60, 10), (20, 5), (0, 1)) if seconds >= least)
+    return round(seconds / step) * step
 
 
 def clock(seconds: float) -> str:
@@ -72,6 +82,8 @@ class Pace:
         self._before = fraction
         # Each entry: seconds since the start, the share of this run done then, total seconds predicted then.
         self._past: deque[tuple[float, float, float]] = deque([(0.0, 0.0, math.inf)])
+        # The total seconds that were told last, and when; infinite before any were.
+        self._told, self._told_at = math.inf, 0.0
 
     @property
     def seconds(self) -> float:
@@ -106,5 +118,11 @@ class Pace:
             past.append((seconds, done, end))
         ends = [end, *(expected for then, _, expected in past if then >= seconds * 2 / 3)]
         steady = len(ends) > 1 and max(ends) <= STEADY * min(ends)
-        holds = steady and done >= LEAST_SHARE and seconds >= LEAST_SECONDS
-        return end - seconds if holds else math.inf
+        if math.isfinite(self._told):
+            passed = (seconds - self._told_at) / max(SMOOTH * seconds, 1e-9)
+            followed = 1 - 0.5**passed if math.isfinite(end) else 0.0
+            self._told += followed * (end - self._told) if followed else 0.0
+        elif steady and done >= LEAST_SHARE and seconds >= LEAST_SECONDS:
+            self._told = end
+        self._told_at = seconds
+        return max(self._told - seconds, 0.0)
