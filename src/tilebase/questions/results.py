@@ -253,7 +253,7 @@ def recorded_chance(game: Game) -> Result | None:
     lower bound for the game is one with a pattern, too.
     """
     named = game if game.unmergeable else game.changed(limits=None, pattern=None)  # of formations, the rules
-    plain = title_of(named).replace(",", "", 1) if game.goal else ""
+    plain = title_of(named).replace(",", "", 1)
     bounds = (one for one in results() if one.board == plain and one.kind in ("interval", "lower"))
     return next((one for one in bounds if one.question == "probability to win"), None)
 
