@@ -28,7 +28,7 @@ from tilebase.tables.probe import Table
 
 GAME = Game("3x3", 64)
 PLAY = "?table=3x3-64"
-FILES = Path(__file__).parents[1] / "src/tilebase/web/page"
+FILES = Path(__file__).parents[1] / "src/tilebase/web/explorer"
 KEY = f"0x{Board.parse(GAME, '2,0,4/0,8,0/0,0,2').key:x}"
 KEYS = {"left": "ArrowLeft", "right": "ArrowRight", "up": "ArrowUp", "down": "ArrowDown"}
 MOST_BYTES = 80_000

@@ -1,7 +1,7 @@
 """How numbers are printed: the only place that says so for the terminal, the commands and the documents.
 
-`web/page/text.js` says the same for numbers that the page computes; `tests/numbers.tsv` holds the cases that
-both must print alike.
+`web/explorer/text.js` says the same for numbers that the page computes; `tests/numbers.tsv` holds the cases
+that both must print alike.
 
 *With all digits* a number has twelve significant digits, or fewer if it was stored in a smaller type
 (`digits_text`, `types`).  A number that is not 1 is not printed as 1: it has more digits then.

@@ -13,6 +13,6 @@ Modules, those that the others import first:
     connections  connections that wait for a request, for a limited time and in limited number
     app          the web application and the server
     export       a page that plays a table without a server, for any web host
-    page/        the page: HTML, CSS and JavaScript modules without a build step
+    explorer/    the page: HTML, CSS and JavaScript modules without a build step
     player/      the page that plays a table without a server; `export` writes it
 """

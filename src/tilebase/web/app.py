@@ -293,7 +293,7 @@ class _Asset:
 def _page() -> dict[str, _Asset]:
     """Return the files of the page by their addresses."""
     found: dict[str, _Asset] = {}
-    folder = files("tilebase.web") / "page"
+    folder = files("tilebase.web") / "explorer"
     waiting = [("", folder)]
     while waiting:
         before, part = waiting.pop()

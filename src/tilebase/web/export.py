@@ -51,7 +51,7 @@ STATES = 1.5
 HEADER = "policy.json"
 PAGE = "index.html"
 MODULES = {
-    "page": (
+    "explorer": (
         "board.js", "parts.js", "rules.js", "store.js", "style.css", "text.js", "tiles.js",
         "vendor/htm-preact.js", "vendor/htm-preact.LICENSE",
     ),

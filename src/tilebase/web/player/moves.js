@@ -1,6 +1,6 @@
 // The rules of a game, read from the header of its policy.  Boards are lists of words, as in rules.js.
 
-import { cellsOf, emptyCells, randomSpawn, slideTokens, tokensOf, withSpawn } from "../page/rules.js";
+import { cellsOf, emptyCells, randomSpawn, slideTokens, tokensOf, withSpawn } from "../explorer/rules.js";
 
 /** A sentence for the player: a board that is not one of the game. */
 export class BoardError extends Error {}

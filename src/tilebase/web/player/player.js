@@ -1,12 +1,12 @@
 // The page that plays a packed policy: a board, the best slide of each position, and autoplay.
 
-import { html, render, useEffect, useRef, useState } from "../page/vendor/htm-preact.js";
-import { Board } from "../page/board.js";
-import { Button, Icon, Live, Notice, directionOf, useKeys } from "../page/parts.js";
-import { boardText, randomSpawn, tokensOf, withSpawn } from "../page/rules.js";
-import { useSetting } from "../page/store.js";
-import { ENDS, about, capital, count } from "../page/text.js";
-import { boardWords, placeWord } from "../page/tiles.js";
+import { html, render, useEffect, useRef, useState } from "../explorer/vendor/htm-preact.js";
+import { Board } from "../explorer/board.js";
+import { Button, Icon, Live, Notice, directionOf, useKeys } from "../explorer/parts.js";
+import { boardText, randomSpawn, tokensOf, withSpawn } from "../explorer/rules.js";
+import { useSetting } from "../explorer/store.js";
+import { ENDS, about, capital, count } from "../explorer/text.js";
+import { boardWords, placeWord } from "../explorer/tiles.js";
 import { BoardError, Rules } from "./moves.js";
 import { Policy, PolicyError } from "./policy.js";
 
