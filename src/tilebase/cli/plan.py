@@ -127,7 +127,8 @@ def formations(
     note = ""
     if goal is not None:
         sizes = sorted(sizes, key=lambda size: (not size.possible, size.seconds(used)))
-        rows, note = _rows(sizes, used, "formation"), _best(sizes, goal, used)
+        where = "on this machine" if fit is None else "of what fits"
+        rows, note = _rows(sizes, used, "formation"), _best(sizes, f"to {goal} {where}", used)
     else:
         rows = _times(sizes, used) if fit is None else _rows(sizes, used, "formation", "goal")
     document = [_as_dict(size, used) for size in sizes]
@@ -190,7 +191,7 @@ def _times(sizes: Sequence[TableSize], threads: int) -> list[dict[str, Any]]:
     return list(rows.values())
 
 
-def _best(sizes: Sequence[TableSize], goal: int, threads: int) -> str:
+def _best(sizes: Sequence[TableSize], what: str, threads: int) -> str:
     """Return what has the best chance to win: in all, and of what is solved sooner; and what is not known."""
     memory = Allowance.of().memory
     real = [size for size in sizes if size.possible and not size.formation.fixed and size.memory <= memory]
@@ -201,7 +202,7 @@ def _best(sizes: Sequence[TableSize], goal: int, threads: int) -> str:
     if not best:
         return ""
     told = [f"{size.formation.name} ({_chance(size)}, {size.time_text(threads)})" for size in best[::-1]]
-    words = f"\nBest to {goal} on this machine, by the chance to win: {told[0]}"
+    words = f"\nBest {what}, by the chance to win: {told[0]}"
     words += f"; solved sooner: {', '.join(told[1:])}.\n" if told[1:] else ".\n"
     unknown = [size.formation.name for size in real if size.chance is None]
     return words + (f"Not known, and perhaps better: {', '.join(unknown)}.\n" if unknown else "")
