@@ -590,7 +590,9 @@ def test_the_best_for_a_goal_is_named(capsys):
     lines = shown.splitlines()
     assert [line.split()[0] for line in lines[1:5]] == ["L1", "44", "2x4", "3x3"], "the soonest first"
     assert "not known: solve takes" in next(line for line in lines if line.startswith("4432 "))
-    (best,) = (line for line in lines if line.startswith("Best to 128 on this machine, by the chance to win"))
+    (best,) = (
+        line for line in lines if line.startswith("Best to 128 on this machine, by the known chance to win")
+    )
     named = re.findall(r"(\w+) \(", best)
     known = {(one.formation, one.goal): one.win for one in measured().values()}
     chances = [known[name, 128] for name in named]

@@ -202,7 +202,7 @@ def _best(sizes: Sequence[TableSize], what: str, threads: int) -> str:
     if not best:
         return ""
     told = [f"{size.formation.name} ({_chance(size)}, {size.time_text(threads)})" for size in best[::-1]]
-    words = f"\nBest {what}, by the chance to win: {told[0]}"
+    words = f"\nBest {what}, by the known chance to win: {told[0]}"
     words += f"; solved sooner: {', '.join(told[1:])}.\n" if told[1:] else ".\n"
     unknown = [size.formation.name for size in real if size.chance is None]
     return words + (f"Not known, and perhaps better: {', '.join(unknown)}.\n" if unknown else "")
