@@ -95,6 +95,13 @@ def force(
         Path | None,
         Parameter(name=["--certificate", "-c"], help="File for a proof that tilebase verify can check."),
     ] = None,
+    again: Annotated[
+        str | None,
+        Parameter(
+            help="A second engine that counts the boards and wins of each layer of --engine dense anew: "
+            "diagrams, or plain (the rules in Python, for small games)."
+        ),
+    ] = None,
     budget: TimeOption = None,
     work: WorkOption = None,
     cluster: ClusterOption = None,
@@ -135,6 +142,10 @@ def force(
         raise UsageError(f"{record} cannot be both the certificate and the answer: name two files")
     names_goal = game.formation is not None or game.pattern is not None or game.goal_sum is not None
     largest = bool(shape) and goal is None and not (names_goal or every_start)
+    if again is not None and (how != "dense" or largest or every_start or every_shape):
+        raise UsageError(
+            "--again reproduces the layers of one dense pass: give a goal and --engine dense, too"
+        )
     if planning() and (every_shape or every_start or largest):
         raise UsageError(
             "what a search for many goals or starts takes is not known: plan one goal, as 3x3 32"
@@ -180,14 +191,14 @@ def force(
         with counting_progress(quiet=run.quiet) as progress:
             answer = ask(
                 question, engine=engine, folder=folder.path, keep=work is not None, certificate=certificate,
-                seconds=parse_budget(budget), cluster=cluster, **run.use(progress),
+                seconds=parse_budget(budget), again=again, cluster=cluster, **run.use(progress),
             )  # fmt: skip
         _write_answer(answer, show, certificate)
         if answer.forced is None:
             print(f"what is decided stays in {folder.path}: the same command goes on", file=sys.stderr)
             return 1
         folder.finish()
-    return 0
+    return 1 if answer.again is not None and answer.again.differ else 0
 
 
 def _check_choices(diagrams: bool, engine: str, words: str, given: dict[str, bool]) -> None:
@@ -206,6 +217,10 @@ def _write_answer(answer: Forced, show: Shown, certificate: Path | None) -> None
     text += f"{answer.positions:,} {answer.unit} by the engine {answer.engine} in {answer.seconds:.1f} s\n"
     if answer.listed is not None:
         text += f"{answer.listed:,} boards prove it in {certificate}; check it with tilebase verify\n"
+    if answer.again is not None:
+        row |= {"again": answer.again.engine, "layers": answer.again.layers}
+        row |= {"layers that differ": len(answer.again.differ)}
+        text += f"{answer.again.statement}, in {answer.again.seconds:.1f} s\n"
     show.write([row], answer.as_dict(), text=text, game=answer.game)
 
 

@@ -7,6 +7,7 @@ Modules, those that the others import first:
     spaces       on which boards a game is solved
     solve        the values of a game under optimal play
     prove        proved bounds of the probability to win
+    again        the layers of a dense verdict, counted by a second engine
     force        which goals can be forced against every spawn
     borders      the border between limits within which the goal is forced and others
     lemma        whether a pattern is a forced win, and within how many slides

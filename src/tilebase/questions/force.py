@@ -19,7 +19,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
@@ -37,6 +37,14 @@ from tilebase.game.names import board_words, spawn_words, start_words, winning_w
 from tilebase.game.spawns import law_of
 from tilebase.game.symmetry import canonical, canonical_starts, orbit_size
 from tilebase.objectives.values import Exact
+from tilebase.questions.again import (
+    Again,
+    ForcedLayer,
+    check_second,
+    checksum,
+    forced_layers,
+    reproduce_layers,
+)
 from tilebase.questions.solve import solve
 from tilebase.questions.symbolic import symbolic
 from tilebase.runtime.progress import Progress
@@ -69,6 +77,10 @@ class Forced:
         The time of the last call, without earlier calls that it continued.
     listed:
         Boards in the certificate, if one was written.
+    layers:
+        Of a dense pass, the boards and the won boards of each sum, ascending.
+    again:
+        What a second engine found of these layers, if one was asked.
     version:
         The version of this program.
     """
@@ -79,6 +91,8 @@ class Forced:
     positions: int
     seconds: float
     listed: int | None = None
+    layers: tuple[ForcedLayer, ...] = ()
+    again: Again | None = None
     version: str = field(default_factory=program_version)
 
     def __repr__(self) -> str:
@@ -114,6 +128,9 @@ class Forced:
             "positions": self.positions,
             "seconds": round(self.seconds, 2),
             "listed": self.listed,
+            **({"layers": [asdict(one) for one in self.layers]} if self.layers else {}),
+            **({"checksum": checksum(self.layers)} if self.layers else {}),
+            **({"again": self.again.as_dict()} if self.again else {}),
             "version": self.version,
         }
 
@@ -126,6 +143,7 @@ def force(
     keep: bool = True,
     seconds: float = math.inf,
     certificate: Path | str | None = None,
+    again: str | None = None,
     cluster: str | Executor | None = None,
     **use: Unpack[Use],
 ) -> Forced:
@@ -151,6 +169,9 @@ def force(
         it begins only if it probably takes at most 50 % of the time left.
     certificate:
         File for a proof (`search.certificates`), which the search and diagrams can make.
+    again:
+        One of `again.SECOND`: a second engine that counts the boards and the won boards of each layer of a
+        dense pass anew (`questions.again`).  None: no second engine.
     cluster:
         Workers that do the large layers of a pass, as in `solve`, for the engines ``"dense"`` and
         ``"reachable"``.
@@ -173,6 +194,10 @@ def force(
     """
     allowed = Allowance.of(**use)
     _check_ways(game, engine, certificate, cluster)
+    if again is not None:
+        if engine != "dense":
+            raise UsageError("a second engine reproduces the layers of a dense pass: choose the engine dense")
+        check_second(game, again)
     since = time.perf_counter()
     if engine in (None, "search"):
         limit, tried = _time_limit(game, seconds, allowed)
@@ -191,7 +216,15 @@ def force(
     use["anyway"] = allowed.anyway or engine is None
     solved = solve(game, "guaranteed", folder=folder, space=space, cluster=cluster, **use)
     assert isinstance(solved.value, Exact)
-    return Forced(game, solved.value.value == 1, chosen, solved.positions, time.perf_counter() - since)
+    seconds = time.perf_counter() - since
+    found = Forced(game, solved.value.value == 1, chosen, solved.positions, seconds)
+    if chosen != "dense":
+        return found
+    found = replace(found, layers=forced_layers(solved.layers[0]))
+    if again is None:
+        return found
+    second = reproduce_layers(game, found.layers, forced=solved.value.value == 1, engine=again, **use)
+    return replace(found, again=second)
 
 
 def _check_ways(

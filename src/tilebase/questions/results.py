@@ -300,6 +300,7 @@ def read_result(path: Path) -> Result:
         return Result(
             _name(path.stem), "new", title_of(game), question, value, kind, command=document["command"],
             version=document["version"], date=ran["date"],
+            checked=_checked(document),
             took=f"{ran['cpu_seconds']:,} processor seconds", machine=ran["machine"], said=_said(document),
         )  # fmt: skip
     except (KeyError, TypeError, ValueError, RecursionError) as error:
@@ -311,6 +312,13 @@ def read_result(path: Path) -> Result:
 def _said(document: Any) -> str:
     """Return the sentences of the proved bounds of a document; empty if there are none."""
     return " ".join(one["statement"] for one in document.get("bounds", []))
+
+
+def _checked(document: Any) -> str:
+    """Return what a second engine found, and the checksum of the layers; empty if none was asked."""
+    if "again" not in document:
+        return ""
+    return f"{document['again']['statement']} (SHA-256 {document['checksum'][:16]})"
 
 
 def _answer(document: Any) -> tuple[str, str, str]:

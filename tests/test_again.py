@@ -1,0 +1,78 @@
+"""A second engine reproduces the boards and wins of each layer of a dense verdict."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tilebase import force
+from tilebase.cli import main
+from tilebase.errors import ResourceError, UsageError
+from tilebase.game.game import Game
+from tilebase.questions.again import MOST_PLAIN, reproduce_layers
+from tilebase.questions.results import read_result
+
+GAMES = (
+    Game("2x3", 16, start="empty"),
+    Game("2x3", 16, limits="8,8,8/8,4,4", pattern="8,4,*/*,*,*", start="empty"),
+    Game("2x3", goal_sum=20, limits="8,8,8/8,8,8"),
+    Game("2x3", 16, walls=[1], unmergeable=[5], fixed=True),
+    Game("2x3", 16, masks="..x/..x|.../.xx", start="after 2,0,x/4,0,x"),
+    Game("2x3", 16, horizon=14),
+)
+
+
+@pytest.mark.parametrize("game", GAMES, ids=str)
+def test_the_plain_rules_count_the_same_boards_and_wins(game: Game) -> None:
+    found = force(game, engine="dense", again="plain", threads=1)
+    assert found.again is not None
+    assert (found.again.differ, found.again.layers) == ((), len(found.layers))
+    assert found.again.forced is found.forced
+    assert sum(layer.boards for layer in found.layers) > 50
+
+
+def test_diagrams_count_the_same_boards_and_wins() -> None:
+    found = force(GAMES[1], engine="dense", again="diagrams", threads=1)
+    assert found.again is not None
+    assert (
+        found.again.statement
+        == f"the engine diagrams counts the same boards and wins in each of {len(found.layers)} layers"
+    )
+
+
+def test_a_wrong_layer_is_named() -> None:
+    found = force(GAMES[0], engine="dense", threads=1)
+    wrong = [replace(one, won=one.won + (one.sum == 20)) for one in found.layers if one.sum != 22]
+    again = reproduce_layers(GAMES[0], wrong, forced=True, engine="plain")
+    assert again.differ == (20, 22)
+    assert again.statement == "the engine plain has other boards or wins at the sums 20, 22"
+
+
+def test_the_record_names_the_engine_and_is_cited(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record = tmp_path / "verdict.json"
+    words = ["force", "2x3", "16", "--engine", "dense", "--again", "plain", "--record", str(record), "-q"]
+    assert main(words) == 0
+    assert "the engine plain counts the same boards and wins in each of 24 layers" in capsys.readouterr().out
+    told = json.loads(record.read_text())
+    lines = "".join(f"{one['sum']} {one['boards']} {one['won']}\n" for one in told["layers"])
+    assert told["checksum"] == hashlib.sha256(lines.encode()).hexdigest()
+    assert told["again"]["engine"] == "plain"
+    checked = read_result(record).checked
+    assert checked.startswith(
+        "the engine plain counts the same boards and wins in each of 24 layers (SHA-256"
+    )
+
+
+def test_what_cannot_be_reproduced_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(UsageError, match="choose the engine dense"):
+        force(GAMES[0], engine="search", again="plain", threads=1)
+    with pytest.raises(UsageError, match="reproduced by diagrams or plain, not by 'search'"):
+        force(GAMES[0], engine="dense", again="search", threads=1)
+    with pytest.raises(ResourceError, match=f"the plain rules decide at most {MOST_PLAIN:,}"):
+        force(Game("3x3", 64), engine="dense", again="plain", threads=1)
+    assert main(["force", "2x3", "--again", "plain"]) == 2
+    assert "--again reproduces the layers of one dense pass" in capsys.readouterr().err
