@@ -48,7 +48,8 @@ from tilebase.runtime.storage import temporary_folder
 from tilebase.runtime.threads import Pool
 from tilebase.search.search import Search
 from tilebase.simulator import Simulator
-from tilebase.sparse.bitset import PAGE_BYTES, Arena, BitSet, block_bits_for
+from tilebase.sparse.arenas import PAGE_BYTES, Arena, Windows
+from tilebase.sparse.bitset import BitSet
 from tilebase.sparse.directory import directory_of, enter, join, new_directory
 from tilebase.sparse.folds import Spawned, make_fold
 from tilebase.sparse.forward import count_in
@@ -205,9 +206,8 @@ class Layers:
     def empty_set(self, total: int | None = None) -> BitSet:
         """A set of boards of the layer, or of that of another sum."""
         size = self.indexed[total or self.total].layer.size
-        bits = block_bits_for(size)
-        words = -(-size >> bits) << bits - 6
-        return BitSet(size, np.zeros(words, dtype=np.uint64), Path(), "")
+        windows = Windows(size)
+        return BitSet(size, np.zeros(windows.blocks * windows.block_words, dtype=np.uint64), Path(), "")
 
     def target(self, boards: BitSet, arena: Arena | None, total: int | None = None) -> Target:
         """A set that is filled, at once or through an arena."""
@@ -301,9 +301,9 @@ def spawn_map(inputs: Inputs) -> Case:
 def _spawned_arena(layers: Layers, states: BitSet) -> Arena:
     """An arena with the ranks of all states of the layer, each as often as it is reached."""
     boards = sum(len(layers.spawned(layers.total - 2**e, e)) for e in layers.game.spawn_exponents)
-    pages = boards // forward.PAGE + 3 * states.blocks + 64
+    pages = boards // forward.PAGE + 3 * states.windows.blocks + 64
     arena = Arena(pages * PAGE_BYTES)
-    arena.reset(states.blocks)
+    arena.reset(states.windows.blocks)
     return arena
 
 
@@ -317,10 +317,10 @@ def push(inputs: Inputs) -> Case:
         return layers.spawn(layers.target(states, arena), scratch)
 
     def written() -> list[Array]:
-        _, order, length = arena.by_block(states.blocks)
+        _, order, length = arena.by_block(states.windows.blocks)
         return [arena.offsets(page, length) for page in order.tolist()]
 
-    return Case(run, written, lambda: arena.reset(states.blocks))
+    return Case(run, written, lambda: arena.reset(states.windows.blocks))
 
 
 def flush(inputs: Inputs) -> Case:
@@ -329,11 +329,11 @@ def flush(inputs: Inputs) -> Case:
     states = layers.empty_set()
     arena = _spawned_arena(layers, states)
     offsets = layers.spawn(layers.target(states, arena), packed(Scratch.of(forward.BATCH)))
-    start, order, length = arena.by_block(states.blocks)
+    start, order, length = arena.by_block(states.windows.blocks)
 
     def run() -> int:
         bits = np.uint64(states.block_bits)
-        forward.flush(0, states.blocks, 0, bits, arena.data, start, order, length, states.bits)
+        forward.flush(0, states.windows.blocks, 0, bits, arena.data, start, order, length, states.bits)
         return offsets
 
     return Case(run, lambda: [states.bits], lambda: states.bits.fill(0))
@@ -345,12 +345,12 @@ def pack_offsets(inputs: Inputs) -> Case:
     states = layers.empty_set()
     arena = _spawned_arena(layers, states)
     offsets = layers.spawn(layers.target(states, arena), packed(Scratch.of(forward.BATCH)))
-    pages = arena.by_block(states.blocks)
-    out = np.zeros((2, 4 * offsets + exchange.HEAD * states.blocks), dtype=np.uint8)
-    middle, block = states.blocks // 2, np.zeros(1 << states.block_bits - 6, dtype=np.uint64)
+    pages = arena.by_block(states.windows.blocks)
+    out = np.zeros((2, 4 * offsets + exchange.HEAD * states.windows.blocks), dtype=np.uint8)
+    middle, block = states.windows.blocks // 2, np.zeros(1 << states.block_bits - 6, dtype=np.uint64)
 
     def run() -> int:
-        for window, (first, last) in enumerate(((0, middle), (middle, states.blocks))):
+        for window, (first, last) in enumerate(((0, middle), (middle, states.windows.blocks))):
             exchange.pack_offsets(
                 first, last, states.block_bits, arena.data, *pages, block, out[window]
             )  # fmt: skip
@@ -366,9 +366,9 @@ def unpack_offsets(inputs: Inputs) -> Case:
     arena = _spawned_arena(layers, states)
     offsets = layers.spawn(layers.target(states, arena), packed(Scratch.of(forward.BATCH)))
     block = np.zeros(1 << states.block_bits - 6, dtype=np.uint64)
-    out = np.zeros(4 * offsets + exchange.HEAD * states.blocks, dtype=np.uint8)
-    pages = arena.by_block(states.blocks)
-    n = exchange.pack_offsets(0, states.blocks, states.block_bits, arena.data, *pages, block, out)
+    out = np.zeros(4 * offsets + exchange.HEAD * states.windows.blocks, dtype=np.uint8)
+    pages = arena.by_block(states.windows.blocks)
+    n = exchange.pack_offsets(0, states.windows.blocks, states.block_bits, arena.data, *pages, block, out)
 
     def run() -> int:
         exchange.unpack_offsets(out[:n], states.block_bits, states.bits)

@@ -15,6 +15,7 @@ fast as a CRC, and finds parcels that are torn, cleared or exchanged.
 from __future__ import annotations
 
 import struct
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -59,6 +60,12 @@ class ParcelWriter:
             self._written.__exit__(type(failed), failed, failed.__traceback__)
             raise
         self._written.__exit__(kind, error, trace)
+
+    def abandon(self) -> None:
+        """Close and delete the file instead of finishing it."""
+        with suppress(OSError):  # what is still to be written may find the disk full
+            self._file.close()
+        self._path.unlink(missing_ok=True)
 
     def add(self, data: bytes | Array) -> None:
         """Append a parcel.  Raises `StorageError`."""
@@ -115,6 +122,10 @@ class ParcelFile:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
         self._file.close()
 
     def sizes(self) -> Array:

@@ -5,6 +5,8 @@ Modules, those that the others import first:
     sizes       how many bytes it takes for what it holds in memory
     halves      how a board is cut into half boards
     index       ranks of canonical boards within a layer
+    arenas      where threads collect ranks, and how a layer is cut into blocks and windows
+    mailbox     ranks on their way to a window that is not in memory, here or at a worker
     bitset      sets of boards as one bit per rank, larger than memory if need be
     maps        the two maps of the forward pass, cut into tasks for threads
     shared_forward   the forward pass shared out to workers

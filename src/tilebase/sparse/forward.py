@@ -42,7 +42,8 @@ from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import OVERHEAD
 from tilebase.runtime.threads import map_in_threads
 from tilebase.sparse import maps, sizes
-from tilebase.sparse.bitset import PAGE_BYTES, BitSet, block_bits_for
+from tilebase.sparse.arenas import Windows
+from tilebase.sparse.bitset import BitSet
 from tilebase.sparse.index import Index, LayerIndex
 from tilebase.sparse.maps import GameIndex, IndexedLayer, MapTask, SlideTask, SpawnTask, Team, is_small
 from tilebase.sparse.recorded import RecordedSlides
@@ -349,13 +350,12 @@ class ForwardPass:
 
     def _bit_sets(self, layer: LayerIndex) -> tuple[BitSet, BitSet]:
         """Two bit sets, for states and afterstates; the threads get arenas from the rest of the memory."""
-        block_bits = block_bits_for(layer.size)
-        whole = ((layer.size + (1 << block_bits) - 1) >> block_bits << block_bits) // 8
+        windows = Windows(layer.size)
+        whole = 8 * windows.blocks * windows.block_words
         least = self._least_memory(layer.size)
         if least > self.memory:
             raise self._too_little(least)
         free = self.memory - self._fixed_memory
-        arena_least = _least_arenas(layer.size) * self.threads
         small = layer.size <= sizes.SMALL_BITS
         nbytes = whole if small else min(whole, max(free * 3 // 10, 8 * BitSet.least_words(layer.size)))
         for i in range(2):
@@ -363,7 +363,9 @@ class ForwardPass:
                 self._storage[i] = np.zeros(0, dtype=np.uint64)
                 self._storage[i] = np.zeros(nbytes // 8 * (5 if small else 4) // 4 + 1024, dtype=np.uint64)
         if not small:
-            allowed = max(min((free - 2 * nbytes) * 7 // 8, self.memory // 3), arena_least) // self.threads
+            # What an arena holds for later windows is packed in memory before it is spilled.
+            shares = self.threads + (nbytes < whole)
+            allowed = max(min((free - 2 * nbytes) * 7 // 8, self.memory // 3) // shares, windows.least_arena)
             self._team.grow_arenas(min(allowed, 1 << max(layer.size, 64 << 20).bit_length()))
         names = (f"states-{layer.total}", f"afterstates-{layer.total}")
         storage = [self._storage[i][: max(nbytes // 8, 1024)] for i in range(2)]
@@ -385,7 +387,7 @@ class ForwardPass:
         bits = 16 * BitSet.least_words(size)
         if self.keep == "states":  # they must be in memory together
             bits = max(bits, size // 8 * 10 // 3)
-        return self._fixed_memory + bits + _least_arenas(size) * self.threads
+        return self._fixed_memory + bits + Windows(size).least_arena * (self.threads + 1)
 
     def _too_little(self, least: int) -> ResourceError:
         return ResourceError(
@@ -445,7 +447,7 @@ class ForwardPass:
             self._write_states(total, indexed, states)
         if self.lookahead and self.game.ended(total):
             return counts  # the next slide is the last one, so every state is decided
-        for window in range(states.windows):
+        for window in range(states.windows.count):
             if window:
                 states.advance()
             since = time.perf_counter()
@@ -454,7 +456,7 @@ class ForwardPass:
                 SlideTask(self._compiled, indexed, begin, end, states, afters, self.lookahead, recorded)
                 for begin, end in states.ranges(parts)
             ]
-            before, share = 0.4 + 0.5 * window / states.windows, 0.5 / states.windows
+            before, share = 0.4 + 0.5 * window / states.windows.count, 0.5 / states.windows.count
             self._team.map(deque(slides), afters, partial(self._report_slides, total, before, share))
             counts += sum(task.counts for task in slides)
             self.work.add("slide", since)
@@ -499,7 +501,7 @@ class ForwardPass:
 
     def _write_states(self, total: int, indexed: IndexedLayer, states: BitSet) -> None:
         """Write the counted states of a layer.  Raises `ResourceError` if they need several windows."""
-        if states.windows > 1:
+        if states.windows.count > 1:
             raise ResourceError(
                 f"keeping the states of sum {total} needs more memory than was given: give more"
             )
@@ -531,7 +533,7 @@ class ForwardPass:
                 boards.clear(begin, end)
             return keys[:expected]
 
-        for window in range(boards.windows):
+        for window in range(boards.windows.count):
             if window:
                 boards.advance()
             if is_small(boards):
@@ -557,11 +559,6 @@ class ForwardPass:
         here, after = until - before, self._up_to[-1] - until
         expected = (after + (1 - done) * here) * self._done_states / max(before + done * here, 1)
         return self._done_states / max(self._done_states + expected, 1)
-
-
-def _least_arenas(size: int) -> int:
-    """Return the bytes that the arena of a thread needs at least, for a layer of so many ranks."""
-    return 4 * max(size >> block_bits_for(size), 256) * PAGE_BYTES
 
 
 def _trim(counts: Array) -> list[int]:

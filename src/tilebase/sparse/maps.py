@@ -24,7 +24,8 @@ from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Game
 from tilebase.runtime.threads import Pool
 from tilebase.sparse import sizes
-from tilebase.sparse.bitset import PAGE_BYTES, Arena, BitSet
+from tilebase.sparse.arenas import PAGE_BYTES, Arena
+from tilebase.sparse.bitset import BitSet
 from tilebase.sparse.halves import Halves
 from tilebase.sparse.index import Index, LayerIndex
 
@@ -261,7 +262,7 @@ class Team:
             _drain(workers[0], tasks, Event())
             return
         for worker in workers:
-            worker.arena.reset(target.blocks)
+            worker.arena.reset(target.windows.blocks)
         count = max(len(tasks), 1)
         while tasks:
             self.pool.together(
@@ -274,10 +275,10 @@ class Team:
         """Move all offsets from the arenas into the set."""
         since = time.perf_counter()
         arenas = [worker.arena for worker in self.workers]
-        views = list(self.pool.map(lambda arena: arena.by_block(target.blocks), arenas))
-        if target.windows > 1:
+        views = list(self.pool.map(lambda arena: arena.by_block(target.windows.blocks), arenas))
+        if target.windows.count > 1:
             for arena, view in zip(arenas, views, strict=True):
-                target.spill(arena, *view)
+                target.spill(arena, view)
 
         def part(first: int, last: int) -> None:
             for arena, (start, order, length) in zip(arenas, views, strict=True):
@@ -291,7 +292,7 @@ class Team:
         for _ in self.pool.map(lambda first: part(first, min(first + step, target.last_block)), blocks):
             pass
         for arena in arenas:
-            arena.reset(target.blocks)
+            arena.reset(target.windows.blocks)
         self.flushes += 1
         self.flush_seconds += time.perf_counter() - since
 

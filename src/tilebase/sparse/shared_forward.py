@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tilebase._kernels import exchange, forward, rank
+from tilebase._kernels import forward, rank
 from tilebase._kernels.arguments import Source, Target
 from tilebase.cluster.executors import Executor
 from tilebase.cluster.pieces import Piece
@@ -42,7 +42,9 @@ from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Game
 from tilebase.runtime.resources import OVERHEAD
 from tilebase.runtime.threads import Spares
-from tilebase.sparse.bitset import PAGE_BYTES, PIECE_WORDS, block_bits_for
+from tilebase.sparse.arenas import PAGE_BYTES, Windows
+from tilebase.sparse.bitset import PIECE_WORDS
+from tilebase.sparse.mailbox import Mailbox
 from tilebase.sparse.maps import NO_SLIDES, GameIndex, IndexedLayer, Worker, undecided
 
 Array = npt.NDArray[Any]
@@ -61,25 +63,13 @@ ROW = np.dtype([("first", "<u8"), ("boards", "<u8")])
 """Of a chunk: its first key and its number of boards."""
 
 
-def blocks_of(size: int) -> int:
-    """Return how many blocks a layer of so many ranks has."""
-    return max(1, -(-size >> block_bits_for(size)))
-
-
-def least_arena(size: int) -> int:
-    """Return the bytes that the arena of a thread needs at least, for a layer of so many ranks."""
-    return 4 * max(blocks_of(size), 256) * PAGE_BYTES
-
-
 class _Buffers:
     """Memory of one thread of a worker."""
 
     def __init__(self) -> None:
         self.worker = Worker()
+        self.mail = Mailbox()
         self._bits = np.zeros(0, dtype=np.uint64)
-        self.parcel = np.zeros(0, dtype=np.uint8)
-        self.block = np.zeros(0, dtype=np.uint64)  # the bits of one block
-        self.stream = np.zeros(0, dtype=np.uint8)
 
     def bits(self, words: int) -> Array:
         """Return a window of so many words, cleared."""
@@ -95,25 +85,15 @@ class _Window:
     """A range of ranks of a layer as bits."""
 
     def __init__(self, indexed: IndexedLayer, number: int, width: int, buffers: _Buffers) -> None:
-        size = indexed.layer.size
-        self.indexed, self._buffers = indexed, buffers
-        self.block_bits = block_bits_for(size)
-        self.windows = -(-blocks_of(size) // width)
-        self.number = number
-        self.begin = number * width << self.block_bits
-        self.end = min((number + 1) * width << self.block_bits, size)
-        self.bits = buffers.bits(width << self.block_bits - 6)
+        self.indexed, self._mail = indexed, buffers.mail
+        self.windows, self.number = Windows(indexed.layer.size, width), number
+        self.begin, self.end = self.windows.ranks_of(number)
+        self.bits = buffers.bits(self.windows.width * self.windows.block_words)
 
     def read(self, path: Path) -> None:
         """Set the bits of the ranks that a piece of the step before has found for this window."""
-        buffers = self._buffers
         with ParcelFile(path) as file:
-            numbers = range(self.number, len(file) - 1, self.windows)
-            largest = int(file.sizes()[numbers].max(initial=0))
-            if len(buffers.parcel) < largest:
-                buffers.parcel = np.empty(largest * 5 // 4, dtype=np.uint8)
-            for number in numbers:
-                exchange.unpack_offsets(file.read(number, buffers.parcel), self.block_bits, self.bits)
+            self._mail.receive(file, len(file) - 1, self.windows, self.number, self.bits)
 
     def mark(self, keys: Array) -> None:
         """Set the bits of those of some boards that lie in this window."""
@@ -145,37 +125,26 @@ class _Outbox:
     def __init__(
         self, file: ParcelWriter, indexed: IndexedLayer, width: int, buffers: _Buffers, nbytes: int
     ) -> None:
-        size = indexed.layer.size
-        self._file, self._width, self._buffers = file, width, buffers
-        self._blocks, self._block_bits = blocks_of(size), block_bits_for(size)
-        self._ranking = indexed.ranking
+        self._file, self._mail = file, buffers.mail
+        self._windows, self._ranking = Windows(indexed.layer.size, width), indexed.ranking
         arena = buffers.worker.arena
         if not nbytes <= arena.pages * PAGE_BYTES <= 2 * nbytes:
             arena = buffers.worker.arena = type(arena)(0)  # release the old memory first
             arena = buffers.worker.arena = type(arena)(nbytes)
         self._arena = arena
-        arena.reset(self._blocks)
-        if len(buffers.block) != 1 << self._block_bits - 6:
-            buffers.block = np.zeros(1 << self._block_bits - 6, dtype=np.uint64)
-        most = 4 * len(arena.data) + exchange.HEAD * self._blocks
-        if len(buffers.stream) < most:
-            buffers.stream = np.empty(most, dtype=np.uint8)
+        arena.reset(self._windows.blocks)
 
     @property
     def target(self) -> Target:
         """What kernels fill; another one after each `flush`."""
-        pages = self._arena.pages_for(self._block_bits)
+        pages = self._arena.pages_for(self._windows.block_bits)
         return Target(self._ranking, False, np.zeros(0, dtype=np.uint64), pages)
 
     def flush(self) -> None:
         """Write what the arena holds, one parcel for each window."""
-        arena, block, out = self._arena, self._buffers.block, self._buffers.stream
-        pages = arena.by_block(self._blocks)
-        for first in range(0, self._blocks, self._width):
-            last = min(first + self._width, self._blocks)
-            n = exchange.pack_offsets(first, last, self._block_bits, arena.data, *pages, block, out)
-            self._file.add(out[:n])
-        arena.reset(self._blocks)
+        blocks = self._windows.blocks
+        self._mail.send(self._file, self._windows, self._arena, self._arena.by_block(blocks))
+        self._arena.reset(blocks)
 
 
 class CountJob:
@@ -353,7 +322,7 @@ class SharedCount:
 
     def check_memory(self, size: int, tables: int) -> None:
         """Raise `ResourceError` if a worker cannot make a layer of so many ranks."""
-        each = 8 * least_arena(size)
+        each = 8 * Windows(size).least_arena
         if self._each(tables) < each:
             least = OVERHEAD + tables + each * self.executor.threads_each
             raise ResourceError(
@@ -363,13 +332,13 @@ class SharedCount:
 
     def _width(self, size: int, tables: int) -> int:
         """Blocks in a window: few enough for memory, and for all threads to have work."""
-        block_bits = block_bits_for(size)
-        most = min(self._each(tables) // 16 * 8, 1 << 32) >> block_bits
+        layer = Windows(size)
+        most = min(self._each(tables) // 16 * 8, 1 << 32) >> layer.block_bits
         windows = max(1, min(PIECES * self.executor.threads, size // LEAST_RANKS))
-        return max(1, min(most, -(-blocks_of(size) // windows)))
+        return max(1, min(most, -(-layer.blocks // windows)))
 
     def _job(self, size: int, tables: int) -> CountJob:
-        arena = max(least_arena(size), min(self._each(tables) // 8, MOST_ARENA))
+        arena = max(Windows(size).least_arena, min(self._each(tables) // 8, MOST_ARENA))
         arena = 1 << arena.bit_length()
         if arena not in self._jobs:
             self._jobs[arena] = CountJob(
@@ -398,7 +367,7 @@ class SharedCount:
         work = _Steps(self, total, self._width(size, tables), self._job(size, tables), report)
         try:
             spawned = work.spawn(sources, found)
-            slid, states = work.slide(spawned, -(-blocks_of(size) // work.width), found)
+            slid, states = work.slide(spawned, Windows(size, work.width).count, found)
             work.delete(spawned)
             if self._keep_states:
                 write("states", work.encode("states", slid, states))
