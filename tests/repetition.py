@@ -1,8 +1,7 @@
-"""Of what tests repeat the daily run takes a part; ``scripts/test --all`` takes all.
+"""Of what tests repeat the daily run takes a part, another one each day; ``scripts/test --all`` takes all.
 
-This module is a plugin: of tests that repeat themselves over many cases it leaves some out.
-``repeated.tsv`` says for each such test that one case of so many runs.  A case that is named on the command
-line runs, too.
+This module is a plugin.  ``repeated.tsv`` names files and tests, and says that one case of so many runs on a
+day: of the cases of a test, or of the tests of a file.  What is named on the command line runs as a whole.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from collections import Counter
 from datetime import date
 from functools import cache
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 
@@ -26,19 +26,29 @@ def todays(step: int) -> slice:
 
 @cache
 def repeated() -> dict[str, int]:
-    """By test, of how many cases one is taken."""
+    """By file or test, of how many cases one is taken."""
     lines = LIST.read_text("utf-8").splitlines()[1:]
-    return {test: int(number) for test, number in (line.split("\t") for line in lines)}
+    return {name: int(number) for name, number in (line.split("\t") for line in lines)}
+
+
+def group_of(nodeid: str) -> str:
+    """Return the line of the list that a case belongs to: that of its test, else of its file; "" if none."""
+    test = nodeid.partition("[")[0]
+    return next((name for name in (test, test.partition("::")[0]) if name in repeated()), "")
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the cases that the daily run leaves out."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the cases that the run of this day leaves out."""
+    named = tuple(path for path in config.args if path.partition("::")[0].endswith(".py"))
+    today = date.today().toordinal()
     seen: Counter[str] = Counter()
     for item in items:
-        test = item.nodeid.partition("[")[0]
-        if test not in repeated() or item.get_closest_marker("all") is not None:
+        group = group_of(item.nodeid)
+        if not group or item.get_closest_marker("all") is not None:
             continue
-        if seen[test] % repeated()[test]:
+        # The groups begin on different days, so that each day has about as much to do.
+        turn = seen[group] + today + crc32(group.encode())
+        seen[group] += 1
+        if turn % repeated()[group] and not item.nodeid.startswith(named):
             item.add_marker(pytest.mark.all)
-        seen[test] += 1

@@ -19,6 +19,8 @@ import pytest
 from numba import types
 from numba.core import config
 
+from daily import daily
+from repetition import todays
 from tilebase import Game
 from tilebase._kernels import boards, jit
 from tilebase._kernels.coded import decode, encode
@@ -46,46 +48,75 @@ GAMES = (
     Game("2x3", 32, limits="16,8,8/8,8,8", pattern="pair", start="empty"),
     Game("1x2x3", 16, walls=[5]),
 )
-QUICK = sys.argv[1] == "quick"  # the types of values are compiled apart
-TAKEN = (GAMES[0], GAMES[4]) if QUICK else GAMES
-SPARSE = "win,guaranteed" if QUICK else "win,win:float16,lower:uint32,upper,guaranteed,moves"
-DENSE = "win,guaranteed" if QUICK else "win:float16,win,lower:uint32,guaranteed,score,longest"
-for game in TAKEN:
-    count(game, threads=2)
-    count(game, threads=1, lookahead=True)
-    if game.can_win:
-        solve(game, SPARSE, threads=2)
-        force(game, engine="search")
-shared_forward.SHARED_RANKS = shared_backward.SHARED_KEYS = 1
-for game in TAKEN[:2]:
-    with contextlib.closing(ThreadExecutor(Allowance(memory=4 << 30, threads=2))) as threads:
-        solve(game, "win", cluster=threads)
-for game in (GAMES[0], GAMES[4]):
-    solve(game, DENSE, space="all", threads=2)
-check_pattern(Game("2x3", 64, pattern="lemma1"))
-with tempfile.TemporaryDirectory() as folder:
-    force(Game("2x3", 32), certificate=Path(folder) / "a.cert")
-    force(Game("2x3", 16), certificate=Path(folder) / "b.cert")
-    for shape in () if QUICK else ("3x6", "5x5", "3x3x3", "2x4x4"):  # up to 64 drops on an afterstate
-        game = Game(shape, 8 if shape == "2x4x4" else 16 if shape != "5x5" else 8, start="empty")
-        force(game, engine="search", seconds=2.0, certificate=Path(folder) / "c.cert")
-    solve(GAMES[0], table=Path(folder) / "t")
-    evaluate(Path(folder) / "t", "greedy")
-    with open_table(Path(folder) / "t") as table:
-        simulate(table, games=100, seed=1)
+EVERY = sys.argv[2] == "all"  # the types of values are compiled apart
+TAKEN = GAMES if EVERY else (GAMES[0], GAMES[4])
+SPARSE = "win,win:float16,lower:uint32,upper,guaranteed,moves" if EVERY else "win,guaranteed"
+DENSE = "win:float16,win,lower:uint32,guaranteed,score,longest" if EVERY else "win,guaranteed"
+
+
+def reachable():
+    for game in TAKEN:
+        count(game, threads=2)
+        count(game, threads=1, lookahead=True)
+        if game.can_win:
+            solve(game, SPARSE, threads=2)
+
+
+def shared():
+    shared_forward.SHARED_RANKS = shared_backward.SHARED_KEYS = 1
+    for game in TAKEN[:2]:
+        with contextlib.closing(ThreadExecutor(Allowance(memory=4 << 30, threads=2))) as threads:
+            solve(game, "win", cluster=threads)
+
+
+def all_boards():
+    for game in (GAMES[0], GAMES[4]):
+        solve(game, DENSE, space="all", threads=2)
+
+
+def searched():
+    for game in TAKEN:
+        if game.can_win:
+            force(game, engine="search")
+    with tempfile.TemporaryDirectory() as folder:
+        force(Game("2x3", 32), certificate=Path(folder) / "a.cert")
+        force(Game("2x3", 16), certificate=Path(folder) / "b.cert")
+        for shape in ("3x6", "5x5", "3x3x3", "2x4x4") if EVERY else ():  # up to 64 drops on an afterstate
+            game = Game(shape, 16 if shape in ("3x6", "3x3x3") else 8, start="empty")
+            force(game, engine="search", seconds=2.0, certificate=Path(folder) / "c.cert")
+
+
+def used():
+    check_pattern(Game("2x3", 64, pattern="lemma1"))
+    with tempfile.TemporaryDirectory() as folder:
+        solve(GAMES[0], table=Path(folder) / "t")
+        evaluate(Path(folder) / "t", "greedy")
+        with open_table(Path(folder) / "t") as table:
+            simulate(table, games=100, seed=1)
+
+
+globals()[sys.argv[1]]()
 print("in bounds")
 """
 
 
-@pytest.mark.parametrize("games", ["quick", pytest.param("all", marks=pytest.mark.all)])
-def test_no_kernel_leaves_its_arrays(games):
+PARTS = ["reachable", "shared", "all_boards", "searched", "used"]
+"""Functions of the script; all compile their kernels anew, so by default one part runs, another each day."""
+CASES = daily(
+    [(part, games) for part in PARTS for games in ("some", "all")],
+    [(part, "some") for part in PARTS[todays(len(PARTS))]],
+)
+
+
+@pytest.mark.parametrize(("part", "games"), CASES)
+def test_no_kernel_leaves_its_arrays(part: str, games: str) -> None:
     """The script runs with bounds checks.  Checks need no optimised code."""
     environment = os.environ | {
         "TILEBASE_DEBUG": "1",
         "NUMBA_FULL_TRACEBACKS": "1",
         "NUMBA_OPT": "1",
     }
-    command = [sys.executable, "-c", SCRIPT, games]
+    command = [sys.executable, "-c", SCRIPT, part, games]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=1200)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     assert done.stdout.endswith("in bounds\n")
