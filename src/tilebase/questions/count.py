@@ -18,6 +18,7 @@ from tilebase.files.run import KEEP, Query, RunFolder, delete_run, is_counted
 from tilebase.game.game import Game
 from tilebase.runtime.resources import Use
 from tilebase.sparse.forward import Work, count_in
+from tilebase.sparse.shared_forward import SharedCount
 
 
 def remove_run(folder: Path | str) -> None:
@@ -96,4 +97,5 @@ def count(
             RunFolder(run.folder, Query(game, lookahead, keep)) as opened,
             attached(run.cluster, run.folder),
         ):
-            return count_in(opened, run, up_to=up_to, work=work)
+            sharing = SharedCount(run.cluster, opened) if run.cluster else None
+            return count_in(opened, run, up_to=up_to, work=work, sharing=sharing)

@@ -42,6 +42,7 @@ from tilebase.sparse.backward import BackwardPass, uses_slides
 from tilebase.sparse.forward import count_in, counted
 from tilebase.sparse.recorded import RecordedSlides
 from tilebase.sparse.shared_backward import SharedLayers
+from tilebase.sparse.shared_forward import SharedCount
 from tilebase.tables.prober import Prober
 
 LOG = logging.getLogger(__name__)
@@ -243,7 +244,8 @@ def _count(ask: Ask, folder: RunFolder, run: Run, slides: RecordedSlides) -> tup
     # Slides are recorded if the backward pass can use them, and if they probably pay.
     use = run.cluster is None and uses_slides(ask.game, ask.objectives)
     recorded = slides if use and recorded_bytes(ask.game, ask.objectives) else None
-    counts = count_in(folder, run, written=written, recorded=recorded)
+    sharing = SharedCount(run.cluster, folder) if run.cluster else None
+    counts = count_in(folder, run, written=written, recorded=recorded, sharing=sharing)
     return counts, Reachable(folder.layers("afterstates"), _sizes(counts), written)
 
 

@@ -20,10 +20,10 @@ import threading
 import time
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -47,7 +47,6 @@ from tilebase.sparse.bitset import BitSet
 from tilebase.sparse.index import Index, LayerIndex
 from tilebase.sparse.maps import GameIndex, IndexedLayer, MapTask, SlideTask, SpawnTask, Team, is_small
 from tilebase.sparse.recorded import RecordedSlides
-from tilebase.sparse.shared_forward import SharedCount
 
 LOG = logging.getLogger(__name__)
 Array = npt.NDArray[Any]
@@ -79,10 +78,48 @@ class Work:
         self.seconds[step] = self.seconds.get(step, 0.0) + time.perf_counter() - since
 
 
+class SharedLayer:
+    """What is known of a layer that workers have made."""
+
+    def __init__(self, codes: int) -> None:
+        self.counts = np.zeros((codes, 5), dtype=np.int64)  # as in _kernels.forward
+        self.afterstates = np.zeros(codes, dtype=np.int64)  # by largest exponent
+        self.states = 0  # states that are kept
+        self.exchanged = 0  # bytes that workers handed to each other
+
+
+class Sharing(Protocol):
+    """Shares large layers out to workers (`sparse.shared_forward`)."""
+
+    def wants(self, size: int) -> bool:
+        """Return whether a layer of so many ranks is large enough to be shared out."""
+
+    def check_memory(self, size: int, tables: int) -> None:
+        """Raise `ResourceError` if a worker cannot make a layer of so many ranks."""
+
+    def make(
+        self,
+        total: int,
+        size: int,
+        tables: int,
+        sources: Sequence[int],
+        write: Callable[[str, Iterator[Chunk]], None],
+        report: Callable[[str, float], None],
+    ) -> SharedLayer:
+        """Make the layer of one sum from those of the sums `sources`."""
+
+
 class ForwardPass:
     """One run of the forward pass in a folder; `count` is the public function."""
 
-    def __init__(self, folder: RunFolder, run: Run, *, recorded: RecordedSlides | None = None) -> None:
+    def __init__(
+        self,
+        folder: RunFolder,
+        run: Run,
+        *,
+        recorded: RecordedSlides | None = None,
+        sharing: Sharing | None = None,
+    ) -> None:
         self.folder = folder
         self.game = folder.query.game
         self.lookahead = folder.query.lookahead
@@ -102,16 +139,14 @@ class ForwardPass:
         self.written: dict[int, str] = {}  # checksums of the afterstates that this pass wrote, by sum
         self._slide_memory = maps.SlideMemory()
         self._recorded = recorded if self._game_index.one_index and not self.lookahead else None
-        self._starts = self._start_keys()
+        self._starts = maps.start_keys(self._compiled)
         boards = boards_by_sum(self.game)
         self._sums = sorted(boards)
         self._up_to = list(itertools.accumulate((boards[s] for s in self._sums), initial=0))
         self._done_states = 0
         self._run_states = 0
         self._checked: Index | None = None
-        self._sharing: SharedCount | None = None
-        if run.cluster is not None:
-            self._sharing = SharedCount(run.cluster, folder, self._starts)
+        self._sharing = sharing
 
     # -- the whole pass ----------------------------------------------------------------------
 
@@ -260,14 +295,6 @@ class ForwardPass:
             if self.keep == "counts":
                 self.folder.layers("afterstates").release(old)
 
-    def _start_keys(self) -> dict[int, Array]:
-        """Canonical start states by sum; afterstates if a spawn comes first."""
-        boards = self.game.start_afters or tuple(board for board, _ in self.game.starts())
-        by_sum: dict[int, list[int]] = {}
-        for board in boards:
-            by_sum.setdefault(self.game.sum(board), []).append(self.game.pack(board))
-        return {s: self._compiled.canonical(np.array(keys, dtype=np.uint64)) for s, keys in by_sum.items()}
-
     # -- one layer ---------------------------------------------------------------------------
 
     def _layer(self, total: int) -> dict[str, Any]:
@@ -315,7 +342,7 @@ class ForwardPass:
             line[name] = _trim(column)
         return line
 
-    def _make_shared(self, sharing: SharedCount, total: int, ranks: int) -> tuple[dict[str, Any], int]:
+    def _make_shared(self, sharing: Sharing, total: int, ranks: int) -> tuple[dict[str, Any], int]:
         """Make a layer as `_make` does, by workers."""
         since = time.perf_counter()
         self._files, size = {}, 0
@@ -599,13 +626,14 @@ def count_in(
     work: Callable[[Work], None] | None = None,
     written: dict[int, str] | None = None,
     recorded: RecordedSlides | None = None,
+    sharing: Sharing | None = None,
 ) -> CountResult:
     """Count in the folder of a run, which this process holds.
 
     `written` gets the checksums of the files of afterstates that this call writes, by sum, and `recorded` the
-    slides of all states of small layers.
+    slides of all states of small layers.  `sharing` makes large layers.
     """
-    forward_pass = ForwardPass(folder, run, recorded=recorded)
+    forward_pass = ForwardPass(folder, run, recorded=recorded, sharing=sharing)
     try:
         result = forward_pass.run(up_to)
     finally:

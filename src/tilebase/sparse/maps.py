@@ -105,6 +105,15 @@ def undecided(keys: Array, rules: BoardRules, ended: bool) -> Array:
     return keys[: forward.collapse(keys, marks.maxima, len(keys), rules, scratch, marks.won)]
 
 
+def start_keys(compiled: CompiledGame) -> dict[int, Array]:
+    """Canonical start states by sum; afterstates if a spawn comes first."""
+    game = compiled.game
+    by_sum: dict[int, list[int]] = {}
+    for board in game.start_afters or tuple(board for board, _ in game.starts()):
+        by_sum.setdefault(game.sum(board), []).append(game.pack(board))
+    return {s: compiled.canonical(np.array(keys, dtype=np.uint64)) for s, keys in by_sum.items()}
+
+
 class MapTask(Protocol):
     """A piece of a map."""
 

@@ -44,8 +44,9 @@ from tilebase.runtime.resources import OVERHEAD
 from tilebase.runtime.threads import Spares
 from tilebase.sparse.arenas import PAGE_BYTES, Windows
 from tilebase.sparse.bitset import PIECE_WORDS
+from tilebase.sparse.forward import SharedLayer
 from tilebase.sparse.mailbox import Mailbox
-from tilebase.sparse.maps import NO_SLIDES, GameIndex, IndexedLayer, Worker, undecided
+from tilebase.sparse.maps import NO_SLIDES, GameIndex, IndexedLayer, Worker, start_keys, undecided
 
 Array = npt.NDArray[Any]
 
@@ -285,29 +286,15 @@ class CountJob:
         return file.nbytes
 
 
-class SharedLayer:
-    """What is known of a layer that workers have made."""
-
-    def __init__(self, codes: int) -> None:
-        self.counts = np.zeros((codes, 5), dtype=np.int64)  # as in _kernels.forward
-        self.afterstates = np.zeros(codes, dtype=np.int64)  # by largest exponent
-        self.states = 0  # states that are kept
-        self.exchanged = 0  # bytes that workers handed to each other
-
-
 class SharedCount:
     """Shares the layers of a forward pass out to an executor."""
 
-    def __init__(
-        self,
-        executor: Executor,
-        folder: RunFolder,
-        starts: dict[int, Array],
-    ) -> None:
+    def __init__(self, executor: Executor, folder: RunFolder) -> None:
         query = folder.query
         self.executor, self.folder, self.game = executor, folder.path, query.game
         self.boards = folder.layers("afterstates")
-        self._starts, self._lookahead, self._keep_states = starts, query.lookahead, query.keep == "states"
+        self._starts = start_keys(CompiledGame(query.game))
+        self._lookahead, self._keep_states = query.lookahead, query.keep == "states"
         self._jobs: dict[int, CountJob] = {}
 
     def wants(self, size: int) -> bool:
