@@ -313,7 +313,7 @@ def test_every_repeated_test_exists() -> None:
     for test, number in repeated().items():
         file, _, name = test.partition("::")
         assert number > 1
-        assert f"def {name}(" in (ROOT / file).read_text("utf-8"), test
+        assert (f"def {name}(" if name else "def test_") in (ROOT / file).read_text("utf-8"), test
 
 
 @pytest.mark.parametrize("file", TESTS)
