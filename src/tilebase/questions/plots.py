@@ -354,6 +354,7 @@ def draw_regret(axes: Axes, judged: Judgement, *, by: str = "sum") -> None:
         axes.bar(range(len(lost)), lost, color=shades(len(lost)), width=0.8)
         axes.set_xticks(range(len(lost)), [f"{tile:,}" for tile in found])
         axes.set_xlabel("largest tile")
+        axes.margins(y=0.1)  # the share above the highest bar stays inside the frame
         total = sum(lost)
         for place, one in enumerate(lost):
             if total and one >= 0.005 * total:
