@@ -11,13 +11,15 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import combinations_with_replacement, islice
 from pathlib import Path
 from typing import IO, Any, cast
 
 import pytest
 
+from facts import facts
 from tilebase import Game, force, symbolic
 from tilebase.bdd import checkpoints, library, process
 from tilebase.bdd.checkpoints import Checkpoints
@@ -342,3 +344,20 @@ def test_wrong_words_give_one_sentence(words, sentence, capsys):
     err = capsys.readouterr().err
     assert sentence in err
     assert err.count("\n") == 1
+
+
+def test_the_line_of_the_thesis_has_nearly_all_boards_that_corollary_7_allows() -> None:
+    """Line (10,7) of 4x4 to 2048: boards with seven tiles 1024 and none above, counted without diagrams.
+
+    Before a slide some cell holds a 2, after it some cell is empty.  Corollary 7: a tile 2**e needs e - 1
+    smaller or empty cells.  At most so many states and afterstates can be won as there are boards.
+    """
+    (line,) = facts("records.tsv", board="4x4 to 2048")
+    found = Counter[int]()
+    for others in combinations_with_replacement(range(10), 9):
+        tiles = Counter((*others, *[10] * 7))
+        if all(sum(n for other, n in tiles.items() if other < e) >= e - 1 for e in tiles):
+            boards = math.factorial(16) // math.prod(map(math.factorial, tiles.values()))
+            found.update({needed: boards for needed in (0, 1) if needed in tiles})
+    assert (found[1], found[0]) == (3_760_531_197_280, 3_760_531_197_280)
+    assert 0.999 * found.total() < int(line["computed"]) < found.total()
