@@ -23,7 +23,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tilebase._kernels import backward, boards, codec, coded, exchange, forward, orbits, play, rank
+from tilebase._kernels import (
+    backward,
+    boards,
+    codec,
+    coded,
+    exchange,
+    forward,
+    lookup,
+    orbits,
+    play,
+    rank,
+)
 from tilebase._kernels.arguments import Directory, Links, Scratch, Slides, Target
 from tilebase._kernels.packed import packed
 from tilebase.arrays import CACHED
@@ -40,6 +51,8 @@ from tilebase.files.run import Query, RunFolder
 from tilebase.game.compiled import CompiledGame
 from tilebase.game.formations import formation
 from tilebase.game.game import Game
+from tilebase.game.permutations import permutations
+from tilebase.game.symmetry import symmetries
 from tilebase.objectives.backup import make_backup
 from tilebase.objectives.encoding import FIRST, WON
 from tilebase.objectives.objective import parse_objectives
@@ -599,6 +612,45 @@ def count_stabilisers(inputs: Inputs) -> Case:
         return int(orbits.count_stabilisers(states, rules.symmetries, images, out))
 
     return Case(run, lambda: [out])
+
+
+def find_least(inputs: Inputs) -> Case:
+    """Find the canonical boards of these states, and the symmetries that make them."""
+    states = inputs.layers.spawned(inputs.total - 2, 1)
+    group = packed(permutations(inputs.layers.game, symmetries(inputs.layers.game)[1:]))
+    least, which = np.zeros_like(states), np.zeros(len(states), dtype=np.uint8)
+    images = np.empty(CACHED, dtype=np.uint64)
+    return Case(lambda: int(orbits.find_least(states, group, images, least, which)), lambda: [least, which])
+
+
+def rate_slides(inputs: Inputs) -> Case:
+    """Write the values of these states and of their slides, in the order of the states."""
+    layers, above = inputs.layers, inputs.total + 2
+    states, rules, axes = layers.spawned(inputs.total, 1), layers.rules, len(layers.game.shape)
+    keys, n, actions = layers.afters[above], len(layers.spawned(inputs.total, 1)), 2 * axes
+    links = Links(
+        np.zeros((actions, n), dtype=np.uint32),
+        np.zeros((0, axes, n), dtype=np.int32),
+        np.zeros((actions, n), dtype=np.uint64),
+    )
+    assert backward.link_states(
+        states, rules, layers.indexed[above].ranking, layers.directory(above),
+        word_potentials(layers.game, ()), packed(Scratch.of(2 * backward.BATCH + 2)), links,
+    )  # fmt: skip
+    values, worth = _values(len(keys)).astype(np.float64), np.array([0.0, 1e-12, 1.0])
+    out = (
+        np.zeros(n), np.zeros((n, actions)), *np.zeros((2, n, actions), dtype=bool), np.zeros(n, dtype=bool)
+    )  # fmt: skip
+
+    def run() -> int:
+        missing = lookup.rate_slides(
+            states, links.slots, links.afters, np.zeros((0, 0), dtype=np.int32), keys, values, worth,
+            np.zeros(layers.game.x + 1), rules.bits, rules.unmergeable, np.arange(n), *out,
+        )  # fmt: skip
+        assert missing == 0
+        return n
+
+    return Case(run, lambda: out)
 
 
 def slide_all(inputs: Inputs) -> Case:

@@ -77,6 +77,8 @@ BENCHMARKS = (
     Benchmark("rank.rank_keys", 2.4, "ns per rank", "sparse", cases.rank_keys),
     Benchmark("boards.canonicalise", 2.1, "ns per board", "sparse", cases.canonicalise),
     Benchmark("orbits.count_stabilisers", 12, "ns per board", "sparse", cases.count_stabilisers),
+    Benchmark("orbits.find_least", 20, "ns per board", "sparse", cases.find_least),
+    Benchmark("lookup.rate_slides", 100, "ns per state", "sparse", cases.rate_slides),
     Benchmark("play.slide_all", 32, "ns per state", "sparse", cases.slide_all),
     Benchmark("play.play_games", 110, "ns per game", "sparse", cases.play_games),
     Benchmark("codec.encode_deltas", 2, "ns per key", "sparse", cases.encode),

@@ -65,6 +65,7 @@ def test_canonical_boards_and_turned_actions(game, states):
     keys = arrays.pack(np.array(states))
     least, turn = arrays.canonical(keys)
     assert [game.unpack(int(key)) for key in least] == [canonical(game, state) for state in states]
+    assert arrays.least(keys).tolist() == least.tolist()
     slid, turned = arrays.slide(keys), arrays.slide(least)
     for x, state in enumerate(states):
         permutation, actions = symmetries(game)[turn[x]], arrays.action_maps[turn[x]]
@@ -216,6 +217,9 @@ def test_memory_is_asked_before_arrays_are_made(tmp_path, monkeypatch):
         ([[1, 1, 0, 0], [1, 0, 9, 0]], "exponents", "board 1 is not a board of 2x2, to 32: cell 2"),
         ([[1, -1, 0, 0]], "exponents", "board 0 is not a board of 2x2, to 32: cell 1"),
         ([[2, 3, 0, 0]], "tiles", "board 0 is not a board of 2x2, to 32: cell 1"),
+        ([[2, 1, 0, 0]], "tiles", "board 0 is not a board of 2x2, to 32: cell 1"),
+        ([[2, 0, 6, 0]], "tiles", "board 0 is not a board of 2x2, to 32: cell 2"),
+        ([[1, 256, 0, 0]], "exponents", "board 0 is not a board of 2x2, to 32: cell 1"),
         ([[2, -4, 0, 0]], "tiles", "board 0 is not a board of 2x2, to 32: cell 1"),
         ([[0.5, 1, 0, 0]], "exponents", "must be whole numbers, not an array of float64"),
         ([[math.nan, 1, 0, 0]], "exponents", "must be whole numbers, not an array of float64"),

@@ -1,4 +1,4 @@
-"""Orbits of many boards under the symmetries of their game."""
+"""Orbits of many boards under the symmetries of their game: their sizes, and canonical boards."""
 
 from __future__ import annotations
 
@@ -24,4 +24,26 @@ def count_stabilisers(keys, symmetries, images, out):
             for i in range(n):
                 out[begin + i] += there[i] == keys[begin + i]
             here, there = there, here
+    return len(keys)
+
+
+@kernel()
+def find_least(keys, symmetries, images, out_least, out_which):
+    """Write the least image of each board, and the first symmetry that makes it; return the boards' number.
+
+    Symmetry 0 is the identity, and permutation j of `symmetries` is number j + 1.  `images` is a buffer, as
+    long as the boards that are turned at a time.
+    """
+    width = len(images)
+    for begin in range(0, len(keys), width):
+        n = min(width, len(keys) - begin)
+        here = keys[begin : begin + n]
+        least, which = out_least[begin : begin + n], out_which[begin : begin + n]
+        for i in range(n):
+            least[i], which[i] = here[i], 0
+        for j in range(len(symmetries.terms)):
+            permute(here, n, symmetries, j, images)
+            for i in range(n):
+                if images[i] < least[i]:
+                    least[i], which[i] = images[i], j + 1
     return len(keys)

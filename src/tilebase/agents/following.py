@@ -59,7 +59,7 @@ class Optimal:
 
     def canonical(self, keys: Keys) -> Keys:
         """The boards that are played."""
-        return self._boards.canonical(keys)[0]
+        return self._boards.least(keys)
 
     def probabilities(self, keys: Keys, found: Probed) -> Floats:
         """``p[n, A]``: 1 for the slide that is made."""
@@ -80,7 +80,7 @@ class Agent:
 
     def canonical(self, keys: Keys) -> Keys:
         """The boards on which the agent is asked."""
-        return keys if self.symmetry == "none" else self.boards.canonical(keys)[0]
+        return keys if self.symmetry == "none" else self.boards.least(keys)
 
     def probabilities(self, keys: Keys, found: Probed) -> Floats:
         """``p[n, A]``: the probability of each slide in states that have one."""

@@ -10,12 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels.arguments import Scratch
-from tilebase._kernels.orbits import count_stabilisers
+from tilebase._kernels.lookup import NO_TILE, pack_cells, read_tiles, sum_tiles, unpack_keys
+from tilebase._kernels.orbits import count_stabilisers, find_least
 from tilebase._kernels.packed import packed
 from tilebase._kernels.play import REFUSED, WINS, slide_all
 from tilebase.errors import UsageError
 from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Game
+from tilebase.game.permutations import permutations
 from tilebase.game.symmetry import symmetries
 from tilebase.sparse.reading import spawn_chances, spawns_of, word_potentials
 
@@ -89,12 +91,11 @@ class GameArrays:
             if given.ndim != 1:
                 raise UsageError(f"keys must be an array with one axis, not {given.ndim}")
             keys = given.astype(np.uint64)
-            self._check(self._cells(keys), keys)
+            self._refuse_long(keys)
+            self._packed(self._cells(keys))
             return keys
         cells = self._in_rows(given)
-        exponents = self._exponents(cells) if encoding == "tiles" else cells
-        self._check(exponents, None)
-        return self._packed(exponents.astype(np.uint8))
+        return self._packed(_exponents_of_tiles(cells) if encoding == "tiles" else _as_bytes(cells))
 
     def unpack(self, keys: npt.ArrayLike, *, encoding: Literal["exponents", "tiles"] = "exponents") -> Any:
         """Return the boards of keys: ``uint8[n, *shape]`` of exponents, or ``int64[n, *shape]`` of tiles."""
@@ -107,18 +108,24 @@ class GameArrays:
 
         Symmetry g is ``symmetries(game)[g]``, and ``action_maps[g]`` turns actions.
         """
-        cells = self._cells(keys)
-        least, found = keys.copy(), np.zeros(len(keys), dtype=np.uint8)
-        for g, permutation in enumerate(symmetries(self.game)[1:], 1):
-            image = self._packed(cells[:, list(permutation)])
-            better = image < least
-            least[better], found[better] = image[better], g
+        keys = np.ascontiguousarray(keys)
+        least, found = np.empty_like(keys), np.empty(len(keys), dtype=np.uint8)
+        find_least(keys, self._from_the_board, np.empty(CACHED, dtype=np.uint64), least, found)
         return least, found
+
+    def least(self, keys: Keys) -> Keys:
+        """Return the canonical boards alone, in half the time of `canonical`."""
+        return self._compiled.canonical(np.ascontiguousarray(keys))
 
     def turned(self, keys: Keys, symmetry: npt.NDArray[np.integer[Any]]) -> Keys:
         """The boards that symmetries make: for each board the number of one, as in `canonical`."""
         sources = np.array(symmetries(self.game))[symmetry]
         return self._packed(np.take_along_axis(self._cells(keys), sources, axis=1))
+
+    @cached_property
+    def _from_the_board(self) -> Any:
+        """The symmetries but the identity, each applied to the board itself."""
+        return packed(permutations(self.game, symmetries(self.game)[1:]))
 
     def stabilisers(self, keys: Keys) -> npt.NDArray[np.int64]:
         """``int64[n]``: how many symmetries leave each board as it is."""
@@ -214,15 +221,21 @@ class GameArrays:
 
     def _cells(self, keys: Keys) -> npt.NDArray[np.uint8]:
         """Return the exponents of keys, ``[n, cells]``."""
-        cells, code = np.empty((len(keys), self.game.cells), dtype=np.uint8), np.uint64(self.game.x)
-        for cell in range(self.game.cells):
-            cells[:, cell] = keys >> np.uint64(self.game.bits * (self.game.cells - 1 - cell)) & code
+        cells = np.empty((len(keys), self.game.cells), dtype=np.uint8)
+        unpack_keys(np.ascontiguousarray(keys), np.uint64(self.game.bits), cells)
         return cells
 
     def _packed(self, cells: npt.NDArray[np.uint8]) -> Keys:
-        keys = np.zeros(len(cells), dtype=np.uint64)
-        for cell in range(self.game.cells):
-            keys = keys << np.uint64(self.game.bits) | cells[:, cell]
+        """Return keys.  Raises `UsageError` unless each cell holds what it may hold."""
+        keys = np.empty(len(cells), dtype=np.uint64)
+        codes = self._allowed_codes
+        if pack_cells(np.ascontiguousarray(cells), codes, np.uint64(self.game.bits), keys):
+            good = np.take_along_axis(codes.T, np.minimum(cells, codes.shape[1] - 1), axis=0)
+            good &= cells < codes.shape[1]
+            first, cell = np.argwhere(~good)[0]
+            raise UsageError(
+                f"board {first} is not a board of {self.game}: cell {cell} must not hold what it holds"
+            )
         return keys
 
     def _whole_numbers(self, boards: npt.ArrayLike) -> npt.NDArray[Any]:
@@ -241,12 +254,6 @@ class GameArrays:
         wanted = " or ".join(str(["n", *one]).replace("'", "") for one in (shape, (cells,)))
         raise UsageError(f"boards of {self.game} must be an array {wanted}, not {list(given.shape)}")
 
-    def _exponents(self, tiles: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return the exponents of tiles; -1 for a number that is not a tile."""
-        given = tiles.astype(np.int64)
-        found = np.where(given > 0, np.log2(np.maximum(given, 1)).round(), 0).astype(np.int64)
-        return np.where(np.where(given, np.int64(1) << np.clip(found, 0, 62), 0) == given, found, -1)
-
     @cached_property
     def _allowed_codes(self) -> Flags:
         """``codes[c, e]``: whether cell c may hold the exponent e on a state of the game."""
@@ -255,39 +262,45 @@ class GameArrays:
             codes[cell, list(self.game.codes(cell))] = True
         return codes
 
-    def _check(self, exponents: npt.NDArray[Any], keys: Keys | None) -> None:
-        """Raise `UsageError` unless each cell holds what it may hold."""
-        codes = self._allowed_codes
-        inside = (exponents >= 0) & (exponents < codes.shape[1])
-        good = inside & codes[np.arange(self.game.cells), np.where(inside, exponents, 0).astype(np.int64)]
-        wrong = ~good.all(axis=1)
-        if keys is not None and self.game.bits * self.game.cells < 64:
-            wrong |= keys >> np.uint64(self.game.bits * self.game.cells) != 0
-        if wrong.any():
-            first = int(wrong.argmax())
-            cell = int((~good[first]).argmax())
-            raise UsageError(
-                f"board {first} is not a board of {self.game}: cell {cell} must not hold what it holds"
-                if not good[first].all()
-                else f"key {first} is not a board of {self.game}: it has too many bits"
-            )
+    def _refuse_long(self, keys: Keys) -> None:
+        """Raise `UsageError` if a key has more bits than the cells of the game."""
+        bits = self.game.bits * self.game.cells
+        if bits < 64 and (long := keys >> np.uint64(bits) != 0).any():
+            raise UsageError(f"key {int(long.argmax())} is not a board of {self.game}: it has too many bits")
+
+
+def _as_bytes(exponents: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+    """Return exponents as bytes; numbers that no byte holds are none of the game's."""
+    if exponents.dtype in (np.uint8, np.bool_):
+        return exponents.astype(np.uint8, copy=False)
+    return np.where((exponents >= 0) & (exponents < NO_TILE), exponents, NO_TILE).astype(np.uint8)
+
+
+def _exponents_of_tiles(tiles: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+    """Return the exponents of tiles ``[n, cells]``; `NO_TILE` for a number that is not a tile."""
+    found = np.empty(tiles.shape, dtype=np.uint8)
+    read_tiles(np.ascontiguousarray(tiles, dtype=np.int64).ravel(), found.ravel())
+    return found
 
 
 def sums_of(game: Game, keys: Keys) -> npt.NDArray[np.int64]:
     """Return the sum of the tiles of each board."""
-    sums = np.zeros(len(keys), dtype=np.int64)
-    code = np.uint64(game.x)
-    for cell in range(game.cells):
-        tiles = (keys >> np.uint64(game.bits * (game.cells - 1 - cell)) & code).astype(np.int64)
-        worth = np.where(tiles > 0, np.int64(1) << tiles, 0)
-        sums += np.where(tiles == game.x, 0, worth) if game.unmergeable else worth
-    return sums
+    return _sums(game, keys)[0].view(np.int64)
 
 
 def by_sum(game: Game, keys: Keys) -> Iterator[tuple[int, npt.NDArray[np.int64]]]:
     """Yield the sums of boards, and for each the numbers of the boards that have it."""
-    sums = sums_of(game, keys)
-    order = np.argsort(sums, kind="stable")
-    changes = np.flatnonzero(np.diff(sums[order])) + 1
+    sums, largest = _sums(game, keys)
+    # NumPy sorts 16 bits by radix, twelve times as fast as 64.  Sums are even.
+    order = np.argsort((sums >> np.uint64(1)).astype(np.uint16) if largest < 1 << 17 else sums, kind="stable")
+    ordered = sums[order]
+    changes = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
     for mine in np.split(order, changes) if len(keys) else ():
         yield int(sums[mine[0]]), mine
+
+
+def _sums(game: Game, keys: Keys) -> tuple[Keys, int]:
+    """Return the sum of each board, and the largest."""
+    sums = np.empty(len(keys), dtype=np.uint64)
+    unmergeable = np.uint64(game.x if game.unmergeable else 0)
+    return sums, int(sum_tiles(np.ascontiguousarray(keys), np.uint64(game.bits), unmergeable, sums))

@@ -9,20 +9,21 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tilebase._kernels.lookup import rate_slides
 from tilebase.arrays.boards import Encoding, Flags, Floats, GameArrays, Keys, by_sum
 from tilebase.costs.tables import LAYER_BYTES
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files.recent import Recent
-from tilebase.objectives.encoding import FIRST, NONE, end_values, sentinels
+from tilebase.objectives.encoding import FIRST, end_values, sentinels
 from tilebase.runtime.resources import available_memory, check_threads
 from tilebase.runtime.threads import map_in_threads
-from tilebase.sparse.choosing import best_slides, ratings
-from tilebase.sparse.reading import MISSING, LayerReader, ReadLayer, merge_weights
+from tilebase.sparse.reading import LayerReader, ReadLayer, merge_weights
 from tilebase.tables.layers import layer_sizes
 from tilebase.tables.probe import Table
 
-SHARE = 1 << 16
+SHARE = 1 << 14
 """Boards of one sum that a thread looks up at a time."""
+NO_GAINS = np.zeros((0, 0), dtype=np.int32)
 
 
 class Probed(NamedTuple):
@@ -94,7 +95,9 @@ class TableArrays:
         self.boards = GameArrays(table.game)
         self._reader = LayerReader(table.name, table.game, table.layers, (self.objective,))
         self._layers = Recent(LAYER_BYTES, _layer_bytes)
-        self._slack = table.slack(self.objective)
+        chosen = self.objective
+        self._worth = np.array([chosen.slide, table.slack(chosen), chosen.discount], dtype=np.float64)
+        self._ends = end_values(chosen, np.arange(self.game.x + 1))
 
     def __repr__(self) -> str:
         return f"<TableArrays of {self.table.location.name}: {self.objective.label}>"
@@ -147,7 +150,7 @@ class TableArrays:
 
         Afterstates are numbered from 0 in the order of `iter_layers`.
         """
-        canonical, _ = self.boards.canonical(np.asarray(keys, dtype=np.uint64))
+        canonical = self.boards.least(np.asarray(keys, dtype=np.uint64))
         found = np.full(len(canonical), -1, dtype=np.int64)
         firsts = dict(zip(self.layer_sizes, np.cumsum([0, *self.layer_sizes.values()]), strict=False))
         for total, mine in by_sum(self.game, canonical):
@@ -217,55 +220,55 @@ class TableArrays:
 
     def probe_keys(self, keys: Keys) -> Probed:
         """`probe` of packed boards, which are not checked."""
-        n, actions = len(keys), len(self.boards.actions)
-        found = Probed(
-            np.zeros(n), np.full((n, actions), np.nan), np.zeros((n, actions), dtype=np.bool_),
-            np.zeros((n, actions), dtype=np.bool_), np.zeros(n, dtype=np.bool_),
-        )  # fmt: skip
-
-        def probe(part: tuple[int, npt.NDArray[np.int64]]) -> None:
-            total, mine = part
-            for column, values in zip(found, self._probe_layer(total, keys[mine]), strict=True):
-                column[mine] = values
-
+        found = self._room(len(keys))
         parts = [
             (total, mine[begin : begin + SHARE])
             for total, mine in by_sum(self.game, keys)
             for begin in range(0, len(mine), SHARE)
         ]
+
+        def look_up(part: tuple[int, npt.NDArray[np.int64]]) -> None:
+            total, rows = part
+            self._look_up(total, keys[rows], rows, found)
+
         if self._threads > 1 and len(parts) > 1:
-            map_in_threads(probe, parts, self._threads)
+            map_in_threads(look_up, parts, self._threads)
         else:
             for part in parts:
-                probe(part)
-        return found
+                look_up(part)
+        return self._told(found)
 
     def _probe_layer(self, total: int, states: Keys) -> Probed:
         """Return the states of one sum."""
-        n, actions = len(states), len(self.boards.actions)
-        if self.game.reached(total):  # by the goal sum: won as they are
-            won = sentinels(self.game, self.objective)[1]
-            flags = np.zeros((n, actions), dtype=np.bool_)
-            return Probed(
-                np.full(n, self.objective.told(won)),
-                np.full((n, actions), np.nan),
-                flags,
-                flags,
-                np.ones(n, dtype=np.bool_),
-            )
+        found = self._room(len(states))
+        self._look_up(total, states, np.arange(len(states)), found)
+        return self._told(found)
+
+    def _room(self, n: int) -> Probed:
+        """Return arrays for so many states."""
+        shape = n, len(self.boards.actions)
+        return Probed(
+            np.empty(n), np.empty(shape), *np.empty((2, *shape), dtype=bool), np.empty(n, dtype=bool)
+        )
+
+    def _told(self, found: Probed) -> Probed:
+        """Return values as users see them."""
+        return found._replace(value=self.objective.told(found.value), q=self.objective.told(found.q))
+
+    def _look_up(self, total: int, states: Keys, rows: npt.NDArray[np.int64], found: Probed) -> None:
+        """Write what the engine holds of states of one sum to these rows."""
+        game, objective = self.game, self.objective
+        if game.reached(total):  # by the goal sum: won as they are
+            found.value[rows], found.known[rows] = sentinels(game, objective)[1], True
+            found.q[rows], found.allowed[rows], found.best[rows] = np.nan, False, False
+            return
         layer = self._layer(total)
-        links = layer.link_known(states)
-        q = ratings(self.objective, layer, links)
-        allowed, absent = links.slots != NONE, links.slots == MISSING
-        best = best_slides(q, self._slack)
-        q = q * float(self.objective.discount)
-        known, moves = ~absent.any(axis=0), allowed.any(axis=0)
-        most = np.where(moves, np.where(allowed & ~absent, q, -np.inf).max(axis=0), 0.0)
-        ends = end_values(self.objective, self._reader.compiled.tops(states))
-        value = np.where(known, np.where(moves, most, ends), np.nan)
-        q = np.where(allowed & ~absent, q, np.nan)
-        value, q = self.objective.told(value), self.objective.told(q)
-        return Probed(value, q.T, allowed.T, best.T & known[:, None], known)
+        links = layer.link_unchecked(states)
+        rate_slides(
+            states, links.slots, links.afters, links.gains.get(objective.merge, NO_GAINS), layer.keys,
+            layer.values[0], self._worth, self._ends, self.boards.rules.bits, self.boards.rules.unmergeable,
+            rows, *found,
+        )  # fmt: skip
 
     def _state_sums(self) -> list[int]:
         """Return the sums that states of the table may have."""

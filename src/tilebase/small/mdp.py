@@ -154,7 +154,7 @@ class _Listed:
 
     def _wait(self, keys: Keys, afters: Numbers, chances: Floats) -> None:
         """Keep states, with the afterstates that they follow, until their sum is reached."""
-        keys = self._boards.canonical(keys)[0] if self._symmetric else keys
+        keys = self._boards.least(keys) if self._symmetric else keys
         for total, mine in by_sum(self._boards.game, keys):
             self._waiting.setdefault(total, []).append((keys[mine], afters[mine], chances[mine]))
 
@@ -188,7 +188,7 @@ class _Listed:
         boards, game = self._boards, self._boards.game
         after = slid.after.copy()
         if self._symmetric:
-            after[slid.allowed] = boards.canonical(slid.after[slid.allowed])[0]
+            after[slid.allowed] = boards.least(slid.after[slid.allowed])
         mergeable = slid.allowed & ~slid.wins if boards.wide_goal else slid.allowed
         slides = np.zeros(after.shape, dtype=np.uint8)
         for action in range(after.shape[1]):

@@ -22,6 +22,7 @@ from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Game
 from tilebase.objectives.encoding import FIRST, NONE, WON, as_floats, sentinels
 from tilebase.objectives.objective import Objective, potentials
+from tilebase.runtime.threads import Spares
 from tilebase.sparse.directory import enter, join, new_directory
 from tilebase.sparse.maps import GameIndex
 
@@ -70,13 +71,17 @@ class ReadLayer:
 
     def link_known(self, states: Array) -> Links:
         """As `link`, for thinned layers: the position of an afterstate that is not there is `MISSING`."""
-        links, _ = self._link(states)
+        links = self.link_unchecked(states)
         made = links.afters != 0  # an afterstate has tiles, so its key is not 0
         slots, afters = links.slots[made].astype(np.int64), links.afters[made]
         there = (slots >= FIRST) & (slots < FIRST + len(self.keys))
         there[there] = self.keys[slots[there] - FIRST] == afters[there]
         links.slots[made] = np.where(there, slots, MISSING)
         return links
+
+    def link_unchecked(self, states: Array) -> Links:
+        """As `link`, without a check: the position of an afterstate that is not there means nothing."""
+        return self._link(states)[0]
 
     def _link(self, states: Array) -> tuple[Links, bool]:
         """The links, and whether all afterstates are in the layer; positions of others mean nothing."""
@@ -86,10 +91,11 @@ class ReadLayer:
             np.zeros((len(reader.merges), axes, n), dtype=np.int32),
             np.zeros((2 * axes, n), dtype=np.uint64),
         )
-        sound = backward.link_states(
-            states, reader.compiled.rules, self._ranking, self.directory, reader.potentials,
-            packed(arguments.Scratch.of(2 * backward.BATCH + 2)), links,
-        )  # fmt: skip
+        with reader.scratch.one() as scratch:
+            sound = backward.link_states(
+                states, reader.compiled.rules, self._ranking, self.directory, reader.potentials,
+                scratch, links,
+            )  # fmt: skip
         return Links(links.slots, dict(zip(reader.merges, links.gains, strict=True)), links.afters), sound
 
 
@@ -108,6 +114,8 @@ class LayerReader:
         self.game_index = GameIndex(game)
         self.merges = tuple({one.merge for one in objectives} - {""})
         self.potentials = word_potentials(game, self.merges)
+        # To make one takes as long as to link a thousand states.
+        self.scratch = Spares(make=lambda: packed(arguments.Scratch.of(2 * backward.BATCH + 2)))
 
     def _find(self, label: str, total: int) -> Layer | None:
         """Return the layer of one sum; None if there are no such boards."""

@@ -1,0 +1,124 @@
+"""Kernels on arrays of boards: packing cells, sums, and the values of the slides of states.
+
+A cell is a byte: the exponent of its tile, 0 if it is empty.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tilebase._kernels.backup import FIRST, NONE
+from tilebase._kernels.jit import kernel
+from tilebase._kernels.scalar import U0, U1, sum_of, trailing_zeros
+
+NO_TILE = np.uint8(255)
+"""What `read_tiles` writes for a number that is not a tile; no cell holds this exponent."""
+
+
+@kernel()
+def read_tiles(tiles, out_cells):
+    """Write the exponents of tiles, 0 for 0; return how many numbers are not tiles."""
+    wrong = 0
+    for i in range(len(tiles)):
+        tile = np.uint64(tiles[i])
+        exponent = U0
+        if tile:
+            exponent = trailing_zeros(tile)
+            if tiles[i] < 2 or tile != U1 << exponent:
+                exponent = np.uint64(NO_TILE)
+                wrong += 1
+        out_cells[i] = np.uint8(exponent)
+    return wrong
+
+
+@kernel()
+def pack_cells(cells, codes, bits, out_keys):
+    """Pack boards; return how many hold what they must not: ``codes[c, e]`` says that cell c may hold e."""
+    wrong = 0
+    for i in range(len(cells)):
+        key, good = U0, True
+        for c in range(cells.shape[1]):
+            exponent = cells[i, c]
+            good &= exponent < codes.shape[1] and codes[c, exponent]
+            key = key << bits | np.uint64(exponent)
+        out_keys[i] = key
+        wrong += not good
+    return wrong
+
+
+@kernel()
+def unpack_keys(keys, bits, out_cells):
+    """Write the cells of boards; return how many boards."""
+    mask, cells = (U1 << bits) - U1, out_cells.shape[1]
+    for i in range(len(keys)):
+        key = keys[i]
+        for c in range(cells):
+            out_cells[i, cells - 1 - c] = np.uint8(key & mask)
+            key >>= bits
+    return len(keys)
+
+
+@kernel()
+def sum_tiles(keys, bits, unmergeable, out_sums):
+    """Write the sum of the tiles of each board; return the largest."""
+    largest = U0
+    for i in range(len(keys)):
+        out_sums[i] = sum_of(keys[i], bits, unmergeable)
+        largest = max(largest, out_sums[i])
+    return largest
+
+
+@kernel()
+def rate_slides(
+    states, slots, afters, gains, keys, values, worth, ends, bits, unmergeable, rows,
+    out_value, out_q, out_allowed, out_best, out_known,
+):  # fmt: skip
+    """Write the values of states and of their slides; return how many have an afterstate that is missing.
+
+    `slots` and `afters` are those of `backward.link_states`, and ``gains[a, x]`` is what merges along axis a
+    add, without axes if they add nothing.  The layer has ``keys[j]``, whose value is ``values[FIRST + j]``.
+    `worth` is what each slide adds, the slack of the best slides, and the discount; ``ends[e]`` is the value
+    of a state without a slide whose largest exponent is e.  State x is written to row ``rows[x]``.
+    """
+    actions, missing, mask = slots.shape[0], 0, (U1 << bits) - U1
+    slide, slack, discount = worth[0], worth[1], worth[2]
+    for x in range(len(states)):
+        row, known, moves, most = rows[x], True, False, -np.inf
+        # The value of each slide, before the discount.
+        for k in range(actions):
+            slot, q = np.int64(slots[k, x]), -np.inf
+            allowed = slot != NONE
+            if afters[k, x] != U0:  # it does not win, and the layer may lack the afterstate
+                allowed = True
+                there = FIRST <= slot < FIRST + len(keys)
+                if there:
+                    there = keys[slot - FIRST] == afters[k, x]
+                if not there:
+                    known, slot = False, np.int64(NONE)
+            if slot != NONE:
+                q = values[slot] + (slide + (gains[k >> 1, x] if len(gains) else 0))
+            moves |= allowed
+            most = max(most, q)
+            out_allowed[row, k] = allowed
+            out_q[row, k] = q
+        # Which are the best.
+        for k in range(actions):
+            q = out_q[row, k]
+            held = q != -np.inf
+            out_best[row, k] = known and held and q >= most - slack * abs(most)
+            out_q[row, k] = q * discount if held else np.nan
+        # The value of the state.
+        out_known[row] = known
+        if not known:
+            missing += 1
+            out_value[row] = np.nan
+        elif moves:
+            out_value[row] = most * discount
+        else:
+            largest, key = U0, states[x]
+            while key:
+                if key & mask != unmergeable:
+                    largest = max(largest, key & mask)
+                key >>= bits
+            out_value[row] = ends[largest]
+    return missing
