@@ -227,12 +227,29 @@ def test_memory_is_asked_before_arrays_are_made(tmp_path, monkeypatch):
         ([1 << 40], "keys", "key 0 is not a board of 2x2, to 32: it has too many bits"),
         ([0xF000], "keys", "board 0 is not a board of 2x2, to 32: cell 0"),
         ([[17]], "keys", "one axis, not 2"),
+        ([[1, 1, 0, 0], [1]], "exponents", "boards must be an array: their rows have different lengths"),
         ([[1, 1, 0, 0]], "colours", "must be one of exponents, tiles, keys, not 'colours'"),
     ],
 )
 def test_what_is_no_board(boards, encoding, message):
     with pytest.raises(UsageError, match=message):
         GameArrays(Game("2x2", 32)).pack(boards, encoding=encoding)
+
+
+def test_keys_of_other_types():
+    arrays = GameArrays(Game("2x2", 32))
+    keys = arrays.pack([[1, 1, 0, 0], [1, 2, 0, 3]])
+    for given in (keys.tolist(), keys.astype(np.int64), np.repeat(keys, 2)[::2]):
+        assert arrays.slide(given).after.tolist() == arrays.slide(keys).after.tolist()
+        assert arrays.canonical(given)[0].tolist() == arrays.least(given).tolist()
+        assert arrays.unpack(given).tolist() == arrays.unpack(keys).tolist()
+        assert arrays.stabilisers(given).tolist() == arrays.stabilisers(keys).tolist()
+        assert arrays.spawns(given)[0].tolist() == arrays.spawns(keys)[0].tolist()
+        assert arrays.tops(given).tolist() == [1, 3]
+    assert arrays.slide([]).after.shape == (0, 4)
+    for wrong in ([-1], [0.5], ["1"]):
+        with pytest.raises(UsageError, match="keys must be whole numbers from 0 up"):
+            arrays.slide(wrong)
 
 
 def test_what_a_table_cannot_answer(tmp_path):
@@ -247,7 +264,7 @@ def test_what_a_table_cannot_answer(tmp_path):
             TableArrays(table).probe([[1, 1, 0, 0]], missing="zero")
         with pytest.raises(UsageError, match="kind must be afterstates or states, not 'boards'"):
             next(TableArrays(table).iter_layers("boards"))
-        empty = TableArrays(table).probe(np.zeros((0, 2, 2), dtype=np.uint8))
+        empty = TableArrays(tmp_path / "reachable").probe(np.zeros((0, 2, 2), dtype=np.uint8))
         assert empty.q.shape == (0, 4)
 
 

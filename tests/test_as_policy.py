@@ -283,6 +283,28 @@ def test_sampled_games(table, label):
     assert (one_by_one.interval is None) == (label != "win")
 
 
+def test_functions_say_by_their_arguments_how_they_are_asked(table):
+    """Two arguments: arrays; one: a `Board`.  A table may be named by its folder."""
+    exact = judge(table, first, symmetry="none").value
+    folder = table.location.name
+    assert judge(folder, first_slide, symmetry="none").value == exact
+    assert evaluate(table, first, symmetry="none").value == exact
+    rows = compare(folder, {"arrays": first, "board": first_slide}, symmetry="none").rows()
+    assert [row["value"] for row in rows] == [exact, exact]
+    assert value_error(folder, lambda boards: np.zeros(len(boards))).states
+    with pytest.raises(UsageError, match="at least one policy to compare, as"):
+        compare(table, [first])
+
+
+def test_functions_that_fail(table):
+    for asked in ("batch", "one", "board"):
+        policy = as_policy(lambda *_: 1 / 0, GAME, asked=asked)
+        with pytest.raises(UsageError, match=r"the policy fails on .*: ZeroDivisionError: division by zero"):
+            judge(table, policy, symmetry="none")
+    with pytest.raises(UsageError, match=r"the value function fails on .*: ZeroDivisionError"):
+        value_error(table, lambda _: 1 / 0)
+
+
 def test_discounted_games(tmp_path):
     solve(Game("2x2", 16), discount="0.5", table=tmp_path)
     with open_table(tmp_path) as table:

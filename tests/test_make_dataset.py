@@ -163,12 +163,48 @@ def test_benchmarks_that_are_not_so(made, tmp_path):
         check_values(task, (task.optimum, task.random, 0.5))
 
 
+def test_an_interrupted_run_goes_on(tmp_path, monkeypatch):
+    """With the first game that was not done; the files are those of a run that was not interrupted."""
+    names, told = ("2x2-32-win", "2x3-64-win", "2x2-32-score"), []
+
+    def stop(line):
+        told.append(line)
+        if line.startswith("2x3-64-win"):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        make_dataset(tmp_path / "set", names, told=stop)
+    with pytest.raises(UsageError, match="holds an unfinished data set of 2x2-32-win, 2x3-64-win, 2x2-32-s"):
+        make_dataset(tmp_path / "set", names[:1])
+    told.clear()
+    make_dataset(tmp_path / "set", names, told=told.append)
+    assert [line.split(":")[0] for line in told] == ["2x3-64", "2x3-64-win"]
+    make_dataset(tmp_path / "other", (*names, names[0]))
+
+    def digests(folder):
+        lines = (tmp_path / folder / "SHA256SUMS").read_text().splitlines()
+        return {line for line in lines if line.split("/")[0].endswith("data")}
+
+    assert len(digests("set")) == 9
+    assert digests("set") == digests("other")
+    files = sorted(path.name for path in (tmp_path / "set").iterdir())
+    assert files == ["README.md", "SHA256SUMS", "benchmarks.json", "croissant.json", "data", "tables"]
+    (tmp_path / "set" / "unfinished.json").write_text("{")
+    with pytest.raises(CorruptError, match=r"unfinished\.json"):
+        make_dataset(tmp_path / "set", names)
+    (tmp_path / "set" / "unfinished.json").write_text("{}")
+    with pytest.raises(CorruptError, match=r"unfinished\.json is damaged, or not"):
+        make_dataset(tmp_path / "set", names)
+
+
 def test_the_script(made, capsys, tmp_path):
     folder, _ = made
     run = runpy.run_path(str(ROOT / "scripts" / "make-dataset"))["main"]
     assert run([]) == 2
     assert run([str(folder)]) == 2
     assert "is not an empty folder" in capsys.readouterr().err
+    assert run(["--every", str(folder)]) == 2
+    assert "there is no option --every" in capsys.readouterr().err
     assert run([str(tmp_path / "one"), "2x2-32-win"]) == 0
     assert capsys.readouterr().out.splitlines()[-1].startswith("2x2-32-win: 7")
     assert (tmp_path / "one" / "croissant.json").exists()

@@ -20,7 +20,8 @@ array([[0.5, 0.5, 0. , 0. ]])
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -156,7 +157,8 @@ def as_policy(
         one board, without the first axis.  ``board``: ``policy(board)`` with a `Board`, which answers a
         direction, or directions with probabilities.  ``predict``: ``policy.predict(boards)`` for n boards,
         with ``action_masks=allowed`` if it takes this; of a tuple the first is the answer.
-        None: ``predict`` if there is such a method, else ``batch``.
+        None: ``predict`` if there is such a method, ``board`` for a function that takes one argument only,
+        else ``batch``.
     output:
         What arrays mean: ``actions`` (``int[n]``), ``probabilities`` or ``scores`` (``float[n, A]``; of the
         allowed slides the one with the largest, equal ones with the same probability).  None: whole numbers
@@ -193,12 +195,14 @@ def as_policy(
             raise UsageError(f"{table.location.name} is a table of {table.game}, not of {game}")
         return ArrayPolicy(name or table.location.name, boards, _best(TableArrays(table)))
     if asked is None:
-        asked = "predict" if hasattr(policy, "predict") else "batch"
+        asked = (
+            "predict" if hasattr(policy, "predict") else "board" if _arguments(policy)[1] == 1 else "batch"
+        )
     if not callable(policy.predict if asked == "predict" and hasattr(policy, "predict") else policy):
         raise UsageError(f"the policy must be a function, a table or an object with predict, not {policy!r}")
     order = _order(game, actions)
     ask: Callable[[Keys, Flags], Any] = (
-        _by_board(policy, game)
+        _by_board(policy, game, illegal)
         if asked == "board"
         else _by_arrays(policy, boards, asked, _shown(observation), order)
     )
@@ -206,6 +210,22 @@ def as_policy(
     meaning = _Meaning(output, np.arange(len(order)) if asked == "board" else order, illegal)
     named = str(name or getattr(policy, "__name__", type(policy).__name__))
     return ArrayPolicy(named, boards, lambda keys, allowed: meaning.chances(ask(keys, allowed), allowed))
+
+
+def takes_arrays(policy: Any) -> bool:
+    """Return whether a function needs two arguments, as a `BatchPolicy` does, and not one, a `Board`."""
+    return callable(policy) and _arguments(policy)[0] == 2
+
+
+def _arguments(policy: Any) -> tuple[int, float]:
+    """Return how many arguments by position a function needs, and how many it takes."""
+    try:
+        found = [*inspect.signature(policy).parameters.values()]
+    except (TypeError, ValueError):  # of what is no Python function, and is not known
+        return 0, math.inf
+    named = [one for one in found if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+    needed = sum(one.default is one.empty for one in named)
+    return needed, math.inf if any(one.kind is one.VAR_POSITIONAL for one in found) else len(named)
 
 
 # -- what is asked -----------------------------------------------------------------------------
@@ -244,6 +264,14 @@ def _by_arrays(
 
     def ask(keys: Keys, allowed: Flags) -> Any:
         seen, mask = shown(boards.unpack(keys)), allowed[:, order]
+        try:
+            return answers(seen, mask)
+        except Exception as error:  # the user's function may raise anything
+            raise UsageError(
+                f"the policy fails on {len(keys)} boards: {type(error).__name__}: {error}"
+            ) from error
+
+    def answers(seen: Any, mask: Flags) -> Any:
         if asked == "batch":
             return policy(seen, mask)
         if asked == "one":
@@ -254,25 +282,49 @@ def _by_arrays(
     return ask
 
 
-def _by_board(policy: Any, game: Game) -> Callable[[Keys, Flags], Any]:
+def _by_board(policy: Any, game: Game, illegal: Illegal) -> Callable[[Keys, Flags], Any]:
     """Return what asks a policy that takes one `Board` after the other."""
 
     def ask(keys: Keys, allowed: Flags) -> Any:
         chances = np.zeros(allowed.shape)
-        for row, key in zip(chances, keys, strict=True):
+        for row, key, may in zip(chances, keys, allowed, strict=True):
+            slides = [direction for direction, yes in zip(game.directions, may, strict=True) if yes]
             board = Board(game, game.unpack(int(key)))
-            answer = policy(board)
-            weights = {answer: 1.0} if isinstance(answer, str) else answer
-            if not isinstance(weights, Mapping) or not set(weights) <= set(game.directions):
-                raise UsageError(
-                    f"the policy answers {answer!r} to {board.text}, where {', '.join(board.slides())} are "
-                    "allowed"
-                )
-            for direction, weight in weights.items():
+            taken = slides if illegal == "raise" else game.directions
+            for direction, weight in weights_of(policy, board, taken).items():
                 row[game.directions.index(direction)] = weight
         return chances
 
     return ask
+
+
+def weights_of(policy: Callable[[Board], Any], board: Board, directions: Collection[str]) -> dict[str, float]:
+    """Ask a function of one `Board`: return the directions that it answers, with their probabilities.
+
+    Raises `UsageError` if it fails, or answers anything but these directions with probabilities.
+    """
+    try:
+        answer: Any = policy(board)
+    except Exception as error:  # the user's function may raise anything
+        raise UsageError(f"the policy fails on {board.text}: {type(error).__name__}: {error}") from error
+    weights = {answer: 1.0} if isinstance(answer, str) else answer
+    if not isinstance(weights, Mapping) or not set(weights) <= set(directions):
+        raise UsageError(
+            f"the policy answers {answer!r} to {board.text}, where {', '.join(directions)} are allowed"
+        )
+    try:
+        numbers = [float(weight) for weight in weights.values()]
+    except (TypeError, ValueError) as error:
+        raise UsageError(
+            f"the policy's probabilities for {board.text} are not numbers: {answer!r}"
+        ) from error
+    # Written in this form so that NaN is refused, too.
+    if not (all(number >= 0 for number in numbers) and abs(sum(numbers) - 1) <= SUM_ERROR):
+        raise UsageError(
+            f"the policy's probabilities for {board.text} are {numbers}: none may be negative, "
+            "and they must sum to 1"
+        )
+    return {direction: number / sum(numbers) for direction, number in zip(weights, numbers, strict=True)}
 
 
 def _random(_: Keys, allowed: Flags) -> Floats:

@@ -28,7 +28,7 @@ from tilebase.game.board import Board
 from tilebase.policies import as_policy
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
-from tilebase.tables.probe import Table
+from tilebase.tables.probe import Table, open_table
 
 EPSILON = float(np.finfo(np.float64).eps)
 TRIAL = 4096
@@ -37,7 +37,7 @@ INSTEAD = "play random games instead (games= of tilebase.evaluate), or judge it 
 
 
 def judge(
-    table: Table,
+    table: Table | Path | str,
     policy: Any,
     *,
     objective: str | None = None,
@@ -52,7 +52,7 @@ def judge(
     Parameters
     ----------
     table:
-        A table of reachable positions with values of `objective`.
+        A table of reachable positions with values of `objective`, or where `open_table` finds it.
     policy:
         What `as_policy` takes, or what it returned.  It must answer equally for equal boards.
     objective:
@@ -83,6 +83,7 @@ def judge(
     if worst < 0 or batch < 1:
         raise UsageError("give at least 0 worst decisions, and at least 1 board a batch")
     arrays, agent = _asked(table, policy, objective, symmetry, batch)
+    table = arrays.table
     allowed, chosen = Allowance.of(**use), arrays.objective
     admit(_expected(arrays, agent, keep), allowed, lambda _: INSTEAD)
     tally, pace = _Tally(arrays, worst), Pace(allowed.progress, "states")
@@ -106,7 +107,7 @@ def judge(
 
 
 def cost_of(
-    table: Table,
+    table: Table | Path | str,
     policy: Any,
     *,
     objective: str | None = None,
@@ -123,14 +124,15 @@ def cost_of(
 
 
 def compare(
-    table: Table, policies: Mapping[str, Any], *, objective: str | None = None, **options: Any
+    table: Table | Path | str, policies: Mapping[str, Any], *, objective: str | None = None, **options: Any
 ) -> Comparison:
     """Judge several agents on one table.
 
     `policies` gives each agent a name; `options` are those of `judge`.  Raises what `judge` raises.
     """
-    if not policies:
-        raise UsageError("name at least one policy to compare")
+    if not policies or not isinstance(policies, Mapping):
+        raise UsageError("name at least one policy to compare, as {name: policy}")
+    table = open_table(table)
     judged = {name: judge(table, one, objective=objective, **options) for name, one in policies.items()}
     random = judge(table, "random", objective=objective, symmetry="canonical", worst=0)
     return Comparison(
@@ -139,7 +141,7 @@ def compare(
 
 
 def _asked(
-    table: Table, policy: Any, objective: str | None, symmetry: str, batch: int
+    table: Table | Path | str, policy: Any, objective: str | None, symmetry: str, batch: int
 ) -> tuple[TableArrays, Agent]:
     """Return the table and the agent as they are asked.  Raises `UsageError`."""
     if symmetry not in SYMMETRIES:
@@ -148,7 +150,7 @@ def _asked(
     chosen = arrays.objective
     if not chosen.is_mean or chosen.is_bound:
         raise UsageError(f"an agent is judged by a mean in floats, as win or score, not by {chosen.label}")
-    agent = Agent(arrays.boards, as_policy(policy, table.game), symmetry, batch)
+    agent = Agent(arrays.boards, as_policy(policy, arrays.game), symmetry, batch)
     return arrays, agent
 
 

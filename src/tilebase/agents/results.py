@@ -83,6 +83,14 @@ class Visited(NamedTuple):
     own_q: Floats
 
 
+def worth_as_dict(policy: str, found: Any) -> dict[str, Any]:
+    """What a `Judgement` and an `Evaluation` both say of a policy, as plain JSON values."""
+    numbers = ("value", "optimum", "regret", "rounding", "states")
+    return {"policy": policy, "objective": found.objective.identity} | {
+        name: getattr(found, name) for name in numbers
+    }
+
+
 @dataclass(frozen=True)
 class Judgement:
     """What an agent is worth, and where it loses.
@@ -152,14 +160,7 @@ class Judgement:
 
     def as_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
-        return {
-            "policy": self.name,
-            "objective": self.objective.identity,
-            "value": self.value,
-            "optimum": self.optimum,
-            "regret": self.regret,
-            "rounding": self.rounding,
-            "states": self.states,
+        return worth_as_dict(self.name, self) | {
             "optimal": self.optimal,
             "by_sum": [
                 {"sum": total, "visits": visits, "regret": lost}

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,7 @@ class ValueErrors:
 
 
 def value_error(
-    table: Table,
+    table: Table | Path | str,
     function: ValueFunction,
     *,
     weights: Any = "uniform",
@@ -69,7 +70,7 @@ def value_error(
     Parameters
     ----------
     table:
-        A table of reachable positions.
+        A table of reachable positions, or where `open_table` finds it.
     function:
         A `ValueFunction`; it is asked on canonical boards, and on all boards with the symmetry ``none``.
     weights:
@@ -101,7 +102,7 @@ def value_error(
         total, absolute = total + here, absolute + lost
         bias, squared = bias + float((weight * error).sum()), squared + float((weight * error**2).sum())
     if not total:
-        raise UsageError(f"{table.location.name} has no state in which a slide is allowed")
+        raise UsageError(f"{arrays.table.location.name} has no state in which a slide is allowed")
     return ValueErrors(
         boards, bias / total, absolute / total, math.sqrt(squared / total), worst,
         Board(arrays.game, arrays.game.unpack(int(where))),
@@ -128,7 +129,12 @@ def _asked(function: ValueFunction, arrays: TableArrays, keys: Keys, batch: int)
     found = []
     for at in range(0, len(keys), batch):
         part = keys[at : at + batch]
-        answer = np.asarray(function(arrays.boards.unpack(part)))
+        try:
+            answer = np.asarray(function(arrays.boards.unpack(part)))
+        except Exception as error:  # the user's function may raise anything
+            raise UsageError(
+                f"the value function fails on {len(part)} boards: {type(error).__name__}: {error}"
+            ) from error
         if answer.dtype.kind not in "iuf" or answer.shape != (len(part),):
             raise UsageError(
                 f"the value function answers an array {list(answer.shape)} of {answer.dtype}; "

@@ -35,6 +35,7 @@ from tilebase.arrays.boards import (
     GameArrays,
     Keys,
     Slid,
+    as_keys,
     by_sum,
     sums_of,
 )
@@ -42,5 +43,5 @@ from tilebase.arrays.values import LayerArrays, Probed, TableArrays
 
 __all__ = [
     "BATCH", "CACHED", "ENCODINGS", "Encoding", "Flags", "Floats", "GameArrays", "Keys", "LayerArrays",
-    "Probed", "Slid", "TableArrays", "by_sum", "sums_of",
+    "Probed", "Slid", "TableArrays", "as_keys", "by_sum", "sums_of",
 ]  # fmt: skip

@@ -99,7 +99,7 @@ class GameArrays:
 
     def unpack(self, keys: npt.ArrayLike, *, encoding: Literal["exponents", "tiles"] = "exponents") -> Any:
         """Return the boards of keys: ``uint8[n, *shape]`` of exponents, or ``int64[n, *shape]`` of tiles."""
-        cells = self._cells(np.asarray(keys, dtype=np.uint64).ravel())
+        cells = self._cells(as_keys(keys).ravel())
         shaped = cells.reshape(len(cells), *self.game.shape)
         return np.where(shaped, np.int64(1) << shaped.astype(np.int64), 0) if encoding == "tiles" else shaped
 
@@ -108,14 +108,14 @@ class GameArrays:
 
         Symmetry g is ``symmetries(game)[g]``, and ``action_maps[g]`` turns actions.
         """
-        keys = np.ascontiguousarray(keys)
+        keys = as_keys(keys)
         least, found = np.empty_like(keys), np.empty(len(keys), dtype=np.uint8)
         find_least(keys, self._from_the_board, np.empty(CACHED, dtype=np.uint64), least, found)
         return least, found
 
     def least(self, keys: Keys) -> Keys:
         """Return the canonical boards alone, in half the time of `canonical`."""
-        return self._compiled.canonical(np.ascontiguousarray(keys))
+        return self._compiled.canonical(as_keys(keys))
 
     def turned(self, keys: Keys, symmetry: npt.NDArray[np.integer[Any]]) -> Keys:
         """The boards that symmetries make: for each board the number of one, as in `canonical`."""
@@ -131,7 +131,7 @@ class GameArrays:
         """``int64[n]``: how many symmetries leave each board as it is."""
         found = np.empty(len(keys), dtype=np.int64)
         images = np.empty((2, CACHED), dtype=np.uint64)
-        count_stabilisers(np.ascontiguousarray(keys), self.rules.symmetries, images, found)
+        count_stabilisers(as_keys(keys), self.rules.symmetries, images, found)
         return found
 
     @property
@@ -146,7 +146,7 @@ class GameArrays:
 
     def tops(self, keys: Keys) -> npt.NDArray[np.uint8]:
         """``uint8[n]``: the exponent of the largest tile of each board; 0 on an empty board."""
-        return self._compiled.tops(keys)
+        return self._compiled.tops(as_keys(keys))
 
     @cached_property
     def action_maps(self) -> npt.NDArray[np.uint8]:
@@ -162,8 +162,9 @@ class GameArrays:
 
     def slide(self, keys: Keys) -> Slid:
         """Slide boards in all directions.  See `Slid`."""
-        n, actions = len(keys), len(self.actions)
-        keys, kinds = np.ascontiguousarray(keys), np.zeros((n, actions), dtype=np.uint8)
+        keys, actions = as_keys(keys), len(self.actions)
+        n = len(keys)
+        kinds = np.zeros((n, actions), dtype=np.uint8)
         found = Slid(
             np.zeros((n, actions), dtype=np.uint64), np.zeros((n, actions), dtype=np.int32),
             np.zeros((n, actions), dtype=np.bool_), np.zeros((n, actions), dtype=np.bool_),
@@ -188,6 +189,7 @@ class GameArrays:
         State i follows from board ``boards[i]``.  The states are not turned.  None follows where the game has
         ended by its horizon.
         """
+        keys = as_keys(keys)
         if self.game.horizon is not None:
             going = np.flatnonzero(sums_of(self.game, keys) < self.game.horizon)
             made, boards, chances = self._spawns(keys[going])
@@ -239,7 +241,10 @@ class GameArrays:
         return keys
 
     def _whole_numbers(self, boards: npt.ArrayLike) -> npt.NDArray[Any]:
-        given = np.asarray(boards)
+        try:
+            given = np.asarray(boards)
+        except ValueError as error:  # rows of several lengths
+            raise UsageError("boards must be an array: their rows have different lengths") from error
         if given.dtype.kind in "biu":
             return given
         if given.dtype.kind == "f" and np.isfinite(given).all() and (given == np.floor(given)).all():
@@ -267,6 +272,14 @@ class GameArrays:
         bits = self.game.bits * self.game.cells
         if bits < 64 and (long := keys >> np.uint64(bits) != 0).any():
             raise UsageError(f"key {int(long.argmax())} is not a board of {self.game}: it has too many bits")
+
+
+def as_keys(keys: npt.ArrayLike) -> Keys:
+    """Return packed boards as ``uint64[n]``.  Raises `UsageError` unless they are whole numbers from 0 up."""
+    given = np.asarray(keys)
+    if given.size and (given.dtype.kind not in "iu" or given.min() < 0):
+        raise UsageError("keys must be whole numbers from 0 up, as GameArrays.pack returns them")
+    return np.ascontiguousarray(given, dtype=np.uint64)
 
 
 def _as_bytes(exponents: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:

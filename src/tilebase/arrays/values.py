@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from tilebase.runtime.resources import available_memory, check_threads
 from tilebase.runtime.threads import map_in_threads
 from tilebase.sparse.reading import LayerReader, ReadLayer, merge_weights
 from tilebase.tables.layers import layer_sizes
-from tilebase.tables.probe import Table
+from tilebase.tables.probe import Table, open_table
 
 SHARE = 1 << 14
 """Boards of one sum that a thread looks up at a time."""
@@ -75,7 +76,7 @@ class LayerArrays(NamedTuple):
 
 
 class TableArrays:
-    """The values of a table for arrays of boards.
+    """The values of a table, or of what `open_table` opens, for arrays of boards.
 
     Layers are read whole when they are needed, from a folder, a zip file or a server.  The last are kept.
     The best slides follow from the values of one objective: of an almost certain win, ask `loss`.
@@ -84,7 +85,10 @@ class TableArrays:
     that the table does not have.
     """
 
-    def __init__(self, table: Table, objective: str | None = None, *, threads: int | None = 1) -> None:
+    def __init__(
+        self, table: Table | Path | str, objective: str | None = None, *, threads: int | None = 1
+    ) -> None:
+        table = open_table(table)
         if table.dense:
             raise UsageError(
                 f"{table.location.name} holds all boards without keys, which arrays cannot read: solve it "
@@ -150,7 +154,7 @@ class TableArrays:
 
         Afterstates are numbered from 0 in the order of `iter_layers`.
         """
-        canonical = self.boards.least(np.asarray(keys, dtype=np.uint64))
+        canonical = self.boards.least(keys)
         found = np.full(len(canonical), -1, dtype=np.int64)
         firsts = dict(zip(self.layer_sizes, np.cumsum([0, *self.layer_sizes.values()]), strict=False))
         for total, mine in by_sum(self.game, canonical):
@@ -247,9 +251,8 @@ class TableArrays:
     def _room(self, n: int) -> Probed:
         """Return arrays for so many states."""
         shape = n, len(self.boards.actions)
-        return Probed(
-            np.empty(n), np.empty(shape), *np.empty((2, *shape), dtype=bool), np.empty(n, dtype=bool)
-        )
+        allowed, best = np.empty((2, *shape), dtype=np.bool_)
+        return Probed(np.empty(n), np.empty(shape), allowed, best, np.empty(n, dtype=np.bool_))
 
     def _told(self, found: Probed) -> Probed:
         """Return values as users see them."""

@@ -8,6 +8,8 @@
                                 a row for each state up to symmetry (`tilebase.datasets.columns`)
     SHA256SUMS                  the checksums of all files, for ``sha256sum --check``
 
+While it is made, `UNFINISHED` says which games are done.
+
 The parts are by a hash of the orbit (`split_of`).  Rows of a part ascend by sum and key.
 """
 
@@ -17,15 +19,15 @@ import hashlib
 import shutil
 import time
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
-from itertools import groupby
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Self, Unpack
 
 import numpy as np
 
+from tilebase._version import version
 from tilebase.datasets.benchmarks import Benchmark, benchmark
 from tilebase.datasets.card import croissant, data_card
 from tilebase.datasets.columns import ROWS, SPLITS, Columns, writer_of
@@ -33,12 +35,12 @@ from tilebase.errors import CorruptError, StorageError, UsageError
 from tilebase.files.parquet import load_pyarrow
 from tilebase.questions.policies import evaluate
 from tilebase.questions.solve import solve
-from tilebase.runtime.documents import to_json
+from tilebase.runtime.documents import parse_json, to_json, understood
 from tilebase.runtime.resources import Use
 from tilebase.runtime.storage import write_whole
 from tilebase.tables.probe import Table, open_table
 
-SUMS = "SHA256SUMS"
+SUMS, UNFINISHED = "SHA256SUMS", "unfinished.json"
 CLOSE = 1e-9
 """How far a value may be from that of `benchmarks.tsv`, relatively: engines add in other orders."""
 
@@ -69,6 +71,19 @@ class Part:
         """How many states it has."""
         return sum(file.rows for file in self.files)
 
+    def as_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return asdict(self) | {"task": self.task.name}
+
+    @classmethod
+    def from_dict(cls, found: Mapping[str, Any]) -> Self:
+        """Return what `as_dict` was made of."""
+        files = [File(**one) for one in found["files"]]
+        return cls(
+            benchmark(found["task"]), found["names"], found["cells"], found["seconds"], files,
+            File(**found["table"]),
+        )  # fmt: skip
+
 
 def make_dataset(
     folder: Path | str,
@@ -83,7 +98,8 @@ def make_dataset(
     Parameters
     ----------
     folder:
-        A new or an empty folder.
+        A new or an empty folder; or one in which the same call was interrupted: it goes on with the first
+        game that was not done.
     names:
         Benchmarks, as in `BENCHMARKS`.
     command:
@@ -96,7 +112,7 @@ def make_dataset(
     Raises
     ------
     UsageError
-        If a benchmark does not exist, or the folder is not empty.
+        If a benchmark does not exist, or the folder is not empty and no such call began there.
     CorruptError
         If a value is not that of the benchmark.
     StorageError
@@ -105,9 +121,44 @@ def make_dataset(
         If pyarrow is not installed.
     """
     load_pyarrow("the data set needs pyarrow: install tilebase[parquet]")
-    tasks, to = [benchmark(name) for name in names], Path(folder)
+    tasks, to = [benchmark(name) for name in dict.fromkeys(names)], Path(folder)
     if not tasks:
         raise UsageError("name at least one benchmark")
+    games: dict[str, list[Benchmark]] = {}
+    for task in tasks:
+        games.setdefault(task.table, []).append(task)
+    asked = {"version": version(), "command": command, "benchmarks": [task.name for task in tasks]}
+    done = _begin(to, asked)
+    for name, group in games.items():
+        if name not in done:
+            _delete_game(to, name, group)
+            done[name] = list(_make_game(to, group, command, told, **use))
+            kept = {game: [part.as_dict() for part in made] for game, made in done.items()}
+            write_whole(to / UNFINISHED, to_json({"asked": asked, "done": kept}, "pretty") + "\n")
+    parts = [part for name in games for part in done[name]]
+    write_whole(to / "benchmarks.json", to_json([part.task.as_dict() for part in parts], "pretty") + "\n")
+    write_whole(to / "croissant.json", to_json(croissant(parts), "pretty") + "\n")
+    write_whole(to / "README.md", data_card(parts, command))
+    paths = sorted(path for path in to.rglob("*") if path.is_file() and path.name not in (SUMS, UNFINISHED))
+    write_whole(to / SUMS, "".join(f"{_file(to, path).sha256}  {path.relative_to(to)}\n" for path in paths))
+    (to / UNFINISHED).unlink()
+    return parts
+
+
+def _begin(to: Path, asked: dict[str, Any]) -> dict[str, list[Part]]:
+    """Make the folder, or return what an interrupted run has made there, by table.  Raises `UsageError`."""
+    kept = to / UNFINISHED
+    if kept.is_file():
+        found = parse_json(kept.read_bytes(), str(kept))
+        with understood(str(kept)):
+            begun, names = found["asked"], ", ".join(found["asked"]["benchmarks"])
+            done = {game: [*map(Part.from_dict, parts)] for game, parts in found["done"].items()}
+        if begun != asked:
+            raise UsageError(
+                f"{to} holds an unfinished data set of {names}, by version {begun.get('version')}: "
+                "give the same benchmarks to this version, or name a new folder"
+            )
+        return done
     if to.exists() and (not to.is_dir() or any(to.iterdir())):
         raise UsageError(f"{to} is not an empty folder: name a new one")
     try:
@@ -115,15 +166,16 @@ def make_dataset(
             (to / name).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StorageError(f"cannot make {to}: {error.strerror}") from error
-    parts: list[Part] = []
-    for _, group in groupby(tasks, key=lambda task: task.table):
-        parts += _make_game(to, list(group), command, told, **use)
-    write_whole(to / "benchmarks.json", to_json([part.task.as_dict() for part in parts], "pretty") + "\n")
-    write_whole(to / "croissant.json", to_json(croissant(parts), "pretty") + "\n")
-    write_whole(to / "README.md", data_card(parts, command))
-    paths = sorted(path for path in to.rglob("*") if path.is_file())
-    write_whole(to / SUMS, "".join(f"{_file(to, path).sha256}  {path.relative_to(to)}\n" for path in paths))
-    return parts
+    write_whole(kept, to_json({"asked": asked, "done": {}}, "pretty") + "\n")
+    return {}
+
+
+def _delete_game(to: Path, name: str, tasks: Sequence[Benchmark]) -> None:
+    """Delete what an interrupted run has left of a game."""
+    for path in (to / "tables" / name, *(to / "data" / task.name for task in tasks)):
+        if path.exists():
+            shutil.rmtree(path)
+    _packed(to / "tables" / name).unlink(missing_ok=True)
 
 
 def _make_game(
@@ -204,7 +256,7 @@ def _write_parts(to: Path, table: Table, task: Benchmark, command: str) -> Part:
 
 def _pack(folder: Path) -> Path:
     """Put a folder into a zip file, not compressed and with fixed times, and delete it."""
-    packed = folder.with_suffix(folder.suffix + ".zip")
+    packed = _packed(folder)
     with zipfile.ZipFile(packed, "x") as archive:
         for path in sorted(path for path in folder.rglob("*") if path.is_file()):
             entry = zipfile.ZipInfo(path.relative_to(folder).as_posix())
@@ -212,6 +264,11 @@ def _pack(folder: Path) -> Path:
                 shutil.copyfileobj(source, target, 1 << 20)
     shutil.rmtree(folder)
     return packed
+
+
+def _packed(folder: Path) -> Path:
+    """The zip file of a table."""
+    return folder.with_suffix(folder.suffix + ".zip")
 
 
 def _file(to: Path, path: Path, rows: int = 0) -> File:

@@ -87,9 +87,9 @@ class ReadLayer:
         """The links, and whether all afterstates are in the layer; positions of others mean nothing."""
         reader, axes, n = self._reader, len(self._reader.game.shape), len(states)
         links = arguments.Links(
-            np.zeros((2 * axes, n), dtype=np.uint32),
-            np.zeros((len(reader.merges), axes, n), dtype=np.int32),
-            np.zeros((2 * axes, n), dtype=np.uint64),
+            np.empty((2 * axes, n), dtype=np.uint32),
+            np.empty((len(reader.merges), axes, n), dtype=np.int32),
+            np.zeros((2 * axes, n), dtype=np.uint64),  # what no slide makes is 0
         )
         with reader.scratch.one() as scratch:
             sound = backward.link_states(
