@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import re
 from collections import Counter
@@ -569,3 +570,14 @@ def test_the_dense_pass_wins_as_many_afterstates(game: Game, tmp_path: Path) -> 
             wanted[total] = sum(map(np.count_nonzero, map(layer.values, range(layer.chunks))))
     assert sum(wanted.values()) > 1000
     assert {int(line.name): line.afterstates for line in lines} == wanted
+
+
+def test_the_diagrams_of_two_figures_have_as_many_nodes() -> None:
+    """Edixhoven, figures 9 and 10, with both sinks: by hand 3 + 2, and 4 + 2 and 6 + 2 by the order."""
+    bdd = importlib.import_module("oxidd.bdd")
+    manager = bdd.BDDManager(1000, 1000, 1)
+    manager.add_vars(4)
+    x1, x2, x3, x4 = (manager.var(number) for number in range(4))
+    assert (x1 | (x2 & x3)).node_count() == 5
+    assert ((x1 & x2) | (x3 & x4)).node_count() == 6
+    assert ((x1 & x3) | (x2 & x4)).node_count() == 8

@@ -10,9 +10,11 @@ import pytest
 from tilebase import Game
 from tilebase.cli import main
 from tilebase.errors import BoardError, ResourceError, UsageError
+from tilebase.patterns.effort import Effort
 from tilebase.patterns.moves import moves_text, parse_moves, replay
+from tilebase.patterns.near import figure, game_by_filling
 from tilebase.patterns.reach import before_slides, crowded, pull, reach
-from tilebase.patterns.rules import Position, Rules, push
+from tilebase.patterns.rules import Drop, Position, Rules, push
 from tilebase.small import oracle
 
 
@@ -155,3 +157,35 @@ def test_the_command_says_why_not(capsys):
     undecided = ["reach", "board", "2048,2048,2,4/4,2,4,2/2,4,2,4/4,2,4,2", "--budget", "1s", "-q"]
     assert main(undecided) == 1
     assert "time ran out" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("number", "side", "drops"),
+    [
+        (7, 6, 53),
+        (8, 6, 61),
+        pytest.param(7, 10, 149, marks=pytest.mark.all),
+        pytest.param(8, 10, 157, marks=pytest.mark.all),
+    ],
+)
+def test_the_boards_of_two_figures_are_reached(number: int, side: int, drops: int) -> None:
+    """Edixhoven, section 4.4: figure 8 takes 157 drops; 3mn/2 + 7 on other boards with even sides."""
+    board = figure(number, side)
+    rules = Rules(side, side)
+    found = reach(rules.text(board), drops="2", seconds=300)
+    assert found.moves is not None
+    assert replay(rules, found.moves)[-1] == board
+    assert sum(isinstance(move, Drop) for move in found.moves) == drops
+    # The game is found for each image of the board.
+    image = tuple(board[cell] for cell in rules.symmetries[5])
+    turned = game_by_filling(rules, image, Effort.within(300)) if side == 6 else found.moves
+    assert turned is not None
+    assert replay(rules, turned)[-1] == (image if side == 6 else board)
+
+
+def test_boards_that_no_filling_is_near_are_left_to_the_search_back() -> None:
+    rules, effort = Rules(6, 6), Effort.within(60)
+    assert game_by_filling(rules, (*figure(7, 6)[:-1], 0), effort) is None
+    assert game_by_filling(rules, (4,) * 36, effort) is None
+    assert game_by_filling(Rules(5, 5), figure(7, 5), effort) is None
+    assert game_by_filling(rules, figure(7, 6)[::-1][:18] + figure(7, 6)[:18], effort) is None

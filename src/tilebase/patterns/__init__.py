@@ -26,9 +26,10 @@ Any board, and short games:
 
 * `effort`: what a search may use, until when, and its seed.
 * `backward`: searches from positions back to the empty board.
-* `reach`: whether a given board can be reached, and by which moves.
 * `onward`: a forward search for a game that fills a board.
 * `filling`: games that fill a board with 2s and 4s.
+* `near`: boards that a few drops make of a filled one.
+* `reach`: whether a given board can be reached, and by which moves.
 * `shortest`: the fewest drops after which no slide is left.
 
 A *drop* is a new tile on any empty cell, put there by someone who helps.  A *position* is a board with the

@@ -1,8 +1,9 @@
 """Can play reach a given board, and how?
 
-First narrow searches go back from the board; a game that they find is a proof.  If they find none, every
-position from which the board can be reached is listed; if the list ends without a first position of a game,
-that is a proof too.
+Full boards of 30 cells and more with 2s, 4s and 8s are first sought near a board that is filled from below
+(`patterns.near`).  Then narrow searches go back from the board; a game that they find is a proof.  If they
+find none, every position from which the board can be reached is listed; if the list ends without a first
+position of a game, that is a proof too.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from tilebase.game.notation import count_of, exponent_of, tile_text
 from tilebase.patterns.backward import Backward, check_goals, decide_back
 from tilebase.patterns.effort import Effort
 from tilebase.patterns.moves import moves_text, replay
+from tilebase.patterns.near import game_by_filling
 from tilebase.patterns.rules import DIRECTIONS, Move, Position, Rules, parse_drops, push
 from tilebase.runtime.resources import Use
 
@@ -134,6 +136,9 @@ def reach(
         text = "a game begins with the empty board, and a drop" + ("" if afterstate else " comes first")
         return Reach(rules, position, afterstate, afterstate, () if afterstate else None, text, 0, 0.0)
     check_goals(rules, (position,))
+    game = None if afterstate else game_by_filling(rules, position, effort)
+    if game is not None:
+        return Reach(rules, position, False, True, game, "", 0, time.perf_counter() - began)
     goals = list(before_slides(rules, position)) if afterstate else [position]
     found = None
     if goals:

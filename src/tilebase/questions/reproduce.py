@@ -40,7 +40,9 @@ from tilebase.objectives.objective import Objective
 from tilebase.objectives.types import TYPES
 from tilebase.patterns.checkerboards import COLOURINGS, Checkerboard, checkerboard
 from tilebase.patterns.moves import replay
-from tilebase.patterns.rules import Rules
+from tilebase.patterns.near import figure
+from tilebase.patterns.reach import reach
+from tilebase.patterns.rules import Position, Rules
 from tilebase.patterns.shortest import built_game, drops_of
 from tilebase.patterns.tallies import count_sequences
 from tilebase.questions.count import count
@@ -270,7 +272,20 @@ def _claim_checkerboards(fact: Fact, _: _Counts) -> Claim | None:
         return Claim(lambda: count_sequences(board).twos, QUICK)
     if question == "deterministically_reachable":
         return Claim(lambda: fact.published if two_lines_are_reachable(40) else "not all", 15.0)
+    if question in FIGURES:
+        return Claim(lambda: "yes" if _reaches(figure(FIGURES[question])) else "not decided", 10.0)
     return _claim_cooperative(board) if question == "cooperatively_reachable" else None
+
+
+FIGURES = {"figure_7_reachable": 7, "figure_8_reachable": 8}
+"""Questions about the boards of two figures."""
+
+
+def _reaches(board: Position) -> bool:
+    """Return whether a game with drops of 2s on a square board is found that ends with a board."""
+    side = math.isqrt(len(board))
+    found = reach(Rules(side, side).text(board), drops="2", seconds=60)
+    return found.moves is not None and replay(found.rules, found.moves)[-1] == board
 
 
 def _claim_shortest(fact: Fact, _: _Counts) -> Claim | None:
