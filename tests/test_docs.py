@@ -8,6 +8,7 @@ import runpy
 import shutil
 import subprocess
 import sys
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,17 @@ def prose(page: Path) -> str:
     """A page without its code."""
     text = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
     return re.sub(r"`[^`\n]*`", "", text)
+
+
+def anchors(page: Path) -> set[str]:
+    """What links to a page may name: its headings, in small letters with hyphens, and marks of its own."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+    marks = set(re.findall(r'(?:\{#|\bid=")([\w-]+)', text))
+    for heading in re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE):
+        shown = re.sub(r"\]\([^)]*\)|\{#[^}]*\}|[^\w\s-]", "", heading)
+        plain = unicodedata.normalize("NFKD", shown).encode("ascii", "ignore").decode()
+        marks.add(re.sub(r"[-\s]+", "-", plain.strip().lower()))
+    return marks
 
 
 def nav_pages() -> list[str]:
@@ -83,9 +95,13 @@ def test_the_first_page_links_every_other() -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(DOCS).as_posix())
 def test_relative_links_resolve(page: Path) -> None:
     targets = re.findall(r"\]\(([^)\s]+)\)", prose(page))
-    relative = [target.partition("#")[0] for target in targets if "://" not in target]
-    missing = [target for target in relative if target and not (page.parent / target).is_file()]
+    relative = [target.partition("#") for target in targets if "://" not in target]
+    files = {name: page.parent / name if name else page for name, _, _ in relative}
+    missing = [name for name, file in files.items() if not file.is_file()]
     assert missing == []
+    pages = {name: anchors(file) for name, file in files.items() if file.suffix == ".md"}
+    wrong = [f"{name}#{anchor}" for name, _, anchor in relative if anchor and anchor not in pages[name]]
+    assert wrong == []
 
 
 @pytest.mark.parametrize("space", ["reachable", "all"])
