@@ -541,6 +541,23 @@ def test_the_time_left_does_not_jump(monkeypatch):
     assert all(abs(one.seconds_left - (100 - one.seconds)) < 8 for one in seen[begun:])
 
 
+def test_two_passes_in_turn_are_one_run():
+    seen: list[Progress] = []
+    first, then = progress.in_turn(seen.append, 0.25)
+    done = Progress(8, "slide", 10, 10.0, 1.0, 0.5, 10.0)
+    first(done)
+    first(replace(done, seconds=20.0, fraction=1.0, seconds_left=0.0))
+    then(replace(done, seconds=0.0, fraction=0.0, seconds_left=math.inf))
+    then(replace(done, seconds=30.0, fraction=0.5, seconds_left=30.0))
+    assert [one.fraction for one in seen] == [0.125, 0.25, 0.25, 0.625]
+    assert [one.seconds_left for one in seen] == [70.0, 60.0, math.inf, 30.0]
+    told: list[Progress] = []
+    solve(Game("2x2", 32), progress=told.append, threads=1)
+    fractions = [one.fraction for one in told]
+    assert fractions == sorted(fractions)
+    assert fractions[-1] == 1.0
+
+
 def test_a_pass_that_never_ends(monkeypatch):
     seen = followed(monkeypatch, lambda t: t / 1e7, 300)
     assert all(one.seconds_left == math.inf for one in seen)

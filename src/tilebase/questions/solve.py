@@ -19,7 +19,7 @@ from tilebase.cluster.executors import Executor
 from tilebase.cluster.opening import attached
 from tilebase.cluster.runs import Run, run_in
 from tilebase.costs import estimate
-from tilebase.costs.reachable import check_memory, recorded_bytes
+from tilebase.costs.reachable import check_memory, count_work, recorded_bytes, solve_work
 from tilebase.counting.counts import CountResult
 from tilebase.errors import CorruptError, UsageError, WrongGameError
 from tilebase.files import places
@@ -36,6 +36,7 @@ from tilebase.objectives.rounding import Rounding
 from tilebase.objectives.values import Number, Value
 from tilebase.questions.running import NOTHING, Ask, Keep, usual_space
 from tilebase.questions.spaces import choose_space, expected
+from tilebase.runtime.progress import in_turn
 from tilebase.runtime.resources import Use
 from tilebase.runtime.storage import write_whole
 from tilebase.sparse.backward import BackwardPass, uses_slides
@@ -184,7 +185,11 @@ def _solve_reachable(ask: Ask, run: Run, keep: Keep, *, lean: bool | None) -> So
         stored = _stored(path, ask, keep) if pruning is None else pruning.stored()
         for values in stored:
             stack.callback(values.close)
-        counts, here = _boards_of(folder, before, stored, run.threads) or _count(ask, folder, run, slides)
+        found = _boards_of(folder, before, stored, run.threads)
+        if found is None:
+            counting, run = _in_turn(ask, run)
+            found = _count(ask, folder, counting, slides)
+        counts, here = found
         stack.callback(here.layers.close)
         sizes = here.sizes
         if pruning is not None:
@@ -236,6 +241,16 @@ def _boards_of(
 def _sizes(counts: CountResult) -> dict[int, int]:
     """Return how many afterstates each sum has, if there are any."""
     return {int(s): int(n) for s, n in zip(counts.sums, counts.afterstates.sum(axis=1), strict=True) if n}
+
+
+def _in_turn(ask: Ask, run: Run) -> tuple[Run, Run]:
+    """Return the run for counting and for solving, whose progress is that of both."""
+    if run.progress is None:
+        return run, run
+    work = [count_work(ask.game), solve_work(ask.game, ask.objectives, ask.down_to)]
+    seconds = [max(one.seconds(run.most.threads), 1e-9) for one in work]
+    first, then = in_turn(run.progress, seconds[0] / sum(seconds))
+    return replace(run, progress=first), replace(run, progress=then)
 
 
 def _count(ask: Ask, folder: RunFolder, run: Run, slides: RecordedSlides) -> tuple[CountResult, Reachable]:

@@ -18,7 +18,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 LEAST_SECONDS = 5.0
 LEAST_SHARE = 0.01
@@ -59,6 +59,22 @@ def _rough(seconds: float) -> float:
     """Round a time to minutes, to 10, to 5 seconds or to seconds, the longer it is."""
     step = next(step for least, step in ((600, 60), (60, 10), (20, 5), (0, 1)) if seconds >= least)
     return round(seconds / step) * step
+
+
+def in_turn(tell: Callable[[Progress], None], share: float) -> tuple[Callable[[Progress], None], ...]:
+    """Return the callbacks of two passes of one run, the first of which takes a share of the time.
+
+    What they report as done, and as the time left, is that of both.
+    """
+
+    def first(told: Progress) -> None:
+        left = (told.seconds + told.seconds_left) / share - told.seconds
+        tell(replace(told, fraction=share * told.fraction, seconds_left=left))
+
+    def then(told: Progress) -> None:
+        tell(replace(told, fraction=1 - (1 - share) * (1 - told.fraction)))
+
+    return first, then
 
 
 def clock(seconds: float) -> str:
