@@ -343,6 +343,40 @@ def test_the_plan_comes_in_every_format(capsys):
     assert json.loads(capsys.readouterr().out)[0]["on"].startswith("this machine")
 
 
+def test_the_plan_foresees_the_pass_that_replaces_a_search(capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr("tilebase.costs.forcing.is_compiled", lambda _: False)
+    assert main(["plan", "force", "2x5", "64", "-f", "json"]) == 0
+    search, in_place = json.loads(capsys.readouterr().out)
+    assert search["time"].endswith("if it takes over 20 seconds, a pass replaces it")
+    assert in_place["boards"] == f"{6**10:,} boards"
+    assert in_place["time"].endswith("after 19 seconds of compiling")
+    assert main(["plan", "force", "2x5", "64", "-c", str(tmp_path / "proof"), "-f", "json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)) == 1, "a certificate is made by a search"
+    assert main(["plan", "force", "4x4", "2048", "-f", "json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)) == 1, "a layer does not fit into memory"
+
+
+def test_plans_of_many_cores_have_a_disk(capsys):
+    assert main(["plan", "count", "3x4", "256", "-f", "json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert len(rows) == 3
+    assert all(row["disk"].endswith("B") and row["disk"] != "0 B" for row in rows)
+
+
+def test_boards_of_a_pass_are_not_called_afterstates(capsys):
+    assert main(["solve", "2x2", "16", "--space", "all", "-q"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].split()[0] == "boards"
+    assert main(["force", "2x2", "16", "--engine", "dense", "-q"]) == 0
+    assert " boards by the engine dense" in capsys.readouterr().out
+
+
+def test_an_index_that_takes_seconds_is_told(caplog, monkeypatch):
+    monkeypatch.setattr("tilebase.dense.index.MANY_BLOCKS", 100)
+    with caplog.at_level("INFO", logger="tilebase"):
+        PerfectIndex(Game("2x3", 16))
+    assert "blocks of boards: listing them takes some seconds" in caplog.text
+
+
 def test_a_tile_as_large_as_a_code_of_x_is_a_tile():
     game = Game("5x5", 16, start=",".join(["0"] * 23 + ["8", "8"]))
     assert force(game, memory=MEMORY).forced
