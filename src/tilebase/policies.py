@@ -397,7 +397,10 @@ class _Meaning:
     def _weighed(self, answer: npt.NDArray[Any]) -> Floats:
         # Written in this form so that NaN is refused, too.
         if not ((answer >= 0).all() and (np.abs(answer.sum(axis=1) - 1) <= SUM_ERROR).all()):
-            raise UsageError("the probabilities of the policy must be at least 0 and add up to 1")
+            raise UsageError(
+                "the probabilities of the policy must be at least 0 and add up to 1; if they are scores, "
+                "say so: as_policy(..., output='scores')"
+            )
         chances = np.empty(answer.shape)
         chances[:, self._order] = answer / answer.sum(axis=1, keepdims=True, dtype=np.float64)
         return chances
