@@ -86,7 +86,8 @@ def rules() -> Iterator[tuple[str, str]]:
     listed = described.partition("Parameters\n----------\n")[2].partition("\n\nRaises\n")[0]
     for part in re.split(r"\n(?=\w+:$)", listed, flags=re.MULTILINE):
         name, _, text = part.partition(":\n")
-        yield name, " ".join(text.split())
+        unmarked = re.sub(r" \(`\w+`\)|`", "", text.replace('``"', '"').replace('"``', '"'))
+        yield name, " ".join(unmarked.split())
 
 
 def terms() -> Iterator[tuple[str, str]]:
