@@ -20,11 +20,13 @@ from cyclopts.completion import detect
 from cyclopts.completion.detect import ShellDetectionError
 
 from stored import chunks_of, layers_of
-from tilebase import Board, __version__, force, open_table, solve
+from tilebase import Board, __version__, explain, force, open_table, solve
 from tilebase.cli import main, output
 from tilebase.cli.commands import NAMES
 from tilebase.cli.options import DEFAULT_GAME, GameOptions, make_game
 from tilebase.cli.output import MOST_ROWS
+from tilebase.counting.counts import FIELDS
+from tilebase.errors import UsageError
 from tilebase.game.formations import formation
 from tilebase.game.game import Game
 from tilebase.game.names import game_text
@@ -309,6 +311,28 @@ def test_the_help_says_what_each_command_does(capsys):
     lines = capsys.readouterr().out.splitlines()
     for name in NAMES:
         assert [line for line in lines if re.match(rf"│ {name} +\w", line)], name
+
+
+@pytest.mark.parametrize(
+    ("word", "found"),
+    [
+        *((field, field.replace("states", "state").split("_")) for field in FIELDS if field != "afterstates"),
+        ("afterstates", ["afterstate"]),
+        ("formations", ["formation"]),
+        ("winning sets", ["winning set"]),
+        ("losses", ["loss"]),
+        ("masks", ["masks"]),
+    ],
+)
+def test_explain_knows_the_rows_of_count_and_plurals(word, found):
+    assert [one.word for one in explain(word)] == found
+
+
+def test_explain_says_what_overlaps_and_what_lists_more():
+    assert "are live ones" in explain("winning")[0].text
+    assert "tilebase plan formations" in explain("formation")[0].text
+    with pytest.raises(UsageError, match="did you mean raw"):
+        explain("raw_xyz")
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -53,19 +53,32 @@ class Explanation:
 def explain(word: str) -> tuple[Explanation, ...]:
     """Return what a word means: more than one meaning if, for example, a rule and a term have one name.
 
+    A plural finds the singular; a name of several words that has no meaning of its own, as ``raw states``,
+    finds those of all its words.
+
     Raises `UsageError`, which names the nearest words, if nothing has this name.
 
     >>> explain("guaranteed")[0].kind, explain("afterstate")[0].text
     ('objective', 'a board after a slide and before the spawn')
     """
     known = words()
-    wanted = word.strip().lower().replace("_", "-").lstrip("-")
-    found = tuple(one for one in known if one.word.lower() == wanted)
+    wanted = "-".join(re.split(r"[\s_]+", word.strip().lower())).lstrip("-")
+    parts = [_named(wanted)] if _named(wanted) else list(map(_named, wanted.split("-")))
+    found = tuple(dict.fromkeys(one for part in parts for one in part)) if all(parts) else ()
     if not found:
         near = difflib.get_close_matches(wanted, [one.word.lower() for one in known], n=3, cutoff=0.6)
         hint = f"did you mean {', '.join(dict.fromkeys(near))}? " if near else ""
         raise UsageError(f"{word!r} is no word of tilebase: {hint}tilebase explain lists them all")
     return found
+
+
+def _named(word: str) -> tuple[Explanation, ...]:
+    """Return the meanings of a word in small letters, or of its singular; nothing if it has none."""
+    singulars = (word, word.removesuffix("s"), word.removesuffix("es"), re.sub("ies$", "y", word))
+    found = (
+        tuple(one for one in words() if one.word.lower().replace(" ", "-") == form) for form in singulars
+    )
+    return next(filter(None, found), ())
 
 
 @cache
