@@ -25,7 +25,7 @@ from tilebase.questions.published import (
     read_recomputed,
     read_records,
 )
-from tilebase.questions.results import GROUPS, better_chance, find_result, results
+from tilebase.questions.results import GROUPS, better_chance, find_result, find_results, results
 
 ROOT = Path(__file__).parents[1]
 
@@ -195,3 +195,58 @@ def test_better_recorded_bounds_are_named() -> None:
     wide = Interval(Fraction(0), Fraction(1))
     assert better_chance(Game("3x3", 1024), wide) != ""
     assert better_chance(Game("3x3")) == ""
+
+
+def test_words_list_the_results_that_have_them_all(capsys: pytest.CaptureFixture[str]) -> None:
+    found = find_results("3x4", "256")
+    assert {one.name for one in found} >= {"new-3x4-to-256-probability-to-win"}
+    assert all("3x4" in one.board.split() and "256" in one.board.split() for one in found)
+    assert find_results("256", "prob", "3x4") == (find_result("new-3x4-to-256-prob"),)
+    assert find_results("256,128,64,64/64,64,64,64/64,64,64,64", "uint32")[0].kind == "lower"
+    assert len(find_results("new-3x4")) > 1
+    with pytest.raises(UsageError, match="no result has all of the words '3x4 xyzzy'"):
+        find_results("3x4", "xyzzy")
+    assert main(["cite", "3x4", "256", "--group", "new"]) == 0
+    listed = capsys.readouterr().out
+    assert "new-3x4-to-256-probability-to-win" in listed
+    assert "open" not in listed
+    assert main(["cite", "probability", "3x4", "256"]) == 0
+    assert capsys.readouterr().out.startswith("2048 on 3x4 to 256 from two random tiles, spawns of 2")
+    assert main(["cite"]) == 0
+    assert "tilebase cite 3x4 256 lists those that have all the words" in capsys.readouterr().out
+
+
+def test_recorded_bounds_say_what_is_proved_and_of_which_game() -> None:
+    assert find_result("new-3x3-to-1024-probability-to-win").statement == (
+        "2048 on 3x3 to 1024 from two random tiles, spawns of 2 with probability 9/10 and 4 with probability "
+        "1/10: under optimal play, the probability to win is proved to be at least 0.011337880082489 and at "
+        "most 0.011337880082564 (in integers, rounded the safe way)."
+    )
+    (limited,) = find_results("3x4", "512", "256,128,16,16/64,64,32,16/16,16,16,16", "uint32")
+    assert "from the empty board, a spawn first, spawns of 2" in limited.statement
+
+
+def test_bounds_that_hold_for_every_probability_have_no_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "bounds.json"
+    assert main(["solve", "2x2", "8", "--objective", "lower,upper", "-q", "--record", str(file)]) == 0
+    text = capsys.readouterr().out
+    assert "at most 1\n" in text
+    assert "no strategy" not in text
+    (lower,) = re.findall(r"at least (\S+)\n", text)
+    assert f"which is {lower} (proved" in text
+    said = find_result(str(file)).statement
+    assert "there is a strategy" in said
+    assert "no strategy" not in said
+
+
+def test_what_is_recorded_is_told_before_a_long_solve(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("tilebase.costs.estimate.WORTH_TELLING", 0.0)
+    monkeypatch.setattr("tilebase.cli.solve._recorded", lambda *_: "\nrecorded for it; tilebase cite it\n")
+    assert main(["solve", "2x2", "8", "--objective", "lower"]) == 0
+    told = capsys.readouterr().err.splitlines()
+    assert told[0].startswith("expected: solving 2x2, to 8")
+    assert told[1] == "recorded for it; tilebase cite it"

@@ -7,18 +7,20 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from tilebase.cli.options import DEFAULT_SHOWN, ShownOptions
+from tilebase.cli.output import table_text
 from tilebase.errors import UsageError
+
+FEWER = "tilebase cite 3x4 256 lists those that have all the words, and cites a single one"
 
 
 def cite(
-    result: Annotated[
-        str | None,
+    *result: Annotated[
+        str,
         Parameter(
-            help="The name of a result, or how it begins, or a JSON file that solve, count or force wrote; "
-            "all names if left out."
+            help="The name of a result, or how it begins; or words that its board, question or group has, "
+            "as 3x4 256; or a JSON file that solve, count or force wrote; all names if left out."
         ),
-    ] = None,
-    *,
+    ],
     group: Annotated[
         str | None, Parameter(help="List one group: published, recomputed, improved, new or open.")
     ] = None,
@@ -26,23 +28,28 @@ def cite(
 ) -> int:
     """Print a result as a statement that can be cited, with its command and version, and as BibTeX.
 
-    docs/results.md lists them all in five groups.
+    Words that several results have list these. docs/results.md has all results in five groups.
 
     tilebase cite new-3x3-to-64-probability-to-lose-under
+
+    tilebase cite 3x4 256
 
     tilebase cite --group open
     """
     show = shown.checked()
-    from tilebase.questions.results import GROUPS, find_result, results
+    from tilebase.questions.results import GROUPS, find_results, results
 
     if group is not None and group not in GROUPS:
         raise UsageError(f"group {group!r} does not exist: choose one of {', '.join(GROUPS)}")
-    if result is None:
-        found = [one for one in results() if group in (None, one.group)]
+    found = find_results(*result) if result else results()
+    if len(found) > 1 or not result:
+        found = tuple(one for one in found if group in (None, one.group))
+    if len(found) != 1:
         rows = [{"result": one.name, "group": one.group, "value": one.value} for one in found]
-        show.write(rows, [one.as_dict() for one in found], game=None)
+        text = table_text(rows) + ("" if result else f"\n{FEWER}\n")
+        show.write(rows, [one.as_dict() for one in found], text=text, game=None)
         return 0
-    one = find_result(result)
+    (one,) = found
     text = f"{one.text()}\n\n{one.bibtex()}"
     show.write([one.as_dict()], one.as_dict() | {"bibtex": one.bibtex()}, text=text, game=None)
     return 0

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from tilebase.runtime.progress import describe
+from tilebase.runtime.progress import EXPECTED, describe
 
 if TYPE_CHECKING:
     from tilebase.runtime.progress import Progress
@@ -19,12 +19,18 @@ LINE_SECONDS = 60
 
 
 @contextmanager
-def counting_progress(*, quiet: bool = False) -> Iterator[Callable[[Progress], None] | None]:
-    """Give a callback for ``count(progress=...)``; None if `quiet`.  Estimates of runs are printed, too."""
+def counting_progress(
+    *, quiet: bool = False, known: Callable[[], str] | None = None
+) -> Iterator[Callable[[Progress], None] | None]:
+    """Give a callback for ``count(progress=...)``; None if `quiet`.  Estimates of runs are printed, too.
+
+    `known` returns a line that is printed behind the first estimate, since only runs that take long have one:
+    what is recorded of the answer.
+    """
     if quiet:
         yield None
         return
-    with showing_notes():
+    with showing_notes(known):
         if sys.stderr.isatty():
             with _bar() as update:
                 yield update
@@ -34,9 +40,9 @@ def counting_progress(*, quiet: bool = False) -> Iterator[Callable[[Progress], N
 
 
 @contextmanager
-def showing_notes() -> Iterator[None]:
-    """Print the log messages of the library: estimates of runs."""
-    notes, log = _Notes(logging.INFO), logging.getLogger("tilebase")
+def showing_notes(known: Callable[[], str] | None = None) -> Iterator[None]:
+    """Print the log messages of the library: estimates of runs, and behind the first one what is `known`."""
+    notes, log = _Notes(known), logging.getLogger("tilebase")
     before = log.level
     log.addHandler(notes)
     log.setLevel(min(before or logging.INFO, logging.INFO))  # a log may want more
@@ -50,9 +56,17 @@ def showing_notes() -> Iterator[None]:
 class _Notes(logging.Handler):
     """A log handler that prints."""
 
+    def __init__(self, known: Callable[[], str] | None) -> None:
+        super().__init__(logging.INFO)
+        self._known = known
+
     def emit(self, record: logging.LogRecord) -> None:
         """Print one message."""
-        print(record.getMessage(), file=sys.stderr, flush=True)
+        lines = [record.getMessage()]
+        if self._known is not None and record.msg == EXPECTED:
+            lines.append(self._known())
+            self._known = None
+        print(*filter(None, lines), sep="\n", file=sys.stderr, flush=True)
 
 
 @contextmanager

@@ -172,9 +172,12 @@ def solve(
     prepare_kernels()
     from tilebase.files.work_folders import work_folder
 
+    def known() -> str:
+        return _recorded(question, objectives).strip()
+
     with work_folder(table or work, name) as place:
         if passing:
-            with counting_progress(quiet=run.quiet) as progress:
+            with counting_progress(quiet=run.quiet, known=known) as progress:
                 bounds = tuple(
                     _prove(question, one, place.path, backend=backend, cluster=cluster, **run.use(progress))
                     for one in objectives
@@ -185,7 +188,7 @@ def solve(
         from tilebase.questions import solve as engine
 
         since = time.perf_counter()
-        with counting_progress(quiet=run.quiet) as progress:
+        with counting_progress(quiet=run.quiet, known=known) as progress:
             solution = engine.solve(
                 question, objectives, table=table, folder=None if table else place.path,
                 lean=lean, down_to=down_to, space=within, above=above, cluster=cluster, **run.use(progress),
@@ -255,8 +258,8 @@ def _write_bounds(bounds: tuple[ProvedBound, ...], show: Shown) -> None:
 
 
 def _cited(bounds: tuple[ProvedBound, ...]) -> str:
-    """Return the sentences to cite."""
-    return "".join(f"\n{one.statement} {signature()}\n" for one in bounds)
+    """Return the sentences to cite; an upper bound of 1 has none, and a lower one of 0."""
+    return "".join(f"\n{one.statement} {signature()}\n" for one in bounds if not one.is_vacuous)
 
 
 def _recorded(game: Game, objectives: Sequence[Objective], values: Sequence[Found] = ()) -> str:

@@ -15,6 +15,7 @@ from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Game
 from tilebase.game.names import title_of
 from tilebase.objectives.numbers import byte_text
+from tilebase.runtime.progress import EXPECTED
 from tilebase.runtime.resources import Allowance
 
 LOG = logging.getLogger("tilebase")
@@ -172,7 +173,7 @@ def admit(
             "(in Python anyway=True)"
         )
     if found.seconds >= WORTH_TELLING:
-        LOG.info("expected: %s", found.sentence)
+        LOG.info(EXPECTED, found.sentence)
 
 
 def refuse_endless(question: str) -> NoReturn:

@@ -114,9 +114,14 @@ class ProvedBound:
             f"2048 on {board_words(game)} from {random_start_words(game)}, spawns of {game.spawn.words}: "
             f"{who} {winning_words(game)}{within_words(game)} "
             f"with probability {'above' if up else 'at least'} "
-            f"{self.value} / 2^{power}, which is {cut(self.bound, up=up, digits=12)} "
+            f"{self.value} / 2^{power}, which is {cut(self.bound, up=up)} "
             f"(proved in integers, rounded {'up' if up else 'down'})."
         )
+
+    @property
+    def is_vacuous(self) -> bool:
+        """Whether the bound holds for every probability: at most 1, or at least 0."""
+        return says_nothing(self.direction, self.value, self.one)
 
     @property
     def text(self) -> str:
@@ -141,6 +146,11 @@ class ProvedBound:
             "bytes_moved": self.bytes_moved,
             "program": self.version,
         }
+
+
+def says_nothing(direction: str, value: int, one: int) -> bool:
+    """Return whether a bound ``value / one`` of a probability holds for every one: at most 1, at least 0."""
+    return value >= one if direction == "upper" else value <= 0
 
 
 def rounding_loss(game: Game, dtype: str) -> Fraction:

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date
 from fractions import Fraction
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +26,10 @@ from tilebase._version import version
 from tilebase.errors import CorruptError, UsageError
 from tilebase.files.source import read_file
 from tilebase.game.game import Game
-from tilebase.game.names import title_of
+from tilebase.game.names import random_start_words, title_of
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.values import Found, Interval, Lower, Upper
+from tilebase.questions.prove import says_nothing
 from tilebase.questions.published import (
     NEW,
     OPEN,
@@ -102,12 +105,21 @@ class Result:
         asked = self.question or "value"
         if self.group == "open":
             return f"2048 on {self.board}: {asked} is not known; {self.value}."
-        told = {"lower": "at least ", "upper": "at most ", "interval": "from "}.get(self.kind, "")
-        words = f"2048 on {self.board}: {asked}: {told}{self.value}"
+        words = f"2048 on {self.board}: {asked}: {self.value}"
         if self.kind == "published":
             return f"{words} ({self.source})."
         also = f"; published: {self.published} ({self.source})" if self.published else ""
-        return f"{words} ({self.kind}){also}."
+        told = {
+            "lower": f"at least {self.value}",
+            "upper": f"at most {self.value}",
+            "interval": f"at least {self.value.replace(' to ', ' and at most ')}",
+        }.get(self.kind)
+        if told is None:
+            return f"{words} ({self.kind}){also}."
+        return (
+            f"2048 on {self.board}{_rules(self.command)}: under optimal play, the {asked} is proved to be "
+            f"{told} (in integers, rounded the safe way){also}."
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
@@ -134,6 +146,24 @@ class Result:
             f"  note = {{{note}, tilebase {_escaped(self.version or version())}}}\n"
             "}\n"
         )
+
+
+def _rules(command: str) -> str:
+    """Return the start and the spawn law of a `solve` in words, which it names or which are those of 2048.
+
+    Empty if the command is none.
+    """
+    words = shlex.split(command)
+    if words[:2] != ["tilebase", "solve"]:
+        return ""
+    given = dict(pairwise(words))
+    game = Game("3x3", 64, start=given.get("--start", "two-tiles"), spawn=given.get("--spawns", "0.1"))
+    start = (
+        "a random start board of the formation, a spawn first"
+        if "--formation" in given and "--start" not in given
+        else random_start_words(game)
+    )
+    return f" from {start}, spawns of {game.spawn.words}"
 
 
 def _escaped(text: str) -> str:
@@ -246,6 +276,42 @@ def find_result(name: str) -> Result:
     raise UsageError(f"no result has the name {name!r}{some}")
 
 
+def find_results(*words: str) -> tuple[Result, ...]:
+    """Return the results whose file, group, board and question have all the words, in any order.
+
+    Limits on cells are one word: 256 does not find boards with a limit of 256.  A word without a digit may be
+    cut short: *prob* finds *probability*.  A single word may be what `find_result` takes, too; if several
+    results begin with it, all are returned.
+
+    Raises `UsageError` if there is none.
+    """
+    known = results()
+    begun = [one for one in known if len(words) == 1 and one.name.startswith(words[0])]
+    if len(words) == 1 and (
+        len(begun) == 1 or words[0].endswith(".json") or words[0] in [one.name for one in begun]
+    ):
+        return (find_result(words[0]),)
+    asked = [part for word in words for one in _parts(word) for part in one.split("-")]
+    found = tuple(one for one in known if one in begun or (asked and _has_all(one, asked)))
+    if not found:
+        raise UsageError(f"no result has all of the words {' '.join(words)!r}: tilebase cite lists them")
+    return found
+
+
+def _has_all(one: Result, asked: list[str]) -> bool:
+    """Return whether a result has all the words, those without a digit perhaps cut short."""
+    file = one.name.partition(_name(one.board))[0].replace("-", " ")
+    parts = {one.group, *_parts(file), *_parts(one.board), *_parts(one.question)}
+    return all(
+        word in parts or (word.isalpha() and any(part.startswith(word) for part in parts)) for word in asked
+    )
+
+
+def _parts(text: str) -> list[str]:
+    """Return the words of a text; limits are one."""
+    return [word.strip(".,/-") for word in re.findall(r"[a-z0-9.,/-]*[a-z0-9][a-z0-9.,/-]*", text.lower())]
+
+
 def recorded_chance(game: Game) -> Result | None:
     """Return the recorded bounds of the probability to win a game, if limits and a pattern are left out.
 
@@ -311,7 +377,11 @@ def read_result(path: Path) -> Result:
 
 def _said(document: Any) -> str:
     """Return the sentences of the proved bounds of a document; empty if there are none."""
-    return " ".join(one["statement"] for one in document.get("bounds", []))
+    return " ".join(
+        one["statement"]
+        for one in document.get("bounds", [])
+        if not says_nothing(one["direction"], one["value"], one["one"])
+    )
 
 
 def _checked(document: Any) -> str:

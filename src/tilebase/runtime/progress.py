@@ -24,6 +24,8 @@ LEAST_SECONDS = 5.0
 LEAST_SHARE = 0.01
 STEADY = 1.3
 SMOOTH = 0.2
+EXPECTED = "expected: %s"
+"""The log message with the estimate of a run that begins and takes long."""
 OFTEN = 0.1
 """Least seconds between two reports."""
 
