@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from functools import cache
 
@@ -310,12 +311,24 @@ def test_the_command_gives_verdicts_and_moves(capsys: pytest.CaptureFixture[str]
     assert main(["reach", "checkerboard", "3x5", "-f", "csv"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "corner,drops,reachable,moves,reason,game,command,version"
+    assert len(lines) == 5
     assert lines[1].startswith('2,2,yes,"')
     assert lines[2].startswith("4,2,no,,")
     assert "the last drop, a 2, would be in one" in lines[2]
     rules = Rules(3, 5, most=2)
     moves = parse_moves(rules, lines[1].split('"')[1])
     assert replay(rules, moves)[-1] == checkerboard_position(rules, 2)
+
+
+def test_the_command_tells_both_games_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    """Without drops: that of 2s, where theorem 14 says no, and the real one."""
+    assert main(["reach", "checkerboard", "4x4", "-f", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["size"] == "4x4"
+    rows = [(row["drops"], row["corner"], row["reachable"]) for row in found["checkerboards"]]
+    assert rows == [("2", 2, False), ("2", 4, False), ("2,4", 2, True), ("2,4", 4, True)]
+    assert main(["reach", "checkerboard", "4x4", "--drops", "2,4", "-f", "csv"]) == 0
+    assert [row.split(",")[0] for row in capsys.readouterr().out.splitlines()] == ["corner", "2", "4"]
 
 
 def test_the_command_counts(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,6 +12,8 @@ import pytest
 
 from tilebase import Game, count, evaluate, formation, solve, thin, verify_table
 from tilebase.cli import main
+from tilebase.cli.commands import NAMES
+from tilebase.cli.plan import PLANNED, UNPLANNED
 from tilebase.costs import estimate, measuring, rates, reachable
 from tilebase.costs.cases import span_of
 from tilebase.costs.forcing import opened_afterstates, search_seconds
@@ -207,7 +209,8 @@ def test_a_question_lies_between_those_that_were_measured() -> None:
     assert span_of("fill", (9, 5)).measured, "rows and columns can be exchanged"
     assert span_of("fill", (3, 3)).time == "less than a second (3x9)"
     assert span_of("fill", (9, 9)).time == "more than 3.2 minutes (7x9)"
-    assert (span_of("fill", (9, 9)).seconds, span_of("nothing", (2, 2)).time) == (inf, "not known")
+    assert span_of("fill", (9, 9)).seconds == inf
+    assert span_of("nothing", (2, 2)).time == "not known: nothing like it was measured"
 
 
 @pytest.mark.parametrize(
@@ -222,6 +225,7 @@ def test_a_question_lies_between_those_that_were_measured() -> None:
         "reach shortest 4x4",
         "reach lemmas 4x5",
         "reach checkerboard 12x12 --search",
+        "reach checkerboard 4x4",
     ],
 )
 def test_a_plan_is_printed_and_nothing_is_begun(
@@ -235,6 +239,39 @@ def test_a_plan_is_printed_and_nothing_is_begun(
     assert "time" in printed
     assert "memory" in printed
     assert sorted(folder.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        ("reach board 2,4/4,2", "plan does not plan reach board: nobody knows before"),
+        ("reach replay 2x2 RRDRL", "plan does not plan reach replay: it takes a moment"),
+        ("export counts 4x4 64 --threads", "plan does not plan export: it plans count, solve, force, "),
+        ("explain win", "plan does not plan explain"),
+        ("plan 3x3 64", "plan does not plan plan"),
+    ],
+)
+def test_what_has_no_plan_is_refused_in_a_sentence(
+    command: str, reason: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["plan", *command.split()]) == 2
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err.count("\n")) == ("", 1)
+    assert reason in printed.err
+    assert not list(folder.iterdir())
+
+
+def test_a_plan_says_in_words_what_is_not_known(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "reach", "shortest", "4x4", "-f", "json"]) == 0
+    row = json.loads(capsys.readouterr().out)
+    assert row["time"] == "not known: nothing like it was measured; it stops after 60 seconds (--budget)"
+    assert row["memory"] == "not measured"
+    assert main(["plan", "reach", "checkerboard", "4x4", "-f", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["time"].startswith("a moment: a theorem or a construction")
+
+
+def test_every_command_is_planned_or_refused() -> None:
+    assert {*PLANNED, "reach", *UNPLANNED} == NAMES
 
 
 def test_what_cannot_end_on_a_table_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

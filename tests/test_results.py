@@ -97,6 +97,13 @@ def test_a_recorded_result_says_what_its_run_took() -> None:
     assert one.text().endswith(f"(2 virtual cores, 24 GiB, {took}).")
 
 
+def test_a_sentence_about_checkerboards_names_the_drops() -> None:
+    found = find_result("checkerboards-4x4-cooperatively-reachable").statement
+    assert found.startswith(
+        "2048 on 4x4: with drops of 2s only, whether helpful drops lead to a checkerboard, without an 8: no "
+    )
+
+
 def test_cite(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cite", "new-3x3-to-64-probability-to-lose-under"]) == 0
     out = capsys.readouterr().out

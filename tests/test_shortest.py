@@ -109,7 +109,7 @@ def test_refusals():
 def test_the_command(capsys):
     assert main(["reach", "shortest", "4x4", "-q"]) == 0
     text = capsys.readouterr().out.splitlines()
-    assert text[0] == "on 4x4, a shortest game has 26 drops: proved."
+    assert text[0] == "on 4x4, a shortest game has 26 drops of 2s: proved."
     assert text[1] == "24 drops: 1 end position, none can be reached (9 positions)"
     rules = Rules(4, 4)
     assert rules.text(replay(rules, parse_moves(rules, text[-1]))[-1]) == "/".join(text[2:6])

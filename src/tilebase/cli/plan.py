@@ -37,6 +37,11 @@ GOALS = (128, 256, 512, 1024, 2048, 4096)
 """The goals of the list."""
 PLANNED = ("count", "solve", "force", "evaluate", "thin", "verify")
 """The commands that can stand behind ``tilebase plan``, and reach; each asks `planning`."""
+UNPLANNED = (
+    "cite", "explain", "export", "lemma", "limits", "play", "plan", "probe", "rank", "reproduce", "review",
+    "runs", "serve",
+)  # fmt: skip
+"""All other commands: behind ``tilebase plan`` they are refused, and not read as a shape."""
 WALLED = (
     "the x are walls, which nothing moves: these are games on a smaller board, and their values are not "
     "those of endgames of the 4x4 game."
@@ -46,6 +51,19 @@ plan = App(name="plan")
 for name in PLANNED:
     plan.command(f"tilebase.cli.{name}:{name}", name=name, show=False)
 plan.command("tilebase.cli.reach:planned", name="reach", show=False)
+
+
+def _refuse(name: str) -> None:
+    """Let plan say that it does not plan a command, whatever its arguments are."""
+
+    def refused(*_words: Annotated[str, Parameter(allow_leading_hyphen=True)]) -> int:
+        raise UsageError(f"plan does not plan {name}: it plans {', '.join(PLANNED)} and reach, or a game")
+
+    plan.command(refused, name=name, show=False, help=f"Plan does not plan {name}.")
+
+
+for name in UNPLANNED:
+    _refuse(name)
 
 
 @plan.default

@@ -74,12 +74,12 @@ class Span:
             words.append(f"more than {duration(self.least.seconds)} ({self.least.name})")
         if self.most is not None:
             words.append(f"less than {duration(self.most.seconds)} ({self.most.name})")
-        return ", ".join(words) or "not known"
+        return ", ".join(words) or "not known: nothing like it was measured"
 
     def row(self, question: str) -> dict[str, str]:
         """Return it as a row of `tilebase plan`."""
         known = None if self.most is None or not self.most.memory else byte_text(self.most.memory)
-        return {"question": question, "time": self.time, "memory": known or "not known"}
+        return {"question": question, "time": self.time, "memory": known or "not measured"}
 
 
 @cache

@@ -113,7 +113,7 @@ def checkerboard(
     colouring:
         The tile in the upper left corner, 2 or 4.
     drops:
-        Which tiles are dropped: ``2`` or ``2,4``.
+        Which tiles are dropped: ``2``, as in the source, or ``2,4``, as in the real game.
     deterministic:
         Every tile is dropped in the first empty cell.  If not, drops are where they help.
     convention:

@@ -93,8 +93,8 @@ class Shortest:
         if self.moves is None:
             return f"on {self.rules}, no game with fewer than {self.lower} drops ends; no game was found"
         if self.proved:
-            return f"on {self.rules}, a shortest game has {count_of(self.drops or 0, 'drop')}: proved"
-        return f"on {self.rules}, a shortest game has from {self.lower} to {self.drops} drops"
+            return f"on {self.rules}, a shortest game has {count_of(self.drops or 0, 'drop')} of 2s: proved"
+        return f"on {self.rules}, a shortest game has from {self.lower} to {self.drops} drops of 2s"
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything that was found, for JSON."""

@@ -226,12 +226,21 @@ ASKED = {
     "guaranteed_max_tile.tsv": "largest tile that can be forced",
     "guaranteed_with_limits.tsv": "whether the goal can be forced within the limits",
     "symbolic_solving.tsv": "against 2s only",
+    "checkerboards.tsv": "with drops of 2s only",
 }
 """What the lines of a file ask, where their columns do not say it."""
 
 
+CHECKERBOARDS = {
+    "cooperatively_reachable": "whether helpful drops lead to a checkerboard, without an 8",
+    "deterministically_reachable": "whether deterministic drops lead to a checkerboard, without an 8",
+}
+"""Questions about checkerboards whose name does not say what is reached."""
+
+
 def _asked(fact: Fact) -> str:
-    words = [ASKED.get(fact.file, ""), fact.question.replace("_", " ")]
+    asked = CHECKERBOARDS.get(fact.question, fact.question.replace("_", " "))
+    words = [ASKED.get(fact.file, ""), asked]
     return ", ".join(word for word in words if word)
 
 

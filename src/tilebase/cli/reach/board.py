@@ -8,6 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from tilebase.cli.options import DEFAULT_SHOWN, ShownOptions, parse_budget
+from tilebase.cli.output import planning
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.reach.options import (
     DEFAULT_SEARCH,
@@ -17,6 +18,7 @@ from tilebase.cli.reach.options import (
     rules_text,
 )
 from tilebase.cli.startup import prepare_kernels
+from tilebase.errors import UsageError
 
 
 def board(
@@ -40,6 +42,11 @@ def board(
     tilebase reach board 8,8/8,8
     """
     show = shown.checked()
+    if planning():
+        raise UsageError(
+            "plan does not plan reach board: nobody knows before how many positions its search keeps; ask it "
+            "with --budget 10min, which stops it"
+        )
     prepare_kernels()
     from tilebase.patterns.reach import reach as ask
 

@@ -9,12 +9,11 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from tilebase.cli.options import DEFAULT_SHOWN, ShownOptions, parse_seconds
-from tilebase.cli.output import planning
+from tilebase.cli.output import Shown, planning
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.reach.options import (
     DEFAULT_SEARCH,
     ConventionOption,
-    DropsOption,
     SearchOptions,
     SizeArgument,
     print_plan,
@@ -22,8 +21,8 @@ from tilebase.cli.reach.options import (
 )
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import ResourceError, UsageError
-from tilebase.patterns.checkerboards import COLOURINGS, Checkerboard, decide
-from tilebase.patterns.rules import parse_rules
+from tilebase.patterns.checkerboards import BACK_SECONDS, COLOURINGS, Checkerboard, decide
+from tilebase.patterns.rules import Rules, parse_rules
 from tilebase.patterns.tallies import Tally, tally
 
 VERDICTS = {True: "yes", False: "no", None: "not decided"}
@@ -36,7 +35,13 @@ def checkerboard(
         bool, Parameter(negative=(), help="Drops are in the first empty cell, not where they help.")
     ] = False,
     convention: ConventionOption = None,
-    drops: DropsOption = "2",
+    drops: Annotated[
+        str | None,
+        Parameter(
+            help="Tiles that are dropped: 2 (the game of the thesis) or 2,4 (the real game). Left out: rows "
+            "for both; with --deterministic, --count or --search 2 alone."
+        ),
+    ] = None,
     colouring: Annotated[str, Parameter(help="The tile in the upper left corner: 2, 4 or both.")] = "both",
     count: Annotated[
         bool, Parameter(negative=(), help="Count the sequences of moves to each checkerboard.")
@@ -50,9 +55,9 @@ def checkerboard(
     """Say whether a board can be filled with a checkerboard of 2s and 4s, if no 8 may ever be made.
 
     The drops help, unless the game is deterministic. Prints the verdict for each colouring with its reason,
-    and a sequence of moves that `tilebase reach replay` accepts (without --deterministic if it shows
-    drops). With --count, also how many sequences
-    there are, those that are symmetric to each other included.
+    first if only 2s are dropped, then if 4s are dropped, too; and a sequence of moves that `tilebase reach
+    replay` accepts (without --deterministic if it shows drops). With --count, also how many sequences there
+    are, those that are symmetric to each other included.
 
     Exit status 1 if a verdict is not decided, or if the sequences cannot be counted.
 
@@ -63,12 +68,19 @@ def checkerboard(
     tilebase reach checkerboard 2x20 --deterministic --count
     """
     show = shown.checked()
+    alone = deterministic or count or search
+    games = [
+        parse_rules(size, drops=some, most=2, deterministic=deterministic, convention=convention)
+        for some in (("2", "2,4") if drops is None and not alone else (drops or "2",))
+    ]
+    seconds = parse_seconds(run.budget)
     if planning():
         named = ("search", search), ("count", count), ("deterministic", deterministic)
         words = ["checkerboard", *(name for name, asked in named if asked)]
-        return print_plan(" ".join(words), size, show)
-    rules = parse_rules(size, drops=drops, most=2, deterministic=deterministic, convention=convention)
-    seconds = parse_seconds(run.budget)
+        if not alone:
+            return _print_moment(games[0], show)
+        limit = BACK_SECONDS if seconds is None and search and not deterministic else seconds
+        return print_plan(" ".join(words), size, show, limit=limit)
     if search and not deterministic:
         prepare_kernels()  # of the search from the checkerboard
     began = time.perf_counter()
@@ -79,22 +91,32 @@ def checkerboard(
 
     verdicts = [
         decide(rules, tile, search=search, seconds=left(), memory=run.memory)
+        for rules in games
         for tile in _colourings(colouring)
     ]
     counted, failed = None, ""
     if count and all(verdict.reachable is False for verdict in verdicts):
-        counted = Tally(rules, 0, 0, 0, 0)
+        counted = Tally(games[0], 0, 0, 0, 0)
     elif count:
         try:
             with counting_progress(quiet=run.quiet) as progress:
-                counted = tally(rules, seconds=left(), progress=progress)
+                counted = tally(games[0], seconds=left(), progress=progress)
         except ResourceError as error:  # the verdicts are still true
             failed = str(error)
     rows = [_row(verdict, counted) for verdict in verdicts]
-    show.write(rows, _document(verdicts, rows), game=rules_text(rules))
+    played = rules_text(games[0]) if len(games) == 1 else str(games[0])
+    show.write(rows, _document(verdicts, rows), game=played)
     if failed:
         print(f"tilebase: {failed}", file=sys.stderr)
     return 1 if failed or any(verdict.reachable is None for verdict in verdicts) else 0
+
+
+def _print_moment(rules: Rules, show: Shown) -> int:
+    """Print that theorems and constructions decide without a search."""
+    time = "a moment: a theorem or a construction decides it, without a search"
+    row = {"question": f"checkerboard {rules}", "time": time, "memory": "that of the program alone"}
+    show.write([row], row, game=str(rules))
+    return 0
 
 
 def _colourings(text: str) -> tuple[int, ...]:
@@ -119,7 +141,6 @@ def _document(verdicts: list[Checkerboard], rows: list[dict[str, Any]]) -> dict[
     rules = verdicts[0].rules
     return {
         "size": str(rules),
-        "drops": [1 << exponent for exponent in rules.drops],
         "convention": rules.convention,
         "checkerboards": [
             row | {"reachable": verdict.reachable, "board": verdict.rules.text(verdict.position)}

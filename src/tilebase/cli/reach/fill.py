@@ -7,7 +7,14 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import DEFAULT_SHOWN, QuietOption, ShownOptions, TimeOption, parse_budget
+from tilebase.cli.options import (
+    DEFAULT_SHOWN,
+    QuietOption,
+    ShownOptions,
+    TimeOption,
+    parse_budget,
+    parse_seconds,
+)
 from tilebase.cli.output import planning
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.reach.options import SizeArgument, print_plan
@@ -32,7 +39,7 @@ def fill(
     """
     show = shown.checked()
     if planning():
-        return print_plan("fill", size, show)
+        return print_plan("fill", size, show, limit=parse_seconds(budget))
     prepare_kernels()
     from tilebase.patterns.filling import fill_board
 

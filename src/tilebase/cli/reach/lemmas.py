@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from tilebase.cli.options import DEFAULT_SHOWN, QuietOption, ShownOptions
 from tilebase.cli.output import planning
 from tilebase.cli.progress import counting_progress
-from tilebase.cli.reach.options import DropsOption, SizeArgument, print_plan
+from tilebase.cli.reach.options import SizeArgument, print_plan
 from tilebase.patterns.rules import parse_drops
 
 
@@ -22,7 +22,13 @@ def lemmas(
             name="--up-to", help="Play without a bound on tiles, up to this sum. Left out: no 8 is made."
         ),
     ] = None,
-    drops: DropsOption = "2",
+    drops: Annotated[
+        str,
+        Parameter(
+            help="Tiles that are dropped: 2 (the game of the thesis, whose lemmas these are) or 2,4 (the "
+            "real game)."
+        ),
+    ] = "2",
     shown: ShownOptions = DEFAULT_SHOWN,
     quiet: QuietOption = False,
 ) -> int:

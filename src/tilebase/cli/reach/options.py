@@ -12,7 +12,7 @@ from tilebase.cli.output import Shown
 from tilebase.patterns.rules import Rules, parse_rules
 
 SizeArgument = Annotated[str, Parameter(help="Rows x columns, as 4x4 or 10x10.")]
-DropsOption = Annotated[str, Parameter(help="Tiles that are dropped: 2 or 2,4.")]
+DropsOption = Annotated[str, Parameter(help="Tiles that are dropped: 2,4 (the real game) or 2.")]
 ConventionOption = Annotated[
     str | None,
     Parameter(
@@ -38,12 +38,18 @@ class SearchOptions:
 DEFAULT_SEARCH = SearchOptions()
 
 
-def print_plan(question: str, size: str, show: Shown) -> int:
-    """Print what a question takes, between sizes that were measured; nothing is begun."""
+def print_plan(question: str, size: str, show: Shown, *, limit: float | None = None) -> int:
+    """Print what a question takes, between sizes that were measured; nothing is begun.
+
+    With a limit, it stops after so many seconds.
+    """
     from tilebase.costs.cases import span_of
+    from tilebase.costs.estimate import duration
 
     rules = parse_rules(size)
     row = span_of(question, (rules.rows, rules.columns)).row(f"{question} {rules}")
+    if limit is not None:
+        row["time"] += f"; it stops after {duration(limit)} (--budget)"
     show.write([row], row, game=size)
     return 0
 

@@ -8,7 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from tilebase.cli.options import DEFAULT_SHOWN, ShownOptions
-from tilebase.cli.output import write_text
+from tilebase.cli.output import planning, write_text
 from tilebase.cli.reach.options import ConventionOption, DropsOption, SizeArgument, rules_text
 from tilebase.errors import UsageError
 from tilebase.patterns.moves import moves_text
@@ -44,6 +44,8 @@ def replay(
 
     tilebase reach replay 3x3 RRRDRDUDURRL --deterministic --record game.svg --animated
     """
+    if planning():
+        raise UsageError("plan does not plan reach replay: it takes a moment, and searches nothing")
     _check_picture(shown.record, animated, speed)
     show = shown.checked((".svg",), plotted=False)
     game = replay_moves(size, moves, drops=drops, deterministic=deterministic, convention=convention)

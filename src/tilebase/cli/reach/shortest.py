@@ -32,16 +32,16 @@ def shortest(
     tilebase reach shortest 10x10 --budget 10min
     """
     show = shown.checked()
+    asked = parse_seconds(search.budget)
+    limit = SECONDS if asked is None else asked
     if planning():
-        return print_plan("shortest", size, show)
-    limit = parse_seconds(search.budget)
+        return print_plan("shortest", size, show, limit=limit)
     prepare_kernels()
     from tilebase.patterns.shortest import shortest_game
 
     with counting_progress(quiet=search.quiet) as progress:
         found = shortest_game(
-            size, seed=seed, memory=search.memory, seconds=SECONDS if limit is None else limit,
-            progress=progress,
+            size, seed=seed, memory=search.memory, seconds=limit, progress=progress,
         )  # fmt: skip
     document = found.as_dict()
     row = {key: value for key, value in document.items() if key != "excluded"}
