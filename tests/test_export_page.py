@@ -30,6 +30,7 @@ from tilebase.errors import CorruptError, ResourceError, StorageError, UsageErro
 from tilebase.files import policy as files_policy
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical, images
+from tilebase.objectives.numbers import byte_text
 from tilebase.tables.probe import Table
 from tilebase.web import export
 from tilebase.web.export import MODULES, ExportedPage
@@ -447,8 +448,14 @@ def test_the_command_says_what_it_wrote(
 ) -> None:
     assert main(["export", "page", str(thinned), "-o", "page", "-q"]) == 0
     printed = capsys.readouterr().out
-    assert re.search(r"^states +[\d,]+$", printed, re.MULTILINE)
-    assert re.search(r"^games that leave it +\d+\.\d+ %$", printed, re.MULTILINE)
+    assert re.search(r"^live states +[\d,]+$", printed, re.MULTILINE)
+    assert re.search(r"^chance to reach a state without a known slide +\d+\.\d+ %$", printed, re.MULTILINE)
+    files = [path for path in (folder / "page").rglob("*") if path.is_file()]
+    size = byte_text(sum(path.stat().st_size for path in files))
+    assert printed.splitlines()[-1] == (
+        f"page/ has {len(files)} files, {size}; try it with python3 -m http.server -d page, "
+        "or copy it to any web host"
+    )
     assert main(["export", "page", str(thinned), "-o", "page", "-q", "-f", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["folder"] == "page"

@@ -214,6 +214,17 @@ def test_durations(seconds, words):
     assert estimate.duration(seconds) == words
 
 
+def test_the_last_line_of_progress_says_that_the_run_ended(capsys, monkeypatch):
+    monkeypatch.setattr("tilebase.cli.progress.LINE_SECONDS", 0)
+    assert main(["count", "2x2", "32"]) == 0
+    *lines, last = capsys.readouterr().err.splitlines()
+    assert any("%" in line for line in lines)
+    assert re.fullmatch(r"ended after 0:\d\d", last)
+    monkeypatch.undo()
+    assert main(["count", "2x2", "32"]) == 0
+    assert capsys.readouterr().err == ""
+
+
 def test_the_expected_time_is_printed_with_the_progress(capsys, monkeypatch, folder):
     monkeypatch.setattr(estimate, "WORTH_TELLING", 0.0)
     assert main(["count", "2x2", "32"]) == 0

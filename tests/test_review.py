@@ -15,6 +15,7 @@ import pytest
 from test_records import random_game, replay
 from tilebase import review, solve
 from tilebase.cli import main
+from tilebase.cli.review import _lost
 from tilebase.errors import BoardError, UsageError
 from tilebase.game.formations import formation
 from tilebase.game.game import Game
@@ -222,6 +223,7 @@ def test_the_command(tables: Path, tmp_path: Path, capsys: pytest.CaptureFixture
     out = capsys.readouterr().out
     assert out.startswith(f"tilebase game, {len(list(record.states(GAME)))} positions: probability to win\n")
     assert "the largest losses" in out
+    assert "lost in total, the sum of the losses of single slides " in out
     monkeypatch.setattr(sys, "stdin", io.StringIO(file.read_text()))
     assert main(["review", str(tables / "3x3"), "-", "--objective", "win", "-f", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
@@ -231,6 +233,15 @@ def test_the_command(tables: Path, tmp_path: Path, capsys: pytest.CaptureFixture
     assert main(["review", str(tables / "3x3"), str(file), "--objective", "win", "-f", "csv"]) == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert [row["board"] for row in rows] == [move["board"] for move in document["moves"]]
+
+
+def test_the_size_of_a_negligible_loss_is_printed(tables: Path, tmp_path: Path) -> None:
+    with open_table(tables / "3x3") as opened:
+        found = review(opened, "2,2,0/0,0,0/0,0,0", "win")
+    lost = 1.3297640766296581e-09
+    assert _lost(lost, found, 0.99) == "≈ 0 (1.3e-9)"
+    assert _lost(0.02, found, 0.99) == "2.0 %"
+    assert _lost(0, found, 0.99) == "0"
 
 
 def test_a_folder_of_tables(tables: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):

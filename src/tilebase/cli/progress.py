@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from tilebase.runtime.progress import EXPECTED, describe
+from tilebase.runtime.progress import EXPECTED, clock, describe
 
 if TYPE_CHECKING:
     from tilebase.runtime.progress import Progress
@@ -94,7 +94,7 @@ def _bar() -> Iterator[Callable[[Progress], None]]:
 
 @contextmanager
 def _lines() -> Iterator[Callable[[Progress], None]]:
-    last = time.monotonic()
+    began = last = time.monotonic()
 
     def say(text: str) -> None:
         nonlocal last
@@ -104,6 +104,8 @@ def _lines() -> Iterator[Callable[[Progress], None]]:
 
     with watching_compiler(say):
         yield lambda progress: say(f"{progress.fraction:5.1%}  {describe(progress)}")
+    if last > began:  # else the last line would be one of a run that still goes on
+        print(f"ended after {clock(time.monotonic() - began)}", file=sys.stderr, flush=True)
 
 
 @contextmanager

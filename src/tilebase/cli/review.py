@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +14,7 @@ from tilebase.cli.output import Shown, table_text
 from tilebase.cli.probe import LabelOption
 from tilebase.errors import MissingBoardError, StorageError, UsageError
 from tilebase.game.names import game_text
-from tilebase.objectives.numbers import MISTAKE_TEXT, loss_text, share_text
+from tilebase.objectives.numbers import MISTAKE_TEXT, loss_text, power, share_text
 from tilebase.objectives.values import short_text
 
 if TYPE_CHECKING:
@@ -34,8 +35,9 @@ def review(
 
     The game is a saved game, a replay of 2048verse.com, or a list of positions, one a line, from which
     the slides are inferred. Prints how often the slides were best, what they lost, and the largest
-    losses; every other format has every position. A table of a formation takes the game as it was played, and
-    positions that it does not hold count as unknown.
+    losses; one below a millionth of the value is ≈ 0, with its size behind it. Every other format has every
+    position. A table of a formation takes the game as it was played, and positions that it does not hold
+    count as unknown.
 
     tilebase review 3x3-512/ game.json
 
@@ -98,7 +100,6 @@ def _read(game: str) -> str:
 
 def _described(found: Review) -> str:
     """Return the summary, and the largest losses."""
-    unit = found.unit
     text = f"{found.form}, {len(found.moves):,} positions: {found.meaning}\n\n" + table_text(_summary(found))
     drops = [
         {
@@ -107,7 +108,7 @@ def _described(found: Review) -> str:
             "slide": move.slide,
             "best": " or ".join(move.best),
             **_compared(move.slide_value, move.value, found),
-            "loss": loss_text(move.loss or 0, unit, move.of),
+            "loss": _lost(move.loss or 0, found, move.of),
         }
         for move in found.drops
     ]
@@ -115,7 +116,6 @@ def _described(found: Review) -> str:
 
 
 def _summary(found: Review) -> list[dict[str, Any]]:
-    unit = found.unit
     rows = {
         "slides with a value": f"{found.reviewed:,}",
         "slides without one": f"{found.unknown:,}",
@@ -125,10 +125,16 @@ def _summary(found: Review) -> list[dict[str, Any]]:
             "best": f"{found.agreed:,} ({share_text(found.agreement)})",
             f"mistakes, {MISTAKE_TEXT}": f"{found.mistakes:,}",
             "most in a row": f"{found.longest_run:,}",
-            "lost in total": loss_text(found.total_loss, unit, found.of),
-            "lost per slide": loss_text(found.mean_loss, unit, found.of),
+            "lost in total, the sum of the losses of single slides": _lost(found.total_loss, found, found.of),
+            "lost per slide, their mean": _lost(found.mean_loss, found, found.of),
         }
     return [{"": name, "slides": text} for name, text in rows.items()]
+
+
+def _lost(loss: float, found: Review, of: float) -> str:
+    """Write a loss; of a negligible one, which is ≈ 0, also the number with two digits: ``≈ 0 (1.3e-9)``."""
+    text = loss_text(loss, found.unit, of)
+    return f"{text} ({power(Fraction(loss))})" if text.startswith("≈") else text
 
 
 def _compared(slide: Found | None, best: Found | None, found: Review) -> dict[str, str]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 
 from tilebase.cli.options import DEFAULT_SHOWN, QuietOption, ShownOptions
+from tilebase.cli.output import table_text
 from tilebase.cli.probe import LabelOption, LocalTableArgument, game_of_table
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
@@ -46,11 +48,17 @@ def page(
             table, output, objective=objective, values=values, anyway=anyway, progress=progress
         )
     rows: list[dict[str, Any]] = [
-        {"": "states", found.objective: f"{found.states:,}"},
+        {"": "live states", found.objective: f"{found.states:,}"},
         {"": "policy", found.objective: byte_text(found.policy)},
         {"": "all files", found.objective: byte_text(found.size)},
-        {"": "games that leave it", found.objective: short_number(found.leaves, "probability")},
+        {"": "chance to reach a state without a known slide"}
+        | {found.objective: short_number(found.leaves, "probability")},
     ]
     data, game = found.as_dict(), game_of_table(table)
-    show.write(rows, data, data=[data], game=game)
+    files = sum(file.is_file() for file in found.folder.rglob("*"))
+    text = (
+        f"{table_text(rows)}\n{output}/ has {files} files, {byte_text(found.size)}; try it with "
+        f"{shlex.join(['python3', '-m', 'http.server', '-d', str(output)])}, or copy it to any web host\n"
+    )
+    show.write(rows, data, data=[data], text=text, game=game)
     return 0

@@ -12,6 +12,9 @@ from tilebase.cli.probe import LabelOption, TableArgument
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
 
+CELLS = "cells are exponents, as 8 for the tile 256"
+STATES = "; --states writes states, and what each slide is worth"
+
 
 def values(
     table: TableArgument,
@@ -31,8 +34,9 @@ def values(
 ) -> int:
     """Write all boards of a table with their values, for a data frame: polars.read_parquet(FILE).
 
-    A row is a board: its sum, its packed key, the exponent of each cell (0 is empty), and its value; with
-    --states also the value of each slide, empty where it is not allowed. Boards are up to symmetry. A
+    A row is an afterstate, or a state with --states: its sum, its packed key, the exponent of each cell (8 is
+    the tile 256, 0 is empty), and its value; of a state also the value of each slide, empty where it is not
+    allowed. Boards are up to symmetry. A
     picture (.svg, .pdf, .eps, .png) shows the values by sum: the mean, and from the least to the largest.
 
     tilebase export values 3x3-512/ -o values.parquet
@@ -57,5 +61,5 @@ def values(
             print(f"{output}: values of {opened.objective(objective).label} by sum")
             return 0
         rows = export_values(opened, output, objective=objective, total=total, states=states)
-    print(f"{output}: {rows:,} boards")
+    print(f"{output}: {rows:,} {'states' if states else 'afterstates'}; {CELLS}{'' if states else STATES}")
     return 0
