@@ -128,6 +128,7 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty cache folder, and a process that knows no factor; measuring gives 2."""
     monkeypatch.setenv("TILEBASE_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(rates, "FACTORS", {})
+    monkeypatch.setattr(rates, "SOURCES", {})
     monkeypatch.setattr(measuring, "measured_factor", lambda _: 2.0)
     return tmp_path
 
@@ -158,9 +159,12 @@ def test_rates_of_a_busy_machine_are_measured_again(kept: Path, monkeypatch: pyt
     assert ask(True, 2.0) == 2.0
     assert ask(True, 1.0) == 2.0, "kept while it is busy"
     assert "busy (load 1000.0" in rates.doubts()[0]
-    assert "2 times as long" in rates.doubts()[1]
+    assert rates.doubts()[1].startswith(
+        "measured, while other programs kept it busy: this machine takes 2 times"
+    )
     assert ask(False, 3.0) == 2.0, "the smaller one of both"
     assert ask(False, 1.0) == 2.0, "not measured again"
+    assert rates.doubts()[0].startswith("measured: this machine takes 2 times as long")
     monkeypatch.setattr(rates, "FACTORS", {"sparse": 1.2})
     assert rates.doubts() == []
 
@@ -172,6 +176,7 @@ def test_fixed_rates_where_nothing_can_be_measured_or_kept(
         monkeypatch.setattr(measuring, "measured_factor", lambda _, found=found: found)
         monkeypatch.setattr(rates, "FACTORS", {})
         assert rates.rates("sparse") == rates.FIXED
+        assert "not measured yet: the estimates take this machine to be as fast" in rates.doubts()[-1]
     monkeypatch.setattr(measuring, "measured_factor", lambda _: 2.0)
     monkeypatch.setattr(rates, "FACTORS", {})
     monkeypatch.setattr("os.access", lambda *_: False)

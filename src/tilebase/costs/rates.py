@@ -37,6 +37,8 @@ from tilebase.runtime.storage import write_whole
 
 LOG = logging.getLogger(__name__)
 Engine = Literal["sparse", "dense"]
+Source = Literal["fixed", "measured", "busy"]
+"""Whether a factor was measured, and if so, whether other programs had the processors then."""
 TASKS: dict[str, str] = {"sparse": "count and solve positions", "dense": "pass over all boards"}
 """What an engine does, in words."""
 LEAST, MOST = 0.05, 50.0
@@ -129,12 +131,14 @@ FIXED = Rates()
 """Rates of two virtual cores of a server processor with AVX-512."""
 FACTORS: dict[str, float] = {}
 """The factors that this process knows, by engine."""
+SOURCES: dict[str, Source] = {}
+"""Where they come from."""
 
 
 def rates(engine: Engine) -> Rates:
     """Return the rates of this machine for an engine."""
     if engine not in FACTORS:
-        FACTORS[engine] = _factor(engine)
+        FACTORS[engine], SOURCES[engine] = _factor(engine)
     return _scaled(FACTORS[engine])
 
 
@@ -152,40 +156,49 @@ def doubts() -> list[str]:
             f"other programs keep this machine busy (load {load:.1f}, {system.processors()} processors): "
             "until they end, a run takes longer than estimated"
         )
-    far = {engine: factor for engine, factor in FACTORS.items() if not 1 / FAR <= factor <= FAR}
-    for engine, factor in far.items():
-        found.append(
-            f"measured: this machine takes {factor:.2g} times as long as that of docs/performance.md to "
-            f"{TASKS[engine]}; the estimates say so, too"
-        )
+    for engine, factor in FACTORS.items():
+        source = SOURCES.get(engine, "measured")
+        when = ", while other programs kept it busy" if source == "busy" else ""
+        if source == "fixed":
+            found.append(
+                f"not measured yet: the estimates take this machine to be as fast as that of "
+                f"docs/performance.md to {TASKS[engine]}; they change once a solve has measured it"
+            )
+        elif not 1 / FAR <= factor <= FAR:
+            found.append(
+                f"measured{when}: this machine takes {factor:.2g} times as long as that of "
+                f"docs/performance.md to {TASKS[engine]}; the estimates say so, too"
+            )
     return found
 
 
-def _factor(engine: Engine) -> float:
-    """Return the factor of an engine: kept, or measured now and kept, or 1."""
+def _factor(engine: Engine) -> tuple[float, Source]:
+    """Return the factor of an engine, and its source: kept, or measured now and kept, or 1."""
     folder = cache_folder()
     if folder is None:
-        return 1.0
+        return 1.0, "fixed"
     file = folder / f"rate-{engine}-{_machine()}.json"
     kept, busy = None, system.load() > system.processors()
+    source: Source = "measured"
     with suppress(OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         told = json.loads(file.read_text("utf-8"))
         kept = float(told["factor"])
-        if LEAST <= kept <= MOST and (busy or not told.get("busy", False)):
-            return kept
+        source = "busy" if told.get("busy", False) else "measured"
+        if LEAST <= kept <= MOST and (busy or source == "measured"):
+            return kept, source
     if "numba" not in sys.modules or not os.access(folder, os.W_OK):
-        return 1.0 if kept is None or not LEAST <= kept <= MOST else kept
+        return (1.0, "fixed") if kept is None or not LEAST <= kept <= MOST else (kept, source)
     from tilebase.costs.measuring import measured_factor
 
     measured = measured_factor(engine)
     if measured is None or not LEAST <= measured <= MOST:
-        return 1.0
+        return 1.0, "fixed"
     if kept is not None and LEAST <= kept < measured:
         measured = kept
     with suppress(StorageError):
         write_whole(file, to_json({"factor": round(measured, 3), "busy": busy}) + "\n", durable=False)
     LOG.debug("this machine takes %.2f times the fixed rates of the %s engine", measured, engine)
-    return measured
+    return measured, "busy" if busy else "measured"
 
 
 @cache
