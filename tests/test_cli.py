@@ -508,4 +508,4 @@ def test_commands_without_kernels_do_not_load_the_compiler(tmp_path):
         "        sys.exit(f'tilebase {command}')\n"
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0, done.stderr  # where a plan says, too, that the machine is busy

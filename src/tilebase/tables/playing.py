@@ -151,12 +151,12 @@ def _stored_states(table: Table, rng: random.Random, total: int | None) -> Itera
     game = table.game
     layers = table.prober.sums()
     sums = [s for s in layers if not game.ended(s)]
-    weights = [table.prober.count(s) for s in sums] if total is None else []
+    boards = [table.prober.count(s) for s in sums] if total is None else []
     for _ in range(MOST_TRIES):
         exponents = [e for e in game.spawn_exponents if total is None or total - (1 << e) in layers]
-        if not exponents or (total is None and not any(weights)):
+        if not exponents or (total is None and not any(boards)):
             return
-        chosen = rng.choices(sums, weights)[0] if total is None else 0
+        chosen = rng.choices(sums, boards)[0] if total is None else 0
         # The tile is chosen before the board, so a law cannot depend on its empty cells here.
         exponent = rng.choices(exponents, [game.spawn_probabilities(e)[-1] for e in exponents])[0]
         before = chosen if total is None else total - (1 << exponent)
