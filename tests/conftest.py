@@ -112,16 +112,16 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def refused(capsys: pytest.CaptureFixture[str]) -> Callable[[Sequence[str], int, str], None]:
+def refused(capsys: pytest.CaptureFixture[str]) -> Callable[..., None]:
     """Assert that a command prints nothing but one sentence and exits with a status."""
 
-    def check(arguments: Sequence[str], status: int, sentence: str) -> None:
+    def check(arguments: Sequence[str], status: int, *sentences: str) -> None:
         assert main(list(arguments)) == status
         printed = capsys.readouterr()
         assert not printed.out
         assert printed.err.startswith("tilebase: ")
         assert printed.err.count("\n") == 1
-        assert sentence in printed.err
+        assert all(sentence in printed.err for sentence in sentences), printed.err
 
     return check
 

@@ -60,7 +60,7 @@ HERE = Allowance(memory=8 << 30, threads=2)
     ],
 )
 def test_what_cannot_end_is_refused_at_once(command, folder, refused):
-    refused(command.split(), 1, "more than a week; ask for a smaller goal (4x4, to ")
+    refused(command.split(), 1, "more than a week; ", "; ask for a smaller goal (4x4, to ")
     assert not list((folder / "runs").glob("*"))
     assert not (folder / "t").exists()
 
@@ -145,7 +145,7 @@ def test_too_little_disk(tmp_path, monkeypatch):
         free, total, used = 0, 0, 0
 
     monkeypatch.setattr("shutil.disk_usage", lambda _: Full)
-    with pytest.raises(ResourceError, match=r"of disk: .* has only 0 B of disk left"):
+    with pytest.raises(ResourceError, match=r"of disk: does not fit: .* of 0 B of disk left in "):
         solve(Game("4x4", 64), folder=tmp_path / "run", memory=1 << 40)
     assert count(Game("2x2", 32)).complete  # so little is not worth a refusal
 
@@ -233,15 +233,34 @@ def test_the_expected_time_is_printed_with_the_progress(capsys, monkeypatch, fol
     assert capsys.readouterr().err == ""
 
 
+def test_a_plan_says_in_short_what_does_not_fit_and_why_below(capsys, monkeypatch):
+    class Small:
+        free, total, used = 5 * 10**9, 10**10, 5 * 10**9
+
+    monkeypatch.setattr("shutil.disk_usage", lambda _: Small)
+    words = ["4x4", "256", "--memory", "18GB", "--threads", "2"]
+    assert main(["plan", *words]) == 0
+    table, _, reasons = capsys.readouterr().out.partition("\n\n")
+    assert max(map(len, table.splitlines())) < 200
+    here = ["this machine" in row for row in table.splitlines()[1:]]
+    assert here == sorted(here, reverse=True), "the rows of this machine are the first"
+    assert re.search(r"solve for win +this machine, 2 threads .* does not fit +at least 73\.4 GB ", table)
+    wanted = "does not fit: 73.4 GB of 18 GB of memory, 2.73 TB of 5 GB of disk left in "
+    assert f"solve for win, this machine, 2 threads: {wanted}" in reasons
+    assert "no engine passes by groups" in reasons
+    assert main(["solve", *words, "-q"]) == 1
+    assert wanted in capsys.readouterr().err
+
+
 def test_the_plan_of_too_many_boards_says_what_it_can(capsys):
     assert main(["plan", "4x4", "2048"]) == 0
     printed = capsys.readouterr()
-    assert "a pass is estimated by its size alone: all boards of 4x4, to 2048 are too many" in printed.err
-    assert "give lower limits on cells" in printed.err
-    rows = [row for row in printed.out.splitlines() if row.startswith("solve all boards for win ")]
-    assert len(rows) == 2
-    assert all("45,949,729,863,572,161 boards" in row and "if it could be done" in row for row in rows)
-    assert all(re.search(r" PB, or batches +[\d.]+ PB +[\d.]+ [PE]B$", row) for row in rows)
+    table, _, reasons = printed.out.partition("\n\n")
+    (row,) = (row for row in table.splitlines() if row.startswith("solve all boards for win "))
+    assert re.search(r" 45,949,729,863,572,161 boards +not possible +[\d.]+ PB, or batches ", row)
+    assert re.search(r" PB, or batches +[\d.]+ PB +[\d.]+ [PE]B$", row)
+    assert "all boards of 4x4, to 2048 are too many" in reasons
+    assert re.search(r"give lower limits on cells; by size alone it would take [\d.]+ years\n", reasons)
     assert "e+" not in printed.out + printed.err
 
 
@@ -447,7 +466,7 @@ def test_solving_takes_the_memory_that_its_refusal_asked_for(tmp_path, monkeypat
 def test_solving_is_refused_before_counting(tmp_path):
     with pytest.raises(ResourceError, match=r"solving 4x4, to 64 is expected to need .* GB .* is enough"):
         solve(Game("4x4", 64), folder=tmp_path / "run", memory=4 << 30)
-    with pytest.raises(ResourceError, match="that needs more than"):
+    with pytest.raises(ResourceError, match=r"does not fit: .* GB of 1\.07 GB of memory"):
         solve(Game("4x4", 64), folder=tmp_path / "run", memory=1 << 30)
     assert not (tmp_path / "run").exists()
 

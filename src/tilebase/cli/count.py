@@ -21,7 +21,7 @@ from tilebase.cli.options import (
     StatsOption,
     make_game,
 )
-from tilebase.cli.output import PICTURES, Shown, planning, table_text
+from tilebase.cli.output import PICTURES, Shown, plan_text, planning, table_text
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
@@ -87,8 +87,8 @@ def count(
     if planning():
         from tilebase.costs.rows import counting
 
-        rows = counting(question, run.allowed(), up_to=up_to)
-        show.write(rows, rows, game=question)
+        rows = counting(question, run.allowed(), up_to=up_to, folder=kept)
+        show.write(rows, rows, text=plan_text(rows), game=question)
         return 0
     if kept is None and keep != "counts":
         raise UsageError(f"--keep {keep} needs a folder: name one with -o")

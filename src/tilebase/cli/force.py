@@ -24,7 +24,7 @@ from tilebase.cli.options import (
     make_game,
     parse_budget,
 )
-from tilebase.cli.output import MOST_ROWS, PICTURES, Shown, planning, signature, table_text
+from tilebase.cli.output import MOST_ROWS, PICTURES, Shown, plan_text, planning, signature, table_text
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
@@ -182,7 +182,7 @@ def force(
         else:
             free = engine is None and certificate is None
             rows = forcing(question, run.allowed(), search_only=not free)
-        show.write(rows, rows, game=question)
+        show.write(rows, rows, text=plan_text(rows), game=question)
         return 0
     prepare_kernels()
     from tilebase.questions.force import force as ask

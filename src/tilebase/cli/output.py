@@ -287,6 +287,13 @@ def table_text(rows: Sequence[Row]) -> str:
     )
 
 
+def plan_text(rows: Sequence[Row]) -> str:
+    """Return the table of a plan, and below it the reasons that stand in its last column."""
+    bare = [{name: cell for name, cell in row.items() if name != "reason"} for row in rows]
+    why = [f"{row['what']}, {row['on']}: {row['reason']}\n" for row in rows if row["reason"]]
+    return table_text(bare) + "\n" * bool(why) + "".join(why)
+
+
 def markdown_text(rows: Sequence[Row]) -> str:
     """Return a table of Markdown, numbers to the right.
 

@@ -20,7 +20,7 @@ from tilebase.cli.options import (
     make_game,
     parse_seconds,
 )
-from tilebase.cli.output import table_text
+from tilebase.cli.output import plan_text, table_text
 from tilebase.cli.progress import showing_notes
 from tilebase.cli.solve import ObjectiveOption
 from tilebase.errors import UsageError
@@ -79,8 +79,9 @@ def _game(
     """Print what a command would take, in time, memory and disk; nothing is begun.
 
     Write plan in front of a command (count, solve, force, evaluate, thin, verify or reach) to plan it with
-    all its options. A game alone is planned for counting, solving and forcing. The first row is for this
-    machine; rows with --cluster are for many. A formation without a goal is planned for every goal.
+    all its options. A game alone is planned for counting, solving and forcing. The first rows are for this
+    machine; rows with --cluster are for many. Why something does not fit stands below the table. A
+    formation without a goal is planned for every goal.
 
     tilebase plan 4x4 256
 
@@ -105,7 +106,7 @@ def _game(
 
     with showing_notes():
         found = rows.everything(question, objectives[0], use.allowed())
-    show.write(found, found, game=question)
+    show.write(found, found, text=plan_text(found), game=question)
     return 0
 
 

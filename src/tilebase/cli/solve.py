@@ -26,7 +26,7 @@ from tilebase.cli.options import (
     WorkOption,
     make_game,
 )
-from tilebase.cli.output import Shown, planning, signature, table_text
+from tilebase.cli.output import Shown, plan_text, planning, signature, table_text
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
@@ -154,9 +154,15 @@ def solve(
         from tilebase.costs.rows import solving
 
         rows = solving(
-            question, objectives, within, run.allowed(), keep=table is not None, summaries=not passing
+            question,
+            objectives,
+            within,
+            run.allowed(),
+            keep=table is not None,
+            summaries=not passing,
+            folder=table or work,
         )
-        show.write(rows, rows, text=table_text(rows) + _recorded(question, objectives), game=question)
+        show.write(rows, rows, text=plan_text(rows) + _recorded(question, objectives), game=question)
         return 0
     if exact:
         if any((table, by, above, down_to, lean is not None, cluster, space, work)):

@@ -26,6 +26,8 @@ DAY = 86400.0
 """Seconds: the most that a query takes that is proposed instead."""
 WORTH_BYTES = 1e8
 """Bytes: a query that needs less disk is never refused for it."""
+NO_FIT = "does not fit"
+"""What is said of a run for which there is too little memory or disk."""
 WORTH_TELLING = 30.0
 """Seconds: the estimates of shorter runs are not logged."""
 
@@ -186,11 +188,13 @@ def refuse_endless(question: str) -> NoReturn:
 
 def _too_much(estimate: Estimate, memory: int, folder: Path | None) -> str | None:
     """Return why a run in a folder, or in a temporary one, is refused, in words; None if it is not."""
-    if estimate.seconds > WEEK:
-        return "more than a week"
-    if estimate.memory > memory:
-        have = byte_text(memory)
-        return f"that needs more than {byte_text(estimate.memory)} of memory, and {have} may be used"
+    faults = ["more than a week" if estimate.seconds > WEEK else "", shortage(estimate, memory, folder)]
+    return "; ".join(filter(None, faults)) or None
+
+
+def shortage(estimate: Estimate, memory: int, folder: Path | None = None) -> str:
+    """Return how a run in a folder, or in a temporary one, does not fit, in words; empty if it fits."""
+    few = [f"{_of(estimate.memory, memory)} of memory"] if estimate.memory > memory else []
     place = folder or Path(tempfile.gettempdir())
     try:
         there = next(path for path in [place, *place.absolute().parents] if path.exists())
@@ -198,10 +202,14 @@ def _too_much(estimate: Estimate, memory: int, folder: Path | None) -> str | Non
         if folder is not None and estimate.disk > max(free, WORTH_BYTES):  # its own files count, too
             free += sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
     except (OSError, StopIteration):  # the system does not say
-        return None
-    if estimate.disk > max(free, WORTH_BYTES):
-        return f"{place} has only {byte_text(free)} of disk left"
-    return None
+        free = None
+    if free is not None and estimate.disk > max(free, WORTH_BYTES):
+        few.append(f"{_of(estimate.disk, free)} of disk left in {place}")
+    return f"{NO_FIT}: {', '.join(few)}" if few else ""
+
+
+def _of(needed: float, there: float) -> str:
+    return f"{byte_text(int(needed))} of {byte_text(int(there))}"
 
 
 def _smaller_goals(game: Game) -> Iterator[Game]:

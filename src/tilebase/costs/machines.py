@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from tilebase.costs.estimate import LOG, duration
+from tilebase.costs.estimate import NO_FIT, duration
 from tilebase.costs.rates import rates
 from tilebase.counting.combinatorics import boards_by_sum, layers_together
 from tilebase.dense.index import PerfectIndex
@@ -23,7 +23,6 @@ from tilebase.runtime.resources import Allowance
 
 GPU_BYTES = 300.0
 """Bytes of the device's memory that are moved per board: tables, about ten values, in sectors of 32 bytes."""
-NO_FIT = "does not fit"
 MOST_INDEX_BYTES = 2 << 30
 """For an estimate; ten million blocks, which take half a minute (4x4 to 512 has eight)."""
 
@@ -84,15 +83,18 @@ def seconds_on(plan: Plan, machine: Machine) -> float:
 def estimate(index: PerfectIndex, objective: Objective, machine: Machine) -> dict[str, Any]:
     """Return what a machine would need: a row of a table."""
     row: dict[str, Any] = {"machine": machine.name}
+    built = "" if objective.is_bound else ", not built"  # a device proves bounds alone
+    guessed = "" if machine.measured else f" (estimated rate{built})"
     try:
         plan = Plan.of(index, objective, machine.allowed, bits=machine.rate is None)
     except ResourceError as error:
-        return row | {"memory": "", "disk": "", "moved": "", "time": f"{NO_FIT}: {error}"}
+        return row | {"memory": "", "disk": "", "moved": "", "time": NO_FIT, "reason": str(error)}
     return row | {
         "memory": byte_text(min(plan.whole_bytes, machine.allowed.memory)),
         "disk": byte_text(plan.disk_bytes),
         "moved": byte_text(plan.moved_bytes),
-        "time": duration(seconds_on(plan, machine), 3) + ("" if machine.measured else " (estimated rate)"),
+        "time": duration(seconds_on(plan, machine), 3) + guessed,
+        "reason": "",
     }
 
 
@@ -124,22 +126,18 @@ def rows(index: PerfectIndex, objective: Objective, allowed: Allowance) -> list[
     return [estimate(index, objective, machine) for machine in machines(allowed)]
 
 
-def rows_by_size(
+def row_by_size(
     game: Game, objective: Objective, allowed: Allowance, reason: ResourceError
-) -> list[dict[str, Any]]:
-    """Return what a pass that no machine can do would take by size; the log says why none can."""
-    LOG.info("such a pass is estimated by its size alone: %s", reason)
-    return [_without_index(game, objective, machine) for machine in machines(allowed)]
-
-
-def _without_index(game: Game, objective: Objective, machine: Machine) -> dict[str, Any]:
-    sizes = boards_by_sum(game)
+) -> dict[str, Any]:
+    """Return the row of a pass that this machine cannot do: what it would take by size, and why it cannot."""
+    machine, sizes = machines(allowed)[0], boards_by_sum(game)
     together = objective.value_bytes * max(layers_together(sizes).values())
-    rate = machine.rate or machine.allowed.threads / rates("dense").boards
+    seconds = sum(sizes.values()) * rates("dense").boards / machine.allowed.threads
     return {
         "machine": machine.name,
         "memory": f"{byte_text(together)}, or batches",
         "disk": byte_text(together),
         "moved": byte_text(8 * objective.value_bytes * sum(sizes.values())),
-        "time": f"{duration(sum(sizes.values()) / rate, 3)}, if it could be done",
+        "time": "not possible",
+        "reason": f"{reason}; by size alone it would take {duration(seconds, 3)}",
     }

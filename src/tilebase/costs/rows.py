@@ -1,7 +1,8 @@
 """The rows of `tilebase plan`: what a command takes on this machine, and on many cores with ``--cluster``.
 
 Every row has the same columns.  Those of this machine are what the command itself expects when it begins,
-with threads in one process, which is faster than as many workers that exchange files.
+with threads in one process, which is faster than as many workers that exchange files.  Where something
+does not fit, or is not possible, the time says so in two words, and the reason in a sentence.
 """
 
 from __future__ import annotations
@@ -9,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from tilebase.costs import cores, machines, reachable
 from tilebase.costs.boards import passing
 from tilebase.costs.cores import CORES, Scale
-from tilebase.costs.estimate import Estimate, duration, number_in_words
+from tilebase.costs.estimate import NO_FIT, Estimate, duration, number_in_words, shortage
 from tilebase.costs.forcing import (
     FIRST_PATIENCE,
     compile_seconds,
@@ -27,32 +29,36 @@ from tilebase.costs.forcing import (
 from tilebase.costs.groups import row_by_groups
 from tilebase.costs.reachable import layers_of
 from tilebase.counting.combinatorics import boards_by_sum, layers_together
-from tilebase.errors import ResourceError, UsageError
+from tilebase.errors import ResourceError, StorageError, UsageError
 from tilebase.game.game import Game
 from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import Objective, check_goal_fits
+from tilebase.runtime.paths import runs_folder
 from tilebase.runtime.resources import Allowance
 
-COLUMNS = ("what", "on", "boards", "time", "memory", "disk", "moved")
+COLUMNS = ("what", "on", "boards", "time", "memory", "disk", "moved", "reason")
 
 
 def everything(game: Game, objective: Objective, allowed: Allowance) -> list[dict[str, Any]]:
-    """Return the rows of all that can be asked about a game.
+    """Return the rows of all that can be asked about a game, those of this machine first.
 
     Raises `UsageError` if the objective does not fit the game.
     """
     _check(objective, game)
     rows = counting(game, allowed) + solving(game, [objective], "reachable", allowed)
     rows += _passes_or_reason(game, objective, allowed) + _by_groups(game, objective, allowed)
-    return rows + (forcing(game, allowed) if game.can_win else [])
+    rows += forcing(game, allowed) if game.can_win else []
+    return sorted(rows, key=lambda row: not row["on"].startswith("this machine"))
 
 
-def counting(game: Game, allowed: Allowance, *, up_to: int | None = None) -> list[dict[str, Any]]:
-    """Return the rows for counting the reachable states."""
+def counting(
+    game: Game, allowed: Allowance, *, up_to: int | None = None, folder: Path | None = None
+) -> list[dict[str, Any]]:
+    """Return the rows for counting the reachable states, in a folder."""
     layers = layers_of(game).by_sum(up_to)
     here = reachable.counting(game, allowed, up_to=up_to)
     many = [_shared("count", cores.counting(game, number, layers), kept=here.disk) for number in CORES]
-    return [_here("count", here), *many]
+    return [_here("count", here, allowed, folder), *many]
 
 
 def solving(
@@ -63,10 +69,12 @@ def solving(
     *,
     keep: bool = False,
     summaries: bool = True,
+    folder: Path | None = None,
 ) -> list[dict[str, Any]]:
     """Return the rows for solving the reachable boards, or for a pass over all for each objective.
 
-    With ``"auto"`` the rows of both, unless a table is kept, which holds the reachable ones.
+    With ``"auto"`` the rows of both, unless a table is kept, which holds the reachable ones.  Without a
+    folder, the disk is that of runs without one.
 
     Raises `UsageError` or `ResourceError` if there cannot be such a pass.
     """
@@ -75,16 +83,16 @@ def solving(
     for one in objectives:
         _check(one, game)
     if space == "all":
-        return _passes(game, objectives, allowed, keep=keep, summaries=summaries)
+        return _passes(game, objectives, allowed, folder, keep=keep, summaries=summaries)
     what, layers = f"solve for {_labels(objectives)}", layers_of(game).by_sum()
     here = reachable.solving(game, objectives, allowed, table=keep)
-    rows = [_here(what, here)]
+    rows = [_here(what, here, allowed, folder)]
     for number in CORES:
         first, then = cores.counting(game, number, layers), cores.solving(game, objectives, number, layers)
         rows.append(_shared(what, _together(first, then), kept=here.disk))
     if space == "auto" and not keep:
         with suppress(ResourceError, UsageError):  # then the reachable boards are solved
-            rows += _passes(game, objectives, allowed, keep=keep, summaries=summaries)
+            rows += _passes(game, objectives, allowed, folder, keep=keep, summaries=summaries)
     return rows
 
 
@@ -104,7 +112,7 @@ def forcing(game: Game, allowed: Allowance, *, search_only: bool = False) -> lis
     takes, size = f"roughly {duration(search_seconds(game, allowed))}", byte_text(16 * opened)
     plan = None if search_only else replacing_pass(game, allowed)
     search = {"what": "force by search", "on": on, "boards": f"roughly {opened:,} afterstates", "time": takes}
-    sizes = {"memory": size, "disk": size, "moved": ""}
+    sizes = {"memory": size, "disk": size, "moved": "", "reason": ""}
     if plan is None:
         return [search | sizes]
     after = duration(FIRST_PATIENCE + patience_of(plan, allowed))
@@ -113,7 +121,7 @@ def forcing(game: Game, allowed: Allowance, *, search_only: bool = False) -> lis
     in_place = {
         "what": "force by a pass in its place", "on": on, "boards": f"{plan.boards:,} boards",
         "time": f"about {duration(seconds)}{compiled}", "memory": byte_text(plan.whole_bytes), "disk": "0 B",
-        "moved": "0 B",
+        "moved": "0 B", "reason": "",
     }  # fmt: skip
     return [search | {"time": f"{takes}; if it takes over {after}, a pass replaces it"} | sizes, in_place]
 
@@ -121,19 +129,20 @@ def forcing(game: Game, allowed: Allowance, *, search_only: bool = False) -> lis
 def _passes_or_reason(game: Game, objective: Objective, allowed: Allowance) -> list[dict[str, Any]]:
     """Return the rows of a pass over all boards.
 
-    Where there are too many boards, what it would take by size; for a game that no pass is for, the reason in
-    place of the time.
+    Where there are too many boards, what it would take by size.
     """
     boards = f"{sum(boards_by_sum(game).values()):,} boards"
     try:
-        return _passes(game, [objective], allowed, keep=False, summaries=True)
+        return _passes(game, [objective], allowed, None, keep=False, summaries=True)
     except ResourceError as error:
-        sized = machines.rows_by_size(game, objective, allowed, error)
-        rows = [{"what": _all(objective), "on": row.pop("machine"), "boards": boards} | row for row in sized]
-        return [{name: row[name] for name in COLUMNS} for row in rows]
+        row = machines.row_by_size(game, objective, allowed, error)
+        row |= {"what": _all(objective), "on": row.pop("machine"), "boards": boards}
+        return [{name: row[name] for name in COLUMNS}]
     except UsageError as error:
-        none = {"on": _threads(allowed.threads), "boards": boards, "time": f"not possible: {error}"}
-        return [{"what": _all(objective)} | none | {"memory": "", "disk": "", "moved": ""}]
+        none = {"on": _threads(allowed.threads), "boards": boards, "time": "not possible"}
+        return [
+            {"what": _all(objective)} | none | {"memory": "", "disk": "", "moved": "", "reason": str(error)}
+        ]
 
 
 def _by_groups(game: Game, objective: Objective, allowed: Allowance) -> list[dict[str, Any]]:
@@ -147,7 +156,13 @@ def _by_groups(game: Game, objective: Objective, allowed: Allowance) -> list[dic
 
 
 def _passes(
-    game: Game, objectives: Sequence[Objective], allowed: Allowance, *, keep: bool, summaries: bool
+    game: Game,
+    objectives: Sequence[Objective],
+    allowed: Allowance,
+    folder: Path | None,
+    *,
+    keep: bool,
+    summaries: bool,
 ) -> list[dict[str, Any]]:
     from tilebase.costs import batches  # the other engine is loaded if it is asked
     from tilebase.dense.tables import check_index
@@ -162,8 +177,9 @@ def _passes(
         here = passing(_all(one), game, [one], allowed, keep=keep)
         for row in machines.rows(index, one, allowed):
             row = {"what": _all(one), "on": row.pop("machine"), "boards": boards} | row
-            if row["on"].startswith("this machine") and keep:
-                row |= {"time": duration(here.seconds), "disk": byte_text(int(here.disk))}
+            if row["on"].startswith("this machine") and not row["reason"]:
+                row |= {"time": duration(here.seconds), "disk": byte_text(int(here.disk))} if keep else {}
+                row |= _shortage(here, row["time"], allowed, folder)
             rows.append({name: row[name] for name in COLUMNS})
         rows += [_shared(_all(one), batches.passing(index, one, number, wanted=wanted)) for number in CORES]
     return rows
@@ -181,8 +197,8 @@ def _threads(threads: int) -> str:
     return f"this machine, {threads} thread{'s' * (threads > 1)}"
 
 
-def _here(what: str, found: Estimate) -> dict[str, Any]:
-    """Return the row of this machine."""
+def _here(what: str, found: Estimate, allowed: Allowance, folder: Path | None) -> dict[str, Any]:
+    """Return the row of this machine, for a run in a folder, or in that of runs without a name."""
     time = f"about {duration(found.seconds)}"
     if found.spread != 1:
         low, high = duration(found.seconds / found.spread), duration(found.seconds * found.spread)
@@ -191,8 +207,17 @@ def _here(what: str, found: Estimate) -> dict[str, Any]:
     return {
         "what": what, "on": _threads(found.threads), "boards": f"{size} {found.unit}",
         "time": time, "memory": f"at least {byte_text(found.memory)}", "disk": byte_text(int(found.disk)),
-        "moved": "",
-    }  # fmt: skip
+        "moved": "", "reason": "",
+    } | _shortage(found, time, allowed, folder)  # fmt: skip
+
+
+def _shortage(found: Estimate, time: str, allowed: Allowance, folder: Path | None) -> dict[str, str]:
+    """Return what a row says of a run in a folder that does not fit; nothing if it fits."""
+    if folder is None:
+        with suppress(StorageError):  # no home: then the command asks for a folder
+            folder = runs_folder()
+    reason = shortage(found, allowed.memory, folder)
+    return {"time": NO_FIT, "reason": f"{reason}; with enough it would take {time}"} if reason else {}
 
 
 def _shared(what: str, found: Scale, *, kept: float = 0.0) -> dict[str, Any]:
@@ -202,6 +227,7 @@ def _shared(what: str, found: Scale, *, kept: float = 0.0) -> dict[str, Any]:
         "what": what, "on": f"{found.cores} cores, {many}, --cluster", "boards": "",
         "time": duration(found.seconds), "memory": f"{byte_text(int(found.memory))} a worker",
         "disk": byte_text(int(found.disk + kept)), "moved": byte_text(int(found.read + found.written)),
+        "reason": "",
     }  # fmt: skip
 
 
