@@ -199,3 +199,22 @@ def _arrays(game: Game, rows: Sequence[Mapping[str, int]]) -> tuple[IntArray, di
         for field in STORED:
             arrays[field][cell] = index(row[names[field]])
     return np.array(sums, dtype=np.int64), arrays
+
+
+def trimmed(counts: IntArray) -> list[int]:
+    """Return counts by exponent as a line of a layer holds them: without the zeros at the end."""
+    used = np.flatnonzero(counts)
+    return [int(n) for n in counts[: used[-1] + 1]] if len(used) else []
+
+
+def counts_of(
+    game: Game, lookahead: bool, lines: Sequence[Mapping[str, Any]], *, complete: bool
+) -> CountResult:
+    """Return the counts in the lines of layers, which are ascending; those without boards are left out."""
+    lines = [line for line in lines if any(line[name] for name in STORED)]
+    arrays = {name: np.zeros((len(lines), game.bounds.code + 1), dtype=np.int64) for name in STORED}
+    for i, line in enumerate(lines):
+        for name in STORED:
+            arrays[name][i, : len(line[name])] = line[name]
+    sums = np.array([line["sum"] for line in lines], dtype=np.int64)
+    return CountResult(game=game, lookahead=lookahead, sums=sums, complete=complete, **arrays)

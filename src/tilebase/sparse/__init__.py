@@ -9,6 +9,7 @@ Modules, those that the others import first:
     mailbox     ranks on their way to a window that is not in memory, here or at a worker
     bitset      sets of boards as one bit per rank, larger than memory if need be
     maps        the two maps of the forward pass, cut into tasks for threads
+    sharing     what a pass asks of those who share its layers out
     forward     the forward pass: every reachable state
     shared_forward   the forward pass shared out to workers
     folds       objectives as arrays and kernels

@@ -22,7 +22,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +30,6 @@ import numpy.typing as npt
 from tilebase._kernels import backward
 from tilebase._kernels.arguments import Directory, Links, Scratch
 from tilebase._kernels.packed import packed
-from tilebase.cluster.executors import Executor
 from tilebase.cluster.runs import Run
 from tilebase.errors import CorruptError, ResourceError
 from tilebase.files.format import CHUNK_KEYS, LEVEL, VALUE_LEVEL, Chunk, compress, encode_values
@@ -52,6 +51,7 @@ from tilebase.sparse.forward import DURABLE_BYTES
 from tilebase.sparse.maps import GameIndex, IndexedLayer
 from tilebase.sparse.reading import spawn_weights, word_potentials
 from tilebase.sparse.recorded import RecordedSlides
+from tilebase.sparse.sharing import BackwardSharing, Part
 from tilebase.sparse.sizes import directory_bytes, lean_bytes
 
 LOG = logging.getLogger(__name__)
@@ -94,29 +94,6 @@ Above = dict[int, _Solved | None]
 """By exponent, the layer that its spawns lead to; None if they win."""
 
 
-@dataclass
-class Part:
-    """The results of one part of a layer."""
-
-    chunks: list[list[Chunk]]  # for each objective, keys and encoded values
-    summaries: list[list[ChunkSummary]]  # for each objective, the summary of each chunk
-    edge: Edge  # the group of the directory that may be shared with the part before
-
-
-class Sharing(Protocol):
-    """Shares large layers out to workers (`sparse.shared_backward`)."""
-
-    @property
-    def executor(self) -> Executor:
-        """Who does the pieces."""
-
-    def wants(self, n: int) -> bool:
-        """Return whether a layer of n afterstates is large enough to be shared out."""
-
-    def parts(self, total: int, keys: StoredBoards) -> Iterator[Part]:
-        """Return the parts of a layer, in order."""
-
-
 class _Worker:
     """Buffers of one thread."""
 
@@ -149,7 +126,7 @@ class BackwardPass:
         lean: bool | None = None,
         release: bool = False,
         folds: Sequence[Fold] | None = None,
-        sharing: Sharing | None = None,
+        sharing: BackwardSharing | None = None,
         recorded: RecordedSlides | None = None,
     ) -> None:
         self.sharing, self.recorded = sharing, recorded

@@ -20,10 +20,10 @@ import threading
 import time
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -32,11 +32,11 @@ from tilebase._kernels import forward
 from tilebase._kernels.arguments import Slides
 from tilebase.cluster.runs import Run
 from tilebase.counting.combinatorics import boards_by_sum
-from tilebase.counting.counts import STORED, CountResult
+from tilebase.counting.counts import STORED, CountResult, counts_of, trimmed
 from tilebase.errors import CorruptError, MissingLayerError, ResourceError
 from tilebase.files.format import Chunk
 from tilebase.files.keys import BoardCheck, StoredLayer, encoded, joined
-from tilebase.files.run import KEEP, Query, RunFolder, count_lines
+from tilebase.files.run import KEEP, RunFolder, count_lines
 from tilebase.game.compiled import CompiledGame
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import OVERHEAD
@@ -47,6 +47,7 @@ from tilebase.sparse.bitset import BitSet
 from tilebase.sparse.index import Index, LayerIndex
 from tilebase.sparse.maps import GameIndex, IndexedLayer, MapTask, SlideTask, SpawnTask, Team, is_small
 from tilebase.sparse.recorded import RecordedSlides
+from tilebase.sparse.sharing import ForwardSharing
 
 LOG = logging.getLogger(__name__)
 Array = npt.NDArray[Any]
@@ -78,37 +79,6 @@ class Work:
         self.seconds[step] = self.seconds.get(step, 0.0) + time.perf_counter() - since
 
 
-class SharedLayer:
-    """What is known of a layer that workers have made."""
-
-    def __init__(self, codes: int) -> None:
-        self.counts = np.zeros((codes, 5), dtype=np.int64)  # as in _kernels.forward
-        self.afterstates = np.zeros(codes, dtype=np.int64)  # by largest exponent
-        self.states = 0  # states that are kept
-        self.exchanged = 0  # bytes that workers handed to each other
-
-
-class Sharing(Protocol):
-    """Shares large layers out to workers (`sparse.shared_forward`)."""
-
-    def wants(self, size: int) -> bool:
-        """Return whether a layer of so many ranks is large enough to be shared out."""
-
-    def check_memory(self, size: int, tables: int) -> None:
-        """Raise `ResourceError` if a worker cannot make a layer of so many ranks."""
-
-    def make(
-        self,
-        total: int,
-        size: int,
-        tables: int,
-        sources: Sequence[int],
-        write: Callable[[str, Iterator[Chunk]], None],
-        report: Callable[[str, float], None],
-    ) -> SharedLayer:
-        """Make the layer of one sum from those of the sums `sources`."""
-
-
 class ForwardPass:
     """One run of the forward pass in a folder; `count` is the public function."""
 
@@ -118,7 +88,7 @@ class ForwardPass:
         run: Run,
         *,
         recorded: RecordedSlides | None = None,
-        sharing: Sharing | None = None,
+        sharing: ForwardSharing | None = None,
     ) -> None:
         self.folder = folder
         self.game = folder.query.game
@@ -175,7 +145,7 @@ class ForwardPass:
         if up_to is not None:
             done = done and all(line["sum"] <= up_to for line in lines)
             lines = [line for line in lines if line["sum"] <= up_to]
-        return _result(self.folder.query, lines, complete=done)
+        return counts_of(self.game, self.lookahead, lines, complete=done)
 
     def cost(self) -> Work:
         """Return the cost of the run so far."""
@@ -335,14 +305,14 @@ class ForwardPass:
 
     def _line(self, total: int, counts: Array, after_counts: Array) -> dict[str, Any]:
         """Return the line of a layer in the journal."""
-        line: dict[str, Any] = {"sum": total, "afterstates": _trim(after_counts), "files": self._files}
+        line: dict[str, Any] = {"sum": total, "afterstates": trimmed(after_counts), "files": self._files}
         for name, column in zip(
             ("states", "live", "winning", "raw_states", "raw_live"), counts.T, strict=True
         ):
-            line[name] = _trim(column)
+            line[name] = trimmed(column)
         return line
 
-    def _make_shared(self, sharing: Sharing, total: int, ranks: int) -> tuple[dict[str, Any], int]:
+    def _make_shared(self, sharing: ForwardSharing, total: int, ranks: int) -> tuple[dict[str, Any], int]:
         """Make a layer as `_make` does, by workers."""
         since = time.perf_counter()
         self._files, size = {}, 0
@@ -588,34 +558,14 @@ class ForwardPass:
         return self._done_states / max(self._done_states + expected, 1)
 
 
-def _trim(counts: Array) -> list[int]:
-    """Counts by exponent without trailing zeros."""
-    used = np.flatnonzero(counts)
-    return [int(n) for n in counts[: used[-1] + 1]] if len(used) else []
-
-
-def _result(query: Query, lines: list[dict[str, Any]], *, complete: bool) -> CountResult:
-    columns = query.game.bounds.code + 1
-    lines = [line for line in lines if any(line[name] for name in STORED)]
-    arrays = {name: np.zeros((len(lines), columns), dtype=np.int64) for name in STORED}
-    for i, line in enumerate(lines):
-        for name in STORED:
-            arrays[name][i, : len(line[name])] = line[name]
-    return CountResult(
-        game=query.game,
-        lookahead=query.lookahead,
-        sums=np.array([line["sum"] for line in lines], dtype=np.int64),
-        complete=complete,
-        **arrays,
-    )
-
-
 def counted(folder: RunFolder) -> CountResult | None:
     """Return the counts of a finished run, whose layers may be deleted; None if it is not finished."""
     lines = folder.journal.read()
     if not lines or not lines[-1].get("complete", False):
         return None
-    return _result(folder.query, count_lines(lines, folder.query.game, folder.journal.path), complete=True)
+    game = folder.query.game
+    lines = count_lines(lines, game, folder.journal.path)
+    return counts_of(game, folder.query.lookahead, lines, complete=True)
 
 
 def count_in(
@@ -626,7 +576,7 @@ def count_in(
     work: Callable[[Work], None] | None = None,
     written: dict[int, str] | None = None,
     recorded: RecordedSlides | None = None,
-    sharing: Sharing | None = None,
+    sharing: ForwardSharing | None = None,
 ) -> CountResult:
     """Count in the folder of a run, which this process holds.
 

@@ -44,9 +44,9 @@ from tilebase.runtime.resources import OVERHEAD
 from tilebase.runtime.threads import Spares
 from tilebase.sparse.arenas import PAGE_BYTES, Windows
 from tilebase.sparse.bitset import PIECE_WORDS
-from tilebase.sparse.forward import SharedLayer
 from tilebase.sparse.mailbox import Mailbox
 from tilebase.sparse.maps import NO_SLIDES, GameIndex, IndexedLayer, Worker, start_keys, undecided
+from tilebase.sparse.sharing import SharedLayer
 
 Array = npt.NDArray[Any]
 
