@@ -509,3 +509,16 @@ def test_commands_without_kernels_do_not_load_the_compiler(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr  # where a plan says, too, that the machine is busy
+
+
+def test_kept_kernels_are_loaded_without_what_only_compiling_needs(tmp_path):
+    command = ["solve", "2x2", "16", "--threads", "1", "-q", "-o"]
+    assert main([*command, str(tmp_path / "first")]) == 0  # kernels are compiled and kept, if they were not
+    script = (
+        "import sys\n"
+        "from tilebase.cli import main\n"
+        f"assert main({command} + ['second']) == 0\n"
+        "assert 'numba' in sys.modules and 'numba.np.arraymath' not in sys.modules\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -30,6 +30,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if stoppable:
         signal.signal(signal.SIGINT, lambda *_: _end_loading())
     _open_streams()
+    # NumPy's threads for linear algebra, which no command uses, wait for work in a loop: 0.1 CPU seconds.
+    # They start when NumPy is loaded, which some commands do at once.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from tilebase.cli.commands import run
     from tilebase.cli.output import replace_unprintable
 
