@@ -16,7 +16,7 @@ import math
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate, combinations_with_replacement
@@ -450,15 +450,18 @@ CLAIMS = (
 )
 
 
-def reproduce(source: str | None = None, *, budget: float = 60.0) -> Iterator[Verdict]:
+def reproduce(
+    source: str | None = None, *, budget: float = 60.0, without: Container[tuple[str, str, str]] = ()
+) -> Iterator[Verdict]:
     """Recompute the facts of a source (None: of all sources); yields one verdict per line.
 
-    Lines whose estimate exceeds `budget` seconds are not run.  Raises `UsageError` for an
-    unknown source.
+    Lines whose estimate exceeds `budget` seconds are not run, and of those whose file, board and question
+    are in `without` there is no verdict.  Raises `UsageError` for an unknown source.
     """
     counts = _Counts()
     for fact in read_facts(source):
-        yield judge(fact, budget, counts)
+        if (fact.file, fact.board, fact.question) not in without:
+            yield judge(fact, budget, counts)
 
 
 def judge(fact: Fact, budget: float, counts: _Counts | None = None) -> Verdict:
