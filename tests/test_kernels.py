@@ -25,7 +25,7 @@ from tilebase import Game
 from tilebase._kernels import boards, jit
 from tilebase._kernels.coded import decode, encode
 from tilebase._kernels.packed import packed
-from tilebase.cli.progress import watching_compiler
+from tilebase.cli.progress import counting_progress, watching_compiler
 from tilebase.game.compiled import CompiledGame
 
 KERNELS = Path(jit.__file__).parent
@@ -293,3 +293,17 @@ def test_who_waits_is_told_that_kernels_are_compiled():
         add(1.0, 2)
     add(1, 2.0)
     assert said == [f"compiling kernels, once on this machine: {k} done" for k in (0, 1)]
+
+
+def test_without_a_terminal_one_line_says_after_ten_seconds_that_kernels_are_compiled(monkeypatch, capsys):
+    now = [0.0]
+    monkeypatch.setattr("tilebase.cli.progress.time.monotonic", lambda: now[0])
+    add = jit.kernel()(lambda a, b: a + b)
+    with counting_progress():
+        for now[0], a, b in ((9.0, 1, 2), (10.0, 1.0, 2), (69.0, 1, 2.0), (71.0, 1.0, 2.0)):
+            add(a, b)
+    assert capsys.readouterr().err.splitlines() == [
+        "compiling kernels, once on this machine: 1 done",
+        "compiling kernels, once on this machine: 3 done",
+        "ended after 1:11",
+    ]

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 LINE_SECONDS = 60
 """Seconds between two lines, if standard error is not a terminal."""
+SILENT_SECONDS = 10
+"""Seconds after which a command that still compiles kernels says so for the first time, in a line."""
 
 
 @contextmanager
@@ -96,13 +98,13 @@ def _bar() -> Iterator[Callable[[Progress], None]]:
 def _lines() -> Iterator[Callable[[Progress], None]]:
     began = last = time.monotonic()
 
-    def say(text: str) -> None:
+    def say(text: str, every: float = LINE_SECONDS) -> None:
         nonlocal last
-        if time.monotonic() - last >= LINE_SECONDS:
+        if time.monotonic() - last >= every:
             last = time.monotonic()
             print(text, file=sys.stderr, flush=True)
 
-    with watching_compiler(say):
+    with watching_compiler(lambda text: say(text, SILENT_SECONDS if last == began else LINE_SECONDS)):
         yield lambda progress: say(f"{progress.fraction:5.1%}  {describe(progress)}")
     if last > began:  # else the last line would be one of a run that still goes on
         print(f"ended after {clock(time.monotonic() - began)}", file=sys.stderr, flush=True)
