@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from test_winning_set import boards_of, saved
+from tilebase import force
 from tilebase.cli import main
 from tilebase.errors import UsageError
 from tilebase.game.game import Game
+from tilebase.questions.lemma import sample_fillings
 
 
 @pytest.mark.parametrize("pattern", ["4,*,*/2,*,*", "*,4,*/4,*,*", "2,4,2/4,2,*"])
@@ -52,3 +54,32 @@ def test_the_lemma_command_asks_a_set(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "the pattern is not won: 8 cannot be forced from 2,4," in capsys.readouterr().out
     assert main([*line, "4,4,*/*,*,*", "--within", "3"]) == 2
     assert main(["lemma", "2x2", "16", "--set", str(tmp_path / "set"), "--pattern", "8,*/*,*"]) == 2
+
+
+def test_random_fillings_are_won_where_a_search_of_each_says_so() -> None:
+    game = Game("2x3", 32, pattern="16,*,*/*,8,*", limits="16,16,16/16,16,8")
+    found = sample_fillings(game, 60, fillings="16,4,16/16,8,4", seed=3, threads=1)
+    assert (found.fillings, found.undecided) == (60, 0)
+    assert 0 < found.won < 60
+    for board in set(found.lost):
+        assert game.matches(board)
+        assert board[1] <= 2
+        assert board[5] <= 2
+        assert force(game.changed(pattern=None, start=game.format(board)), threads=1).forced is False
+    assert sample_fillings(game, 60, seed=3, fillings="16,4,16/16,8,4", threads=1).lost == found.lost
+
+
+def test_the_lemma_command_draws_fillings(capsys: pytest.CaptureFixture[str]) -> None:
+    line = ["lemma", "2x3", "32", "--pattern", "16,*,*/*,8,*", "-q", "--sample"]
+    assert main([*line, "30"]) == 1
+    assert "of 30 random fillings " in capsys.readouterr().out
+    assert main(["lemma", "2x3", "64", "--sample", "5", "-q", "-f", "csv"]) == 0
+    assert capsys.readouterr().out.startswith(
+        "fillings,won,lost,undecided,board,game,command,version\n5,5,0,0,,"
+    )
+    for wrong in (["0"], ["5", "--within", "3"], ["5", "--set", "x"]):
+        assert main([*line, *wrong]) == 2
+    assert main([*line[:-1], "--budget", "2s"]) == 2
+    assert "--budget and --seed are for random fillings" in capsys.readouterr().err
+    assert main(["lemma", "2x3", "64", "--pattern", "pair", "--sample", "5"]) == 2
+    assert "fillings are drawn for a goal and one pattern" in capsys.readouterr().err

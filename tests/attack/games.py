@@ -217,6 +217,9 @@ def check_force(case: Case, drawn: DrawnGame) -> None:
     game = drawn.game
     if not game.can_win:
         return
+    if game.spawn.cells:
+        refuse_weights(case, drawn)
+        return
     wanted = bool(drawn.rules.value[list(MEASURES).index("guaranteed")])
     for engine in ("search", "dense", "reachable"):
         lines = f"{drawn.lines}; force(game, engine={engine!r}, threads=1)"
@@ -228,6 +231,17 @@ def check_force(case: Case, drawn: DrawnGame) -> None:
             case.done["forced"] += 1
     if not (game.walls or game.fixed or game.largest):
         check_proof(case, drawn, wanted)
+
+
+def refuse_weights(case: Case, drawn: DrawnGame) -> None:
+    """What can be forced is asked without weights of cells: that is said."""
+    lines = f"{drawn.lines}; force(game, threads=1)"
+    try:
+        force(drawn.game, threads=1)
+    except UsageError as error:
+        case.expect("weights of cells" in str(error), "force: another reason", str(error), lines)
+    else:
+        case.fail("force: weights of cells", "it is decided", lines)
 
 
 def check_proof(case: Case, drawn: DrawnGame, wanted: bool) -> None:

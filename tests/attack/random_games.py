@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 from typing import Any
 
-from attack.rules import Board, Rules, TooLargeError, X, read_law
+from attack.rules import Board, Rules, TooLargeError, X, read_law, read_weights
 from tilebase.errors import GameError
 from tilebase.game.game import Game
 
@@ -147,7 +147,15 @@ def draw(rng: random.Random) -> dict[str, Any]:
     own = random.Random(repr(options).replace("spawn", "four"))
     if own.random() < 0.15:
         options["goal_sum"] = 2 * own.randint(3, 4 * cells)
+    if own.random() < 0.15:
+        options["spawn"] += f" on {draw_weights(own, cells, options.get('walls', ()))}"
     return options
+
+
+def draw_weights(rng: random.Random, cells: int, walls: Container[int]) -> str:
+    """Weights of the cells, some alike so that symmetries stay; they may all be equal, which is no weight."""
+    most = rng.choice((2, 3, 12, 1000))
+    return ",".join("#" if cell in walls else str(rng.randint(1, most)) for cell in range(cells))
 
 
 def draw_pattern(rng: random.Random, cells: int, tiles: list[int]) -> str:
@@ -199,6 +207,7 @@ def rules_of(options: dict[str, Any], most: int) -> Rules:
         masks=tuple({frozenset(mask) for mask in options.get("masks", ())}),
         horizon=options.get("horizon"),
         few=few,
+        weights=read_weights(str(options["spawn"])),
         most=most,
     )
     if start.startswith("after "):

@@ -55,8 +55,12 @@ def read_law(text: str) -> tuple[Fraction, tuple[tuple[int, Fraction], ...]]:
 
 
 def read_weights(text: str) -> tuple[int, ...]:
-    """The weights of cells that a law ends with, as ``1,2`` of ``"1/10 on 1,2"``; none if it has none."""
-    return tuple(map(int, text.partition(" on ")[2].replace("/", ",").split(","))) if " on " in text else ()
+    """The weights of cells that a law ends with, as ``1,2`` of ``"1/10 on 1,2"``; none if it has none.
+
+    A wall has the weight 0.
+    """
+    words = text.partition(" on ")[2].replace("/", ",").split(",") if " on " in text else []
+    return tuple(0 if word == "#" else int(word) for word in words)
 
 
 @dataclass

@@ -20,6 +20,7 @@ from tilebase.cli.options import (
     WorkOption,
     make_game,
     needed_goal,
+    parse_seconds,
 )
 from tilebase.cli.output import Shown, signature
 from tilebase.cli.progress import counting_progress
@@ -52,6 +53,17 @@ def lemma(
             "fillings in it, of whole large layers at once. Left out: a pass over all boards.",
         ),
     ] = None,
+    sample: Annotated[
+        int | None,
+        Parameter(
+            help="Decide so many random fillings by the search instead of all: one that is lost refutes the "
+            "pattern; if none is lost, nothing is proved."
+        ),
+    ] = None,
+    seed: Annotated[int, Parameter(help="Of the random fillings.")] = 0,
+    budget: Annotated[
+        str | None, Parameter(help="Longest search for one of the random fillings. Left out: 1s.")
+    ] = None,
     work: WorkOption = None,
     shown: ShownOptions = DEFAULT_SHOWN,
     run: EstimatedRunOptions = DEFAULT_ESTIMATED_RUN,
@@ -65,15 +77,25 @@ def lemma(
 
     `tilebase lemma 3x3 64 --pattern "32,16,*/*,*,*/*,*,*"`
 
+    tilebase lemma 4x4 64 --sample 100 --budget 5s
+
     `tilebase lemma 4x4 32 --pattern "16,8,*,*/4,2,2,*/*,*,*,*/*,*,*,*" --set 4x4-32/`
     """
     show = shown.checked()
     goal = needed_goal(goal, game, "a pattern is checked on a whole board, and a formation says what wins")
     question = make_game(shape, goal, replace(game, pattern=game.pattern or "lemma1"))
     if winning is not None:
-        if fillings is not None or within is not None or work is not None:
-            raise UsageError("a winning set holds all fillings: leave --fillings, --within and --work out")
+        if fillings is not None or within is not None or work is not None or sample is not None:
+            raise UsageError(
+                "a winning set holds all fillings: leave --fillings, --within, --sample and --work out"
+            )
         return _in_set(question, winning, show)
+    if sample is not None:
+        if within is not None or work is not None:
+            raise UsageError("a sample is decided by searches: leave --within and --work out")
+        return _sampled(question, sample, fillings, seed, parse_seconds(budget), show, run)
+    if budget is not None or seed:
+        raise UsageError("--budget and --seed are for random fillings: give --sample, too")
     filled = question if fillings is None else question.changed(limits=fillings)
     name = f"lemma-{question.shape_text}-{question.digest}-{filled.digest}-{within or 'any'}"
     prepare_kernels()
@@ -105,6 +127,31 @@ def lemma(
     row |= {"boards": found.boards, "slides": found.slides, "board": board}
     show.write([row], found.as_dict(), text=text, game=question)
     return int(not found.holds)
+
+
+def _sampled(
+    question: Game, count: int, fillings: str | None, seed: int, seconds: float | None, show: Shown,
+    run: EstimatedRunOptions,
+) -> int:  # fmt: skip
+    """Decide random fillings; 1 if one is lost."""
+    prepare_kernels()
+    from tilebase.questions.lemma import sample_fillings
+
+    with counting_progress(quiet=run.quiet) as progress:
+        found = sample_fillings(
+            question, count, fillings=fillings, seconds=seconds or 1.0, seed=seed, **run.use(progress)
+        )
+    board = question.format(found.lost[0]) if found.lost else None
+    text = (
+        f"{question}: of {found.fillings:,} random fillings {found.won:,} win {question.goal} against every"
+    )
+    text += f" spawn, {len(found.lost):,} do not, {found.undecided:,} are undecided {signature()}\n"
+    if board is not None:
+        text += f"the pattern is not won: {question.goal} cannot be forced from {board}\n"
+    row = {"fillings": found.fillings, "won": found.won, "lost": len(found.lost)}
+    row |= {"undecided": found.undecided, "board": board}
+    show.write([row], found.as_dict(), text=text, game=question)
+    return int(bool(found.lost))
 
 
 def _in_set(question: Game, folder: Path, show: Shown) -> int:

@@ -11,10 +11,15 @@ hold the pattern are checked when their layer is made.  Layers below the pattern
 A check for a win within a number of slides needs no layers beyond the sum that so many spawns can reach:
 boards with a larger sum count as lost.  This changes no win that is short enough.  So the result is exact
 with and without a number of slides.
+
+Where there are too many boards for a pass, `sample_fillings` decides random fillings by the search.  One that
+is lost refutes the pattern; that none is lost proves nothing.
 """
 
 from __future__ import annotations
 
+import math
+import random
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -38,8 +43,9 @@ from tilebase.files.run import Query, RunFolder
 from tilebase.game.game import Cells, Game
 from tilebase.objectives.backup import Backup
 from tilebase.objectives.objective import Objective
+from tilebase.questions.force import decide_state, searching
 from tilebase.runtime.documents import understood
-from tilebase.runtime.resources import Use
+from tilebase.runtime.resources import Allowance, Use
 
 CERTAIN = (1 << 15) - 1
 VALUE = np.dtype(np.int16)
@@ -134,6 +140,90 @@ def check_pattern(
         raise UsageError(f"the number of slides must be 1 or more, not {within}")
     with run_in(folder, **use) as run:
         return _check(game, fillings, within, run)
+
+
+@dataclass(frozen=True)
+class FillingSample:
+    """What the search finds out about random fillings.
+
+    Attributes
+    ----------
+    game:
+        The game, with the pattern.
+    won, undecided:
+        From how many fillings the goal can be forced, and for how many time ran out.
+    lost:
+        The fillings from which it cannot be forced.
+    seconds:
+        The time of all.
+    """
+
+    game: Game
+    won: int
+    undecided: int
+    lost: tuple[Cells, ...]
+    seconds: float
+
+    @property
+    def fillings(self) -> int:
+        """How many fillings were drawn."""
+        return self.won + self.undecided + len(self.lost)
+
+    def __repr__(self) -> str:
+        numbers = f"{self.won} won, {len(self.lost)} lost, {self.undecided} undecided"
+        return f"<FillingSample of {self.game}: {numbers}>"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {
+            "game": self.game.identity,
+            "fillings": self.fillings,
+            "won": self.won,
+            "undecided": self.undecided,
+            "lost": [self.game.format(board) for board in self.lost],
+            "seconds": round(self.seconds, 1),
+        }
+
+
+def sample_fillings(
+    game: Game,
+    count: int,
+    *,
+    fillings: str | Sequence[int] | None = None,
+    seconds: float = 1.0,
+    seed: int = 0,
+    **use: Unpack[Use],
+) -> FillingSample:
+    """Decide random fillings of the pattern of a game, each by a search of at most some seconds.
+
+    On each cell that the pattern leaves free, no tile and all tiles within `fillings` (default: the limits of
+    the game) are equally likely.  The same `seed` draws the same fillings.  The limits of the game hold
+    during play, and only the goal tile wins.  `use` are the keywords of `Use`.
+
+    Raises `UsageError` for a game without goal or pattern, with a goal sum, tiles x or several patterns,
+    `GameError` for invalid fillings.
+
+    >>> sample_fillings(Game("2x3", 64, pattern="lemma1"), 20)
+    <FillingSample of 2x3, to 64, pattern lemma1: 20 won, 0 lost, 0 undecided>
+    """
+    if len(game.patterns) != 1 or game.goal is None or game.goal_sum is not None or game.unmergeable:
+        raise UsageError("fillings are drawn for a goal and one pattern: leave out a goal sum and tiles x")
+    if count < 1:
+        raise UsageError(f"the number of fillings must be 1 or more, not {count}")
+    filled = game if fillings is None else game.changed(limits=fillings)
+    rng, since = random.Random(seed), time.perf_counter()
+    found: list[tuple[Cells, bool | None]] = []
+    with searching(game.changed(pattern=None), None, Allowance.of(**use), math.inf) as search:
+        for _ in range(count):
+            board = tuple(
+                rng.randint(0, filled.tops[cell]) if wanted is None else wanted
+                for cell, wanted in enumerate(game.patterns[0])
+            )
+            search.deadline = time.perf_counter() + seconds
+            found.append((board, decide_state(search, board)))
+    verdicts = [verdict for _, verdict in found]
+    lost = tuple(board for board, verdict in found if verdict is False)
+    return FillingSample(game, verdicts.count(True), verdicts.count(None), lost, time.perf_counter() - since)
 
 
 def _check(game: Game, fillings: str | Sequence[int] | None, within: int | None, run: Run) -> PatternCheck:
