@@ -148,7 +148,7 @@ def _sampled(
     text += f" spawn, {len(found.lost):,} do not, {found.undecided:,} are undecided {signature()}\n"
     if board is not None:
         text += f"the pattern is not won: {question.goal} cannot be forced from {board}\n"
-    row = {"fillings": found.fillings, "won": found.won, "lost": len(found.lost)}
+    row: dict[str, Any] = {"fillings": found.fillings, "won": found.won, "lost": len(found.lost)}
     row |= {"undecided": found.undecided, "board": board}
     show.write([row], found.as_dict(), text=text, game=question)
     return int(bool(found.lost))
