@@ -16,12 +16,14 @@ import cached_oracle as oracle
 from tilebase import prove, solve
 from tilebase.cli import main
 from tilebase.costs.machines import Machine, estimate, rows
+from tilebase.costs.rates import rates
 from tilebase.dense.backends.bits import BitLayer
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.tables import DenseLayer
 from tilebase.errors import GameError, ResourceError, UsageError, WrongGameError
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
+from tilebase.questions import limits as limits_module
 from tilebase.questions.lemma import check_pattern
 from tilebase.questions.limits import _Bench, least_limits, search_limits, with_limits
 from tilebase.questions.prove import ProvedBound
@@ -369,6 +371,14 @@ def test_a_search_keeps_its_budget_and_climbs():
     assert found.best.value > 0.7
     proved = prove(with_limits(game, found.best.limits), dtype="uint32")
     assert float(proved.bound) == pytest.approx(found.best.value, abs=1e-5)
+
+
+def test_limits_that_would_take_longer_than_the_time_are_left_out(monkeypatch):
+    game, slow = Game("3x3", 64, pattern="lemma1", start="empty"), rates("dense").scaled(1e9)
+    monkeypatch.setattr(limits_module, "rates", lambda _: slow)
+    found = search_limits(game, 200_000, seconds=60.0)
+    assert [trial.limits for trial in found.path] == [least_limits(game)]
+    assert not found.finished
 
 
 def test_limits_whose_tables_do_not_fit_are_passed_over(monkeypatch):

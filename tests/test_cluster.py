@@ -718,17 +718,17 @@ def test_the_model_knows_the_bytes_that_workers_exchange(
 
 def assert_planned(printed: str, what: str) -> None:
     """A row for this machine, and one for each number of cores, all with time and memory."""
-    rows = list(csv.DictReader(printed.splitlines()))
-    assert list(rows[0])[:7] == ["what", "on", "boards", "time", "memory", "disk", "moved"]
+    here, one, many = rows = list(csv.DictReader(printed.splitlines()))
+    assert list(here)[:7] == ["what", "on", "boards", "time", "memory", "disk", "moved"]
     assert [row["what"] for row in rows] == [what] * 3
-    assert rows[0]["on"].startswith("this machine, ")
-    assert rows[0]["boards"].endswith(" states")
-    assert rows[0]["disk"]
-    assert [row["on"] for row in rows[1:]] == [
-        "16 cores, 1 machine, --cluster", "256 cores, 16 machines, --cluster",
-    ]  # fmt: skip
-    assert all(row["moved"] and row["memory"].endswith(" a worker") for row in rows[1:])
-    assert all(row["time"] for row in rows)
+    assert here["on"].startswith("this machine, ")
+    assert here["boards"].endswith(" states")
+    assert [one["on"], many["on"]] == ["16 cores, 1 machine", "256 cores, 16 machines, --cluster"]
+    assert one["memory"] == here["memory"], "threads exchange nothing"
+    assert one["disk"] == here["disk"]
+    assert many["moved"]
+    assert many["memory"].endswith(" a worker")
+    assert all(row["time"] and row["disk"] for row in rows)
 
 
 def test_a_plan_is_printed_and_nothing_is_begun(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -736,4 +736,15 @@ def test_a_plan_is_printed_and_nothing_is_begun(folder: Path, capsys: pytest.Cap
     assert_planned(capsys.readouterr().out, "solve for win")
     assert main(["plan", "count", "--formation", "free10", "512", "-f", "csv"]) == 0
     assert_planned(capsys.readouterr().out, "count")
+    for command in ("count", "solve"):
+        assert main(["plan", command, "4x4", "64", "--cluster", "local:4", "-f", "csv"]) == 0
+        rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+        assert rows[1]["on"] == "this machine, 4 workers, --cluster"
+        assert rows[1]["moved"]
+        assert len(rows) == 4
+    assert main(["plan", "count", "4x4", "64", "--threads", "256", "-f", "csv"]) == 0
+    few, usual = next(csv.DictReader(capsys.readouterr().out.splitlines())), f"{os.cpu_count()} processor"
+    assert few["on"].startswith(f"this machine, 256 threads on {usual}")
+    assert main(["plan", "count", "4x4", "64", "--cluster", "nothing"]) == 2
+    assert "write local:4, an address" in capsys.readouterr().err
     assert not list(folder.iterdir())

@@ -333,7 +333,7 @@ def test_a_plan_of_a_pass_is_printed_and_nothing_is_begun(
         assert main(["plan", *command]) == 0
         lines = capsys.readouterr().out.splitlines()[1:]
         assert all(line.startswith(f"solve all boards for {step} ") for line in lines)
-        wheres = ("this machine, ", "one H200", "16 cores, 1 machine, --cluster", "256 cores, 16 machines")
+        wheres = ("this machine, ", "one H200", "16 cores, 1 machine ", "256 cores, 16 machines")
         assert all(where in line for where, line in zip(wheres, lines, strict=True))
     assert main(["plan", "force", *limits]) == 0
     assert "force by search" in capsys.readouterr().out

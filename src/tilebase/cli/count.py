@@ -85,9 +85,11 @@ def count(
     if keep not in ("counts", "afterstates", "states"):
         raise UsageError(f"keep {keep!r} does not exist: choose one of counts, afterstates, states")
     if planning():
+        from tilebase.cluster.opening import workers_here
         from tilebase.costs.rows import counting
 
-        rows = counting(question, run.allowed(), up_to=up_to, folder=kept)
+        workers = None if cluster is None else workers_here(cluster)
+        rows = counting(question, run.allowed(), up_to=up_to, folder=kept, workers=workers)
         show.write(rows, rows, text=plan_text(rows), game=question)
         return 0
     if kept is None and keep != "counts":

@@ -256,8 +256,8 @@ def _tell_doubts() -> None:
     """Say on standard error where the estimates of a plan may not hold."""
     from tilebase.costs.rates import doubts
 
-    for one in doubts():
-        print(one, file=sys.stderr)
+    if found := doubts():
+        print(*found, sep="; ", file=sys.stderr)
 
 
 def write_text(text: str, file: Path | None) -> None:

@@ -23,12 +23,13 @@ from tilebase.cli.options import (
 from tilebase.cli.output import plan_text, table_text
 from tilebase.cli.progress import showing_notes
 from tilebase.cli.solve import ObjectiveOption
+from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.game.formations import Formation, formation
 from tilebase.game.formations import formations as all_formations
 from tilebase.objectives.numbers import byte_text, short_number
 from tilebase.objectives.objective import parse_objectives
-from tilebase.runtime.resources import Allowance, check_threads, parse_bytes
+from tilebase.runtime.resources import Allowance, parse_bytes
 
 if TYPE_CHECKING:
     from tilebase.costs.formations import TableSize
@@ -45,6 +46,12 @@ UNPLANNED = (
 WALLED = (
     "the x are walls, which nothing moves: these are games on a smaller board, and their values are not "
     "those of endgames of the 4x4 game."
+)
+
+LEGEND = (
+    "\nx: a large tile, which must stay (tilebase explain formations); o: a cell where the goal is made. The "
+    "chance is that of the largest goal that was solved.\nFor one goal, with the best to reach it: tilebase "
+    "plan formations 128\n"
 )
 
 plan = App(name="plan")
@@ -93,7 +100,7 @@ def _game(
     """
     show = shown.checked()
     if game.formation is not None and not shape and game.goal_sum is None:
-        used = check_threads(use.threads)
+        used = use.allowed().cores
         sizes = _sizes([formation(game.formation)], None)
         document = [_as_dict(size, used) for size in sizes]
         show.write(_rows(sizes, used, "goal"), document, data=document, game=None)
@@ -131,7 +138,8 @@ def formations(
     --fit, of those that fit. Else it has the number of free cells, the known chance to win its largest goal,
     and the time to solve each goal; "no" is what the engine refuses. A chance is known where a table was
     solved once. Some are no endgames but games on a smaller board, whose x are walls: the list names them.
-    Numbers of boards are exact; numbers of positions with ~ are estimates. tilebase explain 442 draws one.
+    Numbers of boards are exact; numbers of positions with ~ are estimates; times are those with a table
+    (-o): without one, all boards may be solved sooner. tilebase explain 442 draws one.
 
     tilebase plan formations
 
@@ -141,15 +149,19 @@ def formations(
 
     tilebase plan formations --fit 16GiB 50GB 2h
     """
-    show, used = shown.checked(), check_threads(threads)
+    show, used = shown.checked(), Allowance.of(threads=threads).cores
+    if goal is not None or fit is not None:
+        prepare_kernels()  # so that this machine is measured before times decide what is named
     sizes = _fitting(fit, used, goal) if fit is not None else _sizes(all_formations(), goal)
     note = ""
     if goal is not None:
         sizes = sorted(sizes, key=lambda size: (not size.possible, size.seconds(used)))
         where = "on this machine" if fit is None else "of what fits"
         rows, note = _rows(sizes, used, "formation"), _best(sizes, f"to {goal} {where}", used)
+    elif fit is not None:
+        rows = _rows(sizes, used, "formation", "goal")
     else:
-        rows = _times(sizes, used) if fit is None else _rows(sizes, used, "formation", "goal")
+        rows, note = _times(sizes, used), LEGEND
     document = [_as_dict(size, used) for size in sizes]
     walled = list(dict.fromkeys(size.formation.name for size in sizes if size.formation.fixed))
     note += f"\nIn {', '.join(walled)} {WALLED}\n" if walled else ""
@@ -204,7 +216,7 @@ def _times(sizes: Sequence[TableSize], threads: int) -> list[dict[str, Any]]:
             | {str(goal): "" for goal in GOALS},
         )
         if size.chance is not None:
-            row["chance"] = f"{short_number(size.chance, 'probability')} to {size.goal}"
+            row["chance"] = f"{_chance(size)} to {size.goal}"
         if size.goal in GOALS:
             row[str(size.goal)] = "no" if not size.possible else brief(size.seconds(threads))
     return list(rows.values())
@@ -248,7 +260,7 @@ def _rows(sizes: Sequence[TableSize], threads: int, *names: str) -> list[dict[st
             "chance": _chance(size) or "not known: " + _solving(size, threads),
             "boards": f"{size.boards:,}",
             "positions": size.positions_text,
-            "time": size.time_text(threads),
+            "time with -o": size.time_text(threads),
             "memory": byte_text(size.memory),
             "disk": byte_text(size.disk),
         }

@@ -101,17 +101,12 @@ def _read(game: str) -> str:
 def _described(found: Review) -> str:
     """Return the summary, and the largest losses."""
     text = f"{found.form}, {len(found.moves):,} positions: {found.meaning}\n\n" + table_text(_summary(found))
-    drops = [
-        {
-            "move": move.number,
-            "board": move.board,
-            "slide": move.slide,
-            "best": " or ".join(move.best),
-            **_compared(move.slide_value, move.value, found),
-            "loss": _lost(move.loss or 0, found, move.of),
-        }
-        for move in found.drops
-    ]
+    drops = []
+    for move in found.drops:
+        worth, best = _compared(move.slide_value, move.value, found)
+        slides = {"slide": move.slide, "its value": worth, "best": " or ".join(move.best), "best value": best}
+        loss = _lost(move.loss or 0, found, move.of)
+        drops.append({"move": move.number, "board": move.board} | slides | {"loss": loss})
     return text + ("\nthe largest losses\n" + table_text(drops) if drops else "")
 
 
@@ -137,12 +132,12 @@ def _lost(loss: float, found: Review, of: float) -> str:
     return f"{text} ({power(Fraction(loss))})" if text.startswith("≈") else text
 
 
-def _compared(slide: Found | None, best: Found | None, found: Review) -> dict[str, str]:
-    """What a slide is worth beside the best one: with all digits if fewer do not tell them apart."""
-    worth, instead = _short(slide, found), _short(best, found)
-    if worth == instead and slide is not None and best is not None:
-        worth, instead = str(slide), str(best)
-    return {"worth": worth, "instead of": instead}
+def _compared(slide: Found | None, best: Found | None, found: Review) -> tuple[str, str]:
+    """What a slide and the best one are worth: with all digits if fewer do not tell them apart."""
+    short = _short(slide, found), _short(best, found)
+    if short[0] == short[1] and slide is not None and best is not None:
+        return str(slide), str(best)
+    return short
 
 
 def _short(value: Found | None, found: Review) -> str:

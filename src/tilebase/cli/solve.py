@@ -151,6 +151,7 @@ def solve(
     if backend != "threads" and not passing:
         raise UsageError(f"the backend {backend} proves bounds on all boards: give --objective lower, no -o")
     if planning():
+        from tilebase.cluster.opening import workers_here
         from tilebase.costs.rows import solving
 
         rows = solving(
@@ -161,6 +162,7 @@ def solve(
             keep=table is not None,
             summaries=not passing,
             folder=table or work,
+            workers=None if cluster is None else workers_here(cluster),
         )
         show.write(rows, rows, text=plan_text(rows) + _recorded(question, objectives), game=question)
         return 0

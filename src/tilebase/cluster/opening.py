@@ -64,18 +64,30 @@ def executor_of(text: str, memory: int | None = None) -> Executor:
         from tilebase.cluster.dask import DaskExecutor
     except ImportError as error:
         raise MissingExtraError("--cluster needs Dask: pip install 'tilebase[cluster]'") from error
-    if (local := re.fullmatch(r"local:(\d{1,9})", text)) is not None:
-        return _local(int(local[1]), memory)
-    address = text if "://" in text else _address_in(Path(text))
-    return DaskExecutor(address, memory=memory)
+    if (workers := workers_here(text)) is not None:
+        return _local(workers, memory)
+    return DaskExecutor(text if "://" in text else _address_in(Path(text)), memory=memory)
+
+
+def workers_here(text: str) -> int | None:
+    """Return how many workers on this machine a text names; None for those of a scheduler.
+
+    Raises `UsageError` if it names no workers, or `ClusterError` if a file of a scheduler names none.
+    """
+    if (local := re.fullmatch(r"local:(\d{1,9})", text)) is None:
+        if "://" not in text:
+            _address_in(Path(text))
+        return None
+    workers = int(local[1])
+    if not 1 <= workers <= MOST_THREADS:
+        raise UsageError(f"the number of workers must be 1 to {MOST_THREADS}, not {workers}")
+    return workers
 
 
 def _local(workers: int, memory: int | None) -> Executor:
     from tilebase.cluster import local
     from tilebase.cluster.dask import DaskExecutor
 
-    if not 1 <= workers <= MOST_THREADS:
-        raise UsageError(f"the number of workers must be 1 to {MOST_THREADS}, not {workers}")
     found = local.start(workers)
     try:
         return DaskExecutor(

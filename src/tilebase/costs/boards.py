@@ -39,10 +39,10 @@ def passing(
         )
         size = value_bytes or max(1.0, one.value_bytes)
         batched = not bits and size * together + OVERHEAD > allowed.memory
-        work = boards / allowed.threads * (here.bits if bits else here.values(len(game.masks)))
+        work = boards / allowed.cores * (here.bits if bits else here.values(len(game.masks)))
         seconds += max(work, 8 * size * boards / here.disk if batched else 0.0)
         disk = max(disk, size * together if batched else 0.0)
     if keep:
-        seconds += here.kept * sum(one.value_bytes for one in objectives) * boards / allowed.threads
+        seconds += here.kept * sum(one.value_bytes for one in objectives) * boards / allowed.cores
         disk += stored_bytes(objectives) * boards
     return Estimate(task, game, boards, boards, "boards", seconds, allowed.threads, OVERHEAD, disk)

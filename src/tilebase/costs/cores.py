@@ -93,9 +93,9 @@ class Scale:
         }
 
 
-def counting(game: Game, cores: int, layers: Mapping[int, Layer]) -> Scale:
-    """Return what counting the states of some layers takes."""
-    machines, threads, rate = -(-cores // MACHINE_CORES), min(cores, MACHINE_CORES), rates("sparse")
+def counting(game: Game, cores: int, layers: Mapping[int, Layer], each: int = MACHINE_CORES) -> Scale:
+    """Return what counting the states of some layers takes, with so many cores in each machine."""
+    machines, threads, rate = -(-cores // each), min(cores, each), rates("sparse")
     slides, wanted = slides_of(game), shared_forward.PIECES * cores
     seconds = read = written = disk = 0.0
     files = 1
@@ -117,11 +117,17 @@ def counting(game: Game, cores: int, layers: Mapping[int, Layer]) -> Scale:
     return Scale(cores, machines, seconds, memory, disk, read, written, files)
 
 
-def solving(game: Game, objectives: Sequence[Objective], cores: int, layers: Mapping[int, Layer]) -> Scale:
-    """Return what solving some layers takes, after they were counted."""
-    machines, threads, rate = -(-cores // MACHINE_CORES), min(cores, MACHINE_CORES), rates("sparse")
+def solving(
+    game: Game,
+    objectives: Sequence[Objective],
+    cores: int,
+    layers: Mapping[int, Layer],
+    each: int = MACHINE_CORES,
+) -> Scale:
+    """Return what solving some layers takes, after they were counted, with so many cores in each machine."""
+    machines, threads, rate = -(-cores // each), min(cores, each), rates("sparse")
     wanted = shared_forward.PIECES * cores
-    stored, each = table_bytes(objectives), solve_seconds(game, len(objectives))
+    stored, after = table_bytes(objectives), solve_seconds(game, len(objectives))
     seconds = read = written = disk = 0.0
     files = 1
     for layer in layers.values():
@@ -129,13 +135,13 @@ def solving(game: Game, objectives: Sequence[Objective], cores: int, layers: Map
         keys, values = KEY_BYTES * n, stored * n
         read, written = read + keys, written + values
         if cores == 1 or n < shared_backward.SHARED_KEYS:
-            seconds += rate.layer + n * each / (min(threads, n // CHUNK_KEYS) or 1)
+            seconds += rate.layer + n * after / (min(threads, n // CHUNK_KEYS) or 1)
             continue
         moved = machines * (keys + values) + values  # each machine loads the layer for those below
         read, written, disk = read + moved, written + values, max(disk, values)
         # A span has whole chunks, and at most `PART_KEYS` boards.
         pieces = max(wanted, int(n / PART_KEYS)) if n > wanted * CHUNK_KEYS else int(n / CHUNK_KEYS) + 1
-        work = n * (each / cores + rate.load / threads)
+        work = n * (after / cores + rate.load / threads)
         seconds += max(work, (moved + values) / (machines * rate.disk)) + pieces * rate.piece + rate.step
         files = max(files, pieces + 2)
     memory = _solving_memory(layers, objectives, threads)

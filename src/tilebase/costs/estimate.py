@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
+from tilebase.costs.rates import busy
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Game
 from tilebase.game.names import title_of
@@ -175,7 +176,8 @@ def admit(
             "(in Python anyway=True)"
         )
     if found.seconds >= WORTH_TELLING:
-        LOG.info(EXPECTED, found.sentence)
+        others = f"; {told}, so it takes longer" if (told := busy()) else ""
+        LOG.info(EXPECTED, found.sentence + others)
 
 
 def refuse_endless(question: str) -> NoReturn:

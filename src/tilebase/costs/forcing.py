@@ -51,7 +51,7 @@ def search_seconds(game: Game, allowed: Allowance) -> float:
     """Estimate roughly the seconds of a search; each afterstate takes longer if the table is large."""
     opened = opened_afterstates(game)
     slower = 1 + min(max(math.log10(max(opened, 1) / LARGE_SEARCH), 0.0), 2.5) * 0.7
-    return opened * slower * rates("sparse").opened / allowed.threads
+    return opened * slower * rates("sparse").opened / allowed.cores
 
 
 def replacing_pass(game: Game, allowed: Allowance) -> Plan | None:
@@ -73,7 +73,7 @@ def replacing_pass(game: Game, allowed: Allowance) -> Plan | None:
 
 def pass_seconds(plan: Plan, allowed: Allowance) -> float:
     """Estimate the seconds of a pass, once its kernels are compiled."""
-    return plan.boards / (rate_of(plan) * allowed.threads)
+    return plan.boards / (rate_of(plan) * allowed.cores)
 
 
 def compile_seconds() -> float:

@@ -29,7 +29,7 @@ def row_by_groups(game: Game, objective: Objective, allowed: Allowance) -> dict[
     boards = int(groups.sizes.sum())
     read = float((groups.sizes * groups.sources()).sum()) + sum(float(one.sum()) for one in spawned)
     moved = objective.value_bytes * (read + 2.0 * boards)
-    work = boards / allowed.threads * (here.bits if objective.is_boolean else here.boards)
+    work = boards / allowed.cores * (here.bits if objective.is_boolean else here.boards)
     seconds = max(work, moved / here.disk)
     return {
         "boards": f"{len(groups):,} groups, the largest {groups.largest:,} boards",

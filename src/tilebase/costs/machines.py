@@ -56,9 +56,17 @@ def machines(allowed: Allowance) -> tuple[Machine, ...]:
     """Return this machine, and one H200; `costs.cores` is for several machines."""
     device = Allowance(memory=130 << 30, threads=1)
     return (
-        Machine(f"this machine, {allowed.threads} threads", allowed, None, rates("dense").disk, True),
+        Machine(this_machine(allowed), allowed, None, rates("dense").disk, True),
         Machine("one H200, layers through two SSDs", device, 4.8e12 / GPU_BYTES, 6e9, False),
     )
+
+
+def this_machine(allowed: Allowance) -> str:
+    """Return what stands in the rows of this machine: the threads, and the processors if they are fewer."""
+    few = (
+        f" on {allowed.cores} processor{'s' * (allowed.cores > 1)}" if allowed.cores < allowed.threads else ""
+    )
+    return f"this machine, {allowed.threads} thread{'s' * (allowed.threads > 1)}{few}"
 
 
 def planned_index(game: Game) -> PerfectIndex:
@@ -76,7 +84,7 @@ def rate_of(plan: Plan) -> float:
 
 def seconds_on(plan: Plan, machine: Machine) -> float:
     """Return about how long a pass takes: the work, or what its disks read and write, if this is longer."""
-    work = plan.boards / (machine.rate or rate_of(plan) * machine.allowed.threads)
+    work = plan.boards / (machine.rate or rate_of(plan) * machine.allowed.cores)
     return max(work, plan.moved_bytes / machine.disk_rate)
 
 
@@ -132,7 +140,7 @@ def row_by_size(
     """Return the row of a pass that this machine cannot do: what it would take by size, and why it cannot."""
     machine, sizes = machines(allowed)[0], boards_by_sum(game)
     together = objective.value_bytes * max(layers_together(sizes).values())
-    seconds = sum(sizes.values()) * rates("dense").boards / machine.allowed.threads
+    seconds = sum(sizes.values()) * rates("dense").boards / machine.allowed.cores
     return {
         "machine": machine.name,
         "memory": f"{byte_text(together)}, or batches",

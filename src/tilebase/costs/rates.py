@@ -147,27 +147,29 @@ def _scaled(factor: float) -> Rates:
     return FIXED.scaled(factor)
 
 
-def doubts() -> list[str]:
-    """Return where the estimates of this process may not hold, as sentences."""
-    found = []
+def busy() -> str:
+    """Return that other programs have the processors, as a clause; empty if they do not."""
     load = system.load()
-    if load > system.processors():
-        found.append(
-            f"other programs keep this machine busy (load {load:.1f}, {system.processors()} processors): "
-            "until they end, a run takes longer than estimated"
-        )
+    if load <= system.processors():
+        return ""
+    return f"other programs keep this machine busy (load {load:.1f}, {system.processors()} processors)"
+
+
+def doubts() -> list[str]:
+    """Return where the estimates of this process may not hold, as clauses."""
+    found = [f"{told}, so a run takes longer than estimated"] if (told := busy()) else []
     for engine, factor in FACTORS.items():
         source = SOURCES.get(engine, "measured")
-        when = ", while other programs kept it busy" if source == "busy" else ""
         if source == "fixed":
             found.append(
                 f"not measured yet: the estimates take this machine to be as fast as that of "
                 f"docs/performance.md to {TASKS[engine]}; they change once a solve has measured it"
             )
         elif not 1 / FAR <= factor <= FAR:
+            when = " (measured while it was busy)" if source == "busy" else ""
             found.append(
-                f"measured{when}: this machine takes {factor:.2g} times as long as that of "
-                f"docs/performance.md to {TASKS[engine]}; the estimates say so, too"
+                f"this machine takes {factor:.2g} times as long as that of docs/performance.md to "
+                f"{TASKS[engine]}{when}; the estimates say so, too"
             )
     return found
 

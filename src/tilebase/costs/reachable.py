@@ -117,9 +117,9 @@ class Work:
     def __add__(self, other: Work) -> Work:
         return Work(self.alone + other.alone, self.shared + other.shared)
 
-    def seconds(self, threads: int) -> float:
-        """Return the time with so many threads."""
-        return self.alone + self.shared / threads
+    def seconds(self, cores: int) -> float:
+        """Return the time with a thread on each of so many cores."""
+        return self.alone + self.shared / cores
 
 
 def slides_of(game: Game) -> float:
@@ -175,7 +175,7 @@ def counting(game: Game, allowed: Allowance, *, up_to: int | None = None, keep: 
     kept = {"counts": 0.04 * afters, "afterstates": afters, "states": states + afters}[keep]
     return Estimate(
         "counting", game, -(-bound // len(symmetries(game))), states, "states",
-        count_work(game, up_to).seconds(allowed.threads), allowed.threads, OVERHEAD, KEY_BYTES * kept,
+        count_work(game, up_to).seconds(allowed.cores), allowed.threads, OVERHEAD, KEY_BYTES * kept,
         share_of(game).spread,
     )  # fmt: skip
 
@@ -211,7 +211,7 @@ def solving(
     return replace(
         before,
         task="solving",
-        seconds=work.seconds(allowed.threads),
+        seconds=work.seconds(allowed.cores),
         memory=OVERHEAD + directory_bytes(int(layers.ranks[solved].max(initial=0))),
         disk=before.disk + values * (1 if table else 0.05) + recorded_bytes(game, objectives),
     )

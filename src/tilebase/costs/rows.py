@@ -1,13 +1,15 @@
-"""The rows of `tilebase plan`: what a command takes on this machine, and on many cores with ``--cluster``.
+"""The rows of `tilebase plan`: what a command takes on this machine, on a larger one, and on many.
 
 Every row has the same columns.  Those of this machine are what the command itself expects when it begins,
-with threads in one process, which is faster than as many workers that exchange files.  Where something
-does not fit, or is not possible, the time says so in two words, and the reason in a sentence.
+with threads in one process.  So is that of one machine with more cores: threads exchange nothing, so they
+are faster than as many workers.  Many machines share the work with ``--cluster``, as workers on this one do
+if they are asked for.  Where something does not fit, or is not possible, the time says so in two words, and
+the reason in a sentence.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +17,7 @@ from typing import Any
 
 from tilebase.costs import cores, machines, reachable
 from tilebase.costs.boards import passing
-from tilebase.costs.cores import CORES, Scale
+from tilebase.costs.cores import CORES, MACHINE_CORES, Scale
 from tilebase.costs.estimate import NO_FIT, Estimate, duration, number_in_words, shortage
 from tilebase.costs.forcing import (
     FIRST_PATIENCE,
@@ -27,7 +29,8 @@ from tilebase.costs.forcing import (
     search_seconds,
 )
 from tilebase.costs.groups import row_by_groups
-from tilebase.costs.reachable import layers_of
+from tilebase.costs.machines import this_machine
+from tilebase.costs.reachable import Work, layers_of
 from tilebase.counting.combinatorics import boards_by_sum, layers_together
 from tilebase.errors import ResourceError, StorageError, UsageError
 from tilebase.game.game import Game
@@ -35,6 +38,7 @@ from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import Objective, check_goal_fits
 from tilebase.runtime.paths import runs_folder
 from tilebase.runtime.resources import Allowance
+from tilebase.runtime.system import processors
 
 COLUMNS = ("what", "on", "boards", "time", "memory", "disk", "moved", "reason")
 
@@ -52,13 +56,21 @@ def everything(game: Game, objective: Objective, allowed: Allowance) -> list[dic
 
 
 def counting(
-    game: Game, allowed: Allowance, *, up_to: int | None = None, folder: Path | None = None
+    game: Game,
+    allowed: Allowance,
+    *,
+    up_to: int | None = None,
+    folder: Path | None = None,
+    workers: int | None = None,
 ) -> list[dict[str, Any]]:
-    """Return the rows for counting the reachable states, in a folder."""
+    """Return the rows for counting the reachable states, in a folder, also by so many workers here."""
     layers = layers_of(game).by_sum(up_to)
-    here = reachable.counting(game, allowed, up_to=up_to)
-    many = [_shared("count", cores.counting(game, number, layers), kept=here.disk) for number in CORES]
-    return [_here("count", here, allowed, folder), *many]
+
+    def shared(number: int, each: int) -> Scale:
+        return cores.counting(game, number, layers, each)
+
+    here, work = reachable.counting(game, allowed, up_to=up_to), reachable.count_work(game, up_to)
+    return _reachable("count", here, work, shared, allowed, folder, workers)
 
 
 def solving(
@@ -70,6 +82,7 @@ def solving(
     keep: bool = False,
     summaries: bool = True,
     folder: Path | None = None,
+    workers: int | None = None,
 ) -> list[dict[str, Any]]:
     """Return the rows for solving the reachable boards, or for a pass over all for each objective.
 
@@ -84,12 +97,15 @@ def solving(
         _check(one, game)
     if space == "all":
         return _passes(game, objectives, allowed, folder, keep=keep, summaries=summaries)
-    what, layers = f"solve for {_labels(objectives)}", layers_of(game).by_sum()
+    layers = layers_of(game).by_sum()
+
+    def shared(number: int, each: int) -> Scale:
+        first = cores.counting(game, number, layers, each)
+        return _together(first, cores.solving(game, objectives, number, layers, each))
+
     here = reachable.solving(game, objectives, allowed, table=keep)
-    rows = [_here(what, here, allowed, folder)]
-    for number in CORES:
-        first, then = cores.counting(game, number, layers), cores.solving(game, objectives, number, layers)
-        rows.append(_shared(what, _together(first, then), kept=here.disk))
+    work = reachable.count_work(game) + reachable.solve_work(game, objectives)
+    rows = _reachable(f"solve for {_labels(objectives)}", here, work, shared, allowed, folder, workers)
     if space == "auto" and not keep:
         with suppress(ResourceError, UsageError):  # then the reachable boards are solved
             rows += _passes(game, objectives, allowed, folder, keep=keep, summaries=summaries)
@@ -108,7 +124,7 @@ def forcing(game: Game, allowed: Allowance, *, search_only: bool = False) -> lis
 
     Unless there is only to be a search, a second row is for the pass that replaces it where it takes long.
     """
-    opened, on = opened_afterstates(game), _threads(allowed.threads)
+    opened, on = opened_afterstates(game), this_machine(allowed)
     takes, size = f"roughly {duration(search_seconds(game, allowed))}", byte_text(16 * opened)
     plan = None if search_only else replacing_pass(game, allowed)
     search = {"what": "force by search", "on": on, "boards": f"roughly {opened:,} afterstates", "time": takes}
@@ -139,7 +155,7 @@ def _passes_or_reason(game: Game, objective: Objective, allowed: Allowance) -> l
         row |= {"what": _all(objective), "on": row.pop("machine"), "boards": boards}
         return [{name: row[name] for name in COLUMNS}]
     except UsageError as error:
-        none = {"on": _threads(allowed.threads), "boards": boards, "time": "not possible"}
+        none = {"on": this_machine(allowed), "boards": boards, "time": "not possible"}
         return [
             {"what": _all(objective)} | none | {"memory": "", "disk": "", "moved": "", "reason": str(error)}
         ]
@@ -151,7 +167,7 @@ def _by_groups(game: Game, objective: Objective, allowed: Allowance) -> list[dic
         return []
     with suppress(UsageError, ResourceError):  # cells differ, or there are too many groups
         row = row_by_groups(game, objective, allowed)
-        return [{"what": f"{_all(objective)}, by groups", "on": _threads(allowed.threads)} | row]
+        return [{"what": f"{_all(objective)}, by groups", "on": this_machine(allowed)} | row]
     return []
 
 
@@ -193,22 +209,24 @@ def _labels(objectives: Sequence[Objective]) -> str:
     return ", ".join(one.label for one in objectives)
 
 
-def _threads(threads: int) -> str:
-    return f"this machine, {threads} thread{'s' * (threads > 1)}"
-
-
 def _here(what: str, found: Estimate, allowed: Allowance, folder: Path | None) -> dict[str, Any]:
     """Return the row of this machine, for a run in a folder, or in that of runs without a name."""
+    row = _alone(what, this_machine(allowed), found)
+    return row | _shortage(found, row["time"], allowed, folder)
+
+
+def _alone(what: str, on: str, found: Estimate) -> dict[str, Any]:
+    """Return the row of one machine, whose threads exchange nothing."""
     time = f"about {duration(found.seconds)}"
     if found.spread != 1:
         low, high = duration(found.seconds / found.spread), duration(found.seconds * found.spread)
         time += f" ({low} to {high})"
     size = f"{found.bound:,}" if found.spread == 1 else f"about {number_in_words(found.positions)}"
     return {
-        "what": what, "on": _threads(found.threads), "boards": f"{size} {found.unit}",
+        "what": what, "on": on, "boards": f"{size} {found.unit}",
         "time": time, "memory": f"at least {byte_text(found.memory)}", "disk": byte_text(int(found.disk)),
         "moved": "", "reason": "",
-    } | _shortage(found, time, allowed, folder)  # fmt: skip
+    }  # fmt: skip
 
 
 def _shortage(found: Estimate, time: str, allowed: Allowance, folder: Path | None) -> dict[str, str]:
@@ -220,15 +238,46 @@ def _shortage(found: Estimate, time: str, allowed: Allowance, folder: Path | Non
     return {"time": NO_FIT, "reason": f"{reason}; with enough it would take {time}"} if reason else {}
 
 
+def _reachable(
+    what: str,
+    here: Estimate,
+    work: Work,
+    shared: Callable[[int, int], Scale],
+    allowed: Allowance,
+    folder: Path | None,
+    workers: int | None,
+) -> list[dict[str, Any]]:
+    """Return the rows of a pass over the reachable boards, which takes so much work in one process.
+
+    `shared` says what so many cores take, with so many in each machine.
+    """
+    rows = [_here(what, here, allowed, folder)]
+    if workers is not None:
+        on = f"this machine, {workers} worker{'s' * (workers > 1)}, --cluster"
+        row = _shared(what, shared(workers, 1), kept=here.disk)
+        rows.append(row | {"on": on, "time": duration(shared(min(workers, processors()), 1).seconds)})
+    for number in CORES:
+        if number > MACHINE_CORES:
+            rows.append(_shared(what, shared(number, MACHINE_CORES), kept=here.disk))
+        else:
+            row = _alone(what, _cores(number, 1), replace(here, seconds=work.seconds(number)))
+            rows.append(row | {"boards": ""})
+    return rows
+
+
 def _shared(what: str, found: Scale, *, kept: float = 0.0) -> dict[str, Any]:
     """Return the row of many cores, whose workers exchange files beside those that one process has."""
-    many = f"{found.machines} machines" if found.machines > 1 else "1 machine"
+    each = " a worker" if found.machines > 1 else ""
     return {
-        "what": what, "on": f"{found.cores} cores, {many}, --cluster", "boards": "",
-        "time": duration(found.seconds), "memory": f"{byte_text(int(found.memory))} a worker",
+        "what": what, "on": _cores(found.cores, found.machines), "boards": "",
+        "time": duration(found.seconds), "memory": byte_text(int(found.memory)) + each,
         "disk": byte_text(int(found.disk + kept)), "moved": byte_text(int(found.read + found.written)),
         "reason": "",
     }  # fmt: skip
+
+
+def _cores(cores: int, machines: int) -> str:
+    return f"{cores} cores, {machines} machines, --cluster" if machines > 1 else f"{cores} cores, 1 machine"
 
 
 def _together(first: Scale, then: Scale) -> Scale:

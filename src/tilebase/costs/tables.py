@@ -58,7 +58,7 @@ def evaluating(game: Game, sizes: Mapping[int, int], allowed: Allowance) -> Esti
     ranks = int(layers_of(game).ranks.max(initial=0))
     return Estimate(
         "evaluating a policy of", game, sum(sizes.values()), counts.sum(), "afterstates",
-        work.seconds(allowed.threads), allowed.threads,
+        work.seconds(allowed.cores), allowed.threads,
         OVERHEAD + directory_bytes(ranks) + FOLLOWED_BYTES * largest, 3 * 8 * VALUE_SHARE * largest,
     )  # fmt: skip
 

@@ -65,7 +65,9 @@ class Boards:
             words.append(f"spawn {self.spawn}")
         if self.start != "two-tiles":
             words.append(f"start {self.start}")
-        for name in ("limits", "largest", "pattern", "walls", "unmergeable"):
+        if self.limits is not None:
+            words.append(f"limits {self.limits_text}")
+        for name in ("largest", "pattern", "walls", "unmergeable"):
             value = getattr(self, name)
             if name == "pattern" and "|" in str(value):
                 words.append(f"{str(value).count('|') + 1} patterns")

@@ -1,12 +1,13 @@
 """Searching for the limits that give the best bound with at most so many boards.
 
 Limits make a game small enough to solve; good limits lower the value only a little.  The search begins with
-little more than the tiles that make the goal (`least_limits`), and continues as long as a step improves the
-value.  A step increases the limit of one cell by one to three tiles, within the budget of boards.  The search
-takes the step that gains most per added board.  When no such step fits into the budget, it tries to lower one
-cell and increase another.  Values are float32 over all boards within the limits.  Limits that are images of
-each other under a symmetry that keeps the pattern are tried once.  The result is the best of the limits that
-were tried; nothing else is promised.
+little more than the tiles that make the goal (`least_limits`).  It first raises all cells together to 8, 16
+and so on, which comes near the budget in a few trials, and then goes on from the best of these as long as a
+step improves the value.  A step increases the limit of one cell by one to three tiles, within the budget of
+boards.  The search takes the step that gains most per added board.  When no such step fits into the budget,
+it tries to lower one cell and increase another.  Values are float32 over all boards within the limits.
+Limits that are images of each other under a symmetry that keeps the pattern are tried once.  The result is
+the best of the limits that were tried; nothing else is promised.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from math import prod
 from typing import Any, Unpack
 
 from tilebase.cluster.runs import Run
+from tilebase.costs.rates import rates
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.passes import DensePass
 from tilebase.errors import GameError, ResourceError, UsageError
@@ -127,7 +129,8 @@ def search_limits(
     boards:
         The budget: boards within the limits.
     seconds:
-        After this time, as on Ctrl-C, the best limits so far are returned.
+        After this time, as on Ctrl-C, the best limits so far are returned; limits that are expected to take
+        longer are left out.
     step:
         Called after each step with the present limits and the number of limits tried.
     use:
@@ -160,8 +163,30 @@ def search_limits(
         )
     path = [here]
     with suppress(KeyboardInterrupt):  # the best limits so far are the result
+        if game.limits is None:
+            _raise_all(game, bench, path, step)
         _climb(game, bench, path, step)
     return Search(path[-1], tuple(path), len(bench.found), bench.done, time.monotonic() - since)
+
+
+def _raise_all(
+    game: Game, bench: _Bench, path: list[Trial], step: Callable[[Trial, int], None] | None
+) -> None:
+    """Add the limits to the path that raise all cells to a tile, as long as that is better."""
+    first, least = path[0].limits, SMALL
+    while (least := 2 * least) <= (game.goal or 0) // 2 and not bench.late:
+        limits = tuple(
+            held if cell in _without_tiles(game) else max(held, least) for cell, held in enumerate(first)
+        )
+        try:
+            trial = bench.trial(limits)
+        except ResourceError:
+            return
+        if trial is None or trial.value <= path[-1].value:
+            return
+        if step is not None:
+            step(path[-1], len(bench.found))
+        path.append(trial)
 
 
 def _climb(game: Game, bench: _Bench, path: list[Trial], step: Callable[[Trial, int], None] | None) -> None:
@@ -174,7 +199,7 @@ def _climb(game: Game, bench: _Bench, path: list[Trial], step: Callable[[Trial, 
             _swaps(game, here.limits), here
         )
         if better is None:
-            bench.done = not bench.late
+            bench.done = not bench.left_out
             return
         path.append(better)
 
@@ -224,7 +249,7 @@ class _Bench:
 
     def __init__(self, game: Game, boards: int, allowed: Allowance, deadline: float) -> None:
         self.game, self.boards, self._allowed = game, boards, allowed
-        self.deadline, self.done = deadline, False
+        self.deadline, self.done, self.left_out = deadline, False, False
         self.found: dict[Limits, Trial] = {}
         self._group = start_symmetries(game.changed(limits=None))
 
@@ -234,7 +259,10 @@ class _Bench:
         return time.monotonic() > self.deadline
 
     def trial(self, limits: Limits) -> Trial | None:
-        """Return the value of limits; None if they are not valid or have too many boards."""
+        """Return the value of limits; None if they are not valid, or have too many boards or take too long.
+
+        The first limits are tried however long they take.
+        """
         try:
             count = _boards(self.game, limits)
         except GameError:
@@ -243,6 +271,10 @@ class _Bench:
             return None
         key = min(tuple(limits[source] for source in p) for p in self._group)
         if key not in self.found:
+            takes = count * rates("dense").boards / self._allowed.cores
+            if self.found and time.monotonic() + takes > self.deadline:
+                self.left_out = True
+                return None
             self.found[key] = Trial(self.game, limits, count, self._value(limits))
         return self.found[key]
 
@@ -260,6 +292,7 @@ class _Bench:
         best, most = None, 0.0
         for candidate in limits:
             if self.late:
+                self.left_out = True
                 break
             try:
                 trial = self.trial(candidate)

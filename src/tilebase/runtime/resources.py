@@ -100,6 +100,11 @@ class Allowance:
         LOG.debug("%d MiB of memory and %d threads may be used", allowed.memory >> 20, allowed.threads)
         return allowed
 
+    @property
+    def cores(self) -> int:
+        """The processors that the threads keep busy: those of the machine at most."""
+        return min(self.threads, system.processors())
+
 
 def available_memory(proc: Path = PROC, groups: Path = CONTROL_GROUPS) -> int:
     """Return the bytes of memory that this process can take now (see the module)."""

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from tilebase.cli.options import DEFAULT_SHOWN, ShownOptions, parse_seconds
-from tilebase.cli.output import Shown, planning
+from tilebase.cli.output import Shown, planning, table_text
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.reach.options import (
     DEFAULT_SEARCH,
@@ -105,7 +105,7 @@ def checkerboard(
             failed = str(error)
     rows = [_row(verdict, counted) for verdict in verdicts]
     played = rules_text(games[0]) if len(games) == 1 else str(games[0])
-    show.write(rows, _document(verdicts, rows), game=played)
+    show.write(rows, _document(verdicts, rows), text=_described(rows, real=not deterministic), game=played)
     if failed:
         print(f"tilebase: {failed}", file=sys.stderr)
     return 1 if failed or any(verdict.reachable is None for verdict in verdicts) else 0
@@ -135,6 +135,23 @@ def _row(verdict: Checkerboard, counted: Tally | None) -> dict[str, Any]:
     if counted is not None:
         row["sequences"] = counted[verdict.colouring]
     return row | {"moves": verdict.sequence, "reason": verdict.reason}
+
+
+def _described(rows: list[dict[str, Any]], *, real: bool) -> str:
+    """Return the verdicts as a table, and below it the moves, which are long; `real`: drops are anywhere."""
+    told = [
+        {name: value for name, value in row.items() if name != "moves"}
+        | {"drops": f"{row['drops']} (the real game)" if real and row["drops"] == "2,4" else row["drops"]}
+        for row in rows
+    ]
+    moves = [
+        f"{row['corner']} in the corners, drops of {row['drops']}:\n{row['moves']}\n"
+        for row in rows
+        if row["moves"]
+    ]
+    return table_text(told) + (
+        f"\nmoves, which tilebase reach replay plays:\n{''.join(moves)}" if moves else ""
+    )
 
 
 def _document(verdicts: list[Checkerboard], rows: list[dict[str, Any]]) -> dict[str, Any]:
