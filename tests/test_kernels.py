@@ -114,7 +114,7 @@ def test_no_kernel_leaves_its_arrays(part: str, games: str) -> None:
     environment = os.environ | {
         "TILEBASE_DEBUG": "1",
         "NUMBA_FULL_TRACEBACKS": "1",
-        "NUMBA_OPT": "1",
+        "NUMBA_OPT": "0",
     }
     command = [sys.executable, "-c", SCRIPT, part, games]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=1200)

@@ -240,6 +240,10 @@ def called(node: ast.AST) -> set[str]:
     return {call.attr if isinstance(call, ast.Attribute) else getattr(call, "id", "") for call in calls}
 
 
+def has_assertion(node: ast.AST) -> bool:
+    return any(isinstance(part, ast.Assert) for part in ast.walk(node))
+
+
 def functions_of(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     yield from (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
 
@@ -250,26 +254,17 @@ def without_an_assertion(sources: dict[str, str]) -> list[str]:
     A function of the library that raises if something is wrong is listed by name.
     """
     functions = [
-        (f"{file}::{function.name}", function)
+        (f"{file}::{function.name}", function.name, has_assertion(function), called(function))
         for file, source in sources.items()
         for function in functions_of(ast.parse(source))
     ]
     asserting = {"raises", "warns", "fail", "validate_response", "call_and_validate"}
     while True:
-        found = {
-            function.name
-            for _, function in functions
-            if any(isinstance(part, ast.Assert) for part in ast.walk(function))
-            or called(function) & asserting
-        }
+        found = {name for _, name, asserts, calls in functions if asserts or calls & asserting}
         if found <= asserting:
             break
         asserting |= found
-    return [
-        name
-        for name, function in functions
-        if function.name.startswith("test_") and function.name not in asserting
-    ]
+    return [place for place, name, _, _ in functions if name.startswith("test_") and name not in asserting]
 
 
 def always_true(source: str) -> list[str]:

@@ -235,17 +235,17 @@ def test_the_expected_time_is_printed_with_the_progress(capsys, monkeypatch, fol
 
 def test_a_plan_says_in_short_what_does_not_fit_and_why_below(capsys, monkeypatch):
     class Small:
-        free, total, used = 5 * 10**9, 10**10, 5 * 10**9
+        free, total, used = 2 * 10**9, 10**10, 8 * 10**9
 
     monkeypatch.setattr("shutil.disk_usage", lambda _: Small)
-    words = ["4x4", "256", "--memory", "18GB", "--threads", "2"]
+    words = ["3x5", "128", "--memory", "5GB", "--threads", "2"]
     assert main(["plan", *words]) == 0
     table, _, reasons = capsys.readouterr().out.partition("\n\n")
     assert max(map(len, table.splitlines())) < 200
     here = ["this machine" in row for row in table.splitlines()[1:]]
     assert here == sorted(here, reverse=True), "the rows of this machine are the first"
-    assert re.search(r"solve for win +this machine, 2 threads .* does not fit +at least 73\.4 GB ", table)
-    wanted = "does not fit: 73.4 GB of 18 GB of memory, 2.73 TB of 5 GB of disk left in "
+    assert re.search(r"solve for win +this machine, 2 threads .* does not fit +at least 5\.34 GB ", table)
+    wanted = "does not fit: 5.34 GB of 5 GB of memory, 101 GB of 2 GB of disk left in "
     assert f"solve for win, this machine, 2 threads: {wanted}" in reasons
     assert "no engine passes by groups" in reasons
     assert main(["solve", *words, "-q"]) == 1

@@ -593,7 +593,7 @@ def test_three_processes_at_once(folder: Path) -> None:
     """All answer, none complains, and nothing is left."""
     script = "import sys; from tilebase.cli import main; sys.exit(main(sys.argv[1:]))"
     command = [sys.executable, "-c", script, "solve", "3x3", "32", "-q", "--threads", "1", "-f", "json"]
-    for _ in range(3):
+    for _ in range(2):
         processes = [
             subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             for _ in range(3)

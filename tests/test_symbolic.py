@@ -154,7 +154,7 @@ def test_each_iteration_of_a_sweep_line_is_told():
 
 
 def test_the_worker_ends_with_its_parent():
-    script = "from tilebase import Game, symbolic; symbolic(Game('3x3', 512, start='empty'), progress=print)"
+    script = "from tilebase import Game, symbolic; symbolic(Game('3x3', 128, start='empty'), progress=print)"
     with subprocess.Popen([sys.executable, "-uc", script], stdout=subprocess.PIPE) as run:
         assert run.stdout is not None
         run.stdout.readline()  # a layer is finished, so the worker is there

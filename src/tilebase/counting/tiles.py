@@ -25,8 +25,8 @@ def least_expected_slides(game: Game) -> float:
     A float, rounded in each step.  Raises `UsageError` for a game without a goal tile, with another start
     than two random tiles, or whose spawns depend on the board.
 
-    >>> round(least_expected_slides(Game("4x4", 2048)), 4)
-    938.8099
+    >>> round(least_expected_slides(Game("4x4", 512)), 4)
+    238.6281
     """
     if game.goal_exponent is None or game.start != "two-tiles" or game.spawn.depends:
         raise UsageError(
