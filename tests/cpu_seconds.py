@@ -24,8 +24,16 @@ MEASURED = Path(__file__).with_name("seconds.tsv")
 
 QUICK = 5.0
 """CPU seconds of a file that runs with ``scripts/test --fast``; there are 20, which take 45 together."""
-LATE = ("tests/test_dense.py", "tests/test_attack.py")
-"""They need the kernels of the conformance suite, which two processes would compile at the same time."""
+FIRST = (
+    "tests/conformance/test_conformance.py",
+    "tests/test_kernels.py",
+    "tests/test_cluster.py",
+    "tests/test_project.py",
+)
+"""Two processes take these by turns.  In its first minute one compiles the kernels that most files need.
+
+The other needs hardly any of them meanwhile; else both would compile the same.
+"""
 
 
 def spent() -> float:
@@ -56,11 +64,14 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Slow files come first: then processes that share the files end at about the same time."""
-    seconds = {
-        path: min(value, 30.0) if path in LATE else value for path, value in measured_seconds().items()
-    }
-    items.sort(key=lambda item: -seconds.get(item.nodeid.partition("::")[0], inf))
+    """After `FIRST`, slow files come first: then processes that share the files end at about the same time."""
+    seconds = measured_seconds()
+
+    def order(item: pytest.Item) -> tuple[int, float]:
+        path = item.nodeid.partition("::")[0]
+        return FIRST.index(path) if path in FIRST else len(FIRST), -seconds.get(path, inf)
+
+    items.sort(key=order)
 
 
 _SINCE = pytest.StashKey[float]()
