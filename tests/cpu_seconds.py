@@ -64,7 +64,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """After `FIRST`, slow files come first: then processes that share the files end at about the same time."""
+    """After `FIRST` slow files come first: then processes that share the files end at about the same time."""
     seconds = measured_seconds()
 
     def order(item: pytest.Item) -> tuple[int, float]:
