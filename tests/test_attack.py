@@ -17,7 +17,7 @@ from tilebase.errors import GameError
 from tilebase.game.game import Game
 
 SEEDS = {
-    "games": (128, 301, 391, 108, 195, 213, 309),
+    "games": (6006, 128, 301, 391, 108, 195, 213, 309),
     "formations": (24, 366, 397, 70060),
     "calls": (0, 100, 200),
     "kills": (22, 40, 42, 61, 69, 71, 96, 142),
@@ -28,8 +28,8 @@ SEEDS = {
     "certificates": (0, 1),
     "servers": (5,),
     "threads": (9, 26, 80077),
-    "crossed": (1, 2),
-    "written": (1, 3, 1067, 1103, 80056, 90090),
+    "crossed": (1, 2, 6027),
+    "written": (1, 3, 1067, 1103, 80056, 90090, 6279),
     "folders": (1, 2, 3),
     "requests": (1, 5028),
 }
@@ -57,6 +57,8 @@ def test_every_field_of_a_game_is_drawn() -> None:
                 for field in dataclasses.fields(game):
                     drawn[field.name].add(getattr(game, field.name))
         assert {"0", "1", "1/10", "1/10, 2: 1/3"} < chances, generator.__name__
+        weighted = any(" on " in chance for chance in chances)
+        assert weighted is (generator is random_games)  # a formation has no weights of cells
     few = {field.name: drawn[field.name] for field in dataclasses.fields(Game) if len(drawn[field.name]) < 2}
     assert not few
 

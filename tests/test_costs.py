@@ -86,6 +86,13 @@ def test_shares_of_games_far_from_those_counted() -> None:
         assert 0 < found.afterstates <= found.states <= 1
 
 
+def test_a_start_board_with_walls_has_a_share() -> None:
+    """Shares of whole boards are not asked of boards with walls, which such a start names."""
+    for start in ("0,8,0/2,4,#", "after 0,8,0/2,4,#"):
+        assert share_of(Game("2x3", 16, walls=[5], start=start)).spread != COUNTED
+    assert share_of(Game("2x3", 16, start="0,8,0/2,4,2")).spread == COUNTED
+
+
 def test_tables_of_formations_are_known() -> None:
     game = formation("44").game(64)
     assert solve(game).positions == round(layers_of(game).afterstates.sum())

@@ -29,7 +29,7 @@ from tilebase.files.subsets import KEYS, _regrouped
 from tilebase.game.board import Board
 from tilebase.game.game import Game
 from tilebase.game.symmetry import canonical
-from tilebase.objectives.values import Below, Exact, Interval, Lower
+from tilebase.objectives.values import Below, Exact, Interval, Lower, Rounded
 from tilebase.questions import pruning
 from tilebase.questions.pruning import prune
 from tilebase.runtime.progress import Progress
@@ -126,6 +126,23 @@ def test_a_pruned_board_after_a_slide_is_below_under_its_objective(
         assert isinstance(found.value, Below)
         assert found.meaning == table.meaning("lower-uint32") != table.meaning()
         assert table.probe_after(Board(WIDE, high)).meaning == table.meaning()
+
+
+def test_slides_that_are_left_out_have_no_probability_to_lose_either(
+    solved: Callable[..., Path], tmp_path: Path
+) -> None:
+    prune(solved(SMALL, "win,loss"), tmp_path / "pruned", above=0.3)
+    lost = oracle.values(SMALL, "loss").states
+    mixed = 0
+    with open_table(tmp_path / "pruned") as table:
+        for state, loss in lost.items():
+            answer = table.probe(Board(SMALL, state), "win")
+            known = [slide for slide in answer.slides if not isinstance(slide.value, Below)]
+            mixed += 0 < len(known) < len(answer.slides)
+            if known:
+                assert isinstance(answer.value, Rounded | Exact)
+                assert float(answer.value) == pytest.approx(1 - float(loss))
+    assert mixed == 3
 
 
 def test_several_objectives(solved: Callable[..., Path], tmp_path: Path) -> None:

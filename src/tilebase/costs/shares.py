@@ -78,13 +78,21 @@ def share_of(game: Game) -> Share:
         return _masked(game, named)
     one_tile = len(game.spawn_exponents) == 1
     exact = counted().get((game.shape, game.goal))
-    if exact is not None and not one_tile and game == Game(game.shape, game.goal, start=game.start):
+    if exact is not None and not one_tile and _has_own_start_only(game):
         return Share(exact.states, exact.afterstates, COUNTED)
     found = fit().share(game.shape, [top for top in game.tops if top])
     if not one_tile:
         return found
     states = ONE_TILE * found.states
     return Share(states, states * min(ONE_TILE_RATIO * found.afterstates / found.states, 0.8), found.spread)
+
+
+def _has_own_start_only(game: Game) -> bool:
+    """Return whether a game has only its shape, its goal and perhaps its start.
+
+    A game with its start alone cannot be made to compare: the start board may name walls.
+    """
+    return game.identity | {"start": "two-tiles"} == Game(game.shape, game.goal).identity
 
 
 def _masked(game: Game, named: Formation | None) -> Share:

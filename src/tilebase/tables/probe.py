@@ -271,12 +271,14 @@ class Table(Solved):
         return self.prober.least is not None and self.prober.least.label == objective.label
 
     def _answer(self, board: Board, objective: Objective) -> Answer:
-        answer = self._answer_alone(board, objective)
+        decides = self._bounds(objective)
+        answer = self._answer_alone(board, objective, known=decides)
         loss = self._loss_beside(objective)
         if loss is None or isinstance(answer.value, Below):
             return answer
         # Small probabilities to lose differ where those to win are rounded to the same number.
-        other = self._answer_alone(board, loss)
+        # Slides that are left out for a low chance to win have no value here either.
+        other = self._answer_alone(board, loss, known=decides)
         losses = {slide.direction: slide.value for slide in other.slides}
         slides = tuple(
             replace(slide, value=_beside(slide.value, losses.get(slide.direction))) for slide in answer.slides
@@ -285,9 +287,9 @@ class Table(Solved):
         best = other.best if near and 0 < float(other.value) < SMALL else answer.best
         return replace(answer, value=_beside(answer.value, other.value), slides=slides, best=best)
 
-    def _answer_alone(self, board: Board, objective: Objective) -> Answer:
-        """Return the answer from the values of one objective."""
-        found = self.prober.slides(board.cells, objective, known=self._bounds(objective))
+    def _answer_alone(self, board: Board, objective: Objective, *, known: bool) -> Answer:
+        """Return the answer from the values of one objective; `known` as for `Prober.slides`."""
+        found = self.prober.slides(board.cells, objective, known=known)
         worths = [worth for *_, worth in found if worth is not None]
         below: Found | None = None if len(worths) == len(found) else self._below(board)
         values = [
