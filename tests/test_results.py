@@ -17,6 +17,7 @@ from tilebase.errors import CorruptError, UsageError
 from tilebase.objectives.values import Interval, Lower, Rounded, Upper
 from tilebase.questions.published import (
     ERRATA,
+    NEEDED,
     NEW,
     OPEN,
     RUNS,
@@ -46,6 +47,19 @@ def test_what_was_computed_is_told_from_what_was_published() -> None:
             assert one.command.startswith("tilebase ")
             assert re.fullmatch(r"0\.1\.0\.dev\d+\+g[0-9a-f]{8}(\.dirty)?", one.version)
             assert re.fullmatch(r"20\d\d-\d\d-\d\d", one.date)
+
+
+def test_what_was_not_computed_says_what_it_would_take() -> None:
+    for one in results():
+        assert bool(one.needs) == (one.group in ("published", "open")), one.name
+    keys = {(row["file"], row["board"], row["question"]) for row in read_other(NEEDED)}
+    assert keys <= {(fact.file, fact.board, fact.question) for fact in read_facts()}
+    assert (
+        "It would take: two cores 39.2 minutes with 14.6 GB of memory;"
+        in find_result(
+            "guaranteed-with-limits-3x5-to-128-within-64-64-64-32-32-64-64-64-32-32-64-64-64-32-32"
+        ).text()
+    )
 
 
 def test_an_improved_bound_is_larger_than_the_published_one() -> None:

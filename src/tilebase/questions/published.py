@@ -23,10 +23,13 @@ SOURCES = {
 }
 RECORDS, RECOMPUTED = "records.tsv", "recomputed.tsv"
 """The files of recorded results, beside the files of facts: of long runs, and of `reproduce`."""
-NEW, OPEN = "new.tsv", "open.tsv"
-"""Results that no source has, and questions that nobody has answered (`questions.results`)."""
+NEW, OPEN, NEEDED = "new.tsv", "open.tsv", "needed.tsv"
+"""Results that no source has, questions that nobody has answered (`questions.results`), and what it would
+take to compute published lines that were not."""
 ERRATA, RUNS = "errata.tsv", "runs.tsv"
 """Mistakes of the sources, and runs and measurements that are no results: rows of pages (`make-results`)."""
+BESIDE = frozenset((RECORDS, RECOMPUTED, NEW, OPEN, NEEDED, ERRATA, RUNS))
+"""The files that hold no published lines."""
 NO_QUESTION = frozenset(
     ("value", "answer", "max_tile", "lower_bound", "claim", "source", "precision", "note", "status")
     + ("board", "goal", "limits", "formation", "N", "M")
@@ -123,7 +126,7 @@ def read_facts(source: str | None = None) -> list[Fact]:
         raise UsageError(f"source {source!r} does not exist: choose one of {', '.join(SOURCES)}")
     found = []
     for file in sorted(files("tilebase").joinpath("facts").iterdir(), key=lambda file: file.name):
-        if file.name.endswith(".tsv") and file.name not in (RECORDS, RECOMPUTED, NEW, OPEN, ERRATA, RUNS):
+        if file.name.endswith(".tsv") and file.name not in BESIDE:
             found += list(_read_file(file.name, file.read_text("utf-8")))
     return [fact for fact in found if source is None or SOURCES[source] in fact.source]
 
@@ -138,6 +141,12 @@ def read_records() -> dict[tuple[str, str, str], Record]:
 def read_recomputed() -> dict[tuple[str, str, str], Record]:
     """Return the same of what `reproduce` computed when docs/results.md was written last."""
     return _read_records(RECOMPUTED)
+
+
+@cache
+def read_needed() -> dict[tuple[str, str, str], str]:
+    """By file of facts, board and question, what it would take to compute a line that was not computed."""
+    return {(row["file"], row["board"], row["question"]): row["needs"] for row in read_other(NEEDED)}
 
 
 def read_other(name: str) -> list[dict[str, str]]:

@@ -37,6 +37,7 @@ from tilebase.questions.published import (
     Record,
     agrees,
     read_facts,
+    read_needed,
     read_other,
     read_recomputed,
     read_records,
@@ -76,6 +77,8 @@ class Result:
         What else gives the same, or where more is said.
     size, took, machine:
         Counts of work, time and memory of the run, and where it ran, as far as they were recorded.
+    needs:
+        What it would take to compute it, if that is known and it was not computed.
     said:
         The sentence of the command that wrote a file, with the rules of the game, if it wrote one.
     """
@@ -95,6 +98,7 @@ class Result:
     size: str = ""
     took: str = ""
     machine: str = ""
+    needs: str = ""
     said: str = ""
 
     @property
@@ -131,7 +135,8 @@ class Result:
         took = f" ({cost})" if self.took else ""
         run = f" Computed by `{self.command}`, tilebase {self.version}, {self.date}{took}."
         check = f" Checked: {self.checked}." if self.checked and self.group != "open" else ""
-        return f"{self.statement}{run if self.command else ''}{check}"
+        needs = f" It would take: {self.needs}." if self.needs else ""
+        return f"{self.statement}{run if self.command else ''}{check}{needs}"
 
     def bibtex(self) -> str:
         """Return an entry of BibTeX for the result; of a published one that was not computed, its source."""
@@ -192,6 +197,7 @@ def _of_fact(fact: Fact) -> Result:
         return Result(
             name, "published", fact.board, _asked(fact), fact.published, "published", fact.published,
             fact.source, checked="" if fact.erratum is None else fact.erratum[0],
+            needs=read_needed().get(key, ""),
         )  # fmt: skip
     kind = "exact" if record.command.endswith("--objective guaranteed") else _kind(fact)
     return Result(
@@ -262,7 +268,10 @@ def _new() -> Iterator[Result]:
 def _open() -> Iterator[Result]:
     for row in read_other(OPEN):
         name = _name("open", row["board"], row["question"])
-        yield Result(name, "open", row["board"], row["question"], row["known"], "open", checked=row["see"])
+        yield Result(
+            name, "open", row["board"], row["question"], row["known"], "open", checked=row["see"],
+            needs=row["needs"],
+        )  # fmt: skip
 
 
 def find_result(name: str) -> Result:
