@@ -46,6 +46,7 @@ from tilebase.dense.index import PerfectIndex
 from tilebase.dense.steps import Source, Step, whole_steps
 from tilebase.dense.tables import DenseRules, HalfTables, free_cells, kernel_part, masks
 from tilebase.dense.workspace import InMemory, StateRules
+from tilebase.files.format import Varying
 from tilebase.files.keys import BoardCheck, StoredLayer
 from tilebase.files.run import Query, RunFolder
 from tilebase.game.compiled import CompiledGame
@@ -710,6 +711,19 @@ def decode(inputs: Inputs) -> Case:
     data, out = np.zeros(10 * len(keys), dtype=np.uint8), np.zeros_like(keys)
     size = codec.encode_deltas(keys, data)
     return Case(lambda: int(codec.decode_deltas(keys[0], data[:size], out)), lambda: [out])
+
+
+def shorten(inputs: Inputs) -> Case:
+    """Make the short forms of the keys, as if the bits of every other cell stayed."""
+    keys, bits = inputs.layers.afters[inputs.total], inputs.sparse.bits
+    mask = sum((1 << bits) - 1 << bits * cell for cell in range(0, inputs.sparse.cells, 2))
+    (masks, shifts), out = Varying(mask).stretches, np.zeros_like(keys)
+
+    def run() -> int:
+        codec.move_bits(keys, masks, shifts, np.zeros_like(shifts), np.uint64(0), out)
+        return len(keys)
+
+    return Case(run, lambda: [out])
 
 
 def check_boards(inputs: Inputs) -> Case:

@@ -82,6 +82,7 @@ BENCHMARKS = (
     Benchmark("play.slide_all", 32, "ns per state", "sparse", cases.slide_all),
     Benchmark("play.play_games", 110, "ns per game", "sparse", cases.play_games),
     Benchmark("codec.encode_deltas", 2, "ns per key", "sparse", cases.encode),
+    Benchmark("codec.move_bits", 1.5, "ns per key", "sparse", cases.shorten),
     Benchmark("codec.decode_deltas", 4.5, "ns per key", "sparse", cases.decode),
     Benchmark("codec.are_boards", 3.5, "ns per key", "sparse", cases.check_boards),
     Benchmark("halves.tabulate", 34, "ns per half board", "tabulated", cases.tabulate),

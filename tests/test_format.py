@@ -92,6 +92,10 @@ def test_short_keys_have_the_order_of_keys_and_give_them_back(mask, other, value
         sum((key >> bit & 1) << at for at, bit in enumerate(bits)) for key in keys.tolist()
     ]
     np.testing.assert_array_equal(varying.lengthen(int(keys[0]), short), keys)
+    (chunk,) = store.encode(keys, varying)
+    assert chunk == compress(int(keys[0]), len(keys), encode_keys(short))
+    for decode in (decode_keys, store.decode):
+        np.testing.assert_array_equal(decode(int(keys[0]), encode_keys(short), len(keys), varying), keys)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""LEB128 deltas of sorted keys, for the chunks of layers (docs/format.md), and whether keys are boards."""
+"""LEB128 deltas of sorted keys, for the chunks of layers (docs/format.md), their short forms, and checks."""
 
 from __future__ import annotations
 
@@ -59,6 +59,17 @@ def decode_deltas(first, data, out):
             delta = np.uint64(0)
             shift = np.uint64(0)
     return n if shift == np.uint64(0) else -1
+
+
+@kernel()
+def move_bits(keys, masks, down, up, base, out):
+    """Fill `out` with `base` and, for each mask, the bits of each key under it, moved down and then up."""
+    for i in range(len(keys)):
+        out[i] = base
+    for g in range(len(masks)):
+        mask, less, more = masks[g], down[g], up[g]
+        for i in range(len(keys)):
+            out[i] |= (keys[i] & mask) >> less << more
 
 
 @kernel()

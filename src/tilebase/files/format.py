@@ -36,7 +36,7 @@ from tilebase.runtime.documents import to_json
 
 Keys = npt.NDArray[np.uint64]
 Values = npt.NDArray[Any]
-Decode: TypeAlias = Callable[[int, bytes, int], Keys]
+Decode: TypeAlias = "Callable[[int, bytes, int, Varying | None], Keys]"
 """From the first key of a chunk, its deltas and its number of keys, the keys."""
 
 CHUNK_KEYS = 1 << 14
@@ -74,8 +74,13 @@ def encode_keys(keys: Keys) -> bytes:
     return bytes(out)
 
 
-def decode_keys(first: int, data: bytes, count: int) -> Keys:
-    """Return the keys of a chunk, from its first key and the deltas.  Raises `CorruptError`."""
+def decode_keys(first: int, data: bytes, count: int, varying: Varying | None = None) -> Keys:
+    """Return the keys of a chunk, from its first key and the deltas, which may be those of short forms.
+
+    Raises `CorruptError`.
+    """
+    if varying is not None:
+        return varying.lengthen(first, decode_keys(varying.shorten_one(first), data, count))
     raw = np.frombuffer(data, dtype=np.uint8)
     ends = np.flatnonzero(raw < 0x80).astype(np.int32)
     if len(ends) != count - 1 or (len(raw) and raw[-1] >= 0x80):
@@ -119,30 +124,43 @@ class Varying:
         return cls(mask) if mask & mask + 1 else None
 
     @cached_property
-    def _stretches(self) -> list[tuple[np.uint64, np.uint64]]:
-        """Stretches of neighbouring bits that vary: their mask in a key, and by how much they are shifted."""
-        found, taken = [], 0
+    def stretches(self) -> tuple[Keys, Keys]:
+        """Stretches of neighbouring bits that vary: their masks in a key, and how far they are shifted."""
+        masks, shifts, taken = [], [], 0
         for run in re.finditer("1+", f"{self.mask:b}"[::-1]):
             length = run.end() - run.start()
-            found.append((np.uint64((1 << length) - 1 << run.start()), np.uint64(run.start() - taken)))
+            masks.append((1 << length) - 1 << run.start())
+            shifts.append(run.start() - taken)
             taken += length
-        return found
+        return np.array(masks, dtype=np.uint64), np.array(shifts, dtype=np.uint64)
 
     def shorten(self, keys: Keys) -> Keys:
         """Return the short forms of keys, in the same order."""
         short = np.zeros_like(keys)
-        for mask, shift in self._stretches:
+        for mask, shift in zip(*self.stretches, strict=True):
             short |= (keys & mask) >> shift
         return short
 
+    def shorten_one(self, key: int) -> int:
+        """Return the short form of a key."""
+        return int(self.shorten(np.array([key], dtype=np.uint64))[0])
+
     def lengthen(self, first: int, short: Keys) -> Keys:
         """Return the keys of a chunk from its first key and their short forms.  Raises `CorruptError`."""
-        if len(short) and int(short[-1]) >> self.mask.bit_count():
-            raise CorruptError("a short key has more bits than vary")
-        keys = np.full_like(short, np.uint64(first & ~self.mask))
-        for mask, shift in self._stretches:
+        self.check(short)
+        keys = np.full_like(short, self.rest(first))
+        for mask, shift in zip(*self.stretches, strict=True):
             keys |= short << shift & mask
         return keys
+
+    def rest(self, first: int) -> np.uint64:
+        """Return the bits of a key that are the same in all of a chunk."""
+        return np.uint64(first & ~self.mask)
+
+    def check(self, short: Keys) -> None:
+        """Raise `CorruptError` if an ascending short form has more bits than vary."""
+        if len(short) and int(short[-1]) >> self.mask.bit_count():
+            raise CorruptError("a short key has more bits than vary")
 
 
 def compress(first: int, count: int, data: bytes, level: int = LEVEL) -> Chunk:
@@ -428,11 +446,7 @@ class Layer:
         row, varying = self.index[chunk], self.contents.varying
         first, count = int(row["first"]), int(row["boards"])
         with self._named(chunk):
-            deltas = self._content(frame, 10 * count + 1)
-            if varying is None:
-                return decode(first, deltas, count)
-            begin = int(varying.shorten(np.array([first], dtype=np.uint64))[0])
-            return varying.lengthen(first, decode(begin, deltas, count))
+            return decode(first, self._content(frame, 10 * count + 1), count, varying)
 
     def _values(self, chunk: int, frame: bytes) -> Values:
         assert self.contents.objective is not None

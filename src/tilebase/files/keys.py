@@ -27,21 +27,37 @@ def encode(keys: Keys, varying: Varying | None = None) -> list[Chunk]:
     chunks = []
     for at in range(0, len(keys), CHUNK_KEYS):
         piece = keys[at : at + CHUNK_KEYS]
-        size = codec.encode_deltas(piece if varying is None else varying.shorten(piece), out)
+        size = codec.encode_deltas(piece if varying is None else _shortened(varying, piece), out)
         chunks.append(compress(int(piece[0]), len(piece), out[:size].tobytes()))
     return chunks
 
 
-def decode(first: int, data: bytes, count: int) -> Keys:
+def decode(first: int, data: bytes, count: int, varying: Varying | None = None) -> Keys:
     """Return the compiled counterpart of `files.format.decode_keys`.  Raises `CorruptError`."""
     keys = np.empty(count, dtype=np.uint64)
     # A writable copy, since a read-only array has another type in Numba, which would compile again.
     raw = np.frombuffer(bytearray(data), dtype=np.uint8)
-    found = codec.decode_deltas(np.uint64(first), raw, keys)
+    begin = first if varying is None else varying.shorten_one(first)
+    found = codec.decode_deltas(np.uint64(begin), raw, keys)
     if found == -2:
         raise CorruptError("the keys of a chunk are not ascending")
     if found != count:
         raise CorruptError(f"a chunk does not hold the {count} keys that its index says")
+    return keys if varying is None else _lengthened(varying, first, keys)
+
+
+def _shortened(varying: Varying, keys: Keys) -> Keys:
+    """Return the compiled counterpart of `Varying.shorten`."""
+    (masks, shifts), short = varying.stretches, np.empty_like(keys)
+    codec.move_bits(keys, masks, shifts, np.zeros_like(shifts), np.uint64(0), short)
+    return short
+
+
+def _lengthened(varying: Varying, first: int, short: Keys) -> Keys:
+    """Return the compiled counterpart of `Varying.lengthen`.  Raises `CorruptError`."""
+    varying.check(short)
+    (masks, shifts), keys = varying.stretches, np.empty_like(short)
+    codec.move_bits(short, masks >> shifts, np.zeros_like(shifts), shifts, varying.rest(first), keys)
     return keys
 
 
