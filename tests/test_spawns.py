@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,7 +13,7 @@ import pytest
 from conformance.queries import exact_values, first_types
 from judging import check, check_boards
 from stored import number_of, reachable_values
-from tilebase import count, evaluate, force, open_table, simulate, solve, thin, verify_table
+from tilebase import check_pattern, count, evaluate, force, open_table, simulate, solve, thin, verify_table
 from tilebase.cli import main
 from tilebase.dense.backends.cuda import Cuda
 from tilebase.errors import GameError, UsageError
@@ -22,6 +23,7 @@ from tilebase.game.symmetry import symmetries
 from tilebase.objectives.objective import Objective
 from tilebase.questions.distributions import distributions
 from tilebase.questions.exact import check_exactly, solve_exactly
+from tilebase.questions.lemma import sample_fillings
 from tilebase.questions.prove import prove
 from tilebase.simulator import Simulator
 from tilebase.small import oracle
@@ -228,8 +230,9 @@ def test_engines_that_know_no_weights_say_so() -> None:
     game = WEIGHTED[0]
     with pytest.raises(UsageError, match="in the dense space all cells weigh the same"):
         solve(game, "win", space="all", threads=1)
-    with pytest.raises(UsageError, match="does not depend on weights of cells"):
-        force(game, threads=1)
+    for ask in (force, partial(sample_fillings, count=1), check_pattern):
+        with pytest.raises(UsageError, match="does not depend on weights of cells"):
+            ask(Game("2x3", 64, spawn="1/10 on 1,2,1/2,3,2", pattern="lemma1"), threads=1)
     with pytest.raises(UsageError, match="cells of equal weight only"):
         Simulator(game, 1)
     with pytest.raises(UsageError, match="no small common multiple"):

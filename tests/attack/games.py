@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from math import inf
 from typing import Any
@@ -173,6 +174,9 @@ def check_lemma(case: Case, drawn: DrawnGame) -> None:
     bare = replace(rules, patterns=(), _states={}, _afters={})
     depths = [forced_depth(bare, board, {}) for board in rules.boards() if rules.matches(board)]
     lines = f"{drawn.lines}; check_pattern(game, threads=1)"
+    if game.spawn.cells:
+        refuse_weights(case, drawn, check_pattern)
+        return
     if not depths:
         refuse_no_board(case, drawn, lines)
         return
@@ -218,7 +222,7 @@ def check_force(case: Case, drawn: DrawnGame) -> None:
     if not game.can_win:
         return
     if game.spawn.cells:
-        refuse_weights(case, drawn)
+        refuse_weights(case, drawn, force)
         return
     wanted = bool(drawn.rules.value[list(MEASURES).index("guaranteed")])
     for engine in ("search", "dense", "reachable"):
@@ -233,15 +237,16 @@ def check_force(case: Case, drawn: DrawnGame) -> None:
         check_proof(case, drawn, wanted)
 
 
-def refuse_weights(case: Case, drawn: DrawnGame) -> None:
+def refuse_weights(case: Case, drawn: DrawnGame, ask: Callable[..., Any]) -> None:
     """What can be forced is asked without weights of cells: that is said."""
-    lines = f"{drawn.lines}; force(game, threads=1)"
+    lines = f"{drawn.lines}; {ask.__name__}(game, threads=1)"
     try:
-        force(drawn.game, threads=1)
+        ask(drawn.game, threads=1)
     except UsageError as error:
-        case.expect("weights of cells" in str(error), "force: another reason", str(error), lines)
+        said = "does not depend on weights of cells" in str(error)
+        case.expect(said, f"{ask.__name__}: another reason", str(error), lines)
     else:
-        case.fail("force: weights of cells", "it is decided", lines)
+        case.fail(f"{ask.__name__}: weights of cells", "it is decided", lines)
 
 
 def check_proof(case: Case, drawn: DrawnGame, wanted: bool) -> None:

@@ -227,16 +227,21 @@ def force(
     return replace(found, again=second)
 
 
-def _check_ways(
-    game: Game, engine: str | None, certificate: Path | str | None, cluster: str | Executor | None
-) -> None:
-    """Raise `UsageError` for a game without a goal, and for ways that do not exist or do not fit."""
+def check_adversary(game: Game) -> None:
+    """Raise `UsageError` if the spawn law has other tiles than 2 and 4, or weights, which mean nothing here."""
     if not game.spawn.is_common:
         raise UsageError(f"the adversary spawns 2s and 4s, and not {game.spawn}: solve it for guaranteed")
     if game.spawn.cells:
         raise UsageError(
             "what can be forced does not depend on weights of cells: leave them out of the spawn law"
         )
+
+
+def _check_ways(
+    game: Game, engine: str | None, certificate: Path | str | None, cluster: str | Executor | None
+) -> None:
+    """Raise `UsageError` for a game without a goal, and for ways that do not exist or do not fit."""
+    check_adversary(game)
     if not game.can_win:
         raise UsageError("without a goal there is nothing to force: give a tile or a goal sum")
     if engine is not None and engine not in ENGINES:
