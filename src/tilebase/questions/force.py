@@ -228,7 +228,7 @@ def force(
 
 
 def check_adversary(game: Game) -> None:
-    """Raise `UsageError` if the spawn law has other tiles than 2 and 4, or weights, which mean nothing here."""
+    """Raise `UsageError` if the spawn law has other tiles than 2 and 4, or weights of cells."""
     if not game.spawn.is_common:
         raise UsageError(f"the adversary spawns 2s and 4s, and not {game.spawn}: solve it for guaranteed")
     if game.spawn.cells:
