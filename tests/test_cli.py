@@ -497,7 +497,7 @@ def test_commands_without_kernels_do_not_load_the_compiler(tmp_path):
     solve(game, table=tmp_path / "table")
     force(game, certificate=tmp_path / "proof")
     commands = [
-        ["--help"], ["runs"], ["plan", "formations"], ["verify", "proof"], ["probe", "table", "2,2/0,0"],
+        ["--help"], ["runs"], ["verify", "proof"], ["probe", "table", "2,2/0,0"],
         *([name, "--help"] for name in ("runs", "plan", "verify", "probe")),
     ]  # fmt: skip
     script = (

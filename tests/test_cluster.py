@@ -723,7 +723,7 @@ def assert_planned(printed: str, what: str) -> None:
     assert [row["what"] for row in rows] == [what] * 3
     assert here["on"].startswith("this machine, ")
     assert here["boards"].endswith(" states")
-    assert [one["on"], many["on"]] == ["16 cores, 1 machine", "256 cores, 16 machines, --cluster"]
+    assert [one["on"], many["on"]] == ["16 such cores, 1 machine", "256 such cores, 16 machines, --cluster"]
     assert one["memory"] == here["memory"], "threads exchange nothing"
     assert one["disk"] == here["disk"]
     assert many["moved"]
@@ -741,7 +741,7 @@ def test_a_plan_is_printed_and_nothing_is_begun(folder: Path, capsys: pytest.Cap
         rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
         assert rows[1]["on"] == "this machine, 4 workers, --cluster"
         assert rows[1]["moved"]
-        assert len(rows) == 4
+        assert len(rows) == 3, "many machines would take longer"
     assert main(["plan", "count", "4x4", "64", "--threads", "256", "-f", "csv"]) == 0
     few, usual = next(csv.DictReader(capsys.readouterr().out.splitlines())), f"{os.cpu_count()} processor"
     assert few["on"].startswith(f"this machine, 256 threads on {usual}")

@@ -333,16 +333,16 @@ def test_a_plan_of_a_pass_is_printed_and_nothing_is_begun(
         assert main(["plan", *command]) == 0
         lines = capsys.readouterr().out.splitlines()[1:]
         assert all(line.startswith(f"solve all boards for {step} ") for line in lines)
-        wheres = ("this machine, ", "one H200", "16 cores, 1 machine ", "256 cores, 16 machines")
+        wheres = ("this machine, ", "one H200", "16 such cores, 1 machine ")  # many machines are slower
         assert all(where in line for where, line in zip(wheres, lines, strict=True))
     assert main(["plan", "force", *limits]) == 0
     assert "force by search" in capsys.readouterr().out
     # Without a table, a formation is solved on the boards that take less time: the plan is for both.
     assert main(["plan", "solve", "--formation", "442", "64", "--format", "json"]) == 0
-    both = ["solve for win"] * 3 + ["solve all boards for win"] * 4
+    both = ["solve for win"] * 2 + ["solve all boards for win"] * 3
     assert [row["what"] for row in json.loads(capsys.readouterr().out)] == both
     assert main(["plan", "solve", "--formation", "442", "64", "-o", "t", "--format", "json"]) == 0
-    assert [row["what"] for row in json.loads(capsys.readouterr().out)] == both[:3]
+    assert [row["what"] for row in json.loads(capsys.readouterr().out)] == both[:2]
     assert not list(folder.iterdir())
 
 

@@ -357,7 +357,7 @@ def test_the_plan_foresees_the_pass_that_replaces_a_search(capsys, monkeypatch, 
 
 
 def test_plans_of_many_cores_have_a_disk(capsys):
-    assert main(["plan", "count", "3x4", "256", "-f", "json"]) == 0
+    assert main(["plan", "count", "4x4", "256", "-f", "json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     assert len(rows) == 3
     assert all(row["disk"].endswith("B") and row["disk"] != "0 B" for row in rows)

@@ -88,8 +88,8 @@ FormatOption = Annotated[
 RecordOption = Annotated[
     Path | None,
     Parameter(
-        help="File for the result, too: .txt, .csv, .json, .md, .tex or .parquet. Of more than 40 rows by "
-        "sum, totals are printed."
+        help="File for the result, too: .txt, .csv, .json, .md, .tex or .parquet; a picture (.svg) where the "
+        "command draws. More than 40 rows by sum are then not printed, but their totals."
     ),
 ]
 StatsOption = Annotated[bool, Parameter(negative=(), group=PRINTED, help="Print what each step cost.")]

@@ -288,8 +288,9 @@ def table_text(rows: Sequence[Row]) -> str:
 
 
 def plan_text(rows: Sequence[Row]) -> str:
-    """Return the table of a plan, and below it the reasons that stand in its last column."""
-    bare = [{name: cell for name, cell in row.items() if name != "reason"} for row in rows]
+    """Return the table of a plan without empty columns, and below it the reasons that stand in its last."""
+    told = [name for name in rows[0] if name != "reason" and any(row[name] for row in rows)]
+    bare = [{name: row[name] for name in told} for row in rows]
     why = [f"{row['what']}, {row['on']}: {row['reason']}\n" for row in rows if row["reason"]]
     return table_text(bare) + "\n" * bool(why) + "".join(why)
 

@@ -150,8 +150,7 @@ def formations(
     tilebase plan formations --fit 16GiB 50GB 2h
     """
     show, used = shown.checked(), Allowance.of(threads=threads).cores
-    if goal is not None or fit is not None:
-        prepare_kernels()  # so that this machine is measured before times decide what is named
+    prepare_kernels()  # so that this machine is measured before times decide what is named
     sizes = _fitting(fit, used, goal) if fit is not None else _sizes(all_formations(), goal)
     note = ""
     if goal is not None:

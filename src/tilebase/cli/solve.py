@@ -132,7 +132,7 @@ def solve(
     tilebase solve 3x3 32 --exact --play fastest
 
     tilebase solve 3x4 256 --limits 128,128,32,32/64,32,16,16/32,16,16,16
-    --start empty --objective lower:uint32 --record bound.json
+    --objective lower:uint32 --record bound.json
 
     tilebase solve --formation 442 128 -o 442-128/
     """

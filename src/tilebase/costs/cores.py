@@ -43,10 +43,8 @@ EXCHANGED = (4.5, 16.0)
 """Bytes per state that workers hand to each other through files: ranks as gaps or offsets, and keys."""
 DENSE = 512 * 1.7
 """Ranks per state of a piece from which on ranks travel as offsets (`_kernels.exchange`)."""
-CORES = (16, 256)
-"""The numbers of cores of which a plan is printed."""
-MACHINE_CORES = 16
-"""Cores of a machine, at most."""
+MACHINE_CORES, MOST_CORES = 16, 256
+"""The cores of a machine, at most, and those of many: of both a plan is printed."""
 
 
 @dataclass(frozen=True)

@@ -176,7 +176,7 @@ def admit(
             "(in Python anyway=True)"
         )
     if found.seconds >= WORTH_TELLING:
-        others = f"; {told}, so it takes longer" if (told := busy()) else ""
+        others = f"; {told}" if (told := busy()) else ""
         LOG.info(EXPECTED, found.sentence + others)
 
 

@@ -148,16 +148,19 @@ def _scaled(factor: float) -> Rates:
 
 
 def busy() -> str:
-    """Return that other programs have the processors, as a clause; empty if they do not."""
-    load = system.load()
-    if load <= system.processors():
+    """Return that other programs have the processors, and how much longer a run takes; empty if not."""
+    load, processors = system.load(), system.processors()
+    if load <= processors:
         return ""
-    return f"other programs keep this machine busy (load {load:.1f}, {system.processors()} processors)"
+    return (
+        f"other programs keep this machine busy (load {load:.1f}, {processors} processors): as long as they "
+        f"do, it takes about {(load + processors) / processors:.2g} times as long"
+    )
 
 
 def doubts() -> list[str]:
     """Return where the estimates of this process may not hold, as clauses."""
-    found = [f"{told}, so a run takes longer than estimated"] if (told := busy()) else []
+    found = [told] if (told := busy()) else []
     for engine, factor in FACTORS.items():
         source = SOURCES.get(engine, "measured")
         if source == "fixed":
@@ -166,10 +169,10 @@ def doubts() -> list[str]:
                 f"docs/performance.md to {TASKS[engine]}; they change once a solve has measured it"
             )
         elif not 1 / FAR <= factor <= FAR:
-            when = " (measured while it was busy)" if source == "busy" else ""
+            when = ", measured while it was busy" if source == "busy" else ""
             found.append(
-                f"this machine takes {factor:.2g} times as long as that of docs/performance.md to "
-                f"{TASKS[engine]}{when}; the estimates say so, too"
+                f"the times take into account that this machine takes {factor:.2g} times as long as that of "
+                f"docs/performance.md to {TASKS[engine]}{when}"
             )
     return found
 

@@ -3,8 +3,8 @@
 Every row has the same columns.  Those of this machine are what the command itself expects when it begins,
 with threads in one process.  So is that of one machine with more cores: threads exchange nothing, so they
 are faster than as many workers.  Many machines share the work with ``--cluster``, as workers on this one do
-if they are asked for.  Where something does not fit, or is not possible, the time says so in two words, and
-the reason in a sentence.
+if they are asked for; they have no row where one machine is as fast.  Where something does not fit, or is
+not possible, the time says so in two words, and the reason in a sentence.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 from tilebase.costs import cores, machines, reachable
 from tilebase.costs.boards import passing
-from tilebase.costs.cores import CORES, MACHINE_CORES, Scale
+from tilebase.costs.cores import MACHINE_CORES, MOST_CORES, Scale
 from tilebase.costs.estimate import NO_FIT, Estimate, duration, number_in_words, shortage
 from tilebase.costs.forcing import (
     FIRST_PATIENCE,
@@ -127,7 +127,12 @@ def forcing(game: Game, allowed: Allowance, *, search_only: bool = False) -> lis
     opened, on = opened_afterstates(game), this_machine(allowed)
     takes, size = f"roughly {duration(search_seconds(game, allowed))}", byte_text(16 * opened)
     plan = None if search_only else replacing_pass(game, allowed)
-    search = {"what": "force by search", "on": on, "boards": f"roughly {opened:,} afterstates", "time": takes}
+    search = {
+        "what": "force by search",
+        "on": on,
+        "boards": f"roughly {number_in_words(opened)} afterstates",
+        "time": takes,
+    }
     sizes = {"memory": size, "disk": size, "moved": "", "reason": ""}
     if plan is None:
         return [search | sizes]
@@ -197,7 +202,11 @@ def _passes(
                 row |= {"time": duration(here.seconds), "disk": byte_text(int(here.disk))} if keep else {}
                 row |= _shortage(here, row["time"], allowed, folder)
             rows.append({name: row[name] for name in COLUMNS})
-        rows += [_shared(_all(one), batches.passing(index, one, number, wanted=wanted)) for number in CORES]
+        scales = [
+            batches.passing(index, one, number, wanted=wanted) for number in (MACHINE_CORES, MOST_CORES)
+        ]
+        faster = scales[1].seconds < scales[0].seconds
+        rows += [_shared(_all(one), found) for found in scales[: 1 + faster]]
     return rows
 
 
@@ -256,13 +265,10 @@ def _reachable(
         on = f"this machine, {workers} worker{'s' * (workers > 1)}, --cluster"
         row = _shared(what, shared(workers, 1), kept=here.disk)
         rows.append(row | {"on": on, "time": duration(shared(min(workers, processors()), 1).seconds)})
-    for number in CORES:
-        if number > MACHINE_CORES:
-            rows.append(_shared(what, shared(number, MACHINE_CORES), kept=here.disk))
-        else:
-            row = _alone(what, _cores(number, 1), replace(here, seconds=work.seconds(number)))
-            rows.append(row | {"boards": ""})
-    return rows
+    one = replace(here, seconds=work.seconds(MACHINE_CORES))
+    rows.append(_alone(what, _cores(MACHINE_CORES, 1), one) | {"boards": ""})
+    many = shared(MOST_CORES, MACHINE_CORES)
+    return [*rows, _shared(what, many, kept=here.disk)] if many.seconds < one.seconds else rows
 
 
 def _shared(what: str, found: Scale, *, kept: float = 0.0) -> dict[str, Any]:
@@ -277,7 +283,12 @@ def _shared(what: str, found: Scale, *, kept: float = 0.0) -> dict[str, Any]:
 
 
 def _cores(cores: int, machines: int) -> str:
-    return f"{cores} cores, {machines} machines, --cluster" if machines > 1 else f"{cores} cores, 1 machine"
+    """Name cores that are as fast as those here."""
+    return (
+        f"{cores} such cores, {machines} machines, --cluster"
+        if machines > 1
+        else f"{cores} such cores, 1 machine"
+    )
 
 
 def _together(first: Scale, then: Scale) -> Scale:

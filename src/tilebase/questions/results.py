@@ -142,13 +142,15 @@ class Result:
         """Return an entry of BibTeX for the result; of a published one that was not computed, its source."""
         key = re.sub(r"[^a-z0-9]+", "-", f"tilebase-{self.name}".lower()).strip("-")
         year = (self.date or date.today().isoformat())[:4]
-        note = f"Computed by \\texttt{{{_escaped(self.command)}}}" if self.command else "Not computed"
+        program = _escaped(self.version or version())
+        title = _escaped(f"2048 on {self.board}: {self.question}")
+        done = f"Computed by \\texttt{{{_escaped(self.command)}}}" if self.command else "Not computed"
         return (
             f"@misc{{{key},\n"
             f"  author = {{{{tilebase contributors}}}},\n"
-            f"  title = {{{{{_escaped(self.statement.rstrip('.'))}}}}},\n"
+            f"  title = {{{{{title}}}}},\n"
             f"  year = {{{year}}},\n"
-            f"  note = {{{note}, tilebase {_escaped(self.version or version())}}}\n"
+            f"  note = {{{_escaped(self.statement)} {done}, tilebase {program}}}\n"
             "}\n"
         )
 

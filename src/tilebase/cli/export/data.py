@@ -24,11 +24,11 @@ def data(
     objective: LabelOption = None,
     quiet: QuietOption = False,
 ) -> int:
-    """Write all states of a table with their values as Parquet, files for each sum, in bounded memory.
+    """Write a data set of a table's states: Parquet files for each sum, in bounded memory.
 
-    For DuckDB, Polars and training: the cells as one list, the value of each slide, NULL if it is not
-    allowed, which slides are the best, and how many boards a row stands for. tilebase export values writes
-    one file for a data frame.
+    For training and large tables, with DuckDB or Polars: the cells as one list, the value of each slide, NULL
+    if it is not allowed, which slides are the best, and how many boards a row stands for. For one file and a
+    data frame take tilebase export values.
 
     tilebase export data 3x3-512/ --visits -o 3x3-512-data/
     """

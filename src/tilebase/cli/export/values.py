@@ -35,9 +35,9 @@ def values(
     """Write the boards of a table with their values, for a data frame: polars.read_parquet(FILE).
 
     A row is an afterstate up to symmetry, or a state with --states: its sum, its packed key, the exponent of
-    each cell (8 is the tile 256, 0 is empty), and its value; of a state also the value of each slide, empty
-    where it is not allowed. A picture (.svg, .pdf, .eps, .png) shows the values by sum: the mean, and from
-    the least to the largest.
+    each cell, row by row (8 is the tile 256, 0 is empty), and its value; of a state also the value of each
+    slide, empty where it is not allowed. A picture (.svg, .pdf, .eps, .png) shows the values by sum: the
+    mean, and from the least to the largest.
 
     tilebase export values 3x3-512/ -o values.parquet
 

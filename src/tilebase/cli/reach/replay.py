@@ -17,7 +17,9 @@ from tilebase.patterns.replays import replay_moves
 
 def replay(
     size: SizeArgument,
-    moves: Annotated[str, Parameter(help="Slides U, D, L, R and drops (row,column), as (1,1)D(1,2).")],
+    moves: Annotated[
+        str, Parameter(help="Slides U, D, L, R and drops (row,column), as (1,1)D(1,2); of a 4 (1,2)=4.")
+    ],
     *,
     deterministic: Annotated[
         bool, Parameter(negative=(), help="Drops are 2s in the first empty cell; only slides are given.")
