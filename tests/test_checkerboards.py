@@ -312,21 +312,22 @@ def test_the_command_gives_verdicts_and_moves(capsys: pytest.CaptureFixture[str]
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "corner,drops,reachable,moves,reason,game,command,version"
     assert len(lines) == 5
-    assert lines[1].startswith('2,2,yes,"')
-    assert lines[2].startswith("4,2,no,,")
-    assert "the last drop, a 2, would be in one" in lines[2]
+    assert lines[1].startswith('2,"2,4",yes,"')
+    assert lines[3].startswith('2,2,yes,"')
+    assert lines[4].startswith("4,2,no,,")
+    assert "the last drop, a 2, would be in one" in lines[4]
     rules = Rules(3, 5, most=2)
-    moves = parse_moves(rules, lines[1].split('"')[1])
+    moves = parse_moves(rules, lines[3].split('"')[1])
     assert replay(rules, moves)[-1] == checkerboard_position(rules, 2)
 
 
 def test_the_command_tells_both_games_apart(capsys: pytest.CaptureFixture[str]) -> None:
-    """Without drops: that of 2s, where theorem 14 says no, and the real one."""
+    """Without drops: the real one, and that of 2s, where theorem 14 says no."""
     assert main(["reach", "checkerboard", "4x4", "-f", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["size"] == "4x4"
     rows = [(row["drops"], row["corner"], row["reachable"]) for row in found["checkerboards"]]
-    assert rows == [("2", 2, False), ("2", 4, False), ("2,4", 2, True), ("2,4", 4, True)]
+    assert rows == [("2,4", 2, True), ("2,4", 4, True), ("2", 2, False), ("2", 4, False)]
     assert main(["reach", "checkerboard", "4x4", "--drops", "2,4", "-f", "csv"]) == 0
     assert [row.split(",")[0] for row in capsys.readouterr().out.splitlines()] == ["corner", "2", "4"]
 

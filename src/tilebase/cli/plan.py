@@ -134,12 +134,12 @@ def formations(
 ) -> int:
     """List the formations of endgames, with their chance to win and what solving them takes on this machine.
 
-    For one goal, the list begins with what is solved soonest, and names the best by the chance to win; with
-    --fit, of those that fit. Else it has the number of free cells, the known chance to win its largest goal,
-    and the time to solve each goal; "no" is what the engine refuses. A chance is known where a table was
-    solved once. Some are no endgames but games on a smaller board, whose x are walls: the list names them.
-    Numbers of boards are exact; numbers of positions with ~ are estimates; times are those with a table
-    (-o): without one, all boards may be solved sooner. tilebase explain 442 draws one.
+    For one goal, the list begins with what is solved soonest, has games on a smaller board at its end, and
+    names the best by the chance to win; with --fit, of those that fit. Else it has the number of free cells,
+    the known chance to win its largest goal, and the time to solve each goal; "no" is what the engine
+    refuses. A chance is known where a table was solved once. In games on a smaller board the x are walls: the
+    list names them. Numbers of boards are exact; numbers of positions with ~ are estimates; times are those
+    with a table (-o): without one, all boards may be solved sooner. tilebase explain 442 draws one.
 
     tilebase plan formations
 
@@ -154,7 +154,7 @@ def formations(
     sizes = _fitting(fit, used, goal) if fit is not None else _sizes(all_formations(), goal)
     note = ""
     if goal is not None:
-        sizes = sorted(sizes, key=lambda size: (not size.possible, size.seconds(used)))
+        sizes = sorted(sizes, key=lambda size: (size.formation.fixed, not size.possible, size.seconds(used)))
         where = "on this machine" if fit is None else "of what fits"
         rows, note = _rows(sizes, used, "formation"), _best(sizes, f"to {goal} {where}", used)
     elif fit is not None:

@@ -52,10 +52,10 @@ def checkerboard(
     shown: ShownOptions = DEFAULT_SHOWN,
     run: SearchOptions = DEFAULT_SEARCH,
 ) -> int:
-    """Say whether a board can be filled with a checkerboard of 2s and 4s, if no 8 may ever be made.
+    """Say whether a board can be filled with a checkerboard of 2s and 4s.
 
-    The drops help, unless the game is deterministic. Prints the verdict for each colouring with its reason,
-    first if only 2s are dropped, then if 4s are dropped, too; and a sequence of moves that `tilebase reach
+    The drops (spawns) help, unless the game is deterministic. Prints the verdict for each colouring with its
+    reason, first in the real game, then if only 2s are dropped; and a sequence of moves that `tilebase reach
     replay` accepts (without --deterministic if it shows drops). With --count, also how many sequences there
     are, those that are symmetric to each other included.
 
@@ -71,7 +71,7 @@ def checkerboard(
     alone = deterministic or count or search
     games = [
         parse_rules(size, drops=some, most=2, deterministic=deterministic, convention=convention)
-        for some in (("2", "2,4") if drops is None and not alone else (drops or "2",))
+        for some in (("2,4", "2") if drops is None and not alone else (drops or "2",))
     ]
     seconds = parse_seconds(run.budget)
     if planning():
