@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -83,3 +84,14 @@ def test_the_lemma_command_draws_fillings(capsys: pytest.CaptureFixture[str]) ->
     assert "--budget and --seed are for random fillings" in capsys.readouterr().err
     assert main(["lemma", "2x3", "64", "--pattern", "pair", "--sample", "5"]) == 2
     assert "fillings are drawn for a goal and one pattern" in capsys.readouterr().err
+
+
+def test_a_part_of_a_set_says_nothing_of_smaller_sums(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = ["force", "2x3", "16", "--start", "empty", "--engine", "diagrams", "--up-to", "24", "-q"]
+    assert main([*line, "-o", str(tmp_path / "set"), "--threads", "1"]) == 1
+    assert main(["lemma", "2x3", "16", "--pattern", "8,*,*/*,*,*", "--set", str(tmp_path / "set")]) == 1
+    held = sum(sum(tiles) >= 16 for tiles in itertools.product((0, 2, 4, 8), repeat=5))
+    out = capsys.readouterr().out
+    assert f"{held} boards with a sum of 24 or more, which the set has, hold the pattern" in out

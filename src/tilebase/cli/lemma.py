@@ -163,12 +163,16 @@ def _in_set(question: Game, folder: Path, show: Shown) -> int:
             raise UsageError(f"{winning.name} is the set of {winning.game}, not of {question}")
         found = winning.fillings(question.pattern or "")
     board = None if found.lost is None else question.format(found.lost)
-    text = f"{question}: {found.boards:,} boards hold the pattern, {found.won:,} of them win {question.goal}"
-    text += f" against every spawn {signature()}\n"
+    part = "" if found.least is None else f" with a sum of {found.least} or more, which the set has,"
+    text = f"{question}: {found.boards:,} boards{part} hold the pattern, {found.won:,} of them win"
+    text += f" {question.goal} against every spawn {signature()}\n"
     if board is not None:
         text += f"the pattern is not won: {question.goal} cannot be forced from {board}\n"
-    row = {"holds": "no" if board else "yes", "fillings": found.boards, "won": found.won, "board": board}
-    document = {"game": question.identity} | row | {"holds": board is None}
+    # All boards of a part say nothing of the others.
+    holds = False if board else None if found.least is not None else True
+    named = {True: "yes", False: "no", None: "unknown"}[holds]
+    row = {"holds": named, "fillings": found.boards, "won": found.won, "board": board, "least": found.least}
+    document = {"game": question.identity} | row | {"holds": holds}
     show.write([row], document, text=text, game=question)
     return int(board is not None)
 

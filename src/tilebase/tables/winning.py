@@ -35,11 +35,14 @@ class Fillings:
         How many there are, and how many of them are in the set.
     lost:
         One that is not in the set; None if all are.
+    least:
+        The least sum of these boards, if the set was not computed to the sum of the pattern; else None.
     """
 
     boards: int
     won: int
     lost: Cells | None
+    least: int | None = None
 
 
 class WinningSet(Verdicts):
@@ -100,8 +103,9 @@ class WinningSet(Verdicts):
     def fillings(self, pattern: str) -> Fillings:
         """Count the boards that hold a pattern, written as `Game.pattern`, and those of them in the set.
 
-        Raises `UsageError` for a set that is not cut by sums or not complete, or whose variables do not lie
-        cell by cell; `GameError` for a pattern that is none.
+        Only boards with the sums that the set was computed for are counted.  Raises `UsageError` for a set
+        that is not cut by sums, or whose variables do not lie cell by cell; `GameError` for a pattern that is
+        none.
         """
         manifest, game = self.manifest, self.game.changed(pattern=pattern)
         if manifest.strategy != "sum" or not manifest.strong or manifest.corollary7:
@@ -116,7 +120,9 @@ class WinningSet(Verdicts):
         for layer in manifest.layers:
             more, of_them, board = self._stored.count(layer.name, choices)
             held, won, lost = held + more, won + of_them, lost or board
-        return Fillings(held, won, lost)
+        least = min((int(layer.name) for layer in manifest.layers), default=game.largest_sum)
+        lowest = game.sum([e or 0 for e in game.patterns[0]])
+        return Fillings(held, won, lost, least if least > lowest else None)
 
     # -- probing -----------------------------------------------------------------------------------
 
