@@ -22,17 +22,18 @@ NAME = "cpu seconds"
 MEASURED = Path(__file__).with_name("seconds.tsv")
 """What a run took, file by file.  TILEBASE_TEST_SECONDS=1 has a run of all tests write it again."""
 
-QUICK = 5.0
-"""CPU seconds of a file that runs with ``scripts/test --fast``; there are 20, which take 45 together."""
+QUICK = 3.0
+"""CPU seconds of a file that runs with ``scripts/test --fast``; there are 28, which take 49 together."""
 FIRST = (
     "tests/conformance/test_conformance.py",
     "tests/test_kernels.py",
     "tests/test_cluster.py",
+    "tests/test_reference.py",
     "tests/test_project.py",
 )
-"""Two processes take these by turns.  In its first minute one compiles the kernels that most files need.
+"""Of two processes one takes the first and third, and at first compiles the kernels that most files need.
 
-The other needs hardly any of them meanwhile; else both would compile the same.
+The other takes the second and fourth, and then types and sources: else both would compile the same kernels.
 """
 
 
