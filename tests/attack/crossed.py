@@ -258,7 +258,10 @@ def other_values(
             case.expect(not all_kept, "pruned: another objective is refused", objective.label, lines)
             continue
         if case.expect(all_kept, "pruned: another objective is answered", f"{answer!r}", lines):
-            tables.check_answer(case, drawn, board, objective, answer, "pruned", lines)
+            try:
+                tables.check_answer(case, drawn, board, objective, answer, "pruned", lines)
+            except TooLargeError:  # a board that no play makes may have more boards after it
+                return
 
 
 def check_thinned(case: Case, drawn: DrawnGame, whole: Path, lines: str) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from attack.case import REFUSED, Case
 from attack.random_games import DrawnGame, random_board
-from attack.rules import MEASURES, Board, TooLargeError
+from attack.rules import MEASURES, Board, Rules, TooLargeError
 from tilebase import Objective, evaluate, open_table, prove, solve, thin, verify_table
 from tilebase.errors import MissingBoardError, UsageError
 from tilebase.objectives.values import Exact, Lower, Rounded, Upper
@@ -391,14 +391,19 @@ def check_prove(case: Case, drawn: DrawnGame) -> None:
     low, high = (found.bound, exact) if direction == "lower" else (exact, found.bound)
     good = low <= high <= low + found.loss + UNITS[dtype]
     case.expect(good, f"prove {direction}", f"{found.bound} ± {found.loss}, by the rules {exact}", lines)
-    law = law_in_words(drawn.rules.four, drawn.rules.few) + weights_in_words(drawn.rules.weights)
+    law = law_in_words(drawn.rules.four, drawn.rules.few) + weights_in_words(drawn.rules)
     said = f"spawns of {law}: " in found.statement
     case.expect(said, "prove: the statement", f"{found.statement} does not name {law}", lines)
     case.done["proved"] += 1
 
 
-def weights_in_words(weights: tuple[int, ...]) -> str:
-    """The weights of cells as a proof names them: without a common divisor, and not if all are equal."""
+def weights_in_words(rules: Rules) -> str:
+    """The weights of cells as a proof names them: without a common divisor, and not if all are equal.
+
+    Cells that no tile enters weigh nothing.
+    """
+    stops = rules.walls | (rules.unmergeable if rules.fixed else frozenset())
+    weights = [0 if cell in stops else weight for cell, weight in enumerate(rules.weights)]
     if len(set(filter(None, weights))) < 2:
         return ""
     divisor = gcd(*weights)
