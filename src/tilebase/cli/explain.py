@@ -10,14 +10,13 @@ from tilebase.cli.options import DEFAULT_SHOWN, ShownOptions
 
 
 def explain(
-    word: Annotated[
-        str | None,
-        Parameter(help="An objective, a type, a rule, a formation or FILE.toml, or a term; all if left out."),
-    ] = None,
-    *,
+    *word: Annotated[
+        str,
+        Parameter(help="Objectives, types, rules, formations or FILE.toml, or terms; all if left out."),
+    ],
     shown: ShownOptions = DEFAULT_SHOWN,
 ) -> int:
-    """Say what a word means: an objective, a type of values, a rule of a game, a formation or a term.
+    """Say what words mean: objectives, types of values, rules of a game, formations and terms.
 
     Without a word, all words are listed.
 
@@ -32,12 +31,12 @@ def explain(
     from tilebase.questions.explain import explain as ask
 
     show = shown.checked()
-    if word is not None and word.endswith(".toml"):
-        found: tuple[Explanation, ...] = (Explanation(word, "formation", described(formation(word))),)
+    if word and word[0].endswith(".toml"):
+        found: tuple[Explanation, ...] = (Explanation(word[0], "formation", described(formation(word[0]))),)
     else:
-        found = words() if word is None else ask(word)
+        found = ask(" ".join(word)) if word else words()
     rows = [one.as_dict() for one in found]
-    if word is None:
+    if not word:
         kinds = dict.fromkeys(one.kind for one in found)
         lines = [f"{kind:9}  {', '.join(one.word for one in found if one.kind == kind)}" for kind in kinds]
     else:

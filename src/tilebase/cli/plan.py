@@ -49,9 +49,9 @@ WALLED = (
 )
 
 LEGEND = (
-    "\nx: a large tile, which must stay (tilebase explain formations); o: a cell where the goal is made. The "
-    "chance is that of the largest goal that was solved.\nFor one goal, with the best to reach it: tilebase "
-    "plan formations 128\n"
+    "For one goal, with the best to reach it: tilebase plan formations 128\n"
+    "x: a large tile, which must stay; o: a cell where the goal is made; chance: to make the largest goal "
+    "that was solved\n\n"
 )
 
 plan = App(name="plan")
@@ -152,7 +152,7 @@ def formations(
     show, used = shown.checked(), Allowance.of(threads=threads).cores
     prepare_kernels()  # so that this machine is measured before times decide what is named
     sizes = _fitting(fit, used, goal) if fit is not None else _sizes(all_formations(), goal)
-    note = ""
+    legend = note = ""
     if goal is not None:
         sizes = sorted(sizes, key=lambda size: (size.formation.fixed, not size.possible, size.seconds(used)))
         where = "on this machine" if fit is None else "of what fits"
@@ -160,11 +160,11 @@ def formations(
     elif fit is not None:
         rows = _rows(sizes, used, "formation", "goal")
     else:
-        rows, note = _times(sizes, used), LEGEND
+        rows, legend = _times(sizes, used), LEGEND
     document = [_as_dict(size, used) for size in sizes]
     walled = list(dict.fromkeys(size.formation.name for size in sizes if size.formation.fixed))
     note += f"\nIn {', '.join(walled)} {WALLED}\n" if walled else ""
-    show.write(rows, document, data=document, text=table_text(rows) + note, game=None)
+    show.write(rows, document, data=document, text=legend + table_text(rows) + note, game=None)
     return 0
 
 

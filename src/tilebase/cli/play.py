@@ -131,6 +131,7 @@ def play(
         finally:
             if kept is not None:
                 write_whole(kept, seat.saved())
+                print(f"{kept}: {seat.slides_made}, which tilebase review reads", file=sys.stderr)
 
 
 def _converse(

@@ -123,6 +123,8 @@ def _summary(found: Review) -> list[dict[str, Any]]:
             "lost in total, the sum of the losses of single slides": _lost(found.total_loss, found, found.of),
             "lost per slide, their mean": _lost(found.mean_loss, found, found.of),
         }
+    if found.drops:
+        rows["the worst slide"] = f"{found.drops[0].slide}, move {found.drops[0].number}"
     return [{"": name, "slides": text} for name, text in rows.items()]
 
 

@@ -220,10 +220,14 @@ class Seat:
         return to_json(saved_game(self.table.game, start.text, self.moves)) + "\n"
 
     @property
+    def slides_made(self) -> str:
+        """How many slides were made, in words."""
+        return "1 slide" if len(self.history) == 1 else f"{len(self.history)} slides"
+
+    @property
     def over(self) -> str:
         """How the game ended; empty while it continues."""
-        made = len(self.history)
-        slides = "1 slide" if made == 1 else f"{made} slides"
+        slides = self.slides_made
         if self.won:
             return f"won after {slides}"
         if self.last == ENDED:

@@ -30,6 +30,7 @@ from tilebase.cli.output import Shown, plan_text, planning, signature, table_tex
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
+from tilebase.game.formations import formation_of
 from tilebase.game.game import Game
 from tilebase.game.names import title_of
 from tilebase.objectives.numbers import digits_text
@@ -164,7 +165,8 @@ def solve(
             folder=table or work,
             workers=None if cluster is None else workers_here(cluster),
         )
-        show.write(rows, rows, text=plan_text(rows) + _recorded(question, objectives), game=question)
+        text = plan_text(rows) + _recorded(question, objectives) + _sooner(question, objectives)
+        show.write(rows, rows, text=text, game=question)
         return 0
     if exact:
         if any((table, by, above, down_to, lean is not None, cluster, space, work)):
@@ -268,6 +270,17 @@ def _write_bounds(bounds: tuple[ProvedBound, ...], show: Shown) -> None:
 def _cited(bounds: tuple[ProvedBound, ...]) -> str:
     """Return the sentences to cite; an upper bound of 1 has none, and a lower one of 0."""
     return "".join(f"\n{one.statement} {signature()}\n" for one in bounds if not one.is_vacuous)
+
+
+def _sooner(game: Game, objectives: Sequence[Objective]) -> str:
+    """Return a line that names the search for limits, for a lower bound of a game without limits."""
+    lower = any(one.is_bound and not one.rounds_up for one in objectives)
+    if not lower or game.limits is not None or game.goal is None or formation_of(game) is not None:
+        return ""
+    return (
+        f"\nA weaker bound, sooner: solve within limits, which tilebase limits {game.shape_text} "
+        f"{game.goal} --boards 1e9 --budget 3min finds\n"
+    )
 
 
 def _recorded(game: Game, objectives: Sequence[Objective], values: Sequence[Found] = ()) -> str:

@@ -27,7 +27,8 @@ def _missing(argument: Any, chain: str) -> str:
     """Return the message for a missing argument or option value, with its name in the help."""
     about = (argument.parameter.help or "").rstrip(".")
     if argument.index is None:
-        return f"give {argument.name} a value: {about}"
+        values, _ = argument.token_count()
+        return f"give {argument.name} {'a value' if values == 1 else f'{values} values'}: {about}"
     return f"{chain} needs a {argument.name.lstrip('-').upper()}: {about}"
 
 
