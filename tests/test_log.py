@@ -44,6 +44,20 @@ def test_a_log_tells_a_run_and_how_it_goes_on(folder: Path, capsys: pytest.Captu
     assert "solved in memory" not in capsys.readouterr().err
 
 
+def test_users_see_that_a_run_goes_on(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for command, more in (
+        ("count 2x2 16 --keep afterstates -o c", "--up-to 8"),
+        ("solve 2x2 16 -o t", "--down-to 10"),
+    ):
+        assert main([*command.split(), *more.split()]) == 0
+        assert "layers" not in capsys.readouterr().err
+        assert main(command.split()) == 0
+        name = command[-1]
+        assert re.search(rf" in {name} .*: \d layers (of 9 )?are there", capsys.readouterr().err)
+        assert main(command.split()) == 0
+        assert "are there" not in capsys.readouterr().err
+
+
 def words(text: str) -> list[str]:
     """What a command prints, without numbers: some are seconds."""
     return re.sub(r"\d[\d.,]*", "", text).split()

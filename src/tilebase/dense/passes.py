@@ -231,7 +231,8 @@ class DensePass:
         least, most = self._last, self._highest
         totals = sorted((s for s in self.sizes if least <= s and (most is None or s <= most)), reverse=True)
         missing = self._resume(totals)
-        LOG.debug(
+        LOG.log(
+            logging.INFO if 0 < len(missing) < len(totals) else logging.DEBUG,
             "solving all boards of %s in %s for %s: %d layers of %d are there; %s",
             self.game, self.folder, self.objective.label, len(totals) - len(missing), len(totals),
             self._plan.text,

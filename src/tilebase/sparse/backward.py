@@ -182,7 +182,8 @@ class BackwardPass:
         self._pace.start()
         self._most = sum(sizes[s] for s in missing)
         self._check_memory(missing, sizes)
-        LOG.debug(
+        LOG.log(
+            logging.INFO if 0 < len(missing) < len(wanted) else logging.DEBUG,
             "solving %s in %s for %s with %d threads: %d layers of %d are there",
             self.game, self.path, ", ".join(values.objective.label for values in self.stored), self.threads,
             len(wanted) - len(missing), len(wanted),

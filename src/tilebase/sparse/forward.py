@@ -125,7 +125,8 @@ class ForwardPass:
         lines = self.folder.journal.read()
         done = bool(lines) and lines[-1].get("complete", False)
         lines = count_lines(lines, self.game, self.folder.journal.path)
-        LOG.debug(
+        LOG.log(
+            logging.INFO if lines and not done else logging.DEBUG,  # users see that a run goes on
             "counting %s in %s with %d threads: %d layers are there%s",
             self.game, self.folder.path, self.threads, len(lines), ", which are all" if done else "",
         )  # fmt: skip
