@@ -590,7 +590,9 @@ def test_the_best_for_a_goal_is_named(capsys):
     assert main(["plan", "formations", "128", "--threads", "2"]) == 0
     shown = capsys.readouterr().out
     lines = shown.splitlines()
-    assert [line.split()[0] for line in lines[1:5]] == ["L1", "44", "2x4", "3x3"], "the soonest first"
+    names = [line.split()[0] for line in lines[1 : lines.index("")]]
+    assert names[:4] == ["L1", "44", "442", "L3"], "the soonest first"
+    assert names[-3:] == ["2x4", "3x3", "3x4"], "walled games last"
     assert "not known: solve takes" in next(line for line in lines if line.startswith("4432 "))
     (best,) = (
         line for line in lines if line.startswith("Best to 128 on this machine, by the known chance to win")
