@@ -212,6 +212,7 @@ def test_the_default_folder_goes_when_all_is_done(tmp_path, monkeypatch, capsys)
         (["verify", "nothing.tbl"], 1, "not there"),
         (["export", "boards", "/", "--sum", "4", "-o", "x.parquet"], 1, "/ holds no finished table"),
         (["explain", "guarantied"], 2, "did you mean guaranteed?"),
+        (["explain", "bound", "lowr"], 2, "'lowr' is no word of tilebase: did you mean lower"),
         (["solve", "2x2", "8", "--objectiv", "win"], 2, "Did you mean --objective?"),
         (["solve", "2x2", "8", "--objective", "won"], 2, "choose one of win,"),
         (["prob", "t"], 2, "Did you mean"),

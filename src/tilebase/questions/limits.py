@@ -159,7 +159,7 @@ def search_limits(
     if here is None:
         raise UsageError(
             f"the limits {with_limits(game, first).limits_text} have {_boards(game, first):,} boards, "
-            f"more than {boards:,}: give a larger budget or lower limits"
+            f"more than {boards:,}: allow more boards, or give lower limits"
         )
     path = [here]
     with suppress(KeyboardInterrupt):  # the best limits so far are the result
