@@ -31,7 +31,7 @@ def explain(
     from tilebase.questions.explain import explain as ask
 
     show = shown.checked()
-    if word and word[0].endswith(".toml"):
+    if len(word) == 1 and word[0].endswith(".toml"):
         found: tuple[Explanation, ...] = (Explanation(word[0], "formation", described(formation(word[0]))),)
     else:
         found = ask(" ".join(word)) if word else words()

@@ -66,10 +66,8 @@ def explain(word: str) -> tuple[Explanation, ...]:
     parts = [_named(wanted)] if _named(wanted) else list(map(_named, wanted.split("-")))
     found = tuple(dict.fromkeys(one for part in parts for one in part)) if all(parts) else ()
     if not found:
-        several = word.split() if any(parts) else []  # then those that are no words are wrong
-        word, wanted = next(
-            ((one, one.lower()) for one in several if not _named(one.lower())), (word, wanted)
-        )
+        if any(parts) and len(word.split()) > 1:  # the first that is no word
+            word = wanted = next(one for one in wanted.split("-") if not _named(one))
         near = difflib.get_close_matches(wanted, [one.word.lower() for one in known], n=3, cutoff=0.6)
         hint = f"did you mean {', '.join(dict.fromkeys(near))}? " if near else ""
         raise UsageError(f"{word!r} is no word of tilebase: {hint}tilebase explain lists them all")
