@@ -723,7 +723,7 @@ def assert_planned(printed: str, what: str) -> None:
     assert [row["what"] for row in rows] == [what] * 3
     assert here["on"].startswith("this machine, ")
     assert here["boards"].endswith(" states")
-    assert [one["on"], many["on"]] == ["16 such cores, 1 machine", "256 such cores, 16 machines, --cluster"]
+    assert [one["on"], many["on"]] == ["16 such cores, 1 machine", "16 x 16 such cores, --cluster"]
     assert one["memory"] == here["memory"], "threads exchange nothing"
     assert one["disk"] == here["disk"]
     assert many["moved"]

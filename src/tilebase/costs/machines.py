@@ -57,7 +57,7 @@ def machines(allowed: Allowance) -> tuple[Machine, ...]:
     device = Allowance(memory=130 << 30, threads=1)
     return (
         Machine(this_machine(allowed), allowed, None, rates("dense").disk, True),
-        Machine("one H200, layers through two SSDs", device, 4.8e12 / GPU_BYTES, 6e9, False),
+        Machine("one H200, two SSDs", device, 4.8e12 / GPU_BYTES, 6e9, False),
     )
 
 

@@ -284,11 +284,9 @@ def _shared(what: str, found: Scale, *, kept: float = 0.0) -> dict[str, Any]:
 
 def _cores(cores: int, machines: int) -> str:
     """Name cores that are as fast as those here."""
-    return (
-        f"{cores} such cores, {machines} machines, --cluster"
-        if machines > 1
-        else f"{cores} such cores, 1 machine"
-    )
+    if machines == 1:
+        return f"{cores} such cores, 1 machine"
+    return f"{machines} x {cores // machines} such cores, --cluster"
 
 
 def _together(first: Scale, then: Scale) -> Scale:
