@@ -475,6 +475,20 @@ def test_the_search_command(capsys, tmp_path):
     assert main(["limits", "2x3", "32", "--boards", "many"]) == 2
 
 
+def test_a_search_takes_the_boards_that_its_time_allows_and_says_how_to_prove_the_bound(capsys):
+    assert main(["limits", "2x3", "32", "--budget", "10s", "-q", "-f", "json"]) == 0
+    printed = capsys.readouterr()
+    found = json.loads(printed.out)
+    assert found["budget"] is None
+    assert found["finished"]
+    assert found["best"]["limits"] == "16,16,16/16,16,16"
+    command = printed.err.splitlines()[-1].partition("tilebase ")[2]
+    assert main([*command.split(), "-q"]) == 0
+    assert "proved lower bound" in capsys.readouterr().out
+    limits = least_limits(Game("2x3", 64))
+    assert search_limits(Game("2x3", 64, limits=limits)).most == 10**6
+
+
 def test_what_cannot_be_searched():
     with pytest.raises(UsageError, match="needs a goal"):
         search_limits(Game("2x2"), 100)

@@ -318,6 +318,23 @@ def test_the_help_says_what_each_command_does(capsys):
         assert [line for line in lines if re.match(rf"│ {name} +\w", line)], name
 
 
+@pytest.mark.parametrize("command", ["count", "solve", "plan", "play", "export values"])
+def test_the_help_names_shared_options_and_describes_them_on_request(command, capsys):
+    def printed(flag):
+        assert main([*command.split(), flag]) == 0
+        return capsys.readouterr().out
+
+    brief, full = printed("--help"), printed("--help-all")
+    assert len(brief.split()) < 500
+    assert brief.endswith("--help-all describes these, too.\n")
+    assert "standard error" in full
+    assert "standard error" not in brief
+    options = set(re.findall("^│ +[*A-Z ]*(--[a-z-]+)", full, re.MULTILINE))
+    assert len(options) > 2
+    assert all(re.search(rf"{one}\b", brief) for one in options)
+    assert printed("-h") == brief
+
+
 @pytest.mark.parametrize(
     ("word", "found"),
     [

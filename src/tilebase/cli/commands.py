@@ -15,6 +15,7 @@ from typing import Annotated, Any, TextIO
 from cyclopts import App, CycloptsError, Group, Parameter
 
 from tilebase._version import version
+from tilebase.cli.helping import ALL, every_command, helping
 from tilebase.cli.log import logging_to
 from tilebase.cli.output import Output, OutputError, naming_command
 from tilebase.cli.usage import usage_sentence
@@ -34,7 +35,7 @@ COMMANDS = {
     "Other": "export reach explain cite reproduce runs",
 }
 """The commands by purpose.  A command is loaded when it is called, or when the help of all is printed."""
-HELP = ("--help", "-h")
+HELP = ("--help", "-h", ALL)
 NAMES = frozenset(" ".join(COMMANDS.values()).split())
 for position, (title, commands) in enumerate(COMMANDS.items()):
     group = Group(title, sort_key=position)
@@ -50,7 +51,7 @@ def command(
         Parameter(
             help="Append what the engines do, step by step, to this file; - for standard error.",
             allow_leading_hyphen=True,
-            group=Group("Every command", sort_key=len(COMMANDS)),
+            group=Group("Every command", sort_key=len(COMMANDS), help_formatter=every_command),
         ),
     ] = None,
 ) -> Any:
@@ -98,10 +99,8 @@ def _status(arguments: Sequence[str], stoppable: bool) -> int:
                 _raise_when_stopped()
             if not NAMES.intersection(arguments) or arguments[0] in HELP:
                 load_commands()
-            with naming_command(arguments):
-                status = app.meta(
-                    arguments, print_error=False, exit_on_error=False, result_action="return_value"
-                )
+            with naming_command(arguments), helping(arguments) as words:
+                status = app.meta(words, print_error=False, exit_on_error=False, result_action="return_value")
         finally:
             if stoppable:
                 signal.signal(signal.SIGINT, lambda *_: os._exit(130))

@@ -24,6 +24,7 @@ from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.game.game import Game
+from tilebase.game.names import game_text
 
 if TYPE_CHECKING:
     from tilebase.questions.limits import Trial
@@ -41,7 +42,13 @@ def limits(
             help="Find the limits that just force the goal, or just do not, below --limits.",
         ),
     ] = False,
-    boards: Annotated[str, Parameter(help="Boards within the limits at most: 1e6, 50M.")] = "1M",
+    boards: Annotated[
+        str | None,
+        Parameter(
+            help="Boards within the limits at most: 1e6, 50M. Left out: what the budget allows; without one, "
+            "16 times those of the first limits, or 1M."
+        ),
+    ] = None,
     budget: Annotated[str | None, Parameter(help="Time after which what is known is printed: 10min.")] = None,
     shown: ShownOptions = DEFAULT_SHOWN,
     run: RunOptions = DEFAULT_RUN,
@@ -49,11 +56,13 @@ def limits(
     """Search for the limits that give the best bound, or for those that just force a goal.
 
     The search begins with --limits, or with the least that a win needs, and prints the path to the best
-    limits found; prove the bound with tilebase solve --objective lower.
+    limits found, and the command that proves the bound.
 
     With --minimal: all minimal winning and maximal losing limits, one of each orbit under the symmetries.
     Of --spawn, only whether it is 0, 1 or between counts. Exit status 1 if time ran out, or it was stopped
     with Ctrl-C, before all were known.
+
+    tilebase limits 3x4 256 --budget 1min
 
     tilebase limits 3x3 64 --pattern lemma1 --start empty --boards 1e6
 
@@ -62,21 +71,22 @@ def limits(
     goal = needed_goal(goal, game, "limits are for whole boards, and a formation is solved without them")
     question = make_game(shape, goal, game)
     show = shown.checked()
-    most = parse_count(boards)
+    most = None if boards is None else parse_count(boards)
     seconds = parse_budget(budget)
     prepare_kernels()
     if minimal:
         return _minimal(question, seconds, show, run)
-    from tilebase.questions.limits import search_limits
+    from tilebase.questions.limits import search_limits, with_limits
 
     def tell(trial: Trial, tried: int) -> None:
         print(f"{tried} tried: {trial.text}  {trial.boards:,} boards  {trial.value_text}", file=sys.stderr)
 
     found = search_limits(question, most, seconds=seconds, step=None if run.quiet else tell, **run.use())
     if not found.best.value:
+        within = f", of at most {found.most:,} boards each" if found.most else ""
         raise UsageError(
-            f"the game cannot be won within any of the {found.tried:,} limits that were tried, of at most "
-            f"{most:,} boards each: give more --boards, or begin with other --limits"
+            f"the game cannot be won within any of the {found.tried:,} limits that were tried{within}: give "
+            "more --boards or time, or begin with other --limits"
         )
     rows = [
         {"limits": trial.text, "boards": trial.boards, "win (float32)": float(trial.value_text)}
@@ -84,7 +94,7 @@ def limits(
     ]
     document = {
         "game": question.identity,
-        "budget": most,
+        "budget": found.most,
         "best": rows[-1],
         "path": rows,
         "tried": found.tried,
@@ -93,6 +103,8 @@ def limits(
     show.write(rows, document, game=question, signed=True)
     if not found.finished:
         print("stopped early: better limits may be found", file=sys.stderr)
+    proof = with_limits(question, found.best.limits)
+    print(f"to prove this bound: tilebase solve {game_text(proof)} --objective lower", file=sys.stderr)
     return 0
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Group, Parameter
 
+from tilebase.cli.helping import shared
 from tilebase.cli.output import Shown
 from tilebase.cli.usage import is_shape
 from tilebase.errors import UsageError
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 SHAPE_HELP = "Rows x columns, as 4x4, or three sizes, as 2x2x3."
 RULES, USED, PRINTED = (
-    Group(title, sort_key=position)
+    Group(title, sort_key=position, help_formatter=shared)
     for position, title in enumerate(("Rules of the game", "What may be used", "What is printed"), 1)
 )
 """Where the help of a command lists the options that several commands share."""

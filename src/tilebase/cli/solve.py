@@ -279,7 +279,7 @@ def _sooner(game: Game, objectives: Sequence[Objective]) -> str:
         return ""
     return (
         f"\nA weaker bound, sooner: solve within limits, which tilebase limits {game.shape_text} "
-        f"{game.goal} --boards 1e9 --budget 3min finds\n"
+        f"{game.goal} --budget 1min finds\n"
     )
 
 

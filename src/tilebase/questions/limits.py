@@ -91,6 +91,8 @@ class Search:
         The limits after each step, in order, the best last.
     tried:
         How many limits were tried.
+    most:
+        The budget of boards; None without one.
     finished:
         Whether the search ended because no step improves the value; otherwise time ran out.
     seconds:
@@ -100,6 +102,7 @@ class Search:
     best: Trial
     path: tuple[Trial, ...]
     tried: int
+    most: int | None
     finished: bool
     seconds: float
 
@@ -114,7 +117,7 @@ def with_limits(game: Game, limits: Limits) -> Game:
 
 def search_limits(
     game: Game,
-    boards: int,
+    boards: int | None = None,
     *,
     seconds: float = math.inf,
     step: Callable[[Trial, int], None] | None = None,
@@ -127,7 +130,8 @@ def search_limits(
     game:
         The game; the search begins with its limits, or without them with `least_limits`.
     boards:
-        The budget: boards within the limits.
+        The budget: boards within the limits.  Left out: any number if there is a time, else 16 times those
+        of the first limits, and at least a million.
     seconds:
         After this time, as on Ctrl-C, the best limits so far are returned; limits that are expected to take
         longer are left out.
@@ -148,9 +152,12 @@ def search_limits(
     """
     if not game.can_win or game.goal is None:
         raise UsageError("a search for limits needs a goal")
-    bench = _Bench(game, boards, Allowance.of(**use), time.monotonic() + seconds)
-    since = time.monotonic()
     first = game.limits or least_limits(game)
+    most = boards
+    if boards is None and seconds == math.inf:
+        most = max(10**6, 16 * _boards(game, first))
+    bench = _Bench(game, most, Allowance.of(**use), time.monotonic() + seconds)
+    since = time.monotonic()
     if not with_limits(game, first).goal_fits:
         raise UsageError(
             f"within the first limits {with_limits(game, first)} cannot be won: give higher limits"
@@ -159,14 +166,14 @@ def search_limits(
     if here is None:
         raise UsageError(
             f"the limits {with_limits(game, first).limits_text} have {_boards(game, first):,} boards, "
-            f"more than {boards:,}: allow more boards, or give lower limits"
+            f"more than {most:,}: allow more boards, or give lower limits"
         )
     path = [here]
     with suppress(KeyboardInterrupt):  # the best limits so far are the result
         if game.limits is None:
             _raise_all(game, bench, path, step)
         _climb(game, bench, path, step)
-    return Search(path[-1], tuple(path), len(bench.found), bench.done, time.monotonic() - since)
+    return Search(path[-1], tuple(path), len(bench.found), most, bench.done, time.monotonic() - since)
 
 
 def _raise_all(
@@ -247,8 +254,8 @@ def _boards(game: Game, limits: Limits) -> int:
 class _Bench:
     """Tries limits, each once up to symmetry."""
 
-    def __init__(self, game: Game, boards: int, allowed: Allowance, deadline: float) -> None:
-        self.game, self.boards, self._allowed = game, boards, allowed
+    def __init__(self, game: Game, boards: int | None, allowed: Allowance, deadline: float) -> None:
+        self.game, self.boards, self._allowed = game, boards or math.inf, allowed
         self.deadline, self.done, self.left_out = deadline, False, False
         self.found: dict[Limits, Trial] = {}
         self._group = start_symmetries(game.changed(limits=None))
