@@ -15,7 +15,8 @@ from tilebase.game.formations import formation
 from tilebase.game.game import Game
 from tilebase.sparse.bitset import BitSet
 from tilebase.sparse.index import Index
-from tilebase.sparse.maps import NO_SLIDES, IndexedLayer, SlideMemory, Worker
+from tilebase.sparse.maps import IndexedLayer, SlideMemory, Worker
+from tilebase.sparse.recorded import RecordedSlides
 
 LINED = {
     "442": formation("442").game(64),
@@ -81,7 +82,9 @@ def test_slides_and_spawns_by_line_are_those_of_the_rules(name, recorded, tmp_pa
     compiled, worker = CompiledGame(game), Worker()
     source = set_of(layer, tmp_path, [game.pack(board) for board in states])
     target, counts = set_of(layer, tmp_path), np.zeros((game.bounds.code + 1, 5), dtype=np.int64)
-    slides = SlideMemory().take(source, len(game.shape), 1 << 30) if recorded else NO_SLIDES
+    ranges = [(0, layer.layer.size)]
+    kept = RecordedSlides(tmp_path) if recorded else None
+    (slides,) = SlideMemory(kept, len(game.shape), 1 << 30).take(source, ranges)
     worker.forget(layer.layer.size)
     end = forward.slide_map(
         layer.source(source), np.uint64(0), np.uint64(layer.layer.size), compiled.rules, False,

@@ -16,6 +16,7 @@ from judging import check
 from stored import chunks_of, contents, layers_of, reachable_values, record_of
 from tilebase import formation, solve, verify_table
 from tilebase.errors import CorruptError, ResourceError, StorageError, UsageError, WrongGameError
+from tilebase.files import keys as key_files
 from tilebase.files.keys import encode
 from tilebase.files.run import Query, RunFolder
 from tilebase.game.game import Game
@@ -24,7 +25,7 @@ from tilebase.objectives.objective import Objective, parse_objectives
 from tilebase.objectives.types import TYPES
 from tilebase.objectives.values import Exact, Lower, Upper
 from tilebase.questions.count import remove_run
-from tilebase.sparse import backward, recorded
+from tilebase.sparse import arenas, backward, forward, maps, recorded, sizes
 from tilebase.tables.probe import open_table
 
 SMALL = Game("2x2", 32)
@@ -105,6 +106,29 @@ def test_recorded_slides_change_no_byte(game, objective, tmp_path, monkeypatch):
     assert files[0][1] == 0
     assert files[1 << 30][1] > files[10_000][1] > 0
     assert all(found == files[0][0] for found, _ in files.values())
+
+
+@pytest.mark.parametrize("game", RECORDED, ids=str)
+def test_threads_that_share_small_layers_change_no_byte(game, tmp_path, monkeypatch):
+    solve(game, "win:float32", table=tmp_path / "alone", threads=1)
+    shared: list[int] = []
+
+    def map_small(team: Any, tasks: Any, target: Any, workers: Any) -> None:
+        shared.append(len(workers))
+        several(team, tasks, target, workers)
+
+    several = maps.Team._map_small
+    monkeypatch.setattr(maps.Team, "_map_small", map_small)
+    monkeypatch.setattr(maps, "UNITED_WORDS", 2)
+    monkeypatch.setattr(sizes, "SMALL_PART", 4)
+    monkeypatch.setattr(arenas, "block_bits_for", lambda _: 7)
+    monkeypatch.setattr(forward, "WRITTEN", 8)
+    monkeypatch.setattr(key_files, "JOB_KEYS", 8)
+    for most in (0, 1 << 30):
+        monkeypatch.setattr(recorded.RecordedSlides, "most", most)
+        solve(game, "win:float32", table=tmp_path / str(most), threads=3)
+        assert contents(tmp_path / str(most)) == contents(tmp_path / "alone")
+    assert set(shared) == {1, 2, 3}
 
 
 def test_slides_are_recorded_until_the_disk_is_full(tmp_path, monkeypatch):

@@ -26,6 +26,7 @@ from tilebase.costs.reachable import (
     KEY_BYTES,
     Layer,
     count_seconds,
+    counting_threads,
     slides_of,
     solve_seconds,
     table_bytes,
@@ -37,7 +38,7 @@ from tilebase.objectives.objective import Objective
 from tilebase.runtime.resources import OVERHEAD
 from tilebase.sparse import shared_backward, shared_forward
 from tilebase.sparse.backward import PART_KEYS
-from tilebase.sparse.sizes import SMALL_BITS, directory_bytes
+from tilebase.sparse.sizes import directory_bytes
 
 EXCHANGED = (4.5, 16.0)
 """Bytes per state that workers hand to each other through files: ranks as gaps or offsets, and keys."""
@@ -101,7 +102,7 @@ def counting(game: Game, cores: int, layers: Mapping[int, Layer], each: int = MA
         keys, work = KEY_BYTES * layer.afterstates, count_seconds(layer, slides)
         read, written = read + 2 * keys, written + keys
         if cores == 1 or layer.ranks < shared_forward.SHARED_RANKS:
-            seconds += work / (threads if layer.ranks > SMALL_BITS else 1)
+            seconds += work / min(threads, float(counting_threads(layer)))
             continue
         pieces = max(1, min(wanted, int(layer.ranks / shared_forward.LEAST_RANKS)))
         moved = EXCHANGED[layer.ranks * pieces > DENSE * layer.states] * layer.states + keys

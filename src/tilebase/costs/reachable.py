@@ -8,7 +8,7 @@ layer is taken to have the same share.  Then the CPU seconds of a layer are, wit
     solving    layer + afterstates × (after + spawns × (spawn × slides + fold × further objectives))
 
 `slides` is 1 for two axes of short lines and for symmetries; longer lines are slid cell by cell.  One thread
-does the layers of at most `SMALL_BITS` ranks.
+does the layers of few states.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from tilebase.sparse.halves import Halves
 from tilebase.sparse.sizes import (
     MOST_RECORDED,
     SMALL_BITS,
+    SMALL_PART,
     TABLE_BYTES,
     directory_bytes,
     lean_bytes,
@@ -104,22 +105,17 @@ def layers_of(game: Game) -> Layers:
 
 @dataclass(frozen=True)
 class Work:
-    """CPU seconds of layers that one thread does alone, and of those that threads share."""
+    """CPU seconds of each layer, and how many threads share its work at most."""
 
-    alone: float
-    shared: float
-
-    @classmethod
-    def of(cls, seconds: Array, shared: Array) -> Work:
-        """Make it of the seconds of each layer, and whether threads share it."""
-        return cls(float(seconds[~shared].sum()), float(seconds[shared].sum()))
+    each: Array
+    threads: Array
 
     def __add__(self, other: Work) -> Work:
-        return Work(self.alone + other.alone, self.shared + other.shared)
+        return Work(np.append(self.each, other.each), np.append(self.threads, other.threads))
 
     def seconds(self, cores: int) -> float:
         """Return the time with a thread on each of so many cores."""
-        return self.alone + self.shared / cores
+        return float((self.each / np.minimum(self.threads, cores)).sum())
 
 
 def slides_of(game: Game) -> float:
@@ -132,6 +128,17 @@ def count_seconds(layers: Any, slides: float) -> Any:
     """CPU seconds to count a layer, or each of some layers, of a game whose slides take so much."""
     rate = rates("sparse")
     return rate.layer + layers.states * rate.state * slides + layers.ranks * rate.rank
+
+
+def counting_threads(layers: Any) -> Any:
+    """Return how many threads share the work of counting a layer, or each of some layers, at most."""
+    few = np.maximum(layers.states // (2 * SMALL_PART), 1.0)
+    return np.where(layers.ranks > SMALL_BITS, np.inf, few)
+
+
+def solving_threads(afterstates: Array) -> Array:
+    """Return how many threads share the work for the stored afterstates of each layer, at most."""
+    return np.where(afterstates >= 2 * CHUNK_KEYS, np.inf, 1.0)
 
 
 def solve_seconds(game: Game, objectives: int, *, recorded: bool = False) -> float:
@@ -153,7 +160,7 @@ def count_work(game: Game, up_to: int | None = None) -> Work:
     """Return what counting the layers of sums to `up_to` takes."""
     layers = layers_of(game)
     wanted = layers.sums <= (math.inf if up_to is None else up_to)
-    return Work.of(count_seconds(layers, slides_of(game))[wanted], layers.ranks[wanted] > SMALL_BITS)
+    return Work(count_seconds(layers, slides_of(game))[wanted], counting_threads(layers)[wanted])
 
 
 def solve_work(game: Game, objectives: Sequence[Objective], down_to: int | None = None) -> Work:
@@ -162,7 +169,7 @@ def solve_work(game: Game, objectives: Sequence[Objective], down_to: int | None 
     afters = layers.afterstates[layers.sums >= (down_to or 0)]
     recorded = recorded_bytes(game, objectives) > 0
     each = solve_seconds(game, len(objectives), recorded=recorded)
-    return Work.of(rates("sparse").layer + afters * each, afters >= 2 * CHUNK_KEYS)
+    return Work(rates("sparse").layer + afters * each, solving_threads(afters))
 
 
 def counting(game: Game, allowed: Allowance, *, up_to: int | None = None, keep: str = "counts") -> Estimate:

@@ -25,11 +25,11 @@ from tilebase.costs.reachable import (
     Work,
     layers_of,
     slides_of,
+    solving_threads,
     spawns_after,
     table_bytes,
 )
 from tilebase.counting.combinatorics import boards_by_sum
-from tilebase.files.format import CHUNK_KEYS
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.runtime.resources import OVERHEAD, Allowance
@@ -53,7 +53,7 @@ def evaluating(game: Game, sizes: Mapping[int, int], allowed: Allowance) -> Esti
     """Return the estimate for evaluating a policy that is not a function."""
     rate, counts = rates("sparse"), np.array(list(sizes.values()), dtype=np.float64)
     each = rate.after + spawns_after(game) * rate.followed * slides_of(game)
-    work = Work.of(rate.layer + counts * each, counts >= 2 * CHUNK_KEYS)
+    work = Work(rate.layer + counts * each, solving_threads(counts))
     largest = int(counts.max(initial=0))
     ranks = int(layers_of(game).ranks.max(initial=0))
     return Estimate(

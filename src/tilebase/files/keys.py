@@ -19,6 +19,8 @@ from tilebase.runtime.threads import Pool
 Keys = npt.NDArray[np.uint64]
 JOB_CHUNKS = 32
 """Chunks that one task encodes or decodes: half a million keys."""
+JOB_KEYS = CHUNK_KEYS // 2
+"""Keys in memory that one task takes."""
 
 
 def encode(keys: Keys, varying: Varying | None = None) -> list[Chunk]:
@@ -125,15 +127,17 @@ def _pieces(parts: Iterable[Keys], size: int) -> Iterator[Keys]:
     yield np.concatenate([np.empty(0, dtype=np.uint64), *held])
 
 
-def encoded(parts: Iterable[Keys], varying: Varying | None, pool: Pool | None) -> Iterable[Chunk]:
+def encoded(
+    parts: Iterable[Keys], varying: Varying | None, pool: Pool | None, job_chunks: int = JOB_CHUNKS
+) -> Iterable[Chunk]:
     """Return ascending `parts` as the chunks of a layer.
 
-    They depend only on the keys, not on the sizes of the parts or on threads.  Without a pool, this thread
-    does all the work, which is best for small layers.
+    They depend only on the keys, not on the sizes of the parts, the chunks of a task or on threads.  Without
+    a pool, this thread does all the work, which is best for few keys.
     """
     if pool is None:
         return encode(joined(list(parts)), varying)
-    pieces = _pieces(parts, JOB_CHUNKS * CHUNK_KEYS)
+    pieces = _pieces(parts, job_chunks * CHUNK_KEYS)
     return chain.from_iterable(pool.map(partial(encode, varying=varying), pieces, ahead=8))
 
 
@@ -151,12 +155,14 @@ class StoredLayer:
     @property
     def jobs(self) -> int:
         """Number of pieces that `read` can return."""
-        return 1 if self._keys is not None else -(-self.layer.chunks // JOB_CHUNKS)
+        if self._keys is not None:
+            return max(-(-len(self._keys) // JOB_KEYS), 1)
+        return -(-self.layer.chunks // JOB_CHUNKS)
 
     def read(self, job: int) -> Keys:
         """Return the keys of one piece, ascending.  Raises `CorruptError`."""
         if self._keys is not None:
-            return self._keys
+            return self._keys[job * JOB_KEYS : (job + 1) * JOB_KEYS]
         chunks = range(job * JOB_CHUNKS, min((job + 1) * JOB_CHUNKS, self.layer.chunks))
         return read_keys(self.layer, chunks)
 

@@ -70,6 +70,24 @@ class Pool:
             raise
         return [one.result() for one in running]
 
+    @contextmanager
+    def beside(self, work: Callable[[], object]) -> Iterator[None]:
+        """Do a job beside the block, with one thread before it; the end of the block waits for it.
+
+        An error of the job is raised there, if there is none of the block.
+        """
+        if self.threads == 1:
+            work()
+            yield
+            return
+        job = self._threads.submit(work)
+        try:
+            yield
+        except BaseException:
+            wait([job])
+            raise
+        job.result()
+
     def close(self) -> None:
         """Stop after the jobs now being done."""
         self._threads.shutdown(wait=True, cancel_futures=True)

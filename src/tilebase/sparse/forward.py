@@ -7,8 +7,8 @@ Each layer is made by two maps over sets.  A set has one bit per rank of the per
 (`sparse.index`).  A duplicate sets a bit that is already set, and reading the bits in order gives
 sorted keys.  Only afterstates are written, since states follow from them.
 
-Large layers are divided among threads.  One thread does small layers, since starting another would
-take longer.  Files and counts are the same for any number of threads and any memory.
+Layers are divided among threads, apart from those of few boards, since starting another thread would take
+longer.  Files and counts are the same for any number of threads and any memory.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from tilebase.cluster.runs import Run
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.counting.counts import STORED, CountResult, counts_of, trimmed
 from tilebase.errors import CorruptError, MissingLayerError, ResourceError
-from tilebase.files.format import Chunk
-from tilebase.files.keys import BoardCheck, StoredLayer, encoded, joined
+from tilebase.files.format import CHUNK_KEYS, Chunk
+from tilebase.files.keys import JOB_CHUNKS, BoardCheck, StoredLayer, encoded, joined
 from tilebase.files.run import KEEP, RunFolder, count_lines
 from tilebase.game.compiled import CompiledGame
 from tilebase.runtime.progress import Pace
@@ -52,10 +52,10 @@ from tilebase.sparse.sharing import ForwardSharing
 LOG = logging.getLogger(__name__)
 Array = npt.NDArray[Any]
 
-PARTS = 128
-"""Ranges per thread into which a large layer is divided."""
 KEPT_KEYS = 1 << 22
 """Layers of at most this many keys stay in memory for the next two layers."""
+WRITTEN, SMALL_JOB = 2 * CHUNK_KEYS, 2
+"""Least boards of a small layer that one task lists, and chunks that one encodes."""
 RECORDING = 1 / 16
 """The largest share of the memory that the slides of a layer take while they are recorded."""
 DURABLE_BYTES = 1 << 20
@@ -107,8 +107,8 @@ class ForwardPass:
         self._sources: dict[int, StoredLayer] = {}
         self._files: dict[str, str] = {}  # checksums of the files of the present layer
         self.written: dict[int, str] = {}  # checksums of the afterstates that this pass wrote, by sum
-        self._slide_memory = maps.SlideMemory()
-        self._recorded = recorded if self._game_index.one_index and not self.lookahead else None
+        recorded = recorded if self._game_index.one_index and not self.lookahead else None
+        self._slides = maps.SlideMemory(recorded, len(self.game.shape), int(RECORDING * run.memory))
         self._starts = maps.start_keys(self._compiled)
         boards = boards_by_sum(self.game)
         self._sums = sorted(boards)
@@ -290,8 +290,7 @@ class ForwardPass:
         self._files = {}
         try:
             self._spawn(total, indexed, states)
-            slides = self._new_slides(states)
-            counts = self._slide(total, indexed, states, afters, slides)
+            counts, slides = self._slide(total, indexed, states, afters)
             if self.game.start_afters and total in self._starts:
                 self._mark(self._starts[total], indexed, afters)
             since = time.perf_counter()
@@ -430,35 +429,35 @@ class ForwardPass:
         self._team.map(tasks, states, lambda done: self._report(total, "spawn", 0.4 * done))
         self.work.add("spawn", since)
 
-    def _new_slides(self, states: BitSet) -> Slides:
-        """Return the memory for the slides of a layer, if they are to be recorded and enough is left."""
-        if self._recorded is None or self._recorded.full or not is_small(states):
-            return maps.NO_SLIDES
-        return self._slide_memory.take(states, len(self.game.shape), int(RECORDING * self.memory))
-
     def _slide(
-        self, total: int, indexed: IndexedLayer, states: BitSet, afters: BitSet, recorded: Slides
-    ) -> Array:
-        """Mark the afterstates of a layer, window by window; return the counts of its states."""
+        self, total: int, indexed: IndexedLayer, states: BitSet, afters: BitSet
+    ) -> tuple[Array, Slides]:
+        """Mark the afterstates of a layer, window by window; return the counts of its states, and slides.
+
+        The slides are recorded if they are wanted and the layer is small: then it has one window.
+        """
+        recorded = maps.NO_SLIDES
         counts = np.zeros((self.game.bounds.code + 1, 5), dtype=np.int64)
         if self.keep == "states":
             self._write_states(total, indexed, states)
         if self.lookahead and self.game.ended(total):
-            return counts  # the next slide is the last one, so every state is decided
+            return counts, recorded  # the next slide is the last one, so every state is decided
         for window in range(states.windows.count):
             if window:
                 states.advance()
             since = time.perf_counter()
-            parts = 1 if is_small(states) else PARTS * self.threads
+            ranges = list(states.ranges(maps.parts_of(states, self.threads, sizes.SMALL_PART)))
+            made = self._slides.take(states, ranges)
             slides = [
-                SlideTask(self._compiled, indexed, begin, end, states, afters, self.lookahead, recorded)
-                for begin, end in states.ranges(parts)
+                SlideTask(self._compiled, indexed, begin, end, states, afters, self.lookahead, part)
+                for (begin, end), part in zip(ranges, made, strict=True)
             ]
             before, share = 0.4 + 0.5 * window / states.windows.count, 0.5 / states.windows.count
             self._team.map(deque(slides), afters, partial(self._report_slides, total, before, share))
             counts += sum(task.counts for task in slides)
+            recorded = self._slides.joined(made)
             self.work.add("slide", since)
-        return counts
+        return counts, recorded
 
     def _report_slides(self, total: int, before: float, share: float, done: float) -> None:
         self._report(total, "slide", before + share * done)
@@ -478,23 +477,23 @@ class ForwardPass:
 
     def _write_layer(self, kind: str, total: int, boards: BitSet, parts: Iterable[Array]) -> int:
         """Write the keys in `parts` as the layer of one sum; return its bytes."""
-        pool = None if is_small(boards) else self._team.pool
         varying = self.folder.layers(kind).contents.varying
-        return self._store(kind, total, encoded(parts, varying, pool), boards.size)
+        pool = None if maps.parts_of(boards, self.threads, WRITTEN) == 1 else self._team.pool
+        chunks = encoded(parts, varying, pool, SMALL_JOB if is_small(boards) else JOB_CHUNKS)
+        return self._store(kind, total, chunks, boards.size)
 
     def _write(self, total: int, indexed: IndexedLayer, boards: BitSet, counts: Array, slides: Slides) -> int:
         """Write the afterstates of a layer, if there are any, and keep them as a source."""
         self._report(total, "write", 0.9)
         kept: list[Array] | None = [] if is_small(boards) else None
         parts = self._listed(indexed, boards, counts, kept, clear=True)
-        size = self._write_layer("afterstates", total, boards, parts)
+        with self._team.pool.beside(partial(self._slides.keep, total, slides)):
+            size = self._write_layer("afterstates", total, boards, parts)
         if not counts.sum():
             return 0
         keys = joined(kept) if kept and counts.sum() <= KEPT_KEYS else None
         self._sources[total] = self._stored(total, keys)
         self.written[total] = self._files["afterstates"]
-        if self._recorded is not None and len(slides.states):
-            self._recorded.add(total, slides.trimmed())
         return size
 
     def _write_states(self, total: int, indexed: IndexedLayer, states: BitSet) -> None:
@@ -534,14 +533,13 @@ class ForwardPass:
         for window in range(boards.windows.count):
             if window:
                 boards.advance()
-            if is_small(boards):
-                keys = listed((0, boards.size))
+            parts = maps.parts_of(boards, self.threads, WRITTEN)
+            ranges = boards.ranges(parts)
+            each = self._team.pool.map(listed, ranges, 4 * self.threads) if parts > 1 else map(listed, ranges)
+            for keys in each:
                 if kept is not None:
                     kept.append(keys)
                 yield keys
-            else:
-                ranges = boards.ranges(PARTS * self.threads)
-                yield from self._team.pool.map(listed, ranges, ahead=4 * self.threads)
 
     # -- progress ----------------------------------------------------------------------------
 

@@ -2,14 +2,17 @@
 
 A task works until it is done or the arena of its thread is full.  Then all threads pause, the
 arenas are flushed into the target set, and the tasks continue.  Target sets of at most `sizes.SMALL_BITS`
-ranks need no arenas: one thread sets their bits directly, in cache.
+ranks need no arenas: each thread sets bits directly, in cache, the first one those of the target, the others
+their own, which are united at the end.
 """
 
 from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from threading import Event
 from typing import Any, Protocol
 
@@ -28,6 +31,7 @@ from tilebase.sparse.arenas import PAGE_BYTES, Arena
 from tilebase.sparse.bitset import BitSet
 from tilebase.sparse.halves import Halves
 from tilebase.sparse.index import Index, LayerIndex
+from tilebase.sparse.recorded import RecordedSlides
 
 Array = npt.NDArray[Any]
 
@@ -38,6 +42,12 @@ NO_SLIDES = Slides(
     np.zeros((1, 3), dtype=np.int64), np.zeros(1, dtype=np.int64),
 )  # fmt: skip
 """Slides that are not recorded."""
+PARTS = 128
+"""Ranges per thread into which a large layer is divided."""
+SMALL_PARTS = 8
+"""The most ranges per thread into which a small layer is divided."""
+UNITED_WORDS = 1 << 14
+"""Words of bits that one thread unites at a time."""
 RECENT_BITS = 14
 """log2 of the slots of the filter of recent afterstates; a larger filter finds more and takes longer."""
 
@@ -46,29 +56,76 @@ NOTHING = np.uint64((1 << 64) - 1)
 
 
 def is_small(boards: BitSet) -> bool:
-    """Return whether a set is filled by one thread without arenas."""
+    """Return whether a set is filled without arenas."""
     return boards.size <= sizes.SMALL_BITS
 
 
-class SlideMemory:
-    """Memory for the slides of one small layer after the other."""
+def parts_of(boards: BitSet, threads: int, least: int) -> int:
+    """Return into about how many ranges of ranks so many threads divide the work for a set.
 
-    def __init__(self) -> None:
+    Those of a small set have at least so many boards.
+    """
+    if not is_small(boards):
+        return PARTS * threads
+    if threads == 1:
+        return 1
+    return min(max(boards.count(0, boards.size) // least, 1), SMALL_PARTS * threads)
+
+
+class SlideMemory:
+    """Memory for the slides of one small layer after the other, which several threads write down in parts.
+
+    There are `axes` to slide along; at most so many bytes are taken.  `recorded` keeps the slides: without
+    it, or when it is full, no slides are written down.
+    """
+
+    def __init__(self, recorded: RecordedSlides | None, axes: int, most_bytes: int) -> None:
+        self._recorded, self._each, self._most_bytes = recorded, 2 * axes, most_bytes
         self._made = self._wins = np.empty(0, dtype=np.uint32)
 
-    def take(self, states: BitSet, axes: int, most_bytes: int) -> Slides:
-        """Memory for the slides of a set of states along so many axes; `NO_SLIDES` if it takes more bytes."""
-        n = states.count(0, states.size)
-        most = 2 * axes * n
-        if 4 * (most + n) > most_bytes:
-            return NO_SLIDES
-        if len(self._made) < most:  # twice as much, since layers grow; pages that are not used take none
-            self._made, self._wins = np.empty(2 * most, dtype=np.uint32), np.empty(2 * n, dtype=np.uint32)
-        batches = n // (forward.STATES - 63) + 2  # each but the last two has at least so many states
-        return Slides(
-            states.bits[: -(-states.size // 64)].copy(), self._made[:most], self._wins[:n],
-            np.zeros((batches + 1, 3), dtype=np.int64), np.zeros(1, dtype=np.int64),
-        )  # fmt: skip
+    def take(self, states: BitSet, ranges: Sequence[tuple[int, int]]) -> list[Slides]:
+        """Memory for the slides of the states of each range; `NO_SLIDES` for those of a large set."""
+        none, each = [NO_SLIDES] * len(ranges), self._each
+        if self._recorded is None or self._recorded.full or not is_small(states):
+            return none
+        counts = [states.count(begin, end) for begin, end in ranges]
+        n = sum(counts)
+        if 4 * (each + 1) * n > self._most_bytes:
+            return none
+        if len(self._made) < each * n:  # twice as much, since layers grow; pages that are not used take none
+            self._made = np.empty(2 * each * n, dtype=np.uint32)
+            self._wins = np.empty(2 * n, dtype=np.uint32)
+        bits = states.bits[: -(-states.size // 64)].copy()
+        parts, first = [], 0
+        for count in counts:
+            batches = count // (forward.STATES - 63) + 2  # each but the last two has at least so many states
+            end = first + count
+            parts.append(Slides(
+                bits, self._made[each * first : each * end], self._wins[first:end],
+                np.zeros((batches + 1, 3), dtype=np.int64), np.zeros(1, dtype=np.int64),
+            ))  # fmt: skip
+            first = end
+        return parts
+
+    def joined(self, parts: Sequence[Slides]) -> Slides:
+        """Return the slides of all parts, without the memory between them; `NO_SLIDES` if there are none."""
+        if len(parts) == 1 or not len(parts[0].states):
+            return parts[0].trimmed()
+        ends, total = [np.zeros((1, 3), dtype=np.int64)], np.zeros(3, dtype=np.int64)
+        for part in map(Slides.trimmed, parts):
+            states, made, wins = total
+            self._made[made : made + len(part.made)] = part.made
+            self._wins[wins : wins + len(part.wins)] = part.wins + np.uint32(states)
+            ends.append(part.ends[1:] + total)
+            total = ends[-1][-1] if len(part.ends) > 1 else total
+        whole = np.concatenate(ends)
+        used = np.array([len(whole) - 1], dtype=np.int64)
+        return Slides(parts[0].states, self._made[: total[1]], self._wins[: total[2]], whole, used)
+
+    def keep(self, total: int, slides: Slides) -> None:
+        """Hand the slides of the layer of one sum on to the backward pass, if there are any."""
+        if self._recorded is not None and len(slides.made):
+            self._recorded.add(total, slides)
 
 
 class Worker:
@@ -79,6 +136,8 @@ class Worker:
         self.single = packed(Scratch.of(forward.SINGLE))
         self.marks = Marks.of(forward.BATCH)
         self.arena = Arena(0)
+        self._bits = np.zeros(0, dtype=np.uint64)
+        self._own = False
         self._slots = np.full(1 << RECENT_BITS, NOTHING)
         self.recent = Recent(self._slots, np.uint64(RECENT_BITS))
 
@@ -91,7 +150,23 @@ class Worker:
     def target(self, boards: BitSet, indexed: IndexedLayer) -> Target:
         """Return a set that this worker fills."""
         pages = self.arena.pages_for(boards.block_bits)
-        return Target(indexed.ranking, is_small(boards), boards.bits, pages)
+        bits = self.bits_for(len(boards.bits)) if self._own else boards.bits
+        return Target(indexed.ranking, is_small(boards), bits, pages)
+
+    def bits_for(self, words: int) -> Array:
+        """Return bits of its own for a small set of so many words, zero until `target` gives them."""
+        if len(self._bits) < words:
+            self._bits = np.zeros(words, dtype=np.uint64)
+        return self._bits[:words]
+
+    @contextmanager
+    def filling_its_own(self) -> Iterator[None]:
+        """Inside the block, `target` is the bits of `bits_for`."""
+        self._own = True
+        try:
+            yield
+        finally:
+            self._own = False
 
 
 def undecided(keys: Array, rules: BoardRules, ended: bool) -> Array:
@@ -264,11 +339,12 @@ class Team:
 
     def map(self, tasks: deque[MapTask], target: BitSet, report: Callable[[float], None]) -> None:
         """Do all tasks; `report` is called at times with the share that is done."""
-        workers = self.workers[:1] if is_small(target) else self.workers
+        small = is_small(target)
+        workers = self.workers[: max(len(tasks) // 2, 1)] if small else self.workers
         for worker in workers:
             worker.forget(target.size)
-        if is_small(target):
-            _drain(workers[0], tasks, Event())
+        if small:
+            self._map_small(tasks, target, workers)
             return
         for worker in workers:
             worker.arena.reset(target.windows.blocks)
@@ -279,6 +355,31 @@ class Team:
                 tell=lambda: report(1 - len(tasks) / count),
             )  # fmt: skip
             self._flush(target)
+
+    def _map_small(self, tasks: deque[MapTask], target: BitSet, workers: Sequence[Worker]) -> None:
+        """Do tasks whose bits fit into cache: the first worker sets those of the target."""
+        stop = Event()
+        with ExitStack() as stack:
+            for worker in workers[1:]:
+                stack.enter_context(worker.filling_its_own())
+                stack.enter_context(self.pool.beside(partial(_drain, worker, tasks, stop)))
+            try:
+                _drain(workers[0], tasks, stop)
+            except BaseException:
+                stop.set()
+                raise
+        words = len(target.bits)
+        own = [worker.bits_for(words) for worker in workers[1:]]
+
+        def unite(first: int) -> None:
+            span = slice(first, first + UNITED_WORDS)
+            for bits in own:
+                target.bits[span] |= bits[span]
+                bits[span] = 0
+
+        spans = range(0, words if own else 0, UNITED_WORDS)
+        for _ in map(unite, spans) if len(spans) <= 2 else self.pool.map(unite, spans):
+            pass
 
     def _flush(self, target: BitSet) -> None:
         """Move all offsets from the arenas into the set."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 SMALL_BITS = 1 << 24
-"""One thread does layers of at most this many ranks, whose bits fit into its cache."""
+"""The bits of a layer of at most this many ranks fit into the cache of a thread, which sets them at once."""
+SMALL_PART = 1 << 13
+"""States of a small layer that are worth a task.  A thread joins in for each two of them."""
 MOST_RECORDED = 1 << 31
 """Most bytes on disk of the slides that the forward pass records for the backward pass."""
 TABLE_BYTES = 60
