@@ -17,6 +17,7 @@ from tilebase import Formation, Game, formation, formations, open_table, solve
 from tilebase.cli import main
 from tilebase.cli.plan import GOALS, brief
 from tilebase.costs.formations import TableSize, size_of_table, sizes_of, tables_that_fit
+from tilebase.costs.rates import slowdown
 from tilebase.costs.shares import leave_out, measured
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import GameError, StorageError
@@ -24,6 +25,7 @@ from tilebase.game.formations import MOST_BYTES
 from tilebase.game.names import title_of
 from tilebase.questions.published import read_facts
 from tilebase.questions.reproduce import judge
+from tilebase.runtime import system
 from tilebase.small import oracle
 
 NAMES = [one.name for one in formations()]
@@ -439,8 +441,8 @@ def test_one_goal_of_one_formation(capsys, refused):
     assert "Play starts, after a slide, on" in capsys.readouterr().out
     refused(["plan", "--formation", "L1", "1024"], 2, "choose a goal from 8 to 512, not 1024")
     refused(["plan", "formations", "65536"], 2, "no formation makes 65536")
-    few = ["plan", "formations", "64", "--fit", "1MB", "1GB", "1h"]
-    refused(few, 2, "no formation to 64 fits into 1MB of memory")
+    few = ["plan", "formations", "64", "--memory", "1MB", "--budget", "1h"]
+    refused(few, 2, "no formation to 64 fits into 1h and 1MB: allow more")
 
 
 @pytest.mark.parametrize(
@@ -603,7 +605,7 @@ def test_the_best_for_a_goal_is_named(capsys):
     assert chances == sorted(chances, reverse=True)
     assert chances[0] == max(known[name, 128] for name in NAMES if known.get((name, 128)) and name != "3x3")
     assert not {"2x4", "3x3"} & set(named), "walled games are no formations of the real one"
-    assert main(["plan", "formations", "128", "--fit", "16GiB", "50GB", "10s", "-f", "json"]) == 0
+    assert main(["plan", "formations", "128", "--budget", "10s", "-f", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert {one["goal"] for one in found} == {128}
     assert all(one["seconds"] <= 10 for one in found)
@@ -622,14 +624,17 @@ def test_one_formation_in_detail(capsys, own):
     assert "32 " in capsys.readouterr().out
 
 
-def test_fit(capsys):
-    assert main(["plan", "formations", "--fit", "2GB", "5GB", "10min", "--threads", "2", "-f", "json"]) == 0
+@pytest.mark.parametrize("load", [0.0, 1e3])
+def test_formations_that_fit(load, capsys, monkeypatch):
+    monkeypatch.setattr(system, "load", lambda: load)
+    fit = ["plan", "formations", "--memory", "2GB", "--disk", "5GB", "--budget"]
+    assert main([*fit, "10min", "--threads", "2", "-f", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    expected = {size.formation.name: size.goal for size in tables_that_fit(2e9, 5e9, 600.0, 2)}
+    expected = {size.formation.name: size.goal for size in tables_that_fit(2e9, 5e9, 600.0 / slowdown(), 2)}
     assert {one["formation"]: one["goal"] for one in found} == expected
-    assert main(["plan", "formations", "--fit", "1MB", "5GB", "10min"]) == 2
-    assert "no formation fits" in capsys.readouterr().err
-    assert main(["plan", "formations", "--fit", "1MB", "5GB", "soon"]) == 2
+    assert main(["plan", "formations", "--memory", "1MB"]) == 2
+    assert "no formation fits into 1MB" in capsys.readouterr().err
+    assert main([*fit, "soon"]) == 2
     assert "not a time" in capsys.readouterr().err
 
 

@@ -65,7 +65,7 @@ def count(
     """Count every state that can occur, up to symmetry and without it.
 
     States are boards with the player to move; live ones have an allowed slide; winning ones
-    have a slide that makes the goal, and boards that hold the goal are not told apart.
+    have a slide that makes the goal. Boards that hold the goal are not counted: play has ended.
     Afterstates are boards after a slide. Raw counts are without symmetry. --record counts.svg draws them.
 
     tilebase count 3x3 1024

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,7 +28,7 @@ from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.game.formations import Formation, formation
 from tilebase.game.formations import formations as all_formations
-from tilebase.objectives.numbers import byte_text, short_number
+from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import parse_objectives
 from tilebase.runtime.resources import Allowance, parse_bytes
 
@@ -121,43 +122,46 @@ def _game(
 def formations(
     goal: Annotated[int | None, Parameter(help="Boards, positions and sizes for this goal only.")] = None,
     *,
-    fit: Annotated[
-        tuple[str, str, str] | None,
+    budget: Annotated[
+        str | None,
         Parameter(
-            negative=(),
-            help="List what can be solved with so much memory, disk and time, each to the goal, or to its "
-            "largest: 16GiB 50GB 2h.",
+            help="List what is solved within this time as long as this machine is as busy as now: 1min, 2h; "
+            "without a goal, each to the largest."
         ),
     ] = None,
+    memory: Annotated[str | None, Parameter(help="The same with so much memory: 16GiB.")] = None,
+    disk: Annotated[str | None, Parameter(help="The same with so much disk: 50GB.")] = None,
     threads: ThreadsOption = None,
     shown: ShownOptions = DEFAULT_SHOWN,
 ) -> int:
     """List the formations of endgames, with their chance to win and what solving them takes on this machine.
 
     For one goal, the list begins with what is solved soonest, has games on a smaller board at its end, and
-    names the best by the chance to win; with --fit, of those that fit. Else it has the number of free cells,
-    the known chance to win its largest goal, and the time to solve each goal; "no" is what the engine
-    refuses. A chance is known where a table was solved once. In games on a smaller board the x are walls: the
-    list names them. Numbers of boards are exact; numbers of positions with ~ are estimates; times are those
-    with a table (-o): without one, all boards may be solved sooner. tilebase explain 442 draws one.
+    names the best by the chance to win; with --budget, of those solved in time. Else it has the number of
+    free cells, the known chance to win its largest goal, and the time to solve each goal; "no" is what the
+    engine refuses. A chance is known where a table was solved once. In games on a smaller board the x are
+    walls: the list names them. Numbers of boards are exact; numbers of positions with ~ are estimates; times
+    are those with a table (-o): without one, all boards may be solved sooner. tilebase explain 442 draws one.
 
     tilebase plan formations
 
     tilebase plan formations 128
 
-    tilebase plan formations 128 --fit 16GiB 50GB 1min
+    tilebase plan formations 128 --budget 1min
 
-    tilebase plan formations --fit 16GiB 50GB 2h
+    tilebase plan formations --budget 2h --memory 16GiB --disk 50GB
     """
     show, used = shown.checked(), Allowance.of(threads=threads).cores
     prepare_kernels()  # so that this machine is measured before times decide what is named
-    sizes = _fitting(fit, used, goal) if fit is not None else _sizes(all_formations(), goal)
+    given = [text for text in (budget, memory, disk) if text is not None]
+    most = parse_seconds(budget), parse_bytes(memory), parse_bytes(disk)
+    sizes = _fitting(given, most, used, goal) if given else _sizes(all_formations(), goal)
     legend = note = ""
     if goal is not None:
         sizes = sorted(sizes, key=lambda size: (size.formation.fixed, not size.possible, size.seconds(used)))
-        where = "on this machine" if fit is None else "of what fits"
+        where = "of what fits" if given else "on this machine"
         rows, note = _rows(sizes, used, "formation"), _best(sizes, f"to {goal} {where}", used)
-    elif fit is not None:
+    elif given:
         rows = _rows(sizes, used, "formation", "goal")
     else:
         rows, legend = _times(sizes, used), LEGEND
@@ -181,13 +185,18 @@ def _sizes(listed: Sequence[Formation], goal: int | None) -> list[TableSize]:
     return [size_of_table(one, goal) for one in able]
 
 
-def _fitting(fit: tuple[str, str, str], threads: int, goal: int | None) -> list[TableSize]:
+def _fitting(
+    given: Sequence[str],
+    most: tuple[float | None, int | None, int | None],
+    threads: int,
+    goal: int | None,
+) -> list[TableSize]:
+    """Return what takes at most so much time, memory and disk, as far as they are `given`."""
     from tilebase.costs.formations import tables_that_fit
+    from tilebase.costs.rates import slowdown
 
-    memory, disk, seconds = parse_bytes(fit[0]), parse_bytes(fit[1]), parse_seconds(fit[2])
-    assert memory is not None
-    assert disk is not None
-    assert seconds is not None
+    seconds, memory, disk = (math.inf if one is None else one for one in most)
+    seconds /= slowdown()
     if goal is None:
         found = list(tables_that_fit(memory, disk, seconds, threads))
     else:
@@ -195,9 +204,7 @@ def _fitting(fit: tuple[str, str, str], threads: int, goal: int | None) -> list[
         found = [size for size in listed if size.fits(memory, disk, seconds, threads)]
     if not found:
         what = "no formation" if goal is None else f"no formation to {goal}"
-        raise UsageError(
-            f"{what} fits into {fit[0]} of memory, {fit[1]} of disk and {fit[2]}: allow more of them"
-        )
+        raise UsageError(f"{what} fits into {' and '.join(given)}: allow more")
     return found
 
 
@@ -241,8 +248,9 @@ def _best(sizes: Sequence[TableSize], what: str, threads: int) -> str:
 def _chance(size: TableSize) -> str:
     if size.chance is None:
         return ""
-    text = short_number(size.chance, "probability")
-    return f"1 - {1 - size.chance:.1e}" if text.startswith("≈") else text  # else all near 1 look alike
+    lost = 1.0 - size.chance
+    digits = 1 - math.floor(math.log10(lost)) if lost else 16
+    return f"{100 * size.chance:.{max(digits - 2, 1)}f} %"  # else all near 1 look alike
 
 
 def _solving(size: TableSize, threads: int) -> str:

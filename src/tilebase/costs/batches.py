@@ -154,20 +154,29 @@ def _alone(index: PerfectIndex, objective: Objective, machine: Allowance, wanted
         plan = Plan.outline(index, objective, machine, bits=not keep)
     except ResourceError:  # the tables do not fit
         plan = Plan.outline(index, objective, replace(machine, memory=NO_BOUND), bits=not keep)
-    sizes, boards = index.sizes(), sum(index.sizes().values())
-    here = rates("dense")
+    boards, here = sum(index.sizes().values()), rates("dense")
     rate = here.values(len(index.game.masks)) if plan.words is None else here.bits
     stored = stored_bytes([objective]) * boards if keep else 0.0
     if not plan.batched:
         return Scale(cores, 1, boards * rate / cores, plan.whole_bytes, stored, 0.0, stored, 1)
     plan = _fitting(index, plan)
-    cuts = {s: _Cuts.of(plan.cut(index, s), sizes[s]) for s in _sample(sorted(sizes))}
-    value, again = plan.value_bytes, _again(index.game, objective)
-    read = value * sum(size * (_between(cuts, s).above + 3 + again) for s, size in sizes.items())
-    written = value * boards * (3 + again)
+    read, written = moved(index, plan, objective)
     seconds = max(boards * (rate + here.shared_boards) / cores, (read + written) / here.disk)
     memory, disk = min(plan.whole_bytes, plan.memory), plan.disk_bytes + stored
     return Scale(cores, 1, seconds, memory, disk, read, written + stored, FILES - 1)
+
+
+def moved(index: PerfectIndex, plan: Plan, objective: Objective) -> tuple[float, float]:
+    """Return the bytes that a pass in one process reads and writes, in batches; 0 if layers are in memory.
+
+    Raises `ResourceError` if a batch does not fit.
+    """
+    if not plan.batched:
+        return 0.0, 0.0
+    sizes, again = index.sizes(), _again(index.game, objective)
+    cuts = {s: _Cuts.of(plan.cut(index, s), sizes[s]) for s in _sample(sorted(sizes))}
+    read = sum(size * (_between(cuts, s).above + 3 + again) for s, size in sizes.items())
+    return plan.value_bytes * read, plan.value_bytes * (3.0 + again) * sum(sizes.values())
 
 
 def _fitting(index: PerfectIndex, plan: Plan) -> Plan:

@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from tilebase.costs.batches import moved
 from tilebase.costs.estimate import NO_FIT, duration
 from tilebase.costs.rates import rates
 from tilebase.counting.combinatorics import boards_by_sum, layers_together
@@ -82,10 +83,10 @@ def rate_of(plan: Plan) -> float:
     return 1 / (rates("dense").boards if plan.words is None else rates("dense").bits)
 
 
-def seconds_on(plan: Plan, machine: Machine) -> float:
+def seconds_on(plan: Plan, machine: Machine, moved: float) -> float:
     """Return about how long a pass takes: the work, or what its disks read and write, if this is longer."""
     work = plan.boards / (machine.rate or rate_of(plan) * machine.allowed.cores)
-    return max(work, plan.moved_bytes / machine.disk_rate)
+    return max(work, moved / machine.disk_rate)
 
 
 def estimate(index: PerfectIndex, objective: Objective, machine: Machine) -> dict[str, Any]:
@@ -95,13 +96,14 @@ def estimate(index: PerfectIndex, objective: Objective, machine: Machine) -> dic
     guessed = "" if machine.measured else f" (estimated rate{built})"
     try:
         plan = Plan.of(index, objective, machine.allowed, bits=machine.rate is None)
+        moving = sum(moved(index, plan, objective))
     except ResourceError as error:
         return row | {"memory": "", "disk": "", "moved": "", "time": NO_FIT, "reason": str(error)}
     return row | {
         "memory": byte_text(min(plan.whole_bytes, machine.allowed.memory)),
         "disk": byte_text(plan.disk_bytes),
-        "moved": byte_text(plan.moved_bytes),
-        "time": duration(seconds_on(plan, machine), 3) + guessed,
+        "moved": byte_text(int(moving)),
+        "time": duration(seconds_on(plan, machine, moving), 3) + guessed,
         "reason": "",
     }
 
@@ -110,10 +112,11 @@ def seconds_here(game: Game, objective: Objective) -> float:
     """Estimate how long a pass takes on this machine, as `rows` says; infinite if its tables do not fit."""
     machine = machines(Allowance.of())[0]
     try:
-        plan = Plan.outline(planned_index(game), objective, machine.allowed)
+        index = planned_index(game)
+        plan = Plan.outline(index, objective, machine.allowed)
+        return seconds_on(plan, machine, sum(moved(index, plan, objective)))
     except ResourceError:
         return math.inf
-    return seconds_on(plan, machine)
 
 
 def layers_in_memory(game: Game, *objectives: Objective) -> list[int]:

@@ -43,8 +43,6 @@ TASKS: dict[str, str] = {"sparse": "count and solve positions", "dense": "pass o
 """What an engine does, in words."""
 LEAST, MOST = 0.05, 50.0
 """A factor beyond these was not measured by this program."""
-FAR = 1.5
-"""A factor beyond this, or less than 1 by it, is told."""
 
 
 @dataclass(frozen=True)
@@ -147,33 +145,35 @@ def _scaled(factor: float) -> Rates:
     return FIXED.scaled(factor)
 
 
+def slowdown() -> float:
+    """Return how many times as long everything takes at present, since other programs have the processors."""
+    load, processors = system.load(), system.processors()
+    return (load + processors) / processors if load > processors else 1.0
+
+
 def busy() -> str:
     """Return that other programs have the processors, and how much longer a run takes; empty if not."""
     load, processors = system.load(), system.processors()
-    if load <= processors:
+    if slowdown() == 1.0:
         return ""
     return (
-        f"other programs keep this machine busy (load {load:.1f}, {processors} processors): as long as they "
-        f"do, it takes about {(load + processors) / processors:.2g} times as long"
+        f"other programs keep this machine busy (load {load:.1f}, {processors} processors): at present "
+        f"everything takes about {slowdown():.2g} times as long as said here"
     )
 
 
 def doubts() -> list[str]:
     """Return where the estimates of this process may not hold, as clauses."""
     found = [told] if (told := busy()) else []
-    for engine, factor in FACTORS.items():
+    for engine in FACTORS:
         source = SOURCES.get(engine, "measured")
         if source == "fixed":
             found.append(
                 f"not measured yet: the estimates take this machine to be as fast as that of "
                 f"docs/performance.md to {TASKS[engine]}; they change once a solve has measured it"
             )
-        elif not 1 / FAR <= factor <= FAR:
-            when = ", measured while it was busy" if source == "busy" else ""
-            found.append(
-                f"the times take into account that this machine takes {factor:.2g} times as long as that of "
-                f"docs/performance.md to {TASKS[engine]}{when}"
-            )
+        elif source == "busy":
+            found.append(f"how fast this machine is to {TASKS[engine]} was measured while it was busy")
     return found
 
 

@@ -52,8 +52,6 @@ class Plan:
         Whether layers go through files.
     disk_bytes:
         Of the files at the same time; 0 if there are none, checkpoints aside.
-    moved_bytes:
-        Read and written in all.
     words:
         What Boolean values take as bits; None if the values are not kept as bits.
     parts:
@@ -70,7 +68,6 @@ class Plan:
     memory: int
     batched: bool
     disk_bytes: int
-    moved_bytes: int
     words: Words | None = None
     parts: int = 1
     at_once: int = 1
@@ -187,7 +184,7 @@ class Plan:
         disk = together + (size * largest if at_once else 0)
         return cls(
             boards, largest, size, tables, whole, memory, batched, disk if batched else 0,
-            8 * size * boards if batched else 0, at_once=at_once or 1,
+            at_once=at_once or 1,
         )  # fmt: skip
 
     @classmethod
@@ -198,9 +195,7 @@ class Plan:
         whole = 8 * LAYERS * words.layer + tables + OVERHEAD
         if whole > allowed.memory or 8 * words.layer > WORTH_BITS * max(largest, 1 << 20):
             return None
-        return cls(
-            boards, largest, 8 * words.layer / largest, tables, whole, allowed.memory, False, 0, 0, words
-        )
+        return cls(boards, largest, 8 * words.layer / largest, tables, whole, allowed.memory, False, 0, words)
 
     def cut(self, index: PerfectIndex, total: int) -> Cut:
         """Return the batches of a layer.  Raises `ResourceError` if one does not fit."""

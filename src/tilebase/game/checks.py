@@ -59,7 +59,7 @@ def _check_tiles(game: Boards) -> None:
         if goal > built:
             raise GameError(
                 f"goal {game.goal} cannot be made on {game.shape_text}: "
-                f"{game.free_cells} cells make at most {2**built}, so no game is won"
+                f"{game.free_cells} cells make at most {2**built}, so the chance to win is 0"
             )
     if game.largest is not None and exponent_of(game.largest, "largest tile") < spawned:
         raise GameError(f"largest tile {game.largest} is below the spawned {2**spawned}: give at least that")
