@@ -7,7 +7,7 @@ layer is taken to have the same share.  Then the CPU seconds of a layer are, wit
     counting   layer + (states × state + ranks × rank) × slides
     solving    layer + afterstates × (after + spawns × (spawn × slides + fold × further objectives))
 
-`slides` is 1 for two axes of short lines and for symmetries; longer lines are slid cell by cell.  One thread
+`slides` is 1 for two axes of short lines; longer lines are slid cell by cell.  One thread
 does the layers of few states.
 """
 
@@ -56,8 +56,8 @@ SHORT_LINE = 5
 """Cells of a line that is slid by a table."""
 LONG_LINES = 2.5
 """So many times the work of an axis of short lines is that of one of longer lines."""
-WITHOUT_SYMMETRY = 0.75
-"""The work for a board of a game without symmetries: it is canonical as it is."""
+BY_LINE = 0.75
+"""The work for a board of a game whose slides are judged line by line (`sparse.lines`)."""
 SLIDE_BYTES = 10
 """Bytes of the recorded slides of a state, on average."""
 
@@ -119,9 +119,11 @@ class Work:
 
 
 def slides_of(game: Game) -> float:
-    """Return the work for the slides of a board of a game; 1 for two axes of short lines and symmetries."""
+    """Return the work for the slides of a board of a game; 1 for two axes of short lines."""
     axes = [1.0 if length <= SHORT_LINE else LONG_LINES for length in game.shape if length > 1]
-    return sum(axes) / 2 * (WITHOUT_SYMMETRY if len(symmetries(game)) == 1 else 1.0)
+    free = game.limits is None and game.pattern is None and len(game.masks) < 2
+    by_line = free and len(symmetries(game)) == 1 and max(axes, default=1.0) == 1.0
+    return sum(axes) / 2 * (BY_LINE if by_line else 1.0)
 
 
 def count_seconds(layers: Any, slides: float) -> Any:
