@@ -248,9 +248,9 @@ def _best(sizes: Sequence[TableSize], what: str, threads: int) -> str:
 def _chance(size: TableSize) -> str:
     if size.chance is None:
         return ""
-    lost = 1.0 - size.chance
+    lost = 1.0 - size.chance  # of which two digits are printed, else all near 1 look alike
     digits = 1 - math.floor(math.log10(lost)) if lost else 16
-    return f"{100 * size.chance:.{max(digits - 2, 1)}f} %"  # else all near 1 look alike
+    return f"{100 * size.chance:.{max(digits - 2, 1)}f}".rstrip("0").rstrip(".") + " %"
 
 
 def _solving(size: TableSize, threads: int) -> str:

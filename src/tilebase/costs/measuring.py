@@ -1,7 +1,7 @@
 """How fast the engines are on this machine: a small game is solved some times, in about a second.
 
-Every processor solves it at the same time: two that are threads of one core, as on many virtual machines, take
-longer together than alone, and most runs use all.
+Every processor solves it at the same time: two that are threads of one core, as on many virtual machines,
+take longer together than alone, and most runs use all.
 """
 
 from __future__ import annotations
