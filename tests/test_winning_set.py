@@ -281,7 +281,7 @@ def test_the_command_prints_what_is_known(
     assert main(["probe", "set", "2,8/0,8"]) == 0
     assert capsys.readouterr().out.splitlines()[-4:] == [
         "the player can force a win: yes",
-        "  left  no  then 2 spawns",
+        "  left  no  then 2 possible spawns",
         "* up    yes  wins",
         "* down  yes  wins",
     ]

@@ -46,7 +46,8 @@ def cite(
         found = tuple(one for one in found if group in (None, one.group))
     if len(found) != 1:
         rows = [{"result": one.name, "group": one.group, "value": one.value} for one in found]
-        text = table_text(rows) + ("" if result else f"\n{FEWER}\n")
+        more = f"tilebase cite {found[0].name} prints the first as a statement" if result and found else FEWER
+        text = f"{table_text(rows)}\n{more}\n"
         show.write(rows, [one.as_dict() for one in found], text=text, game=None)
         return 0
     (one,) = found

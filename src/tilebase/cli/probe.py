@@ -177,7 +177,7 @@ def _describe_values(answer: Answer) -> str:
     width = max(map(len, [*(slide.direction for slide in answer.slides), *refused]), default=0)
     for slide in answer.slides:
         mark = "*" if slide.direction in answer.best else " "
-        note = "wins" if slide.wins else f"then {len(slide.spawns())} spawns"
+        note = "wins" if slide.wins else f"then {len(slide.spawns())} possible spawns"
         lines.append(f"{mark} {slide.direction:{width}}  {slide.value}  {note}")
     lines += [f"  {direction:{width}}  {why}" for direction, why in refused.items()]
     lines += answer.notes
