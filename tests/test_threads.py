@@ -52,6 +52,29 @@ def test_the_first_error_wins_and_jobs_that_were_not_begun_are_left() -> None:
     assert len(done) < 10
 
 
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_job_is_done_beside_a_block_which_waits_for_it(number: int) -> None:
+    done: list[str] = []
+
+    def job() -> None:
+        time.sleep(0.02)
+        done.append("job")
+
+    def failing() -> None:
+        raise ValueError("job")
+
+    with Pool(number) as pool:
+        with pool.beside(job):
+            done.append("block")
+        assert sorted(done) == ["block", "job"]
+        with pytest.raises(ValueError, match="job"), pool.beside(failing):
+            pass
+        done.clear()
+        with pytest.raises(KeyError), pool.beside(job):
+            raise KeyError
+        assert done == ["job"], "it was waited for"
+
+
 def test_all_buffers_are_worked_at_the_same_time() -> None:
     together = Barrier(3)
 
