@@ -482,7 +482,8 @@ def test_a_search_takes_the_boards_that_its_time_allows_and_says_how_to_prove_th
     assert found["budget"] is None
     assert found["finished"]
     assert found["best"]["limits"] == "16,16,16/16,16,16"
-    command = printed.err.splitlines()[-1].partition("tilebase ")[2]
+    assert main(["limits", "2x3", "32", "--budget", "10s", "-q"]) == 0
+    command = capsys.readouterr().out.splitlines()[-1].partition("tilebase ")[2]
     assert main([*command.split(), "-q"]) == 0
     assert "proved lower bound" in capsys.readouterr().out
     limits = least_limits(Game("2x3", 64))

@@ -10,6 +10,9 @@ from tilebase.cli.options import DEFAULT_SHOWN, ShownOptions
 from tilebase.cli.output import table_text
 from tilebase.errors import UsageError
 
+FEW = 5
+"""Of at most so many results, the first is cited."""
+MORE = "The first is cited above; tilebase cite RESULT cites one of the others."
 FEWER = "tilebase cite 3x4 256 lists those that have all the words, and cites a single one"
 
 
@@ -28,7 +31,8 @@ def cite(
 ) -> int:
     """Print a result as a statement that can be cited, with its command and version, and as BibTeX.
 
-    Words that several results have list these. docs/results.md has all results in five groups.
+    Several results that have all the words are listed, and of a few the first is cited. docs/results.md has
+    all results in five groups.
 
     tilebase cite new-3x3-to-64-probability-to-lose-under
 
@@ -46,8 +50,9 @@ def cite(
         found = tuple(one for one in found if group in (None, one.group))
     if len(found) != 1:
         rows = [{"result": one.name, "group": one.group, "value": one.value} for one in found]
-        more = f"tilebase cite {found[0].name} prints the first as a statement" if result and found else FEWER
-        text = f"{table_text(rows)}\n{more}\n"
+        few = result and 0 < len(found) <= FEW
+        first = f"{found[0].text()}\n\n{found[0].bibtex()}\n" if few else ""
+        text = f"{first}{table_text(rows)}\n{MORE if first else FEWER}\n"
         show.write(rows, [one.as_dict() for one in found], text=text, game=None)
         return 0
     (one,) = found

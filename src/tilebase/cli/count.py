@@ -32,6 +32,14 @@ if TYPE_CHECKING:
     from tilebase.counting.counts import CountResult
     from tilebase.sparse.forward import Work
 
+TOLD = {
+    "states": "states, up to symmetry",
+    "winning": "winning in one slide",
+    "raw states": "states, without symmetry",
+    "raw live": "live, without symmetry",
+}
+"""What a reader is told that the totals count, where the names of the rows do not say it."""
+
 
 def count(
     shape: ShapeOrGoal = "",
@@ -105,10 +113,10 @@ def count(
                 question, lookahead=lookahead, folder=folder.path, keep=keep, up_to=up_to, cluster=cluster,
                 work=costs.append, **run.use(progress),
             )  # fmt: skip
-        totals = _totals(title_of(question), result.totals)
+        totals, told = _totals(title_of(question), result.totals), _told(title_of(question), result.totals)
         show.write(
             list(result.rows(columns)) if columns else totals, result.as_dict(), game=question,
-            totals=table_text(totals), draw=lambda file: _draw(result, file),
+            text=None if columns else told, totals=told, draw=lambda file: _draw(result, file),
         )  # fmt: skip
         folder.finish()  # only after the result was written, so that it cannot be lost
     if not result.complete:
@@ -130,6 +138,11 @@ def _columns(by: str | None) -> tuple[str, ...]:
 
 def _totals(title: str, totals: dict[str, int]) -> list[dict[str, Any]]:
     return [{"": name.replace("_", " "), title: number} for name, number in totals.items()]
+
+
+def _told(title: str, totals: dict[str, int]) -> str:
+    """Return totals as a table whose names say what is counted."""
+    return table_text([row | {"": TOLD.get(row[""], row[""])} for row in _totals(title, totals)])
 
 
 def _bound(game: Game, title: str, columns: tuple[str, ...], show: Shown) -> None:

@@ -19,7 +19,7 @@ from tilebase.cli.options import (
     needed_goal,
     parse_budget,
 )
-from tilebase.cli.output import Shown
+from tilebase.cli.output import Shown, signature, table_text
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
@@ -100,11 +100,11 @@ def limits(
         "tried": found.tried,
         "finished": found.finished,
     }
-    show.write(rows, document, game=question, signed=True)
+    proof = game_text(with_limits(question, found.best.limits))
+    more = f"{signature()}\n\nto prove this bound: tilebase solve {proof} --objective lower\n"
+    show.write(rows, document, text=table_text(rows) + more, game=question)
     if not found.finished:
         print("stopped early: better limits may be found", file=sys.stderr)
-    proof = with_limits(question, found.best.limits)
-    print(f"to prove this bound: tilebase solve {game_text(proof)} --objective lower", file=sys.stderr)
     return 0
 
 

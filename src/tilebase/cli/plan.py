@@ -84,7 +84,7 @@ def _game(
     shown: ShownOptions = DEFAULT_SHOWN,
     use: UseOptions = DEFAULT_USE,
 ) -> int:
-    """Print what a command would take, in time, memory and disk; nothing is begun.
+    """Print what a command would take, in time, memory and disk, or compare formations; nothing is begun.
 
     Write plan in front of a command (count, solve, force, evaluate, thin, verify or reach) to plan it with
     all its options. A game alone is planned for counting, solving and forcing. The first rows are for this

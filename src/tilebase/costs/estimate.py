@@ -27,6 +27,8 @@ DAY = 86400.0
 """Seconds: the most that a query takes that is proposed instead."""
 WORTH_BYTES = 1e8
 """Bytes: a query that needs less disk is never refused for it."""
+TIMED = 1.5
+"""A run may take so many times as long as expected, or as little, since machines are not always as fast."""
 NO_FIT = "does not fit"
 """What is said of a run for which there is too little memory or disk."""
 WORTH_TELLING = 30.0
@@ -83,10 +85,15 @@ class Estimate:
     def time(self) -> str:
         """The time in words."""
         threads = f"{self.threads} thread{'s' * (self.threads > 1)}"
+        return f"about {duration(self.seconds)} with {threads}{self.span}"
+
+    @property
+    def span(self) -> str:
+        """Between which times it may be, in words; empty where only the machine is uncertain."""
         if self.spread == 1:
-            return f"about {duration(self.seconds)} with {threads}"
-        low, high = duration(self.seconds / self.spread), duration(self.seconds * self.spread)
-        return f"about {duration(self.seconds)} with {threads} ({low} to {high})"
+            return ""
+        wrong = TIMED * self.spread
+        return f" ({duration(self.seconds / wrong)} to {duration(self.seconds * wrong)})"
 
     def row(self) -> dict[str, str]:
         """Return it as a row of `tilebase plan`."""

@@ -226,10 +226,7 @@ def _here(what: str, found: Estimate, allowed: Allowance, folder: Path | None) -
 
 def _alone(what: str, on: str, found: Estimate) -> dict[str, Any]:
     """Return the row of one machine, whose threads exchange nothing."""
-    time = f"about {duration(found.seconds)}"
-    if found.spread != 1:
-        low, high = duration(found.seconds / found.spread), duration(found.seconds * found.spread)
-        time += f" ({low} to {high})"
+    time = f"about {duration(found.seconds)}{found.span}"
     size = f"{found.bound:,}" if found.spread == 1 else f"about {number_in_words(found.positions)}"
     return {
         "what": what, "on": on, "boards": f"{size} {found.unit}",

@@ -61,5 +61,7 @@ def values(
             print(f"{output}: values of {opened.objective(objective).label} by sum")
             return 0
         rows = export_values(opened, output, objective=objective, total=total, states=states)
-    print(f"{output}: {rows:,} {'states' if states else 'afterstates'}; {CELLS}{'' if states else STATES}")
+    reader = f"polars.read_{'csv' if output.suffix == '.csv' else 'parquet'}"
+    kind = "states" if states else "afterstates"
+    print(f"{output}: {rows:,} {kind}, which {reader} reads; {CELLS}{'' if states else STATES}")
     return 0

@@ -149,8 +149,12 @@ def _described(rows: list[dict[str, Any]], *, real: bool) -> str:
         for row in rows
         if row["moves"]
     ]
-    return table_text(told) + (
-        f"\nmoves, which tilebase reach replay plays:\n{''.join(moves)}" if moves else ""
+    in_play = [row for row in rows if real and row["drops"] == "2,4"]
+    answer = "; ".join(f"{row['reachable']} with a {row['corner']} in the corner" for row in in_play)
+    return (
+        (f"In the real game: {answer}.\n\n" if answer else "")
+        + table_text(told)
+        + (f"\nmoves, which tilebase reach replay plays:\n{''.join(moves)}" if moves else "")
     )
 
 
