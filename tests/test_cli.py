@@ -23,6 +23,7 @@ from stored import chunks_of, layers_of
 from tilebase import Board, __version__, explain, force, open_table, solve
 from tilebase.cli import main, output
 from tilebase.cli.commands import NAMES
+from tilebase.cli.helping import EXAMPLES
 from tilebase.cli.options import DEFAULT_GAME, GameOptions, make_game
 from tilebase.cli.output import MOST_ROWS
 from tilebase.counting.counts import FIELDS
@@ -318,6 +319,17 @@ def test_the_help_says_what_each_command_does(capsys):
     lines = capsys.readouterr().out.splitlines()
     for name in NAMES:
         assert [line for line in lines if re.match(rf"│ {name} +\w", line)], name
+
+
+def test_bare_tilebase_shows_examples_that_are_commands(capsys):
+    assert main([]) == main(["--help"]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    shown = [line for line in printed if line.startswith("tilebase ")]
+    assert [line.split("  ")[0] for line in shown] == 2 * [command for command, _ in EXAMPLES]
+    assert max(map(len, printed)) <= 80
+    for command, _ in EXAMPLES:
+        assert main([*shlex.split(command)[1:], "--help"]) == 0
+        assert "--help-all describes these, too.\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("command", ["count", "solve", "plan", "play", "export values"])

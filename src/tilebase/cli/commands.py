@@ -97,9 +97,10 @@ def _status(arguments: Sequence[str], stoppable: bool) -> int:
         try:
             if stoppable:
                 _raise_when_stopped()
-            if not NAMES.intersection(arguments) or arguments[0] in HELP:
+            of_all = not NAMES.intersection(arguments) or arguments[0] in HELP
+            if of_all:
                 load_commands()
-            with naming_command(arguments), helping(arguments) as words:
+            with naming_command(arguments), helping(arguments, of_all=of_all) as words:
                 status = app.meta(words, print_error=False, exit_on_error=False, result_action="return_value")
         finally:
             if stoppable:
