@@ -69,6 +69,7 @@ from tilebase.sparse.folds import Spawned, make_fold
 from tilebase.sparse.forward import count_in
 from tilebase.sparse.maps import NO_SLIDES, GameIndex, IndexedLayer, SlideMemory, Worker
 from tilebase.sparse.reading import word_potentials
+from tilebase.sparse.recorded import RecordedSlides
 
 Array = npt.NDArray[Any]
 ONE = Allowance(memory=1 << 30, threads=1)
@@ -269,7 +270,7 @@ class Layers:
         """The slides of the states of a sum."""
         states = self.empty_set(total)
         self.spawn(self.target(states, None, total), packed(Scratch.of(forward.BATCH)), total)
-        found = SlideMemory().take(states, len(self.game.shape), 1 << 30)
+        found = memory_for_slides(states, len(self.game.shape))
         self.slide(total, states, self.empty_set(total), found, Worker())
         return found.trimmed()
 
@@ -408,11 +409,17 @@ def slide_map(inputs: Inputs) -> Case:
     return Case(run, lambda: [afters.bits, counts], clear)
 
 
+def memory_for_slides(states: BitSet, axes: int) -> Slides:
+    """Return memory for the slides of a set of states along so many axes."""
+    memory = SlideMemory(RecordedSlides(Path()), axes, 1 << 30)
+    return memory.take(states, [(0, states.size)])[0]
+
+
 def record(inputs: Inputs) -> Case:
     """The same, and write down all slides."""
     layers, worker = inputs.layers, Worker()
     afters, counts = layers.empty_set(), np.zeros(0)
-    slides = SlideMemory().take(layers.states, len(layers.game.shape), 1 << 30)
+    slides = memory_for_slides(layers.states, len(layers.game.shape))
 
     def run() -> int:
         nonlocal counts
