@@ -83,10 +83,10 @@ def rate_of(plan: Plan) -> float:
     return 1 / (rates("dense").boards if plan.words is None else rates("dense").bits)
 
 
-def seconds_on(plan: Plan, machine: Machine, moved: float) -> float:
+def seconds_on(plan: Plan, machine: Machine, moving: float) -> float:
     """Return about how long a pass takes: the work, or what its disks read and write, if this is longer."""
     work = plan.boards / (machine.rate or rate_of(plan) * machine.allowed.cores)
-    return max(work, moved / machine.disk_rate)
+    return max(work, moving / machine.disk_rate)
 
 
 def estimate(index: PerfectIndex, objective: Objective, machine: Machine) -> dict[str, Any]:
