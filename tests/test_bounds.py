@@ -157,7 +157,7 @@ def test_what_does_not_fit_is_refused_with_the_estimate(capsys):
     limits = "1024,512,64,16/256,256,128,16/16,16,32,16/16,16,16,16"
     line = ["4x4", "2048", "--limits", limits, "--pattern", "lemma1", "--start", "empty"]
     assert main(["solve", *line, "--objective", "lower:uint32", "--memory", "4GiB", "-q"]) == 1
-    assert "GB of disk left" in capsys.readouterr().err
+    assert "GB of disk, and " in capsys.readouterr().err
     assert main(["plan", *line, "--objective", "lower:uint32"]) == 0
     table = capsys.readouterr().out
     assert [word in table for word in ("this machine", "H200", "estimated rate")] == [True] * 3

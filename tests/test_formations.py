@@ -571,7 +571,7 @@ def test_the_list_has_a_row_for_each_formation_and_a_column_for_each_goal(capsys
     head, *lines = table.splitlines()
     assert next(line for line in lines if line.startswith("442 ")).split()[3:7] == ["72.2", "%", "to", "512"]
     assert legend.splitlines()[0].endswith("tilebase plan formations 128")
-    assert walls.startswith("In 2x4, 3x3, 3x4, 3x405 the x are walls, ")
+    assert walls.startswith("In 2x4, 3x3, 3x4, 3x405 the other cells are walls, ")
     assert [line.split()[0] for line in lines] == NAMES
     assert [word for word in head.split() if word.isdecimal()] == [str(goal) for goal in GOALS]
 

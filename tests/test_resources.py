@@ -145,7 +145,7 @@ def test_too_little_disk(tmp_path, monkeypatch):
         free, total, used = 0, 0, 0
 
     monkeypatch.setattr("shutil.disk_usage", lambda _: Full)
-    with pytest.raises(ResourceError, match=r"of disk: does not fit: .* of 0 B of disk left in "):
+    with pytest.raises(ResourceError, match=r"of disk: does not fit: .* and 0 B are free in "):
         solve(Game("4x4", 64), folder=tmp_path / "run", memory=1 << 40)
     assert count(Game("2x2", 32)).complete  # so little is not worth a refusal
 
@@ -245,7 +245,10 @@ def test_a_plan_says_in_short_what_does_not_fit_and_why_below(capsys, monkeypatc
     here = ["this machine" in row for row in table.splitlines()[1:]]
     assert here == sorted(here, reverse=True), "the rows of this machine are the first"
     assert re.search(r"solve for win +this machine, 2 threads .* does not fit +at least 5\.34 GB ", table)
-    wanted = "does not fit: 5.34 GB of 5 GB of memory, 101 GB of 2 GB of disk left in "
+    wanted = (
+        "does not fit: it needs 5.34 GB of memory, and 5 GB may be used; it needs 101 GB of disk, and 2 GB "
+        "are free in "
+    )
     assert f"solve for win, this machine, 2 threads: {wanted}" in reasons
     assert "no engine passes by groups" in reasons
     assert main(["solve", *words, "-q"]) == 1
@@ -466,7 +469,9 @@ def test_solving_takes_the_memory_that_its_refusal_asked_for(tmp_path, monkeypat
 def test_solving_is_refused_before_counting(tmp_path):
     with pytest.raises(ResourceError, match=r"solving 4x4, to 64 is expected to need .* GB .* is enough"):
         solve(Game("4x4", 64), folder=tmp_path / "run", memory=4 << 30)
-    with pytest.raises(ResourceError, match=r"does not fit: .* GB of 1\.07 GB of memory"):
+    with pytest.raises(
+        ResourceError, match=r"does not fit: it needs .* GB of memory, and 1\.07 GB may be used"
+    ):
         solve(Game("4x4", 64), folder=tmp_path / "run", memory=1 << 30)
     assert not (tmp_path / "run").exists()
 

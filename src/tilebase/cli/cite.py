@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import shlex
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
@@ -10,6 +11,11 @@ from tilebase.cli.options import DEFAULT_SHOWN, ShownOptions
 from tilebase.cli.output import table_text
 from tilebase.errors import UsageError
 
+if TYPE_CHECKING:
+    from tilebase.questions.results import Result
+
+PLANNED = ["count"], ["solve"], ["force"]
+"""The commands that are planned."""
 FEW = 5
 """Of at most so many results, the first is cited."""
 MORE = "The first is cited above; tilebase cite RESULT cites one of the others."
@@ -51,11 +57,18 @@ def cite(
     if len(found) != 1:
         rows = [{"result": one.name, "group": one.group, "value": one.value} for one in found]
         few = result and 0 < len(found) <= FEW
-        first = f"{found[0].text()}\n\n{found[0].bibtex()}\n" if few else ""
+        first = f"{_cited(found[0])}\n" if few else ""
         text = f"{first}{table_text(rows)}\n{MORE if first else FEWER}\n"
         show.write(rows, [one.as_dict() for one in found], text=text, game=None)
         return 0
     (one,) = found
-    text = f"{one.text()}\n\n{one.bibtex()}"
-    show.write([one.as_dict()], one.as_dict() | {"bibtex": one.bibtex()}, text=text, game=None)
+    show.write([one.as_dict()], one.as_dict() | {"bibtex": one.bibtex()}, text=_cited(one), game=None)
     return 0
+
+
+def _cited(one: Result) -> str:
+    """Return a result as a statement and as BibTeX, and how to learn what computing it again takes."""
+    words = shlex.split(one.command or "")
+    plan = shlex.join(["tilebase", "plan", *words[1:]])
+    again = f"\n{plan} says what this takes here\n" if words[1:2] in PLANNED else ""
+    return f"{one.text()}\n\n{one.bibtex()}{again}"

@@ -25,6 +25,8 @@ from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.game.game import Game
 from tilebase.game.names import game_text
+from tilebase.objectives.objective import Objective
+from tilebase.runtime.resources import Allowance
 
 if TYPE_CHECKING:
     from tilebase.questions.limits import Trial
@@ -76,6 +78,7 @@ def limits(
     prepare_kernels()
     if minimal:
         return _minimal(question, seconds, show, run)
+    from tilebase.costs.boards import passing
     from tilebase.questions.limits import search_limits, with_limits
 
     def tell(trial: Trial, tried: int) -> None:
@@ -100,8 +103,11 @@ def limits(
         "tried": found.tried,
         "finished": found.finished,
     }
-    proof = game_text(with_limits(question, found.best.limits))
-    more = f"{signature()}\n\nto prove this bound: tilebase solve {proof} --objective lower\n"
+    limited = with_limits(question, found.best.limits)
+    proving = passing("solving", limited, [Objective("lower")], Allowance.of(**run.use()))
+    takes = proving.time if proving.seconds >= 1 else "a moment"
+    proof = f"tilebase solve {game_text(limited)} --objective lower"
+    more = f"{signature()}\n\nto prove this bound ({takes}):\n{proof}\n"
     show.write(rows, document, text=table_text(rows) + more, game=question)
     if not found.finished:
         print("stopped early: better limits may be found", file=sys.stderr)

@@ -45,8 +45,8 @@ UNPLANNED = (
 )  # fmt: skip
 """All other commands: behind ``tilebase plan`` they are refused, and not read as a shape."""
 WALLED = (
-    "the x are walls, which nothing moves: these are games on a smaller board, and their values are not "
-    "those of endgames of the 4x4 game."
+    "the other cells are walls, which nothing moves: these are games on a smaller board, and their values "
+    "are not those of endgames of the 4x4 game."
 )
 
 LEGEND = (
@@ -240,7 +240,8 @@ def _best(sizes: Sequence[TableSize], what: str, threads: int) -> str:
         return ""
     told = [f"{size.formation.name} ({_chance(size)}, {size.time_text(threads)})" for size in best[::-1]]
     words = f"\nBest {what}, by the known chance to win: {told[0]}"
-    words += f"; solved sooner: {', '.join(told[1:])}.\n" if told[1:] else ".\n"
+    words += f"; solved sooner: {', '.join(told[1:])}. " if told[1:] else ". "
+    words += f"tilebase explain {best[-1].formation.name} draws it.\n"
     unknown = [size.formation.name for size in real if size.chance is None]
     return words + (f"Not known, and perhaps better: {', '.join(unknown)}.\n" if unknown else "")
 

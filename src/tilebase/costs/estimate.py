@@ -203,7 +203,7 @@ def _too_much(estimate: Estimate, memory: int, folder: Path | None) -> str | Non
 
 def shortage(estimate: Estimate, memory: int, folder: Path | None = None) -> str:
     """Return how a run in a folder, or in a temporary one, does not fit, in words; empty if it fits."""
-    few = [f"{_of(estimate.memory, memory)} of memory"] if estimate.memory > memory else []
+    few = [_short(estimate.memory, "memory", memory, "may be used")] if estimate.memory > memory else []
     place = folder or Path(tempfile.gettempdir())
     try:
         there = next(path for path in [place, *place.absolute().parents] if path.exists())
@@ -213,12 +213,12 @@ def shortage(estimate: Estimate, memory: int, folder: Path | None = None) -> str
     except (OSError, StopIteration):  # the system does not say
         free = None
     if free is not None and estimate.disk > max(free, WORTH_BYTES):
-        few.append(f"{_of(estimate.disk, free)} of disk left in {place}")
-    return f"{NO_FIT}: {', '.join(few)}" if few else ""
+        few.append(_short(estimate.disk, "disk", free, f"are free in {place}"))
+    return f"{NO_FIT}: {'; '.join(few)}" if few else ""
 
 
-def _of(needed: float, there: float) -> str:
-    return f"{byte_text(int(needed))} of {byte_text(int(there))}"
+def _short(needed: float, what: str, there: float, how: str) -> str:
+    return f"it needs {byte_text(int(needed))} of {what}, and {byte_text(int(there))} {how}"
 
 
 def _smaller_goals(game: Game) -> Iterator[Game]:
