@@ -490,7 +490,9 @@ def test_a_search_takes_the_boards_that_its_time_allows_and_says_how_to_prove_th
     assert search_limits(Game("2x3", 64, limits=limits)).most == 10**6
 
 
-def test_what_cannot_be_searched():
+def test_what_cannot_be_searched(refused):
+    late = "with which the search begins, have 39,191,040 boards, which take about"
+    refused(["limits", "3x4", "256", "--budget", "0.001s"], 2, late)
     with pytest.raises(UsageError, match="needs a goal"):
         search_limits(Game("2x2"), 100)
     with pytest.raises(UsageError, match="cannot be won"):

@@ -22,6 +22,7 @@ from math import prod
 from typing import Any, Unpack
 
 from tilebase.cluster.runs import Run
+from tilebase.costs.estimate import duration
 from tilebase.costs.rates import rates
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.passes import DensePass
@@ -37,6 +38,10 @@ from tilebase.runtime.storage import temporary_folder
 Limits = tuple[int, ...]
 """The largest tile of each cell, in row-major order."""
 
+LARGE = 10**7
+"""Limits with fewer boards take a moment."""
+PATIENCE = 600.0
+"""Seconds that the first limits may take if no time was given."""
 SMALL = 4
 """The least limit, since a 4 may be spawned on any cell."""
 
@@ -143,7 +148,8 @@ def search_limits(
     Raises
     ------
     UsageError
-        If the game has no goal, or the first limits have more boards than the budget.
+        If the game has no goal, or the first limits have more boards than the budget or take longer than
+        there is time, without one 10 minutes.
     ResourceError
         If the first limits do not fit into memory; later ones that do not fit are skipped.
 
@@ -162,6 +168,7 @@ def search_limits(
         raise UsageError(
             f"within the first limits {with_limits(game, first)} cannot be won: give higher limits"
         )
+    _refuse_long(game, first, seconds, bench.cores)
     here = bench.trial(first)
     if here is None:
         raise UsageError(
@@ -174,6 +181,20 @@ def search_limits(
             _raise_all(game, bench, path, step)
         _climb(game, bench, path, step)
     return Search(path[-1], tuple(path), len(bench.found), most, bench.done, time.monotonic() - since)
+
+
+def _refuse_long(game: Game, first: Limits, seconds: float, cores: int) -> None:
+    """Raise `UsageError` if the first limits take longer than there is time; without one, than `PATIENCE`."""
+    count = _boards(game, first)
+    if count < LARGE:  # this machine need not be measured
+        return
+    takes = count * rates("dense").boards / cores
+    if takes > (seconds if seconds < math.inf else PATIENCE):
+        text = with_limits(game, first).limits_text
+        raise UsageError(
+            f"the limits {text}, with which the search begins, have {count:,} boards, which take about "
+            f"{duration(takes)}: allow more time, or give lower limits"
+        )
 
 
 def _raise_all(
@@ -257,6 +278,7 @@ class _Bench:
     def __init__(self, game: Game, boards: int | None, allowed: Allowance, deadline: float) -> None:
         self.game, self.boards, self._allowed = game, boards or math.inf, allowed
         self.deadline, self.done, self.left_out = deadline, False, False
+        self.cores = allowed.cores
         self.found: dict[Limits, Trial] = {}
         self._group = start_symmetries(game.changed(limits=None))
 
@@ -268,7 +290,7 @@ class _Bench:
     def trial(self, limits: Limits) -> Trial | None:
         """Return the value of limits; None if they are not valid, or have too many boards or take too long.
 
-        The first limits are tried however long they take.
+        The first limits are always tried.
         """
         try:
             count = _boards(self.game, limits)
@@ -279,7 +301,7 @@ class _Bench:
         key = min(tuple(limits[source] for source in p) for p in self._group)
         if key not in self.found:
             if self.found and self.deadline < math.inf:  # else this machine need not be measured
-                takes = count * rates("dense").boards / self._allowed.cores
+                takes = count * rates("dense").boards / self.cores
                 if time.monotonic() + takes > self.deadline:
                     self.left_out = True
                     return None
