@@ -74,7 +74,7 @@ def test_many_rows_are_recorded_and_not_printed_too(tmp_path, capsys):
 
 @pytest.mark.parametrize(
     ("suffix", "second"),
-    [("md", "|---|---:|"), ("tex", r" & 2x2, to 8 \\"), ("txt", "states 16")],
+    [("md", "|---|---:|"), ("tex", r" & 2x2, to 8 \\"), ("txt", "states, up to symmetry 16")],
 )
 def test_a_record_is_a_table_for_readers(suffix, second, tmp_path):
     record = tmp_path / f"a.{suffix}"
