@@ -17,7 +17,7 @@ from tilebase.cli.plan import PLANNED, UNPLANNED
 from tilebase.costs import estimate, measuring, rates, reachable
 from tilebase.costs.cases import span_of
 from tilebase.costs.forcing import opened_afterstates, search_seconds
-from tilebase.costs.reachable import layers_of, recorded_bytes, solving
+from tilebase.costs.reachable import counting, layers_of, recorded_bytes, solving
 from tilebase.costs.shares import COUNTED, FITTED, MASKED, Fit, counted, share_of
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import ResourceError
@@ -25,7 +25,10 @@ from tilebase.game.symmetry import symmetries
 from tilebase.objectives.objective import parse_objectives
 from tilebase.questions.pruning import prune
 from tilebase.runtime import system
-from tilebase.runtime.resources import Allowance
+from tilebase.runtime.resources import OVERHEAD, Allowance
+from tilebase.sparse.arenas import Windows
+from tilebase.sparse.bitset import BitSet
+from tilebase.sparse.sizes import SMALL_BITS, least_windows
 
 TWO = Allowance(memory=8 << 30, threads=2)
 LIMITED = {
@@ -100,6 +103,17 @@ def test_tables_of_formations_are_known() -> None:
     assert share_of(formation("442").game(1024)).spread == FITTED
     own = Game("3x3", 16, start="after 2,0,0/0,0,x/0,x,x", masks=".../..x/.xx", horizon=30)
     assert share_of(own).spread == MASKED
+
+
+def test_what_counting_needs_at_least_is_what_the_pass_asks_for() -> None:
+    for ranks in (SMALL_BITS, SMALL_BITS + 1, 10**9, 10**11):
+        asked = 16 * BitSet.least_words(ranks) + 4 * Windows(ranks).least_arena
+        assert least_windows(ranks, 3) == (asked if ranks > SMALL_BITS else 0)
+    assert counting(Game("3x3", 1024), TWO).memory == OVERHEAD
+    expected = counting(Game("4x4", 256), TWO).memory
+    assert 1.5e9 < expected < 2.5e9
+    with pytest.raises(ResourceError, match=r"it needs 1\.82 GB of memory, and 1\.07 GB may be used"):
+        count(Game("4x4", 256), memory="1GiB", threads=2)
 
 
 def test_recorded_slides_make_solving_faster(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -165,8 +165,8 @@ def test_too_little_memory_is_said_before_anything_is_lost(tmp_path, monkeypatch
     monkeypatch.setattr(sizes, "SMALL_BITS", 1 << 12)
     for module in ("runtime.resources", "costs.reachable", "sparse.forward"):
         monkeypatch.setattr(f"tilebase.{module}.OVERHEAD", 0)
-    with pytest.raises(ResourceError, match="needs at least"):
-        count(Game("3x4", 16), folder=tmp_path / "run", memory=1 << 20)
+    with pytest.raises(ResourceError, match=r"it needs 84\.2 MB of memory, and 1\.05 MB may be used"):
+        count(Game("3x4", 16), folder=tmp_path / "run", memory=1 << 20, threads=2)
     monkeypatch.undo()
     assert count(Game("3x4", 16), folder=tmp_path / "run").complete
 

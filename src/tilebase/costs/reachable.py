@@ -35,12 +35,14 @@ from tilebase.objectives.objective import Objective
 from tilebase.runtime.resources import OVERHEAD, Allowance
 from tilebase.sparse.halves import Halves
 from tilebase.sparse.sizes import (
+    KEPT_KEYS,
     MOST_RECORDED,
     SMALL_BITS,
     SMALL_PART,
     TABLE_BYTES,
     directory_bytes,
     lean_bytes,
+    least_windows,
     ranks_of,
 )
 
@@ -58,6 +60,8 @@ LONG_LINES = 2.5
 """So many times the work of an axis of short lines is that of one of longer lines."""
 BY_LINE = 0.75
 """The work for a board of a game whose slides are judged line by line (`sparse.lines`)."""
+FEW_BYTES = 4 << 20
+"""So much more tables take if there are few half boards."""
 SLIDE_BYTES = 10
 """Bytes of the recorded slides of a state, on average."""
 
@@ -182,9 +186,15 @@ def counting(game: Game, allowed: Allowance, *, up_to: int | None = None, keep: 
     bound = sum(boards for total, boards in layers.boards.items() if up_to is None or total <= up_to)
     # At least the keys of two layers are on disk.
     kept = {"counts": 0.04 * afters, "afterstates": afters, "states": states + afters}[keep]
+    windows = least_windows(int(layers.ranks[wanted].max(initial=0)), allowed.threads)
+    last = int(
+        layers.sums[wanted].max(initial=4)
+    )  # the tables hold no tile that is larger than the board's sum
+    tables = TABLE_BYTES * half_boards(game, last.bit_length() - 1) + FEW_BYTES
+    memory = OVERHEAD + (16 * KEPT_KEYS + tables + windows if windows else 0)
     return Estimate(
         "counting", game, -(-bound // len(symmetries(game))), states, "states",
-        count_work(game, up_to).seconds(allowed.cores), allowed.threads, OVERHEAD, KEY_BYTES * kept,
+        count_work(game, up_to).seconds(allowed.cores), allowed.threads, memory, KEY_BYTES * kept,
         share_of(game).spread,
     )  # fmt: skip
 
@@ -257,9 +267,9 @@ def least_memory(game: Game, objectives: Sequence[Objective]) -> int:
 
 
 @lru_cache(maxsize=32)
-def half_boards(game: Game) -> int:
-    """Return how many fillings half a board has, which the engine tabulates."""
-    return Halves(game).largest
+def half_boards(game: Game, cap: int | None = None) -> int:
+    """Return how many fillings half a board has, which the engine tabulates; of exponents to `cap`."""
+    return Halves(game, cap).largest
 
 
 def check_memory(game: Game, objectives: Sequence[Objective], allowed: Allowance, lean: bool | None) -> None:

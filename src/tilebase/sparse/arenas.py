@@ -13,14 +13,10 @@ import numpy.typing as npt
 
 from tilebase._kernels import forward
 from tilebase._kernels.arguments import Pages
+from tilebase.sparse.sizes import block_bits_for
 
 Array = npt.NDArray[Any]
 PAGE_BYTES = 4 * forward.PAGE
-
-
-def block_bits_for(size: int) -> int:
-    """log2 of the ranks per block: such that there are about 1000 blocks, none smaller than a memory page."""
-    return min(max((size >> 10).bit_length(), 16), 26)
 
 
 class Windows:

@@ -48,12 +48,11 @@ from tilebase.sparse.index import Index, LayerIndex
 from tilebase.sparse.maps import GameIndex, IndexedLayer, MapTask, SlideTask, SpawnTask, Team, is_small
 from tilebase.sparse.recorded import RecordedSlides
 from tilebase.sparse.sharing import ForwardSharing
+from tilebase.sparse.sizes import KEPT_KEYS
 
 LOG = logging.getLogger(__name__)
 Array = npt.NDArray[Any]
 
-KEPT_KEYS = 1 << 22
-"""Layers of at most this many keys stay in memory for the next two layers."""
 WRITTEN, SMALL_JOB = 2 * CHUNK_KEYS, 2
 """Least boards of a small layer that one task lists, and chunks that one encodes."""
 RECORDING = 1 / 16

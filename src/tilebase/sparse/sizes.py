@@ -8,6 +8,8 @@ SMALL_BITS = 1 << 24
 """The bits of a layer of at most this many ranks fit into the cache of a thread, which sets them at once."""
 SMALL_PART = 1 << 13
 """States of a small layer that are worth a task.  A thread joins in for each two of them."""
+KEPT_KEYS = 1 << 22
+"""Layers of at most this many keys stay in memory for the next two layers."""
 MOST_RECORDED = 1 << 31
 """Most bytes on disk of the slides that the forward pass records for the backward pass."""
 TABLE_BYTES = 60
@@ -21,6 +23,22 @@ def ranks_of(boards: Any, symmetries: int) -> Any:
     """
     kept = {1: 1.0, 2: 1.5}.get(symmetries, 2.3)  # per board up to symmetry; measured: 2.0 to 2.5
     return boards / symmetries * kept
+
+
+def block_bits_for(ranks: int) -> int:
+    """log2 of the ranks per block: such that there are about 1000 blocks, none smaller than a memory page."""
+    return min(max((ranks >> 10).bit_length(), 16), 26)
+
+
+def least_windows(ranks: int, threads: int) -> int:
+    """Return the bytes that a layer of so many ranks needs at least beside the tables; 0 for a small layer.
+
+    They are those of two blocks of states and two of afterstates, and of an arena a thread and another.
+    """
+    if ranks <= SMALL_BITS:
+        return 0
+    bits = block_bits_for(ranks)
+    return (32 << bits - 6) + 4 * 4096 * max(-(-ranks >> bits), 256) * (threads + 1)
 
 
 def directory_bytes(ranks: int) -> int:
