@@ -62,7 +62,7 @@ from tilebase.runtime.storage import temporary_folder
 from tilebase.runtime.threads import Pool
 from tilebase.search.search import Search
 from tilebase.simulator import Simulator
-from tilebase.sparse.arenas import PAGE_BYTES, Arena, Windows
+from tilebase.sparse.arenas import Arena, Windows
 from tilebase.sparse.bitset import BitSet
 from tilebase.sparse.directory import directory_of, enter, join, new_directory
 from tilebase.sparse.folds import Spawned, make_fold
@@ -70,6 +70,7 @@ from tilebase.sparse.forward import count_in
 from tilebase.sparse.maps import NO_SLIDES, GameIndex, IndexedLayer, SlideMemory, Worker
 from tilebase.sparse.reading import word_potentials
 from tilebase.sparse.recorded import RecordedSlides
+from tilebase.sparse.sizes import PAGE_BYTES
 
 Array = npt.NDArray[Any]
 ONE = Allowance(memory=1 << 30, threads=1)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tilebase import Game, count, evaluate, formation, solve, thin, verify_table
+from tilebase._kernels import forward
 from tilebase.cli import main
 from tilebase.cli.commands import NAMES
 from tilebase.cli.plan import PLANNED, UNPLANNED
@@ -28,7 +29,7 @@ from tilebase.runtime import system
 from tilebase.runtime.resources import OVERHEAD, Allowance
 from tilebase.sparse.arenas import Windows
 from tilebase.sparse.bitset import BitSet
-from tilebase.sparse.sizes import SMALL_BITS, least_windows
+from tilebase.sparse.sizes import PAGE_BYTES, SMALL_BITS, least_windows
 
 TWO = Allowance(memory=8 << 30, threads=2)
 LIMITED = {
@@ -109,6 +110,7 @@ def test_what_counting_needs_at_least_is_what_the_pass_asks_for() -> None:
     for ranks in (SMALL_BITS, SMALL_BITS + 1, 10**9, 10**11):
         asked = 16 * BitSet.least_words(ranks) + 4 * Windows(ranks).least_arena
         assert least_windows(ranks, 3) == (asked if ranks > SMALL_BITS else 0)
+    assert PAGE_BYTES == 4 * forward.PAGE
     assert counting(Game("3x3", 1024), TWO).memory == OVERHEAD
     expected = counting(Game("4x4", 256), TWO).memory
     assert 1.5e9 < expected < 2.5e9

@@ -14,8 +14,8 @@ from tilebase.errors import UsageError
 if TYPE_CHECKING:
     from tilebase.questions.results import Result
 
-PLANNED = ["count"], ["solve"], ["force"]
-"""The commands that are planned."""
+REPEATED = ["count"], ["solve"], ["force"]
+"""The commands of results that `tilebase plan` plans without a table, which a reader does not have."""
 FEW = 5
 """Of at most so many results, the first is cited."""
 MORE = "The first is cited above; tilebase cite RESULT cites one of the others."
@@ -70,5 +70,5 @@ def _cited(one: Result) -> str:
     """Return a result as a statement and as BibTeX, and how to learn what computing it again takes."""
     words = shlex.split(one.command or "")
     plan = shlex.join(["tilebase", "plan", *words[1:]])
-    again = f"\n{plan} says what this takes here\n" if words[1:2] in PLANNED else ""
+    again = f"\n{plan} says what this takes here\n" if words[1:2] in REPEATED else ""
     return f"{one.text()}\n\n{one.bibtex()}{again}"

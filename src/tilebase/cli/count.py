@@ -113,7 +113,8 @@ def count(
                 question, lookahead=lookahead, folder=folder.path, keep=keep, up_to=up_to, cluster=cluster,
                 work=costs.append, **run.use(progress),
             )  # fmt: skip
-        totals, told = _totals(title_of(question), result.totals), _told(title_of(question), result.totals)
+        totals = _totals(title_of(question), result.totals)
+        told = table_text([row | {"": TOLD.get(row[""], row[""])} for row in totals])
         show.write(
             list(result.rows(columns)) if columns else totals, result.as_dict(), game=question,
             text=None if columns else told, totals=told, draw=lambda file: _draw(result, file),
@@ -138,11 +139,6 @@ def _columns(by: str | None) -> tuple[str, ...]:
 
 def _totals(title: str, totals: dict[str, int]) -> list[dict[str, Any]]:
     return [{"": name.replace("_", " "), title: number} for name, number in totals.items()]
-
-
-def _told(title: str, totals: dict[str, int]) -> str:
-    """Return totals as a table whose names say what is counted."""
-    return table_text([row | {"": TOLD.get(row[""], row[""])} for row in _totals(title, totals)])
 
 
 def _bound(game: Game, title: str, columns: tuple[str, ...], show: Shown) -> None:

@@ -153,12 +153,12 @@ def slowdown() -> float:
 
 def busy() -> str:
     """Return that other programs have the processors, and how much longer a run takes; empty if not."""
-    load, processors = system.load(), system.processors()
-    if slowdown() == 1.0:
+    times = slowdown()
+    if times == 1.0:
         return ""
     return (
-        f"other programs keep this machine busy (load {load:.1f}, {processors} processors): at present "
-        f"everything takes about {slowdown():.2g} times as long as said here"
+        f"other programs keep this machine busy (load {system.load():.1f}, {system.processors()} "
+        f"processors): at present everything takes about {times:.2g} times as long as said here"
     )
 
 

@@ -187,9 +187,7 @@ def counting(game: Game, allowed: Allowance, *, up_to: int | None = None, keep: 
     # At least the keys of two layers are on disk.
     kept = {"counts": 0.04 * afters, "afterstates": afters, "states": states + afters}[keep]
     windows = least_windows(int(layers.ranks[wanted].max(initial=0)), allowed.threads)
-    last = int(
-        layers.sums[wanted].max(initial=4)
-    )  # the tables hold no tile that is larger than the board's sum
+    last = int(layers.sums[wanted].max(initial=4))  # no tile of a table is larger
     tables = TABLE_BYTES * half_boards(game, last.bit_length() - 1) + FEW_BYTES
     memory = OVERHEAD + (16 * KEPT_KEYS + tables + windows if windows else 0)
     return Estimate(

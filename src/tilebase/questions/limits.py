@@ -168,7 +168,7 @@ def search_limits(
         raise UsageError(
             f"within the first limits {with_limits(game, first)} cannot be won: give higher limits"
         )
-    _refuse_long(game, first, seconds, bench.cores)
+    _refuse_long(game, bench, first, seconds)
     here = bench.trial(first)
     if here is None:
         raise UsageError(
@@ -183,12 +183,12 @@ def search_limits(
     return Search(path[-1], tuple(path), len(bench.found), most, bench.done, time.monotonic() - since)
 
 
-def _refuse_long(game: Game, first: Limits, seconds: float, cores: int) -> None:
+def _refuse_long(game: Game, bench: _Bench, first: Limits, seconds: float) -> None:
     """Raise `UsageError` if the first limits take longer than there is time; without one, than `PATIENCE`."""
     count = _boards(game, first)
     if count < LARGE:  # this machine need not be measured
         return
-    takes = count * rates("dense").boards / cores
+    takes = bench.takes(count)
     if takes > (seconds if seconds < math.inf else PATIENCE):
         text = with_limits(game, first).limits_text
         raise UsageError(
@@ -278,7 +278,6 @@ class _Bench:
     def __init__(self, game: Game, boards: int | None, allowed: Allowance, deadline: float) -> None:
         self.game, self.boards, self._allowed = game, boards or math.inf, allowed
         self.deadline, self.done, self.left_out = deadline, False, False
-        self.cores = allowed.cores
         self.found: dict[Limits, Trial] = {}
         self._group = start_symmetries(game.changed(limits=None))
 
@@ -286,6 +285,10 @@ class _Bench:
     def late(self) -> bool:
         """Whether time has run out."""
         return time.monotonic() > self.deadline
+
+    def takes(self, boards: int) -> float:
+        """Return how many seconds limits with so many boards are expected to take."""
+        return boards * rates("dense").boards / self._allowed.cores
 
     def trial(self, limits: Limits) -> Trial | None:
         """Return the value of limits; None if they are not valid, or have too many boards or take too long.
@@ -300,11 +303,11 @@ class _Bench:
             return None
         key = min(tuple(limits[source] for source in p) for p in self._group)
         if key not in self.found:
-            if self.found and self.deadline < math.inf:  # else this machine need not be measured
-                takes = count * rates("dense").boards / self.cores
-                if time.monotonic() + takes > self.deadline:
-                    self.left_out = True
-                    return None
+            # Without a time, this machine need not be measured.
+            timed = bool(self.found) and self.deadline < math.inf
+            if timed and time.monotonic() + self.takes(count) > self.deadline:
+                self.left_out = True
+                return None
             self.found[key] = Trial(self.game, limits, count, self._value(limits))
         return self.found[key]
 

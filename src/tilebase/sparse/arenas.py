@@ -13,10 +13,9 @@ import numpy.typing as npt
 
 from tilebase._kernels import forward
 from tilebase._kernels.arguments import Pages
-from tilebase.sparse.sizes import block_bits_for
+from tilebase.sparse.sizes import PAGE_BYTES, block_bits_for, least_arena
 
 Array = npt.NDArray[Any]
-PAGE_BYTES = 4 * forward.PAGE
 
 
 class Windows:
@@ -42,7 +41,7 @@ class Windows:
     @property
     def least_arena(self) -> int:
         """The bytes that the arena of a thread needs at least."""
-        return 4 * max(self.blocks, 256) * PAGE_BYTES
+        return least_arena(self.blocks)
 
     def blocks_of(self, window: int) -> tuple[int, int]:
         """Return the first block of a window, and the block after its last one."""

@@ -378,12 +378,9 @@ class ForwardPass:
 
     def _least_memory(self, size: int) -> int:
         """Return the bytes that a layer of so many ranks needs at least; 0 for a small layer."""
-        if size <= sizes.SMALL_BITS:
-            return 0
-        bits = 16 * BitSet.least_words(size)
-        if self.keep == "states":  # they must be in memory together
-            bits = max(bits, size // 8 * 10 // 3)
-        return self._fixed_memory + bits + Windows(size).least_arena * (self.threads + 1)
+        # States that are kept must be in memory together.
+        least = sizes.least_windows(size, self.threads, whole=self.keep == "states")
+        return self._fixed_memory + least if least else 0
 
     def _too_little(self, least: int) -> ResourceError:
         return ResourceError(

@@ -27,11 +27,12 @@ from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Game
 from tilebase.runtime.threads import Pool
 from tilebase.sparse import sizes
-from tilebase.sparse.arenas import PAGE_BYTES, Arena
+from tilebase.sparse.arenas import Arena
 from tilebase.sparse.bitset import BitSet
 from tilebase.sparse.halves import Halves
 from tilebase.sparse.index import Index, LayerIndex
 from tilebase.sparse.recorded import RecordedSlides
+from tilebase.sparse.sizes import PAGE_BYTES
 
 Array = npt.NDArray[Any]
 

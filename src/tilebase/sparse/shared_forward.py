@@ -42,11 +42,12 @@ from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Game
 from tilebase.runtime.resources import OVERHEAD
 from tilebase.runtime.threads import Spares
-from tilebase.sparse.arenas import PAGE_BYTES, Windows
+from tilebase.sparse.arenas import Windows
 from tilebase.sparse.bitset import PIECE_WORDS
 from tilebase.sparse.mailbox import Mailbox
 from tilebase.sparse.maps import NO_SLIDES, GameIndex, IndexedLayer, Worker, start_keys, undecided
 from tilebase.sparse.sharing import SharedLayer
+from tilebase.sparse.sizes import PAGE_BYTES
 
 Array = npt.NDArray[Any]
 

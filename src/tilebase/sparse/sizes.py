@@ -8,6 +8,8 @@ SMALL_BITS = 1 << 24
 """The bits of a layer of at most this many ranks fit into the cache of a thread, which sets them at once."""
 SMALL_PART = 1 << 13
 """States of a small layer that are worth a task.  A thread joins in for each two of them."""
+PAGE_BYTES = 4096
+"""Bytes of a page of an arena: 32-bit offsets (`_kernels.forward.PAGE`)."""
 KEPT_KEYS = 1 << 22
 """Layers of at most this many keys stay in memory for the next two layers."""
 MOST_RECORDED = 1 << 31
@@ -30,15 +32,22 @@ def block_bits_for(ranks: int) -> int:
     return min(max((ranks >> 10).bit_length(), 16), 26)
 
 
-def least_windows(ranks: int, threads: int) -> int:
+def least_arena(blocks: int) -> int:
+    """Return the bytes that the arena of a thread needs at least for a layer of so many blocks."""
+    return 4 * max(blocks, 256) * PAGE_BYTES
+
+
+def least_windows(ranks: int, threads: int, *, whole: bool = False) -> int:
     """Return the bytes that a layer of so many ranks needs at least beside the tables; 0 for a small layer.
 
-    They are those of two blocks of states and two of afterstates, and of an arena a thread and another.
+    They are those of two blocks of states and two of afterstates, or of the `whole` layer, and of an arena a
+    thread and another.
     """
     if ranks <= SMALL_BITS:
         return 0
-    bits = block_bits_for(ranks)
-    return (32 << bits - 6) + 4 * 4096 * max(-(-ranks >> bits), 256) * (threads + 1)
+    block = block_bits_for(ranks)
+    bits = max(32 << block - 6, ranks // 8 * 10 // 3 if whole else 0)
+    return bits + least_arena(-(-ranks >> block)) * (threads + 1)
 
 
 def directory_bytes(ranks: int) -> int:
