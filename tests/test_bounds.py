@@ -137,7 +137,7 @@ def test_the_published_bound_that_is_small(tmp_path, capsys):
         (["2x2", "32", "--objective", "lower:uint8"], "must be uint64 or uint32 or uint16, not uint8"),
         (["2x2", "32", "--space", "some"], "choose one of reachable, all"),
         (["2x2", "32", "--backend", "gpu"], "choose one of threads, cuda"),
-        (["2x2", "32", "--backend", "cuda"], "proves bounds on all boards"),
+        (["2x2", "32", "--backend", "cuda"], "there is no CUDA device"),
         (["2x2"], "needs a goal"),
         (["2x2", "32", "--limits", "16,8"], "one for each cell, 4 in all"),
         (["2x2", "32", "--limits", "2,8/8,4"], "below the spawned tile"),
@@ -160,11 +160,11 @@ def test_what_does_not_fit_is_refused_with_the_estimate(capsys):
     assert "GB of disk, and " in capsys.readouterr().err
     assert main(["plan", *line, "--objective", "lower:uint32"]) == 0
     table = capsys.readouterr().out
-    assert [word in table for word in ("this machine", "H200", "estimated rate")] == [True] * 3
+    assert [word in table for word in ("this machine", "H200", "not built")] == [True, True, False]
 
 
 def test_plans_tell_memory_from_disk():
-    machine = Machine("one", Allowance(memory=1 << 40, threads=2), 1e8, 1e9, measured=True)
+    machine = Machine("one", Allowance(memory=1 << 40, threads=2), 1e8, 1e9)
     game = Game("3x4", 512, limits="256,128,64,64/64,64,64,64/64,64,64,64", start="empty", pattern="lemma1")
     row = estimate(PerfectIndex(game), Objective("lower", "uint32"), machine)
     assert (row["disk"], row["moved"]) == ("0 B", "0 B")
@@ -172,10 +172,11 @@ def test_plans_tell_memory_from_disk():
     small = estimate(
         PerfectIndex(game),
         Objective("lower", "uint32"),
-        Machine("two", Allowance(memory=1 << 30, threads=2), 1e8, 1e9, measured=False),
+        Machine("two", Allowance(memory=1 << 30, threads=2), 1e8, 1e9),
     )
     assert small["disk"] == "2.59 GB"
-    assert small["time"].endswith("(estimated rate)")
+    score = estimate(PerfectIndex(Game("2x2", 32)), Objective("score"), machine)
+    assert score["time"].endswith("(not built)")
     assert (
         len(rows(PerfectIndex(game), Objective("lower", "uint32"), Allowance.of())) == 2
     )  # this machine and a CUDA device

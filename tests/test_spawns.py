@@ -141,7 +141,7 @@ def test_cuda_refuses_a_law_that_depends_on_the_board() -> None:
     """Before it asks for a device: tests/cuda runs the simulator in a process of its own."""
     rules, backup = SimpleNamespace(game=GAME), SimpleNamespace(dtype="float64")
     with pytest.raises(UsageError, match="games in which a 4 is as likely on every board"):
-        Cuda(rules, backup, Objective("win"))  # type: ignore[arg-type]
+        Cuda(rules, backup, Objective("win"), largest=None)  # type: ignore[arg-type]
 
 
 WEIGHTED = (

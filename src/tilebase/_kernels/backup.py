@@ -87,6 +87,17 @@ class DivideBoundBy(NamedTuple):
     most: Any
 
 
+class TruncateBound(NamedTuple):
+    """As `DivideBound`, of sums that are floats, without a function that rounds: Numba has none for devices.
+
+    Sums must be below 2**53.
+    """
+
+    denominator: float
+    up: float
+    most: float
+
+
 class KeepLargest(NamedTuple):
     """The largest, or the least where `sign` is negative; 0 without a spawn."""
 
@@ -165,6 +176,14 @@ def _settled(_first, _second, _spawns, finish, _like):
 
         def value(_first, _second, _spawns, finish, _like):
             return divided(_first + _second, _spawns, finish)
+    elif finish.instance_class is TruncateBound:
+
+        def value(_first, _second, _spawns, finish, _like):
+            below = np.float64(max(_spawns, 1)) * finish.denominator
+            found = np.float64(np.int64((_first + _second) / below))
+            if finish.up > 0 and found * below != _first + _second:
+                found += 1.0
+            return min(found, finish.most)
     elif finish.instance_class is DivideBoundBy:
 
         def value(_first, _second, _spawns, finish, _like):

@@ -18,6 +18,8 @@ HIGHER, HIGHER_SMALL = np.uint64(1008 << 52), np.uint64(1009 << 52)
 NEARLY_HALF = np.uint64((1 << 41) - 1)
 SMALL = 2.0**-14
 """Numbers below this are multiples of 2^-24 in float16, kept with an exponent of 0."""
+TO_INTEGER = 2.0**52
+"""From here on neighbouring float64 are 1 apart: adding it rounds a small number, as devices do, too."""
 
 
 @scalar
@@ -35,9 +37,9 @@ def from_half(bits):
 @scalar
 def to_half(value):
     """Return a number of [0, 1] as the bits of the nearest float16, ties to even."""
-    wide = np.float64(value).view(np.uint64) - HIGHER
+    wide = np.float64(max(value, SMALL)).view(np.uint64) - HIGHER
     near = (wide + (NEARLY_HALF + (wide >> MORE & U1))) >> MORE
-    return np.uint16(np.uint64(np.int64(np.rint(value * 2.0**24))) if value < SMALL else near)
+    return np.uint16(np.uint64((value * 2.0**24 + TO_INTEGER) - TO_INTEGER) if value < SMALL else near)
 
 
 CODES = {types.uint16: (from_half, to_half)}

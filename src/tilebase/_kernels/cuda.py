@@ -1,8 +1,13 @@
 """The kernels of the dense passes for CUDA: the loops of `_kernels.dense`, with one board per thread.
 
-They take its tuples, with arrays on the device, and the same backup.  `blocks` are `PerfectIndex.blocks`.
-Of its board a thread keeps the class ``k[p]`` and the position ``i[p]`` of each part p.  The arguments of a
-kernel have to fit into 4 KiB on some devices, and those of `fold` take 4,008 bytes.
+They take its tuples, with arrays on the device, and the same backup.  `blocks` are `PerfectIndex.blocks`; of
+halves they take `dense.backends.cuda.Slides`.
+
+A thread works `SPAN` boards, `THREADS` ranks apart, so that the threads of a warp have neighbouring boards.
+These are mostly of one block: what the block says is read when a thread enters it.  Within a block a
+rank has 32 bits (`MOST_BLOCK`), since a device multiplies and divides these faster; all other numbers are
+unsigned, since Numba lets negative ones count from the end of an array.  The arguments of a kernel have to
+fit into 4 KiB on some devices, and those of `fold` take 4,008 bytes.
 
 This module is imported only where a device is wanted; Numba's simulator looks for ``cuda`` in its globals.
 """
@@ -10,118 +15,240 @@ This module is imported only where a device is wanted; Numba's simulator looks f
 from __future__ import annotations
 
 import numpy as np
-from numba import cuda, int64
+from numba import config, cuda
 
-from tilebase._kernels.backup import FIRST, NONE, WON, combine, maximum, settled
-from tilebase._kernels.dense import class_with
+from tilebase._kernels.backup import FIRST, NONE, WON, combine, settled
 from tilebase._kernels.halves import BARRED, CLASS, ENDS, MOVED, POSITION, U20, U40, WIN
-from tilebase._kernels.scalar import U0
+from tilebase._kernels.scalar import U0, U1
+
+THREADS = 256
+"""Threads of a block of the device."""
+SPAN = 16
+"""Boards that a thread works."""
+MOST_BLOCK = (1 << 32) - 1
+"""Boards of a block of the index, at most."""
+REGISTERS = {} if config.ENABLE_CUDASIM else {"max_registers": 64}
+"""Without a limit `fold` takes 102 registers, and half as many threads are at work."""
+FIRST64 = np.uint64(FIRST)
+U24, U48 = np.uint64(24), np.uint64(48)
+COUNT = np.uint64((1 << 24) - 1)
+
+
+# -- blocks and ranks ----------------------------------------------------------------------------
 
 
 @cuda.jit(device=True)
-def unrank(blocks, parts, rank, k, i):
-    """Write the classes and positions of the parts of a board."""
-    classes, starts = blocks
+def block_at(starts, rank):
+    """Return the last block that begins at or before a rank."""
     low, high = 0, len(starts)
-    while high - low > 1:  # the last block that begins at or before the rank
+    while high - low > 1:
         middle = (low + high) // 2
         if starts[middle] <= rank:
             low = middle
         else:
             high = middle
-    rest = rank - starts[low]
-    for p in range(3, -1, -1):
-        k[p] = classes[low, p]
-        count = parts[p].counts[k[p]]
-        i[p] = rest % count
-        rest //= count
+    return low
 
 
 @cuda.jit(device=True)
-def value_of(layer, parts, k, i):
-    """Return the value of a board, from `Above` or `Values`."""
-    within = i[0]
-    for p in range(1, 4):
-        within = within * parts[p].counts[k[p]] + i[p]
-    return layer.values[FIRST + layer.offsets[k[0], k[1], k[2]] + within]
+def times(x, y):
+    """Return the product of two numbers of 32 bits."""
+    return np.uint64(np.uint32(x)) * np.uint64(np.uint32(y))
 
 
 @cuda.jit(device=True)
-def gather(acc, k, i, parts, up, add):
-    """Combine the states that the spawns of one exponent lead to."""
-    for p in range(4):
-        spawns, kp, ip = up.spawns[p], k[p], i[p]
-        filling = parts[p].starts[kp] + ip
-        for s in range(spawns.start[filling], spawns.start[filling + 1]):
-            k[p], i[p] = spawns.classes[kp], spawns.target[s]
-            acc = combine(acc, value_of(up, parts, k, i), add)
-        k[p], i[p] = kp, ip
+def over(x, y):
+    """Return the quotient of two numbers of 32 bits."""
+    return np.uint64(np.uint32(x) // np.uint32(y))
+
+
+# -- the adversary or chance: the fold over spawns -----------------------------------------------
+
+
+@cuda.jit(device=True)
+def or_any(number):
+    """Return a class or an offset; any, if there is none (-1), which is never used."""
+    return np.uint64(max(number, 0))
+
+
+@cuda.jit(device=True)
+def spots(up, parts, k, m, n, o):
+    """Return where boards begin that have one more tile in A, B, C or D, and how many fillings it then has.
+
+    k, m, n and o are the classes of the parts.  In A the number of fillings does not matter.
+    """
+    offsets = up.offsets
+    _, b, c, d = parts
+    in_a, in_b, in_c, in_d = up.spawns
+    kk, mm = or_any(in_a.classes[k]), or_any(in_b.classes[m])
+    nn, oo = or_any(in_c.classes[n]), or_any(in_d.classes[o])
+    return (
+        FIRST64 + or_any(offsets[kk, m, n]),
+        FIRST64 + or_any(offsets[k, mm, n]), np.uint64(b.counts[mm]),
+        FIRST64 + or_any(offsets[k, m, nn]), np.uint64(c.counts[nn]),
+        FIRST64 + or_any(offsets[k, m, n]), np.uint64(d.counts[oo]),
+    )  # fmt: skip
+
+
+@cuda.jit(device=True)
+def gather(acc, values, spawns, filling, begin, step, add):
+    """Combine the states that the spawns of one exponent in one part of the board lead to.
+
+    They are at `begin`, and `step` apart.
+    """
+    for s in range(np.uint64(spawns.start[filling]), np.uint64(spawns.start[filling + U1])):
+        acc = combine(acc, values[begin + times(spawns.target[s], step)], add)
     return acc
 
 
-@cuda.jit
+@cuda.jit(device=True)
+def gather_all(acc, up, spots, digits, fillings, add):
+    """Combine the states that the spawns of one exponent lead to.
+
+    `digits` are the numbers of the positions of A and B and of A, B and C, what of the rank the positions
+    after A, B and C make, and how many boards there are for each of these.
+    """
+    values = up.values
+    ab, abc, ia, rest_bcd, rest_cd, rest_d, bcd, cd, d = digits
+    in_a, in_b, in_c, in_d = up.spawns
+    acc = gather(acc, values, in_a, fillings[0], spots[0] + rest_bcd, bcd, add)
+    acc = gather(acc, values, in_b, fillings[1], spots[1] + times(times(ia, spots[2]), cd) + rest_cd, cd, add)
+    acc = gather(acc, values, in_c, fillings[2], spots[3] + times(times(ab, spots[4]), d) + rest_d, d, add)
+    return gather(acc, values, in_d, fillings[3], spots[5] + times(abc, spots[6]), U1, add)
+
+
+@cuda.jit(**REGISTERS)
 def fold(blocks, size, parts, ups, adds, finish, start, afters):
     """Write the values of `size` afterstates: as `dense.fold_spawns`."""
-    rank = cuda.grid(1)
-    if rank >= size:
-        return
-    k, i = cuda.local.array(4, int64), cuda.local.array(4, int64)
-    unrank(blocks, parts, rank, k, i)
-    # What the fillings say: empty cells, patterns that the board holds, masks that it stands on.
-    free, patterns, stands = np.int64(0), ~U0, ~U0
-    for p in range(4):
-        filling = parts[p].starts[k[p]] + i[p]
-        free += np.int64(parts[p].free[filling])
-        patterns &= parts[p].masks[filling]
-        if len(parts[p].stands):
-            stands &= parts[p].stands[filling]
+    classes, starts = blocks
+    a, b, c, d = parts
     out, more = afters.values, len(ups) - 1
-    if stands == U0:
-        out[FIRST + rank] = 0
-    elif patterns != U0:
-        out[FIRST + rank] = out[WON]
-    else:
-        first = gather(start, k, i, parts, ups[0], adds[0])
-        second = gather(start, k, i, parts, ups[more], adds[more]) if more else start
-        out[FIRST + rank] = settled(first, second, free, finish, out[WON])
+    rank = np.int64(cuda.blockIdx.x) * (THREADS * SPAN) + cuda.threadIdx.x
+    last = min(size, rank + THREADS * SPAN)
+    block = block_at(starts, rank)
+    while rank < last:
+        while block + 1 < len(starts) and starts[block + 1] <= rank:
+            block += 1
+        begin, end = starts[block], starts[block + 1] if block + 1 < len(starts) else size
+        k, m = np.uint64(classes[block, 0]), np.uint64(classes[block, 1])
+        n, o = np.uint64(classes[block, 2]), np.uint64(classes[block, 3])
+        nb, nc, nd = np.uint64(b.counts[m]), np.uint64(c.counts[n]), np.uint64(d.counts[o])
+        ncd = times(nc, nd)
+        nbcd = times(nb, ncd)
+        ga, gb = np.uint64(a.starts[k]), np.uint64(b.starts[m])
+        gc, gd = np.uint64(c.starts[n]), np.uint64(d.starts[o])
+        first_spots = spots(ups[0], parts, k, m, n, o)
+        second_spots = spots(ups[more], parts, k, m, n, o)
+        while rank < min(end, last):
+            # The positions of the parts: the digits of the rank within the block.
+            within = np.uint64(rank - begin)
+            abc = over(within, nd)
+            ab = over(abc, nc)
+            ia = over(ab, nb)
+            ib, ic, rest_d = ab - times(ia, nb), abc - times(ab, nc), within - times(abc, nd)
+            digits = (
+                ab, abc, ia, within - times(ia, nbcd), within - times(ab, ncd), rest_d, nbcd, ncd, nd
+            )  # fmt: skip
+            fillings = (ga + ia, gb + ib, gc + ic, gd + rest_d)
+            # What the fillings say: empty cells, patterns that the board holds, masks that it stands on.
+            free = np.int64(a.free[fillings[0]]) + np.int64(b.free[fillings[1]])
+            free += np.int64(c.free[fillings[2]]) + np.int64(d.free[fillings[3]])
+            patterns = (
+                a.masks[fillings[0]] & b.masks[fillings[1]] & c.masks[fillings[2]] & d.masks[fillings[3]]
+            )
+            stands = U1
+            if len(a.stands):
+                stands = a.stands[fillings[0]] & b.stands[fillings[1]]
+                stands &= c.stands[fillings[2]] & d.stands[fillings[3]]
+            if stands == U0:
+                out[FIRST + rank] = 0
+            elif patterns != U0:
+                out[FIRST + rank] = out[WON]
+            else:
+                first = gather_all(start, ups[0], first_spots, digits, fillings, adds[0])
+                second = start
+                if more:
+                    second = gather_all(start, ups[more], second_spots, digits, fillings, adds[more])
+                out[FIRST + rank] = settled(first, second, free, finish, out[WON])
+            rank += THREADS
+
+
+# -- the player: the best over slides ------------------------------------------------------------
 
 
 @cuda.jit(device=True)
-def enter(half, entry, units, p, q, k, i):
-    """Let parts p and q be what a slide makes of the half of their sum, from its entry in the table."""
-    k[p] = entry >> U40 & CLASS
-    k[q] = class_with(half.second, units - half.first.sums[k[p]])
-    i[p], i[q] = entry >> U20 & POSITION, entry & POSITION
+def best_along(best, by_columns, outer, inner, x, y, x_row, y_row, afters):
+    """Return the largest of `best` and of what the slides along rows or columns lead to.
 
-
-@cuda.jit
-def slide(blocks, size, by_columns, outer, inner, afters, states):
-    """Write the best over slides along rows to `states`; along columns, the maximum of that and those."""
-    rank = cuda.grid(1)
-    if rank >= size:
-        return
-    # The outer half is parts 0 and b, the inner half parts c and 3.
-    b, c = (2, 1) if by_columns else (1, 2)
-    parts = (outer.first, outer.second, inner.first, inner.second)
-    if by_columns:
-        parts = (outer.first, inner.first, outer.second, inner.second)
-    k, i = cuda.local.array(4, int64), cuda.local.array(4, int64)
-    unrank(blocks, parts, rank, k, i)
-    # The numbers of both halves, and their sums.
-    x = outer.firsts[k[0], k[b]] + i[0] * parts[b].counts[k[b]] + i[b]
-    y = inner.firsts[k[c], k[3]] + i[c] * parts[3].counts[k[3]] + i[3]
-    upper, lower = parts[0].sums[k[0]] + parts[b].sums[k[b]], parts[c].sums[k[c]] + parts[3].sums[k[3]]
-    # Each slide.
-    out = states.values
-    best = out[FIRST + rank] if by_columns else out[NONE]
-    for d in range(len(outer.table)):
-        if outer.stands.shape[1] and outer.stands[d, x] & inner.stands[d, y] == U0:
+    x and y are the numbers of the halves, x_row and y_row the rows of their sums in `Slides.pairs`.
+    """
+    values, offsets = afters.values, afters.offsets
+    for s in range(len(outer.table)):
+        if outer.stands.shape[1] and outer.stands[s, x] & inner.stands[s, y] == U0:
             continue
-        first, second = outer.table[d, x], inner.table[d, y]
-        if (first | second) & (WIN | BARRED) == WIN:
-            best = maximum(best, out[WON])
-        elif (first | second) & ENDS == U0 and (first | second) & MOVED != U0:
-            enter(outer, first, upper, 0, b, k, i)
-            enter(inner, second, lower, c, 3, k, i)
-            best = maximum(best, value_of(afters, parts, k, i))
-    out[FIRST + rank] = best
+        first, second = outer.table[s, x], inner.table[s, y]
+        both = first | second
+        if both & (WIN | BARRED) == WIN:
+            best = max(best, values[WON])
+        elif both & ENDS == U0 and both & MOVED != U0:
+            # The classes, positions and numbers of fillings of the parts: p, q of the outer half, then u, v.
+            p_class, u_class = first >> U40 & CLASS, second >> U40 & CLASS
+            p, q, u, v = (
+                first >> U20 & POSITION,
+                first & POSITION,
+                second >> U20 & POSITION,
+                second & POSITION,
+            )
+            outer_pair, inner_pair = outer.pairs[x_row, p_class], inner.pairs[y_row, u_class]
+            nq, nu, nv = outer_pair & COUNT, inner_pair >> U24 & COUNT, inner_pair & COUNT
+            if by_columns:  # A and C; B and D
+                begin = offsets[p_class, u_class, outer_pair >> U48]
+                at = times(times(times(p, nu) + u, nq) + q, nv) + v
+            else:
+                begin = offsets[p_class, outer_pair >> U48, u_class]
+                at = times(times(times(p, nq) + q, nu) + u, nv) + v
+            best = max(best, values[FIRST64 + np.uint64(begin) + at])
+    return best
+
+
+@cuda.jit(**REGISTERS)
+def slide(blocks, size, along_rows, along_columns, parts, rows, columns, afters, states):
+    """Write the best over slides to `states`; over those along columns alone, of this and what is there."""
+    classes, starts = blocks
+    a, b, c, d = parts
+    top, bottom = rows
+    left, right = columns
+    out = states.values
+    rank = np.int64(cuda.blockIdx.x) * (THREADS * SPAN) + cuda.threadIdx.x
+    last = min(size, rank + THREADS * SPAN)
+    block = block_at(starts, rank)
+    while rank < last:
+        while block + 1 < len(starts) and starts[block + 1] <= rank:
+            block += 1
+        begin, end = starts[block], starts[block + 1] if block + 1 < len(starts) else size
+        k, m = np.uint64(classes[block, 0]), np.uint64(classes[block, 1])
+        n, o = np.uint64(classes[block, 2]), np.uint64(classes[block, 3])
+        nb, nc, nd = np.uint64(b.counts[m]), np.uint64(c.counts[n]), np.uint64(d.counts[o])
+        # Where the halves with these classes begin in their tables, and their rows.
+        at_top, at_bottom = np.uint64(top.firsts[k, m]), np.uint64(bottom.firsts[n, o])
+        at_left, at_right = np.uint64(left.firsts[k, n]), np.uint64(right.firsts[m, o])
+        top_row = np.uint64(top.rows[a.sums[k] + b.sums[m]])
+        bottom_row = np.uint64(bottom.rows[c.sums[n] + d.sums[o]])
+        left_row = np.uint64(left.rows[a.sums[k] + c.sums[n]])
+        right_row = np.uint64(right.rows[b.sums[m] + d.sums[o]])
+        while rank < min(end, last):
+            # The positions of the parts: the digits of the rank within the block.
+            within = np.uint64(rank - begin)
+            abc = over(within, nd)
+            ab = over(abc, nc)
+            ia = over(ab, nb)
+            ib, ic, i_d = ab - times(ia, nb), abc - times(ab, nc), within - times(abc, nd)
+            best = out[NONE] if along_rows else out[FIRST + rank]
+            if along_rows:
+                x, y = at_top + ab, at_bottom + times(ic, nd) + i_d
+                best = best_along(best, False, top, bottom, x, y, top_row, bottom_row, afters)
+            if along_columns:
+                x, y = at_left + times(ia, nc) + ic, at_right + times(ib, nd) + i_d
+                best = best_along(best, True, left, right, x, y, left_row, right_row, afters)
+            out[FIRST + rank] = best
+            rank += THREADS

@@ -108,7 +108,7 @@ def solve(
         ),
     ] = None,
     backend: Annotated[
-        str, Parameter(group=USED, help="threads, or cuda: bounds alone, on all boards, by a GPU.")
+        str, Parameter(group=USED, help="threads, or cuda: a GPU, for all boards within limits.")
     ] = "threads",
     work: WorkOption = None,
     cluster: ClusterOption = None,
@@ -144,13 +144,11 @@ def solve(
     objectives = parse_objectives(objective, discount)
     from tilebase.questions.running import usual_space
 
-    within = space or usual_space(question, objectives, table=table is not None)
+    within = space or usual_space(question, objectives, table=table is not None, backend=backend)
     bounds_alone = all(one.is_bound and one.discount == 1 for one in objectives)
     passing = within == "all" and bounds_alone and table is None and by is None and down_to is None
-    if backend not in ("threads", "cuda"):
-        raise UsageError(f"backend {backend!r} does not exist: choose one of threads, cuda")
-    if backend != "threads" and not passing:
-        raise UsageError(f"the backend {backend} proves bounds on all boards: give --objective lower, no -o")
+    if backend != "threads" and by is not None:
+        raise UsageError(f"--by needs the values of all layers: leave out the backend {backend}")
     if planning():
         from tilebase.cluster.opening import workers_here
         from tilebase.costs.rows import solving
@@ -201,7 +199,8 @@ def solve(
         with counting_progress(quiet=run.quiet, known=known) as progress:
             solution = engine.solve(
                 question, objectives, table=table, folder=None if table else place.path,
-                lean=lean, down_to=down_to, space=within, above=above, cluster=cluster, **run.use(progress),
+                lean=lean, down_to=down_to, space=within, backend=backend, above=above, cluster=cluster,
+                **run.use(progress),
             )  # fmt: skip
         _write(solution, show, within, time.perf_counter() - since, table, above, by=by is not None)
         if solution.complete:

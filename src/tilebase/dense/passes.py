@@ -47,7 +47,7 @@ from tilebase.dense.shared import Shared, Workers
 from tilebase.dense.tables import DenseLayer, DenseRules
 from tilebase.dense.values import KeptValues, Wanted
 from tilebase.dense.workspace import InFiles, InMemory, StateRules, Workspace
-from tilebase.errors import ResourceError
+from tilebase.errors import ResourceError, UsageError
 from tilebase.files.layers import Pages
 from tilebase.game.game import Cells, Game
 from tilebase.game.notation import fraction_of
@@ -109,6 +109,8 @@ class DensePass:
         callback: Callable[[int, DenseLayer], Any] | None = None,
     ) -> None:
         if backend == "cuda":
+            if run.cluster is not None:
+                raise UsageError("workers of a cluster use no GPU: leave out the backend or the cluster")
             run = replace(run, memory=min(run.memory, device_memory() or run.memory))
         self.folder, self.index, self.objective, self._run = run.folder, index, objective, run
         self.game = game = index.game
@@ -159,12 +161,12 @@ class DensePass:
         since = time.perf_counter()
         self._tables = rules = DenseRules(self.index, self._pool, merge=self.objective.merge)
         self.work.add("tables", since)
-        if backend == "cuda":
-            return self._with_values(Cuda(rules, self.backup, self.objective))
         if self._plan.words is not None:
             bits = Bits(rules, self._pool, self._plan.words)
             return InMemory(bits, self.index, self.folder, self._rules, self.work)
         largest = None if self._plan.batched else self._plan.largest
+        if backend == "cuda":
+            return self._with_values(Cuda(rules, self.backup, self.objective, largest=largest))
         here = Threads(rules, self.backup, self._pool, self._run.threads, largest=largest)
         if workers is not None:
             return Shared(here, self.index, self._plan, self.folder, self._rules, self.work, workers)

@@ -388,7 +388,10 @@ class Memory:
 
     def take(self) -> Array:
         """Return a buffer, with anything in it."""
-        return self._spare.pop() if self._spare else np.empty(self._size, dtype=self._dtype)
+        return self._spare.pop() if self._spare else self._new()
+
+    def _new(self) -> Array:
+        return np.empty(self._size, dtype=self._dtype)
 
     def give(self, buffer: Array) -> None:
         """Take back a buffer."""

@@ -52,6 +52,7 @@ class Backup:
         | kernels.DivideMeanBy
         | kernels.DivideBound
         | kernels.DivideBoundBy
+        | kernels.TruncateBound
         | kernels.KeepLargest
     )
     start: Any

@@ -217,15 +217,15 @@ def prove(
     >>> prove(Game("2x2", 32, start="empty"), dtype="uint32").value
     355998190
     """
-    chosen = _check_ways(game, direction, space, backend, cluster, work)
+    chosen = _check_ways(game, direction, space, backend, work)
     objective = Objective(direction, dtype or "")
     objective.check(game)
     _check_bound(game, objective, precision)
+    ask = Ask(game, (objective,), chosen, backend=backend)
     with run_in(folder, cluster=cluster, **use) as run:
         since = time.perf_counter()
-        ask = Ask(game, (objective,), chosen)
         if chosen == "all":
-            spent = _prove_all(ask, run, backend)
+            spent = _prove_all(ask, run)
             found, positions, moved = spent.bound, spent.positions, spent.work.read + spent.work.written
             if work is not None:
                 work(spent.work)
@@ -256,9 +256,7 @@ def _bound_of(
     return ProvedBound(game, objective.name, objective.dtype, value, one, space, positions, seconds, moved)
 
 
-def _check_ways(
-    game: Game, direction: str, space: str | None, backend: str, cluster: object, work: object
-) -> str:
+def _check_ways(game: Game, direction: str, space: str | None, backend: str, work: object) -> str:
     """Return the space to prove on.
 
     Raises `UsageError` for ways that do not exist or do not fit each other.
@@ -267,13 +265,7 @@ def _check_ways(
         raise UsageError(f"direction {direction!r} does not exist: choose one of lower, upper")
     if space not in (None, "all", "reachable"):
         raise UsageError(f"space {space!r} does not exist: choose one of all, reachable")
-    if backend not in ("threads", "cuda"):
-        raise UsageError(f"backend {backend!r} does not exist: choose one of threads, cuda")
-    chosen = space or usual_space(game, (Objective(direction),), table=False)
-    if backend == "cuda" and chosen != "all":
-        raise UsageError("cuda works on all boards within limits: choose the space all")
-    if backend == "cuda" and cluster is not None:
-        raise UsageError("workers of a cluster use no GPU: leave out the backend or the cluster")
+    chosen = space or usual_space(game, (Objective(direction),), table=False, backend=backend)
     if work is not None and chosen != "all":
         raise UsageError(
             "steps are measured in the space all only: leave out the stats, or choose that space"
@@ -304,17 +296,16 @@ class _Proof(NamedTuple):
     work: DenseWork
 
 
-def _prove_all(ask: Ask, run: Run, backend: str) -> _Proof:
+def _prove_all(ask: Ask, run: Run) -> _Proof:
     """Return the bound by a pass over all boards within the limits."""
     (objective,) = ask.objectives
-    if backend == "threads":  # the rate of a GPU is not known
-        check_solving(ask, run)
+    check_solving(ask, run)
     with (
         RunFolder(run.folder, Query(ask.game)),
         attached(run.cluster, run.folder),
         DensePass(
             run.within(places.values_folder(objective.label)), PerfectIndex(ask.game), objective,
-            backend=backend,
+            backend=ask.backend,
         ) as dense,
     ):  # fmt: skip
         dense.run()

@@ -16,13 +16,18 @@ if TYPE_CHECKING:
     from tilebase.questions.pruning import Pruning
 
 SPACES = ("reachable", "all", "auto")
+BACKENDS = ("threads", "cuda")
 
 
-def usual_space(game: Game, objectives: Sequence[Objective], *, table: bool) -> str:
+def usual_space(
+    game: Game, objectives: Sequence[Objective], *, table: bool, backend: str = BACKENDS[0]
+) -> str:
     """Return on which boards a game is solved if nobody says: one of `SPACES`.
 
     Bounds within limits are proved on all boards, unless a table is kept, whose size is that of its boards.
     """
+    if backend != BACKENDS[0]:
+        return "all"
     bounds = all(one.is_bound and one.discount == 1 for one in objectives)
     if game.limits is not None and bounds and not table:
         return "all"
@@ -41,21 +46,28 @@ class Ask:
         On which boards, one of `SPACES`.
     down_to:
         The sum of the last layer that is solved; None for all.
+    backend:
+        Who does the steps of a pass over all boards, one of `BACKENDS`.
 
     Raises
     ------
     UsageError
-        If the space does not exist.
+        If the space or the backend does not exist, or they do not fit each other.
     """
 
     game: Game
     objectives: tuple[Objective, ...]
     space: str
     down_to: int | None = None
+    backend: str = BACKENDS[0]
 
     def __post_init__(self) -> None:
         if self.space not in SPACES:
             raise UsageError(f"space {self.space!r} does not exist: choose one of {', '.join(SPACES)}")
+        if self.backend not in BACKENDS:
+            raise UsageError(f"backend {self.backend!r} does not exist: choose one of {', '.join(BACKENDS)}")
+        if self.backend != BACKENDS[0] and self.space != "all":
+            raise UsageError(f"{self.backend} works on all boards within limits: choose the space all")
 
     @property
     def least(self) -> int:

@@ -34,7 +34,7 @@ from tilebase.objectives.objective import Objective, parse_objectives
 from tilebase.objectives.results import LayerSummary, Solution, StartValues
 from tilebase.objectives.rounding import Rounding
 from tilebase.objectives.values import Number, Value
-from tilebase.questions.running import NOTHING, Ask, Keep, usual_space
+from tilebase.questions.running import BACKENDS, NOTHING, Ask, Keep, usual_space
 from tilebase.questions.spaces import choose_space, expected
 from tilebase.runtime.progress import in_turn
 from tilebase.runtime.resources import Use
@@ -59,6 +59,7 @@ def solve(
     lean: bool | None = None,
     down_to: int | None = None,
     space: str | None = None,
+    backend: str = "threads",
     above: float | None = None,
     cluster: str | Executor | None = None,
     **use: Unpack[Use],
@@ -93,6 +94,9 @@ def solve(
         the one that is expected to take less time; a table is of the reachable ones.  None: ``"all"`` for
         bounds within limits without a table, else ``"auto"`` for games with masks, ``"reachable"`` for
         others.
+    backend:
+        ``"cuda"``: a GPU does the steps of a pass over all boards, for the objectives win, lower, upper and
+        guaranteed; the result has no summaries of layers then, unless there is a table.
     above:
         Leave the boards out of the table whose value under the first objective is less than this, above 0 and
         at most 1.  The objective must have values from 0 to 1.  Each layer is pruned as soon as it is solved
@@ -123,7 +127,7 @@ def solve(
     >>> str(solve(Game("2x2", 32)).value)
     '0.0828872890716'
     """
-    ask = _asked(game, objective, discount, space, down_to, table=table is not None)
+    ask = _asked(game, objective, discount, space, down_to, backend, table=table is not None)
     if table is not None and folder is not None:
         raise UsageError("a table is the folder of its run: give a table or a folder, not both")
     keep = _kept(ask, table, above, space)
@@ -144,15 +148,17 @@ def solve_in(ask: Ask, run: Run, keep: Keep = NOTHING, *, lean: bool | None = No
 
 
 def _asked(
-    game: Game, objective: Any, discount: Any, space: str | None, down_to: int | None, *, table: bool
-) -> Ask:
+    game: Game, objective: Any, discount: Any, space: str | None, down_to: int | None, backend: str, *,
+    table: bool,
+) -> Ask:  # fmt: skip
     """Return what is asked.  Raises `UsageError` if it does not exist or does not fit the game."""
     objectives: list[Objective] = []
     for one in [objective] if isinstance(objective, str | Objective) else objective:
         objectives += [one] if isinstance(one, Objective) else parse_objectives(one, discount)
     for one in objectives:
         one.check(game)
-    return Ask(game, tuple(objectives), space or usual_space(game, objectives, table=table), down_to)
+    chosen = space or usual_space(game, objectives, table=table, backend=backend)
+    return Ask(game, tuple(objectives), chosen, down_to, backend)
 
 
 def _kept(ask: Ask, table: Path | str | None, above: float | None, space: str | None) -> Keep:
@@ -309,7 +315,12 @@ def _is_done(stored: StoredValues, here: Reachable, threads: int, whole: bool) -
 
 
 def check_solving(ask: Ask, run: Run, keep: Keep = NOTHING, *, lean: bool | None = None) -> None:
-    """Raise `ResourceError` if solving would take too long or too much memory, unless it has begun before."""
+    """Raise `ResourceError` if solving would take too long or too much memory, unless it has begun before.
+
+    Of a device nobody knows how fast it is.
+    """
+    if ask.backend != BACKENDS[0]:
+        return
     if ask.space == "all":
         folders = (run.folder / places.values_folder(one.label) for one in ask.objectives)
         if all((folder / places.SOLVED).exists() for folder in folders):
@@ -333,6 +344,8 @@ def _solve_all(ask: Ask, run: Run, keep: Keep) -> Solution:
     if keep.whole:
         _check_closed(game)
     index = PerfectIndex(game)
+    sizes = index.sizes()
+    positions = 0
     layers: list[tuple[LayerSummary, ...]] = []
     values: list[Value] = []
     by_board: list[list[Value]] = []  # by_board[i]: the values of the start boards under objective i
@@ -343,11 +356,14 @@ def _solve_all(ask: Ask, run: Run, keep: Keep) -> Solution:
         lowest = before.least_sum if before is not None else 0
         for one in ask.objectives:
             sums = Sums(lowest if keep.whole else None, down_to=ask.down_to)
-            wanted, here = Wanted(files=keep.whole), run.within(places.values_folder(one.label))
-            with DensePass(here, index, one, wanted=wanted, sums=sums) as dense:
+            here = run.within(places.values_folder(one.label))
+            # From a device all values would have to be fetched for their summaries.
+            wanted = Wanted(summaries=keep.whole or ask.backend == BACKENDS[0], files=keep.whole)
+            with DensePass(here, index, one, wanted=wanted, sums=sums, backend=ask.backend) as dense:
                 found = dense.run()
                 if keep.whole:
                     pages[one.label] = dense.pages
+            positions = sum(size for total, size in sizes.items() if total in found and total >= ask.least)
             layers.append(tuple(layer for s, layer in sorted(found.items()) if layer and s >= ask.least))
             if dense.complete:
                 rounding = Rounding(game, one)
@@ -355,10 +371,8 @@ def _solve_all(ask: Ask, run: Run, keep: Keep) -> Solution:
                 by_board.append(_values_after(rounding, dense.starts.__getitem__))
         start = StartValues(ask.objectives, values) if values else StartValues((), ())
         if keep.whole and values:
-            sizes = {layer.sum: layer.positions for layer in layers[0]}
-            counts = {"boards": sum(sizes.values())}
+            counts = {"boards": positions}
             write_manifest(path, before, game, counts, ask.objectives, start, pages, "all")
-    positions = sum(layer.positions for layer in layers[0])
     boards = _by_board(game, ask.objectives, by_board)
     return Solution(game, ask.objectives, tuple(layers), start, positions, boards, "boards")
 

@@ -1,7 +1,9 @@
-"""The steps of the dense passes on a CUDA device: one thread per board.
+"""The steps of the dense passes on a CUDA device: a thread works one board after the other.
 
 Layers and tables lie in the device's memory; a pass that is larger goes there batch by batch, as through
 files.  Bounds and Boolean values are those of `threads`; floats are added in another order.
+
+This process lists the blocks of the next layers while the device works.
 
 Needs numba-cuda (``pip install 'tilebase[cuda]'``); with NUMBA_ENABLE_CUDASIM=1 the same code runs in
 Numba's simulator, without a device and very slowly.
@@ -9,30 +11,42 @@ Numba's simulator, without a device and very slowly.
 
 from __future__ import annotations
 
+import gc
 import math
-import time
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
 
 import numpy as np
+from numba import config
 
-from tilebase._kernels.backup import AddBound, DivideBound
-from tilebase._kernels.dense import Array, Values
+from tilebase._kernels.backup import DivideBound, TruncateBound
+from tilebase._kernels.dense import Array, Half, Values
 from tilebase.dense.backends.protocol import DenseWork, Tell
-from tilebase.dense.index import LayerMap, PerfectIndex
-from tilebase.dense.steps import BlockStep, Source, Step
-from tilebase.dense.tables import DenseLayer, DenseRules, layers_above
+from tilebase.dense.index import LayerMap
+from tilebase.dense.steps import Blocks, BlockStep, Source, Step
+from tilebase.dense.tables import DenseLayer, DenseRules, Memory, layers_above
 from tilebase.errors import MissingExtraError, ResourceError, UsageError
+from tilebase.game.game import Game
 from tilebase.objectives.backup import Backup
 from tilebase.objectives.encoding import FIRST
+from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import Objective
+from tilebase.runtime.threads import in_background
 
-THREADS = 256
-"""Threads of a block."""
+SLIDES = (Step.ROWS, Step.COLUMNS)
+AHEAD = 2
+"""Layers whose blocks are listed before their turn: on an H200 this had taken longer than their boards."""
 
 
 def _cuda() -> Any:
+    # Small layers give a device little to do, which is no reason to warn.
+    os.environ.setdefault("NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS", "0")
+    config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
     try:
         from numba import cuda
     except ImportError as error:
@@ -51,29 +65,67 @@ def device_memory() -> int | None:
     return None if math.isinf(free) else int(free) * 9 // 10
 
 
+ALL_BLOCKS = Blocks()
+Listed = tuple[LayerMap, tuple[Array, Array]]
+"""A layer, or a part of it, and its `PerfectIndex.blocks`."""
+
+
+class DeviceMap(NamedTuple):
+    """The blocks of a layer, or of a part of it, on the device."""
+
+    layer: LayerMap
+    offsets: Any  # `LayerMap.offsets`
+    blocks: Any  # `PerfectIndex.blocks`
+
+
+class DeviceMemory(Memory):
+    """The memory on the device of layers that are released, for those to come.  Raises `ResourceError`.
+
+    It keeps all buffers: the garbage collector would free one that it finds with its layer, even though the
+    layer gives it back.
+    """
+
+    def __init__(self, dtype: np.dtype[Any], size: int, cuda: Any) -> None:
+        super().__init__(dtype, size)
+        self._cuda = cuda
+        self._all: list[Any] = []
+
+    def _new(self) -> Any:
+        try:
+            made = self._cuda.device_array(self._size, dtype=self._dtype)
+        except Exception as error:  # the drivers' errors have no class in common
+            gc.collect()  # where Numba compiled a kernel, it may hold the layers of the call
+            if self._spare:
+                return self._spare.pop()
+            raise ResourceError(
+                f"a layer of {byte_text(self._size * self._dtype.itemsize)} does not fit into the device's "
+                "memory: give --memory so that it is cut into batches, or a smaller type"
+            ) from error
+        self._all.append(made)
+        return made
+
+
 class DeviceLayer(DenseLayer):
     """The values of some blocks of a layer on the device."""
 
     values: Any  # on the device
-    blocks: Any  # `PerfectIndex.blocks`, on the device
 
-    def __init__(self, index: PerfectIndex, layer: LayerMap, backup: Backup, cuda: Any) -> None:
-        self.map = layer
-        try:
-            self.values = cuda.device_array(FIRST + layer.size, dtype=backup.dtype)
-            self.arrays = Values(self.values, cuda.to_device(layer.offsets))
-            self.blocks = tuple(map(cuda.to_device, index.blocks(layer)))
-        except Exception as error:  # the drivers' errors have no class in common
-            raise ResourceError(
-                f"a layer of {layer.size:,} boards does not fit into the device's memory: give --memory so "
-                "that it is cut into batches, or a smaller type"
-            ) from error
-        self.values[:FIRST].copy_to_device(backup.front)
+    def __init__(self, where: DeviceMap, memory: DeviceMemory, front: Any) -> None:
+        self.map, self.blocks = where.layer, where.blocks
+        self._buffer = memory.take()
+        self._memory = memory  # only now: a buffer that could not be had is not given back
+        self.values = self._buffer[: FIRST + self.map.size]
+        self.arrays = Values(self.values, where.offsets)
+        self.values[:FIRST].copy_to_device(front)
 
     def numpy(self) -> Array:
         """Return a copy of the values, sentinels first."""
         found: Array = self.values.copy_to_host()
         return found
+
+    def value(self, rank: int) -> Any:
+        """Return the value of one board."""
+        return self.values[FIRST + rank : FIRST + rank + 1].copy_to_host()[0]
 
     def buffer(self) -> Array:
         """Return the memory for the values of the boards, to be given to `load`."""
@@ -85,29 +137,72 @@ class DeviceLayer(DenseLayer):
             self.values[FIRST:].copy_to_device(np.ascontiguousarray(values))
 
 
+class Slides(NamedTuple):
+    """What slides make of a half of the board, and the classes of its parts."""
+
+    firsts: Array  # as in `Half`, and so are `table` and `stands`
+    table: Array
+    stands: Array
+    rows: Array  # int64: rows[s] is the row of `pairs` for halves with the sum s in units of 2
+    pairs: Array  # uint64: pairs[row, k] is that of halves whose first part has class k, see `slides_of`
+
+
+def slides_of(half: Half) -> Slides:
+    """Return what the kernels of a device take of a half of the board.
+
+    A pair of classes has the number of fillings of the second part in the lowest 24 bits, then that of the
+    first, and from bit 48 on the class of the second.
+    """
+    first, second = half.first, half.second
+    sums = first.sums[:, None] + second.sums
+    there = np.unique(sums)
+    rows = np.zeros(int(there[-1]) + 1, dtype=np.int64)
+    rows[there] = np.arange(len(there))
+    pairs = np.zeros((len(there), len(first.sums)), dtype=np.uint64)
+    k, m = np.indices(sums.shape)
+    packed = [part.astype(np.uint64) for part in (second.counts[m], first.counts[k], m)]
+    pairs[rows[sums], k] = packed[0] | packed[1] << np.uint64(24) | packed[2] << np.uint64(48)
+    return Slides(half.firsts, half.table, half.stands, rows, pairs)
+
+
+def is_built(game: Game, objective: Objective) -> bool:
+    """Return whether a device can solve an objective of a game."""
+    return not (objective.merge or objective.counts_end or game.spawn.depends)
+
+
 class Cuda:
-    """The steps of the pass on a device: a `backends.protocol.Backend`."""
+    """The steps of the pass on a device: a `backends.protocol.Backend`.
+
+    `largest` are the boards of the largest layer if layers are whole; then later ones take the memory of
+    earlier ones.
+    """
 
     layout = "values"
     steps = (Step.FOLD, Step.ROWS, Step.COLUMNS)
 
-    def __init__(self, rules: DenseRules, backup: Backup, objective: Objective) -> None:
-        merges, ends, spawn = objective.merge, objective.counts_end, rules.game.spawn
-        if merges or ends or objective.type.is_coded or spawn.depends:
+    def __init__(
+        self, rules: DenseRules, backup: Backup, objective: Objective, *, largest: int | None
+    ) -> None:
+        if not is_built(rules.game, objective):
             raise UsageError(
-                "cuda solves win in float32 or float64, lower, upper and guaranteed, and games in which a 4 "
-                "is as likely on every board: choose one of these, or the backend threads"
+                "cuda solves win, lower, upper and guaranteed, and games in which a 4 is as likely on every "
+                "board: choose one of these, or the backend threads"
             )
         self._cuda = _cuda()
         from tilebase._kernels import cuda as kernels  # it imports what there may not be
 
-        if objective.is_bound:  # in integers, since Numba rounds no floats on a device
-            adds = tuple(AddBound(*map(np.uint64, add)) for add in backup.adds)
-            finish = DivideBound(*map(np.uint64, backup.finish))
-            backup = replace(backup, adds=adds, finish=finish, start=np.uint64(0), ended=np.uint64(0))
-        self._kernels, self._rules, self._backup, self.dtype = kernels, rules, backup, backup.dtype
-        self._folding, self._ended = self._put(rules.folding), self._put(rules.ended)
-        self._sides = {step: self._put(rules.side(step)) for step in (Step.ROWS, Step.COLUMNS)}
+        self._kernels = kernels
+        if isinstance(backup.finish, DivideBound) and backup.accumulator == "f8":
+            backup = replace(backup, finish=TruncateBound(*backup.finish))
+        self._rules, self._backup, self.dtype = rules, backup, backup.dtype
+        with self._working():
+            self._folding, self._ended = self._put(rules.folding), self._put(rules.ended)
+            self._sides = {step: self._put(tuple(map(slides_of, rules.side(step)))) for step in SLIDES}
+            self._front = self._put(backup.front)
+        self._memory = None if largest is None else self._buffers(largest)
+        self._maps = lru_cache(maxsize=4)(self._map)  # the states and afterstates of a layer have the same
+        self._listed: dict[int, Future[Listed]] = {}
+        self._times: list[tuple[str, Any, Any]] = []
 
     def _put(self, value: Any) -> Any:
         """Return the same with all its arrays on the device."""
@@ -118,36 +213,90 @@ class Cuda:
             return type(value)(*made) if hasattr(value, "_fields") else tuple(made)
         return self._cuda.to_device(value)
 
-    def layer(self, source: Source) -> DeviceLayer:
-        """Memory on the device for the values of some blocks of a layer.  Raises `ResourceError`."""
-        index = self._rules.index
-        return DeviceLayer(index, index.layer(source.total, source.mask(index)), self._backup, self._cuda)
-
-    def do(
-        self, step: BlockStep, reads: Sequence[DeviceLayer], writes: DeviceLayer, work: DenseWork, tell: Tell
-    ) -> None:
-        """Do a step."""
-        since = time.perf_counter()
-        if step.kind is Step.FOLD:
-            parts, spawns = self._folding if reads else self._ended
-            ups, backup = layers_above(spawns, reads, writes), self._backup
-            start = backup.ended if self._rules.game.ended(step.total) else backup.start
-            self._launch(self._kernels.fold, writes, parts, ups, backup.adds, backup.finish, start)
-        else:
-            sides, by_columns = self._sides[step.kind], step.kind is Step.COLUMNS
-            self._launch(self._kernels.slide, writes, by_columns, *sides, reads[0].arrays)
-        work.add(step.kind.value, since)
-        tell(1.0)
-
-    def _launch(self, kernel: Any, writes: DeviceLayer, *arguments: Any) -> None:
-        size = writes.map.size
-        if not size:
-            return
+    @contextmanager
+    def _working(self) -> Iterator[None]:
+        """Turn the errors of the device into a `ResourceError`."""
         try:
-            kernel[-(-size // THREADS), THREADS](writes.blocks, size, *arguments, writes.arrays)
-            self._cuda.synchronize()
+            yield
+        except ResourceError:
+            raise
         except Exception as error:  # the drivers' errors have no class in common
             raise ResourceError(
                 f"the CUDA device failed ({error}): call again to go on after the last checkpoint, there or "
                 "with --backend threads"
             ) from error
+
+    def _buffers(self, boards: int) -> DeviceMemory:
+        return DeviceMemory(self.dtype, FIRST + boards, self._cuda)
+
+    def _list(self, total: int, where: Blocks = ALL_BLOCKS, spawn: int = 0) -> Listed:
+        index = self._rules.index
+        layer = index.layer(total, Source("states", total, where, spawn).mask(index))
+        return layer, index.blocks(layer)
+
+    def _list_ahead(self, total: int) -> Listed:
+        """List the blocks of a whole layer, and let those of the next ones be listed meanwhile."""
+        found = self._listed.pop(total, None)
+        for below in range(total - 2 * AHEAD, total, 2):
+            if below > 0 and below not in self._listed:
+                self._listed[below] = in_background(partial(self._list, below))
+        return found.result() if found else self._list(total)
+
+    def _map(self, total: int, where: Blocks, spawn: int) -> DeviceMap:
+        whole = where == ALL_BLOCKS
+        layer, blocks = self._list_ahead(total) if whole else self._list(total, where, spawn)
+        if np.diff(blocks[1], append=layer.size).max(initial=0) > self._kernels.MOST_BLOCK:
+            raise ResourceError(
+                f"too many boards of {self._rules.game} have the same sums of all quarters for a device: "
+                "leave out the backend"
+            )
+        with self._working():
+            return DeviceMap(layer, self._put(layer.offsets), self._put(blocks))
+
+    def layer(self, source: Source) -> DeviceLayer:
+        """Memory on the device for the values of some blocks of a layer.  Raises `ResourceError`."""
+        where = self._maps(source.total, source.blocks, source.spawn)
+        memory = self._memory or self._buffers(where.layer.size)
+        with self._working():
+            return DeviceLayer(where, memory, self._front)
+
+    def do(
+        self, step: BlockStep, reads: Sequence[DeviceLayer], writes: DeviceLayer, work: DenseWork, tell: Tell
+    ) -> None:
+        """Do a step.  Of a whole layer, all slides are done along rows and columns at once."""
+        whole = step.batch == step.writes.blocks == ALL_BLOCKS
+        if step.kind is Step.FOLD:
+            self._count(work)
+            parts, spawns = self._folding if reads else self._ended
+            ups, backup = layers_above(spawns, reads, writes), self._backup
+            start = backup.ended if self._rules.game.ended(step.total) else backup.start
+            arguments = (parts, ups, backup.adds, backup.finish, start, writes.arrays)
+            self._launch(step, self._kernels.fold, writes, *arguments)
+        elif not whole or step.kind is Step.ROWS:
+            along = [whole or step.kind is kind for kind in SLIDES]
+            (afters,) = reads
+            arguments = (*along, self._folding.parts, *self._sides.values(), afters.arrays, writes.arrays)
+            self._launch(step, self._kernels.slide, writes, *arguments)
+        tell(1.0)
+
+    def _launch(self, step: BlockStep, kernel: Any, writes: DeviceLayer, *arguments: Any) -> None:
+        """Let the device begin a kernel; it works while this process goes on."""
+        size = writes.map.size
+        if not size:
+            return
+        with self._working():
+            since, until = (self._cuda.event() for _ in range(2))
+            since.record()
+            threads = self._kernels.THREADS
+            kernel[-(-size // (threads * self._kernels.SPAN)), threads](writes.blocks, size, *arguments)
+            until.record()
+        self._times.append((step.kind.value, since, until))
+
+    def _count(self, work: DenseWork) -> None:
+        """Wait for the device, and count what it did."""
+        with self._working():
+            self._cuda.synchronize()
+            for step, since, until in self._times:
+                seconds = since.elapsed_time(until) / 1000
+                work.seconds[step] = work.seconds.get(step, 0.0) + seconds
+        self._times = []
