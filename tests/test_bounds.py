@@ -137,7 +137,7 @@ def test_the_published_bound_that_is_small(tmp_path, capsys):
         (["2x2", "32", "--objective", "lower:uint8"], "must be uint64 or uint32 or uint16, not uint8"),
         (["2x2", "32", "--space", "some"], "choose one of reachable, all"),
         (["2x2", "32", "--backend", "gpu"], "choose one of threads, cuda"),
-        (["2x2", "32", "--backend", "cuda"], "there is no CUDA device"),
+        (["2x2", "32", "--backend", "cuda"], "tilebase[cuda]"),
         (["2x2"], "needs a goal"),
         (["2x2", "32", "--limits", "16,8"], "one for each cell, 4 in all"),
         (["2x2", "32", "--limits", "2,8/8,4"], "below the spawned tile"),

@@ -586,7 +586,10 @@ def test_bad_questions(ask, error, sentence):
         (["force", "2x2", "8", "--start", "9" * 5000 + ",4/4,4"], "a tile of 5000 digits"),
         (["plan", "2x2", "8", "--objective", "win,lower"], "a game is planned for one objective"),
         (["plan", "2x2"], "win needs a goal"),
-        (["solve", "2x2", "8", "--objective", "win", "--backend", "cuda"], "proves bounds on all boards"),
+        (
+            ["solve", "2x2", "8", "--objective", "win", "--backend", "cuda", "--space", "reachable"],
+            "works on all boards within limits",
+        ),
         (["force", "2x2", "--limits", "2,2/2,2"], "limit 2 on cell 0 is below the spawned tile 4"),
         (["force", "2x2", "64"], "cannot be made on 2x2: 4 cells make at most 32"),
         (["force", "2x2", "8", "--start", "8,0/0,0"], "the start is not a board of this game"),

@@ -54,8 +54,8 @@ def test_what_was_not_computed_says_what_it_would_take() -> None:
         assert bool(one.needs) == (one.group in ("published", "open")), one.name
     keys = {(row["file"], row["board"], row["question"]) for row in read_other(NEEDED)}
     assert keys <= {(fact.file, fact.board, fact.question) for fact in read_facts()}
-    limits = "4096-2048-256-256-1024-1024-512-256-256-256-256-256"
-    name = f"win-probability-bounds-3x4-to-8192-within-{limits}-uint32"
+    limits = "2048-1024-512-512-512-512-512-512-512-512-512-512"
+    name = f"win-probability-bounds-3x4-to-4096-within-{limits}-uint32"
     assert "It would take: two cores 13.9 hours with 17.2 GB of memory" in find_result(name).text()
 
 
