@@ -35,10 +35,10 @@ def cite(
     ] = None,
     shown: ShownOptions = DEFAULT_SHOWN,
 ) -> int:
-    """Print a result as a statement that can be cited, with its command and version, and as BibTeX.
+    """Print a result as a sentence to cite.
 
-    Several results that have all the words are listed, and of a few the first is cited. docs/results.md has
-    all results in five groups.
+    With its command and version, and as BibTeX. Several results that have all the words are listed, and of a
+    few the first is cited. docs/results.md has all results in five groups.
 
     tilebase cite new-3x3-to-64-probability-to-lose-under
 

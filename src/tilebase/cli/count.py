@@ -70,10 +70,10 @@ def count(
     stats: StatsOption = False,
     run: EstimatedRunOptions = DEFAULT_ESTIMATED_RUN,
 ) -> int:
-    """Count every state that can occur, up to symmetry and without it.
+    """Count every state that can occur.
 
-    States are boards with the player to move; live ones have an allowed slide; winning ones
-    have a slide that makes the goal. Boards that hold the goal are not counted: play has ended.
+    Up to symmetry and without it. States are boards with the player to move; live ones have an allowed slide;
+    winning ones have a slide that makes the goal. Boards that hold the goal are not counted: play has ended.
     Afterstates are boards after a slide. Raw counts are without symmetry. --record counts.svg draws them.
 
     tilebase count 3x3 1024

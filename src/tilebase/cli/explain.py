@@ -16,7 +16,7 @@ def explain(
     ],
     shown: ShownOptions = DEFAULT_SHOWN,
 ) -> int:
-    """Say what words mean: objectives, types of values, rules of a game, formations and terms.
+    """Say what a word means: objectives, rules, formations.
 
     Without a word, all words are listed.
 

@@ -108,7 +108,7 @@ def force(
     shown: ShownOptions = DEFAULT_SHOWN,
     run: EstimatedRunOptions = DEFAULT_ESTIMATED_RUN,
 ) -> int:
-    """Decide whether the player can force a tile, whatever is spawned wherever.
+    """Decide whether a tile can be forced, whatever is spawned.
 
     Prints the verdict, and with -c writes a proof: a strategy for the player, or the spawns that refute
     every slide. The engine diagrams computes every board from which a side wins, and prints how many each

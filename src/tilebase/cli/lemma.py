@@ -68,10 +68,11 @@ def lemma(
     shown: ShownOptions = DEFAULT_SHOWN,
     run: EstimatedRunOptions = DEFAULT_ESTIMATED_RUN,
 ) -> int:
-    """Check by computation that a pattern (lemma1 unless given) wins from every filling of the other cells.
+    """Check whether a pattern wins from every filling.
 
-    Prints the number of fillings and the longest forced win; exit status 1 if the pattern is not won.
-    The same command continues an interrupted check.
+    The pattern is lemma1 unless given; a filling puts tiles on the other cells. Prints the number of fillings
+    and the longest forced win; exit status 1 if the pattern is not won. The same command continues an
+    interrupted check.
 
     tilebase lemma 3x3 128
 

@@ -55,7 +55,7 @@ def limits(
     shown: ShownOptions = DEFAULT_SHOWN,
     run: RunOptions = DEFAULT_RUN,
 ) -> int:
-    """Search for the limits that give the best bound, or for those that just force a goal.
+    """Search for limits that give a bound, or force a goal.
 
     The search begins with --limits, or with the least that a win needs, and prints the path to the best
     limits found, and the command that proves the bound.

@@ -45,8 +45,7 @@ UNPLANNED = (
 )  # fmt: skip
 """All other commands: behind ``tilebase plan`` they are refused, and not read as a shape."""
 WALLED = (
-    "the other cells are walls, which nothing moves: these are games on a smaller board, and their values "
-    "are not those of endgames of the 4x4 game."
+    "the other cells are walls: these are games on a smaller board, whose values are not those of endgames."
 )
 
 LEGEND = (
@@ -84,12 +83,12 @@ def _game(
     shown: ShownOptions = DEFAULT_SHOWN,
     use: UseOptions = DEFAULT_USE,
 ) -> int:
-    """Print what a command would take, in time, memory and disk, or compare formations; nothing is begun.
+    """Print what a command would take, or compare formations.
 
-    Write plan in front of a command (count, solve, force, evaluate, thin, verify or reach) to plan it with
-    all its options. A game alone is planned for counting, solving and forcing. The first rows are for this
-    machine; rows with --cluster are for many. Why something does not fit stands below the table. A
-    formation without a goal is planned for every goal.
+    Time, memory and disk; nothing is begun. Write plan in front of a command (count, solve, force, evaluate,
+    thin, verify or reach) to plan it with all its options. A game alone is planned for counting, solving and
+    forcing. The first rows are for this machine; rows with --cluster are for many. Why something does not fit
+    stands below the table. A formation without a goal is planned for every goal.
 
     tilebase plan 4x4 256
 
@@ -140,8 +139,8 @@ def formations(
     names the best by the chance to win; with --budget, of those solved in time. Else it has the number of
     free cells, the known chance to win its largest goal, and the time to solve each goal; "no" is what the
     engine refuses. A chance is known where a table was solved once. In games on a smaller board the x are
-    walls: the list names them. Numbers of boards are exact; numbers of positions with ~ are estimates; times
-    are those with a table (-o): without one, all boards may be solved sooner. tilebase explain 442 draws one.
+    walls: the list names them. Numbers of positions with ~ are estimates; times are those with a table (-o):
+    without one, all boards may be solved sooner. tilebase explain 442 draws one.
 
     tilebase plan formations
 
@@ -266,7 +265,6 @@ def _rows(sizes: Sequence[TableSize], threads: int, *names: str) -> list[dict[st
             **({"": size.formation.name} if "formation" in names else {}),
             **({"goal": str(size.goal)} if "goal" in names else {}),
             "chance": _chance(size) or "not known: " + _solving(size, threads),
-            "boards": f"{size.boards:,}",
             "positions": size.positions_text,
             "time with -o": size.time_text(threads),
             "memory": byte_text(size.memory),

@@ -76,7 +76,7 @@ def play(
     game: SolvedOptions = DEFAULT_SOLVED,
     run: RunOptions = DEFAULT_RUN,
 ) -> int:
-    """Play a solved game in the terminal and see what every slide is worth.
+    """Play in the terminal, and see what every slide is worth.
 
     Given a shape and a goal, the command solves the game first, and deletes its table at the end; tilebase
     solve -o keeps one. With -o the game is saved, for tilebase review. The arrows or w a s d slide; h gives

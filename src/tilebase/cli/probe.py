@@ -55,7 +55,7 @@ def probe(
     objective: LabelOption = None,
     shown: ShownOptions = DEFAULT_SHOWN,
 ) -> int:
-    """Look a position up in a table: its value, the value of every slide, and the best ones.
+    """Look a board up in a table: its value, and the best slide.
 
     If the game of the table has x that move, give the board that you play: the command finds which tiles
     are large, and how the board is rotated or mirrored. In a folder that holds tables in subfolders, all

@@ -47,12 +47,12 @@ def rank(
     ] = None,
     shown: ShownOptions = DEFAULT_SHOWN,
 ) -> int:
-    """Count the boards within the limits, and find the rank of a board, or the board of a rank.
+    """Count all boards within limits, or rank one.
 
-    Without a board or a rank: how many boards there are, and the memory that layers of them take. A pass over
-    all of them has three layers in memory, and the one it makes; Boolean values are bits where this saves
-    memory. Tables and the program come to these. Nothing is solved: tilebase plan says what a pass takes in
-    all, and how long.
+    With a board its rank, with a rank its board. Without a board or a rank: how many boards there are, and
+    the memory that layers of them take. A pass over all of them has three layers in memory, and the one it
+    makes; Boolean values are bits where this saves memory. Tables and the program come to these. Nothing is
+    solved: tilebase plan says what a pass takes in all, and how long.
 
     tilebase rank 4x4 256 --by sum
 

@@ -26,7 +26,7 @@ def reproduce(
     shown: ShownOptions = DEFAULT_SHOWN,
     quiet: QuietOption = False,
 ) -> int:
-    """Recompute every published number that this version can, and compare.
+    """Recompute every published number, and compare.
 
     Prints one row a line of the fact files: what is played, published, computed, verdict, time. Lines that
     would take longer than the budget, by a rough estimate, are not run: they are listed with the estimate,

@@ -31,7 +31,7 @@ def review(
     objective: LabelOption = None,
     shown: ShownOptions = DEFAULT_SHOWN,
 ) -> int:
-    """Say which slides of a game lost how much, by the values of a table.
+    """Say which slides of a game lost how much.
 
     The game is a saved game, a replay of 2048verse.com, or a list of positions, one a line, from which
     the slides are inferred. Prints how often the slides were best, what they lost, and the largest

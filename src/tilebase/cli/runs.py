@@ -21,7 +21,7 @@ def runs(
     ] = None,
     shown: ShownOptions = DEFAULT_SHOWN,
 ) -> int:
-    """List, or delete, the folders of runs that were given no folder of their own.
+    """List or delete the folders of runs.
 
     A command without --work or -o works in a folder of its own, deletes it when it has answered, and goes on
     there after a kill. What is listed is in use, or was left unfinished.

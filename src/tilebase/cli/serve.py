@@ -41,10 +41,10 @@ def serve(
     ] = False,
     use: UseOptions = DEFAULT_USE,
 ) -> int:
-    """Play, train, review and browse tables in the browser, and ask them over HTTP.
+    """Play, train and review in the browser.
 
-    The page and the interface need no network but this machine's own. api/openapi.json describes the
-    interface. Ctrl-C stops the server.
+    Browse tables, and ask them over HTTP. The page and the interface need no network but this machine's own.
+    api/openapi.json describes the interface. Ctrl-C stops the server.
 
     tilebase serve 3x3-512/
 

@@ -115,12 +115,13 @@ def solve(
     shown: ShownOptions = DEFAULT_SHOWN,
     run: EstimatedRunOptions = DEFAULT_ESTIMATED_RUN,
 ) -> int:
-    """Solve a game: the value of every position that can occur, by backward induction.
+    """Solve a game: the value of every position.
 
-    Prints the value of the start, averaged over the two random tiles, or over the start boards of a
-    formation, which are listed too. Values are floats, rounded in each step; guaranteed, survival and
-    longest are exact; lower and upper are proved, in integers rounded the safe way, and each comes with a
-    sentence that can be cited. With -o all values are kept as a table for probe, play, evaluate and thin.
+    By backward induction. Prints the value of the start, averaged over the two random tiles, or over the
+    start boards of a formation, which are listed too. Values are floats, rounded in each step; guaranteed,
+    survival and longest are exact; lower and upper are proved, in integers rounded the safe way, and each
+    comes with a sentence that can be cited. With -o all values are kept as a table for probe, play, evaluate
+    and thin.
 
     tilebase solve 3x3 512 -o 3x3-512/
 

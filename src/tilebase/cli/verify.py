@@ -54,12 +54,12 @@ def verify(
     anyway: AnywayOption = False,
     quiet: QuietOption = False,
 ) -> int:
-    """Check a table, a run or a certificate: every byte by its checksum, and values and proofs by the rules.
+    """Check a table, a run or a certificate.
 
-    In a folder that holds tables in subfolders, each of them. Of a table, values are derived again by the
-    plain rules. Of a certificate, all of the proof is checked, and what it proves is said; this checker is
-    one file of Python without any of the kernels or the solver, and runs on its own:
-    python src/tilebase/check.py FILE. Exits with 1 if anything is wrong.
+    Every byte by its checksum, values and proofs by the rules. In a folder that holds tables in subfolders,
+    each of them. Of a table, values are derived again by the plain rules. Of a certificate, all of the proof
+    is checked, and what it proves is said; this checker is one file of Python without any of the kernels or
+    the solver, and runs on its own: python src/tilebase/check.py FILE. Exits with 1 if anything is wrong.
 
     tilebase verify run/
 

@@ -12,6 +12,6 @@ from tilebase.cli.export.graph import graph
 from tilebase.cli.export.page import page
 from tilebase.cli.export.values import values
 
-export = App(name="export", help="Write data, pictures and pages: values, boards, counts, graphs.")
+export = App(name="export", help="Write data, pictures and pages for other programs.")
 for command in (boards, codecs, counts, data, graph, page, values):
     export.command(command)

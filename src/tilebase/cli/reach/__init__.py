@@ -13,7 +13,7 @@ from tilebase.cli.reach.shortest import shortest
 
 
 def _app() -> App:
-    app = App(name="reach", help="Which boards can be reached: checkerboards, full boards, dead ends.")
+    app = App(name="reach", help="Decide which boards can be reached, as checkerboards.")
     for command in (board, checkerboard, fill, lemmas, replay, shortest):
         app.command(command)
     return app
