@@ -10,6 +10,7 @@
     scripts/bench --diagrams      sizes of decision diagrams instead (benchmarks/diagrams.py); --only as above
     scripts/bench --arrays        boards and values as arrays instead (benchmarks/many.py)
     scripts/bench --environments  steps a second of environments instead (benchmarks/environments.py)
+    scripts/bench --cuda          a pass over all boards on a CUDA device instead (benchmarks/device.py)
     scripts/bench --costs         estimates beside what is measured (benchmarks/costs.py); --only as above
 
 Each command runs once to compile and once to be measured.  Machines are shared and noisy:
@@ -163,6 +164,7 @@ def main() -> int:
     parser.add_argument("--environments", action="store_true", help="measure environments instead")
     parser.add_argument("--arrays", action="store_true", help="measure arrays of boards instead")
     parser.add_argument("--page", action="store_true", help="load the explorer's page in Chromium instead")
+    parser.add_argument("--cuda", action="store_true", help="pass over all boards on a CUDA device instead")
     parser.add_argument("--cluster", action="store_true", help="share work out to two local workers instead")
     chosen = parser.parse_args()
     if chosen.signatures and not chosen.kernels:
@@ -195,6 +197,10 @@ def main() -> int:
         import page
 
         return page.main()
+    if chosen.cuda:
+        import device
+
+        return device.main()
     if chosen.cluster:
         import cluster
 

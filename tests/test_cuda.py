@@ -7,12 +7,17 @@ import subprocess
 import sys
 from pathlib import Path
 
-SIMULATED = Path(__file__).parent / "cuda" / "simulated.py"
-TESTS = 11
-"""So many tests are in that file: one that is not found or skipped would go unnoticed here."""
+import pytest
+
+FOLDER = Path(__file__).parent / "cuda"
 
 
-def test_cuda_in_the_simulator(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "tests"), [(("simulated.py",), 4), (("on_device.py", "-k", "small"), 16)]
+)
+def test_cuda_in_the_simulator(arguments: tuple[str, ...], tests: int, tmp_path: Path) -> None:
+    """So many tests: one that is not found or skipped would go unnoticed here."""
+    file, *options = arguments
     done = subprocess.run(
         [
             sys.executable,
@@ -22,7 +27,8 @@ def test_cuda_in_the_simulator(tmp_path: Path) -> None:
             "-p",
             "no:cacheprovider",
             f"--basetemp={tmp_path}",
-            str(SIMULATED),
+            str(FOLDER / file),
+            *options,
         ],
         env=os.environ | {"NUMBA_ENABLE_CUDASIM": "1"},
         capture_output=True,
@@ -31,4 +37,4 @@ def test_cuda_in_the_simulator(tmp_path: Path) -> None:
         timeout=900,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert f"{TESTS} passed in" in done.stdout
+    assert f"{tests} passed" in done.stdout

@@ -1,4 +1,4 @@
-"""The steps of dense passes on CUDA, in Numba's simulator.
+"""What needs no device of the dense passes on CUDA, in Numba's simulator.
 
 A process of Numba has the simulator from its start or not at all, so ``tests/test_cuda.py`` runs this file
 in a process of its own.
@@ -14,69 +14,19 @@ import pytest
 from numba import config
 
 from batching import BATCHED, dense_pass, small_memory
-from tilebase import Game
-from tilebase._kernels import cuda as kernels
 from tilebase.dense.backends.cuda import Cuda, DeviceLayer, DeviceMemory
 from tilebase.dense.steps import BlockStep
 from tilebase.errors import ResourceError, UsageError
-from tilebase.objectives.objective import Objective, parse_objectives
-from tilebase.objectives.values import Number
-
-pytestmark = pytest.mark.filterwarnings("ignore:Simulator timings are bogus")
-GAME = Game("2x2", 16, limits="8,8/4,4", start="empty", pattern="8,4/*,*")
+from tilebase.objectives.objective import Objective
 
 
 def test_this_is_the_simulator() -> None:
     assert config.ENABLE_CUDASIM
 
 
-@pytest.fixture(autouse=True)
-def few_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So few that each works several boards, and some of them boards of several blocks of the index."""
-    monkeypatch.setattr(kernels, "THREADS", 4)
-    monkeypatch.setattr(kernels, "SPAN", 3)
-
-
-def start(folder: Path, objective: Objective, backend: str, game: Game = GAME) -> Number:
-    with dense_pass(folder, game, objective, threads=1, backend=backend) as one:
-        one.run()
-        return one.start()
-
-
-@pytest.mark.parametrize(
-    ("text", "discount"),
-    [
-        ("lower:uint32", "1"),
-        ("lower:uint16", "1"),  # 16 bits wide, as float16 is, but integers
-        ("upper:uint16", "1/3"),
-    ],
-)
-def test_integers_are_those_of_threads(text: str, discount: str, tmp_path: Path) -> None:
-    (objective,) = parse_objectives(text, discount)
-    expected = start(tmp_path / "threads", objective, "threads")
-    assert expected > 0
-    assert start(tmp_path / "cuda", objective, "cuda") == expected
-
-
-@pytest.mark.parametrize(("game", "forced"), [(GAME, False), (Game("2x2", 8, start="empty"), True)], ids=str)
-def test_a_forced_win_is_that_of_threads(game: Game, forced: bool, tmp_path: Path) -> None:
-    objective = Objective("guaranteed")
-    assert start(tmp_path / "threads", objective, "threads", game) == forced
-    assert start(tmp_path / "cuda", objective, "cuda", game) == forced
-
-
-@pytest.mark.parametrize(("dtype", "near"), [("float32", 1e-6), ("float16", 1e-3)])
-def test_means_are_those_of_threads(dtype: str, near: float, tmp_path: Path) -> None:
-    """Up to rounding: they are added in another order."""
-    objective = Objective("win", dtype)
-    expected = start(tmp_path / "threads", objective, "threads")
-    assert 0 < expected < 1
-    assert start(tmp_path / "cuda", objective, "cuda") == pytest.approx(float(expected), abs=near)
-
-
 def test_what_cuda_cannot_do_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cuda solves win, lower, upper and guaranteed"):
-        start(tmp_path, Objective("score"), "cuda")
+        dense_pass(tmp_path, BATCHED, Objective("score"), backend="cuda")
 
 
 def test_batches_on_the_device_have_their_own_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
