@@ -183,7 +183,7 @@ def test_rates_of_a_busy_machine_are_measured_again(kept: Path, monkeypatch: pyt
     assert ask(True, 1.0) == 2.0, "kept while it is busy"
     assert "busy (load 1000.0" in rates.doubts()[0]
     assert f"{(1e3 + system.processors()) / system.processors():.2g} times as long" in rates.doubts()[0]
-    assert rates.doubts()[1].endswith("was measured while it was busy")
+    assert len(rates.doubts()) == 1
     assert ask(False, 3.0) == 2.0, "the smaller one of both"
     assert ask(False, 1.0) == 2.0, "not measured again"
     assert rates.doubts() == []

@@ -221,7 +221,8 @@ def test_the_command(tables: Path, tmp_path: Path, capsys: pytest.CaptureFixture
     file.write_text(record_text(GAME, record))
     assert main(["review", str(tables / "3x3"), str(file), "--objective", "win"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith(f"tilebase game, {len(list(record.states(GAME)))} positions: probability to win\n")
+    played = f"tilebase game, {len(list(record.states(GAME)))} positions"
+    assert out.startswith(f"3x3, to 64: {played}: probability to win\n")
     assert "the largest losses" in out
     assert "lost in total, the sum of the losses of single slides " in out
     monkeypatch.setattr(sys, "stdin", io.StringIO(file.read_text()))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from tilebase.cli.limits import sooner
 from tilebase.cli.options import DEFAULT_SHOWN, ShownOptions
 from tilebase.cli.output import table_text
 from tilebase.errors import UsageError
@@ -71,4 +72,6 @@ def _cited(one: Result) -> str:
     words = shlex.split(one.command or "")
     plan = shlex.join(["tilebase", "plan", *words[1:]])
     again = f"\n{plan} says what this takes here\n" if words[1:2] in REPEATED else ""
+    if words[1:2] == ["solve"] and "lower" in "".join(words[4:]) and "--limits" not in words:
+        again += sooner(*words[2:4])
     return f"{one.text()}\n\n{one.bibtex()}{again}"

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 ALL = "--help-all"
 EXAMPLES = (
-    ("tilebase solve 3x3 512 -o 3x3-512", "all values of a game, as a table"),
+    ("tilebase solve 3x3 512 -o 3x3-512", "all values, as a table"),
     ("tilebase probe 3x3-512 2,0,0/4,8,2/16,32,64", "the best slide of a board"),
     ("tilebase play 3x3-512 -o game.json", "a game, saved"),
     ("tilebase review 3x3-512 game.json", "its mistakes"),
     ("tilebase export page 3x3-512 -o page", "a page for any web host"),
-    ("tilebase export values 3x3-512 -o 3x3.parquet", "a data frame"),
+    ("tilebase export values 3x3-512 --states -o v.csv", "a data frame, or v.parquet"),
     ("tilebase count 3x3 1024 --record states.svg", "states by sum, and a picture"),
-    ("tilebase plan count 4x4 256", "time and disk, also on 16 cores"),
+    ("tilebase plan count 4x4 256", "time and disk, on 16 cores"),
     ("tilebase plan formations 128 --budget 1min", "endgames solved in a minute"),
     ("tilebase force 2x5 64", "whether a tile can be forced"),
     ("tilebase cite 3x4 256", "a result, to be cited"),

@@ -244,6 +244,8 @@ class Shown:
                 write_text(text, file)
             else:
                 write_text(DRAWN[form](rows) + (f"{signature()}\n" if signed else ""), file)
+        if self.record is not None and self.form == "table":
+            print(f"{self.record} is written", file=sys.stderr)
         if planning():
             _tell_doubts()
 

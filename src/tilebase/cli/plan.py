@@ -250,7 +250,7 @@ def _chance(size: TableSize) -> str:
         return ""
     lost = 1.0 - size.chance  # of which two digits are printed, else all near 1 look alike
     digits = 1 - math.floor(math.log10(lost)) if lost else 16
-    return f"{100 * size.chance:.{max(digits - 2, 1)}f}".rstrip("0").rstrip(".") + " %"
+    return f"{100 * size.chance:.{max(digits - 2, 1)}f} %" if lost else "100 %"
 
 
 def _solving(size: TableSize, threads: int) -> str:
@@ -262,7 +262,7 @@ def _rows(sizes: Sequence[TableSize], threads: int, *names: str) -> list[dict[st
     """Return a row for each table; `names` says whether it is named by formation, goal or both."""
     return [
         {
-            **({"": size.formation.name} if "formation" in names else {}),
+            **({"": size.formation.name + " (walls)" * size.formation.fixed} if "formation" in names else {}),
             **({"goal": str(size.goal)} if "goal" in names else {}),
             "chance": _chance(size) or "not known: " + _solving(size, threads),
             "positions": size.positions_text,

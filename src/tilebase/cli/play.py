@@ -79,9 +79,9 @@ def play(
     """Play in the terminal, and see what every slide is worth.
 
     Given a shape and a goal, the command solves the game first, and deletes its table at the end; tilebase
-    solve -o keeps one. With -o the game is saved, for tilebase review. The arrows or w a s d slide; h gives
-    a hint, v shows or hides the values, u takes a move back, p lets the table play, n begins a new game, q
-    ends.
+    solve -o keeps one. Where no terminal is, a key stands on each line of what is read. With -o the game is
+    saved, for tilebase review. The arrows or w a s d slide; h gives a hint, v shows or hides the values, u
+    takes a move back, p lets the table play, n begins a new game, q ends.
 
     tilebase play 3x3-512/
 

@@ -13,7 +13,7 @@ from tilebase.cli.options import DEFAULT_SHOWN, ShownOptions
 from tilebase.cli.output import Shown, table_text
 from tilebase.cli.probe import LabelOption
 from tilebase.errors import MissingBoardError, StorageError, UsageError
-from tilebase.game.names import game_text
+from tilebase.game.names import game_text, title_of
 from tilebase.objectives.numbers import MISTAKE_TEXT, loss_text, power, share_text
 from tilebase.objectives.values import short_text
 
@@ -54,7 +54,7 @@ def review(
 
     with open_table(table) as opened:
         played, found = opened.game, review_game(opened, text, objective)
-    show.write(_rows(found), found.as_dict(), text=_described(found), game=played)
+    show.write(_rows(found), found.as_dict(), text=f"{title_of(played)}: {_described(found)}", game=played)
     return 0
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from tilebase.cli.limits import sooner
 from tilebase.cli.options import (
     DEFAULT_ESTIMATED_RUN,
     DEFAULT_GAME,
@@ -267,9 +268,13 @@ def _write_bounds(bounds: tuple[ProvedBound, ...], show: Shown) -> None:
     show.write(rows, document, data=data, text=text, game=game)
 
 
+BIBTEX = "As BibTeX: the same with --record bound.json, then tilebase cite bound.json\n"
+
+
 def _cited(bounds: tuple[ProvedBound, ...]) -> str:
     """Return the sentences to cite; an upper bound of 1 has none, and a lower one of 0."""
-    return "".join(f"\n{one.statement} {signature()}\n" for one in bounds if not one.is_vacuous)
+    text = "".join(f"\n{one.statement} {signature()}\n" for one in bounds if not one.is_vacuous)
+    return text + (BIBTEX if text else "")
 
 
 def _sooner(game: Game, objectives: Sequence[Objective]) -> str:
@@ -277,10 +282,7 @@ def _sooner(game: Game, objectives: Sequence[Objective]) -> str:
     lower = any(one.is_bound and not one.rounds_up for one in objectives)
     if not lower or game.limits is not None or game.goal is None or formation_of(game) is not None:
         return ""
-    return (
-        f"\nA weaker bound, sooner: solve within limits, which tilebase limits {game.shape_text} "
-        f"{game.goal} --budget 1min finds\n"
-    )
+    return f"\n{sooner(game.shape_text, game.goal)}"
 
 
 def _recorded(game: Game, objectives: Sequence[Objective], values: Sequence[Found] = ()) -> str:

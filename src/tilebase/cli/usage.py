@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
+from itertools import pairwise
 from typing import Any
 
 from cyclopts import CycloptsError, MissingArgumentError, UnusedCliTokensError
@@ -19,6 +21,8 @@ def usage_sentence(error: CycloptsError) -> str:
         return _missing(error.argument, chain) + more
     if isinstance(error, UnusedCliTokensError):
         words = error.unused_tokens or []
+        if made := _table_first(error.root_input_tokens or [], words):
+            return f"{chain} takes the table of a game: {made} makes one"
         return f"{' '.join(map(str, words))!r} is more than {chain or 'tilebase'} takes: leave it out{more}"
     return " ".join(str(error).split())
 
@@ -30,6 +34,14 @@ def _missing(argument: Any, chain: str) -> str:
         values, _ = argument.token_count()
         return f"give {argument.name} {'a value' if values == 1 else f'{values} values'}: {about}"
     return f"{chain} needs a {argument.name.lstrip('-').upper()}: {about}"
+
+
+def _table_first(tokens: Sequence[str], unused: Sequence[str]) -> str:
+    """Return what makes a table, where a shape and a goal stand in place of one."""
+    for shape, goal in pairwise(tokens):
+        if is_shape(shape) and goal in unused and goal.isdecimal():
+            return f"tilebase solve {shape} {goal} -o {shape}-{goal}"
+    return ""
 
 
 def is_shape(text: str) -> bool:

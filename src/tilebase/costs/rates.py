@@ -158,13 +158,15 @@ def busy() -> str:
         return ""
     return (
         f"other programs keep this machine busy (load {system.load():.1f}, {system.processors()} "
-        f"processors): at present everything takes about {times:.2g} times as long as said here"
+        f"processors): at present everything takes about {times:.2g} times as long here as is said"
     )
 
 
 def doubts() -> list[str]:
     """Return where the estimates of this process may not hold, as clauses."""
-    found = [told] if (told := busy()) else []
+    if told := busy():
+        return [told]
+    found = []
     for engine in FACTORS:
         source = SOURCES.get(engine, "measured")
         if source == "fixed":
@@ -172,8 +174,6 @@ def doubts() -> list[str]:
                 f"not measured yet: the estimates take this machine to be as fast as that of "
                 f"docs/performance.md to {TASKS[engine]}; they change once a solve has measured it"
             )
-        elif source == "busy":
-            found.append(f"how fast this machine is to {TASKS[engine]} was measured while it was busy")
     return found
 
 

@@ -30,6 +30,7 @@ _DAMAGE = (
     zipfile.BadZipFile,
 )  # fmt: skip
 """The exceptions that `zipfile` raises for damaged files, apart from OSError."""
+_SHAPE = re.compile(r"\d+(x\d+)+")
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.:-]+://")
 """How a URL begins, also one within another (``zip::https://``).  One letter alone is a drive of Windows."""
 MOST_MEMBERS = 1 << 23
@@ -266,4 +267,5 @@ def open_location(location: Path | str) -> Location:
         return Folder(path)
     if mode:
         return Zip(path)
-    raise MissingLayerError(f"{path} is not there: name the folder or zip file of a table")
+    made = f", which tilebase solve {path} GOAL -o {path} makes" if _SHAPE.fullmatch(path.name) else ""
+    raise MissingLayerError(f"{path} is not there: name the folder or zip file of a table{made}")

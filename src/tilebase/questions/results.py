@@ -314,7 +314,10 @@ def find_results(*words: str) -> tuple[Result, ...]:
     asked = [part for word in words for one in _parts(word) for part in one.split("-")]
     found = tuple(one for one in known if one in begun or (asked and _has_all(one, asked)))
     if not found:
-        raise UsageError(f"no result has all of the words {' '.join(words)!r}: tilebase cite lists them")
+        raise UsageError(
+            f"no result has all of the words {' '.join(words)!r}: tilebase cite lists them; what nobody has "
+            "recorded may be computed, as by tilebase solve 3x3 512"
+        )
     return found
 
 
