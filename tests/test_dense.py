@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Collection
 from dataclasses import replace
 from fractions import Fraction
@@ -27,7 +28,7 @@ from tilebase.dense.checkpoints import Checkpoint, Checkpoints
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.passes import DensePass
 from tilebase.dense.plan import Plan
-from tilebase.dense.steps import Step
+from tilebase.dense.steps import BlockStep, Source, Step
 from tilebase.dense.tables import DenseLayer
 from tilebase.dense.workspace import InMemory
 from tilebase.errors import (
@@ -603,3 +604,73 @@ def test_estimates_of_games_with_masks():
     assert 98_403_070 / reachable.spread < afterstates < 98_403_070 * reachable.spread
     assert 23 / reachable.spread < reachable.seconds < 23 * reachable.spread
     assert 10 < every.seconds < 20
+
+
+# -- three layers at a time ----------------------------------------------------------------------
+
+LEAN = Game("2x4", 64, start="empty")
+
+
+def lean_pass(folder: Path, text: str) -> DensePass:
+    """A pass with memory for one byte less than four layers."""
+    (objective,) = parse_objectives(text)
+    ample = Plan.of(PerfectIndex(LEAN), objective, Allowance(memory=1 << 40, threads=2))
+    one = dense_pass(folder, LEAN, objective, memory=ample.whole_bytes - 1)
+    assert one._plan.lean
+    assert not one._plan.batched
+    return one
+
+
+@pytest.mark.parametrize("text", ["lower:uint32", "win", "guaranteed", "score"])
+def test_three_layers_at_a_time_give_the_same(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with dense_pass(tmp_path / "whole", LEAN, parse_objectives(text)[0]) as whole:
+        expected = whole.run()
+        start = whole.start()
+    alive: weakref.WeakSet[Any] = weakref.WeakSet()
+    most = 0
+    with lean_pass(tmp_path / "lean", text) as one:
+        backend = one._layers._backend  # type: ignore[attr-defined]
+        make = backend.layer
+
+        def layer(source: Source) -> Any:
+            nonlocal most
+            made = make(source)
+            alive.add(made)
+            most = max(most, len(alive))
+            return made
+
+        monkeypatch.setattr(backend, "layer", layer)
+        assert one.run() == expected
+        assert one.start() == start
+    assert most == 3
+
+
+@pytest.mark.parametrize("at", [2, 100, 101, 200])
+def test_a_stop_between_fold_and_slides_goes_on_after_the_last_checkpoint(
+    at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with dense_pass(tmp_path / "whole", LEAN, Objective("lower")) as whole:
+        expected = whole.run()
+        start = whole.start()
+    monkeypatch.setattr(dense, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(dense, "CHECKPOINT_TIMES", 0.0)
+    with lean_pass(tmp_path / "lean", "lower") as one:
+        backend = one._layers._backend  # type: ignore[attr-defined]
+        do, done = backend.do, 0
+
+        def stop(step: BlockStep, *arguments: Any) -> None:
+            nonlocal done
+            done += 1
+            if done == at:
+                raise KeyboardInterrupt
+            do(step, *arguments)
+
+        monkeypatch.setattr(backend, "do", stop)
+        with pytest.raises(KeyboardInterrupt):
+            one.run()
+    with lean_pass(tmp_path / "lean", "lower") as again:
+        assert again.run() == expected
+        assert again.start() == start
+        assert (again.work.boards < sum(again.sizes.values())) == (at > 3)

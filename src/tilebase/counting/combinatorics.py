@@ -29,6 +29,7 @@ Everything is exact.  A board fits into 64 bits, so no coefficient exceeds what 
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -320,6 +321,10 @@ def _possible(
     return result
 
 
-def layers_together(sizes: dict[int, int]) -> dict[int, int]:
-    """By sum, the boards in memory while a layer is made: two layers above, its afterstates and states."""
-    return {s: sizes.get(s + 4, 0) + sizes.get(s + 2, 0) + 2 * size for s, size in sizes.items()}
+def layers_together(sizes: dict[int, int], *, lean: bool = False) -> dict[int, int]:
+    """By sum, the boards in memory while a layer is made: two layers above, its afterstates and states.
+
+    If it is `lean`, the states take the memory of the upper one of both, which only the afterstates need.
+    """
+    joined = max if lean else operator.add
+    return {s: joined(sizes.get(s + 4, 0), size) + sizes.get(s + 2, 0) + size for s, size in sizes.items()}

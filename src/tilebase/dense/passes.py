@@ -12,13 +12,13 @@ pass is needed; a layer is made from the two above it, and what is older is dele
 
 Boolean values that nobody keeps are bits (`dense.backends.bits`), and their columns come before their rows.
 
-Layers that do not fit into memory together are kept in files and worked in batches (`dense.steps`).  For
-fold and rows a batch is a range of sums of the top half, for columns one of the left half; a batch is worked
-off one range of the other half's sum at a time.  So W[s] is written and read once, V[s] written, read and
-written, and read for its checksum; V[s + 2] and V[s + 4] are read once, at the edges of batches and
-ranges twice.  About eight times the size of a layer, and never more than fourteen, go to or come
-from the disk, however many batches there are, where batches of ranks would read all of W[s] again for
-each.
+Where four layers do not fit into memory, V[s] takes the place of V[s + 4], which only the fold reads. Layers
+of which three do not fit are kept in files and worked in batches (`dense.steps`). For fold and rows a batch
+is a range of sums of the top half, for columns one of the left half; a batch is worked off one range of the
+other half's sum at a time. So W[s] is written and read once, V[s] written, read and written, and read for its
+checksum; V[s + 2] and V[s + 4] are read once, at the edges of batches and ranges twice. About eight times the
+size of a layer, and never more than fourteen, go to or come from the disk, however many batches there are,
+where batches of ranks would read all of W[s] again for each.
 
 The states' values of the last two layers are a checkpoint (`dense.checkpoints`); in memory they are saved
 once in a while, in files they lie there anyway.
@@ -163,7 +163,7 @@ class DensePass:
         self.work.add("tables", since)
         if self._plan.words is not None:
             bits = Bits(rules, self._pool, self._plan.words)
-            return InMemory(bits, self.index, self.folder, self._rules, self.work)
+            return InMemory(bits, self.index, self.folder, self._rules, self.work, lean=self._plan.lean)
         largest = None if self._plan.batched else self._plan.largest
         if backend == "cuda":
             return self._with_values(Cuda(rules, self.backup, self.objective, largest=largest))
@@ -175,7 +175,7 @@ class DensePass:
     def _with_values(self, backend: Backend[D]) -> Workspace:
         if self._plan.batched:
             return InFiles(backend, self.index, self._plan, self.folder, self._rules, self.work)
-        return InMemory(backend, self.index, self.folder, self._rules, self.work)
+        return InMemory(backend, self.index, self.folder, self._rules, self.work, lean=self._plan.lean)
 
     @property
     def _rules(self) -> StateRules:

@@ -58,6 +58,9 @@ class Plan:
         Batches that a layer is cut into at least, so that all workers have work.
     at_once:
         Batches that are in memory at the same time.
+    lean:
+        Whether three layers are in memory at a time and not four: so a larger pass fits, and one that is
+        interrupted between fold and slides goes on after the last checkpoint.
     """
 
     boards: int
@@ -71,6 +74,7 @@ class Plan:
     words: Words | None = None
     parts: int = 1
     at_once: int = 1
+    lean: bool = False
 
     @classmethod
     def of(cls, index: PerfectIndex, objective: Objective, allowed: Allowance, **options: Any) -> Plan:
@@ -98,7 +102,8 @@ class Plan:
     def text(self) -> str:
         """How memory is divided, for a log."""
         values = "as bits" if self.words is not None else f"of {self.value_bytes:g} bytes"
-        where = f"in batches through {byte_text(self.disk_bytes)} of files" if self.batched else "in memory"
+        where = "in memory, three at a time" if self.lean else "in memory"
+        where = f"in batches through {byte_text(self.disk_bytes)} of files" if self.batched else where
         return (
             f"values {values}, layers of {byte_text(self.layer_bytes)} {where}, tables and buffers of "
             f"{byte_text(self.table_bytes)}, {byte_text(self.memory)} may be used"
@@ -179,12 +184,15 @@ class Plan:
             )
         together = size * max(layers_together(sizes).values())
         whole = together + tables + OVERHEAD
+        lean = whole > memory
+        if lean:
+            whole = size * max(layers_together(sizes, lean=True).values()) + tables + OVERHEAD
         batched = at_once > 0 or whole > memory
         boards, largest = sum(sizes.values()), max(sizes.values())
         disk = together + (size * largest if at_once else 0)
         return cls(
             boards, largest, size, tables, whole, memory, batched, disk if batched else 0,
-            at_once=at_once or 1,
+            at_once=at_once or 1, lean=lean and not batched,
         )  # fmt: skip
 
     @classmethod
@@ -193,9 +201,22 @@ class Plan:
         boards, largest = sum(sizes.values()), max(sizes.values())
         tables = layers.table_bytes(index, merge="") + index.nbytes + allowed.threads * words.scratch_bytes
         whole = 8 * LAYERS * words.layer + tables + OVERHEAD
+        lean = whole > allowed.memory
+        whole -= lean * 8 * words.layer
         if whole > allowed.memory or 8 * words.layer > WORTH_BITS * max(largest, 1 << 20):
             return None
-        return cls(boards, largest, 8 * words.layer / largest, tables, whole, allowed.memory, False, 0, words)
+        return cls(
+            boards,
+            largest,
+            8 * words.layer / largest,
+            tables,
+            whole,
+            allowed.memory,
+            False,
+            0,
+            words,
+            lean=lean,
+        )
 
     def cut(self, index: PerfectIndex, total: int) -> Cut:
         """Return the batches of a layer.  Raises `ResourceError` if one does not fit."""

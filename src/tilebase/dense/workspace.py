@@ -136,7 +136,15 @@ class _States(Generic[L, S]):
 
 
 class InMemory(_States[L, L]):
-    """Whole layers in memory."""
+    """Whole layers in memory.
+
+    If it is `lean`, the states that only the fold of a layer reads are released before its slides; an error
+    or an interruption during the slides leaves no states, since nothing could go on from those left.
+    """
+
+    def __init__(self, *arguments: Any, lean: bool = False) -> None:
+        super().__init__(*arguments)
+        self._lean = lean
 
     def layer(self, total: int) -> L:
         """Return the states of a sum."""
@@ -170,17 +178,28 @@ class InMemory(_States[L, L]):
         """Make the states of a sum, each step in one step."""
         backend, exponents = self._backend, spawned(self._index.game, total)
         afters = backend.layer(Source("afterstates", total))
-        states = backend.layer(Source("states", total))
+        states: L | None = None
 
         def do(step: BlockStep, tell: Tell) -> None:
+            nonlocal states
             if step.kind is Step.FOLD:
                 above = [self.layer(source.total) for source in step.reads]
                 backend.do(step, above, afters, self._work, tell)
                 kept.add(afters)
-            else:
-                backend.do(step, [afters], states, self._work, tell)
+                return
+            if states is None:
+                if self._lean:
+                    self.release_above(total + 2)
+                states = backend.layer(Source("states", total))
+            backend.do(step, [afters], states, self._work, tell)
 
-        do_steps(whole_steps(backend.steps, exponents, total), do, tell)
+        try:
+            do_steps(whole_steps(backend.steps, exponents, total), do, tell)
+        except BaseException:
+            if self._lean:
+                self._states.clear()
+            raise
+        assert states is not None
         self._states[total] = states
 
     def value(self, total: int, rank: int) -> Any:
