@@ -171,7 +171,10 @@ def test_bits_are_taken_where_they_fit(monkeypatch):
     assert 5 * (values.whole_bytes - values.table_bytes) > 6 * (plan.whole_bytes - plan.table_bytes)
     assert rate_of(values) < rate_of(plan)
     assert Plan.of(index, guaranteed, replace(AMPLE, memory=plan.whole_bytes)).words == plan.words
-    assert Plan.of(index, guaranteed, replace(AMPLE, memory=plan.whole_bytes - 1)).batched
+    lean = Plan.of(index, guaranteed, replace(AMPLE, memory=plan.whole_bytes - 1))
+    assert (lean.lean, lean.words, lean.batched) == (True, plan.words, False)
+    assert lean.whole_bytes == plan.whole_bytes - plan.words.layer * 8
+    assert Plan.of(index, guaranteed, replace(AMPLE, memory=lean.whole_bytes - 1)).batched
     assert Plan.of(index, Objective("lower"), AMPLE).words is None
 
 
