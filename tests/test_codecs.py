@@ -205,7 +205,7 @@ def test_codecs_command_as_a_table(
     assert sum("zstd" in line for line in lines) == 2 * len(LEVELS["zstd"])
     assert "2,000 keys" in lines[-1]
     assert max(map(len, lines)) <= 80
-    assert not printed.err
+    assert printed.err == f"{tmp_path / 'pareto.svg'} is written\n"
     assert (tmp_path / "pareto.svg").exists()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import time
 from fractions import Fraction
 from math import prod
 from pathlib import Path
@@ -23,6 +24,7 @@ from tilebase.check import check_certificate
 from tilebase.cli import main
 from tilebase.dense.index import PerfectIndex
 from tilebase.errors import CorruptError, GameError, ResourceError, StorageError, UsageError
+from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Game
 from tilebase.game.grid import parse_shape
 from tilebase.game.notation import split_cells
@@ -40,6 +42,7 @@ from tilebase.questions.force import (
     table_shapes,
 )
 from tilebase.runtime.resources import Allowance
+from tilebase.search import search as module
 from tilebase.search.search import Facts, Search
 
 MEMORY = 1 << 30
@@ -650,3 +653,20 @@ def test_limits_minimal(folder, capsys):
     found = capsys.readouterr()
     assert json.loads(found.out)["open"] > 0
     assert "are open" in found.err
+
+
+def test_what_it_takes_to_begin_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a first run kernels are compiled, for longer than the search takes."""
+    make = module.CompiledGame
+
+    def slow(game: Game) -> CompiledGame:
+        time.sleep(0.3)
+        return make(game)
+
+    monkeypatch.setattr(module, "CompiledGame", slow)
+    before = time.perf_counter()
+    search = Search(Game("2x2", 16), Allowance.of(threads=1), deadline=before + 0.1)
+    try:
+        assert search.deadline >= before + 0.4
+    finally:
+        search.close()

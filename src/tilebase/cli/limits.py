@@ -115,7 +115,7 @@ def limits(
     proving = passing("solving", limited, [Objective("lower")], Allowance.of(**run.use()))
     takes = replace(proving, seconds=proving.seconds * slowdown()).time
     takes = takes if proving.seconds >= 1 else "a moment"
-    proof = f"tilebase solve {game_text(limited)} --objective lower"
+    proof = f"tilebase solve {game_text(limited)} --objective lower --record bound.json"
     more = f"{signature()}\n\nto prove this bound ({takes}):\n{proof}\n"
     show.write(rows, document, text=table_text(rows) + more, game=question)
     if not found.finished:

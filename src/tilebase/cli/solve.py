@@ -241,7 +241,9 @@ def _write(
     if bounds:
         document["bounds"] = [one.as_dict() for one in bounds]
     found = list(solution.start.values())
-    text = table_text(rows) + _cited(bounds) + _recorded(solution.game, solution.objectives, found)
+    text = (
+        table_text(rows) + _cited(bounds, show.record) + _recorded(solution.game, solution.objectives, found)
+    )
     show.write(rows, document, data=_values(solution), text=text, game=solution.game)
 
 
@@ -263,18 +265,17 @@ def _write_bounds(bounds: tuple[ProvedBound, ...], show: Shown) -> None:
         | {"value": float(one.bounded)}
         for one in bounds
     ]
-    text = table_text(rows) + _cited(bounds)
+    text = table_text(rows) + _cited(bounds, show.record)
     text += _recorded(game, [one.objective for one in bounds], [one.bounded for one in bounds])
     show.write(rows, document, data=data, text=text, game=game)
 
 
-BIBTEX = "As BibTeX: the same with --record bound.json, then tilebase cite bound.json\n"
-
-
-def _cited(bounds: tuple[ProvedBound, ...]) -> str:
+def _cited(bounds: tuple[ProvedBound, ...], record: Path | None) -> str:
     """Return the sentences to cite; an upper bound of 1 has none, and a lower one of 0."""
     text = "".join(f"\n{one.statement} {signature()}\n" for one in bounds if not one.is_vacuous)
-    return text + (BIBTEX if text else "")
+    kept = record is not None and record.suffix.lower() == ".json"
+    how = f"tilebase cite {record}" if kept else "add --record bound.json, then tilebase cite bound.json"
+    return text + (f"As BibTeX: {how}\n" if text else "")
 
 
 def _sooner(game: Game, objectives: Sequence[Objective]) -> str:

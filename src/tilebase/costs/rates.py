@@ -158,7 +158,7 @@ def busy() -> str:
         return ""
     return (
         f"other programs keep this machine busy (load {system.load():.1f}, {system.processors()} "
-        f"processors): at present everything takes about {times:.2g} times as long here as is said"
+        f"processors): at present everything takes about {times:.2g} times as long on this machine as is said"
     )
 
 

@@ -201,7 +201,7 @@ def force(
     since = time.perf_counter()
     if engine in (None, "search"):
         limit, tried = _time_limit(game, seconds, allowed)
-        opened = searching(game, folder, allowed, since + limit)
+        opened = searching(game, folder, allowed, (time.perf_counter() if tried else since) + limit)
         free = engine is None and certificate is None
         patience = partial(patience_for, game, allowed) if free else None
         found = _by_search(opened, certificate, patience, keep=keep, progress=allowed.progress)
@@ -273,8 +273,9 @@ def _by_search(
         end, forced, listed = search.deadline, None, None
         gives_way = patience is not None
         if patience is not None:
-            search.deadline = min(end, since + FIRST_PATIENCE)
+            first = search.deadline = min(end, time.perf_counter() + FIRST_PATIENCE)
             forced = decide_starts(search)
+            end += search.deadline - first  # what compiling took
             now = time.perf_counter()
             change = now + patience(end - now) if forced is None else end
             gives_way = change < end

@@ -304,7 +304,8 @@ class Search:
     """The search of one game; `force` is the public function.
 
     `folder`, if given, stores the decided afterstates, so that a search can continue after an interruption.
-    `deadline` is the time of `time.perf_counter` at which the search gives up.
+    `deadline` is the time of `time.perf_counter` at which the search gives up; what it takes to begin, when
+    kernels are compiled, is added to it.
     """
 
     def __init__(
@@ -315,6 +316,7 @@ class Search:
         folder: Path | None = None,
         deadline: float = float("inf"),
     ) -> None:
+        began = time.perf_counter()
         self.game, self.compiled = game, CompiledGame(game)
         memory = allowed.memory
         if memory < OVERHEAD // 4:
@@ -324,15 +326,16 @@ class Search:
         self._seekers = [_Seeker(number) for number in range(allowed.threads)]
         self._pool = Pool(allowed.threads)
         self._file = None if folder is None else folder / DECIDED
-        self.deadline, self._pace = deadline, Pace(allowed.progress, "afterstates")
+        self._pace = Pace(allowed.progress, "afterstates")
         self._saved = time.perf_counter()
-        self._slice = FIRST_SLICE
+        self._slice, self._begun = FIRST_SLICE, False
         if self._file is not None:
             self.facts.load(self._file)
         LOG.debug(
             "searching %s with %d threads: %d afterstates are decided already",
             game, allowed.threads, self.facts.entered,
         )  # fmt: skip
+        self.deadline = deadline + time.perf_counter() - began
 
     def close(self) -> None:
         """Stop the threads."""
@@ -352,13 +355,16 @@ class Search:
         """Return whether a canonical afterstate is won; None if time ran out.  Raises `StorageError`."""
         if self.game.horizon is not None and self.game.ended(self.game.sum(self.game.unpack(key))):
             return False
-        root = np.array([key], dtype=np.uint64)
+        since, root = time.perf_counter(), np.array([key], dtype=np.uint64)
         for seeker in self._seekers:
             seeker.begin(key)
         while (known := int(self.facts.known(root)[0])) == kernels.UNKNOWN:
-            if time.perf_counter() > self.deadline:
+            if time.perf_counter() > self.deadline and (self._begun or since > self.deadline):
                 return None
             self._step()
+            if not self._begun:
+                self._begun = True
+                self.deadline += time.perf_counter() - since
             if time.perf_counter() - self._saved > SAVE_SECONDS:
                 self.save()
         return known == kernels.WON
