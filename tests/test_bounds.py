@@ -476,7 +476,10 @@ def test_the_search_command(capsys, tmp_path):
     assert main(["limits", "2x3", "32", "--boards", "many"]) == 2
 
 
-def test_a_search_takes_the_boards_that_its_time_allows_and_says_how_to_prove_the_bound(capsys):
+def test_a_search_takes_the_boards_that_its_time_allows_and_says_how_to_prove_the_bound(
+    capsys, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)  # the proof is recorded
     assert main(["limits", "2x3", "32", "--budget", "10s", "-q", "-f", "json"]) == 0
     printed = capsys.readouterr()
     found = json.loads(printed.out)
@@ -487,6 +490,8 @@ def test_a_search_takes_the_boards_that_its_time_allows_and_says_how_to_prove_th
     command = capsys.readouterr().out.splitlines()[-1].partition("tilebase ")[2]
     assert main([*command.split(), "-q"]) == 0
     assert "proved lower bound" in capsys.readouterr().out
+    assert main(["cite", "bound.json"]) == 0
+    assert "@misc" in capsys.readouterr().out
     limits = least_limits(Game("2x3", 64))
     assert search_limits(Game("2x3", 64, limits=limits)).most == 10**6
 
