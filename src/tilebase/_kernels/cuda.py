@@ -51,6 +51,30 @@ def block_at(starts, rank):
 
 
 @cuda.jit(device=True)
+def span_of(blocks, size, rank, block):
+    """Return the block that holds a rank, from `block` on, where it begins and ends, and its classes."""
+    classes, starts = blocks
+    while block + 1 < len(starts) and starts[block + 1] <= rank:
+        block += 1
+    end = starts[block + 1] if block + 1 < len(starts) else size
+    k, m = np.uint64(classes[block, 0]), np.uint64(classes[block, 1])
+    n, o = np.uint64(classes[block, 2]), np.uint64(classes[block, 3])
+    return block, starts[block], end, k, m, n, o
+
+
+@cuda.jit(device=True)
+def digits_of(within, nb, nc, nd):
+    """Return the positions of A, B, C and D, the number that those of A and B make, and of A, B and C.
+
+    `within` is the rank within the block, and nb, nc and nd are the numbers of fillings.
+    """
+    abc = over(within, nd)
+    ab = over(abc, nc)
+    ia = over(ab, nb)
+    return ia, ab - times(ia, nb), abc - times(ab, nc), within - times(abc, nd), ab, abc
+
+
+@cuda.jit(device=True)
 def times(x, y):
     """Return the product of two numbers of 32 bits."""
     return np.uint64(np.uint32(x)) * np.uint64(np.uint32(y))
@@ -67,7 +91,7 @@ def over(x, y):
 
 @cuda.jit(device=True)
 def or_any(number):
-    """Return a class or an offset; any, if there is none (-1), which is never used."""
+    """Return a class or an offset; any, for -1, which is never used."""
     return np.uint64(max(number, 0))
 
 
@@ -120,18 +144,13 @@ def gather_all(acc, up, spots, digits, fillings, add):
 @cuda.jit(**REGISTERS)
 def fold(blocks, size, parts, ups, adds, finish, start, afters):
     """Write the values of `size` afterstates: as `dense.fold_spawns`."""
-    classes, starts = blocks
     a, b, c, d = parts
     out, more = afters.values, len(ups) - 1
     rank = np.int64(cuda.blockIdx.x) * (THREADS * SPAN) + cuda.threadIdx.x
     last = min(size, rank + THREADS * SPAN)
-    block = block_at(starts, rank)
+    block = block_at(blocks[1], rank)
     while rank < last:
-        while block + 1 < len(starts) and starts[block + 1] <= rank:
-            block += 1
-        begin, end = starts[block], starts[block + 1] if block + 1 < len(starts) else size
-        k, m = np.uint64(classes[block, 0]), np.uint64(classes[block, 1])
-        n, o = np.uint64(classes[block, 2]), np.uint64(classes[block, 3])
+        block, begin, end, k, m, n, o = span_of(blocks, size, rank, block)
         nb, nc, nd = np.uint64(b.counts[m]), np.uint64(c.counts[n]), np.uint64(d.counts[o])
         ncd = times(nc, nd)
         nbcd = times(nb, ncd)
@@ -140,12 +159,8 @@ def fold(blocks, size, parts, ups, adds, finish, start, afters):
         first_spots = spots(ups[0], parts, k, m, n, o)
         second_spots = spots(ups[more], parts, k, m, n, o)
         while rank < min(end, last):
-            # The positions of the parts: the digits of the rank within the block.
             within = np.uint64(rank - begin)
-            abc = over(within, nd)
-            ab = over(abc, nc)
-            ia = over(ab, nb)
-            ib, ic, rest_d = ab - times(ia, nb), abc - times(ab, nc), within - times(abc, nd)
+            ia, ib, ic, rest_d, ab, abc = digits_of(within, nb, nc, nd)
             digits = (
                 ab, abc, ia, within - times(ia, nbcd), within - times(ab, ncd), rest_d, nbcd, ncd, nd
             )  # fmt: skip
@@ -214,20 +229,15 @@ def best_along(best, by_columns, outer, inner, x, y, x_row, y_row, afters):
 @cuda.jit(**REGISTERS)
 def slide(blocks, size, along_rows, along_columns, parts, rows, columns, afters, states):
     """Write the best over slides to `states`; over those along columns alone, of this and what is there."""
-    classes, starts = blocks
     a, b, c, d = parts
     top, bottom = rows
     left, right = columns
     out = states.values
     rank = np.int64(cuda.blockIdx.x) * (THREADS * SPAN) + cuda.threadIdx.x
     last = min(size, rank + THREADS * SPAN)
-    block = block_at(starts, rank)
+    block = block_at(blocks[1], rank)
     while rank < last:
-        while block + 1 < len(starts) and starts[block + 1] <= rank:
-            block += 1
-        begin, end = starts[block], starts[block + 1] if block + 1 < len(starts) else size
-        k, m = np.uint64(classes[block, 0]), np.uint64(classes[block, 1])
-        n, o = np.uint64(classes[block, 2]), np.uint64(classes[block, 3])
+        block, begin, end, k, m, n, o = span_of(blocks, size, rank, block)
         nb, nc, nd = np.uint64(b.counts[m]), np.uint64(c.counts[n]), np.uint64(d.counts[o])
         # Where the halves with these classes begin in their tables, and their rows.
         at_top, at_bottom = np.uint64(top.firsts[k, m]), np.uint64(bottom.firsts[n, o])
@@ -237,12 +247,7 @@ def slide(blocks, size, along_rows, along_columns, parts, rows, columns, afters,
         left_row = np.uint64(left.rows[a.sums[k] + c.sums[n]])
         right_row = np.uint64(right.rows[b.sums[m] + d.sums[o]])
         while rank < min(end, last):
-            # The positions of the parts: the digits of the rank within the block.
-            within = np.uint64(rank - begin)
-            abc = over(within, nd)
-            ab = over(abc, nc)
-            ia = over(ab, nb)
-            ib, ic, i_d = ab - times(ia, nb), abc - times(ab, nc), within - times(abc, nd)
+            ia, ib, ic, i_d, ab, _ = digits_of(np.uint64(rank - begin), nb, nc, nd)
             best = out[NONE] if along_rows else out[FIRST + rank]
             if along_rows:
                 x, y = at_top + ab, at_bottom + times(ic, nd) + i_d

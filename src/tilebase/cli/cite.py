@@ -11,6 +11,7 @@ from tilebase.cli.limits import sooner
 from tilebase.cli.options import DEFAULT_SHOWN, ShownOptions
 from tilebase.cli.output import table_text
 from tilebase.errors import UsageError
+from tilebase.game.grid import is_shape
 
 if TYPE_CHECKING:
     from tilebase.questions.results import Result
@@ -72,6 +73,7 @@ def _cited(one: Result) -> str:
     words = shlex.split(one.command or "")
     plan = shlex.join(["tilebase", "plan", *words[1:]])
     again = f"\n{plan} says what this takes here\n" if words[1:2] in REPEATED else ""
-    if words[1:2] == ["solve"] and "lower" in "".join(words[4:]) and "--limits" not in words:
+    bound = one.kind in ("lower", "interval") and "--limits" not in words
+    if bound and words[1:2] == ["solve"] and is_shape(words[2]):
         again += sooner(*words[2:4])
     return f"{one.text()}\n\n{one.bibtex()}{again}"

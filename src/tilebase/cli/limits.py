@@ -113,8 +113,8 @@ def limits(
     }
     limited = with_limits(question, found.best.limits)
     proving = passing("solving", limited, [Objective("lower")], Allowance.of(**run.use()))
-    takes = replace(proving, seconds=proving.seconds * slowdown()).time
-    takes = takes if proving.seconds >= 1 else "a moment"
+    present = replace(proving, seconds=proving.seconds * slowdown())
+    takes = present.time if proving.seconds >= 1 else "a moment"
     proof = f"tilebase solve {game_text(limited)} --objective lower --record bound.json"
     more = f"{signature()}\n\nto prove this bound ({takes}):\n{proof}\n"
     show.write(rows, document, text=table_text(rows) + more, game=question)

@@ -13,10 +13,10 @@ from cyclopts import Group, Parameter
 
 from tilebase.cli.helping import shared
 from tilebase.cli.output import Shown
-from tilebase.cli.usage import is_shape
 from tilebase.errors import UsageError
 from tilebase.game.formations import formation
 from tilebase.game.game import Game
+from tilebase.game.grid import is_shape
 from tilebase.game.spawns import SpawnLaw, law_of
 from tilebase.runtime.documents import shown
 from tilebase.runtime.resources import Allowance, parse_bytes

@@ -19,8 +19,9 @@ from tilebase.cli.options import (
     SolvedOptions,
     solved_first,
 )
-from tilebase.cli.usage import goal_hint, is_shape
+from tilebase.cli.usage import goal_hint
 from tilebase.errors import UsageError
+from tilebase.game.grid import is_shape
 from tilebase.game.names import title_of
 from tilebase.runtime.storage import check_writable, write_whole
 

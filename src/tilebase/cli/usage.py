@@ -10,7 +10,7 @@ from typing import Any
 from cyclopts import CycloptsError, MissingArgumentError, UnusedCliTokensError
 
 from tilebase.errors import UsageError
-from tilebase.game.grid import parse_shape
+from tilebase.game.grid import is_shape
 
 
 def usage_sentence(error: CycloptsError) -> str:
@@ -42,15 +42,6 @@ def _table_first(tokens: Sequence[str], unused: Sequence[str]) -> str:
         if is_shape(shape) and goal in unused and goal.isdecimal():
             return f"tilebase solve {shape} {goal} -o {shape}-{goal}"
     return ""
-
-
-def is_shape(text: str) -> bool:
-    """Return whether a text is a shape, as ``3x3``."""
-    try:
-        parse_shape(text)
-    except UsageError:
-        return False
-    return True
 
 
 def goal_hint(shape: str) -> str:

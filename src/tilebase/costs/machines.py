@@ -1,6 +1,6 @@
 """A pass over all boards on this machine and on a CUDA device: the rows of `tilebase plan`.
 
-The rates of processors are measured here, that of the device was measured on one H200 (docs/records.md).
+The rates of processors are measured here, that of the device was measured on one H200 (docs/solving.md).
 """
 
 from __future__ import annotations

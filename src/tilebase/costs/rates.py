@@ -37,8 +37,8 @@ from tilebase.runtime.storage import write_whole
 
 LOG = logging.getLogger(__name__)
 Engine = Literal["sparse", "dense"]
-Source = Literal["fixed", "measured", "busy"]
-"""Whether a factor was measured, and if so, whether other programs had the processors then."""
+Source = Literal["fixed", "measured"]
+"""Whether a factor was measured."""
 TASKS: dict[str, str] = {"sparse": "count and solve positions", "dense": "pass over all boards"}
 """What an engine does, in words."""
 LEAST, MOST = 0.05, 50.0
@@ -164,17 +164,12 @@ def busy() -> str:
 
 def doubts() -> list[str]:
     """Return where the estimates of this process may not hold, as clauses."""
-    if told := busy():
-        return [told]
-    found = []
-    for engine in FACTORS:
-        source = SOURCES.get(engine, "measured")
-        if source == "fixed":
-            found.append(
-                f"not measured yet: the estimates take this machine to be as fast as that of "
-                f"docs/performance.md to {TASKS[engine]}; they change once a solve has measured it"
-            )
-    return found
+    fixed = [engine for engine in FACTORS if SOURCES.get(engine, "measured") == "fixed"]
+    return ([told] if (told := busy()) else []) + [
+        f"not measured yet: the estimates take this machine to be as fast as that of docs/performance.md to "
+        f"{TASKS[engine]}; they change once a solve has measured it"
+        for engine in fixed
+    ]
 
 
 def _factor(engine: Engine) -> tuple[float, Source]:
@@ -184,15 +179,13 @@ def _factor(engine: Engine) -> tuple[float, Source]:
         return 1.0, "fixed"
     file = folder / f"rate-{engine}-{_machine()}.json"
     kept, busy = None, system.load() > system.processors()
-    source: Source = "measured"
     with suppress(OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         told = json.loads(file.read_text("utf-8"))
         kept = float(told["factor"])
-        source = "busy" if told.get("busy", False) else "measured"
-        if LEAST <= kept <= MOST and (busy or source == "measured"):
-            return kept, source
+        if LEAST <= kept <= MOST and (busy or not told.get("busy", False)):
+            return kept, "measured"
     if "numba" not in sys.modules or not os.access(folder, os.W_OK):
-        return (1.0, "fixed") if kept is None or not LEAST <= kept <= MOST else (kept, source)
+        return (1.0, "fixed") if kept is None or not LEAST <= kept <= MOST else (kept, "measured")
     from tilebase.costs.measuring import measured_factor
 
     measured = measured_factor(engine)
@@ -203,7 +196,7 @@ def _factor(engine: Engine) -> tuple[float, Source]:
     with suppress(StorageError):
         write_whole(file, to_json({"factor": round(measured, 3), "busy": busy}) + "\n", durable=False)
     LOG.debug("this machine takes %.2f times the fixed rates of the %s engine", measured, engine)
-    return measured, "busy" if busy else "measured"
+    return measured, "measured"
 
 
 @cache

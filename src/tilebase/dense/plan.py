@@ -184,7 +184,7 @@ class Plan:
             )
         together = size * max(layers_together(sizes).values())
         whole = together + tables + OVERHEAD
-        lean = whole > memory
+        lean = not at_once and whole > memory
         if lean:
             whole = size * max(layers_together(sizes, lean=True).values()) + tables + OVERHEAD
         batched = at_once > 0 or whole > memory
@@ -205,18 +205,8 @@ class Plan:
         whole -= lean * 8 * words.layer
         if whole > allowed.memory or 8 * words.layer > WORTH_BITS * max(largest, 1 << 20):
             return None
-        return cls(
-            boards,
-            largest,
-            8 * words.layer / largest,
-            tables,
-            whole,
-            allowed.memory,
-            False,
-            0,
-            words,
-            lean=lean,
-        )
+        each = 8 * words.layer / largest
+        return cls(boards, largest, each, tables, whole, allowed.memory, False, 0, words, lean=lean)
 
     def cut(self, index: PerfectIndex, total: int) -> Cut:
         """Return the batches of a layer.  Raises `ResourceError` if one does not fit."""

@@ -21,6 +21,7 @@ from urllib.request import url2pathname
 from tilebase.errors import CorruptError, MissingLayerError, StorageError
 from tilebase.files import places
 from tilebase.files.remote import open_url
+from tilebase.game.grid import is_shape
 from tilebase.runtime import system
 from tilebase.runtime.documents import MOST_BYTES, shown
 
@@ -30,7 +31,6 @@ _DAMAGE = (
     zipfile.BadZipFile,
 )  # fmt: skip
 """The exceptions that `zipfile` raises for damaged files, apart from OSError."""
-_SHAPE = re.compile(r"\d+(x\d+)+")
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.:-]+://")
 """How a URL begins, also one within another (``zip::https://``).  One letter alone is a drive of Windows."""
 MOST_MEMBERS = 1 << 23
@@ -267,5 +267,5 @@ def open_location(location: Path | str) -> Location:
         return Folder(path)
     if mode:
         return Zip(path)
-    made = f", which tilebase solve {path} GOAL -o {path} makes" if _SHAPE.fullmatch(path.name) else ""
+    made = f", which tilebase solve {path.name} GOAL -o {path} makes" if is_shape(path.name) else ""
     raise MissingLayerError(f"{path} is not there: name the folder or zip file of a table{made}")

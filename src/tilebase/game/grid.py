@@ -123,6 +123,15 @@ def grid_of(shape: tuple[int, ...]) -> Grid:
     return Grid(shape)
 
 
+def is_shape(text: str) -> bool:
+    """Return whether a text is a shape, as ``3x3``."""
+    try:
+        parse_shape(text)
+    except GameError:
+        return False
+    return True
+
+
 def parse_shape(text: str | Sequence[int]) -> tuple[int, ...]:
     """``"3x4"`` or ``(3, 4)`` as a tuple: two or three dimensions, each at least 1.
 

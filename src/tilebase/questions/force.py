@@ -201,7 +201,7 @@ def force(
     since = time.perf_counter()
     if engine in (None, "search"):
         limit, tried = _time_limit(game, seconds, allowed)
-        opened = searching(game, folder, allowed, (time.perf_counter() if tried else since) + limit)
+        opened = searching(game, folder, allowed, time.perf_counter() + limit)
         free = engine is None and certificate is None
         patience = partial(patience_for, game, allowed) if free else None
         found = _by_search(opened, certificate, patience, keep=keep, progress=allowed.progress)

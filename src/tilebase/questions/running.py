@@ -66,8 +66,13 @@ class Ask:
             raise UsageError(f"space {self.space!r} does not exist: choose one of {', '.join(SPACES)}")
         if self.backend not in BACKENDS:
             raise UsageError(f"backend {self.backend!r} does not exist: choose one of {', '.join(BACKENDS)}")
-        if self.backend != BACKENDS[0] and self.space != "all":
+        if self.on_device and self.space != "all":
             raise UsageError(f"{self.backend} works on all boards within limits: choose the space all")
+
+    @property
+    def on_device(self) -> bool:
+        """Whether a device does the steps, and not the processors."""
+        return self.backend != BACKENDS[0]
 
     @property
     def least(self) -> int:

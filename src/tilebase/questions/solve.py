@@ -34,7 +34,7 @@ from tilebase.objectives.objective import Objective, parse_objectives
 from tilebase.objectives.results import LayerSummary, Solution, StartValues
 from tilebase.objectives.rounding import Rounding
 from tilebase.objectives.values import Number, Value
-from tilebase.questions.running import BACKENDS, NOTHING, Ask, Keep, usual_space
+from tilebase.questions.running import NOTHING, Ask, Keep, usual_space
 from tilebase.questions.spaces import choose_space, expected
 from tilebase.runtime.progress import in_turn
 from tilebase.runtime.resources import Use
@@ -317,9 +317,9 @@ def _is_done(stored: StoredValues, here: Reachable, threads: int, whole: bool) -
 def check_solving(ask: Ask, run: Run, keep: Keep = NOTHING, *, lean: bool | None = None) -> None:
     """Raise `ResourceError` if solving would take too long or too much memory, unless it has begun before.
 
-    Of a device nobody knows how fast it is.
+    The rate of a device is not measured.
     """
-    if ask.backend != BACKENDS[0]:
+    if ask.on_device:
         return
     if ask.space == "all":
         folders = (run.folder / places.values_folder(one.label) for one in ask.objectives)
@@ -344,7 +344,6 @@ def _solve_all(ask: Ask, run: Run, keep: Keep) -> Solution:
     if keep.whole:
         _check_closed(game)
     index = PerfectIndex(game)
-    sizes = index.sizes()
     positions = 0
     layers: list[tuple[LayerSummary, ...]] = []
     values: list[Value] = []
@@ -358,12 +357,12 @@ def _solve_all(ask: Ask, run: Run, keep: Keep) -> Solution:
             sums = Sums(lowest if keep.whole else None, down_to=ask.down_to)
             here = run.within(places.values_folder(one.label))
             # From a device all values would have to be fetched for their summaries.
-            wanted = Wanted(summaries=keep.whole or ask.backend == BACKENDS[0], files=keep.whole)
+            wanted = Wanted(summaries=keep.whole or not ask.on_device, files=keep.whole)
             with DensePass(here, index, one, wanted=wanted, sums=sums, backend=ask.backend) as dense:
                 found = dense.run()
                 if keep.whole:
                     pages[one.label] = dense.pages
-            positions = sum(size for total, size in sizes.items() if total in found and total >= ask.least)
+            positions = sum(dense.sizes[total] for total in found if total >= ask.least)
             layers.append(tuple(layer for s, layer in sorted(found.items()) if layer and s >= ask.least))
             if dense.complete:
                 rounding = Rounding(game, one)

@@ -12,9 +12,9 @@ from cyclopts import Parameter
 from tilebase.cli.options import DEFAULT_GAME, AnywayOption, GameOptions, GoalArgument, QuietOption, make_game
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
-from tilebase.cli.usage import is_shape
 from tilebase.errors import CorruptError, MissingLayerError, StorageError, UsageError
 from tilebase.game.game import Game
+from tilebase.game.grid import is_shape
 
 if TYPE_CHECKING:
     from tilebase.counting.counts import CountResult
