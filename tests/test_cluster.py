@@ -724,8 +724,8 @@ def assert_planned(printed: str, what: str) -> None:
     assert here["on"].startswith("this machine, ")
     assert here["boards"].endswith(" states")
     assert [one["on"], many["on"]] == ["16 such cores, 1 machine", "16 x 16 such cores, --cluster"]
-    assert one["memory"] == here["memory"], "threads exchange nothing"
-    assert one["disk"] == here["disk"]
+    assert one["memory"] == here["memory"].removesuffix(", too much"), "threads exchange nothing"
+    assert one["disk"] == here["disk"].removesuffix(", too much")
     assert many["moved"]
     assert many["memory"].endswith(" a worker")
     assert all(row["time"] and row["disk"] for row in rows)

@@ -124,7 +124,8 @@ def _summary(found: Review) -> list[dict[str, Any]]:
             "lost per slide, their mean": _lost(found.mean_loss, found, found.of),
         }
     if found.drops:
-        rows["the worst slide"] = f"{found.drops[0].slide}, move {found.drops[0].number}"
+        worst = f"{found.drops[0].slide}, move {found.drops[0].number}"
+        rows["the worst slide"] = worst if found.mistakes else f"{worst}, which is no mistake"
     return [{"": name, "slides": text} for name, text in rows.items()]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from typing import Any
@@ -18,7 +18,7 @@ def usage_sentence(error: CycloptsError) -> str:
     chain = " ".join(error.command_chain or ())
     more = f"; see tilebase {chain} --help" if chain else ""
     if isinstance(error, MissingArgumentError) and error.argument is not None:
-        return _missing(error.argument, chain) + more
+        return _missing(error.argument, chain) + _example(error.target) + more
     if isinstance(error, UnusedCliTokensError):
         words = error.unused_tokens or []
         if made := _table_first(error.root_input_tokens or [], words):
@@ -34,6 +34,13 @@ def _missing(argument: Any, chain: str) -> str:
         values, _ = argument.token_count()
         return f"give {argument.name} {'a value' if values == 1 else f'{values} values'}: {about}"
     return f"{chain} needs a {argument.name.lstrip('-').upper()}: {about}"
+
+
+def _example(command: Callable[..., Any] | None) -> str:
+    """Return the first example of a command's help."""
+    lines = map(str.strip, (command.__doc__ or "").splitlines() if command else ())
+    first = next((line for line in lines if line.startswith("tilebase ")), "")
+    return f"; for example: {first}" if first else ""
 
 
 def _table_first(tokens: Sequence[str], unused: Sequence[str]) -> str:

@@ -197,13 +197,17 @@ def refuse_endless(question: str) -> NoReturn:
 
 def _too_much(estimate: Estimate, memory: int, folder: Path | None) -> str | None:
     """Return why a run in a folder, or in a temporary one, is refused, in words; None if it is not."""
-    faults = ["more than a week" if estimate.seconds > WEEK else "", shortage(estimate, memory, folder)]
-    return "; ".join(filter(None, faults)) or None
+    faults = ["more than a week"] if estimate.seconds > WEEK else []
+    if few := shortages(estimate, memory, folder):
+        faults.append(f"{NO_FIT}: {'; '.join(few.values())}")
+    return "; ".join(faults) or None
 
 
-def shortage(estimate: Estimate, memory: int, folder: Path | None = None) -> str:
-    """Return how a run in a folder, or in a temporary one, does not fit, in words; empty if it fits."""
-    few = [_short(estimate.memory, "memory", memory, "may be used")] if estimate.memory > memory else []
+def shortages(estimate: Estimate, memory: int, folder: Path | None = None) -> dict[str, str]:
+    """Return what a run has too little of, memory or disk, each with the reason in words."""
+    few = {}
+    if estimate.memory > memory:
+        few["memory"] = _short(estimate.memory, "memory", memory, "may be used")
     place = folder or Path(tempfile.gettempdir())
     try:
         there = next(path for path in [place, *place.absolute().parents] if path.exists())
@@ -213,8 +217,8 @@ def shortage(estimate: Estimate, memory: int, folder: Path | None = None) -> str
     except (OSError, StopIteration):  # the system does not say
         free = None
     if free is not None and estimate.disk > max(free, WORTH_BYTES):
-        few.append(_short(estimate.disk, "disk", free, f"are free in {place}"))
-    return f"{NO_FIT}: {'; '.join(few)}" if few else ""
+        few["disk"] = _short(estimate.disk, "disk", free, f"are free in {place}")
+    return few
 
 
 def _short(needed: float, what: str, there: float, how: str) -> str:

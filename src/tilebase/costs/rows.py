@@ -3,8 +3,9 @@
 Every row has the same columns.  Those of this machine are what the command itself expects when it begins,
 with threads in one process.  So is that of one machine with more cores: threads exchange nothing, so they
 are faster than as many workers.  Many machines share the work with ``--cluster``, as workers on this one do
-if they are asked for; they have no row where one machine is as fast.  Where something does not fit, or is
-not possible, the time says so in two words, and the reason in a sentence.
+if they are asked for; they have no row where one machine is as fast.  Where memory or disk do not fit, they
+say so in their columns, and the time is what it would take with enough; what is not possible says so there.
+The reason is a sentence.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 from tilebase.costs import cores, machines, reachable
 from tilebase.costs.boards import passing
 from tilebase.costs.cores import MACHINE_CORES, MOST_CORES, Scale
-from tilebase.costs.estimate import NO_FIT, Estimate, duration, number_in_words, shortage
+from tilebase.costs.estimate import Estimate, duration, number_in_words, shortages
 from tilebase.costs.forcing import (
     FIRST_PATIENCE,
     compile_seconds,
@@ -200,13 +201,13 @@ def _passes(
             row = {"what": _all(one), "on": row.pop("machine"), "boards": boards} | row
             if row["on"].startswith("this machine") and not row["reason"]:
                 row |= {"time": duration(here.seconds), "disk": byte_text(int(here.disk))} if keep else {}
-                row |= _shortage(here, row["time"], allowed, folder)
+                row = _fitting(row, here, allowed, folder)
             rows.append({name: row[name] for name in COLUMNS})
         scales = [
             batches.passing(index, one, number, wanted=wanted) for number in (MACHINE_CORES, MOST_CORES)
         ]
         faster = scales[1].seconds < scales[0].seconds
-        rows += [_shared(_all(one), found) for found in scales[: 1 + faster]]
+        rows += [_shared(_all(one), boards, found) for found in scales[: 1 + faster]]
     return rows
 
 
@@ -220,8 +221,7 @@ def _labels(objectives: Sequence[Objective]) -> str:
 
 def _here(what: str, found: Estimate, allowed: Allowance, folder: Path | None) -> dict[str, Any]:
     """Return the row of this machine, for a run in a folder, or in that of runs without a name."""
-    row = _alone(what, this_machine(allowed), found)
-    return row | _shortage(found, row["time"], allowed, folder)
+    return _fitting(_alone(what, this_machine(allowed), found), found, allowed, folder)
 
 
 def _alone(what: str, on: str, found: Estimate) -> dict[str, Any]:
@@ -235,13 +235,14 @@ def _alone(what: str, on: str, found: Estimate) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _shortage(found: Estimate, time: str, allowed: Allowance, folder: Path | None) -> dict[str, str]:
-    """Return what a row says of a run in a folder that does not fit; nothing if it fits."""
+def _fitting(row: dict[str, Any], found: Estimate, allowed: Allowance, folder: Path | None) -> dict[str, Any]:
+    """Return the row of a run in a folder, with what does not fit said in its column, and in words."""
     if folder is None:
         with suppress(StorageError):  # no home: then the command asks for a folder
             folder = runs_folder()
-    reason = shortage(found, allowed.memory, folder)
-    return {"time": NO_FIT, "reason": f"{reason}; with enough it would take {time}"} if reason else {}
+    few = shortages(found, allowed.memory, folder)
+    named = {name: f"{row[name]}, too much" for name in few}
+    return row | named | {"reason": "; ".join(few.values())}
 
 
 def _reachable(
@@ -258,21 +259,22 @@ def _reachable(
     `shared` says what so many cores take, with so many in each machine.
     """
     rows = [_here(what, here, allowed, folder)]
+    boards = rows[0]["boards"]
     if workers is not None:
         on = f"this machine, {workers} worker{'s' * (workers > 1)}, --cluster"
-        row = _shared(what, shared(workers, 1), kept=here.disk)
+        row = _shared(what, boards, shared(workers, 1), kept=here.disk)
         rows.append(row | {"on": on, "time": duration(shared(min(workers, processors()), 1).seconds)})
     one = replace(here, seconds=work.seconds(MACHINE_CORES))
-    rows.append(_alone(what, _cores(MACHINE_CORES, 1), one) | {"boards": ""})
+    rows.append(_alone(what, _cores(MACHINE_CORES, 1), one))
     many = shared(MOST_CORES, MACHINE_CORES)
-    return [*rows, _shared(what, many, kept=here.disk)] if many.seconds < one.seconds else rows
+    return [*rows, _shared(what, boards, many, kept=here.disk)] if many.seconds < one.seconds else rows
 
 
-def _shared(what: str, found: Scale, *, kept: float = 0.0) -> dict[str, Any]:
+def _shared(what: str, boards: str, found: Scale, *, kept: float = 0.0) -> dict[str, Any]:
     """Return the row of many cores, whose workers exchange files beside those that one process has."""
     each = " a worker" if found.machines > 1 else ""
     return {
-        "what": what, "on": _cores(found.cores, found.machines), "boards": "",
+        "what": what, "on": _cores(found.cores, found.machines), "boards": boards,
         "time": duration(found.seconds), "memory": byte_text(int(found.memory)) + each,
         "disk": byte_text(int(found.disk + kept)), "moved": byte_text(int(found.read + found.written)),
         "reason": "",

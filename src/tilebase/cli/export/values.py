@@ -61,7 +61,8 @@ def values(
             print(f"{output}: values of {opened.objective(objective).label} by sum")
             return 0
         rows = export_values(opened, output, objective=objective, total=total, states=states)
-    reader = f"polars.read_{'csv' if output.suffix == '.csv' else 'parquet'}"
+    read = f"read_{'csv' if output.suffix == '.csv' else 'parquet'}"
     kind = "states" if states else "afterstates"
-    print(f"{output}: {rows:,} {kind}, which {reader} reads; {CELLS}{'' if states else STATES}")
+    cells = f"{CELLS}{'' if states else STATES}"
+    print(f"{output}: {rows:,} {kind}, which polars.{read} or pandas.{read} reads; {cells}")
     return 0
