@@ -283,6 +283,9 @@ def test_no_board_can_be_left_out_changed_or_moved(game, tmp_path):
         {"starts": 3},
         {"boards": 7},
         {"boards": "many"},
+        {"goal_sum": -4},
+        {"goal_sum": 7},
+        {"patterns": ["******"]},
     ],
     ids=str,
 )
@@ -425,6 +428,15 @@ def test_the_command(folder, capsys, refused, monkeypatch):
 def test_limits_far_above_the_goal_are_checked(tmp_path):
     path = certify(Game("2x2", 8, limits=[1 << 20, 16, 16, 16], start="empty"), tmp_path)
     assert check(path)["limits"] == [8, 8, 8, 8]
+
+
+def test_a_board_counts_once(tmp_path):
+    path = certify(Game("2x2", 8, start="empty"), tmp_path)
+    rewrite(
+        path, lambda lines: [json.dumps(json.loads(lines[0]) | {"boards": len(lines)}), lines[1], *lines[1:]]
+    )
+    with pytest.raises(RefusedError, match="twice"):
+        check(path)
 
 
 def test_a_long_line_is_refused_and_not_read(tmp_path):

@@ -273,6 +273,8 @@ def test_a_plan_is_printed_and_nothing_is_begun(
         ("reach replay 2x2 RRDRL", "plan does not plan reach replay: it takes a moment"),
         ("export counts 4x4 64 --threads", "plan does not plan export: it plans count, solve, force, "),
         ("explain win", "plan does not plan explain"),
+        ("solve 2x2 32 --exact", "what this takes with these options is not known before"),
+        ("force 3x3 32 --engine nonsense", "engine 'nonsense' does not exist"),
         ("plan 3x3 64", "plan does not plan plan"),
     ],
 )
@@ -284,6 +286,17 @@ def test_what_has_no_plan_is_refused_in_a_sentence(
     assert (printed.out, printed.err.count("\n")) == ("", 1)
     assert reason in printed.err
     assert not list(folder.iterdir())
+
+
+@pytest.mark.parametrize("command", ["verify TABLE --exact", "evaluate TABLE random --distribution tile"])
+def test_options_without_a_plan_begin_nothing(
+    command: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    solve(Game("2x2", 32), table="TABLE")
+    assert main(["plan", *command.split()]) == 2
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err.count("\n")) == ("", 1)
+    assert "with these options is not known before" in printed.err
 
 
 def test_a_plan_says_in_words_what_is_not_known(capsys: pytest.CaptureFixture[str]) -> None:

@@ -300,7 +300,9 @@ def rules_of(
     are_boards = all(len(one) == prod(shape) for one in masks | patterns)
     are_masks = all(set(mask) <= {0, X} and X in mask for mask in masks)
     can_be_won = patterns or goal is not None or goal_sum is not None
-    if not are_boards or not are_masks or not can_be_won or header.get("horizon", 2) % 2:
+    are_even = header.get("horizon", 2) % 2 == 0 and (goal_sum is None or 0 < goal_sum == goal_sum & -2)
+    has_tiles = all(set(pattern) != {ANY} for pattern in patterns)
+    if not (are_boards and are_masks and can_be_won and are_even and has_tiles):
         raise RefusedError("the header describes no game")
     return Rules(
         shape, X if goal is None else goal, goal_sum or inf, spawns,
@@ -337,13 +339,13 @@ def read_layers(lines: gzip.GzipFile, rules: Rules, count: int) -> Iterator[Laye
     board, spawn = next(boards, nothing)
     for total in range(0, int(min(sum_of(rules.limits), rules.horizon + 2)) + 6, 2):
         layer: Layer = {}
-        while rules.fits(board) and sum_of(board) == total:
+        while rules.fits(board) and sum_of(board) == total and board not in layer:
             layer[board] = spawn
             found += 1
             board, spawn = next(boards, nothing)
         yield layer
     if board or found != count:
-        raise RefusedError("the boards are not in order, or not those of the game, or not all there")
+        raise RefusedError("the boards are not in order, not those of the game, twice, or not all there")
 
 
 # -- checking ----------------------------------------------------------------------------------------

@@ -175,7 +175,9 @@ def force(
         return _diagrams(question, chosen, kept, certificate, budget, work, show, run)
     if planning():
         from tilebase.costs.rows import forcing, solving
+        from tilebase.questions.force import check_ways
 
+        check_ways(question, engine, certificate, cluster)
         if engine in ("dense", "reachable"):
             space = "all" if engine == "dense" else engine
             rows = solving(question, [Objective("guaranteed")], space, run.allowed())

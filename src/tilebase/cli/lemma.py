@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
@@ -27,6 +27,9 @@ from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.game.game import Game
+
+if TYPE_CHECKING:
+    from tilebase.questions.lemma import PatternCheck
 
 
 def lemma(
@@ -108,7 +111,13 @@ def lemma(
             found = patterns.check_pattern(
                 question, fillings=fillings, within=within, folder=folder.path, **run.use(progress)
             )
-        folder.finish()
+        _write(question, found, within, show)
+        folder.finish()  # only after the result was written
+    return int(not found.holds)
+
+
+def _write(question: Game, found: PatternCheck, within: int | None, show: Shown) -> None:
+    """Print the verdict, and the filling that is lost or takes the most slides."""
     board = question.format(found.board)
     text = f"{question}: {found.fillings:,} boards hold the pattern, of {found.boards:,} boards solved\n"
     if found.holds:
@@ -127,7 +136,6 @@ def lemma(
     }
     row |= {"boards": found.boards, "slides": found.slides, "board": board}
     show.write([row], found.as_dict(), text=text, game=question)
-    return int(not found.holds)
 
 
 def _sampled(
@@ -140,7 +148,12 @@ def _sampled(
 
     with counting_progress(quiet=run.quiet) as progress:
         found = sample_fillings(
-            question, count, fillings=fillings, seconds=seconds or 1.0, seed=seed, **run.use(progress)
+            question,
+            count,
+            fillings=fillings,
+            seconds=1.0 if seconds is None else seconds,
+            seed=seed,
+            **run.use(progress),
         )
     board = question.format(found.lost[0]) if found.lost else None
     text = (

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from tilebase.cli.output import planning
+from tilebase.errors import UsageError
 from tilebase.runtime.progress import EXPECTED, clock, describe
 
 if TYPE_CHECKING:
@@ -27,8 +29,13 @@ def counting_progress(
     """Give a callback for ``count(progress=...)``; None if `quiet`.  Estimates of runs are printed, too.
 
     `known` returns a line that is printed behind the first estimate, since only runs that take long have one:
-    what is recorded of the answer.
+    what is recorded of the answer.  Raises `UsageError` behind ``tilebase plan``: work begins here, so the
+    command has no plan for these options.
     """
+    if planning():
+        raise UsageError(
+            "what this takes with these options is not known before: leave plan, or options, out"
+        )
     if quiet:
         yield None
         return

@@ -151,6 +151,13 @@ def solve(
     passing = within == "all" and bounds_alone and table is None and by is None and down_to is None
     if backend != "threads" and by is not None:
         raise UsageError(f"--by needs the values of all layers: leave out the backend {backend}")
+    if exact:
+        given = (table, by, above, down_to, lean, cluster, space, work)
+        if any(one is not None for one in given) or backend != "threads":
+            raise UsageError(
+                "--exact keeps no table and takes no option of one: give a game and an objective"
+            )
+        return _solve_exactly(question, objectives, play, show, run)
     if planning():
         from tilebase.cluster.opening import workers_here
         from tilebase.costs.rows import solving
@@ -168,12 +175,6 @@ def solve(
         text = plan_text(rows) + _recorded(question, objectives) + _sooner(question, objectives)
         show.write(rows, rows, text=text, game=question)
         return 0
-    if exact:
-        if any((table, by, above, down_to, lean is not None, cluster, space, work)):
-            raise UsageError(
-                "--exact keeps no table and takes no option of one: give a game and an objective"
-            )
-        return _solve_exactly(question, objectives, play, show, run)
     if play != "best":
         raise UsageError("--play is for games that are solved in fractions: give --exact, too")
     if table is not None and work is not None:

@@ -20,7 +20,7 @@ Keys = npt.NDArray[np.uint64]
 JOB_CHUNKS = 32
 """Chunks that one task encodes or decodes: half a million keys."""
 JOB_KEYS, KEPT_JOBS = CHUNK_KEYS // 2, 32
-"""Least keys in memory that one task takes, and most tasks for those of a layer: each costs 45 µs of Python."""
+"""Least keys in memory that one task takes, and most tasks for a layer: each costs 45 µs of Python."""
 
 
 def encode(keys: Keys, varying: Varying | None = None) -> list[Chunk]:

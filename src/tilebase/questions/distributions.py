@@ -436,8 +436,8 @@ class _PlainWalk:
 
     def run(self, boards: set[Cells]) -> dict[Cells, float]:
         """As `_Walk.run`."""
-        game, meets = self._game, dict.fromkeys(boards, 0.0)
-        images = {self._slider.canonical(board): board for board in boards}
+        game, images = self._game, {board: self._slider.canonical(board) for board in boards}
+        meets = dict.fromkeys(images.values(), 0.0)
         for base, starts in _bases(game):
             waiting: dict[int, dict[Cells, dict[int, float]]] = {}
             for board, fours, p in starts:
@@ -451,13 +451,13 @@ class _PlainWalk:
                             f"the policy reaches more than {self._most:,} states: allow more with --states "
                             "(states=)"
                         )
-                    if (like := images.get(self._slider.canonical(board))) is not None:
+                    if (like := self._slider.canonical(board)) in meets:
                         meets[like] += sum(chances.values())
                     self._state(waiting, base, board, chances)
                 if self._pace.due():
                     self._pace.report(total, "follow", self.states, min(total / game.largest_sum, 0.999))
         self._pace.report(0, "done", self.states, 1.0)
-        return meets
+        return {board: meets[image] for board, image in images.items()}
 
     def _state(
         self, waiting: dict[int, dict[Cells, dict[int, float]]], base: _Base, board: Cells,

@@ -49,6 +49,8 @@ MOST_AFTERSTATES = 3_000_000
 """Afterstates of a game that is solved in fractions; these take some minutes."""
 MOST_BASE = 512
 """Most bits of the factor by which denominators grow for two units of the sum: without weights, 30 to 60."""
+MOST_DIGITS = 4_300
+"""Most digits of a denominator: Python writes no longer integers."""
 PLAYS = {
     "best": "the play that makes the value best",
     "worst": "the play that makes the value worst",
@@ -243,6 +245,13 @@ class _Pass:
             raise UsageError(
                 f"the sums of the weights of cells of {game} have no small common multiple, which fractions "
                 "need: give smaller weights"
+            )
+        first = min(game.sum(board) for board, _ in game.starts())
+        digits = math.log10(self._base) * ((self._most - first) // 2)
+        if digits > MOST_DIGITS:
+            raise ResourceError(
+                f"fractions of {game} may have {digits:,.0f} digits, and at most {MOST_DIGITS:,} are "
+                "written: give a discount or weights with fewer digits, or a smaller goal"
             )
         self._won = int(sentinels(game, objective)[1])
         self._values: dict[int, Array] = {}  # rows of numerators by sum, for the layers above the present one

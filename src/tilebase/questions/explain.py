@@ -23,6 +23,8 @@ from tilebase.game.game import Game
 from tilebase.objectives.objective import DISCOUNTED, MEANINGS, Meaning
 from tilebase.objectives.types import TYPES, ValueType
 
+FEW = 3
+"""Most rules and terms that explain a word by speaking of it."""
 MASKS_BESIDE = 6
 """Masks drawn beside each other."""
 
@@ -54,7 +56,7 @@ def explain(word: str) -> tuple[Explanation, ...]:
     """Return what a word means: more than one meaning if, for example, a rule and a term have one name.
 
     A plural finds the singular; a name of several words that has no meaning of its own, as ``raw states``,
-    finds those of all its words.
+    finds those of all its words.  What has none, as ``lemma1``, finds the rules and terms that speak of it.
 
     Raises `UsageError`, which names the nearest words, if nothing has this name.
 
@@ -65,6 +67,7 @@ def explain(word: str) -> tuple[Explanation, ...]:
     wanted = "-".join(re.split(r"[\s_]+", word.strip().lower())).lstrip("-")
     parts = [_named(wanted)] if _named(wanted) else list(map(_named, wanted.split("-")))
     found = tuple(dict.fromkeys(one for part in parts for one in part)) if all(parts) else ()
+    found = found or _speaking_of(wanted)
     if not found:
         if any(parts) and len(word.split()) > 1:  # the first that is no word
             word = wanted = next(one for one in wanted.split("-") if not _named(one))
@@ -81,6 +84,13 @@ def _named(word: str) -> tuple[Explanation, ...]:
         tuple(one for one in words() if one.word.lower().replace(" ", "-") == form) for form in singulars
     )
     return next(filter(None, found), ())
+
+
+def _speaking_of(word: str) -> tuple[Explanation, ...]:
+    """Return the rules and terms whose meaning has a word; nothing if many do, as for a common word."""
+    there = re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])", re.IGNORECASE)
+    found = tuple(one for one in words() if one.kind in ("rule", "term") and there.search(one.text))
+    return found if len(found) <= FEW else ()
 
 
 @cache

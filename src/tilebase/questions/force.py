@@ -193,7 +193,7 @@ def force(
     (True, False)
     """
     allowed = Allowance.of(**use)
-    _check_ways(game, engine, certificate, cluster)
+    check_ways(game, engine, certificate, cluster)
     if again is not None:
         if engine != "dense":
             raise UsageError("a second engine reproduces the layers of a dense pass: choose the engine dense")
@@ -237,7 +237,7 @@ def check_adversary(game: Game) -> None:
         )
 
 
-def _check_ways(
+def check_ways(
     game: Game, engine: str | None, certificate: Path | str | None, cluster: str | Executor | None
 ) -> None:
     """Raise `UsageError` for a game without a goal, and for ways that do not exist or do not fit."""

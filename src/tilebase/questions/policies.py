@@ -490,8 +490,8 @@ def _reach(
                 pace.report(total, "reach", count, REACHING * share)
                 _check_size(count, share, pace.seconds, most_states)
             choices = layer[board] = choices_of(game, slider, policy, board)
-            for after, wins, weight in choices:
-                if not wins and weight:
+            for after, wins, _weight in choices:
+                if not wins:
                     for state, _ in game.spawns(after):
                         if game.has_goal_sum(state):
                             continue
@@ -562,4 +562,4 @@ def choices_of(game: Game, slider: Slider, policy: Policy, board: Cells) -> _Cho
     if not slides:
         return []
     weights = weights_of(policy, Board(game, board), slides)
-    return [(*slides[direction], weight) for direction, weight in weights.items()]
+    return [(*slides[direction], weight) for direction, weight in weights.items() if weight]
