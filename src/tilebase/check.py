@@ -335,16 +335,17 @@ def read_layers(lines: gzip.GzipFile, rules: Rules, count: int) -> Iterator[Laye
     Raises `RefusedError` at the end if a board is left over, or there are not `count` boards.
     """
     nothing: tuple[Board, int] = ((), 0)  # is not a board of any game
-    boards, found = read_boards(lines), 0
+    boards, found, distinct = read_boards(lines), 0, 0
     board, spawn = next(boards, nothing)
     for total in range(0, int(min(sum_of(rules.limits), rules.horizon + 2)) + 6, 2):
         layer: Layer = {}
-        while rules.fits(board) and sum_of(board) == total and board not in layer:
+        while rules.fits(board) and sum_of(board) == total:
             layer[board] = spawn
             found += 1
             board, spawn = next(boards, nothing)
+        distinct += len(layer)
         yield layer
-    if board or found != count:
+    if board or not found == distinct == count:
         raise RefusedError("the boards are not in order, not those of the game, twice, or not all there")
 
 
