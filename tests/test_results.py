@@ -127,15 +127,27 @@ def test_cite(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.count("open") >= 2 * len(read_other(OPEN))
 
 
+RANDOM = "from two random tiles, spawns of 2 with probability 9/10 and 4 with probability 1/10"
+
+
 @pytest.mark.parametrize(
     ("words", "begin", "kind"),
     [
         (
             "solve 2x2 32 --objective win,loss --record",
-            "2, to 32: probability to win, probability",
+            f"2, to 32 {RANDOM}: probability to win: 0.",
             "rounded",
         ),
-        ("solve 2x2 16 --exact --record", "2, to 16: probability to win: 770009003/800000000", "exact"),
+        (
+            "solve 2x2 16 --exact --spawn 1/2 --start 2,0/0,4 --record",
+            "2, to 16, spawn 1/2, start 2,0/0,4 from the board 2,0/0,4, spawns of 2 with probability 1/2",
+            "exact",
+        ),
+        (
+            "solve 2x2 16 --objective fewest,win,lower --record",
+            f"2, to 16 {RANDOM}: fewest slides to a win, with luck: 5 (exact); probability to win: 0.96",
+            "rounded",
+        ),
         (
             "solve 2x2 16 --objective lower,upper --record",
             "2 from two random",

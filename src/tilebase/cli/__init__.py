@@ -34,9 +34,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # They start when NumPy is loaded, which some commands do at once.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from tilebase.cli.commands import run
-    from tilebase.cli.output import replace_unprintable
+    from tilebase.cli.output import replace_unprintable, widen_terminal
 
     replace_unprintable(sys.stdout, sys.stderr)
+    widen_terminal()
     return run(sys.argv[1:], stoppable=stoppable)
 
 

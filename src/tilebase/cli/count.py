@@ -115,9 +115,11 @@ def count(
             )  # fmt: skip
         totals = _totals(title_of(question), result.totals)
         told = table_text([row | {"": TOLD.get(row[""], row[""])} for row in totals])
+        rows = list(result.rows(columns))
         show.write(
-            list(result.rows(columns)) if columns else totals, result.as_dict(), game=question,
-            text=None if columns else told, totals=told, draw=lambda file: _draw(result, file),
+            rows if columns else totals, result.as_dict(), data=rows if columns else _data(result.totals),
+            text=None if columns else told, totals=told, game=question,
+            draw=lambda file: _draw(result, file),
         )  # fmt: skip
         folder.finish()  # only after the result was written, so that it cannot be lost
     if not result.complete:
@@ -141,6 +143,11 @@ def _totals(title: str, totals: dict[str, int]) -> list[dict[str, Any]]:
     return [{"": name.replace("_", " "), title: number} for name, number in totals.items()]
 
 
+def _data(totals: dict[str, int]) -> list[dict[str, Any]]:
+    """Return totals under the same names for every game, for other programs."""
+    return [{"quantity": name, "value": number} for name, number in totals.items()]
+
+
 def _bound(game: Game, title: str, columns: tuple[str, ...], show: Shown) -> None:
     from tilebase.counting.combinatorics import bound
 
@@ -155,7 +162,8 @@ def _bound(game: Game, title: str, columns: tuple[str, ...], show: Shown) -> Non
     ]
     rows = _totals(title, totals)
     document = {"game": game.identity, "totals": totals, "layers": by_sum}
-    show.write(by_sum if columns else rows, document, game=game, totals=table_text(rows))
+    data = by_sum if columns else _data(totals)
+    show.write(by_sum if columns else rows, document, data=data, game=game, totals=table_text(rows))
 
 
 def _draw(result: CountResult, file: Path) -> None:

@@ -107,7 +107,7 @@ def evaluate(
             table, policy or table, distribution, meets or [], resolution, objective, states, show, run
         )
     if policy is None:
-        return _play(table, games, seed, objective, show, quiet=run.quiet)
+        return _play(table, games, seed, objective, show, run)
     from tilebase.questions import policies
     from tilebase.tables.probe import open_table
 
@@ -176,7 +176,7 @@ def _sure() -> str:
 
 
 def _play(
-    table: str, games: int | None, seed: int, objective: str | None, show: Shown, *, quiet: bool
+    table: str, games: int | None, seed: int, objective: str | None, show: Shown, run: EstimatedRunOptions
 ) -> int:
     """Play by the table's own policy, and compare the mean with its value."""
     if games is None:
@@ -185,8 +185,8 @@ def _play(
         raise UsageError("only the evaluation of a POLICY is planned: name one")
     from tilebase.questions import simulation
 
-    with counting_progress(quiet=quiet) as progress:
-        found = simulation.simulate(table, games, seed=seed, objective=objective, progress=progress)
+    with counting_progress(quiet=run.quiet) as progress:
+        found = simulation.simulate(table, games, seed=seed, objective=objective, **run.use(progress))
     title = str(found.objective)
     rows: list[dict[str, Any]] = [
         {"": "games", title: f"{found.games:,}"},

@@ -6,7 +6,9 @@ import codecs
 import csv
 import importlib.util
 import io
+import os
 import shlex
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -85,12 +87,22 @@ PLAIN = {
 """What is written for a character that standard output cannot show; a question mark for any other."""
 
 
+LEAST_COLUMNS = 20
+
+
 def replace_unprintable(*streams: TextIO | None) -> None:
     """Let streams write `PLAIN` characters for those that their encoding lacks, instead of raising."""
     codecs.register_error("tilebase-plain", _plain)
     for stream in streams:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="tilebase-plain")
+
+
+def widen_terminal() -> None:
+    """Let lines have at least `LEAST_COLUMNS`: narrower help would wrap without an end."""
+    wide, given = shutil.get_terminal_size().columns, os.environ.get("COLUMNS", "")
+    if wide < LEAST_COLUMNS or (given.isdecimal() and int(given) < LEAST_COLUMNS):
+        os.environ["COLUMNS"] = str(max(wide, LEAST_COLUMNS))
 
 
 def _plain(error: UnicodeError) -> tuple[str, int]:

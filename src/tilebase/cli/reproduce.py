@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from tilebase.cli.options import DEFAULT_SHOWN, QuietOption, ShownOptions, parse_seconds
+from tilebase.cli.output import Shown
 from tilebase.cli.startup import prepare_kernels
 from tilebase.game.names import game_text
 from tilebase.runtime.progress import clock
@@ -42,18 +43,28 @@ def reproduce(
 
     limit = parse_seconds(budget)
     assert limit is not None
-    verdicts = []
-    for verdict in facts.reproduce(source, budget=limit):
-        verdicts.append(verdict)
-        if sys.stderr.isatty() and not quiet:
-            print(f"{verdict.fact.board} {verdict.fact.question}: {verdict.verdict}", file=sys.stderr)
+    verdicts: list[Verdict] = []
+    try:
+        for verdict in facts.reproduce(source, budget=limit):
+            verdicts.append(verdict)
+            if sys.stderr.isatty() and not quiet:
+                print(f"{verdict.fact.board} {verdict.fact.question}: {verdict.verdict}", file=sys.stderr)
+    finally:  # also if it is stopped
+        if verdicts:
+            _write(verdicts, show, quiet=quiet)
+    return 1 if any(verdict.verdict == "differs" for verdict in verdicts) else 0
+
+
+def _write(verdicts: list[Verdict], show: Shown, *, quiet: bool) -> None:
+    """Write a row for each line, and how many there are of each verdict."""
+    from tilebase.questions.reproduce import summary
+
     rows = [_row(verdict) | {"time": _time(verdict), "see": _reference(verdict)} for verdict in verdicts]
     document = [_row(verdict) | _data(verdict, text=False) for verdict in verdicts]
     data = [_row(verdict) | _data(verdict, text=True) for verdict in verdicts]
     show.write(rows, document, data=data, game=None)
     if not quiet:
-        print(facts.summary(verdicts), file=sys.stderr)
-    return 1 if any(verdict.verdict == "differs" for verdict in verdicts) else 0
+        print(summary(verdicts), file=sys.stderr)
 
 
 def _row(verdict: Verdict) -> dict[str, Any]:

@@ -152,11 +152,13 @@ def solve(
     if backend != "threads" and by is not None:
         raise UsageError(f"--by needs the values of all layers: leave out the backend {backend}")
     if exact:
-        given = (table, by, above, down_to, lean, cluster, space, work)
-        if any(one is not None for one in given) or backend != "threads":
-            raise UsageError(
-                "--exact keeps no table and takes no option of one: give a game and an objective"
-            )
+        given = {
+            "--output": table, "--by": by, "--above": above, "--down-to": down_to, "--lean": lean,
+            "--cluster": cluster, "--space": space, "--work": work,
+            "--backend": None if backend == "threads" else backend,
+        }  # fmt: skip
+        if named := [name for name, value in given.items() if value is not None]:
+            raise UsageError(f"--exact prints the value of the start: leave {', '.join(named)} out")
         return _solve_exactly(question, objectives, play, show, run)
     if planning():
         from tilebase.cluster.opening import workers_here
@@ -305,8 +307,10 @@ def _solve_exactly(
 ) -> int:
     """Solve in fractions, and print them."""
     prepare_kernels()
-    from tilebase.questions.exact import solve_exactly
+    from tilebase.questions.exact import check_exact, solve_exactly
 
+    for one in objectives:  # before the first is solved
+        check_exact(question, one, play)
     found = []
     for one in objectives:
         with counting_progress(quiet=run.quiet) as progress:

@@ -11,7 +11,7 @@ from tilebase.errors import CorruptError, MissingObjectiveError
 from tilebase.game.game import Game
 from tilebase.objectives.numbers import digits_text
 from tilebase.objectives.objective import Objective, find_objective
-from tilebase.objectives.values import Exact, Lower, Upper, Value, join_bounds, with_complement
+from tilebase.objectives.values import NEVER, Exact, Lower, Upper, Value, join_bounds, with_complement
 from tilebase.runtime.documents import shown, whole
 from tilebase.runtime.html import table_html
 
@@ -28,7 +28,7 @@ class LayerSummary:
     sum, positions:
         The sum of the tiles, and how many afterstates there are.
     least, mean, largest:
-        Of their values, as floats.
+        Of their values, as floats; `NEVER` if it is of games that cannot be won, which the mean leaves out.
     won, lost:
         How many have the value 1, and the value 0, after rounding to the type of the values.  The
         objective `guaranteed` counts forced wins exactly.  `won` is 0 for objectives without a win.
@@ -49,15 +49,12 @@ class LayerSummary:
     @classmethod
     def of(cls, total: int, positions: int, pieces: Sequence[ChunkSummary]) -> LayerSummary:
         """Return the summary of a layer from those of its pieces, whose sums are added exactly."""
-        return cls(
-            total,
-            positions,
-            min(piece[0] for piece in pieces),
-            math.fsum(piece[2] for piece in pieces) / positions,
-            max(piece[1] for piece in pieces),
-            sum(piece[3] for piece in pieces),
-            sum(piece[4] for piece in pieces),
-        )
+        least, largest = min(piece[0] for piece in pieces), max(piece[1] for piece in pieces)
+        won, lost = sum(piece[3] for piece in pieces), sum(piece[4] for piece in pieces)
+        never = lost if largest == NEVER else 0
+        whole = math.fsum([*(piece[2] for piece in pieces), -NEVER * never])
+        mean = whole / (positions - never) if positions > never else NEVER
+        return cls(total, positions, least, mean, largest, won, lost)
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -180,13 +177,18 @@ class Solution:
         return next(iter(self.start.values()))
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Yield one dictionary per layer and objective, by ascending sum."""
+        """Yield one dictionary per layer and objective, by ascending sum; `NEVER` is infinite."""
         for objective, layers in zip(self.objectives, self.layers, strict=True):
             for layer in layers:
-                yield {"objective": objective.label} | layer.as_dict()
+                row = layer.as_dict()
+                row |= {name: math.inf for name in ("least", "mean", "largest") if row[name] == NEVER}
+                yield {"objective": objective.label} | row
 
     def as_dict(self) -> dict[str, Any]:
-        """Return everything as plain JSON values."""
+        """Return everything as plain JSON values; None for what is infinite."""
+        layers = [
+            {name: None if value == math.inf else value for name, value in row.items()} for row in self.rows()
+        ]
         boards = {
             board: [value.as_dict() for value in values.values()]
             for board, values in self.starts_by_board.items()
@@ -198,5 +200,5 @@ class Solution:
             **({"starts_by_board": boards} if boards else {}),
             "positions": self.positions,
             "complete": self.complete,
-            "layers": list(self.rows()),
+            "layers": layers,
         }

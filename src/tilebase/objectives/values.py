@@ -39,7 +39,7 @@ class Exact:
         return f"Exact({self.value!r})"
 
     def __float__(self) -> float:
-        return float(self.value)
+        return math.inf if self.value == NEVER else float(self.value)
 
     def __str__(self) -> str:
         if isinstance(self.value, bool):

@@ -179,12 +179,7 @@ def solve_exactly(
     >>> [float(solve_exactly(Game("2x2", 16), play=one).start) for one in ("worst", "fastest", "undo")]
     [0.0, 8.263879262720776, 0.996251125375]
     """
-    chosen = _mean(objective, discount)
-    chosen.check(game)
-    if play not in PLAYS:
-        raise UsageError(f"play {play!r} does not exist: choose one of {', '.join(PLAYS)}")
-    if play == "fastest" and (chosen.name != "win" or chosen.discount != 1):
-        raise UsageError("fastest is about games that are won: it takes the objective win without a discount")
+    chosen = check_exact(game, objective, play, discount)
     with temporary_folder() as folder:
         path = folder / "run"
         counts = count(game, folder=path, keep="afterstates", **use)
@@ -197,6 +192,17 @@ def solve_exactly(
         pace = Pace(use.get("progress"), "afterstates")
         with LayerFolder(path / "afterstates", Contents(game)) as boards:
             return _Pass(boards, chosen, play, every, layer, pace).run()
+
+
+def check_exact(game: Game, objective: str | Objective, play: str, discount: Any = 1) -> Objective:
+    """Return the objective.  Raises `UsageError` as `solve_exactly`, before anything is computed."""
+    chosen = _mean(objective, discount)
+    chosen.check(game)
+    if play not in PLAYS:
+        raise UsageError(f"play {play!r} does not exist: choose one of {', '.join(PLAYS)}")
+    if play == "fastest" and (chosen.name != "win" or chosen.discount != 1):
+        raise UsageError("fastest is about games that are won: it takes the objective win without a discount")
+    return chosen
 
 
 def _mean(objective: str | Objective, discount: Any) -> Objective:

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tilebase.arrays import TableArrays
 from tilebase.errors import MissingLayerError, UsageError
 from tilebase.files.parquet import cells_of, load_pyarrow
+from tilebase.objectives.values import NEVER
 from tilebase.runtime.storage import atomic_file
 from tilebase.tables.probe import Table
 
@@ -32,8 +34,8 @@ def export_values(
 
     The columns are ``sum``, ``key`` (uint64), ``cell_0`` ... (exponents, row-major; 0 is empty) and
     ``value``; of states also ``left``, ``right`` and so on: the value of each slide, empty where it is not
-    allowed.  Boards are up to symmetry, ascending by sum and key.  The suffix of the file, .parquet or .csv,
-    is its format.
+    allowed.  Boards are up to symmetry, ascending by sum and key.  Under `fewest` a game that cannot be won
+    has the value infinity.  The suffix of the file, .parquet or .csv, is its format.
 
     Parameters
     ----------
@@ -73,10 +75,15 @@ def _columns(arrays: TableArrays, layer: Any, *, states: bool) -> dict[str, Any]
     """Return the columns of one layer."""
     found = {"sum": np.full(len(layer.keys), layer.sum, dtype=np.int64), "key": layer.keys}
     found |= {f"cell_{c}": column for c, column in enumerate(cells_of(arrays.game, layer.keys))}
-    found["value"] = layer.value
+    found["value"] = _numbers(layer.value)
     if states:
-        found |= {name: layer.q[:, at] for at, name in enumerate(arrays.game.directions)}
+        found |= {name: _numbers(layer.q[:, at]) for at, name in enumerate(arrays.game.directions)}
     return found
+
+
+def _numbers(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return values with infinity for "never"."""
+    return np.where(values == NEVER, np.inf, values)
 
 
 def _write_csv(layers: Iterator[dict[str, Any]], file: Path) -> int:

@@ -55,7 +55,7 @@ from tilebase.search.search import Search
 
 LOG = logging.getLogger(__name__)
 ENGINES = ("search", "dense", "diagrams", "reachable")
-"""The tiles that the adversary may spawn, and a probability of a 4 under which they occur."""
+"""What decides a query; `force` says how each does it."""
 
 
 @dataclass(frozen=True)
@@ -228,7 +228,9 @@ def force(
 
 
 def check_adversary(game: Game) -> None:
-    """Raise `UsageError` if the spawn law has other tiles than 2 and 4, or weights of cells."""
+    """Raise `UsageError` without a goal, with other spawns than 2s and 4s, or with weights of cells."""
+    if not game.can_win:
+        raise UsageError("without a goal there is nothing to force: give a tile or a goal sum")
     if not game.spawn.is_common:
         raise UsageError(f"the adversary spawns 2s and 4s, and not {game.spawn}: solve it for guaranteed")
     if game.spawn.cells:
@@ -240,10 +242,8 @@ def check_adversary(game: Game) -> None:
 def check_ways(
     game: Game, engine: str | None, certificate: Path | str | None, cluster: str | Executor | None
 ) -> None:
-    """Raise `UsageError` for a game without a goal, and for ways that do not exist or do not fit."""
+    """Raise `UsageError` for what `check_adversary` refuses, and for ways that do not exist or do not fit."""
     check_adversary(game)
-    if not game.can_win:
-        raise UsageError("without a goal there is nothing to force: give a tile or a goal sum")
     if engine is not None and engine not in ENGINES:
         raise UsageError(f"engine {engine!r} does not exist: choose one of {', '.join(ENGINES)}")
     if cluster is not None and engine not in ("dense", "reachable"):
@@ -383,8 +383,7 @@ def force_starts(
     allowed = Allowance.of(**use)
     if game.start != "two-tiles":
         raise UsageError("every start of two tiles is decided: leave the start out")
-    if not game.can_win:
-        raise UsageError("without a goal there is nothing to force: give a tile or a goal sum")
+    check_adversary(game)
     seconds, tried = _time_limit(game, seconds, allowed)
     states = canonical_starts(game)
     with searching(game, folder, allowed, time.perf_counter() + seconds) as search:

@@ -276,7 +276,7 @@ class _Bench:
     """Tries limits, each once up to symmetry."""
 
     def __init__(self, game: Game, boards: int | None, allowed: Allowance, deadline: float) -> None:
-        self.game, self.boards, self._allowed = game, boards or math.inf, allowed
+        self.game, self._allowed, self.boards = game, allowed, math.inf if boards is None else boards
         self.deadline, self.done, self.left_out = deadline, False, False
         self.found: dict[Limits, Trial] = {}
         self._group = start_symmetries(game.changed(limits=None))

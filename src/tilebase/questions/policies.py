@@ -47,7 +47,7 @@ from tilebase.game.game import Cells, Game
 from tilebase.objectives.numbers import byte_text, digits_text, estimate_text
 from tilebase.objectives.objective import Objective, find_objective
 from tilebase.objectives.rounding import Rounding
-from tilebase.policies import BUILT_IN, ArrayPolicy, Asked, as_policy, takes_arrays, weights_of
+from tilebase.policies import BUILT_IN, ArrayPolicy, as_policy, takes_arrays, weights_of
 from tilebase.questions.binomial import CONFIDENCE, binomial_interval
 from tilebase.questions.sampling import sample_games
 from tilebase.runtime.html import table_html
@@ -200,10 +200,8 @@ def evaluate(
     chosen = _objective(opened, objective)
     optimum = float(opened.start[chosen.label])
     name = policy if isinstance(policy, str) else getattr(found, "__name__", "callable")
-    arrays = hasattr(found, "predict") or isinstance(found, ArrayPolicy) or takes_arrays(found)
-    if arrays or (symmetry and callable(found)):
-        way: Asked | None = None if arrays else "board"
-        asked = as_policy(found, opened.game, asked=way, name=None if found is policy else name)
+    asked = _array_policy(found, opened.game, symmetry, None if found is policy else name)
+    if asked is not None:
         if games is None:
             return _judged(opened, asked, chosen, symmetry or "check", allowed)
         return _sampled(asked.name, chosen, optimum, sample_games(asked, chosen, games, allowed, seed=seed))
@@ -226,6 +224,16 @@ def evaluate(
     guide = _guide(opened, exact, found)
     value = _evaluate_guide(opened, exact, guide, allowed)
     return Evaluation(guide.name, chosen, value, optimum, rounding=_rounding(opened, chosen, value, optimum))
+
+
+def _array_policy(
+    found: Any, game: Game, symmetry: Symmetry | None, name: str | None = None
+) -> ArrayPolicy | None:
+    """Return a policy that is asked for many boards at once; None for one that is evaluated otherwise."""
+    arrays = hasattr(found, "predict") or isinstance(found, ArrayPolicy) or takes_arrays(found)
+    if not arrays and (symmetry is None or not callable(found)):
+        return None
+    return as_policy(found, game, asked=None if arrays else "board", name=name)
 
 
 def _judged(
@@ -259,8 +267,9 @@ def expected_cost(
     symmetry: Symmetry | None = None,
 ) -> Estimate:
     """Estimate what evaluating a policy takes; of a function, if it reaches as many states as it may."""
-    if games is None and (isinstance(found, ArrayPolicy) or (symmetry and callable(found))):
-        return cost_of(table, as_policy(found, table.game), symmetry=symmetry or "check")
+    asked = _array_policy(found, table.game, symmetry) if games is None else None
+    if asked is not None:
+        return cost_of(table, asked, symmetry=symmetry or "check")
     if not callable(found):
         return evaluating(table.game, afterstate_counts(table), allowed)
     if games is None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
@@ -38,6 +38,7 @@ from tilebase.objectives.types import TYPES
 from tilebase.objectives.values import Lower, Upper
 from tilebase.questions.running import Ask, usual_space
 from tilebase.questions.solve import check_solving, solve_in
+from tilebase.questions.spaces import choose_space
 from tilebase.runtime.documents import checked_json
 from tilebase.runtime.resources import Use
 
@@ -224,13 +225,14 @@ def prove(
     ask = Ask(game, (objective,), chosen, backend=backend)
     with run_in(folder, cluster=cluster, **use) as run:
         since = time.perf_counter()
+        chosen = choose_space(ask, run, keep=False)
         if chosen == "all":
             spent = _prove_all(ask, run)
             found, positions, moved = spent.bound, spent.positions, spent.work.read + spent.work.written
             if work is not None:
                 work(spent.work)
         else:
-            solved = solve_in(ask, run)
+            solved = solve_in(replace(ask, space=chosen), run)
             assert isinstance(solved.value, Lower | Upper)
             found, positions, moved = solved.value.bound, solved.positions, 0
         seconds = time.perf_counter() - since

@@ -31,7 +31,7 @@ from tilebase.counting.combinatorics import boards_by_sum, bound
 from tilebase.counting.counts import CountResult
 from tilebase.counting.groups import groups_of
 from tilebase.counting.tiles import least_expected_slides
-from tilebase.errors import UsageError
+from tilebase.errors import TilebaseError, UsageError
 from tilebase.game.formations import formation
 from tilebase.game.game import Cells, Game
 from tilebase.game.grid import parse_shape
@@ -57,7 +57,7 @@ from tilebase.tables.slides import Slider
 
 VERDICTS = (
     "agrees", "improves", "within rounding", "erratum", "costs less", "costs more", "differs", "recorded",
-    "over budget", "not in this version",
+    "over budget", "not possible here", "not in this version",
 )  # fmt: skip
 """What is said of a line.  Only ``differs`` is a disagreement that nothing explains."""
 
@@ -476,7 +476,10 @@ def judge(fact: Fact, budget: float, counts: _Counts | None = None) -> Verdict:
             return Verdict(fact, "", "over budget", claim.seconds, claim.game)
         return Verdict(fact, record.computed, "recorded", claim.seconds, claim.game, record)
     since = time.perf_counter()
-    computed = claim.compute()
+    try:
+        computed = claim.compute()
+    except TilebaseError as error:  # the other lines are not lost
+        return Verdict(fact, str(error), "not possible here", time.perf_counter() - since, claim.game)
     seconds = time.perf_counter() - since
     shown = f"{float(computed):.12g}" if isinstance(computed, Fraction) else str(computed)
     return Verdict(fact, shown, compare(fact, computed, cost=claim.cost), seconds, claim.game)

@@ -80,7 +80,9 @@ class Result:
     needs:
         What it would take to compute it, if that is known and it was not computed.
     said:
-        The sentence of the command that wrote a file, with the rules of the game, if it wrote one.
+        The sentences of the command that wrote a file, with the rules of the game, if it wrote some.
+    rules:
+        How play begins and what is spawned, in words, of a result that was read from a file.
     """
 
     name: str
@@ -100,6 +102,7 @@ class Result:
     machine: str = ""
     needs: str = ""
     said: str = ""
+    rules: str = ""
 
     @property
     def statement(self) -> str:
@@ -109,7 +112,7 @@ class Result:
         asked = self.question or "value"
         if self.group == "open":
             return f"2048 on {self.board}: {asked} is not known; {self.value}."
-        words = f"2048 on {self.board}: {asked}: {self.value}"
+        words = f"2048 on {self.board}{self.rules}: {asked}: {self.value}"
         if self.kind == "published":
             return f"{words} ({self.source})."
         also = f"; published: {self.published} ({self.source})" if self.published else ""
@@ -120,9 +123,10 @@ class Result:
         }.get(self.kind)
         if told is None:
             return f"{words} ({self.kind}){also}."
+        rules = self.rules or _rules(self.command)
         return (
-            f"2048 on {self.board}{_rules(self.command)}: under optimal play, the {asked} is proved to be "
-            f"{told} (in integers, rounded the safe way){also}."
+            f"2048 on {self.board}{rules}: under optimal play, the {asked} is proved to be {told} "
+            f"(in integers, rounded the safe way){also}."
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -164,13 +168,14 @@ def _rules(command: str) -> str:
     if words[:2] != ["tilebase", "solve"]:
         return ""
     given = dict(pairwise(words))
-    game = Game("3x3", 64, start=given.get("--start", "two-tiles"), spawn=given.get("--spawns", "0.1"))
-    start = (
-        "a random start board of the formation, a spawn first"
-        if "--formation" in given and "--start" not in given
-        else random_start_words(game)
-    )
-    return f" from {start}, spawns of {game.spawn.words}"
+    game = Game("3x3", 64, start=given.get("--start", "two-tiles"), spawn=given.get("--spawn", "0.1"))
+    if "--formation" in given and "--start" not in given:
+        return f" from a random start board of the formation, a spawn first, spawns of {game.spawn.words}"
+    return _rules_of(game)
+
+
+def _rules_of(game: Game) -> str:
+    return f" from {random_start_words(game)}, spawns of {game.spawn.words}"
 
 
 def _escaped(text: str) -> str:
@@ -390,7 +395,8 @@ def read_result(path: Path) -> Result:
             _name(path.stem), "new", title_of(game), question, value, kind, command=document["command"],
             version=document["version"], date=ran["date"],
             checked=_checked(document),
-            took=f"{ran['cpu_seconds']:,} processor seconds", machine=ran["machine"], said=_said(document),
+            took=f"{ran['cpu_seconds']:,} processor seconds", machine=ran["machine"],
+            said=_said(document, game), rules="" if {"totals", "forced"} & {*document} else _rules_of(game),
         )  # fmt: skip
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise CorruptError(
@@ -398,13 +404,25 @@ def read_result(path: Path) -> Result:
         ) from error
 
 
-def _said(document: Any) -> str:
-    """Return the sentences of the proved bounds of a document; empty if there are none."""
-    return " ".join(
+def _said(document: Any, game: Game) -> str:
+    """Return the sentences of the proved bounds of a document, and before them of its other objectives.
+
+    Empty if there is one objective, and no bound that says something.
+    """
+    told = [
         one["statement"]
         for one in document.get("bounds", [])
         if not says_nothing(one["direction"], one["value"], one["one"])
-    )
+    ]
+    objectives = [Objective.from_identity(one) for one in document.get("objectives", [])]
+    others = [
+        f"{one.text}: {_number(value)} ({value['kind']})"
+        for one, value in zip(objectives, document.get("start", []), strict=True)
+        if not one.is_bound
+    ]
+    if others and len(objectives) > 1:
+        told.insert(0, f"2048 on {title_of(game)}{_rules_of(game)}: {'; '.join(others)}.")
+    return " ".join(told)
 
 
 def _checked(document: Any) -> str:

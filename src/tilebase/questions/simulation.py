@@ -7,10 +7,10 @@ same seed gives the same games.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -23,8 +23,8 @@ from tilebase.objectives.objective import Objective
 from tilebase.objectives.values import Rounded, Value
 from tilebase.questions.binomial import CONFIDENCE, binomial_interval
 from tilebase.questions.policies import afterstate_counts, local_folder
-from tilebase.runtime.progress import Pace, Progress
-from tilebase.runtime.resources import available_memory
+from tilebase.runtime.progress import Pace
+from tilebase.runtime.resources import Allowance, Use
 from tilebase.sparse.choosing import best_slides, chosen_slides, gains, ratings
 from tilebase.sparse.flow import Flow
 from tilebase.sparse.reading import LayerReader, spawn_weights, spawns_of
@@ -109,7 +109,7 @@ def simulate(
     *,
     seed: int = 0,
     objective: str | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    **use: Unpack[Use],
 ) -> Simulation:
     """Play games by the policy of a table and compare with its value of the start.
 
@@ -121,7 +121,8 @@ def simulate(
         raise UsageError(f"the number of games must be 1 or more, not {games}")
     if seed < 0:
         raise UsageError(f"the seed must be 0 or more, not {seed}")
-    if games * GAME_BYTES > available_memory():
+    allowed = Allowance.of(**use)
+    if games * GAME_BYTES > allowed.memory:
         raise ResourceError(
             f"{games:,} games do not fit into memory together: play fewer, with several seeds"
         )
@@ -131,7 +132,7 @@ def simulate(
     local_folder(opened)
     reader = LayerReader(opened.name, opened.game, opened.layers, (chosen,))
     slack = opened.slack(chosen)
-    played = _play(reader, chosen, slack, games, np.random.default_rng(seed), progress)
+    played = _play(reader, chosen, slack, games, np.random.default_rng(seed), allowed.progress)
     payoffs = played.payoffs
     value = opened.start[chosen.label] if chosen.is_mean and not chosen.is_bound else None
     return Simulation(

@@ -155,6 +155,8 @@ def _asked(
     objectives: list[Objective] = []
     for one in [objective] if isinstance(objective, str | Objective) else objective:
         objectives += [one] if isinstance(one, Objective) else parse_objectives(one, discount)
+    if not objectives:
+        raise UsageError("name at least one objective, as win")
     for one in objectives:
         one.check(game)
     chosen = space or usual_space(game, objectives, table=table, backend=backend)

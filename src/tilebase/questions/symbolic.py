@@ -320,6 +320,11 @@ def check_task(task: Task) -> None:
     ):
         if chosen not in known:
             raise UsageError(f"{name} {chosen!r} does not exist: choose one of {', '.join(known)}")
+    if rules.until and (rules.until.startswith("("), task.strategy) not in ((False, "sum"), (True, "sweep")):
+        raise UsageError(
+            f"the strategy {task.strategy} does not come to {rules.until}: sum stops after a sum, as 128, "
+            "and sweep after a sweep line, as 10,6"
+        )
     if game.goal_sum is not None and task.strategy != "sum":
         raise UsageError("a goal sum needs the strategy sum, whose layers have one sum each")
     if game.horizon is not None and task.strategy != "sum":
