@@ -555,3 +555,21 @@ def test_kept_kernels_are_loaded_without_what_only_compiling_needs(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("columns", ["0", "1", "2"])
+def test_help_ends_in_the_narrowest_terminal(columns: str) -> None:
+    for words in ([], ["solve", "--help"]):
+        shown = subprocess.run(
+            [sys.executable, "-m", "tilebase", *words], env=os.environ | {"COLUMNS": columns},
+            capture_output=True, text=True, check=True, timeout=120,
+        )  # fmt: skip
+        assert "Usage: tilebase" in shown.stdout
+
+
+def test_a_count_has_the_same_columns_for_every_game(capsys: pytest.CaptureFixture[str]) -> None:
+    for shape in ("2x2", "2x3"):
+        assert main(["count", shape, "8", "-q", "-f", "csv"]) == 0
+        rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+        assert list(rows[0])[:3] == ["quantity", "value", "game"]
+        assert rows[0]["quantity"] == "states"

@@ -139,6 +139,18 @@ def test_entries_stand_for_as_many_scores_as_the_resolution(case: tuple[Game, Pa
     assert coarse.at_least(rows[-1]["value"]) == pytest.approx(rows[-1]["at_least"])
 
 
+def test_boards_that_symmetries_turn_into_each_other_are_met_alike(tmp_path: Path) -> None:
+    solve(Game("2x2", 16), table=tmp_path, threads=1)
+
+    def play(board: Board) -> str:
+        return min(board.slides())
+
+    for policy in (play, "greedy"):
+        met = distributions(tmp_path, policy, boards=["2,2/0,0", "0,0/2,2"]).meets
+        assert len(set(met.values())) == 1
+        assert all(0 < p < 1 for p in met.values())
+
+
 def test_wrong_questions_have_one_sentence(tmp_path: Path) -> None:
     game = Game("2x2", goal_sum=20)
     solve(game, "win", table=tmp_path, threads=1)

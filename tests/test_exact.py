@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 import cached_oracle as oracle
-from tilebase.errors import UsageError
+from tilebase.cli import main
+from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Cells, Game
 from tilebase.objectives.objective import Objective
 from tilebase.questions.exact import ExactLayer, check_exactly, solve_exactly
@@ -151,3 +152,16 @@ def test_a_play_fits_its_game() -> None:
         solve_exactly(Game("2x2", 8), play="slow", threads=1)
     with pytest.raises(UsageError, match="no play wins"):
         solve_exactly(Game("2x2", 16, horizon=12), play="fastest", threads=1)
+
+
+def test_fractions_that_are_too_long_to_write_are_refused() -> None:
+    with pytest.raises(ResourceError, match="digits, and at most 4,300 are written"):
+        solve_exactly(Game("2x4", 128), discount="0." + "9" * 100, threads=1)
+
+
+def test_an_objective_without_fractions_is_refused_before_another_is_solved(capsys, monkeypatch) -> None:
+    monkeypatch.setattr("tilebase.questions.exact.solve_exactly", None)
+    assert main(["solve", "2x2", "16", "--exact", "--objective", "win,lower"]) == 2
+    assert "lower needs no fractions" in capsys.readouterr().err
+    assert main(["solve", "2x2", "16", "--exact", "--by", "sum", "--above", "0"]) == 2
+    assert "leave --by, --above out" in capsys.readouterr().err

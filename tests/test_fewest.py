@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import csv
+import math
 from pathlib import Path
 
 import pytest
 
 import cached_oracle as oracle
+from tilebase.cli import main
 from tilebase.errors import UsageError
 from tilebase.game.game import Cells, Game
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.values import NEVER, Exact, short_text
+from tilebase.questions.exporting import export_values
 from tilebase.questions.solve import solve
 from tilebase.tables.probe import open_table
 
@@ -63,6 +67,26 @@ def test_layers_count_what_is_never_won() -> None:
         here = [-value for board, value in exact.items() if GAME.sum(board) == layer.sum]
         assert (layer.won, layer.lost) == (0, here.count(NEVER))
         assert (layer.least, layer.largest) == (min(here), max(here))
+        able = [value for value in here if value != NEVER]
+        assert layer.mean == (pytest.approx(float(sum(able) / len(able))) if able else NEVER)
+    rows, told = list(found.rows()), found.as_dict()["layers"]
+    assert any(row["largest"] == math.inf for row in rows)
+    assert [row["largest"] for row in told] == [
+        None if row["largest"] == math.inf else row["largest"] for row in rows
+    ]
+
+
+def test_never_is_infinite_in_data(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """So that no mean of a column is a number that means nothing."""
+    solve(GAME, "fewest", table=tmp_path / "t", threads=1)
+    file = tmp_path / "v.csv"
+    with open_table(tmp_path / "t") as table:
+        export_values(table, file, states=True)
+    values = [row["value"] for row in csv.DictReader(file.read_text().splitlines())]
+    never = list(oracle.values(GAME, "fewest").states.values()).count(-NEVER)
+    assert values.count("inf") == never > 0
+    assert main(["solve", "2x2", "32", "--start", "4,2/2,4", "--objective", "fewest", "-f", "csv", "-q"]) == 0
+    assert next(csv.DictReader(capsys.readouterr().out.splitlines()))["value"] == "inf"
 
 
 def test_it_needs_a_goal_and_no_horizon() -> None:

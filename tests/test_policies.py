@@ -106,6 +106,15 @@ def exact_value(game: Game, policy: Callable[[Board], str]) -> Fraction:
     return sum((p * worth(board) for board, p in game.starts()), Fraction(0))
 
 
+def test_slides_with_probability_0_are_not_followed(solved):
+    def never_second(board: Board) -> dict[str, float]:
+        chosen = first(board)
+        return {direction: float(direction == chosen) for direction in board.slides()}
+
+    found, same = evaluate(solved(SMALL), never_second), evaluate(solved(SMALL), first)
+    assert (found.value, found.states) == (same.value, same.states)
+
+
 def test_a_callable_equals_fractions(solved):
     found = evaluate(solved(SMALL), first)
     assert found.policy == "first"

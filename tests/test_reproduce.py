@@ -15,7 +15,7 @@ from tilebase.cli import main
 from tilebase.costs.estimate import duration
 from tilebase.costs.machines import estimate, machines
 from tilebase.dense.index import PerfectIndex
-from tilebase.errors import UsageError
+from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.questions import reproduce as questions
@@ -120,6 +120,33 @@ def test_only_what_nothing_explains_is_a_failure(answer, status, monkeypatch, ca
     printed = capsys.readouterr().out
     assert "docs/errata.md#deterministic-sequences" in printed
     assert ("erratum" if not status else "differs") in printed
+
+
+def test_a_line_that_is_not_possible_here_loses_no_other(monkeypatch, capsys):
+    facts = [fact for fact in read_facts("edixhoven") if fact.board == "2x7"]
+
+    def refuse() -> None:
+        raise ResourceError("too little memory")
+
+    claim = questions.Claim(refuse, 0.0)
+    monkeypatch.setattr(questions, "read_facts", lambda _: [facts[0], facts[0]])
+    monkeypatch.setattr(questions, "CLAIMS", (lambda *_: claim,))
+    assert main(["reproduce", "edixhoven"]) == 0
+    assert capsys.readouterr().out.count("not possible here") == 2
+
+
+def test_what_is_stopped_prints_what_is_known(monkeypatch, capsys):
+    facts = [fact for fact in read_facts("edixhoven") if fact.board == "2x7"]
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    verdict = questions.judge(facts[0], 60)
+    answers = iter([lambda: verdict, stop])
+    monkeypatch.setattr(questions, "read_facts", lambda _: [facts[0], facts[0]])
+    monkeypatch.setattr(questions, "judge", lambda *_: next(answers)())
+    assert main(["reproduce", "edixhoven"]) == 130
+    assert verdict.verdict in capsys.readouterr().out
 
 
 def test_the_estimate_is_that_of_the_plan():
