@@ -156,7 +156,7 @@ def test_a_play_fits_its_game() -> None:
 
 def test_fractions_that_are_too_long_to_write_are_refused() -> None:
     with pytest.raises(ResourceError, match="digits, and at most 4,300 are written"):
-        solve_exactly(Game("2x4", 128), discount="0." + "9" * 100, threads=1)
+        solve_exactly(Game("2x4", 128, spawn="0.123456789011"), discount="0.999999999989", threads=1)
 
 
 def test_an_objective_without_fractions_is_refused_before_another_is_solved(capsys, monkeypatch) -> None:
