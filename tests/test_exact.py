@@ -154,9 +154,12 @@ def test_a_play_fits_its_game() -> None:
         solve_exactly(Game("2x2", 16, horizon=12), play="fastest", threads=1)
 
 
-def test_fractions_that_are_too_long_to_write_are_refused() -> None:
-    with pytest.raises(ResourceError, match="digits, and at most 4,300 are written"):
-        solve_exactly(Game("2x4", 128, spawn="0.123456789011"), discount="0.999999999989", threads=1)
+def test_fractions_that_are_too_long_to_write_are_refused(monkeypatch) -> None:
+    monkeypatch.setattr("tilebase.questions.exact.MOST_DIGITS", 100)
+    with pytest.raises(ResourceError, match="digits, and at most 100 are written"):
+        solve_exactly(Game("2x2", 32), discount="0.999999999989", threads=1)
+    digits = solve_exactly(Game("2x2", 32), threads=1).as_dict()["denominator_digits"]
+    assert digits <= 100
 
 
 def test_an_objective_without_fractions_is_refused_before_another_is_solved(capsys, monkeypatch) -> None:
