@@ -61,7 +61,6 @@ ClusterOption = Annotated[
         "scheduler), or the file of a scheduler.",
     ),
 ]
-SpawnsOption = Annotated[str, Parameter(help="Tiles that the adversary may spawn: 2,4 or 2 or 4.")]
 SpawnOption = Annotated[
     str,
     Parameter(
@@ -321,9 +320,6 @@ def solved_first(words: Sequence[str], options: GameOptions) -> Game | None:
 
 SumOption = Annotated[
     int | None, Parameter(name="--sum", help="The sum of the tiles of its boards; the largest layer without.")
-]
-KindOption = Annotated[
-    str, Parameter(help="Of the folder of a run: its afterstates or its states, if it keeps them.")
 ]
 
 

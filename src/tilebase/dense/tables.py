@@ -156,7 +156,7 @@ def classes_of(part: Part) -> Array:
 
 
 def check_index(index: PerfectIndex) -> None:
-    """Return whether there can be a dense pass.
+    """Check that there can be a dense pass.
 
     Raises `ResourceError` if a quarter has too many sums, or fillings of one sum, and `UsageError` for more
     than 64 patterns, or spawns of other tiles than 2 and 4.

@@ -7,7 +7,7 @@ four engines:
   (`search.search`).  It opens a few percent of the boards up to symmetry, and finds a strategy.
 * ``dense``: a pass over all boards within the limits (`dense.passes`), with one bit per board.  It is the
   fastest engine for many boards, if their layers fit into memory.
-* ``symbolic``: sets of boards as decision diagrams (`questions.symbolic`).  It is the fastest for boards of
+* ``diagrams``: sets of boards as decision diagrams (`questions.symbolic`).  It is the fastest for boards of
   many cells and few different tiles, as 4x4 to 32.
 * ``reachable``: counting and solving the reachable positions (`questions.solve`), for comparisons.
 """

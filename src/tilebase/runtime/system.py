@@ -130,7 +130,7 @@ def load() -> float:
 
 
 def end_with_parent() -> bool:
-    """Let Linux kill this process when its parent ends; False if the parent has ended already."""
+    """Let Linux kill this process when its parent ends; False if it has ended meanwhile."""
     import ctypes
 
     parent = os.getppid()
