@@ -29,10 +29,11 @@ def dense_pass(
     keep: bool = False,
     down_to: int | None = None,
     cluster: Executor | None = None,
+    anyway: bool = False,
     **options: Any,
 ) -> DensePass:
     """A pass that sums up its layers; with `keep` their values are kept, too."""
-    run = Run(folder=folder, memory=memory, threads=threads, cluster=cluster)
+    run = Run(folder=folder, memory=memory, threads=threads, cluster=cluster, anyway=anyway)
     wanted, sums = Wanted(files=keep), Sums(down_to=down_to)
     return DensePass(run, PerfectIndex(game), objective, wanted=wanted, sums=sums, **options)
 

@@ -39,6 +39,7 @@ from tilebase.errors import (
     StorageError,
     UsageError,
 )
+from tilebase.files.format import stored_bytes
 from tilebase.files.manifest import Manifest
 from tilebase.files.store import LayerStore
 from tilebase.game.board import Board
@@ -411,21 +412,32 @@ def test_what_does_not_fit_is_refused_before_anything_is_done(tmp_path, monkeypa
     assert list((tmp_path / "disk").iterdir()) == []
 
 
-def test_a_table_needs_a_third_of_the_values_more_on_the_disk(tmp_path, monkeypatch):
-    index = PerfectIndex(BATCHED)
-    plan = Plan.of(index, parse_objectives("win")[0], tight("win"), bits=False)
+def test_only_what_is_missing_needs_space_on_the_disk(tmp_path, monkeypatch):
+    (win,), memory = parse_objectives("win"), small_memory(BATCHED, "win")
+    plan = Plan.of(PerfectIndex(BATCHED), win, tight("win"), bits=False)
+    totals = sorted(PerfectIndex(BATCHED).sizes(), reverse=True)
+    done = len(totals) * 6 // 10
 
     class Free:
-        free = 0
+        free = 1 << 40
+
+    def solve_all(**options):
+        run(tmp_path, BATCHED, "win", memory=memory, keep=True, **options)
 
     monkeypatch.setattr("shutil.disk_usage", lambda _: Free)
-    for keep, needed in ((False, plan.disk_bytes), (True, plan.disk_bytes + plan.boards * 8 // 3)):
-        Free.free = needed
-        plan.check_disk(tmp_path, index, keep, there=0)
-        Free.free = needed - 1000
-        plan.check_disk(tmp_path, index, keep, there=1000)
-        with pytest.raises(ResourceError, match="of disk"):
-            plan.check_disk(tmp_path, index, keep, there=0)
+    begun = stop_at(monkeypatch, (done + 1, done + 2))
+    with pytest.raises(KeyboardInterrupt):
+        solve_all()
+    left = sum(PerfectIndex(BATCHED).sizes()[total] for total in totals[done:])
+    needed = plan.disk_bytes + int(stored_bytes([win]) * left)
+    for free, fits in ((0, False), (needed - 1, True)):  # states of two layers are there
+        Free.free = free
+        with pytest.raises(KeyboardInterrupt if fits else ResourceError):
+            solve_all()
+        assert begun == totals[: done + 1] + totals[done : done + fits]
+    Free.free = 0
+    solve_all(anyway=True)
+    solve_all()  # nothing is missing
 
 
 def test_a_batch_reads_what_spawns_lead_to():

@@ -29,7 +29,6 @@ import numpy as np
 
 from tilebase.costs.cores import MACHINE_CORES, Scale
 from tilebase.costs.rates import rates
-from tilebase.costs.reachable import stored_bytes
 from tilebase.dense import shared
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.passes import NOTHING
@@ -37,6 +36,7 @@ from tilebase.dense.plan import NO_BOUND, Plan
 from tilebase.dense.steps import Blocks, Cut, Step
 from tilebase.dense.values import Wanted
 from tilebase.errors import ResourceError
+from tilebase.files.format import stored_bytes
 from tilebase.game.game import Game
 from tilebase.objectives.backup import discounts_states
 from tilebase.objectives.objective import Objective

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from tilebase.costs.estimate import Estimate
 from tilebase.costs.rates import rates
-from tilebase.costs.reachable import stored_bytes
 from tilebase.counting.combinatorics import boards_by_sum, layers_together
+from tilebase.files.format import stored_bytes
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.runtime.resources import OVERHEAD, Allowance

@@ -27,7 +27,7 @@ from tilebase.costs.rates import rates
 from tilebase.costs.shares import empty_cells, share_of
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import ResourceError
-from tilebase.files.format import CHUNK_KEYS
+from tilebase.files.format import CHUNK_KEYS, stored_bytes
 from tilebase.game.game import Game
 from tilebase.game.symmetry import symmetries
 from tilebase.objectives.numbers import byte_text
@@ -52,8 +52,6 @@ KEY_BYTES = 0.75
 """Bytes on disk per key of an afterstate."""
 PAIR_SLIDES, ENTRY_BYTES = 3.0, 45
 """Slides of a state in a decision process, and bytes of memory for each state that may follow one."""
-VALUE_SHARE = 0.55
-"""Size of a compressed value on disk, as a share of the size in memory."""
 SHORT_LINE = 5
 """Cells of a line that is slid by a table."""
 LONG_LINES = 2.5
@@ -244,11 +242,6 @@ def recorded_bytes(game: Game, objectives: Sequence[Objective]) -> float:
         return 0.0
     found = SLIDE_BYTES * float(layers.states.sum())
     return found if found <= MOST_RECORDED else 0.0
-
-
-def stored_bytes(objectives: Sequence[Objective]) -> float:
-    """Return the bytes on disk of the compressed values of a board."""
-    return VALUE_SHARE * sum(one.value_bytes for one in objectives)
 
 
 def table_bytes(objectives: Sequence[Objective]) -> float:

@@ -21,7 +21,6 @@ import numpy as np
 from tilebase.costs.estimate import Estimate
 from tilebase.costs.rates import rates
 from tilebase.costs.reachable import (
-    VALUE_SHARE,
     Work,
     layers_of,
     slides_of,
@@ -30,6 +29,7 @@ from tilebase.costs.reachable import (
     table_bytes,
 )
 from tilebase.counting.combinatorics import boards_by_sum
+from tilebase.files.format import VALUE_SHARE
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.runtime.resources import OVERHEAD, Allowance

@@ -48,6 +48,7 @@ from tilebase.dense.tables import DenseLayer, DenseRules
 from tilebase.dense.values import KeptValues, Wanted
 from tilebase.dense.workspace import InFiles, InMemory, StateRules, Workspace
 from tilebase.errors import ResourceError, UsageError
+from tilebase.files.format import stored_bytes
 from tilebase.files.layers import Pages
 from tilebase.game.game import Cells, Game
 from tilebase.game.notation import fraction_of
@@ -239,9 +240,11 @@ class DensePass:
             self.game, self.folder, self.objective.label, len(totals) - len(missing), len(totals),
             self._plan.text,
         )  # fmt: skip
-        there = self._layers.bytes_of(self._plan.value_bytes)
-        self._plan.check_disk(self.folder, self.index, self.wanted.files, there)
         self._all = sum(self.sizes[s] for s in missing)
+        if missing and not self._run.anyway:
+            kept = int(stored_bytes([self.objective]) * self._all) if self.wanted.files else 0
+            there = self._layers.bytes_of(self._plan.value_bytes)
+            self._plan.check_disk(self.folder, self.index, kept=kept, there=there)
         self._saved = time.perf_counter()
         self._pace.start()
         last = None

@@ -216,9 +216,12 @@ class Plan:
             memory=self.memory, parts=self.parts,
         )  # fmt: skip
 
-    def check_disk(self, folder: Path, index: PerfectIndex, keep: bool, there: int) -> None:
-        """Raise `ResourceError` if the disk has no space for the files, of which some bytes are there."""
-        needed = self.disk_bytes + (int(self.value_bytes * self.boards / 3) if keep else 0)
+    def check_disk(self, folder: Path, index: PerfectIndex, *, kept: int, there: int) -> None:
+        """Raise `ResourceError` if the disk has no space for the files, of which some bytes are there.
+
+        So many bytes are `kept` of the layers that are missing.
+        """
+        needed = self.disk_bytes + kept
         have = shutil.disk_usage(folder).free
         if needed > have + there:
             raise ResourceError(

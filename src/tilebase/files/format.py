@@ -18,7 +18,7 @@ import re
 import struct
 import threading
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
@@ -51,7 +51,14 @@ LEVEL = 3
 """Level of zstd: higher ones save a few percent and cost several times as much.  Readers need not know it."""
 VALUE_LEVEL = -1
 """For values of more than a bit: half the time of `LEVEL`, and 2 to 8 percent more bytes."""
+VALUE_SHARE = 0.55
+"""Size of a compressed value on disk, as a share of the size in memory, about."""
 _OF_THREAD = threading.local()
+
+
+def stored_bytes(objectives: Iterable[Objective]) -> float:
+    """Return about how many bytes on disk the compressed values of a board take."""
+    return VALUE_SHARE * sum(one.value_bytes for one in objectives)
 
 
 @dataclass(frozen=True)
