@@ -7,6 +7,7 @@ import json
 import math
 import re
 import weakref
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -14,21 +15,27 @@ from functools import cache
 import pytest
 
 import cached_oracle as oracle
+from batching import BATCHED
 from tilebase import prove, solve
 from tilebase.cli import main
-from tilebase.costs.machines import Machine, estimate, rows
+from tilebase.costs.boards import passing, planned_index
+from tilebase.costs.estimate import duration
+from tilebase.costs.machines import device_row
 from tilebase.costs.rates import rates
+from tilebase.costs.rows import solving
 from tilebase.dense.backends.bits import BitLayer
 from tilebase.dense.index import PerfectIndex
+from tilebase.dense.plan import Plan
 from tilebase.dense.tables import DenseLayer
 from tilebase.errors import GameError, ResourceError, UsageError, WrongGameError
 from tilebase.game.game import Game
-from tilebase.objectives.objective import Objective
+from tilebase.objectives.numbers import byte_text
+from tilebase.objectives.objective import Objective, parse_objectives
 from tilebase.questions import limits as limits_module
 from tilebase.questions.lemma import check_pattern
 from tilebase.questions.limits import _Bench, least_limits, search_limits, with_limits
 from tilebase.questions.prove import ProvedBound
-from tilebase.runtime.resources import Allowance
+from tilebase.runtime.resources import OVERHEAD, Allowance
 
 GAME = Game("2x3", 32, limits="16,16,8/16,8,8", start="empty")
 
@@ -156,30 +163,54 @@ def test_bad_questions_are_one_sentence(arguments, words, capsys):
 def test_what_does_not_fit_is_refused_with_the_estimate(capsys):
     limits = "1024,512,64,16/256,256,128,16/16,16,32,16/16,16,16,16"
     line = ["4x4", "2048", "--limits", limits, "--pattern", "lemma1", "--start", "empty"]
-    assert main(["solve", *line, "--objective", "lower:uint32", "--memory", "4GiB", "-q"]) == 1
-    assert "GB of disk, and " in capsys.readouterr().err
+    for memory, words in (("4GiB", "of memory, even in batches, and 4.29 GB"), ("12GiB", "GB of disk, and ")):
+        assert main(["solve", *line, "--objective", "lower:uint32", "--memory", memory, "-q"]) == 1
+        assert words in capsys.readouterr().err
     assert main(["plan", *line, "--objective", "lower:uint32"]) == 0
     table = capsys.readouterr().out
     assert [word in table for word in ("this machine", "H200", "not built")] == [True, True, False]
 
 
 def test_plans_tell_memory_from_disk():
-    machine = Machine("one", Allowance(memory=1 << 40, threads=2), 1e8, 1e9)
     game = Game("3x4", 512, limits="256,128,64,64/64,64,64,64/64,64,64,64", start="empty", pattern="lemma1")
-    row = estimate(PerfectIndex(game), Objective("lower", "uint32"), machine)
+    index, bound = PerfectIndex(game), Objective("lower", "uint32")
+    row = device_row(index, bound)
     assert (row["disk"], row["moved"]) == ("0 B", "0 B")
-    assert row["time"] == "3.39 minutes"  # 20,338,217,928 boards
-    small = estimate(
-        PerfectIndex(game),
-        Objective("lower", "uint32"),
-        Machine("two", Allowance(memory=1 << 30, threads=2), 1e8, 1e9),
-    )
-    assert small["disk"] == "2.59 GB"
-    score = estimate(PerfectIndex(Game("2x2", 32)), Objective("score"), machine)
-    assert score["time"].endswith("(not built)")
-    assert (
-        len(rows(PerfectIndex(game), Objective("lower", "uint32"), Allowance.of())) == 2
-    )  # this machine and a CUDA device
+    assert row["time"] == "1.77 seconds"  # 20,338,217,928 boards
+    assert device_row(index, bound, Allowance(memory=1 << 30, threads=1))["disk"] == "2.59 GB"
+    assert device_row(PerfectIndex(Game("2x2", 32)), Objective("score"))["time"].endswith("(not built)")
+
+
+@pytest.mark.parametrize("objective", ["lower:uint32", "win", "guaranteed"])
+def test_an_estimate_and_a_pass_agree_on_what_fits_into_memory(objective):
+    """Four layers, three, or batches; and a row of the plan is the estimate."""
+    (one,) = parse_objectives(objective)
+    index = planned_index(BATCHED)
+    ample = Plan.of(index, one, Allowance(memory=1 << 40, threads=2))
+    lean = Plan.of(index, one, Allowance(memory=ample.whole_bytes - 1, threads=2))
+    sizes = (ample.whole_bytes, ample.whole_bytes - 1, lean.whole_bytes, lean.whole_bytes - 1)
+    for memory in sizes[: 3 if one.is_boolean else 4]:  # bytes do not fit where three layers of bits do not
+        allowed = Allowance(memory=memory, threads=2)
+        plan, found = Plan.of(index, one, allowed), passing("", BATCHED, [one], allowed)
+        assert found.disk == plan.disk_bytes
+        assert (found.disk > 0) == (found.moved > 0) == (memory < lean.whole_bytes)
+        assert found.memory == min(plan.whole_bytes, memory)
+        row = solving(BATCHED, [one], "all", allowed)[0]
+        assert (row["disk"], row["moved"]) == (byte_text(int(found.disk)), byte_text(int(found.moved)))
+        assert row["time"] == duration(found.seconds, 3)
+
+
+@pytest.mark.parametrize("text", ["win", "win:float16", "lower:uint32", "guaranteed"])
+def test_sizes_alone_say_about_what_a_plan_says(text):
+    (one,) = parse_objectives(text)
+    index = planned_index(BATCHED)
+    for memory in (1 << 40, OVERHEAD + 3 * int(one.value_bytes * max(index.sizes().values())), OVERHEAD):
+        allowed = Allowance(memory=memory, threads=1)
+        with suppress(ResourceError):  # the tables do not fit
+            plan = Plan.outline(index, one, allowed)
+            found = Plan.by_size(index.sizes(won=True), one, allowed)
+            assert (plan.boards, plan.as_bits) == (found.boards, found.as_bits)
+            assert found.layer_bytes == pytest.approx(plan.layer_bytes, rel=0.2)
 
 
 def test_a_plan_that_does_not_fit_says_what_needs_none(capsys):

@@ -9,8 +9,8 @@ above that its batches read, a layer takes, in values,
     n              read once more to sum up or to encode W, if it is kept
     2 n            read and written for a discount
 
-On one machine a single process does the pass with its threads.  It moves nothing if the layers fit into
-memory; else it needs no second reading of W.  The time of workers is the largest of
+On one machine a single process does the pass with its threads (`alone`).  It moves nothing if the layers fit
+into memory; else it needs no second reading of W.  The time of workers is the largest of
 
     n / cores × (rate + `shared_boards`)      computing
     the same for the largest batch of a step, by the threads that do one batch
@@ -28,7 +28,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tilebase.costs.cores import MACHINE_CORES, Scale
-from tilebase.costs.rates import rates
+from tilebase.costs.rates import pass_seconds, rates
 from tilebase.dense import shared
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.passes import NOTHING
@@ -46,6 +46,8 @@ MACHINE = Allowance(memory=64 << 30, threads=MACHINE_CORES)
 """A machine; where its memory is too little, it has so many times twice as much as is enough."""
 SAMPLES = 12
 """So many layers are cut; a layer between two of them reads per board what lies between."""
+MOVED = 11
+"""So often a layer in batches is read or written where they are not known: 8 to 14 times otherwise."""
 FILES = 5
 """The states of two layers above, and the afterstates, the states after rows and the states of one."""
 
@@ -101,7 +103,14 @@ def passing(
     """
     threads, machines = machine.threads, -(-cores // machine.threads)
     if machines == 1:
-        return _alone(index, objective, replace(machine, threads=cores), wanted)
+        machine, bits = replace(machine, threads=cores), not wanted.files
+        try:
+            alone_plan = Plan.outline(index, objective, machine, bits=bits)
+        except ResourceError:  # the tables do not fit
+            alone_plan = Plan.outline(index, objective, replace(machine, memory=NO_BOUND), bits=bits)
+        if alone_plan.batched:
+            alone_plan = _fitting(index, alone_plan)
+        return alone(alone_plan, index, objective, cores, keep=wanted.files)
     plan = _worker_plan(index, objective, machine)
     slots = machines * plan.at_once  # batches in work at the same time
     sizes, cuts = index.sizes(), {}
@@ -109,22 +118,20 @@ def passing(
     for total in _sample(sorted(large)):
         cuts[total] = _Cuts.of(shared.cut_for(plan, index, total, slots), sizes[total])
     here = rates("dense")
-    rate = here.values(len(index.game.masks))
     value, again = plan.value_bytes, _again(index.game, objective)
     seconds = read = written = 0.0
     files = FILES
     for total, size in sizes.items():
         above = sum(sizes.get(total + 2**e, 0) for e in index.game.spawn_exponents) / size
         if total not in large:
-            read += value * size * (above + 3 + again)
-            written += value * size * (3 + again)
-            seconds += size * rate / (threads if size > 1 << 20 else 1) + FILES * here.step / 10
+            here_read, here_written = _moved(value * size, above, again)
+            read, written = read + here_read, written + here_written
+            seconds += size * here.boards / (threads if size > 1 << 20 else 1) + FILES * here.step / 10
             continue
         found, ranges = _between(cuts, total), shared.range_count(size, cores)
         pieces = found.pieces + (1 + again + any(wanted)) * ranges
-        here_read = value * size * (found.above + 3 + again + any(wanted))
-        here_written = value * size * (3 + again)
-        work = size * (rate + here.shared_boards)
+        here_read, here_written = _moved(value * size, found.above + any(wanted), again)
+        work = size * (here.boards + here.shared_boards)
         tops, lefts = found.largest
         slowest = (shared.FOLD_SHARE * tops + shared.COLUMNS_SHARE * lefts) * work * plan.at_once / threads
         moving = (here_read + here_written) / (machines * here.disk)
@@ -147,36 +154,34 @@ def passing(
     )
 
 
-def _alone(index: PerfectIndex, objective: Objective, machine: Allowance, wanted: Wanted) -> Scale:
-    """Return what one process takes with a thread for each core, in memory or through files."""
-    cores, keep = machine.threads, wanted.files
-    try:
-        plan = Plan.outline(index, objective, machine, bits=not keep)
-    except ResourceError:  # the tables do not fit
-        plan = Plan.outline(index, objective, replace(machine, memory=NO_BOUND), bits=not keep)
-    boards, here = sum(index.sizes().values()), rates("dense")
-    rate = here.values(len(index.game.masks)) if plan.words is None else here.bits
-    stored = stored_bytes([objective]) * boards if keep else 0.0
-    if not plan.batched:
-        return Scale(cores, 1, boards * rate / cores, plan.whole_bytes, stored, 0.0, stored, 1)
-    plan = _fitting(index, plan)
-    read, written = moved(index, plan, objective)
-    seconds = max(boards * (rate + here.shared_boards) / cores, (read + written) / here.disk)
-    memory, disk = min(plan.whole_bytes, plan.memory), plan.disk_bytes + stored
-    return Scale(cores, 1, seconds, memory, disk, read, written + stored, FILES - 1)
+def alone(
+    plan: Plan, index: PerfectIndex | None, objective: Objective, cores: int, *, keep: bool, lowest: int = 0
+) -> Scale:
+    """Return what one process takes with a thread for each core, in memory or through files.
 
-
-def moved(index: PerfectIndex, plan: Plan, objective: Objective) -> tuple[float, float]:
-    """Return the bytes that a pass in one process reads and writes, in batches; 0 if layers are in memory.
-
-    Raises `ResourceError` if a batch does not fit.
+    `keep` says that the values from the sum `lowest` on are kept.  Without an index, the layers of batches
+    are read and written `MOVED` times.  Raises `ResourceError` if a batch does not fit.
     """
-    if not plan.batched:
-        return 0.0, 0.0
-    sizes, again = index.sizes(), _again(index.game, objective)
-    cuts = {s: _Cuts.of(plan.cut(index, s), sizes[s]) for s in _sample(sorted(sizes))}
-    read = sum(size * (_between(cuts, s).above + 3 + again) for s, size in sizes.items())
-    return plan.value_bytes * read, plan.value_bytes * (3.0 + again) * sum(sizes.values())
+    stored = stored_bytes([objective]) * plan.boards if keep else 0.0
+    read = written = 0.0
+    if plan.batched and index is None:
+        read = written = MOVED / 2 * plan.value_bytes * plan.boards
+    elif plan.batched and index is not None:
+        again = _again(index.game, objective)
+        sizes = {total: size for total, size in index.sizes().items() if total >= lowest}
+        cuts = {total: _Cuts.of(plan.cut(index, total), sizes[total]) for total in _sample(sorted(sizes))}
+        moves = [_moved(plan.value_bytes * n, _between(cuts, s).above, again) for s, n in sizes.items()]
+        read, written = map(sum, zip(*moves, strict=True))
+    seconds = pass_seconds(plan.boards, cores, bits=plan.as_bits, moved=read + written)
+    if keep:
+        seconds += rates("dense").kept * objective.value_bytes * plan.boards / cores
+    memory, files = min(plan.whole_bytes, plan.memory), FILES - 1 if plan.batched else 1
+    return Scale(cores, 1, seconds, memory, plan.disk_bytes + stored, read, written + stored, files)
+
+
+def _moved(nbytes: float, above: float, again: int) -> tuple[float, float]:
+    """Return the bytes that a layer of values of so many bytes reads and writes (see the module)."""
+    return nbytes * (above + 3 + again), nbytes * (3 + again)
 
 
 def _fitting(index: PerfectIndex, plan: Plan) -> Plan:

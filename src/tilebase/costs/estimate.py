@@ -7,6 +7,7 @@ import math
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -55,6 +56,8 @@ class Estimate:
         Bytes expected on disk at the same time.
     spread:
         Positions, seconds and disk may be smaller or larger by this factor; 1 if they are known.
+    moved:
+        Bytes that a pass over all boards reads and writes.
     """
 
     task: str
@@ -67,6 +70,7 @@ class Estimate:
     memory: int
     disk: float
     spread: float = 1.0
+    moved: float = 0.0
 
     @property
     def size(self) -> str:
@@ -152,10 +156,12 @@ def check(
 
     def ways(too_much: Callable[[Estimate], str | None]) -> str:
         fewer = "lower limits on cells" if game.limits is not None else "limits on cells (--limits)"
-        for other in map(estimate, _smaller_goals(game)):
-            if other.seconds <= DAY and too_much(other) is None:
-                takes = f"{title_of(other.game)} takes about {duration(other.seconds)}"
-                return f"ask for a smaller goal ({takes}), {fewer}, fewer cells"
+        for smaller in _smaller_goals(game):
+            with suppress(ResourceError, UsageError):
+                other = estimate(smaller)
+                if other.seconds <= DAY and too_much(other) is None:
+                    takes = f"{title_of(smaller)} takes about {duration(other.seconds)}"
+                    return f"ask for a smaller goal ({takes}), {fewer}, fewer cells"
         return f"ask for {fewer}, fewer cells"
 
     admit(estimate(game), allowed, ways, folder)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 from tilebase._kernels.jit import is_compiled
-from tilebase.costs.machines import planned_index, rate_of, seconds_here
-from tilebase.costs.rates import rates
+from tilebase.costs.boards import planned_index
+from tilebase.costs.machines import seconds_here
+from tilebase.costs.rates import pass_seconds, rates
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.dense.plan import Plan
-from tilebase.dense.tables import check_index
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Game
 from tilebase.game.symmetry import symmetries
@@ -63,17 +63,15 @@ def replacing_pass(game: Game, allowed: Allowance) -> Plan | None:
     if sum(sizes.values()) < FEWEST_BOARDS or max(sizes.values()) / 8 > allowed.memory:
         return None  # without an index, which takes seconds where a layer of bits does not fit
     try:
-        index = planned_index(game)
-        check_index(index)
-        plan = Plan.outline(index, Objective("guaranteed"), allowed)
+        plan = Plan.outline(planned_index(game), Objective("guaranteed"), allowed)
     except (ResourceError, UsageError):
         return None
     return None if plan.batched else plan
 
 
-def pass_seconds(plan: Plan, allowed: Allowance) -> float:
-    """Estimate the seconds of a pass, once its kernels are compiled."""
-    return plan.boards / (rate_of(plan) * allowed.cores)
+def replacing_seconds(plan: Plan, allowed: Allowance) -> float:
+    """Estimate the seconds of such a pass, once its kernels are compiled."""
+    return pass_seconds(plan.boards, allowed.cores, bits=plan.as_bits)
 
 
 def compile_seconds() -> float:
@@ -88,14 +86,14 @@ def patience_for(game: Game, allowed: Allowance, seconds: float = math.inf) -> f
     tried if it would take more than 1/2 of `seconds`.
     """
     plan = replacing_pass(game, allowed)
-    if plan is None or 2 * (pass_seconds(plan, allowed) + compile_seconds()) > seconds:
+    if plan is None or 2 * (replacing_seconds(plan, allowed) + compile_seconds()) > seconds:
         return math.inf
     return patience_of(plan, allowed)
 
 
 def patience_of(plan: Plan, allowed: Allowance) -> float:
     """Return the same of a pass that is to be tried."""
-    return 0.1 * pass_seconds(plan, allowed) + compile_seconds()
+    return 0.1 * replacing_seconds(plan, allowed) + compile_seconds()
 
 
 def forcing_seconds(game: Game) -> float:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tilebase.costs.estimate import duration
-from tilebase.costs.rates import rates
+from tilebase.costs.rates import pass_seconds
 from tilebase.counting.combinatorics import boards_by_sum, layers_together
 from tilebase.counting.groups import groups_of
 from tilebase.game.game import Game
@@ -23,14 +23,13 @@ from tilebase.runtime.resources import OVERHEAD, Allowance
 
 def row_by_groups(game: Game, objective: Objective, allowed: Allowance) -> dict[str, Any]:
     """Return the row of a pass by groups.  Raises `UsageError` or `ResourceError` of `groups_of`."""
-    groups, here = groups_of(game), rates("dense")
+    groups = groups_of(game)
     spawned = [groups.after_spawn(e) for e in game.spawn_exponents]
     memory = OVERHEAD + int(objective.value_bytes * (groups.sizes + np.sum(spawned, axis=0)).max())
     boards = int(groups.sizes.sum())
     read = float((groups.sizes * groups.sources()).sum()) + sum(float(one.sum()) for one in spawned)
     moved = objective.value_bytes * (read + 2.0 * boards)
-    work = boards / allowed.cores * (here.bits if objective.is_boolean else here.boards)
-    seconds = max(work, moved / here.disk)
+    seconds = pass_seconds(boards, allowed.cores, bits=objective.is_boolean, moved=moved)
     return {
         "boards": f"{len(groups):,} groups, the largest {groups.largest:,} boards",
         "time": "not built",

@@ -58,9 +58,9 @@ class Rates:
     after, spawn, known_spawn, fold:
         To solve, per afterstate; per spawn after it; the same where the slides of the states were recorded;
         and per spawn for each further objective.
-    boards, masked_boards, several_boards:
-        Of a pass over all boards with values, per board; the same for games with a mask, and with several
-        masks, whose index ranks up to 2.6 times as many boards.
+    boards:
+        Of a pass over all boards with values, per board that the index ranks; with several masks these are up
+        to 2.6 times those of the game (`masks` in `facts/runs.tsv`).
     bits:
         The same with Boolean values as bits.
     kept:
@@ -80,7 +80,7 @@ class Rates:
         Bytes per second from and to a disk.
     exchange, load, shared_boards:
         More on many machines: per state that is counted, to hand ranks to other workers; per afterstate, to
-        load a solved layer; per board of a pass over all boards, for ranges of files and checksums.
+        load a solved layer; per board of a pass over all boards through files, for ranges and checksums.
     piece, step:
         Of the scheduler for a piece, and from the last piece of a step to the first of the next.
     """
@@ -93,8 +93,6 @@ class Rates:
     known_spawn: float = 1.9e-8
     fold: float = 1.5e-8
     boards: float = 1 / 35e6
-    masked_boards: float = 1 / 36e6
-    several_boards: float = 1 / 18e6
     bits: float = 1 / 400e6
     kept: float = 2.6e-9
     opened: float = 1.4e-6
@@ -113,10 +111,6 @@ class Rates:
     shared_boards: float = 2.5e-8
     piece: float = 1e-3
     step: float = 0.05
-
-    def values(self, masks: int) -> float:
-        """Return the seconds per board of a pass over all boards of a game with so many masks."""
-        return (self.boards, self.masked_boards, self.several_boards)[min(masks, 2)]
 
     def scaled(self, factor: float) -> Rates:
         """Return the rates of a machine that takes so many times as long, with disks that are as fast."""
@@ -143,6 +137,16 @@ def rates(engine: Engine) -> Rates:
 @lru_cache(maxsize=4)
 def _scaled(factor: float) -> Rates:
     return FIXED.scaled(factor)
+
+
+def pass_seconds(boards: float, cores: float, *, bits: bool = False, moved: float = 0.0) -> float:
+    """Return about how long a pass over all boards takes one process on so many cores.
+
+    This is the work, or what its disks read and write if that takes longer.
+    """
+    here = rates("dense")
+    each = here.bits if bits else here.boards + here.shared_boards * (moved > 0)
+    return max(boards * each / cores, moved / here.disk)
 
 
 def slowdown() -> float:

@@ -17,22 +17,23 @@ from pathlib import Path
 from typing import Any
 
 from tilebase.costs import cores, machines, reachable
-from tilebase.costs.boards import passing
+from tilebase.costs.boards import passing, planned_index
 from tilebase.costs.cores import MACHINE_CORES, MOST_CORES, Scale
 from tilebase.costs.estimate import Estimate, duration, number_in_words, shortages
 from tilebase.costs.forcing import (
     FIRST_PATIENCE,
     compile_seconds,
     opened_afterstates,
-    pass_seconds,
     patience_of,
     replacing_pass,
+    replacing_seconds,
     search_seconds,
 )
 from tilebase.costs.groups import row_by_groups
 from tilebase.costs.machines import this_machine
 from tilebase.costs.reachable import Work, layers_of
 from tilebase.counting.combinatorics import boards_by_sum, layers_together
+from tilebase.dense.index import PerfectIndex
 from tilebase.errors import ResourceError, StorageError, UsageError
 from tilebase.game.game import Game
 from tilebase.objectives.numbers import byte_text
@@ -138,7 +139,7 @@ def forcing(game: Game, allowed: Allowance, *, search_only: bool = False) -> lis
     if plan is None:
         return [search | sizes]
     after = duration(FIRST_PATIENCE + patience_of(plan, allowed))
-    seconds = pass_seconds(plan, allowed)
+    seconds = replacing_seconds(plan, allowed)
     compiled = f", after {duration(compile_seconds())} of compiling" if compile_seconds() else ""
     in_place = {
         "what": "force by a pass in its place", "on": on, "boards": f"{plan.boards:,} boards",
@@ -158,7 +159,7 @@ def _passes_or_reason(game: Game, objective: Objective, allowed: Allowance) -> l
         return _passes(game, [objective], allowed, None, keep=False, summaries=True)
     except ResourceError as error:
         row = machines.row_by_size(game, objective, allowed, error)
-        row |= {"what": _all(objective), "on": row.pop("machine"), "boards": boards}
+        row |= {"what": _all(objective), "boards": boards}
         return [{name: row[name] for name in COLUMNS}]
     except UsageError as error:
         none = {"on": this_machine(allowed), "boards": boards, "time": "not possible"}
@@ -187,21 +188,15 @@ def _passes(
     summaries: bool,
 ) -> list[dict[str, Any]]:
     from tilebase.costs import batches  # the other engine is loaded if it is asked
-    from tilebase.dense.tables import check_index
     from tilebase.dense.values import Wanted
 
-    index = machines.planned_index(game)
-    check_index(index)
+    index = planned_index(game)
     wanted = Wanted(summaries, keep)
     rows = []
     for one in objectives:
         boards = f"{sum(index.sizes().values()):,} boards"
-        here = passing(_all(one), game, [one], allowed, keep=keep)
-        for row in machines.rows(index, one, allowed):
-            row = {"what": _all(one), "on": row.pop("machine"), "boards": boards} | row
-            if row["on"].startswith("this machine") and not row["reason"]:
-                row |= {"time": duration(here.seconds), "disk": byte_text(int(here.disk))} if keep else {}
-                row = _fitting(row, here, allowed, folder)
+        for row in (_pass_here(index, one, allowed, folder, keep=keep), machines.device_row(index, one)):
+            row |= {"what": _all(one), "boards": boards}
             rows.append({name: row[name] for name in COLUMNS})
         scales = [
             batches.passing(index, one, number, wanted=wanted) for number in (MACHINE_CORES, MOST_CORES)
@@ -209,6 +204,20 @@ def _passes(
         faster = scales[1].seconds < scales[0].seconds
         rows += [_shared(_all(one), boards, found) for found in scales[: 1 + faster]]
     return rows
+
+
+def _pass_here(
+    index: PerfectIndex, objective: Objective, allowed: Allowance, folder: Path | None, *, keep: bool
+) -> dict[str, Any]:
+    """Return the row of a pass on this machine, without what it is and its boards."""
+    row = {"on": this_machine(allowed)}
+    try:
+        found = passing("", index.game, [objective], allowed, keep=keep, index=index)
+    except ResourceError as error:
+        return row | machines.no_fit(error)
+    row |= {"time": duration(found.seconds, 3), "memory": byte_text(found.memory)}
+    row |= {"disk": byte_text(int(found.disk)), "moved": byte_text(int(found.moved))}
+    return _fitting(row, found, allowed, folder)
 
 
 def _all(objective: Objective) -> str:

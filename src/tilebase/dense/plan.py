@@ -10,8 +10,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from tilebase.counting.combinatorics import layers_together
 from tilebase.dense import tables as layers
 from tilebase.dense.backends.bits import LAYERS, Words
@@ -101,13 +99,18 @@ class Plan:
     @property
     def text(self) -> str:
         """How memory is divided, for a log."""
-        values = "as bits" if self.words is not None else f"of {self.value_bytes:g} bytes"
+        values = "as bits" if self.as_bits else f"of {self.value_bytes:g} bytes"
         where = "in memory, three at a time" if self.lean else "in memory"
         where = f"in batches through {byte_text(self.disk_bytes)} of files" if self.batched else where
         return (
             f"values {values}, layers of {byte_text(self.layer_bytes)} {where}, tables and buffers of "
             f"{byte_text(self.table_bytes)}, {byte_text(self.memory)} may be used"
         )
+
+    @property
+    def as_bits(self) -> bool:
+        """Whether Boolean values are bits."""
+        return self.words is not None or self.value_bytes < 1
 
     @property
     def base(self) -> int:
@@ -174,7 +177,7 @@ class Plan:
         memory, threads = allowed.memory, allowed.threads
         if bits and objective.is_boolean and (plan := cls._of_bits(index, sizes, allowed)):
             return plan
-        size = value_bytes or (1 if objective.is_boolean else np.dtype(objective.dtype).itemsize)
+        size = value_bytes or max(1, int(objective.value_bytes))
         tables = layers.table_bytes(index, merge=objective.merge) + index.nbytes
         tables += threads * layers.scratch_bytes(index, size)
         if tables + OVERHEAD > memory:
@@ -182,14 +185,38 @@ class Plan:
                 f"the tables of {index.game} need {(tables + OVERHEAD) / 2**30:.3g} GiB, more than "
                 f"{memory / 2**30:.3g} GiB: give more memory or lower limits"
             )
-        together = size * max(layers_together(sizes).values())
+        return cls._of_values(sizes, size, memory, tables, at_once)
+
+    @classmethod
+    def by_size(
+        cls,
+        sizes: dict[int, int],
+        objective: Objective,
+        allowed: Allowance,
+        *,
+        value_bytes: int = 0,
+        bits: bool = True,
+    ) -> Plan:
+        """Return the plan by sizes alone, without an index: tables and gaps of bits are left out."""
+        if bits and objective.is_boolean:
+            plan = cls._of_values(sizes, 1 / 8, allowed.memory)
+            if not plan.batched:
+                return plan
+        return cls._of_values(sizes, value_bytes or max(1, int(objective.value_bytes)), allowed.memory)
+
+    @classmethod
+    def _of_values(
+        cls, sizes: dict[int, int], size: float, memory: int, tables: int = 0, at_once: int = 0
+    ) -> Plan:
+        """Return the plan for values of so many bytes."""
+        together = int(size * max(layers_together(sizes).values(), default=0))
         whole = together + tables + OVERHEAD
         lean = not at_once and whole > memory
         if lean:
-            whole = size * max(layers_together(sizes, lean=True).values()) + tables + OVERHEAD
+            whole = int(size * max(layers_together(sizes, lean=True).values())) + tables + OVERHEAD
         batched = at_once > 0 or whole > memory
-        boards, largest = sum(sizes.values()), max(sizes.values())
-        disk = together + (size * largest if at_once else 0)
+        boards, largest = sum(sizes.values()), max(sizes.values(), default=0)
+        disk = together + (int(size * largest) if at_once else 0)
         return cls(
             boards, largest, size, tables, whole, memory, batched, disk if batched else 0,
             at_once=at_once or 1, lean=lean and not batched,

@@ -23,7 +23,7 @@ from typing import Any, Unpack
 
 from tilebase.cluster.runs import Run
 from tilebase.costs.estimate import duration
-from tilebase.costs.rates import rates
+from tilebase.costs.rates import pass_seconds
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.passes import DensePass
 from tilebase.errors import GameError, ResourceError, UsageError
@@ -288,7 +288,7 @@ class _Bench:
 
     def takes(self, boards: int) -> float:
         """Return how many seconds limits with so many boards are expected to take."""
-        return boards * rates("dense").boards / self._allowed.cores
+        return pass_seconds(boards, self._allowed.cores)
 
     def trial(self, limits: Limits) -> Trial | None:
         """Return the value of limits; None if they are not valid, or have too many boards or take too long.

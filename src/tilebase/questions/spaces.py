@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from tilebase.cluster.runs import Run
-from tilebase.costs.boards import passing
 from tilebase.costs.estimate import Estimate, duration
 from tilebase.costs.reachable import solving
 from tilebase.errors import ResourceError, UsageError
@@ -41,6 +40,8 @@ def expected(
     `keep` says that a table is written.
     """
     if space == "all":
+        from tilebase.costs.boards import passing  # the other engine is loaded if it is asked
+
         return partial(
             passing, "solving all boards of", objectives=objectives, allowed=allowed, down_to=down_to,
             keep=keep,
@@ -63,23 +64,27 @@ def choose_space(ask: Ask, run: Run, *, keep: bool) -> str:
     if keep:
         LOG.info("solving the reachable boards: their table is smaller, and every command takes it")
         return "reachable"
-    takes = [expected(space, ask.objectives, run.most, down_to=ask.down_to)(game) for space in SPACES[:2]]
-    return _faster(game, *takes)
+    first, second = (
+        partial(expected(space, ask.objectives, run.most, down_to=ask.down_to), game) for space in SPACES[:2]
+    )
+    return _faster(game, first(), second)
 
 
-def _faster(game: Game, reachable: Estimate, every: Estimate) -> str:
+def _faster(game: Game, reachable: Estimate, whole: Callable[[], Estimate]) -> str:
     """Return the space that takes less time."""
     if reachable.seconds < WORTH_CHOOSING:
         return "reachable"
-    times = f"{duration(reachable.seconds)} for the reachable, {duration(every.seconds)} for all {every.size}"
-    if every.seconds >= reachable.seconds:
-        LOG.info("solving the reachable boards: expected are %s", times)
-        return "reachable"
-    from tilebase.dense.index import PerfectIndex
-    from tilebase.dense.tables import check_index
+    from tilebase.costs.boards import planned_index
 
     try:
-        check_index(PerfectIndex(game))
+        every = whole()
+        times = (
+            f"{duration(reachable.seconds)} for the reachable, {duration(every.seconds)} for all {every.size}"
+        )
+        if every.seconds >= reachable.seconds:
+            LOG.info("solving the reachable boards: expected are %s", times)
+            return "reachable"
+        planned_index(game)
     except (ResourceError, UsageError) as error:
         LOG.info("solving the reachable boards: %s", error)
         return "reachable"
