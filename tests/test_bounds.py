@@ -18,11 +18,11 @@ import cached_oracle as oracle
 from batching import BATCHED
 from tilebase import prove, solve
 from tilebase.cli import main
+from tilebase.costs import rows
 from tilebase.costs.boards import passing, planned_index
 from tilebase.costs.estimate import duration
 from tilebase.costs.machines import device_row
 from tilebase.costs.rates import rates
-from tilebase.costs.rows import solving
 from tilebase.dense.backends.bits import BitLayer
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.plan import Plan
@@ -195,7 +195,7 @@ def test_an_estimate_and_a_pass_agree_on_what_fits_into_memory(objective):
         assert found.disk == plan.disk_bytes
         assert (found.disk > 0) == (found.moved > 0) == (memory < lean.whole_bytes)
         assert found.memory == min(plan.whole_bytes, memory)
-        row = solving(BATCHED, [one], "all", allowed)[0]
+        row = rows.solving(BATCHED, [one], "all", allowed)[0]
         assert (row["disk"], row["moved"]) == (byte_text(int(found.disk)), byte_text(int(found.moved)))
         assert row["time"] == duration(found.seconds, 3)
 

@@ -18,11 +18,13 @@ from tilebase.cli.plan import PLANNED, UNPLANNED
 from tilebase.costs import estimate, measuring, rates, reachable
 from tilebase.costs.cases import span_of
 from tilebase.costs.forcing import opened_afterstates, search_seconds
+from tilebase.costs.formations import size_of_table
 from tilebase.costs.reachable import counting, layers_of, recorded_bytes, solving
 from tilebase.costs.shares import COUNTED, FITTED, MASKED, Fit, counted, share_of
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import ResourceError
 from tilebase.game.symmetry import symmetries
+from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import parse_objectives
 from tilebase.questions.pruning import prune
 from tilebase.runtime import system
@@ -31,6 +33,7 @@ from tilebase.sparse.arenas import Windows
 from tilebase.sparse.bitset import BitSet
 from tilebase.sparse.sizes import PAGE_BYTES, SMALL_BITS, least_windows
 
+ONE_THREAD = Allowance(memory=1 << 30, threads=1)
 TWO = Allowance(memory=8 << 30, threads=2)
 LIMITED = {
     # states and afterstates as counted
@@ -116,6 +119,40 @@ def test_what_counting_needs_at_least_is_what_the_pass_asks_for() -> None:
     assert 1.5e9 < expected < 2.5e9
     with pytest.raises(ResourceError, match=r"it needs 1\.82 GB of memory, and 1\.07 GB may be used"):
         count(Game("4x4", 256), memory="1GiB", threads=2)
+
+
+def test_solving_needs_at_least_what_counting_needs() -> None:
+    game = formation("442").game(1024)
+    least = counting(game, ONE_THREAD).memory
+    assert solving(game, parse_objectives("win"), ONE_THREAD, table=False).memory == least
+    assert size_of_table(formation("442"), 1024).memory == least
+
+
+@pytest.mark.parametrize("options", ["", "--down-to 200", "--no-lean", "--down-to 200 --space all"])
+def test_a_plan_says_what_solve_expects(
+    options: str, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = ["solve", "4x4", "32", "--memory", "827MiB", "--threads", "2", *options.split()]
+    expected = list[estimate.Estimate]()
+
+    def check(game: Game, takes: Callable[[Game], estimate.Estimate], *_: object) -> None:
+        expected.append(takes(game))
+        raise ResourceError("asked")
+
+    monkeypatch.setattr(estimate, "check", check)
+    assert main([*command, "-q"]) == 1
+    assert main(["plan", *command, "-f", "json"]) == 0
+    row, found = json.loads(capsys.readouterr().out)[0], expected[0]
+    assert estimate.duration(found.seconds, 3 if found.spread == 1 else 2) in row["time"]
+    assert byte_text(found.memory) in row["memory"]
+    assert byte_text(int(found.disk)) in row["disk"]
+    assert bool(row["reason"]) == (found.memory > 827 << 20)
+
+
+def test_a_plan_of_one_device_has_its_row_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "solve", "2x3", "32", "--backend", "cuda", "-f", "json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert row["on"].startswith("one H200")
 
 
 def test_recorded_slides_make_solving_faster(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -167,10 +167,13 @@ def solve(
         rows = solving(
             question,
             objectives,
-            within,
+            within if above is None else "reachable",  # as `solve` chooses
             run.allowed(),
-            keep=table is not None,
+            keep=table is not None and above is None,
+            down_to=down_to,
+            lean=lean,
             summaries=not passing,
+            backend=backend,
             folder=table or work,
             workers=None if cluster is None else workers_here(cluster),
         )

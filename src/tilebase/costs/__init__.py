@@ -6,13 +6,14 @@ Modules, those that the others import first:
     rates       how fast this machine is: factors that are kept, and rates that are fixed
     shares      which share of the boards play reaches: counted, or estimated
     reachable   counting and solving the reachable boards
-    boards      a pass over all boards within the limits
-    machines    such a pass on this machine and on a CUDA device: the rows of `tilebase plan`
-    forcing     a search for forced wins
     cores       counting and solving on many cores and machines
-    batches     a pass over all boards on many cores and machines
+    batches     a pass over all boards within the limits on many cores and machines
+    boards      such a pass on one machine
+    machines    such a pass on a CUDA device
+    forcing     a search for forced wins
     groups      a pass by groups of equal tiles, which no engine does yet
     measuring   the factors, measured with small games
+    spaces      solving on the boards of a space: what `solve` and its row expect
     rows        the rows of `tilebase plan`
     tables      evaluating, thinning and verifying a finished table
     cases       decision diagrams and patterns: what was measured

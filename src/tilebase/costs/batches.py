@@ -96,6 +96,7 @@ def passing(
     *,
     wanted: Wanted = NOTHING,
     machine: Allowance = MACHINE,
+    lowest: int = 0,
 ) -> Scale:
     """Return what a pass takes on so many cores of machines with so much memory, or more if needed.
 
@@ -105,15 +106,16 @@ def passing(
     if machines == 1:
         machine, bits = replace(machine, threads=cores), not wanted.files
         try:
-            alone_plan = Plan.outline(index, objective, machine, bits=bits)
+            alone_plan = Plan.outline(index, objective, machine, bits=bits, lowest=lowest)
         except ResourceError:  # the tables do not fit
-            alone_plan = Plan.outline(index, objective, replace(machine, memory=NO_BOUND), bits=bits)
+            machine = replace(machine, memory=NO_BOUND)
+            alone_plan = Plan.outline(index, objective, machine, bits=bits, lowest=lowest)
         if alone_plan.batched:
             alone_plan = _fitting(index, alone_plan)
-        return alone(alone_plan, index, objective, cores, keep=wanted.files)
-    plan = _worker_plan(index, objective, machine)
+        return alone(alone_plan, index, objective, cores, keep=wanted.files, lowest=lowest)
+    plan = _worker_plan(index, objective, machine, lowest)
     slots = machines * plan.at_once  # batches in work at the same time
-    sizes, cuts = index.sizes(), {}
+    sizes, cuts = {s: n for s, n in index.sizes().items() if s >= lowest}, {}
     large = {total: size for total, size in sizes.items() if size >= shared.SHARED_BOARDS}
     for total in _sample(sorted(large)):
         cuts[total] = _Cuts.of(shared.cut_for(plan, index, total, slots), sizes[total])
@@ -171,7 +173,7 @@ def alone(
         sizes = {total: size for total, size in index.sizes().items() if total >= lowest}
         cuts = {total: _Cuts.of(plan.cut(index, total), sizes[total]) for total in _sample(sorted(sizes))}
         moves = [_moved(plan.value_bytes * n, _between(cuts, s).above, again) for s, n in sizes.items()]
-        read, written = map(sum, zip(*moves, strict=True))
+        read, written = sum(one for one, _ in moves), sum(one for _, one in moves)
     seconds = pass_seconds(plan.boards, cores, bits=plan.as_bits, moved=read + written)
     if keep:
         seconds += rates("dense").kept * objective.value_bytes * plan.boards / cores
@@ -191,11 +193,11 @@ def _fitting(index: PerfectIndex, plan: Plan) -> Plan:
     return plan
 
 
-def _worker_plan(index: PerfectIndex, objective: Objective, machine: Allowance) -> Plan:
+def _worker_plan(index: PerfectIndex, objective: Objective, machine: Allowance, lowest: int) -> Plan:
     """Return the plan of a worker process in a machine with enough memory."""
     while True:
         try:
-            return shared.worker_plan(index, objective, machine)
+            return shared.worker_plan(index, objective, machine, lowest=lowest)
         except ResourceError:
             machine = replace(machine, memory=2 * machine.memory)
 

@@ -29,6 +29,7 @@ from tilebase.costs.reachable import (
     counting_threads,
     slides_of,
     solve_seconds,
+    solving_memory,
     table_bytes,
 )  # fmt: skip
 from tilebase.files.format import CHUNK_KEYS
@@ -38,7 +39,6 @@ from tilebase.objectives.objective import Objective
 from tilebase.runtime.resources import OVERHEAD
 from tilebase.sparse import shared_backward, shared_forward
 from tilebase.sparse.backward import PART_KEYS
-from tilebase.sparse.sizes import directory_bytes
 
 EXCHANGED = (4.5, 16.0)
 """Bytes per state that workers hand to each other through files: ranks as gaps or offsets, and keys."""
@@ -143,16 +143,5 @@ def solving(
         work = n * (after / cores + rate.load / threads)
         seconds += max(work, (moved + values) / (machines * rate.disk)) + pieces * rate.piece + rate.step
         files = max(files, pieces + 2)
-    memory = _solving_memory(layers, objectives, threads)
+    memory = threads * (32 << 20) + solving_memory(game, objectives, 2)  # both layers above
     return Scale(cores, machines, seconds, memory, disk, read, written, files)
-
-
-def _solving_memory(layers: Mapping[int, Layer], objectives: Sequence[Objective], threads: int) -> float:
-    """Return the bytes of a worker process with the two layers above in memory."""
-    width = sum(one.value_bytes for one in objectives)
-
-    def held(total: int) -> float:
-        layer = layers.get(total)
-        return 0.0 if layer is None else width * layer.afterstates + directory_bytes(int(layer.ranks))
-
-    return OVERHEAD + threads * (32 << 20) + max((held(s) + held(s + 2) for s in layers), default=0.0)

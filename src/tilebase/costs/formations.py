@@ -14,15 +14,18 @@ from dataclasses import dataclass
 from statistics import median
 
 from tilebase.costs.estimate import DAY, duration
-from tilebase.costs.reachable import Work, count_work, half_boards, layers_of, least_memory, solve_work
+from tilebase.costs.reachable import Work, count_work, half_boards, layers_of, solve_work, solving
 from tilebase.costs.shares import Measured, measured
 from tilebase.errors import GameError
 from tilebase.game.formations import Formation, formations
 from tilebase.objectives.objective import Objective
+from tilebase.runtime.resources import Allowance
 from tilebase.sparse.halves import TABLE_LIMIT
 
 WIN = (Objective("win"),)
 """What a table is solved for."""
+ONE = Allowance(memory=0, threads=1)
+"""One thread, which needs the least memory."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +105,7 @@ def size_of_table(formation: Formation, goal: int) -> TableSize:
         formation, goal, sum(layers.boards.values()),
         exact.positions if exact else round(positions), exact is not None,
         None if exact is None else exact.win, work.seconds(1),
-        least_memory(game, WIN), (exact and exact.disk) or round(positions * _bytes(goal)),
+        solving(game, WIN, ONE, table=True).memory, (exact and exact.disk) or round(positions * _bytes(goal)),
         half_boards(game) <= TABLE_LIMIT, work,
     )  # fmt: skip
 

@@ -38,12 +38,14 @@ def this_machine(allowed: Allowance) -> str:
     return f"this machine, {allowed.threads} thread{'s' * (allowed.threads > 1)}{few}"
 
 
-def device_row(index: PerfectIndex, objective: Objective, device: Allowance = H200) -> dict[str, Any]:
+def device_row(
+    index: PerfectIndex, objective: Objective, device: Allowance = H200, *, lowest: int = 0
+) -> dict[str, Any]:
     """Return what a pass on the device would need: a row of a table."""
     row = {"on": "one H200, two SSDs"}
     try:
-        plan = Plan.of(index, objective, device, bits=False)
-        found = alone(plan, index, objective, 1, keep=False)
+        plan = Plan.of(index, objective, device, bits=False, lowest=lowest)
+        found = alone(plan, index, objective, 1, keep=False, lowest=lowest)
     except ResourceError as error:
         return row | no_fit(error)
     moved = found.read + found.written
@@ -64,7 +66,8 @@ def no_fit(error: ResourceError) -> dict[str, Any]:
 def seconds_here(game: Game, objective: Objective) -> float:
     """Estimate how long a pass takes on this machine, as its row says; infinite if there can be none."""
     try:
-        return passing("", game, [objective], Allowance.of(), index=planned_index(game)).seconds
+        planned_index(game)
+        return passing("", game, [objective], Allowance.of()).seconds
     except (ResourceError, UsageError):
         return math.inf
 

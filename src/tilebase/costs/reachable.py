@@ -26,11 +26,9 @@ from tilebase.costs.estimate import Estimate
 from tilebase.costs.rates import rates
 from tilebase.costs.shares import empty_cells, share_of
 from tilebase.counting.combinatorics import boards_by_sum
-from tilebase.errors import ResourceError
 from tilebase.files.format import CHUNK_KEYS, stored_bytes
 from tilebase.game.game import Game
 from tilebase.game.symmetry import symmetries
-from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import Objective
 from tilebase.runtime.resources import OVERHEAD, Allowance
 from tilebase.sparse.halves import Halves
@@ -214,11 +212,9 @@ def solving(
     *,
     down_to: int | None = None,
     table: bool,
+    lean: bool | None = None,
 ) -> Estimate:
-    """Return the estimate for counting and solving.
-
-    The largest layers need 4/3 bits of memory per rank.
-    """
+    """Return the estimate for counting and solving, with the memory that both are expected to need."""
     before, layers = counting(game, allowed, keep="afterstates"), layers_of(game)
     work = count_work(game) + solve_work(game, objectives, down_to)
     solved = layers.sums >= (down_to or 0)
@@ -227,7 +223,7 @@ def solving(
         before,
         task="solving",
         seconds=work.seconds(allowed.cores),
-        memory=OVERHEAD + directory_bytes(int(layers.ranks[solved].max(initial=0))),
+        memory=max(before.memory, solving_memory(game, objectives, 3 if lean is False else 1, down_to)),
         disk=before.disk + values * (1 if table else 0.05) + recorded_bytes(game, objectives),
     )
 
@@ -249,43 +245,28 @@ def table_bytes(objectives: Sequence[Objective]) -> float:
     return KEY_BYTES * len(objectives) + stored_bytes(objectives)
 
 
-def least_memory(game: Game, objectives: Sequence[Objective]) -> int:
-    """Return the bytes with which solving begins, with one layer above in memory at a time."""
+def solving_memory(
+    game: Game, objectives: Sequence[Objective], above: int, down_to: int | None = None
+) -> int:
+    """Return the bytes that solving is expected to take with so many layers in memory.
+
+    One is that above the one in work, which then has accumulators; three are both above and the one in work.
+    """
     layers = layers_of(game)
-    each = sum(one.value_bytes for one in objectives) + lean_bytes(len(objectives))
-    held = directory_bytes(int(layers.ranks.max())) + int(each * layers.afterstates.max())
-    return OVERHEAD + TABLE_BYTES * half_boards(game) + held
+    each = above * sum(one.value_bytes for one in objectives)
+    each += lean_bytes(len(objectives)) if above == 1 else 0
+    most = float(layers.afterstates[layers.sums >= (down_to or 0)].max(initial=0.0))
+    return held_memory(game, above, each * most, down_to)
+
+
+def held_memory(game: Game, above: int, values: float, down_to: int | None = None) -> int:
+    """Return the bytes of the tables of the index, the directories of so many layers, and their values."""
+    layers = layers_of(game)
+    ranks = int(layers.ranks[layers.sums >= (down_to or 0)].max(initial=0))
+    return OVERHEAD + TABLE_BYTES * half_boards(game) + above * directory_bytes(ranks) + int(values)
 
 
 @lru_cache(maxsize=32)
 def half_boards(game: Game, cap: int | None = None) -> int:
     """Return how many fillings half a board has, which the engine tabulates; of exponents to `cap`."""
     return Halves(game, cap).largest
-
-
-def check_memory(game: Game, objectives: Sequence[Objective], allowed: Allowance, lean: bool | None) -> None:
-    """Raise `ResourceError`, before any layer is counted, if solving probably does not fit into memory.
-
-    The number of ranks of a layer is known exactly, the number of its afterstates is estimated.
-    """
-    memory, expected, spread = allowed.memory, layers_of(game), share_of(game).spread
-    largest = int(expected.sums[expected.ranks.argmax()])
-    above = 1 if lean is not False else 3
-    each = above * sum(one.value_bytes for one in objectives)
-    if lean is not False:
-        each += lean_bytes(len(objectives))
-    more = each * float(expected.afterstates.max())
-    if OVERHEAD + above * expected.boards[largest] // 6 + more * spread < memory:
-        return  # before the sizes of layers are computed, which takes a while
-    from tilebase.sparse.maps import GameIndex
-
-    game_index = GameIndex(game)
-    game_index.index_at(max(expected.boards))
-    fixed = OVERHEAD + game_index.nbytes + above * directory_bytes(game_index.at(largest).layer.size)
-    if fixed + more > memory:
-        raise ResourceError(
-            f"solving {game} is expected to need {byte_text(fixed + more)} of memory "
-            f"({byte_text(fixed + more * spread)} is enough), and {byte_text(memory)} may be used: "
-            "give more memory, choose a smaller type of value, give limits on cells, or begin it all the "
-            "same with --anyway (in Python anyway=True)"
-        )

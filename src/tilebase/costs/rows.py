@@ -13,11 +13,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tilebase.costs import cores, machines, reachable
-from tilebase.costs.boards import passing, planned_index
+from tilebase.costs.boards import planned_index
 from tilebase.costs.cores import MACHINE_CORES, MOST_CORES, Scale
 from tilebase.costs.estimate import Estimate, duration, number_in_words, shortages
 from tilebase.costs.forcing import (
@@ -32,8 +33,8 @@ from tilebase.costs.forcing import (
 from tilebase.costs.groups import row_by_groups
 from tilebase.costs.machines import this_machine
 from tilebase.costs.reachable import Work, layers_of
+from tilebase.costs.spaces import expected
 from tilebase.counting.combinatorics import boards_by_sum, layers_together
-from tilebase.dense.index import PerfectIndex
 from tilebase.errors import ResourceError, StorageError, UsageError
 from tilebase.game.game import Game
 from tilebase.objectives.numbers import byte_text
@@ -42,6 +43,7 @@ from tilebase.runtime.paths import runs_folder
 from tilebase.runtime.resources import Allowance
 from tilebase.runtime.system import processors
 
+Row = dict[str, Any]
 COLUMNS = ("what", "on", "boards", "time", "memory", "disk", "moved", "reason")
 
 
@@ -82,14 +84,18 @@ def solving(
     allowed: Allowance,
     *,
     keep: bool = False,
+    down_to: int | None = None,
+    lean: bool | None = None,
     summaries: bool = True,
+    backend: str = "threads",
     folder: Path | None = None,
     workers: int | None = None,
 ) -> list[dict[str, Any]]:
     """Return the rows for solving the reachable boards, or for a pass over all for each objective.
 
-    With ``"auto"`` the rows of both, unless a table is kept, which holds the reachable ones.  Without a
-    folder, the disk is that of runs without one.
+    Those of this machine are what `solve` expects with the same options.  With ``"auto"`` the rows of both,
+    unless a table is kept, which holds the reachable ones.  Without a folder, the disk is that of runs
+    without one.
 
     Raises `UsageError` or `ResourceError` if there cannot be such a pass.
     """
@@ -97,20 +103,25 @@ def solving(
         raise UsageError(f"space {space!r} does not exist: choose one of reachable, all, auto")
     for one in objectives:
         _check(one, game)
+    passes = partial(
+        _passes, game, objectives, allowed, folder, keep=keep, down_to=down_to, summaries=summaries,
+        backend=backend,
+    )  # fmt: skip
     if space == "all":
-        return _passes(game, objectives, allowed, folder, keep=keep, summaries=summaries)
+        return passes()
     layers = layers_of(game).by_sum()
+    solved = {total: layer for total, layer in layers.items() if total >= (down_to or 0)}
 
     def shared(number: int, each: int) -> Scale:
         first = cores.counting(game, number, layers, each)
-        return _together(first, cores.solving(game, objectives, number, layers, each))
+        return _together(first, cores.solving(game, objectives, number, solved, each))
 
-    here = reachable.solving(game, objectives, allowed, table=keep)
-    work = reachable.count_work(game) + reachable.solve_work(game, objectives)
+    here = expected("reachable", objectives, allowed, down_to=down_to, keep=keep, lean=lean)(game)
+    work = reachable.count_work(game) + reachable.solve_work(game, objectives, down_to)
     rows = _reachable(f"solve for {_labels(objectives)}", here, work, shared, allowed, folder, workers)
     if space == "auto" and not keep:
         with suppress(ResourceError, UsageError):  # then the reachable boards are solved
-            rows += _passes(game, objectives, allowed, folder, keep=keep, summaries=summaries)
+            rows += passes()
     return rows
 
 
@@ -156,7 +167,7 @@ def _passes_or_reason(game: Game, objective: Objective, allowed: Allowance) -> l
     """
     boards = f"{sum(boards_by_sum(game).values()):,} boards"
     try:
-        return _passes(game, [objective], allowed, None, keep=False, summaries=True)
+        return _passes(game, [objective], allowed, None)
     except ResourceError as error:
         row = machines.row_by_size(game, objective, allowed, error)
         row |= {"what": _all(objective), "boards": boards}
@@ -184,35 +195,40 @@ def _passes(
     allowed: Allowance,
     folder: Path | None,
     *,
-    keep: bool,
-    summaries: bool,
+    keep: bool = False,
+    down_to: int | None = None,
+    summaries: bool = True,
+    backend: str = "threads",
 ) -> list[dict[str, Any]]:
     from tilebase.costs import batches  # the other engine is loaded if it is asked
     from tilebase.dense.values import Wanted
 
-    index = planned_index(game)
-    wanted = Wanted(summaries, keep)
+    index, wanted, lowest = planned_index(game), Wanted(summaries, keep), down_to or 0
     rows = []
     for one in objectives:
-        boards = f"{sum(index.sizes().values()):,} boards"
-        for row in (_pass_here(index, one, allowed, folder, keep=keep), machines.device_row(index, one)):
+        boards = f"{sum(n for s, n in index.sizes().items() if s >= lowest):,} boards"
+        alone = [machines.device_row(index, one, lowest=lowest)]
+        if backend != "cuda":
+            alone.insert(0, _pass_here(game, one, allowed, folder, keep=keep, down_to=down_to))
+        for row in alone:
             row |= {"what": _all(one), "boards": boards}
             rows.append({name: row[name] for name in COLUMNS})
+        if backend == "cuda":
+            continue
         scales = [
-            batches.passing(index, one, number, wanted=wanted) for number in (MACHINE_CORES, MOST_CORES)
+            batches.passing(index, one, number, wanted=wanted, lowest=lowest)
+            for number in (MACHINE_CORES, MOST_CORES)
         ]
         faster = scales[1].seconds < scales[0].seconds
         rows += [_shared(_all(one), boards, found) for found in scales[: 1 + faster]]
     return rows
 
 
-def _pass_here(
-    index: PerfectIndex, objective: Objective, allowed: Allowance, folder: Path | None, *, keep: bool
-) -> dict[str, Any]:
+def _pass_here(game: Game, one: Objective, allowed: Allowance, folder: Path | None, **options: Any) -> Row:
     """Return the row of a pass on this machine, without what it is and its boards."""
     row = {"on": this_machine(allowed)}
     try:
-        found = passing("", index.game, [objective], allowed, keep=keep, index=index)
+        found = expected("all", [one], allowed, **options)(game)
     except ResourceError as error:
         return row | machines.no_fit(error)
     row |= {"time": duration(found.seconds, 3), "memory": byte_text(found.memory)}

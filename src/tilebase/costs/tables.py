@@ -22,7 +22,7 @@ from tilebase.costs.estimate import Estimate
 from tilebase.costs.rates import rates
 from tilebase.costs.reachable import (
     Work,
-    layers_of,
+    held_memory,
     slides_of,
     solving_threads,
     spawns_after,
@@ -33,7 +33,6 @@ from tilebase.files.format import VALUE_SHARE
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.runtime.resources import OVERHEAD, Allowance
-from tilebase.sparse.sizes import directory_bytes
 
 VISITED, VISITED_SPREAD = 0.5, 2.0
 """The states that optimal play visits, as a share of the afterstates of a table, and the factor by which that
@@ -55,11 +54,10 @@ def evaluating(game: Game, sizes: Mapping[int, int], allowed: Allowance) -> Esti
     each = rate.after + spawns_after(game) * rate.followed * slides_of(game)
     work = Work(rate.layer + counts * each, solving_threads(counts))
     largest = int(counts.max(initial=0))
-    ranks = int(layers_of(game).ranks.max(initial=0))
     return Estimate(
         "evaluating a policy of", game, sum(sizes.values()), counts.sum(), "afterstates",
         work.seconds(allowed.cores), allowed.threads,
-        OVERHEAD + directory_bytes(ranks) + FOLLOWED_BYTES * largest, 3 * 8 * VALUE_SHARE * largest,
+        held_memory(game, 1, FOLLOWED_BYTES * largest), 3 * 8 * VALUE_SHARE * largest,
     )  # fmt: skip
 
 

@@ -19,7 +19,8 @@ from tilebase.cluster.executors import Executor
 from tilebase.cluster.opening import attached
 from tilebase.cluster.runs import Run, run_in
 from tilebase.costs import estimate
-from tilebase.costs.reachable import check_memory, count_work, recorded_bytes, solve_work
+from tilebase.costs.reachable import count_work, recorded_bytes, solve_work
+from tilebase.costs.spaces import expected
 from tilebase.counting.counts import CountResult
 from tilebase.errors import CorruptError, UsageError, WrongGameError
 from tilebase.files import places
@@ -35,7 +36,7 @@ from tilebase.objectives.results import LayerSummary, Solution, StartValues
 from tilebase.objectives.rounding import Rounding
 from tilebase.objectives.values import Number, Value
 from tilebase.questions.running import NOTHING, Ask, Keep, usual_space
-from tilebase.questions.spaces import choose_space, expected
+from tilebase.questions.spaces import choose_space
 from tilebase.runtime.progress import in_turn
 from tilebase.runtime.resources import Use
 from tilebase.runtime.storage import write_whole
@@ -330,10 +331,9 @@ def check_solving(ask: Ask, run: Run, keep: Keep = NOTHING, *, lean: bool | None
     elif is_counted(run.folder):
         return
     most = run.most
-    takes = expected(ask.space, ask.objectives, most, down_to=ask.down_to, keep=keep.whole)
+    lean = lean if run.cluster is None else False
+    takes = expected(ask.space, ask.objectives, most, down_to=ask.down_to, keep=keep.whole, lean=lean)
     estimate.check(ask.game, takes, most, run.folder)
-    if ask.space != "all" and not run.anyway:
-        check_memory(ask.game, ask.objectives, most, lean if run.cluster is None else False)
 
 
 def _solve_all(ask: Ask, run: Run, keep: Keep) -> Solution:

@@ -8,45 +8,21 @@ board, but there are more boards.  Which of the two takes less time is estimated
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 
 from tilebase.cluster.runs import Run
 from tilebase.costs.estimate import Estimate, duration
-from tilebase.costs.reachable import solving
+from tilebase.costs.spaces import expected
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files import places
 from tilebase.files.run import Query
 from tilebase.game.game import Game
-from tilebase.objectives.objective import Objective
 from tilebase.questions.running import SPACES, Ask
-from tilebase.runtime.resources import Allowance
 
 LOG = logging.getLogger("tilebase")
 WORTH_CHOOSING = 1.0
 """Seconds: where the reachable boards take less, they are solved."""
-
-
-def expected(
-    space: str,
-    objectives: Sequence[Objective],
-    allowed: Allowance,
-    *,
-    down_to: int | None = None,
-    keep: bool = False,
-) -> Callable[[Game], Estimate]:
-    """Return the estimate for solving a game on the boards of a space.
-
-    `keep` says that a table is written.
-    """
-    if space == "all":
-        from tilebase.costs.boards import passing  # the other engine is loaded if it is asked
-
-        return partial(
-            passing, "solving all boards of", objectives=objectives, allowed=allowed, down_to=down_to,
-            keep=keep,
-        )  # fmt: skip
-    return partial(solving, objectives=objectives, allowed=allowed, down_to=down_to, table=keep)
 
 
 def choose_space(ask: Ask, run: Run, *, keep: bool) -> str:
