@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from tilebase.cli import main
+from tilebase.costs import rows
 from tilebase.costs.estimate import duration
-from tilebase.costs.machines import estimate, machines
-from tilebase.dense.index import PerfectIndex
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
@@ -153,8 +152,7 @@ def test_the_estimate_is_that_of_the_plan():
     fact = next(one for one in read_facts("slizkov") if one.columns.get("value_type") == "uint32")
     verdict = judge(fact, 1e-3)
     assert verdict.game is not None
-    (machine, *_) = machines(Allowance.of())
-    row = estimate(PerfectIndex(verdict.game), Objective("lower", "uint32"), machine)
+    row = rows.solving(verdict.game, [Objective("lower", "uint32")], "all", Allowance.of())[0]
     assert row["time"] == duration(verdict.seconds, 3)
 
 
