@@ -330,7 +330,7 @@ def check_solving(ask: Ask, run: Run, keep: Keep = NOTHING, *, lean: bool | None
             return
     elif is_counted(run.folder):
         return
-    most = run.most
+    most = run if ask.space == "all" else run.most  # `dense.shared` plans its workers
     lean = lean if run.cluster is None else False
     takes = expected(ask.space, ask.objectives, most, down_to=ask.down_to, keep=keep.whole, lean=lean)
     estimate.check(ask.game, takes, most, run.folder)

@@ -18,7 +18,7 @@ from tilebase.errors import ResourceError, UsageError
 from tilebase.files import places
 from tilebase.files.run import Query
 from tilebase.game.game import Game
-from tilebase.questions.running import SPACES, Ask
+from tilebase.questions.running import Ask
 
 LOG = logging.getLogger("tilebase")
 WORTH_CHOOSING = 1.0
@@ -40,10 +40,8 @@ def choose_space(ask: Ask, run: Run, *, keep: bool) -> str:
     if keep:
         LOG.info("solving the reachable boards: their table is smaller, and every command takes it")
         return "reachable"
-    first, second = (
-        partial(expected(space, ask.objectives, run.most, down_to=ask.down_to), game) for space in SPACES[:2]
-    )
-    return _faster(game, first(), second)
+    reachable = expected("reachable", ask.objectives, run.most, down_to=ask.down_to)(game)
+    return _faster(game, reachable, partial(expected("all", ask.objectives, run, down_to=ask.down_to), game))
 
 
 def _faster(game: Game, reachable: Estimate, whole: Callable[[], Estimate]) -> str:
