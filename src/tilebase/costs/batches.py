@@ -22,8 +22,9 @@ plus `piece` for each piece and `step` for each step, with the rates of `costs.r
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -32,7 +33,7 @@ from tilebase.costs.rates import pass_seconds, rates
 from tilebase.dense import shared
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.passes import NOTHING
-from tilebase.dense.plan import NO_BOUND, Plan
+from tilebase.dense.plan import Plan
 from tilebase.dense.steps import Blocks, Cut, Step
 from tilebase.dense.values import Wanted
 from tilebase.errors import ResourceError
@@ -104,16 +105,10 @@ def passing(
     """
     threads, machines = machine.threads, -(-cores // machine.threads)
     if machines == 1:
-        machine, bits = replace(machine, threads=cores), not wanted.files
-        try:
-            alone_plan = Plan.outline(index, objective, machine, bits=bits, lowest=lowest)
-        except ResourceError:  # the tables do not fit
-            machine = replace(machine, memory=NO_BOUND)
-            alone_plan = Plan.outline(index, objective, machine, bits=bits, lowest=lowest)
-        if alone_plan.batched:
-            alone_plan = _fitting(index, alone_plan)
-        return alone(alone_plan, index, objective, cores, keep=wanted.files, lowest=lowest)
-    plan = _worker_plan(index, objective, machine, lowest)
+        machine = replace(machine, threads=cores)
+        plan = _with_enough(partial(_plan_alone, index, objective, keep=wanted.files, lowest=lowest), machine)
+        return alone(plan, index, objective, cores, keep=wanted.files, lowest=lowest)
+    plan = _with_enough(partial(shared.worker_plan, index, objective, lowest=lowest), machine)
     slots = machines * plan.at_once  # batches in work at the same time
     sizes, cuts = {s: n for s, n in index.sizes().items() if s >= lowest}, {}
     large = {total: size for total, size in sizes.items() if size >= shared.SHARED_BOARDS}
@@ -186,20 +181,23 @@ def _moved(nbytes: float, above: float, again: int) -> tuple[float, float]:
     return nbytes * (above + 3 + again), nbytes * (3 + again)
 
 
-def _fitting(index: PerfectIndex, plan: Plan) -> Plan:
-    """Return the plan with enough memory for batches."""
-    while not plan.can_be_cut(index, plan.memory, 0, largest=True):
-        plan = replace(plan, memory=2 * plan.memory)
-    return plan
-
-
-def _worker_plan(index: PerfectIndex, objective: Objective, machine: Allowance, lowest: int) -> Plan:
-    """Return the plan of a worker process in a machine with enough memory."""
+def _with_enough(planned: Callable[[Allowance], Plan], machine: Allowance) -> Plan:
+    """Return a plan for a machine with enough memory."""
     while True:
         try:
-            return shared.worker_plan(index, objective, machine, lowest=lowest)
+            return planned(machine)
         except ResourceError:
             machine = replace(machine, memory=2 * machine.memory)
+
+
+def _plan_alone(
+    index: PerfectIndex, objective: Objective, machine: Allowance, *, keep: bool, lowest: int
+) -> Plan:
+    """Return the plan of one process, of which the largest layer is cut.  Raises `ResourceError`."""
+    plan = Plan.outline(index, objective, machine, bits=not keep, lowest=lowest)
+    if plan.batched:
+        plan.cut(index, max(index.sizes(), key=index.sizes().__getitem__))
+    return plan
 
 
 def _again(game: Game, objective: Objective) -> int:

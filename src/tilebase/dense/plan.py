@@ -1,7 +1,4 @@
-"""The plan of a dense pass: its batches, its memory, and what it reads and writes.
-
-Disks are charged with eight times the size of the layers where these do not fit into memory (`dense.passes`).
-"""
+"""The plan of a dense pass: its batches, its memory, and its files; `costs.batches` says what they move."""
 
 from __future__ import annotations
 
