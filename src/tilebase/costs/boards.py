@@ -46,17 +46,18 @@ def passing(
     keep: bool = False,
     value_bytes: int = 0,
     highest: int | None = None,
+    index: PerfectIndex | None = None,
 ) -> Estimate:
     """Return the estimate for a pass over all boards within the limits, one objective after the other.
 
-    The index is made if the pass takes less than a week.  Raises as `Plan.of` does.
+    An index that is not given is made if the pass takes less than a week.  Raises as `Plan.of` does.
     """
     lowest = down_to or 0
     sizes = {
         s: n for s, n in boards_by_sum(game).items() if lowest <= s and (highest is None or s <= highest)
     }
-    boards, index = sum(sizes.values()), None
-    if pass_seconds(boards, allowed.cores) < WEEK:
+    boards = sum(sizes.values())
+    if index is None and pass_seconds(boards, allowed.cores) < WEEK:
         with suppress(ResourceError, UsageError):
             index = planned_index(game)
     options: dict[str, Any] = {"value_bytes": value_bytes, "bits": not (value_bytes or keep)}

@@ -66,8 +66,7 @@ def no_fit(error: ResourceError) -> dict[str, Any]:
 def seconds_here(game: Game, objective: Objective) -> float:
     """Estimate how long a pass takes on this machine, as its row says; infinite if there can be none."""
     try:
-        planned_index(game)
-        return passing("", game, [objective], Allowance.of()).seconds
+        return passing("", game, [objective], Allowance.of(), index=planned_index(game)).seconds
     except (ResourceError, UsageError):
         return math.inf
 
