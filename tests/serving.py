@@ -92,11 +92,11 @@ class Inside:
     def __init__(self, app: Any, runner: asyncio.Runner) -> None:
         self._app, self._runner = app, runner
 
-    def get(self, path: str, **query: Any) -> Answer:
+    def get(self, path: str, headers: dict[str, str] | None = None, **query: Any) -> Answer:
         """The answer to a GET."""
-        return self._runner.run(self._asked(path, urlencode(query, quote_via=quote).encode()))
+        return self._runner.run(self._asked(path, urlencode(query, quote_via=quote).encode(), headers or {}))
 
-    async def _asked(self, path: str, query: bytes) -> Answer:
+    async def _asked(self, path: str, query: bytes, headers: dict[str, str]) -> Answer:
         sent: list[Any] = []
 
         async def receive() -> Any:
@@ -107,12 +107,13 @@ class Inside:
 
         scope = {
             "type": "http", "method": "GET", "path": path, "raw_path": path.encode(), "root_path": "",
-            "query_string": query, "headers": [], "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 2),
+            "query_string": query, "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 2),
             "scheme": "http", "http_version": "1.1",
+            "headers": [(name.lower().encode(), word.encode()) for name, word in headers.items()],
         }  # fmt: skip
         await self._app(scope, receive, send)
-        headers = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
-        return Answer(sent[0]["status"], headers, b"".join(one.get("body", b"") for one in sent[1:]))
+        found = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+        return Answer(sent[0]["status"], found, b"".join(one.get("body", b"") for one in sent[1:]))
 
 
 CONTRAST = {"runOnly": {"type": "rule", "values": ["color-contrast"]}}

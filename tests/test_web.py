@@ -385,6 +385,12 @@ REFUSED = [
     ("/api/probe?table=3x3-64&board=" + "2," * 900, 400, "at most 1,000 are read"),
     ("/api/probe?table=3x3-64&objective=score&board=2,0,0/0,0,0/0,0,2", 400, "has no values of score"),
     ("/api/start?table=3x3-64&seed=-1", 400, "from 0 to 2^53"),
+    (f"/api/start?table=3x3-64&seed={2**53}", 400, "from 0 to 2^53 - 1"),
+    ("/api/start?table=3x3-64&seed=" + "9" * 5000, 400, "from 0 to 2^53 - 1"),
+    ("/api/start?table=3x3-64&sum=" + "9" * 26, 400, "from 0 to 2^53 - 1"),
+    ("/api/layers/99999999999999999999?table=3x3-64", 400, "from 0 to 2^53 - 1"),
+    ("/api/start?table=3x3-64&sum=8", 400, "add by=uniform or by=optimal"),
+    ("/api/start?table=3x3-64&by=start&sum=8", 400, "add by=uniform or by=optimal"),
     ("/api/start?table=3x3-64&seed=1e3", 400, "must be a whole number"),
     ("/api/start?table=3x3-64&by=luck", 400, "must be one of start, uniform, optimal"),
     ("/api/start?table=3x3-64&adversary=perhaps", 400, "must be true or false"),
@@ -450,6 +456,44 @@ def test_another_name_of_this_machine_is_refused(server: Served):
     assert "this server is not 'evil.example'" in answer.json["detail"]
     assert server.ask("GET", "/api/tables", headers={"Host": "localhost:1"}).status == 200
     assert server.ask("GET", "/api/tables", headers={"Host": "[::1]:80"}).status == 200
+
+
+FOREIGN = [
+    ({"Origin": "http://evil.example"}, "/api/tables", 403),
+    ({"Origin": "null"}, "/api/tables", 403),
+    ({"Origin": "http://{host}"}, "/api/tables", 200),
+    ({"Origin": "http://127.0.0.1:1"}, "/api/tables", 403),  # another server of this machine
+    ({"Sec-Fetch-Site": "cross-site"}, "/api/tables", 403),
+    ({"Sec-Fetch-Site": "same-site"}, "/api/tables", 403),
+    ({"Sec-Fetch-Site": "same-origin", "Origin": "http://{host}"}, "/api/tables", 200),
+    ({"Sec-Fetch-Site": "none", "Sec-Fetch-Mode": "navigate"}, "/api/tables", 200),
+    ({"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}, "/", 200),  # a link
+    ({"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}, "/api/tables", 403),
+    ({"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"}, "/style.css", 403),
+]
+
+
+@pytest.mark.parametrize(("headers", "path", "status"), FOREIGN)
+def test_requests_of_other_web_pages_are_refused(
+    server: Served, headers: dict[str, str], path: str, status: int
+):
+    given = {name: word.format(host=f"127.0.0.1:{server.port}") for name, word in headers.items()}
+    answer = server.ask("GET", path, headers=given)
+    assert answer.status == status
+    assert status == 200 or "comes from another web page" in answer.json["detail"]
+
+
+def test_a_form_of_another_web_page_is_refused(server: Served):
+    body = json.dumps({"table": "3x3-64", "boards": [BOARD]}).encode()
+    foreign = {"Content-Type": "text/plain", "Origin": "http://evil.example"}
+    assert server.ask("POST", "/api/probe", body, foreign).status == 403
+    assert server.ask("POST", "/api/probe", body, foreign | {"Origin": server.address[:-1]}).status == 200
+
+
+def test_a_server_of_a_network_refuses_requests_of_other_web_pages(tables: Path):
+    with inside(tables / "2x2-32") as client:
+        assert client.get("/api/tables").status == 200
+        assert client.get("/api/tables", headers={"Origin": "http://evil.example"}).status == 403
 
 
 # -- it keeps answering ------------------------------------------------------------------------------

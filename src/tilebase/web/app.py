@@ -128,7 +128,8 @@ def make_app(collection: Collection, *, rate: float = RATE, hosts: Sequence[str]
         Probes per second and client.
     hosts:
         The names by which it may be addressed; None for any.  A name that is not listed is refused, so a
-        foreign page cannot ask a server on this machine under a name of its own.
+        foreign page cannot ask a server on this machine under a name of its own.  Requests that a browser
+        makes for a foreign page are refused under any name.
     """
     answer = _Answering(collection, Limits(rate))
     paths: dict[str, dict[str, Operation]] = {}
@@ -150,7 +151,7 @@ def make_app(collection: Collection, *, rate: float = RATE, hosts: Sequence[str]
         exception_handlers={HTTPException: _http_problem, Exception: _unexpected},  # type: ignore[dict-item]
     )
     app.router.redirect_slashes = False
-    return app if hosts is None else _only(app, frozenset(hosts))  # type: ignore[return-value]
+    return _only(app, None if hosts is None else frozenset(hosts))  # type: ignore[return-value]
 
 
 class _Answering:
@@ -263,20 +264,39 @@ async def _unexpected(_: Request, error: Exception) -> Response:
 App = Callable[..., Awaitable[None]]
 
 
-def _only(app: Starlette, hosts: frozenset[str]) -> App:
-    """Return the application for requests to these names; others are refused."""
+def _only(app: Starlette, hosts: frozenset[str] | None) -> App:
+    """Return the application for requests to these names, and not by foreign pages; others are refused."""
 
     async def checked(scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "http":
-            host = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"host"), "")
+            request = Request(scope)
+            host = request.headers.get("host", "")
             name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host
-            if name.strip("[]").lower() not in hosts:
+            refused = None
+            if hosts is not None and name.strip("[]").lower() not in hosts:
                 refused = problem(400, f"this server is not {name[:80]!r}: use its own address")
+            elif _is_foreign(request, host):
+                refused = problem(403, "this request comes from another web page: open the server's own page")
+            if refused is not None:
                 await refused(scope, receive, send)
                 return
         await app(scope, receive, send)
 
     return checked
+
+
+def _is_foreign(request: Request, host: str) -> bool:
+    """Return whether a browser makes a request for the page of another server.
+
+    Links to the page itself are followed.  Browsers without Sec-Fetch-Site name an origin in each POST.
+    """
+    found = request.headers
+    site, origin = found.get("sec-fetch-site"), found.get("origin")
+    if site is None:
+        return origin is not None and origin.rpartition("://")[2].lower() != host.lower()
+    opened = request.method == "GET" and found.get("sec-fetch-mode") == "navigate"
+    followed = opened and not request.url.path.startswith("/api/")
+    return site not in ("same-origin", "none") and not followed
 
 
 # -- the page ----------------------------------------------------------------------------------------

@@ -206,9 +206,14 @@ def start(
     *,
     adversary: bool,
 ) -> Document:
-    """Return a board to begin with: a start of the game, or a random position of a table."""
+    """Return a board to begin with: a start of the game, or a random position of a table of this sum.
+
+    Raises `UsageError` for the sum of a start.
+    """
     rng = random.Random(seed)
     if by == "start":
+        if total is not None:
+            raise UsageError("the start of a game is not chosen by its sum: add by=uniform or by=optimal")
         states = opened.start_states()
         return board_document(choose_state(opened, states, rng, worst=adversary, objective=label))
     return board_document(random_position(need_table(opened), rng, total, by=by, objective=label))

@@ -10,6 +10,7 @@ from tilebase.web.schemas import COMPONENTS, component
 
 PROBLEMS = {
     400: "a parameter or a board is wrong",
+    403: "the request comes from another web page",
     404: "there is no such table, layer or board",
     405: "the method is not allowed here",
     408: "the request came too slowly",

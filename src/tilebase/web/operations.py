@@ -18,7 +18,7 @@ MOST_BATCH = 1000
 """Most boards of one request."""
 MOST_BODY = 1 << 20
 """Most bytes of the body of a request."""
-MOST_NUMBER = 2**53
+MOST_NUMBER = 2**53 - 1
 """Largest whole number of a request: the largest that every JSON reader keeps."""
 
 Arguments = dict[str, Any]
@@ -59,12 +59,11 @@ class Parameter:
             if word not in ("0", "1", "true", "false"):
                 raise UsageError(f"{self.name} is {word[:80]!r}, but must be true or false")
             return word in ("1", "true")
-        if not word.isascii() or not word.removeprefix("-").isdecimal() or len(word) > 17:
+        if not word.isascii() or not word.removeprefix("-").isdecimal():
             raise UsageError(f"{self.name} is {word[:80]!r}, but must be a whole number")
-        number = int(word)
-        if not 0 <= number < MOST_NUMBER:
-            raise UsageError(f"{self.name} is {number}, but must be from 0 to 2^53")
-        return number
+        if len(word) > 80 or not 0 <= int(word) <= MOST_NUMBER:
+            raise UsageError(f"{self.name} is {word[:80]}, but must be from 0 to 2^53 - 1")
+        return int(word)
 
     @property
     def schema(self) -> Schema:
@@ -73,7 +72,7 @@ class Parameter:
         if self.words:
             schema["enum"] = list(self.words)
         if self.kind == "integer":
-            schema |= {"minimum": 0, "maximum": MOST_NUMBER - 1}
+            schema |= {"minimum": 0, "maximum": MOST_NUMBER}
         return schema
 
 
@@ -260,7 +259,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         "GET", "/api/start", "A random board to begin with.", _start, component("Board"),
         (
-            TABLE, SEED, Parameter("sum", "the sum of its tiles", kind="integer"),
+            TABLE, SEED, Parameter("sum", "the sum of its tiles, unless it is a start", kind="integer"),
             Parameter(
                 "by", "a start of the game, any stored position, or one that optimal play meets",
                 words=("start", "uniform", "optimal"),
