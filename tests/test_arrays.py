@@ -214,9 +214,13 @@ def test_memory_is_asked_before_arrays_are_made(tmp_path, monkeypatch):
     [
         ([[1, 2, 3]], "exponents", r"must be an array \[n, 2, 2\] or \[n, 4\], not \[1, 3\]"),
         ([1, 2, 0, 0], "exponents", r"not \[4\]"),
-        ([[1, 1, 0, 0], [1, 0, 9, 0]], "exponents", "board 1 is not a board of 2x2, to 32: cell 2"),
-        ([[1, -1, 0, 0]], "exponents", "board 0 is not a board of 2x2, to 32: cell 1"),
-        ([[2, 3, 0, 0]], "tiles", "board 0 is not a board of 2x2, to 32: cell 1"),
+        (
+            [[1, 1, 0, 0], [1, 0, 9, 0]],
+            "exponents",
+            "board 1 is not a board of 2x2, to 32: cell 2 holds 512, but must hold 0 or a tile of at most 16",
+        ),
+        ([[1, -1, 0, 0]], "exponents", "cell 1 holds -1, which stands for no tile, but must hold 0 or"),
+        ([[2, 3, 0, 0]], "tiles", "cell 1 holds 3, which stands for no tile, but must hold 0 or"),
         ([[2, 1, 0, 0]], "tiles", "board 0 is not a board of 2x2, to 32: cell 1"),
         ([[2, 0, 6, 0]], "tiles", "board 0 is not a board of 2x2, to 32: cell 2"),
         ([[1, 256, 0, 0]], "exponents", "board 0 is not a board of 2x2, to 32: cell 1"),

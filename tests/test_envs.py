@@ -209,6 +209,8 @@ def test_rewards_and_regrets_add_up_to_the_value(table, mode, illegal, reward) -
         (lambda _: GameEnv(GAME).step("left"), "whole numbers"),
         (lambda _: GameEnv(GAME).reset(options={"board": [[9, 9, 9], [9, 9, 9]]}), "is not a board"),
         (lambda _: GameEnv(GAME).reset(options={"board": [1, 2]}), "must be an array"),
+        (lambda _: GameEnv(GAME).reset(options={"boards": []}), "no option 'boards'; it has board$"),
+        (lambda _: GameVectorEnv(GAME).reset(options={"board": []}), "'board'; it has reset_mask, boards$"),
         (lambda _: GameVectorEnv(GAME, autoreset_mode="x"), "autoreset mode"),
         (lambda _: GameVectorEnv(GAME, max_episode_steps=0), "1 or more"),
         (lambda _: GameVectorEnv(GAME, num_envs=2).step([0]), "2 whole numbers"),

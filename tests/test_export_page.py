@@ -24,9 +24,16 @@ from playwright.sync_api import Browser, Page, expect
 from second_reader import folder_files
 from serving import SECONDS, check_accessible
 from stored import chunks_of
-from tilebase import export_page, formation, open_table, solve, thin
+from tilebase import export_page, force, formation, open_table, solve, thin
 from tilebase.cli import main
-from tilebase.errors import CorruptError, ResourceError, StorageError, UsageError, WrongGameError
+from tilebase.errors import (
+    CorruptError,
+    MissingLayerError,
+    ResourceError,
+    StorageError,
+    UsageError,
+    WrongGameError,
+)
 from tilebase.files import policy as files_policy
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical, images
@@ -423,6 +430,9 @@ def test_tables_and_objectives_without_a_page_are_refused(
             export_page(table, target)
     with pytest.raises(UsageError, match="has no values of lower"):
         export_page(tables("2x2 to 32"), target, objective="lower")
+    force(Game("2x2", 8, start="empty"), certificate=tmp_path / "8.cert")
+    with pytest.raises(MissingLayerError, match=r"8\.cert is a certificate, not a table: give a table"):
+        export_page(tmp_path / "8.cert", target)
     assert not target.exists()
 
 
@@ -756,6 +766,7 @@ def test_a_swipe_slides(small: Path, tmp_path: Path, view: Page) -> None:
 
 IMPOSSIBLE = {
     "2,4,8": "This has 3 cells, but a 2x2 board has 4: write 0 for an empty cell.",
+    "2": "This has 1 cell, but a 2x2 board has 4: write 0 for an empty cell.",
     "2,3/0,0": "3 is not a power of two.",
     "2,a/0,0": "a is not a tile of this game: write 2, 4, 8, or 0 for an empty cell.",
     "32,2/0,0": "32 is not allowed on cell 1: at most 16.",

@@ -298,12 +298,36 @@ def test_the_command_prints_what_is_known(
     [
         (["probe", "set", "2,8/0,8", "--objective", "win"], 2, "has no objectives"),
         (["probe", "set", "0,0/0,0"], 1, "is not decided in set: no play makes it"),
-        (["verify", "set"], 1, "is not the manifest of a table"),
+        (["verify", "set", "--exact"], 1, "set holds a winning set, not a table"),
+        (["verify", "set", "--list"], 1, "set holds a winning set, not a table"),
     ],
 )
 def test_the_command_refuses(folder, refused, arguments: list[str], status: int, sentence: str) -> None:
     saved(folder / "set")
     refused(arguments, status, sentence)
+
+
+def test_a_set_is_verified_by_its_checksums(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("tables").mkdir()
+    _, winning = saved(Path("tables/set"))
+    assert main(["verify", "tables/set"]) == 0
+    states = f"{len(winning):,} states of {len(winning.manifest.layers)} layers"
+    sentence = f"as it was written, by its checksums: {states} in which the player can force a win"
+    assert capsys.readouterr().out == f"tables/set: {sentence}, not derived again\n"
+    assert main(["verify", "tables"]) == 0  # a folder of tables
+    assert sentence in capsys.readouterr().out
+    path = Path("tables/set") / FILE
+    data = bytearray(path.read_bytes())
+    data[-10] ^= 1
+    path.write_bytes(data)
+    assert main(["verify", "tables/set"]) == 1
+    assert "tables/set: 1 damaged; make the folder anew\n" in capsys.readouterr().out
+    path.unlink()
+    assert main(["verify", "tables/set"]) == 1
+    assert FILE in capsys.readouterr().out
 
 
 # -- writing ---------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from tilebase._kernels.play import REFUSED, WINS, slide_all
 from tilebase.errors import UsageError
 from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Game
+from tilebase.game.notation import tile_text
 from tilebase.game.permutations import permutations
 from tilebase.game.symmetry import symmetries
 from tilebase.sparse.reading import spawn_chances, spawns_of, word_potentials
@@ -95,7 +96,7 @@ class GameArrays:
             self._packed(self._cells(keys))
             return keys
         cells = self._in_rows(given)
-        return self._packed(_exponents_of_tiles(cells) if encoding == "tiles" else _as_bytes(cells))
+        return self._packed(_exponents_of_tiles(cells) if encoding == "tiles" else _as_bytes(cells), cells)
 
     def unpack(self, keys: npt.ArrayLike, *, encoding: Literal["exponents", "tiles"] = "exponents") -> Any:
         """Return the boards of keys: ``uint8[n, *shape]`` of exponents, or ``int64[n, *shape]`` of tiles."""
@@ -227,18 +228,36 @@ class GameArrays:
         unpack_keys(np.ascontiguousarray(keys), np.uint64(self.game.bits), cells)
         return cells
 
-    def _packed(self, cells: npt.NDArray[np.uint8]) -> Keys:
-        """Return keys.  Raises `UsageError` unless each cell holds what it may hold."""
+    def _packed(self, cells: npt.NDArray[np.uint8], given: npt.NDArray[Any] | None = None) -> Keys:
+        """Return keys.  Raises `UsageError` unless each cell holds what it may hold.
+
+        The message shows a number of `given` where `cells` has `NO_TILE`.
+        """
         keys = np.empty(len(cells), dtype=np.uint64)
         codes = self._allowed_codes
         if pack_cells(np.ascontiguousarray(cells), codes, np.uint64(self.game.bits), keys):
             good = np.take_along_axis(codes.T, np.minimum(cells, codes.shape[1] - 1), axis=0)
             good &= cells < codes.shape[1]
-            first, cell = np.argwhere(~good)[0]
+            first, cell = np.argwhere(~good)[0].tolist()
+            held = self._word(int(cells[first, cell]))
+            if given is not None and cells[first, cell] == NO_TILE:
+                held = f"{given[first, cell]}, which stands for no tile"
             raise UsageError(
-                f"board {first} is not a board of {self.game}: cell {cell} must not hold what it holds"
+                f"board {first} is not a board of {self.game}: cell {cell} holds {held}, but must hold "
+                f"{self._allowed(cell)}"
             )
         return keys
+
+    def _word(self, exponent: int) -> str:
+        return "x" if self.game.is_x(exponent) else tile_text(exponent) if exponent else "0"
+
+    def _allowed(self, cell: int) -> str:
+        """Say what a cell may hold on a state of the game."""
+        codes = self.game.codes(cell)
+        top = max((code for code in codes if not self.game.is_x(code)), default=0)
+        words = ["0"] if codes[0] == 0 else []
+        words += [f"a tile of at most {self._word(top)}"] if top else []
+        return " or ".join([*words, *(["x"] if self.game.is_x(codes[-1]) else [])])
 
     def _whole_numbers(self, boards: npt.ArrayLike) -> npt.NDArray[Any]:
         try:

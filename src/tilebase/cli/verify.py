@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import stat
 import sys
-from contextlib import redirect_stdout, suppress
+from contextlib import closing, redirect_stdout, suppress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
@@ -18,14 +18,17 @@ from tilebase.cli.progress import counting_progress, share_progress
 from tilebase.errors import StorageError, TilebaseError, UsageError
 from tilebase.files import places
 
+if TYPE_CHECKING:
+    from tilebase.tables.winning import WinningSet
+
 
 def verify(
     location: Annotated[
         str,
         Parameter(
             name="PATH",
-            help="A table (folder, zip file or URL), a folder of tables, the folder of a run, or a "
-            "certificate that tilebase force -c wrote.",
+            help="A table or a winning set (folder, zip file or URL), a folder of tables, the folder of a "
+            "run, or a certificate that tilebase force -c wrote.",
         ),
     ],
     *,
@@ -54,12 +57,13 @@ def verify(
     anyway: AnywayOption = False,
     quiet: QuietOption = False,
 ) -> int:
-    """Check a table, a run or a certificate.
+    """Check a table, a run, a winning set or a certificate.
 
     Every byte by its checksum, values and proofs by the rules. In a folder that holds tables in subfolders,
-    each of them. Of a table, values are derived again by the plain rules. Of a certificate, all of the proof
-    is checked, and what it proves is said; this checker is one file of Python without any of the kernels or
-    the solver, and runs on its own: python src/tilebase/check.py FILE. Exits with 1 if anything is wrong.
+    each of them. Of a table, values are derived again by the plain rules; of a winning set, nothing is. Of a
+    certificate, all of the proof is checked, and what it proves is said; this checker is one file of Python
+    without any of the kernels or the solver, and runs on its own: python src/tilebase/check.py FILE. Exits
+    with 1 if anything is wrong.
 
     tilebase verify run/
 
@@ -77,9 +81,8 @@ def verify(
         raise UsageError(
             "workers derive all values of a table again: give --all, too, or leave --cluster out"
         )
-    from tilebase.files.source import local_path, mode_of
+    from tilebase.files.source import is_certificate, local_path, mode_of
     from tilebase.tables.folders import holds_tables, subfolders
-    from tilebase.tables.opening import is_certificate
 
     path = local_path(location)
     is_table = path is None or path.suffix == ".zip" or (path / places.TABLE).exists()
@@ -194,10 +197,17 @@ def _verify_sums(location: str, listed: bool, against: Path | None, quiet: bool,
 def _verify_table(location: Path | str, quiet: bool, **checking: Any) -> int:
     from tilebase.files.run import verify_run
     from tilebase.files.source import local_path, mode_of
+    from tilebase.tables.opening import open_solved
+    from tilebase.tables.probe import Table
     from tilebase.tables.verify import verify_table
+    from tilebase.tables.winning import WinningSet
 
+    opened = open_solved(location)
+    if isinstance(opened, WinningSet):
+        return _verify_winning(opened)
+    assert isinstance(opened, Table)  # certificates are checked elsewhere
     with counting_progress(quiet=quiet) as progress:
-        found = verify_table(location, progress=progress, **checking)
+        found = verify_table(opened, progress=progress, **checking)
     wrong, unread = list(found.wrong), list(found.unread)
     path = local_path(location)
     if path is not None and mode_of(path / places.QUERY) and not unread:
@@ -208,6 +218,19 @@ def _verify_table(location: Path | str, quiet: bool, **checking: Any) -> int:
     if found.skipped:
         sound += f", {found.skipped:,} not checked, since boards that follow were left out of the table"
     return _say(location, wrong, unread, sound)
+
+
+def _verify_winning(winning: WinningSet) -> int:
+    from tilebase.files.findings import Findings
+
+    found = Findings()
+    with closing(winning), found.checking():
+        winning.check()
+    return _say(
+        winning.name, found.wrong, found.unread,
+        f"as it was written, by its checksums: {len(winning):,} states of {len(winning.manifest.layers)} "
+        f"layers in which {winning.text}, not derived again",
+    )  # fmt: skip
 
 
 def _say(path: Path | str, wrong: list[str], unread: list[str], sound: str) -> int:

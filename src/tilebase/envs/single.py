@@ -14,6 +14,7 @@ from tilebase.envs.spaces import (
     Illegal,
     Observation,
     checked_illegal,
+    checked_options,
     demand_allowed,
     game_of,
     key_of,
@@ -86,15 +87,16 @@ class GameEnv(gymnasium.Env[Any, Any]):
         Raises
         ------
         UsageError
-            If the board is not a state of the game.
+            If the board is not a state of the game, or there is another option.
         """
+        board = checked_options(options, ("board",)).get("board")
         super().reset(seed=seed)
         if seed is not None or not self._seeded:
             self.games.seed(int(self.np_random.integers(1 << 62)) if seed is None else seed)
             self._seeded = True
         self.games.begin()
-        if options and options.get("board") is not None:
-            self.games.place(key_of(self.games, options["board"]))
+        if board is not None:
+            self.games.place(key_of(self.games, board))
         return self.games.boards[0].copy(), self._info()
 
     def step(self, action: SupportsInt) -> tuple[Observation, float, bool, bool, dict[str, Any]]:

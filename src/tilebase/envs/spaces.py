@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -59,6 +59,15 @@ def key_of(games: Simulator, board: object) -> Keys:
         cells = Board.read(games.game, board).cells
         return games.arrays.pack([cells])
     return games.arrays.pack(np.asarray(board)[None])
+
+
+def checked_options(options: Mapping[str, Any] | None, known: Sequence[str]) -> Mapping[str, Any]:
+    """Return the options of a reset.  Raises `UsageError` for one that is not known."""
+    found = options or {}
+    for name in found:
+        if name not in known:
+            raise UsageError(f"reset has no option {name!r}; it has {', '.join(known)}")
+    return found
 
 
 def demand_allowed(games: Simulator, actions: npt.NDArray[np.int64], steps: Flags) -> None:

@@ -16,6 +16,7 @@ from tilebase.envs.spaces import (
     Illegal,
     Observation,
     checked_illegal,
+    checked_options,
     demand_allowed,
     game_of,
     observation_space,
@@ -101,20 +102,21 @@ class GameVectorEnv(VectorEnv[Observation, npt.NDArray[np.int64], npt.NDArray[An
         Raises
         ------
         UsageError
-            If the mask has another shape or type or is false everywhere, or a board is not a state.
+            If the mask has another shape or type or is false everywhere, a board is not a state, or
+            there is another option.
         """
-        options = options or {}
-        which = self._mask(options.get("reset_mask"))
+        given = checked_options(options, ("reset_mask", "boards"))
+        which = self._mask(given.get("reset_mask"))
         if seed is not None or not self._seeded:
             super().reset(seed=seed if isinstance(seed, int) else None)
             self.games.seed(
                 int(self.np_random.integers(1 << 62)) if seed is None else np.asarray(seed), which
             )
             self._seeded = True
-        if options.get("boards") is None:
+        if given.get("boards") is None:
             self.games.begin(which)
         else:
-            self.games.place(self.games.arrays.pack(options["boards"]), which)
+            self.games.place(self.games.arrays.pack(given["boards"]), which)
         self._ended[which], self._steps[which] = False, 0
         return self.games.boards.copy(), self._infos()
 

@@ -31,6 +31,8 @@ _DAMAGE = (
     zipfile.BadZipFile,
 )  # fmt: skip
 """The exceptions that `zipfile` raises for damaged files, apart from OSError."""
+CERTIFICATE = b"tilebase certificate "
+"""How the file of a certificate begins."""
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.:-]+://")
 """How a URL begins, also one within another (``zip::https://``).  One letter alone is a drive of Windows."""
 MOST_MEMBERS = 1 << 23
@@ -202,6 +204,10 @@ class Zip:
                 raise StorageError(f"cannot read {path}: {error.strerror or error}") from error
             raise CorruptError(f"{path} is not a zip file, or is damaged: an offset is wrong") from error
         except _DAMAGE as error:
+            if is_certificate(path):
+                raise MissingLayerError(
+                    f"{path} is a certificate, not a table: give a table, which tilebase solve -o writes"
+                ) from error
             raise CorruptError(f"{path} is not a zip file, or is damaged: {shown(error)}") from error
         # The folder of the table in the zip file, with a slash; empty if the table is at the top.
         found = [name for name in self._members if name.rpartition("/")[2] == places.TABLE]
@@ -241,6 +247,17 @@ def mode_of(path: Path) -> int:
         return 0
     except OSError as error:
         raise StorageError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def is_certificate(path: Path) -> bool:
+    """Return whether a path is a file that begins as certificates do.  Raises `StorageError`."""
+    if not path.is_file():
+        return False
+    try:
+        with path.open("rb") as file:
+            return file.read(len(CERTIFICATE)) == CERTIFICATE
+    except OSError as error:
+        raise StorageError(f"cannot read {path}: {error.strerror}") from error
 
 
 def local_path(location: Path | str) -> Path | None:

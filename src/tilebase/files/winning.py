@@ -204,6 +204,14 @@ class WinningManifest:
         )  # fmt: skip
 
 
+def is_winning(data: bytes) -> bool:
+    """Return whether a manifest seems to be that of a winning set.
+
+    It is not parsed here: a table's manifest may be long.  Whichever it seems to be is then checked in full.
+    """
+    return FORMAT.encode() in data[:200]
+
+
 _WORDS = ("variant", "player", "strategy", "encoding", "order")
 _FLAGS = ("strong", "corollary7")
 STRATEGIES = ("sum", "sweep", "accumulative")

@@ -17,6 +17,7 @@ from tilebase.files import places
 from tilebase.files.layers import PagedLayers
 from tilebase.files.manifest import Manifest
 from tilebase.files.source import Location, local_path, open_location, read_document
+from tilebase.files.winning import is_winning
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
 from tilebase.objectives.numbers import SMALL, Unit
@@ -406,6 +407,10 @@ def open_table(location: Table | Path | str) -> Table:
     if isinstance(location, Table):
         return location
     opened, name, data = read_manifest(location)
+    if is_winning(data):
+        raise MissingLayerError(
+            f"{opened.name} holds a winning set, not a table: tilebase probe and serve take it"
+        )
     return Table(opened, Manifest.parse(data, name))
 
 

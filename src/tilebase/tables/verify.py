@@ -63,7 +63,7 @@ class Verification:
 
 
 def verify_table(
-    location: Path | str,
+    location: Table | Path | str,
     *,
     sample: int | None = 1000,
     seed: int = 0,

@@ -96,6 +96,13 @@ class WinningSet(Verdicts):
         """Whether the side wins from the start."""
         return _value(self.manifest.verdict)
 
+    def check(self) -> None:
+        """Compare the diagrams with their checksum and the manifest.
+
+        Raises `CorruptError`, `MissingLayerError` or `StorageError`.
+        """
+        assert self._stored.diagrams is not None
+
     def close(self) -> None:
         """Release the folder."""
         self.location.close()

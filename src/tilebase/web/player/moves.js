@@ -1,6 +1,7 @@
 // The rules of a game, read from the header of its policy.  Boards are lists of words, as in rules.js.
 
 import { cellsOf, emptyCells, randomSpawn, slideTokens, tokensOf, withSpawn } from "../explorer/rules.js";
+import { several } from "../explorer/text.js";
 
 /** A sentence for the player: a board that is not one of the game. */
 export class BoardError extends Error {}
@@ -94,7 +95,7 @@ export class Rules {
     const words = text.toLowerCase().split(/[\s,/;|]+/).filter(Boolean);
     if (words.length !== this.cells) {
       const shape = this.shape.join("x");
-      throw new BoardError(`This has ${words.length} cells, but a ${shape} board has ${this.cells}: write 0 for an empty cell.`);
+      throw new BoardError(`This has ${several(words.length, "cell")}, but a ${shape} board has ${this.cells}: write 0 for an empty cell.`);
     }
     const cells = words.map((word, cell) => this.#word(word, cell));
     this.#check(cells);
