@@ -906,7 +906,7 @@ def test_the_page_is_accessible_and_fits(thinned: Path, tmp_path: Path, view: Pa
         expect(view.locator(".slide.best")).to_be_visible()
         set_up(view, "3")
         expect(view.get_by_role("alert")).to_be_visible()
-        for width in (390, 1280):
+        for width in (320, 390, 1280):
             view.set_viewport_size({"width": width, "height": 720})
             check_accessible(view)
             assert view.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -209,8 +209,18 @@ def accessible(page: Page) -> None:
     expect(page.locator(".wait")).to_have_count(0)
     check_accessible(page)
     page.emulate_media(color_scheme="light")
-    page.set_viewport_size(ViewportSize(width=360, height=740))
-    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    fits(page)
+
+
+def fits(page: Page) -> None:
+    """Assert that nothing of the view lies beside the screen of a phone, or is cut off in a slide."""
+    for width in (320, 360, 390):
+        page.set_viewport_size(ViewportSize(width=width, height=740))
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        cut = (
+            "[...document.querySelectorAll('.slide')].filter(one => one.scrollWidth > one.clientWidth).length"
+        )
+        assert page.evaluate(cut) == 0
 
 
 # -- playing -------------------------------------------------------------------------------------------
@@ -1005,6 +1015,35 @@ def test_a_view_is_accessible_and_fits_a_phone(visit: Open, view: str) -> None:
         moved(page, 1)
         page.get_by_text("Save and load games").click()
     accessible(page)
+
+
+LIKELY = "2,4,8/16,2,4/0,0,2"
+"""A board with long values: the win is nearly certain."""
+WORD = "x" * 200
+
+
+@pytest.mark.parametrize("digits", [False, True])
+def test_long_values_fit_a_phone(visit: Open, digits: bool) -> None:
+    page = visit(at(LIKELY))
+    ready(page)
+    if digits:
+        page.get_by_text("All digits").click()
+    fits(page)
+    for query in ("&view=browse", "&view=browse&slide=left"):
+        page = visit(at(LIKELY, PLAY + query), like=page)
+        expect(page.locator(".tile-card .number").first).to_be_visible()
+        fits(page)
+
+
+def test_long_words_in_messages_fit_a_phone(visit: Open) -> None:
+    for query in (at(WORD), at(WORD, PLAY + "&view=browse"), f"?table={WORD}"):
+        page = visit(query)
+        expect(page.get_by_role("alert")).to_contain_text("xxx")
+        fits(page)
+    page = visit("?table=3x3-64&view=review")
+    review(page, WORD)
+    expect(page.get_by_role("alert")).to_contain_text("xxx")
+    fits(page)
 
 
 def test_the_page_is_small() -> None:

@@ -299,7 +299,6 @@ def test_the_command_prints_what_is_known(
         (["probe", "set", "2,8/0,8", "--objective", "win"], 2, "has no objectives"),
         (["probe", "set", "0,0/0,0"], 1, "is not decided in set: no play makes it"),
         (["verify", "set", "--exact"], 1, "set holds a winning set, not a table"),
-        (["verify", "set", "--list"], 1, "set holds a winning set, not a table"),
     ],
 )
 def test_the_command_refuses(folder, refused, arguments: list[str], status: int, sentence: str) -> None:
