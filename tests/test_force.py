@@ -403,6 +403,33 @@ def test_a_damaged_save_is_refused(tmp_path):
         force(game, folder=folder, memory=MEMORY)
 
 
+@pytest.mark.parametrize(
+    ("first", "own", "others"),
+    [
+        ("8", ["8", "8 --spawns 2,4"], ["16", "8 --spawns 2", "8 --start two-tiles", "8 --limits 8,8,8,4"]),
+        ("16", ["16", "16 --engine diagrams"], ["8", "16 --start two-tiles", "16 --start 0,0/0,2"]),
+        ("16 --start two-tiles", ["16 --start two-tiles"], ["16", "16 --start 2,4/0,0"]),
+        ("8 --start 2,4/0,0", ["8 --start 2,4/0,0", "8 --start 4,2/0,0"], ["8 --start two-tiles", "8"]),
+    ],
+)
+def test_a_certificate_is_replaced_by_one_of_its_question_only(
+    first, own, others, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    proof = Path("a.json")
+    for words in (first, *own):
+        assert main(["force", "2x2", *words.split(), "-q", "-c", "a.json"]) == 0
+    before = proof.read_bytes()
+    for words in others:
+        assert main(["force", "2x2", *words.split(), "-q", "-c", "a.json"]) == 2
+        assert "proves something else" in capsys.readouterr().err
+    assert main(["count", "2x2", "8", "-q", "--record", "a.json"]) == 2
+    assert "is a certificate" in capsys.readouterr().err
+    assert proof.read_bytes() == before
+    proof.write_bytes(before[:99])  # nobody knows of what it is
+    assert main(["force", "2x2", *first.split(), "-q", "-c", "a.json"]) == 2
+
+
 def test_what_is_decided_is_kept_when_the_certificate_fails(tmp_path, monkeypatch):
     def fail(*_, **__):
         raise KeyboardInterrupt

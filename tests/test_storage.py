@@ -123,6 +123,38 @@ def test_files_that_cannot_be(name: str, tmp_path: Path) -> None:
     assert list(tmp_path.rglob("*")) == [tmp_path / "folder"]
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "solve 2x2 16 --record T/manifest.json",
+        "count 2x2 16 --record T/values/win/counts.csv",
+        "force 2x2 16 -c T/run.json",
+        "force 2x2 16 --engine diagrams -c T/run.json",
+        "play T --auto --delay 0 -o T/manifest.json",
+        "probe T --log T/manifest.json",
+        "export values T -o T/values.csv",
+        "export values T -o T/values.svg",
+        "export boards T --sum 8 -o T/8.parquet",
+        "export graph 2x2 8 -o T/graph.dot",
+        "export counts 2x2 8 -o page/explorer/counts.svg",
+        "plan solve 2x2 8 --record link/plan.json",
+    ],
+)
+def test_no_result_replaces_what_tilebase_keeps(words: str, folder: Path, refused: Refused) -> None:
+    made(folder / "T", Game("2x2", 16))
+    (folder / "page" / "explorer").mkdir(parents=True)
+    (folder / "page" / "policy.json").write_text('{"format": "tilebase policy"}')
+    (folder / "link").symlink_to("T")
+    before = contents(folder / "T") | contents(folder / "page")
+    refused(words.split(), 2, "name a file outside of it")
+    assert contents(folder / "T") | contents(folder / "page") == before
+
+
+def test_other_manifests_mark_no_folder(folder: Path) -> None:
+    (folder / "manifest.json").write_text('{"name": "format", "format": "tilebase game"}')
+    assert main(["count", "2x2", "8", "-q", "--record", "manifest.json"]) == 0
+
+
 @pytest.mark.parametrize("suffix", [".csv", ".json", ".parquet", ".txt"])
 def test_output_that_fails_leaves_the_older_one(
     suffix: str, folder: Path, monkeypatch: pytest.MonkeyPatch, refused: Refused

@@ -22,8 +22,8 @@ from tilebase.files.winning import StoredSet, WinningManifest
 from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Game
 from tilebase.runtime.progress import Progress
-from tilebase.runtime.storage import check_writable, temporary_folder
-from tilebase.search.certificates import check_certifiable, write_certificate
+from tilebase.runtime.storage import temporary_folder
+from tilebase.search.certificates import check_target, write_certificate
 
 MOST_LISTED = 2_000_000
 """Boards of a certificate, at most."""
@@ -67,8 +67,7 @@ def check_proof(path: Path, game: Game, variant: str) -> None:
     """Raise `UsageError` or `StorageError` if a set cannot become a certificate, before the work begins."""
     if variant != "adversarial":
         raise UsageError("a certificate is a proof against every spawn: leave the variant out")
-    check_certifiable(game)
-    check_writable(path)
+    check_target(path, game)
 
 
 def write_proof(

@@ -20,6 +20,7 @@ from typing import IO
 
 from tilebase._version import version
 from tilebase.errors import TilebaseError
+from tilebase.files.outputs import refuse_kept
 from tilebase.runtime.resources import available_memory
 from tilebase.runtime.storage import storage_errors
 from tilebase.runtime.system import processors
@@ -47,8 +48,10 @@ def logging_to(name: str, words: Sequence[str]) -> Iterator[None]:
     """Append what is done in the block to a file, or write it to standard error if the name is ``-``.
 
     The first lines name the command and the machine, the last one says how the command ended.  Raises
-    `StorageError` if the file cannot be written.
+    `StorageError` if the file cannot be written, and what `refuse_kept` raises.
     """
+    if name != "-":
+        refuse_kept(Path(name))
     with storage_errors(name):
         file = sys.stderr if name == "-" else Path(name).open("a", encoding="utf-8")  # noqa: SIM115
     lines, log, since = _Lines(file, name), logging.getLogger("tilebase"), time.perf_counter()

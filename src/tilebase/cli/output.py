@@ -18,12 +18,13 @@ from typing import Any, TextIO, TypeVar
 
 from tilebase._version import version
 from tilebase.errors import MissingExtraError, StorageError, UsageError
+from tilebase.files.outputs import check_output
 from tilebase.game.game import Game
 from tilebase.game.names import game_text
 from tilebase.runtime.command import COMMAND
 from tilebase.runtime.documents import to_json
 from tilebase.runtime.measured import run_facts
-from tilebase.runtime.storage import atomic_file, check_writable, write_whole
+from tilebase.runtime.storage import atomic_file, write_whole
 
 FORMATS = ("table", "csv", "json", "markdown", "latex")
 """What is printed."""
@@ -213,7 +214,7 @@ class Shown:
             check_request(record)
         if recorded == "parquet" and not is_installed("pyarrow"):
             raise MissingExtraError(PYARROW)
-        check_writable(record)
+        check_output(record)
         return cls(form or "table", record, recorded)
 
     def write(

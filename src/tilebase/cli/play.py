@@ -21,9 +21,10 @@ from tilebase.cli.options import (
 )
 from tilebase.cli.usage import goal_hint
 from tilebase.errors import UsageError
+from tilebase.files.outputs import check_output
 from tilebase.game.grid import is_shape
 from tilebase.game.names import title_of
-from tilebase.runtime.storage import check_writable, write_whole
+from tilebase.runtime.storage import write_whole
 
 if TYPE_CHECKING:
     from tilebase.cli.seat import Seat
@@ -119,7 +120,7 @@ def play(
         can_win = question.can_win
         objective = ("guaranteed" if adversary or be_adversary else "win") if can_win else "score"
     if kept is not None:
-        check_writable(kept)
+        check_output(kept)
     opening = _opened(table, start, objective) if question is None else _solved(question, objective, run)
     with opening as opened:
         from tilebase.cli.seat import Seat

@@ -21,6 +21,7 @@ Modules, those that the others import first:
     dddmp         binary decision diagrams in text files
     winning       winning sets as such diagrams
     work_folders  folders of runs for which the user named no folder
+    outputs       files that a user names for results, and which of them are refused
     parquet       layers exported to Parquet
 
 Docs: docs/format.md.

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from tilebase.errors import MissingExtraError
 from tilebase.files.format import Layer
 from tilebase.files.keys import decode
+from tilebase.files.outputs import check_output
 from tilebase.game.game import Game
 from tilebase.runtime.documents import to_json
 from tilebase.runtime.storage import atomic_file
@@ -48,9 +49,10 @@ def cells_of(game: Game, keys: Keys) -> npt.NDArray[np.uint8]:
 def export_parquet(layer: Layer, output: Path) -> int:
     """Write the boards of a layer as Parquet, one row group per chunk; return their number.
 
-    Raises `CorruptError`, `StorageError` or `MissingExtraError`.
+    Raises `CorruptError`, `StorageError` or `MissingExtraError`, and what `check_output` raises.
     """
     pa, pq = load_pyarrow()
+    check_output(output)
     game, kind, lookahead = layer.contents.game, layer.contents.kind, layer.contents.lookahead
     meta = {"game": game.identity, "kind": kind, "lookahead": lookahead, "sum": layer.sum}
     text = to_json(meta, "sorted")

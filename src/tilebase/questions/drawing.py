@@ -11,8 +11,9 @@ import numpy as np
 
 from tilebase._version import version
 from tilebase.errors import MissingExtraError, UsageError
+from tilebase.files.outputs import check_output
 from tilebase.runtime.command import COMMAND
-from tilebase.runtime.storage import atomic_file, check_writable
+from tilebase.runtime.storage import atomic_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,7 +82,7 @@ def check_path(path: Path | str) -> Path:
     file = Path(path)
     if file.suffix.lower() not in SUFFIXES:
         raise UsageError(f"{file} is no picture: give it the suffix {', '.join(SUFFIXES[:-1])} or .png")
-    check_writable(file)
+    check_output(file)
     return file
 
 

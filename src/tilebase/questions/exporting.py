@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from tilebase.arrays import TableArrays
 from tilebase.errors import MissingLayerError, UsageError
+from tilebase.files.outputs import check_output
 from tilebase.files.parquet import cells_of, load_pyarrow
 from tilebase.objectives.values import NEVER
 from tilebase.runtime.storage import atomic_file
@@ -58,6 +59,7 @@ def export_values(
     file = Path(output)
     if file.suffix.lower() not in SUFFIXES:
         raise UsageError(f"{file} is neither Parquet nor CSV: end its name in .parquet or .csv")
+    check_output(file)
     arrays = TableArrays(table, objective)
     layers = (
         _columns(arrays, layer, states=states)

@@ -49,8 +49,7 @@ from tilebase.questions.solve import solve
 from tilebase.questions.symbolic import symbolic
 from tilebase.runtime.progress import Progress
 from tilebase.runtime.resources import Allowance, Use
-from tilebase.runtime.storage import check_writable
-from tilebase.search.certificates import check_certifiable, write_certificate
+from tilebase.search.certificates import check_target, write_certificate
 from tilebase.search.search import Search
 
 LOG = logging.getLogger(__name__)
@@ -249,10 +248,9 @@ def check_ways(
     if cluster is not None and engine not in ("dense", "reachable"):
         raise UsageError("workers share the layers of a pass: choose the engine dense or reachable")
     if certificate is not None:
-        check_certifiable(game)
         if engine not in (None, "search", "diagrams"):
             raise UsageError("a certificate is made by the engines search and diagrams: leave the engine out")
-        check_writable(Path(certificate))
+        check_target(Path(certificate), game)
 
 
 def _by_search(

@@ -26,10 +26,13 @@ from typing import IO, Any, BinaryIO, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from tilebase import check
 from tilebase._kernels import force as kernels
 from tilebase._kernels.arguments import ForceScratch
 from tilebase._kernels.packed import packed
 from tilebase.errors import ResourceError, UsageError
+from tilebase.files.outputs import check_output
+from tilebase.files.source import is_certificate
 from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical, canonical_starts
@@ -77,6 +80,35 @@ def check_certifiable(game: Game) -> None:
             "a certificate is for a game with a goal, a goal sum or a pattern, without walls, fixed tiles "
             "and a largest tile: leave these out, and give limits instead of a largest tile"
         )
+
+
+def check_target(path: Path, game: Game) -> None:
+    """Raise an error unless a certificate of a game can be written to a file: before the work begins.
+
+    That is a `UsageError` as of `check_certifiable` and `check_output`, or if the file is a certificate of
+    another question; one of this question is replaced.  Raises `StorageError` if it cannot be written.
+    """
+    check_certifiable(game)
+    check_output(path, over_proof=True)
+    if is_certificate(path) and not _is_about(path, game):
+        raise UsageError(f"{path} proves something else: name another file, or delete it")
+
+
+def _is_about(path: Path, game: Game) -> bool:
+    """Return whether the header of a certificate is of this game and its starts: then its claim is, too."""
+    try:
+        with path.open("rb") as file:
+            file.readline()
+            line = gzip.GzipFile(fileobj=file).readline(check.LONGEST_HEADER).decode()
+        header, _ = check.read_header(line)
+    except Exception:  # a damaged or hostile file may raise anything: nobody knows what it proves
+        return False
+    starts = _canonical_afters(game) or canonical_starts(game)
+    if header["claim"] != "forced":  # of a refutation, one start is enough
+        begun = header["starts"] or header.get("afterstates") or [""]
+        starts = [board for board in starts if (_word(game, board) if any(board) else "") in begun]
+    listed = starts if any(map(any, starts)) else []
+    return bool(starts) and header == _header(game, listed, header["claim"], header["boards"])
 
 
 def write_certificate(

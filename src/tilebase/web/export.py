@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from tilebase._version import version
 from tilebase.errors import CorruptError, ResourceError, StorageError, UsageError, WrongGameError
+from tilebase.files import places
 from tilebase.files.policy import FORMAT, VALUE_STEP, VERSION, PolicyWriter, coarse
 from tilebase.game.game import Cells, Game
 from tilebase.game.names import title_of
@@ -48,7 +49,6 @@ STATE_BITS, VALUE_BITS = 5, 5
 """Bits of a state, and of its value, for the estimate before the work.  Measured: 3.4 to 5.5 and 4 to 5."""
 STATES = 1.5
 """States in which a slide is allowed, per afterstate, where a table does not count them."""
-HEADER = "policy.json"
 PAGE = "index.html"
 MODULES = {
     "explorer": (
@@ -176,7 +176,7 @@ def _check_target(target: Path) -> None:
             )
         if target.is_dir() and not any(target.iterdir()):
             return
-        if not target.is_dir() or not _is_page(target / HEADER):
+        if not target.is_dir() or not _is_page(target / places.POLICY):
             raise WrongGameError(f"{target} is not an exported page: choose a new folder")
 
 
@@ -343,7 +343,7 @@ def _directions(game: Game, permutation: Cells) -> list[int]:
 def _write_page(folder: Path, game: Game, header: dict[str, Any]) -> None:
     """Write the header and the files of the player; the page holds the checksum of the header."""
     text = to_json(header, "compact") + "\n"
-    write_whole(folder / HEADER, text, durable=False)
+    write_whole(folder / places.POLICY, text, durable=False)
     web = files("tilebase") / "web"
     for part, names in MODULES.items():
         for name in names:

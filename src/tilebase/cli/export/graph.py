@@ -18,9 +18,9 @@ from tilebase.cli.options import (
 )
 from tilebase.cli.output import write_text
 from tilebase.errors import UsageError
+from tilebase.files.outputs import check_output
 from tilebase.game.game import Game
 from tilebase.objectives.objective import parse_discount
-from tilebase.runtime.storage import check_writable
 
 SUFFIXES = (".dot", ".gv", ".svg")
 DRAWN = 2_000
@@ -75,7 +75,7 @@ def graph(
     for file in files:
         if file.suffix.lower() not in SUFFIXES:
             raise UsageError(f"{file} is neither DOT nor SVG: give it the suffix .dot or .svg")
-        check_writable(file)
+        check_output(file)
         if file.suffix.lower() == ".svg":
             find_dot()
     drawn = any(file.suffix.lower() == ".svg" for file in files) and not group

@@ -1,0 +1,47 @@
+"""Files that a user names for a result: none of them replaces a part of a table, a run, or a proof."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from pathlib import Path
+
+from tilebase.errors import UsageError
+from tilebase.files import places
+from tilebase.files.source import is_certificate, mode_of
+from tilebase.runtime.storage import check_writable, storage_errors
+
+MARKS = (places.QUERY, places.TABLE, places.POLICY)
+"""Names of the files that say what a folder of tilebase is, if they name one of its formats."""
+FORMATS = re.compile(rb'"format":\s*"tilebase (run|table|winning set|policy)"')
+
+
+def check_output(path: Path, *, over_proof: bool = False) -> None:
+    """Raise an error unless a result may be written to a file; to be called before it is computed.
+
+    That is a `UsageError` if the file lies in the folder of a table, a run, a winning set or an exported
+    page, or is a certificate; with `over_proof` it may be one.  Raises `StorageError` if it cannot be
+    written.
+    """
+    check_writable(path)
+    refuse_kept(path, over_proof=over_proof)
+
+
+def refuse_kept(path: Path, *, over_proof: bool = False) -> None:
+    """As `check_output`, for a file that is appended to: whether the system lets us write is not asked."""
+    for folder in Path(os.path.realpath(path)).parents:
+        for found in filter(None, (FORMATS.search(_beginning(folder / name)) for name in MARKS)):
+            raise UsageError(
+                f"{path} lies in {folder}, the folder of a {found[1].decode()}: name a file outside of it"
+            )
+    if not over_proof and is_certificate(path):
+        raise UsageError(f"{path} is a certificate: name another file, or delete it")
+
+
+def _beginning(path: Path) -> bytes:
+    """Return how a file begins; nothing if there is none."""
+    if not stat.S_ISREG(mode_of(path)):
+        return b""
+    with storage_errors(path, "read"), path.open("rb") as file:
+        return file.read(200)
