@@ -45,6 +45,7 @@ from tilebase.runtime import storage, system
 from tilebase.runtime.storage import (
     FileLock,
     atomic_file,
+    atomic_folder,
     is_locked,
     part_path,
     retire_folder,
@@ -121,6 +122,48 @@ def test_files_that_cannot_be(name: str, tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="cannot write"):
         write_whole(tmp_path / name, "new")
     assert list(tmp_path.rglob("*")) == [tmp_path / "folder"]
+
+
+@pytest.mark.skipif(not system.POSIX, reason="Windows renames no folder in which a file is open")
+def test_a_folder_is_locked_until_it_is_renamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As found: a second process emptied the finished folder, while the first deleted the older one."""
+    target, rename = tmp_path / "page", Path.replace
+    tried = []
+
+    def watched(path: Path, to: Path) -> Path:
+        with pytest.raises(StorageError, match="another process is writing it"), atomic_folder(target):
+            pass
+        tried.append(path.name)
+        return rename(path, to)
+
+    for text in ("first", "second"):
+        with atomic_folder(target) as folder:
+            (folder / "file").write_text(text)
+            monkeypatch.setattr(Path, "replace", watched)
+        monkeypatch.undo()
+    assert tried == [".page.part", "page", ".page.part"]
+    assert contents(tmp_path) == {"page/file": b"second"}
+
+
+@pytest.mark.parametrize("at", range(3))
+def test_an_error_at_the_end_leaves_the_older_folder(
+    at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target, rename = tmp_path / "page", Path.replace
+    with atomic_folder(target) as folder:
+        (folder / "file").write_text("first")
+    names = ["", "page", ".page.part"]
+
+    def fails(path: Path, to: Path) -> Path:
+        return rename(path, to) if path.name != names[at] else no_space()
+
+    monkeypatch.setattr(Path, "replace", fails)
+    if not at:
+        monkeypatch.setattr(storage, "sync_files", no_space)
+    with pytest.raises(StorageError, match="cannot write"), atomic_folder(target) as folder:
+        (folder / "file").write_text("second")
+    assert contents(tmp_path) == {"page/file": b"first"}
+    assert list(tmp_path.iterdir()) == [target]
 
 
 @pytest.mark.parametrize(

@@ -291,7 +291,8 @@ def temporary_folder() -> Iterator[Path]:
 def atomic_folder(path: Path) -> Iterator[Path]:
     """Write a folder whole or not at all: the block fills the folder that it is given.
 
-    An older folder of this name is replaced at the end.  After an error it is unchanged; after a kill, the
+    An older folder of this name is replaced at the end.  After an error it is unchanged; only if the lock
+    cannot be deleted or the renames cannot be flushed, which come last, it is replaced.  After a kill, the
     next call takes the unfinished folder over.  Two renames replace a folder: a kill between them leaves the
     older one as ``.NAME.old``.  Raises `StorageError`, also if another process writes the folder.
     """
@@ -308,17 +309,32 @@ def atomic_folder(path: Path) -> Iterator[Path]:
             _clear(part, keep=lock.path)
             yield part
             sync_files(file for file in part.rglob("*") if file.is_file() and file != lock.path)
-            lock.release(delete=True)
-            if target.exists():
-                shutil.rmtree(old, ignore_errors=True)
-                target.replace(old)
-            part.replace(target)
+            if not system.POSIX:  # Windows renames no folder in which a file is open
+                lock.release(delete=True)
+            _replace_folder(part, target, old)
+            lock.path = target / lock.path.name  # now another process may make a new part
+            if system.POSIX:
+                lock.release(delete=True)
             system.flush(target.parent)
-            shutil.rmtree(old, ignore_errors=True)
     finally:
-        if not lock.file.closed:
+        if not lock.file.closed and lock.path.parent == part:
             shutil.rmtree(part, ignore_errors=True)
-            lock.release()
+        lock.release()
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _replace_folder(part: Path, target: Path, old: Path) -> None:
+    """Rename a finished folder; one that it replaces becomes `old`, and gets its name back after an error."""
+    replaces = target.exists()
+    if replaces:
+        shutil.rmtree(old, ignore_errors=True)
+        target.replace(old)
+    try:
+        part.replace(target)
+    except BaseException:
+        if replaces:
+            old.replace(target)
+        raise
 
 
 def _clear(folder: Path, keep: Path) -> None:
