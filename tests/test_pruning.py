@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import shutil
+import zlib
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -338,6 +339,19 @@ def test_a_stopped_run_whose_files_are_damaged_begins_anew(
     assert verify_table(target, sample=None).wrong == ()
     prune(solved(WIDE), tmp_path / "pruned", above=0.4)
     assert folder_files(target / "values") == folder_files(tmp_path / "pruned/values")
+
+
+@pytest.mark.parametrize("member", ["sum", "kept", "files", "win"])
+def test_a_line_of_another_shape_is_damage(member: str, tmp_path: Path) -> None:
+    target = tmp_path / "above"
+    solve(WIDE, "win", table=target, above=0.4, threads=1, down_to=30)
+    journal = target / "above.jsonl"
+    line = json.loads(journal.read_text().partition("\t")[0])
+    (line["files"] if member == "win" else line).pop(member)
+    text = json.dumps(line)
+    journal.write_text(f"{text}\t{zlib.crc32(text.encode()):08x}\n")
+    with pytest.raises(CorruptError, match=r"above\.jsonl is damaged, or not written by tilebase: it lacks"):
+        solve(WIDE, "win", table=target, above=0.4, threads=1)
 
 
 def test_a_run_holds_few_whole_values(tmp_path: Path) -> None:

@@ -16,14 +16,14 @@ from typing import BinaryIO
 from tilebase.bdd.codes import FREE
 from tilebase.bdd.strategies import Analysis
 from tilebase.errors import CorruptError, ResourceError, StorageError, UsageError, WrongGameError
-from tilebase.files import winning
+from tilebase.files import places, winning
 from tilebase.files.dddmp import END, MOST_NODES
 from tilebase.files.source import read_file
 from tilebase.files.winning import AFTERSTATES, FILE, STATES, Layer, WinningManifest, root_name
 from tilebase.game.game import Game
 from tilebase.runtime.storage import PartFile, check_writable, part_path, storage_errors
 
-MANIFEST = "manifest.json"
+MANIFEST = places.TABLE
 PIECE = 1 << 20
 """Bytes that are read at a time for the SHA-256 sum."""
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from tilebase.dense.stores import LAYOUTS, states_path
 from tilebase.errors import CorruptError
+from tilebase.files import places
 from tilebase.files.run import Journal
 from tilebase.game.game import Game
 from tilebase.runtime.documents import text, understood, whole
@@ -58,7 +59,7 @@ class Checkpoints:
 
     def __init__(self, folder: Path, identity: dict[str, Any], game: Game, sizes: Mapping[int, int]) -> None:
         self.folder, self._game, self._sizes = folder, game, sizes
-        self.journal = Journal(folder / "layers.jsonl", identity)
+        self.journal = Journal(folder / places.SOLVED, identity)
 
     def close(self) -> None:
         """Close the journal."""

@@ -25,6 +25,8 @@ COUNTS = "counts.jsonl"
 TABLE = "manifest.json"
 POLICY = "policy.json"
 LOCK = "lock"
+VALUES = "values"
+"""The folder of the folders of values."""
 SOLVED = "layers.jsonl"
 INDEX = "layers.idx"
 SEGMENT = re.compile(r"\d{3,7}\.seg", re.ASCII)
@@ -66,7 +68,7 @@ def sum_of(layer: str) -> int:
 
 def values_folder(label: str) -> str:
     """Return the folder of the values of an objective."""
-    return f"values/{label}"
+    return f"{VALUES}/{label}"
 
 
 def exchanged(total: int, *words: str | int) -> str:

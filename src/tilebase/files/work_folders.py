@@ -206,7 +206,7 @@ def _question(path: Path) -> str:
         return "nothing yet"
     query = read_manifest(path)[0]
     game = title_of(query.game)
-    labels = sorted(entry.name for entry in (path / "values").glob("*"))
+    labels = sorted(entry.name for entry in (path / places.VALUES).glob("*"))
     if labels:
         return f"{game}: values of {', '.join(labels)}"
     return f"{game}: {'what can be forced' if (path / places.DECIDED).exists() else query.keep}"

@@ -48,7 +48,7 @@ from tilebase.questions.reduced import (
     unfinished,
     write_manifest,
 )
-from tilebase.runtime.documents import to_json, understood, whole
+from tilebase.runtime.documents import mapping, text, to_json, understood, whole
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
 from tilebase.runtime.storage import make_folder, part_path, refuse_link, storage_errors
@@ -204,7 +204,7 @@ class Pruning:
             refuse_link(self.work)
             names = {entry.name for entry in self.target.iterdir()} if self.target.exists() else set()
         manifest = self.target / places.TABLE  # or what a kill left of it
-        known = {WORK, JOURNAL, "values", manifest.name, part_path(manifest).name}
+        known = {WORK, JOURNAL, places.VALUES, manifest.name, part_path(manifest).name}
         begun = WORK in names or self.finished() is not None
         if names and (not begun or not names <= known):
             raise WrongGameError(f"{self.target} holds files: choose a new folder")
@@ -219,13 +219,13 @@ class Pruning:
         if not same or any(thinned.get(name) != value for name, value in self._query.items()):
             raise WrongGameError(f"{self.target} holds another table: choose a new folder")
         starts = StartValues(self.objectives, [manifest.starts[label] for label in self.labels])
-        with understood(f"{self.target}/manifest.json"):
+        with understood(f"{self.target}/{places.TABLE}"):
             before = whole(thinned["before"], "the afterstates of the whole table")
         return Solution(self.game, self.objectives, tuple(() for _ in self.labels), starts, before)
 
     def stored(self) -> list[StoredValues]:
         """Return the whole values in the folder of the run.  The last ones prune a layer when all have it."""
-        folders = [self.work / "values" / label for label in self.labels]
+        folders = [self.work / places.values_folder(label) for label in self.labels]
         *first, last = zip(folders, self.objectives, strict=True)
         found = [StoredValues(folder, self.game, objective, release=True) for folder, objective in first]
         return [*found, _PruningValues(last[0], self.game, last[1], self._prune)]
@@ -233,11 +233,12 @@ class Pruning:
     def begin(self, stored: Sequence[StoredValues]) -> None:
         """Continue with the pruned layers of an earlier call; begin anew unless all are there and sound."""
         with storage_errors(self.target, "use"):
-            make_folder(self.target / "values")
+            make_folder(self.target / places.VALUES)
         for objective in self.objectives:
             folder = self.target / places.values_folder(objective.label)
             self._stores[objective.label] = LayerStore(folder, Contents(self.game, objective=objective))
-        lines = {whole(line["sum"], "a sum"): line for line in self._journal.read()}
+        with understood(str(self._journal.path)):
+            lines = {line["sum"]: line for line in map(self._checked, self._journal.read())}
         solved = set.intersection(*(set(one.layers) for one in stored))
         if all(total in lines and self._is_sound(lines[total]) for total in solved):
             self._lines = {total: lines[total] for total in solved}
@@ -247,6 +248,12 @@ class Pruning:
         self._whole = {one.objective.label: one.files for one in stored}
         for label, store in self._stores.items():
             store.keep({s: line["files"][label] for s, line in self._lines.items() if line["kept"]})
+
+    def _checked(self, line: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what is needed of a line of the journal, which anybody may have written."""
+        kept, files = whole(line["kept"], "the boards that are kept"), mapping(line["files"], "the checksums")
+        checksums = {label: text(files[label], "a checksum") for label in self._stores if kept}
+        return {"sum": whole(line["sum"], "a sum"), "kept": kept, "files": checksums}
 
     def _is_sound(self, line: Mapping[str, Any]) -> bool:
         """Return whether a pruned layer is there and undamaged."""

@@ -41,7 +41,7 @@ def find_finished(target: Path, query: Mapping[str, Any], summary: Callable[...,
     thinned = {} if manifest is None else manifest.thinned or {}
     if any(thinned.get(name) != value for name, value in query.items()):
         return None
-    with understood(f"{target}/manifest.json"):
+    with understood(f"{target}/{places.TABLE}"):
         return summary(**thinned)
 
 
@@ -77,7 +77,7 @@ def unfinished(target: Path, query: str) -> Iterator[None]:
         lock = _claim(target, query)
         try:
             _empty(target)  # delete what a killed call left
-            make_folder(target / "values")
+            make_folder(target / places.VALUES)
             yield
         except BaseException:
             _empty(target)
@@ -107,4 +107,4 @@ def _claim(target: Path, query: str) -> FileLock:
 def _empty(target: Path) -> None:
     """Delete an unfinished table, the manifest first."""
     (target / places.TABLE).unlink(missing_ok=True)
-    shutil.rmtree(target / "values", ignore_errors=True)
+    shutil.rmtree(target / places.VALUES, ignore_errors=True)

@@ -420,7 +420,7 @@ def read_manifest(location: Path | str) -> tuple[Location, str, bytes]:
     try:
         source = opened.open(places.TABLE)
         try:
-            return opened, f"{opened.name}/manifest.json", read_document(source)
+            return opened, f"{opened.name}/{places.TABLE}", read_document(source)
         finally:
             source.close()
     except MissingLayerError as error:  # a server says it only at the first request
