@@ -292,6 +292,38 @@ def test_verify(table, capsys):
     assert "t/values/win lacks 000.seg, which the manifest names" in capsys.readouterr().out
 
 
+def test_verify_writes_rows(table, folder, capsys):
+    assert main(["verify", "t", "-q", "-f", "json", "--record", "v.csv"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert (row["what"], row["sound"], row["layers"], row["values"]) == ("t", True, 16, 180)
+    assert row["problems"] == []
+    assert row["command"] == "tilebase verify t"
+    (folder / "many").mkdir()
+    shutil.copytree(table, folder / "many" / "a")
+    shutil.copytree(table, folder / "many" / "b")
+    (folder / "many" / "c").mkdir()
+    chunks_of(folder / "many/b/values/win", 20).flip(20, 1)
+    (folder / "many/c/manifest.json").write_text("{}")
+    assert main(["verify", "many", "-q", "--record", "v.json", "-f", "csv"]) == 1
+    lines = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [line["sound"] for line in lines] == ["True", "False", "False"]
+    assert [line["what"] for line in lines] == ["many/a", "many/b", "many/c"]
+    assert "sum 20, is damaged in chunk 0" in lines[1]["problems"]
+    assert [len(row["problems"]) for row in json.loads((folder / "v.json").read_text())] == [0, 1, 1]
+    assert main(["count", "2x2", "16", "-o", "run", "-q"]) == 0
+    capsys.readouterr()
+    assert main(["verify", "run", "-q", "--record", "v.txt"]) == 0
+    assert capsys.readouterr().out == (folder / "v.txt").read_text() == "run: sound\n"
+    assert main(["verify", "t", "-q", "--list", "-f", "json"]) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.err)[0]["sound"]
+    (folder / "list").write_text(printed.out.replace("000.seg", "001.seg", 1))
+    assert main(["verify", "t", "-q", "--against", "list", "-f", "json"]) == 1
+    (row,) = json.loads(capsys.readouterr().out)
+    assert not row["sound"]
+    assert len(row["problems"]) == 2
+
+
 # -- graph -----------------------------------------------------------------------------------------
 
 

@@ -18,9 +18,7 @@ from judging import promise
 from stored import Place, chunks, chunks_of, contents, layers_of, put, record_of, sign_table
 from tilebase import count, evaluate, simulate, solve, thin
 from tilebase.cli import main
-from tilebase.errors import (
-    StorageError,
-)
+from tilebase.errors import CorruptError, StorageError, WrongGameError
 from tilebase.files.format import Chunk, Layer, compress, encode_keys, encode_values
 from tilebase.files.store import LayerStore
 from tilebase.game.board import Board
@@ -360,3 +358,82 @@ def verified(folder: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
 
 def layers_of_journal(folder: Path) -> list[str]:
     return (folder / "layers.jsonl").read_text().splitlines()
+
+
+# -- the journals of the run that made a table --------------------------------------------------------
+
+
+def cut(path: Path, *gone: int) -> None:
+    """Leave lines of a file out; each is counted from 0, or from the end."""
+    lines = path.read_bytes().splitlines(keepends=True)
+    left_out = {at % len(lines) for at in gone}
+    path.write_bytes(b"".join(line for at, line in enumerate(lines) if at not in left_out))
+
+
+def flip_line(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[30] ^= 1
+    path.write_bytes(data)
+
+
+COUNTS, SOLVED = "counts.jsonl", "values/win/layers.jsonl"
+HARM: dict[str, tuple[str, Callable[[Path], object], str]] = {
+    "a hole": (COUNTS, lambda path: cut(path, *range(4, 9)), "is damaged: it lacks the layer of sum 12"),
+    "no end": (COUNTS, lambda path: cut(path, -2, -3), "is damaged: it lacks the layer of sum"),
+    "no beginning": (COUNTS, lambda path: cut(path, 0), "is damaged: it lacks the layer of sum 4"),
+    "a flip": (COUNTS, flip_line, "is damaged after byte 0: delete it"),
+    "not complete": (COUNTS, lambda path: cut(path, -1), "does not list the layers of the table"),
+    "emptied": (COUNTS, lambda path: path.write_bytes(b""), "does not list the layers of the table"),
+    "gone": (COUNTS, Path.unlink, "is missing, but other files of the run are there"),
+    "a flip in values": (SOLVED, flip_line, "is damaged after byte 0: delete it"),
+    "a hole in values": (SOLVED, lambda path: cut(path, 3), "does not list the layers of the table"),
+    "torn values": (SOLVED, lambda path: os.truncate(path, path.stat().st_size - 3), "does not list"),
+    "no values": (SOLVED, Path.unlink, "is missing, but other files of the run are there"),
+    "no question": ("run.json", Path.unlink, "is missing, but other files of the run are there"),
+    "a damaged question": ("run.json", flip_line, "run.json"),
+}
+
+
+@pytest.mark.parametrize("harm", HARM)
+def test_what_is_left_of_the_run_is_checked(harm, solved, tmp_path, capsys):
+    folder = shutil.copytree(solved(Game("2x3", 16), "win", "1"), tmp_path / "table")
+    name, damage, said = HARM[harm]
+    damage(folder / name)
+    (sentence,) = verify_table(folder).wrong
+    assert str(folder / name) in sentence or harm == "a damaged question"
+    assert said in sentence
+    assert main(["verify", str(folder), "-q"]) == 1
+    assert "1 damaged" in capsys.readouterr().out
+    if name == "run.json":
+        return
+    if "delete it" in sentence:  # as the sentence says
+        (folder / name).unlink()
+    solve(Game("2x3", 16), "win,score", table=folder)
+    assert verify_table(folder).wrong == ()
+
+
+def test_a_hole_among_the_counts_is_no_mix_of_runs(solved, tmp_path):
+    folder = shutil.copytree(solved(Game("2x3", 16), "win", "1"), tmp_path / "table")
+    cut(folder / COUNTS, *range(4, 9))
+    with pytest.raises(CorruptError, match="is damaged: it lacks the layer of sum 12: delete it"):
+        solve(Game("2x3", 16), "score", table=folder)
+
+
+@pytest.mark.parametrize("space", ["reachable", "all"])
+def test_a_table_is_whole_without_its_run(space, tmp_path):
+    folder = tmp_path / "table"
+    solve(TINY, "win,score", table=folder, space=space)
+    names = ["run.json", *([COUNTS] if space == "reachable" else []), SOLVED, "values/score/layers.jsonl"]
+    for at, name in enumerate(names, 1):
+        (folder / name).unlink()
+        wrong = verify_table(folder).wrong
+        assert len(wrong) == (at if at < len(names) else 0)
+    with pytest.raises(WrongGameError, match=r"a table without run\.json, to which nothing can be added"):
+        solve(TINY, "moves", table=folder, space=space)
+
+
+def test_the_journal_of_another_objective(tmp_path):
+    solve(TINY, "win,score", table=tmp_path)
+    shutil.copy(tmp_path / "values/score/layers.jsonl", tmp_path / SOLVED)
+    (sentence,) = verify_table(tmp_path).wrong
+    assert "belongs to another game or objective: delete it" in sentence

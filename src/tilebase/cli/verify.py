@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import stat
 import sys
+from collections.abc import Sequence
 from contextlib import closing, redirect_stdout, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -83,6 +84,7 @@ def verify(
         )
     from tilebase.files.source import is_certificate, local_path, mode_of
     from tilebase.tables.folders import holds_tables, subfolders
+    from tilebase.tables.sums import read_sums
 
     path = local_path(location)
     is_table = path is None or path.suffix == ".zip" or (path / places.TABLE).exists()
@@ -98,16 +100,88 @@ def verify(
     if planning():
         return _print_plan(location, None if every else sample, show)
     checking = {"sample": None if every else sample, "seed": seed, "cluster": cluster, "anyway": anyway}
-    if listed or against is not None:
-        return _verify_sums(location, listed, against, quiet, **checking)
-    if path is None:
-        return _verify_table(location, quiet, **checking)
-    folder = stat.S_ISDIR(mode_of(path))
-    if folder and mode_of(path / places.QUERY) and not mode_of(path / places.TABLE):
-        return _verify_run(path)
-    if folder and holds_tables(path):
-        return max([_verify_one(one, problem, quiet, checking) for one, problem in subfolders(path)])
-    return _verify_table(path, quiet, **checking)
+    expected = None if against is None else read_sums(against)
+    folder = path is not None and stat.S_ISDIR(mode_of(path))
+    report = _Report()
+    with redirect_stdout(sys.stderr if listed else sys.stdout):
+        try:  # if the user stops the command, what is checked so far is written
+            if listed or expected is not None:
+                _verify_table(location, report, quiet, **checking)
+                if expected is not None:
+                    _compare_sums(location, expected, f"are those of {against}", report, quiet)
+            elif path is None or not folder:
+                _verify_table(location, report, quiet, **checking)
+            elif mode_of(path / places.QUERY) and not mode_of(path / places.TABLE):
+                _verify_run(path, report)
+            elif holds_tables(path):
+                for one, problem in subfolders(path):
+                    _verify_one(one, problem, report, quiet, checking)
+            else:
+                _verify_table(path, report, quiet, **checking)
+        finally:
+            report.write(show)
+    if listed and not report.status:
+        _print_sums(location, quiet)
+    return report.status
+
+
+class _Report:
+    """What is found of each thing that is checked: sentences, and an entry."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        self._entries: list[dict[str, Any]] = []
+
+    def add(
+        self, what: Path | str, wrong: Sequence[str], unread: Sequence[str], sound: str, **numbers: int | None
+    ) -> None:
+        """Enter the faults of a table or a run; `sound` is said if there are none."""
+        verdicts = []
+        if wrong:
+            made_here = (Path(what) / places.QUERY).exists()
+            remedy = (
+                "the command that made it, called again, mends it" if made_here else "make the folder anew"
+            )
+            verdicts.append(f"{len(wrong)} damaged; {remedy}")
+        if unread:
+            verdicts.append("not all of it could be read, so verify again when it can be")
+        self._enter(what, [*wrong, *unread], **numbers)
+        self._lines += [*wrong, *unread, f"{what}: {'; '.join(verdicts) or sound}"]
+
+    def add_failed(self, what: Path, error: TilebaseError) -> None:
+        """Enter a table that cannot be checked."""
+        self._enter(what, [str(error)])
+        self._lines.append(f"{what}: {error}")
+
+    def add_compared(self, wrong: Sequence[str], same: str) -> None:
+        """Enter how the last table differs from a list; `same` is said if it does not."""
+        last = self._entries[-1]
+        last["problems"] += wrong
+        last["sound"] = not last["problems"]
+        self._lines += wrong or [same]
+
+    def _enter(
+        self, what: Path | str, problems: list[str], layers: int | None = None, values: int | None = None,
+        skipped: int | None = None,
+    ) -> None:  # fmt: skip
+        numbers = {"layers": layers, "values": values, "skipped": skipped}
+        self._entries.append({"what": str(what), "sound": not problems, **numbers, "problems": problems})
+
+    @property
+    def status(self) -> int:
+        """The exit status: 1 if anything is wrong or could not be read."""
+        return int(not all(one["sound"] for one in self._entries))
+
+    def write(self, show: Shown) -> None:
+        """Print and record what was entered, if anything was."""
+        if not self._entries:
+            return
+        rows = [
+            {name: "" if value is None else value for name, value in one.items()}
+            | {"problems": "; ".join(one["problems"])}
+            for one in self._entries
+        ]
+        show.write(rows, self._entries, text="".join(f"{line}\n" for line in self._lines), game=None)
 
 
 def _verify_exactly(location: str, show: Shown, quiet: bool) -> int:
@@ -148,55 +222,32 @@ def _print_plan(location: str, sample: int | None, show: Shown) -> int:
     return 0
 
 
-def _verify_one(path: Path, problem: str, quiet: bool, checking: dict[str, Any]) -> int:
+def _verify_one(path: Path, problem: str, report: _Report, quiet: bool, checking: dict[str, Any]) -> None:
     """Verify one table of many, unless there is a problem: a table that cannot be checked is a line, too."""
     try:
         if problem:
             raise StorageError(problem)
-        return _verify_table(path, quiet, **checking)
+        _verify_table(path, report, quiet, **checking)
     except TilebaseError as error:
-        print(f"{path}: {error}")
-        return 1
+        report.add_failed(path, error)
 
 
-def _verify_run(path: Path) -> int:
+def _verify_run(path: Path, report: _Report) -> None:
     from tilebase.files.findings import Findings, StopCheckError
     from tilebase.files.run import verify_run
     from tilebase.files.solved import verify_values
 
     found = Findings()
-    begun = sorted(index.parent for index in (path / "values").glob(f"*/{places.INDEX}"))
+    begun = sorted(index.parent for index in (path / places.VALUES).glob(f"*/{places.INDEX}"))
     with suppress(StopCheckError):
         verify_run(path, found)
         for folder in begun:
             verify_values(folder, found)
     unfinished = "sound so far; the table is not finished: the same tilebase solve goes on"
-    return _say(path, found.wrong, found.unread, unfinished if begun else "sound")
+    report.add(path, found.wrong, found.unread, unfinished if begun else "sound")
 
 
-def _verify_sums(location: str, listed: bool, against: Path | None, quiet: bool, **checking: Any) -> int:
-    """Verify a table, compare it with a list, and print its own list if nothing is wrong."""
-    from tilebase.tables.sums import compare_sums, format_sums, read_sums, table_sums
-
-    expected = None if against is None else read_sums(against)
-    with redirect_stdout(sys.stderr if listed else sys.stdout):
-        status = _verify_table(location, quiet, **checking)
-        if expected is not None:
-            with share_progress("files", quiet=quiet) as progress:
-                wrong = compare_sums(location, expected, progress=progress)
-            for sentence in wrong or [f"{location}: its {len(expected):,} files are those of {against}"]:
-                print(sentence)
-            status = status or int(bool(wrong))
-    if listed and not status:
-        with share_progress("files", quiet=quiet) as progress:
-            sums = table_sums(location, progress=progress)
-        sys.stdout.write(format_sums(sums))
-    return status
-
-
-def _verify_table(location: Path | str, quiet: bool, **checking: Any) -> int:
-    from tilebase.files.run import verify_run
-    from tilebase.files.source import local_path, mode_of
+def _verify_table(location: Path | str, report: _Report, quiet: bool, **checking: Any) -> None:
     from tilebase.tables.opening import open_solved
     from tilebase.tables.probe import Table
     from tilebase.tables.verify import verify_table
@@ -204,44 +255,44 @@ def _verify_table(location: Path | str, quiet: bool, **checking: Any) -> int:
 
     opened = open_solved(location)
     if isinstance(opened, WinningSet):
-        return _verify_winning(opened)
+        _verify_winning(opened, report)
+        return
     assert isinstance(opened, Table)  # certificates are checked elsewhere
     with counting_progress(quiet=quiet) as progress:
         found = verify_table(opened, progress=progress, **checking)
-    wrong, unread = list(found.wrong), list(found.unread)
-    path = local_path(location)
-    if path is not None and mode_of(path / places.QUERY) and not unread:
-        more = verify_run(path)
-        wrong += [sentence for sentence in more.wrong if sentence not in wrong]
-        unread += more.unread
     sound = f"sound, {found.layers} layers, {found.values:,} values derived again"
     if found.skipped:
         sound += f", {found.skipped:,} not checked, since boards that follow were left out of the table"
-    return _say(location, wrong, unread, sound)
+    numbers = {"layers": found.layers, "values": found.values, "skipped": found.skipped}
+    report.add(location, found.wrong, found.unread, sound, **numbers)
 
 
-def _verify_winning(winning: WinningSet) -> int:
+def _verify_winning(winning: WinningSet, report: _Report) -> None:
     from tilebase.files.findings import Findings
 
     found = Findings()
     with closing(winning), found.checking():
         winning.check()
-    return _say(
+    report.add(
         winning.name, found.wrong, found.unread,
         f"as it was written, by its checksums: {len(winning):,} states of {len(winning.manifest.layers)} "
         f"layers in which {winning.text}, not derived again",
+        layers=len(winning.manifest.layers),
     )  # fmt: skip
 
 
-def _say(path: Path | str, wrong: list[str], unread: list[str], sound: str) -> int:
-    for sentence in (*wrong, *unread):
-        print(sentence)
-    verdicts = []
-    if wrong:
-        made_here = (Path(path) / places.QUERY).exists()
-        remedy = "the command that made it, called again, mends it" if made_here else "make the folder anew"
-        verdicts.append(f"{len(wrong)} damaged; {remedy}")
-    if unread:
-        verdicts.append("not all of it could be read, so verify again when it can be")
-    print(f"{path}: {'; '.join(verdicts) or sound}")
-    return 1 if verdicts else 0
+def _compare_sums(location: str, expected: dict[str, str], same: str, report: _Report, quiet: bool) -> None:
+    """Compare the files of a table with a list of their sums."""
+    from tilebase.tables.sums import compare_sums
+
+    with share_progress("files", quiet=quiet) as progress:
+        wrong = compare_sums(location, expected, progress=progress)
+    report.add_compared(wrong, f"{location}: its {len(expected):,} files {same}")
+
+
+def _print_sums(location: str, quiet: bool) -> None:
+    from tilebase.tables.sums import format_sums, table_sums
+
+    with share_progress("files", quiet=quiet) as progress:
+        sums = table_sums(location, progress=progress)
+    sys.stdout.write(format_sums(sums))

@@ -50,7 +50,9 @@ from tilebase.dense.workspace import InFiles, InMemory, StateRules, Workspace
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files.format import stored_bytes
 from tilebase.files.layers import Pages
-from tilebase.game.game import Cells, Game
+from tilebase.files.run import first_sum
+from tilebase.files.solved import identity_of
+from tilebase.game.game import Cells
 from tilebase.game.notation import fraction_of
 from tilebase.objectives.backup import Backup, discounts_states, make_backup, state_value
 from tilebase.objectives.objective import Objective
@@ -117,7 +119,7 @@ class DensePass:
         self.game = game = index.game
         self.wanted, self._callback = wanted, callback
         self.backup = backup or make_backup(game, objective)
-        self.lowest = _first_sum(game) if sums.lowest is None else sums.lowest
+        self.lowest = first_sum(game) if sums.lowest is None else sums.lowest
         self._highest, self._last = sums.highest, max(self.lowest, sums.down_to or 0)
         self.sizes = index.sizes()
         self.work = DenseWork()
@@ -185,8 +187,7 @@ class DensePass:
 
     def _identity(self) -> dict[str, Any]:
         """Return the query that the journal belongs to; the folder's name identifies a special `backup`."""
-        identity = {"game": self.game.identity, "objective": self.objective.identity, "space": "all"}
-        return identity | {"folder": self.folder.name}
+        return identity_of(self.game, self.objective, "all") | {"folder": self.folder.name}
 
     @property
     def layout(self) -> str:
@@ -377,11 +378,6 @@ class DensePass:
         done = self._had + int(part * self.sizes[total])
         if self._pace.due() or done == self._all:
             self._pace.report(total, "solve", done, done / self._all)
-
-
-def _first_sum(game: Game) -> int:
-    """Return the least sum that has to be solved: that of a start, or of the afterstates before it."""
-    return min(map(game.sum, game.start_afters or [board for board, _ in game.starts()]))
 
 
 def _text(value: Number) -> Any:

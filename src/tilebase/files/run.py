@@ -62,6 +62,8 @@ MOST_JOURNAL = 1 << 28
 """Most bytes of a journal; the line of a layer has less than 1 kB."""
 MOST_SUM = 1 << 31
 """A sum that no board reaches."""
+ANEW = "delete it, and the same command begins anew"
+"""What to do with a journal that is damaged, or another one."""
 KEEP = ("counts", "afterstates", "states")
 """What a run keeps when it ends; each entry includes the entries before it."""
 
@@ -122,10 +124,7 @@ class Journal:
         data = read_file(self.path, MOST_JOURNAL)
         lines, good = read_journal(data, self.path)
         if any(line.pop("of", None) != self._of["of"] for line in lines):
-            raise WrongGameError(
-                f"{self.path} belongs to another game or objective: delete it, and the same command "
-                "begins anew"
-            )
+            raise WrongGameError(f"{self.path} belongs to another game or objective: {ANEW}")
         if good < len(data):
             with storage_errors(self.path), open_own(self.path, "r+b") as file:
                 file.truncate(good)
@@ -196,6 +195,11 @@ class RunFolder:
         names = {entry.name for entry in self.path.iterdir()}
         if manifest.name in names:
             check_query(manifest, self.query)
+        elif places.TABLE in names:
+            raise WrongGameError(
+                f"{self.path} holds a table without {places.QUERY}, to which nothing can be added: choose an "
+                "empty folder or a new one"
+            )
         elif places.DELETED not in names and not names <= set(places.BEFORE_QUESTION):
             raise WrongGameError(f"{self.path} holds other files: choose an empty folder or a new one")
 
@@ -323,24 +327,27 @@ def read_journal(data: bytes, path: Path) -> tuple[list[dict[str, Any]], int]:
         text, _, crc = raw.rstrip(b"\n").rpartition(b"\t")
         if not raw.endswith(b"\n") or crc != f"{zlib.crc32(text):08x}".encode():
             if good + len(raw) < len(data):
-                raise CorruptError(f"{path} is damaged after byte {good}: delete the folder and count again")
+                raise CorruptError(f"{path} is damaged after byte {good}: {ANEW}")
             break
         lines.append(mapping(parse_json(text, f"a line of {path}"), f"a line of {path}"))
         good += len(raw)
     return lines, good
 
 
-def verify_run(path: Path, found: Findings | None = None) -> Findings:
+def verify_run(
+    path: Path, found: Findings | None = None, boards: Mapping[int, int] | None = None
+) -> Findings:
     """Read every byte of a run's folder.  Return the faults, added to `found`.
 
+    `boards` are the afterstates of each sum in the table that the run has made; None for another folder.
     Raises `WrongGameError` if the folder is not a run, `StorageError` if its run.json cannot be read.
     """
     found = Findings() if found is None else found
     query, sound = read_manifest(path)
     if not sound:
-        found.wrong.append(f"{path / 'run.json'} is damaged: delete the folder and count again")
+        found.wrong.append(f"{path / places.QUERY} is damaged: delete the folder and count again")
     with suppress(StopCheckError), found.checking():
-        recorded = _verify_journal(path / places.COUNTS, query, found)
+        recorded = _verify_journal(path / places.COUNTS, query, found, boards)
         # Those of a table are deleted, and a kill may have left some.
         for kind in () if (path / places.TABLE).exists() else ("afterstates", "states"):
             with LayerFolder(path / kind, query.contents(kind)) as layers:
@@ -356,7 +363,9 @@ def verify_run(path: Path, found: Findings | None = None) -> Findings:
     return found
 
 
-def _verify_journal(journal: Path, query: Query, found: Findings) -> dict[int, dict[str, Any]]:
+def _verify_journal(
+    journal: Path, query: Query, found: Findings, boards: Mapping[int, int] | None
+) -> dict[int, dict[str, Any]]:
     """Return the lines of the journal by sum.  Raises `CorruptError` or `StorageError`."""
     data = read_file(journal, MOST_JOURNAL) if journal.exists() else b""
     lines, good = read_journal(data, journal)
@@ -364,8 +373,12 @@ def _verify_journal(journal: Path, query: Query, found: Findings) -> dict[int, d
         found.wrong.append(f"{journal} ends in a torn line: continue the run to mend it")
     own = digest_of(query.as_dict())
     if any(line.get("of") != own for line in lines):
-        found.wrong.append(f"{journal} belongs to another game: delete it, and the same command begins anew")
-    return {line["sum"]: line for line in count_lines(lines, query.game, journal)}
+        found.wrong.append(f"{journal} belongs to another game: {ANEW}")
+    recorded = {line["sum"]: line for line in count_lines(lines, query.game, journal)}
+    counted = {total: sum(line["afterstates"]) for total, line in recorded.items() if line["afterstates"]}
+    if boards is not None and not (lines and lines[-1].get("complete") and counted == boards):
+        found.wrong.append(other_layers(journal))
+    return recorded
 
 
 def count_lines(lines: list[dict[str, Any]], game: Game, path: Path) -> list[dict[str, Any]]:
@@ -380,7 +393,30 @@ def count_lines(lines: list[dict[str, Any]], game: Game, path: Path) -> list[dic
                 for number in line[name]:
                     whole(number, f"a count of {name} of sum {line['sum']}")
             mapping(line["files"], f"the checksums of sum {line['sum']}")
+    lacks = _gap(found, game, complete=bool(lines) and bool(lines[-1].get("complete")))
+    if lacks is not None:
+        raise CorruptError(f"{path} is damaged: it lacks the layer of sum {lacks}: {ANEW}")
     return found
+
+
+def _gap(lines: list[dict[str, Any]], game: Game, *, complete: bool) -> int | None:
+    """Return the first sum that lines of counts should have in their order, but lack; None if there is none.
+
+    There is one every 2 from the first sum of the game on.  If they are complete, no spawn leads to more.
+    """
+    total = first_sum(game)
+    for line in lines:
+        if line["sum"] != total:
+            return total
+        total += 2
+    spawns_on = (line["sum"] for line in lines if sum(line["afterstates"]) and not game.ended(line["sum"]))
+    most = max(spawns_on, default=0) + (1 << max(game.spawn_exponents))
+    return total if complete and not game.reached(total) and (most >= total or not lines) else None
+
+
+def first_sum(game: Game) -> int:
+    """Return the least sum of a game: that of a start, or of the afterstates before it."""
+    return min(map(game.sum, game.start_afters or [board for board, _ in game.starts()]))
 
 
 def read_manifest(path: Path, name: str = places.QUERY) -> tuple[Query, bool]:
@@ -412,6 +448,11 @@ def verify_layer(
         yield f"{layer.name} has {len(layer)} boards where {boards} were counted"
     elif listed not in (None, layer.record.text):
         yield f"{layer.name} is not the layer that the journal names"
+
+
+def other_layers(journal: Path) -> str:
+    """Return what is said of a journal that does not list the layers of its table."""
+    return f"{journal} does not list the layers of the table: {ANEW}"
 
 
 def lacks(folder: Path, total: int) -> str:

@@ -6,21 +6,22 @@ values/LABEL/layers.jsonl    one line per finished layer: its summary and the ch
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from tilebase.files import places
 from tilebase.files.findings import Findings
 from tilebase.files.format import Contents, Layer
 from tilebase.files.layers import LayerFolder, read_contents
 from tilebase.files.reachable import Reachable
-from tilebase.files.run import MOST_JOURNAL, Journal, lacks, read_journal, verify_layer
+from tilebase.files.run import ANEW, MOST_JOURNAL, Journal, lacks, other_layers, read_journal, verify_layer
 from tilebase.files.source import read_file
 from tilebase.files.store import RELEASED_BYTES, SEGMENT_BYTES, LayerStore
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import LayerSummary
-from tilebase.runtime.documents import text, understood, whole
+from tilebase.runtime.documents import digest_of, text, understood, whole
 from tilebase.runtime.storage import make_folder, remove_parts, storage_errors
 from tilebase.runtime.threads import map_in_threads
 
@@ -47,8 +48,7 @@ class StoredValues:
             for one in (folder.parent, folder):
                 make_folder(one)
             remove_parts(folder)
-        identity = {"game": game.identity, "objective": objective.identity, "space": "reachable"}
-        self._journal = Journal(folder / places.SOLVED, identity)
+        self._journal = Journal(folder / places.SOLVED, identity_of(game, objective, "reachable"))
         lines = self._journal.read()
         contents = Contents(game, objective=objective)
         self.files = LayerStore(
@@ -98,13 +98,35 @@ class StoredValues:
         self.files.close()
 
 
+def identity_of(game: Game, objective: Objective, space: str) -> dict[str, Any]:
+    """Return the query that the journal of an objective belongs to."""
+    return {"game": game.identity, "objective": objective.identity, "space": space}
+
+
+def verify_solved(journal: Path, identity: Mapping[str, Any], layers: Mapping[int, str]) -> Iterator[str]:
+    """Yield a sentence unless the journal of an objective is that of a finished table.
+
+    `identity` is the query that it belongs to, `layers` are the checksums of its layers by sum.  Raises
+    `CorruptError` or `StorageError`.
+    """
+    data = read_file(journal, MOST_JOURNAL)
+    lines, good = read_journal(data, journal)
+    listed = _listed(lines, journal)
+    if any(line.get("of") != digest_of(identity) for line in lines):
+        yield f"{journal} belongs to another game or objective: {ANEW}"
+    elif good < len(data) or not layers.items() <= listed.items():
+        yield other_layers(journal)
+
+
 def verify_values(folder: Path, found: Findings) -> None:
     """Read every byte of the layers of values in the folder of an unfinished run; add the faults to `found`.
 
     Raises `StopCheckError`.
     """
     with found.checking():
-        listed = _listed(folder / places.SOLVED)
+        journal = folder / places.SOLVED
+        lines, _ = read_journal(read_file(journal, MOST_JOURNAL) if journal.exists() else b"", journal)
+        listed = _listed(lines, journal)
         contents = read_contents(folder) if (folder / places.INDEX).exists() else None
         if contents is None:
             found.wrong += [lacks(folder, total) for total in sorted(listed)]
@@ -115,9 +137,8 @@ def verify_values(folder: Path, found: Findings) -> None:
                     found.wrong += _verify_values(layers, total, listed.get(total))
 
 
-def _listed(journal: Path) -> dict[int, str]:
-    """Return the checksums of the layers that a journal lists, by sum.  Raises `CorruptError`."""
-    lines, _ = read_journal(read_file(journal, MOST_JOURNAL) if journal.exists() else b"", journal)
+def _listed(lines: Iterable[dict[str, Any]], journal: Path) -> dict[int, str]:
+    """Return the checksums of the layers that the lines of a journal list, by sum.  Raises `CorruptError`."""
     with understood(str(journal)):
         return {
             whole(line["sum"], "a sum"): text(line["file"], "a checksum") for line in lines if "file" in line

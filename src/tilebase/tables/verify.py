@@ -25,10 +25,13 @@ from tilebase.cluster.pieces import Piece
 from tilebase.costs.estimate import Estimate, admit
 from tilebase.costs.tables import verifying
 from tilebase.errors import MissingBoardError, UsageError
+from tilebase.files import places
 from tilebase.files.findings import Findings, StopCheckError
 from tilebase.files.format import Layer
 from tilebase.files.layers import same_boards
-from tilebase.files.source import Folder
+from tilebase.files.run import Query, check_query, verify_run
+from tilebase.files.solved import identity_of, verify_solved
+from tilebase.files.source import Folder, mode_of
 from tilebase.game.game import Cells
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.rounding import Rounding
@@ -89,7 +92,10 @@ def verify_table(
                     positions = _positions(table, sample, seed)
                     found.wrong += _check_starts(table)
                     values, skipped = _check_values(table, found, positions, executor)
-        return Verification(layers, values, skipped, tuple(found.wrong), tuple(found.unread))
+            if isinstance(table.location, Folder):
+                _check_run(table, table.location.path, found)
+        wrong, unread = (tuple(dict.fromkeys(found)) for found in (found.wrong, found.unread))
+        return Verification(layers, values, skipped, wrong, unread)
 
 
 def expected_cost(table: Table, sample: int | None, executor: Executor | None = None) -> Estimate:
@@ -186,6 +192,32 @@ def _check_files(table: Table, found: Findings, pace: Pace) -> int:
         _check_layer(table, total, [label for label in sums if total in sums[label]], found)
         pace.report(total, "check", done + 1, (done + 1) / len(totals))
     return len(totals)
+
+
+def _check_run(table: Table, folder: Path, found: Findings) -> None:
+    """Check what a folder keeps of the run that made its table: all of it, or nothing if it was copied."""
+    question, counts = folder / places.QUERY, folder / places.COUNTS
+    journals = {
+        one.label: folder / places.values_folder(one.label) / places.SOLVED for one in table.objectives
+    }
+    expected = [question, *([] if table.dense else [counts]), *journals.values()]
+    there = [path for path in expected if mode_of(path)]
+    if there:
+        missing = "is missing, but other files of the run are there: copy it, too, or delete them"
+        found.wrong += [f"{path} {missing}" for path in expected if path not in there]
+    if question in there:
+        with found.checking():
+            check_query(question, Query(table.game, keep="counts" if table.dense else "afterstates"))
+            sizes = {total: table.prober.count(total) for total in table.prober.sums()}
+            verify_run(folder, found, sizes if counts in there else None)
+    for objective in table.objectives:
+        journal, layers = journals[objective.label], table.layers[objective.label]
+        if journal in there:
+            with found.checking():
+                identity = identity_of(table.game, objective, table.manifest.space)
+                identity |= {"folder": objective.label} if table.dense else {}
+                sums = {total: layers.record(total).text for total in layers.sums()}
+                found.wrong += verify_solved(journal, identity, sums)
 
 
 def _first_name(table: Table, labels: Iterable[str]) -> str:
