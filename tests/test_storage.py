@@ -181,6 +181,9 @@ def test_an_error_at_the_end_leaves_the_older_folder(
         "export graph 2x2 8 -o T/graph.dot",
         "export counts 2x2 8 -o page/explorer/counts.svg",
         "plan solve 2x2 8 --record link/plan.json",
+        "export page T -o T/page",
+        "export data T -o T/data",
+        "force 2x2 8 --engine diagrams -o T/set",
     ],
 )
 def test_no_result_replaces_what_tilebase_keeps(words: str, folder: Path, refused: Refused) -> None:

@@ -18,6 +18,7 @@ from tilebase.bdd.strategies import Analysis
 from tilebase.errors import CorruptError, ResourceError, StorageError, UsageError, WrongGameError
 from tilebase.files import places, winning
 from tilebase.files.dddmp import END, MOST_NODES
+from tilebase.files.outputs import refuse_kept
 from tilebase.files.source import read_file
 from tilebase.files.winning import AFTERSTATES, FILE, STATES, Layer, WinningManifest, root_name
 from tilebase.game.game import Game
@@ -42,6 +43,7 @@ def check_export(folder: Path, game: Game, kind: str = "bdd") -> None:
             f"a winning set of {game} cannot be saved: it has boards up to the tile {most}, the largest that "
             f"play from the start can make, and slides lead to larger ones: give {most} as the largest tile"
         )
+    refuse_kept(folder)
     if not folder.exists():
         check_writable(folder)
         return

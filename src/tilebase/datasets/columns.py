@@ -30,6 +30,7 @@ from tilebase._version import version
 from tilebase.agents import optimal_visits
 from tilebase.arrays import Floats, Keys, LayerArrays, TableArrays
 from tilebase.errors import StorageError, UsageError
+from tilebase.files.outputs import refuse_kept
 from tilebase.files.parquet import load_pyarrow
 from tilebase.runtime.documents import to_json
 from tilebase.runtime.progress import Pace, Progress
@@ -115,6 +116,7 @@ def write_parquet(
         If pyarrow is not installed.
     """
     columns, to = Columns(table, objective, kind, visits, command), Path(folder)
+    refuse_kept(to)
     if to.exists() and (not to.is_dir() or any(to.iterdir())):
         raise UsageError(f"{to} is not an empty folder: name a new one")
     try:

@@ -24,6 +24,7 @@ import numpy.typing as npt
 from tilebase._version import version
 from tilebase.errors import CorruptError, ResourceError, StorageError, UsageError, WrongGameError
 from tilebase.files import places
+from tilebase.files.outputs import refuse_kept
 from tilebase.files.policy import FORMAT, VALUE_STEP, VERSION, PolicyWriter, coarse
 from tilebase.game.game import Cells, Game
 from tilebase.game.names import title_of
@@ -164,7 +165,8 @@ def _check_size(table: Table, sizes: dict[int, int], values: bool, anyway: bool)
 
 
 def _check_target(target: Path) -> None:
-    """Raise an error unless the folder is new, empty or an exported page."""
+    """Raise an error unless the folder is new, empty or an exported page, and not in a table or a run."""
+    refuse_kept(target)
     with storage_errors(target):
         if not target.parent.is_dir():
             raise StorageError(f"cannot write {target}: the folder {target.parent} does not exist")
