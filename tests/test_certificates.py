@@ -71,6 +71,7 @@ GAMES = (
 
 def certify(game: Game, folder: Path) -> Path:
     path = folder / "a.cert"
+    path.unlink(missing_ok=True)  # that of another question is not replaced
     found = force(game, memory=MEMORY, certificate=path)
     assert found.forced is not None
     return path

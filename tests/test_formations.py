@@ -507,7 +507,7 @@ def test_plain_games_of_an_adversary_take_masks(capsys):
 
 def test_a_formation_has_a_certificate(tmp_path, capsys):
     for name, goal, verdict in (("44", "8", "cannot"), ("442t", "16", "cannot"), ("free10", "16", "can")):
-        proof = str(tmp_path / "proof")
+        proof = str(tmp_path / name)
         assert main(["force", "--formation", name, goal, "-q", "--threads", "1", "-c", proof]) == 0
         capsys.readouterr()
         assert main(["verify", proof, "-q"]) == 0

@@ -83,7 +83,7 @@ def searched():
         force(Game("2x3", 16), certificate=Path(folder) / "b.cert")
         for shape in ("3x6", "5x5", "3x3x3", "2x4x4") if EVERY else ():  # up to 64 drops on an afterstate
             game = Game(shape, 16 if shape in ("3x6", "3x3x3") else 8, start="empty")
-            force(game, engine="search", seconds=2.0, certificate=Path(folder) / "c.cert")
+            force(game, engine="search", seconds=2.0, certificate=Path(folder) / f"{shape}.cert")
 
 
 def used():

@@ -72,7 +72,8 @@ def rewrite(folder: Path, label: str, total: int, change: Callable[[np.ndarray],
         (one,) = chunks(layer)
     bits = objective_of(layer).is_boolean
     new = compress(one.first, len(values), encode_values(values, bits))
-    put(here, total, [Chunk(one.first, one.boards, (one.frames[0], *new.frames))])
+    checksum = put(here, total, [Chunk(one.first, one.boards, (one.frames[0], *new.frames))])
+    promise(here / "layers.jsonl", {total: checksum})
     sign_table(folder)
 
 

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -197,10 +197,16 @@ def _check_files(table: Table, found: Findings, pace: Pace) -> int:
 def _check_run(table: Table, folder: Path, found: Findings) -> None:
     """Check what a folder keeps of the run that made its table: all of it, or nothing if it was copied."""
     question, counts = folder / places.QUERY, folder / places.COUNTS
-    journals = {
-        one.label: folder / places.values_folder(one.label) / places.SOLVED for one in table.objectives
-    }
-    expected = [question, *([] if table.dense else [counts]), *journals.values()]
+    journals: dict[Path, tuple[dict[str, Any], dict[int, str]]] = {}
+    for one in table.objectives:
+        with found.checking():
+            layers = table.layers[one.label]
+            sums = {total: layers.record(total).text for total in layers.sums()}
+            identity = identity_of(table.game, one, table.manifest.space)
+            identity |= {"folder": one.label} if table.dense else {}
+            if sums:  # else nothing was written
+                journals[folder / places.values_folder(one.label) / places.SOLVED] = identity, sums
+    expected = [question, *([] if table.dense else [counts]), *journals]
     there = [path for path in expected if mode_of(path)]
     if there:
         missing = "is missing, but other files of the run are there: copy it, too, or delete them"
@@ -208,16 +214,11 @@ def _check_run(table: Table, folder: Path, found: Findings) -> None:
     if question in there:
         with found.checking():
             check_query(question, Query(table.game, keep="counts" if table.dense else "afterstates"))
-            sizes = {total: table.prober.count(total) for total in table.prober.sums()}
-            verify_run(folder, found, sizes if counts in there else None)
-    for objective in table.objectives:
-        journal, layers = journals[objective.label], table.layers[objective.label]
-        if journal in there:
-            with found.checking():
-                identity = identity_of(table.game, objective, table.manifest.space)
-                identity |= {"folder": objective.label} if table.dense else {}
-                sums = {total: layers.record(total).text for total in layers.sums()}
-                found.wrong += verify_solved(journal, identity, sums)
+            boards = {total: table.prober.count(total) for total in table.prober.sums()}
+            verify_run(folder, found, boards if counts in there else None)
+    for journal in sorted(journals.keys() & set(there)):
+        with found.checking():
+            found.wrong += verify_solved(journal, *journals[journal])
 
 
 def _first_name(table: Table, labels: Iterable[str]) -> str:
