@@ -226,6 +226,10 @@ def test_the_default_folder_goes_when_all_is_done(tmp_path, monkeypatch, capsys)
         (["count"], 2, "a SHAPE is missing: Rows x columns, as 4x4"),
         (["count", "2x2", "many"], 2, "GOAL"),
         (["recount"], 2, "recount"),
+        (["solve", "--shape", "2x2", "2x3", "32"], 2, "'2x3' stands behind --shape: name --goal, too"),
+        (["limits", "2x2", "8", "--budget", "-1s"], 2, "--budget -1s: a value cannot begin with -"),
+        (["export", "values", "2x2-8", "v.csv"], 2, "for example: tilebase export values 3x3-512/ -o"),
+        (["count", "2x2", "8", "--up-to", "-2"], 2, "the sum to count to must be 0 or more, not -2"),
     ],
     ids=str,
 )

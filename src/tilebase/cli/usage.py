@@ -7,7 +7,7 @@ from contextlib import suppress
 from itertools import pairwise
 from typing import Any
 
-from cyclopts import CycloptsError, MissingArgumentError, UnusedCliTokensError
+from cyclopts import ArgumentOrderError, CycloptsError, MissingArgumentError, UnusedCliTokensError
 
 from tilebase.errors import UsageError
 from tilebase.game.grid import is_shape
@@ -17,7 +17,16 @@ def usage_sentence(error: CycloptsError) -> str:
     """Return the fault of a command line, with the names that the help uses."""
     chain = " ".join(error.command_chain or ())
     more = f"; see tilebase {chain} --help" if chain else ""
+    if isinstance(error, ArgumentOrderError):
+        given = " and ".join(
+            one.name for one in error.prior_positional_or_keyword_supplied_as_keyword_arguments
+        )
+        name = "its option" if error.argument is None else error.argument.name
+        return f"{error.token!r} stands behind {given}: name {name}, too, or leave {given} out{more}"
     if isinstance(error, MissingArgumentError) and error.argument is not None:
+        for name, value in pairwise(map(str, error.root_input_tokens or [])):
+            if name in error.argument.names and value.startswith("-"):
+                return f"{name} {value}: a value cannot begin with -{more}"
         return _missing(error.argument, chain) + _example(error.target) + more
     if isinstance(error, UnusedCliTokensError):
         words = error.unused_tokens or []

@@ -87,6 +87,8 @@ def count(
     """
     if keep not in KEEP:
         raise UsageError(f"keep {keep!r} does not exist: choose one of {', '.join(KEEP)}")
+    if up_to is not None and up_to < 0:
+        raise UsageError(f"the sum to count to must be 0 or more, not {up_to}")
     if lookahead and game.goal_sum is not None:
         raise UsageError("lookahead collapses wins by a slide, but a sum wins by a spawn: leave it out")
     with run_in(folder, cluster=cluster, **use) as run:
