@@ -22,7 +22,6 @@ from tilebase.costs import rows
 from tilebase.costs.boards import passing, planned_index
 from tilebase.costs.estimate import duration
 from tilebase.costs.machines import device_row
-from tilebase.costs.rates import rates
 from tilebase.dense.backends.bits import BitLayer
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.plan import Plan
@@ -409,8 +408,8 @@ def test_a_search_keeps_its_budget_and_climbs():
 
 
 def test_limits_that_would_take_longer_than_the_time_are_left_out(monkeypatch):
-    game, slow = Game("3x3", 64, pattern="lemma1", start="empty"), rates("dense").scaled(1e9)
-    monkeypatch.setattr(limits_module, "rates", lambda _: slow)
+    game = Game("3x3", 64, pattern="lemma1", start="empty")
+    monkeypatch.setattr(limits_module, "pass_seconds", lambda boards, cores: 1e3 * boards / cores)
     found = search_limits(game, 200_000, seconds=60.0)
     assert [trial.limits for trial in found.path] == [least_limits(game)]
     assert not found.finished
