@@ -11,6 +11,8 @@ import shlex
 import subprocess
 import sys
 import zipfile
+from importlib import import_module
+from inspect import signature
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -577,3 +579,24 @@ def test_a_count_has_the_same_columns_for_every_game(capsys: pytest.CaptureFixtu
         rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
         assert list(rows[0])[:3] == ["quantity", "value", "game"]
         assert rows[0]["quantity"] == "states"
+
+
+@pytest.mark.parametrize(
+    ("command", "function", "names"),
+    [
+        ("evaluate", "questions.policies.evaluate", "states games seed symmetry objective"),
+        ("verify", "tables.verify.verify_table", "sample seed cluster"),
+        ("serve", "web.app.serve", "host port rate objective"),
+        ("solve", "questions.solve.solve", "objective space backend above down_to lean cluster"),
+        ("count", "questions.count.count", "lookahead keep up_to cluster"),
+        ("force", "questions.force.force", "engine certificate again cluster"),
+        ("limits", "questions.limits.search_limits", "boards"),
+    ],
+)
+def test_options_default_to_what_the_function_does(command: str, function: str, names: str) -> None:
+    """Commands write these numbers down again, since the modules of the functions load the compiler."""
+    module, _, name = f"tilebase.{function}".rpartition(".")
+    asked = signature(getattr(import_module(f"tilebase.cli.{command}"), command)).parameters
+    done = signature(getattr(import_module(module), name)).parameters
+    for one in names.split():
+        assert asked[one].default == done[one].default
