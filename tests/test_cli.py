@@ -218,6 +218,7 @@ def test_the_default_folder_goes_when_all_is_done(tmp_path, monkeypatch, capsys)
         (["verify", "nothing.tbl"], 1, "not there"),
         (["export", "boards", "/", "--sum", "4", "-o", "x.parquet"], 1, "/ holds no finished table"),
         (["explain", "guarantied"], 2, "did you mean guaranteed?"),
+        (["explain", "the"], 2, "'the' is no word of tilebase"),
         (["explain", "bound", "lowr"], 2, "'lowr' is no word of tilebase: did you mean lower"),
         (["solve", "2x2", "8", "--objectiv", "win"], 2, "Did you mean --objective?"),
         (["solve", "2x2", "8", "--objective", "won"], 2, "choose one of win,"),
@@ -600,3 +601,17 @@ def test_options_default_to_what_the_function_does(command: str, function: str, 
     done = signature(getattr(import_module(module), name)).parameters
     for one in names.split():
         assert asked[one].default == done[one].default
+
+
+@pytest.mark.parametrize(
+    ("word", "found"),
+    [
+        ("lemma1", "pattern"),
+        ("lemma 1", "pattern"),
+        ("two-tiles", "start"),
+        ("sweep", "diagrams"),
+        ("undo", "play"),
+    ],
+)
+def test_a_word_without_a_meaning_of_its_own_finds_what_speaks_of_it(word: str, found: str) -> None:
+    assert found in [one.word for one in explain(word)]

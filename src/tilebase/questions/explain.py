@@ -67,7 +67,7 @@ def explain(word: str) -> tuple[Explanation, ...]:
     wanted = "-".join(re.split(r"[\s_]+", word.strip().lower())).lstrip("-")
     parts = [_named(wanted)] if _named(wanted) else list(map(_named, wanted.split("-")))
     found = tuple(dict.fromkeys(one for part in parts for one in part)) if all(parts) else ()
-    found = found or _speaking_of(wanted)
+    found = found or _speaking_of(wanted) or _speaking_of(wanted.replace("-", ""))
     if not found:
         if any(parts) and len(word.split()) > 1:  # the first that is no word
             word = wanted = next(one for one in wanted.split("-") if not _named(one))
