@@ -126,7 +126,7 @@ def test_imports_go_downward(module: str) -> None:
 
 @pytest.mark.parametrize("module", ["tilebase", "tilebase.cli.commands"])
 def test_imports_stay_light(module: str) -> None:
-    heavy = {"numba", "numpy", "matplotlib", "pyarrow"}
+    heavy = {"numba", "numpy", "matplotlib", "pyarrow", "ssl", "http.client"}
     show = f"sys.exit(', '.join({heavy} & sys.modules.keys()) or 0)"
     unasked = "assert not tilebase._version.version.cache_info().misses"  # a version is asked of git
     run("-c", f"import sys, {module}, tilebase._version; {unasked}; {show}")

@@ -300,9 +300,9 @@ def rules_of(
     are_boards = all(len(one) == prod(shape) for one in masks | patterns)
     are_masks = all(set(mask) <= {0, X} and X in mask for mask in masks)
     can_be_won = patterns or goal is not None or goal_sum is not None
-    are_even = header.get("horizon", 2) % 2 == 0 and (goal_sum is None or 0 < goal_sum == goal_sum & -2)
+    even = header.get("horizon", 2) % 2 == 0 and (goal_sum is None or goal_sum in range(2, goal_sum + 1, 2))
     has_tiles = all(set(pattern) != {ANY} for pattern in patterns)
-    if not (are_boards and are_masks and can_be_won and are_even and has_tiles):
+    if not (are_boards and are_masks and can_be_won and even and has_tiles):
         raise RefusedError("the header describes no game")
     return Rules(
         shape, X if goal is None else goal, goal_sum or inf, spawns,

@@ -132,7 +132,6 @@ def _write(question: Game, found: PatternCheck, within: int | None, show: Shown)
     row: dict[str, Any] = {
         "holds": "yes" if found.holds else "no",
         "fillings": found.fillings,
-        "boards": found.boards,
     }
     row |= {"boards": found.boards, "slides": found.slides, "board": board}
     show.write([row], found.as_dict(), text=text, game=question)
@@ -148,13 +147,9 @@ def _sampled(
 
     with counting_progress(quiet=run.quiet) as progress:
         found = sample_fillings(
-            question,
-            count,
-            fillings=fillings,
-            seconds=1.0 if seconds is None else seconds,
-            seed=seed,
+            question, count, fillings=fillings, seconds=1.0 if seconds is None else seconds, seed=seed,
             **run.use(progress),
-        )
+        )  # fmt: skip
     board = question.format(found.lost[0]) if found.lost else None
     text = (
         f"{question}: of {found.fillings:,} random fillings {found.won:,} win {question.goal} against every"

@@ -20,7 +20,6 @@ from typing import IO
 
 from tilebase._version import version
 from tilebase.errors import TilebaseError
-from tilebase.files.outputs import refuse_kept
 from tilebase.runtime.resources import available_memory
 from tilebase.runtime.storage import storage_errors
 from tilebase.runtime.system import processors
@@ -51,6 +50,8 @@ def logging_to(name: str, words: Sequence[str]) -> Iterator[None]:
     `StorageError` if the file cannot be written, and what `refuse_kept` raises.
     """
     if name != "-":
+        from tilebase.files.outputs import refuse_kept  # it loads what reads tables from servers
+
         refuse_kept(Path(name))
     with storage_errors(name):
         file = sys.stderr if name == "-" else Path(name).open("a", encoding="utf-8")  # noqa: SIM115

@@ -18,7 +18,6 @@ from typing import Any, TextIO, TypeVar
 
 from tilebase._version import version
 from tilebase.errors import MissingExtraError, StorageError, UsageError
-from tilebase.files.outputs import check_output
 from tilebase.game.game import Game
 from tilebase.game.names import game_text
 from tilebase.runtime.command import COMMAND
@@ -86,9 +85,8 @@ PLAIN = {
     "×": "x", "±": "+-", "≤": "<=", "≥": ">=", "µ": "u",
 }  # fmt: skip
 """What is written for a character that standard output cannot show; a question mark for any other."""
-
-
 LEAST_COLUMNS = 20
+"""Columns of the narrowest terminal for which help is laid out."""
 
 
 def replace_unprintable(*streams: TextIO | None) -> None:
@@ -214,6 +212,8 @@ class Shown:
             check_request(record)
         if recorded == "parquet" and not is_installed("pyarrow"):
             raise MissingExtraError(PYARROW)
+        from tilebase.files.outputs import check_output  # it loads what reads tables from servers
+
         check_output(record)
         return cls(form or "table", record, recorded)
 

@@ -43,7 +43,6 @@ from tilebase.runtime.paths import runs_folder
 from tilebase.runtime.resources import Allowance
 from tilebase.runtime.system import processors
 
-Row = dict[str, Any]
 COLUMNS = ("what", "on", "boards", "time", "memory", "disk", "moved", "reason")
 
 
@@ -224,7 +223,9 @@ def _passes(
     return rows
 
 
-def _pass_here(game: Game, one: Objective, allowed: Allowance, folder: Path | None, **options: Any) -> Row:
+def _pass_here(
+    game: Game, one: Objective, allowed: Allowance, folder: Path | None, **options: Any
+) -> dict[str, Any]:
     """Return the row of a pass on this machine, without what it is and its boards."""
     row = {"on": this_machine(allowed)}
     try:
