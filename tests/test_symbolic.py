@@ -13,6 +13,8 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import replace
 from itertools import combinations_with_replacement, islice
 from pathlib import Path
 from typing import IO, Any, cast
@@ -171,9 +173,16 @@ class StopError(Exception):
     """Ends a run in the middle."""
 
 
-@pytest.mark.parametrize("damage", [False, True])
-def test_a_run_continues_at_its_checkpoint(tmp_path, monkeypatch, damage):
+@pytest.fixture
+def each_time(monkeypatch):
+    """A checkpoint is written whenever there can be one."""
     monkeypatch.setattr(checkpoints, "OFTEN", 0.0)
+    monkeypatch.setattr(checkpoints, "TIMES", 0.0)
+
+
+@pytest.mark.usefixtures("each_time")
+@pytest.mark.parametrize("damage", [False, True])
+def test_a_run_continues_at_its_checkpoint(tmp_path, damage):
     game = Game("2x3", 32, start="empty")
     task = Task(game, Rules(), "sum", "bdd", "short", "rows", 1 << 16, 1, work=str(tmp_path))
     first: list[Line] = []
@@ -199,6 +208,59 @@ def test_a_run_continues_at_its_checkpoint(tmp_path, monkeypatch, damage):
     assert again[:18] == [not damage] * 18
 
 
+@pytest.mark.usefixtures("each_time")
+@pytest.mark.parametrize(("strategy", "steps"), [("sweep", 9), ("sweep", 25), ("accumulative", 5)])
+def test_a_run_continues_within_a_line(tmp_path, strategy, steps):
+    """What it finds, and after how many iterations, is the same; it begins with the line that was cut."""
+    game = Game("2x3", 32, start="2,4,0/0,0,8")
+    task = Task(game, Rules(), strategy, "bdd", "short", "columns", 1 << 16, 1, work=str(tmp_path))
+    whole = symbolic(game, strategy=strategy)
+    told: list[int] = []
+
+    def stop(iterations: int) -> None:
+        told.append(iterations)
+        if len(told) == steps:
+            raise StopError
+
+    with pytest.raises(StopError):
+        do(task, lambda *_: None, stop)
+    lines: list[Line] = []
+    again: list[int] = []
+    assert do(task, lambda line, _: lines.append(line), again.append).wins == whole.wins
+    assert [replace(line, seconds=0.0) for line in lines] == [
+        replace(line, seconds=0.0) for line in whole.lines
+    ]
+    assert again[0] in (told[-1], 1)
+    assert len(again) < sum(line.iterations for line in whole.lines) - steps + 3
+
+
+@pytest.mark.usefixtures("each_time")
+def test_a_run_that_is_stopped_again_and_again_comes_to_its_end(tmp_path):
+    game = Game("2x3", 32, start="empty")
+    task = Task(game, Rules(), "sweep", "bdd", "short", "columns", 1 << 16, 1, work=str(tmp_path))
+    lines: list[Line] = []
+    steps: list[int] = []
+
+    def stop(iterations: int) -> None:
+        steps.append(iterations)
+        if len(steps) == 8:  # fewer would not come to the end from the last checkpoint
+            raise StopError
+
+    runs, found = 0, None
+    while found is None:
+        lines.clear()
+        steps.clear()
+        runs += 1
+        with suppress(StopError):
+            found = do(task, lambda line, _: lines.append(line), stop)
+    whole = symbolic(game, strategy="sweep")
+    assert runs > 3
+    assert found.wins == whole.wins
+    assert [replace(line, seconds=0.0) for line in lines] == [
+        replace(line, seconds=0.0) for line in whole.lines
+    ]
+
+
 class OneFile:
     """In place of the library of diagrams: a checkpoint holds the names of its diagrams."""
 
@@ -218,8 +280,9 @@ def test_a_kill_between_two_checkpoints_leaves_one_of_them(tmp_path, monkeypatch
 
     def add(run: Checkpoints, numbers: Iterable[int], often: float) -> None:
         monkeypatch.setattr(checkpoints, "OFTEN", often)
+        monkeypatch.setattr(checkpoints, "TIMES", 0.0)
         for number in numbers:
-            run.add(Line(f"{number}", 1, 0.0), cast(Any, {number: f"diagram-{number}"}))
+            run.add(Line(f"{number}", 1, 0.0), {str(number): f"diagram-{number}"})
 
     folder.mkdir()
     with continued(folder) as run:
@@ -243,7 +306,7 @@ def test_a_kill_between_two_checkpoints_leaves_one_of_them(tmp_path, monkeypatch
         with continued(again) as run:
             found.append(len(run.lines))
             assert [int(line.name) for line in run.lines] == list(range(1, found[-1] + 1))
-            assert run.load() == {found[-1]: f"diagram-{found[-1]}"}
+            assert run.load() == {str(found[-1]): f"diagram-{found[-1]}"}
             add(run, [found[-1] + 1], 0)
         with continued(again) as run:
             assert len(run.lines) == found[-1] + 1

@@ -71,6 +71,7 @@ class Task:
         return {
             "game": self.game.identity,
             "rules": asdict(self.rules),
+            "strategy": self.strategy,
             "kind": self.kind,
             "encoding": self.encoding,
             "order": self.order,

@@ -34,6 +34,8 @@ VARIANTS = ("adversarial", "cooperative", "deterministic")
 """Who spawns: an adversary, someone who wants the goal too, or a rule: always on the first empty cell."""
 PLAYERS = ("slider", "dropper")
 SweepLine = tuple[int, int]
+STATES = "states"
+"""The name, in a checkpoint within a line, of the states that are found so far."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,8 @@ class Part:
         The afterstates that the winner wins.
     ended:
         Whether its sum has reached the horizon, so that a slide that makes one of its boards is the last.
+    held:
+        What a checkpoint within the part needs beside its states; None if none is written.
     """
 
     name: str
@@ -122,6 +126,7 @@ class Part:
     afters: Diagram = None
     found: Diagram = None
     ended: bool = False
+    held: dict[str, Diagram] | None = None
 
 
 class Analysis:
@@ -133,7 +138,7 @@ class Analysis:
         The states and afterstates that the winner wins, by the name of their line, if `keep` is set.
 
     `tell(line, fraction)` is called after each line; `step(iterations)` within a line that is iterated.
-    `checkpoints`, for the strategy ``sum`` alone, are continued and written.
+    `checkpoints` are continued and written.
     """
 
     def __init__(
@@ -151,12 +156,15 @@ class Analysis:
         self.won: dict[str, Diagram] = {}
         self.won_afters: dict[str, Diagram] = {}
         self._checkpoints = checkpoints
+        self._loaded: dict[str, Diagram] = {}
         self._last = Line("", 0, 0.0)
         self._found: dict[Cells, bool] = {}
 
     def run(self, strategy: str) -> bool | None:
         """Return whether the winner wins from the start; None if the work stopped before (`Rules.until`)."""
         self.sets.prepare()
+        if self._checkpoints is not None:
+            self._loaded = self._checkpoints.load()
         {"sum": self._by_sum, "sweep": self._by_lines, "accumulative": self._accumulate}[strategy]()
         return None if self._is_last() else self._verdict()
 
@@ -174,11 +182,11 @@ class Analysis:
         totals = [total for total in sorted(layers, reverse=True) if least <= total <= most]
         costs = {total: math.sqrt(count) for total, count in boards_by_sum(game).items()}
         whole, done = sum(costs.get(total, 1.0) for total in totals), 0.0
-        if self._checkpoints is not None:
-            above |= self._checkpoints.load()
-            for line in self._checkpoints.lines:
-                done += costs.get(int(line.name), 1.0)
-                self._tell(line, done / whole)
+        above |= {int(name): states for name, states in self._loaded.items()}
+        self._loaded = {}
+        for line in self._finished:
+            done += costs.get(int(line.name), 1.0)
+            self._tell(line, done / whole)
         for total in totals:
             if above and total >= min(above):
                 continue
@@ -189,8 +197,18 @@ class Analysis:
             if self._is_last():
                 return
             above.pop(total + 4, None)
-            if self._checkpoints is not None and total > self._latest:
-                self._checkpoints.add(self._last, above)
+            if total > self._latest:
+                self._note({str(other): states for other, states in above.items()})
+
+    @property
+    def _finished(self) -> list[Line]:
+        """The lines that earlier runs have finished."""
+        return [] if self._checkpoints is None else self._checkpoints.lines
+
+    def _note(self, held: dict[str, Diagram]) -> None:
+        """Note the line that was just finished, and what the others need."""
+        if self._checkpoints is not None:
+            self._checkpoints.add(self._last, held)
 
     def _with_goal_sum(self, layers: dict[int, Diagram]) -> dict[int, Diagram]:
         """Take the layers that have the goal sum away: what the winner wins of those that a spawn makes."""
@@ -202,25 +220,36 @@ class Analysis:
     def _by_lines(self) -> None:
         sets, spawned = self.sets, self.game.spawn_exponents
         lines = self._sweep_lines()
-        pending: dict[SweepLine, Diagram] = {}
+        pending = {line: self._loaded.pop(n) for line in lines if (n := _pending(line)) in self._loaded}
         kept: dict[SweepLine, Diagram] = {}
+        finished = {line.name: line for line in self._finished}
         for done, line in enumerate(sorted(lines, reverse=True), 1):
+            fraction = done / (done + len(lines) - 1)
+            if (name := _name(line)) in finished:
+                self._tell(finished[name], fraction)
+                del lines[line]
+                continue
             k, count = line
             above = {e: kept.get((k, count + 1) if e == k else (e, 1), sets.none) for e in spawned if e >= k}
-            part = Part(f"({k},{count})", lines.pop(line), above)
-            part.pending = pending.pop(line, sets.none)
-            states = self._solve(part, done / (done + len(lines)))
+            part = Part(name, lines.pop(line), above, pending=pending.get(line, sets.none))
+            # What is left then takes no time, and would need more than is pending.
+            nearly_done = k <= spawned[-1] or self._found
+            part.held = None if nearly_done else {_pending(other): found for other, found in pending.items()}
+            states = self._solve(part, fraction)
             if self._is_last() or (not self.rules.strong and self._found.keys() >= set(self.starts)):
                 break
+            pending.pop(line, None)
             if k <= spawned[-1]:
                 kept[line] = states
             lower = [other for other in lines if other[0] >= k - 1]
             into = self._slides_into(self._passed(part)) if lower else sets.none
             for other in lower:
                 pending[other] = sets.union([pending.get(other, sets.none), sets.both(into, lines[other])])
+            if not (nearly_done or self._found):
+                self._note({_pending(other): found for other, found in pending.items()})
 
     def _accumulate(self) -> None:
-        self._solve(Part("all", self.sets.every, {}), 1.0)
+        self._solve(Part("all", self.sets.every, {}, held={}), 1.0)
 
     def _sweep_lines(self) -> dict[SweepLine, Diagram]:
         """Return the states with `count` tiles of exponent k and none above, by (k, count)."""
@@ -242,8 +271,11 @@ class Analysis:
             part.boards = sets.both(part.boards, self._possible)
         # A sum needs one step: what follows a spawn has another sum.
         once = part.above.keys() >= set(self.game.spawn_exponents)
-        states = sets.none if once else self._states(part, sets.none)
-        iterations = peak = 0
+        begun, states = self._begun(part.name)
+        if not (begun.iterations or once):
+            states = self._states(part, sets.none)
+        began -= begun.seconds
+        iterations, peak = begun.iterations, begun.peak
         while True:
             found = self._afters(part, states)
             iterations += 1
@@ -260,6 +292,9 @@ class Analysis:
                 self._step(iterations)
             if once or states == before or (not self.rules.strong and self._verdict()):
                 break
+            if self._checkpoints is not None and part.held is not None:
+                so_far = Line(part.name, iterations, time.perf_counter() - began, peak=peak)
+                self._checkpoints.save(so_far, part.held | {STATES: states})
         if self._keep:
             self.won[part.name], self.won_afters[part.name] = states, part.found
         line = Line(part.name, iterations, time.perf_counter() - began)
@@ -274,6 +309,13 @@ class Analysis:
         self._tell(line, fraction)
         self._last = line
         return states
+
+    def _begun(self, name: str) -> tuple[Line, Diagram]:
+        """Return how far an earlier run came within a part, and the states that it found."""
+        begun = None if self._checkpoints is None else self._checkpoints.begun
+        if begun is not None and begun.name == name and STATES in self._loaded:
+            return begun, self._loaded.pop(STATES)
+        return Line(name, 0, 0.0), self.sets.none
 
     def _afters(self, part: Part, states: Diagram) -> Diagram:
         """Return the afterstates of a part that the winner wins, if it wins these states of the part."""
@@ -352,6 +394,16 @@ class Analysis:
         """Return whether the winner wins, as far as is known: who spawns chooses the start too."""
         found = [self._found.get(board, False) for board in self.starts]
         return any(found) if self._chooses else all(found)
+
+
+def _name(line: SweepLine) -> str:
+    k, count = line
+    return f"({k},{count})"
+
+
+def _pending(line: SweepLine) -> str:
+    """Return the name of `Part.pending` of a sweep line in a checkpoint."""
+    return f"pending {_name(line)}"
 
 
 def _first_spawns(game: Game, board: Cells) -> list[Cells]:

@@ -386,7 +386,7 @@ def _diagrams(
         print(
             f"{trials[0].order} and {trials[0].encoding}: fewest nodes on {trials[0].game}", file=sys.stderr
         )
-    named = "-".join(str(chosen.get(name)) for name in ("variant", "player", "order", "encoding"))
+    named = "-".join(str(value) for _, value in sorted(chosen.items()))
     with work_folder(work, f"diagrams-{game.shape_text}-{game.digest}-{named}") as folder:
         with counting_progress(quiet=run.quiet) as progress:
             found = symbolic(

@@ -227,8 +227,8 @@ def symbolic(
     seconds:
         The work stops after this time; then `Symbolic.wins` is None.
     folder:
-        Where the strategy sum keeps its last layers, written once a minute, to continue after an
-        interruption; not for an export or a certificate, which need all layers.  None: nothing is kept.
+        Where the run writes, once a minute, what it needs to continue after an interruption; not for an
+        export or a certificate, which need all layers.  None: nothing is kept.
     export:
         Folder for the winning set, which ``tilebase probe`` can ask (`bdd.export`).
     certificate:
@@ -284,7 +284,7 @@ def symbolic(
         if pace.due():
             pace.report(len(lines) + 1, f"iteration {iterations}", done, share)
 
-    if folder is not None and strategy == "sum" and not (export or certificate):  # these need all layers
+    if folder is not None and not (export or certificate):  # these need all layers
         task = replace(task, work=str(folder))
     with nullcontext() if folder is None else RunFolder(Path(folder), Query(game)):
         outcome = run_task(task, tell, step, began + seconds)
