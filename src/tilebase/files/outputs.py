@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from pathlib import Path
 
 from tilebase.errors import UsageError
 from tilebase.files import places
-from tilebase.files.source import is_certificate, mode_of
-from tilebase.runtime.storage import check_writable, storage_errors
+from tilebase.files.source import beginning, is_certificate
+from tilebase.runtime.storage import check_writable
 
 MARKS = (places.QUERY, places.TABLE, places.POLICY)
 """Names of the files that say what a folder of tilebase is, if they name one of its formats."""
@@ -31,17 +30,9 @@ def check_output(path: Path, *, over_proof: bool = False) -> None:
 def refuse_kept(path: Path, *, over_proof: bool = False) -> None:
     """As `check_output`, for a file that is appended to: whether the system lets us write is not asked."""
     for folder in Path(os.path.realpath(path)).parents:
-        for found in filter(None, (FORMATS.search(_beginning(folder / name)) for name in MARKS)):
+        for found in filter(None, (FORMATS.search(beginning(folder / name, 200)) for name in MARKS)):
             raise UsageError(
                 f"{path} lies in {folder}, the folder of a {found[1].decode()}: name a file outside of it"
             )
     if not over_proof and is_certificate(path):
         raise UsageError(f"{path} is a certificate: name another file, or delete it")
-
-
-def _beginning(path: Path) -> bytes:
-    """Return how a file begins; nothing if there is none."""
-    if not stat.S_ISREG(mode_of(path)):
-        return b""
-    with storage_errors(path, "read"), path.open("rb") as file:
-        return file.read(200)

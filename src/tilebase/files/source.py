@@ -24,6 +24,7 @@ from tilebase.files.remote import open_url
 from tilebase.game.grid import is_shape
 from tilebase.runtime import system
 from tilebase.runtime.documents import MOST_BYTES, shown
+from tilebase.runtime.storage import storage_errors
 
 _LOCAL_HEADER = struct.Struct("<4s5HIIIHH")
 _DAMAGE = (
@@ -251,13 +252,15 @@ def mode_of(path: Path) -> int:
 
 def is_certificate(path: Path) -> bool:
     """Return whether a path is a file that begins as certificates do.  Raises `StorageError`."""
-    if not path.is_file():
-        return False
-    try:
-        with path.open("rb") as file:
-            return file.read(len(CERTIFICATE)) == CERTIFICATE
-    except OSError as error:
-        raise StorageError(f"cannot read {path}: {error.strerror}") from error
+    return beginning(path, len(CERTIFICATE)) == CERTIFICATE
+
+
+def beginning(path: Path, size: int) -> bytes:
+    """Return the first bytes of a file; none if there is no file.  Raises `StorageError`."""
+    if not stat.S_ISREG(mode_of(path)):
+        return b""
+    with storage_errors(path, "read"), path.open("rb") as file:
+        return file.read(size)
 
 
 def local_path(location: Path | str) -> Path | None:
