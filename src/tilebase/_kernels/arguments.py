@@ -90,7 +90,8 @@ class Ranking(NamedTuple):
     """Ranks of the canonical boards of one layer (`rank`)."""
 
     shifts: Words  # shifts[k]: bits below part k of the board
-    parts: tuple[Words32, Words32, Words32, Words32]  # parts[k][word]: what part k adds to its half's number
+    # parts[k][word]: what part k adds to its half's number; with `firsts` of other parts, as there
+    parts: tuple[Words32, Words32, Words32, Words32]
     head_base: Words  # head_base[h]: rank of the first board with head h
     tail_rank: Words32  # tail_rank[t]: position of tail t among those of its sum
     # For games whose slides are judged line by line (`lines`), else empty:
@@ -101,6 +102,13 @@ class Ranking(NamedTuple):
     )
     bases: Words32  # `head_base` in half as many bytes
     tails: Words16  # `tail_rank` in half as many bytes
+    # For games with many half boards (`Index.is_cut`), in place of `head_base` and `tail_rank`, else empty.
+    # Then parts[0] has numbers a; parts[2] where those of c begin in `smaller`, plus sums divided by 2; and
+    # parts[3], in the lower half of each entry, sums divided by 2, in the upper half positions among those of
+    # the same sum.
+    firsts: Words  # firsts[a]: rank of the first board whose first part is a
+    rests: Words32  # rests[h]: by how much that of the first board with head h is larger
+    smaller: Words32  # smaller[begin of c + (c's + d's sum) / 2]: tails of that sum whose first part is less
 
 
 class Listing(NamedTuple):
@@ -114,6 +122,7 @@ class Listing(NamedTuple):
     tail_start: Words  # tail_start[s]: where the tails of sum 2 s begin in the two tables below
     tail_key: Array  # tail_key[t]: the packed cells of a tail
     tail_max: Bytes  # tail_max[t]: its largest exponent
+    tail_bits: np.uint64  # the bits of the tail in a key
 
 
 class Source(NamedTuple):

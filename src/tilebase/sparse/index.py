@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,9 @@ class LayerIndex:
 
     total: int  # the sum
     size: int  # boards in the layer, that is ranks
-    head_base: Array  # head_base[h]: rank of the first board with head h
+    head_base: Array  # head_base[h]: rank of the first board with head h; it, or these two, is empty:
+    firsts: Array  # firsts[a], rests[h]: as in `Ranking`
+    rests: Array
     heads: Array  # heads[i]: the i-th head that has boards
     starts: Array  # starts[i]: rank of its first board
     tail_sums: Array  # tail_sums[i]: sum // 2 of the tails that go with it
@@ -80,17 +83,60 @@ class Index(Halves):
             count = len(self._fillings[first].keys) * len(self._fillings[first + 1].keys)
             if count > TABLE_LIMIT:
                 raise self._too_many(count)
+        self._lengths = [len(part.keys) for part in self._fillings]
+        self._is_lined = self._has_lines()
+        numbers = [np.arange(length) for length in self._lengths]
+        self.smaller = self._smaller()
+        self.is_cut = len(self.smaller) > 0
+        if self.is_cut:
+            c, d = self._fillings[2:]
+            numbers[2] = numbers[2] * (len(self.smaller) // len(c.keys)) + (c.sums >> 1)
+            numbers[3] = d.sums >> 1 | _position_by_sum(d.sums >> 1) << 16
+        else:
+            numbers[0] *= self._lengths[1]
+            numbers[2] *= self._lengths[3]
         tables = []
-        for cells, part in zip(self.parts, self._fillings, strict=True):
+        for cells, part, number in zip(self.parts, self._fillings, numbers, strict=True):
             table = np.zeros(1 << bits * len(cells), dtype=np.uint32)
-            table[part.keys] = np.arange(len(part.keys), dtype=np.uint32)
+            table[part.keys] = number
             tables.append(table)
-        tables[0] *= np.uint32(len(self._fillings[1].keys))
-        tables[2] *= np.uint32(len(self._fillings[3].keys))
         self.part_tables = (tables[0], tables[1], tables[2], tables[3])
         self.shifts = np.array(
             [bits * (n - 1 - cells[-1]) if cells else 0 for cells in self.parts], dtype=np.uint64
         )
+
+    def _smaller(self) -> Array:
+        """Return `Ranking.smaller`; empty if the table of tails is small, or tails are not all of c and d."""
+        nothing = np.zeros(0, dtype=np.uint32)
+        if self._movable or self._lengths[2] * self._lengths[3] < kernels.MANY_TAILS or self._is_lined:
+            return nothing
+        c, d = (part.sums >> 1 for part in self._fillings[2:])
+        counts = np.bincount(d, minlength=int(c.max() + d.max()) + 1)
+        narrow = max(len(d), len(counts)) < 1 << 16 and self._lengths[1] * self._most_tails() < 1 << 32
+        if not narrow or 2 * len(counts) > len(d):
+            return nothing
+        found = np.zeros((len(c), len(counts)), dtype=np.uint32)
+        before = np.zeros(len(counts), dtype=np.int64)
+        for number, s in enumerate(c.tolist()):
+            found[number] = before
+            before[s:] += counts[: len(counts) - s]
+        return found.ravel()
+
+    def _has_lines(self) -> bool:
+        """Return whether lines say how boards slide, and halves are small enough for their tables."""
+        heads, tails = prod(self._lengths[:2]), prod(self._lengths[2:])
+        small = heads <= 1 << HEAD_BITS and tails <= 1 << HEAD_SHIFT
+        return (
+            small
+            and not self._movable
+            and self._most_tails() <= 1 << 16
+            and judged_by_line(self.game, CompiledGame(self.game).rules)
+        )
+
+    def _most_tails(self) -> int:
+        """Return how many tails have the same sum, at most, if no x moves."""
+        c, d = (np.bincount(part.sums >> 1) for part in self._fillings[2:])
+        return int(np.convolve(c, d).max())
 
     def _filled(self, cells: Sequence[int]) -> _Half:
         """Return all fillings of some cells, in key order."""
@@ -143,7 +189,9 @@ class Index(Halves):
         self.tail_start = np.concatenate([np.zeros(1, np.uint64), np.cumsum(self.tail_count)[:-1]])
         self.tail_key = half.keys[order].astype(np.uint32 if narrow else np.uint64)
         self.tail_max = half.maxima[order]
-        self.tail_rank = np.zeros(len(half.keys), dtype=np.uint32)
+        self.tail_rank = np.zeros(0 if self.is_cut else len(half.keys), dtype=np.uint32)
+        if self.is_cut:
+            return
         self.tail_rank[order] = np.arange(len(order), dtype=np.uint64) - self.tail_start[by_sum]
 
     def _build_head(self) -> None:
@@ -174,15 +222,9 @@ class Index(Halves):
     @cached_property
     def line_tables(self) -> LineTables:
         """The tables with which kernels slide lines; empty if lines do not say how, or halves are large."""
-        rules = CompiledGame(self.game).rules
-        small = len(self.head_sum) <= 1 << HEAD_BITS and len(self.tail_rank) <= 1 << HEAD_SHIFT
-        if (
-            self._movable
-            or not small
-            or self.tail_count.max() > 1 << 16
-            or not judged_by_line(self.game, rules)
-        ):
+        if not self._is_lined:
             return NO_LINES
+        rules = CompiledGame(self.game).rules
         return line_tables(self.game, rules, self._codes, self._strides(), self.tail_rank)
 
     def _strides(self) -> list[int]:
@@ -221,29 +263,35 @@ class Index(Halves):
 
     def layer(self, total: int) -> LayerIndex:
         """Return the index of the layer of one sum."""
-        base = np.empty(len(self.head_sum), dtype=np.uint64)
+        n = len(self.head_sum)
+        base = np.empty(0 if self.is_cut else n, dtype=np.uint64)
+        firsts = np.empty(self._lengths[0] if self.is_cut else 0, dtype=np.uint64)
+        rests = np.empty(n if self.is_cut else 0, dtype=np.uint32)
         heads = np.empty(len(self.head_sum), dtype=np.int64)
         starts = np.empty(len(self.head_sum), dtype=np.uint64)
         count, size = kernels.layer_heads(
-            self.head_sum, self.usable, self.tail_count, total + self._offset, base, heads, starts
-        )
+            self.head_sum, self.usable, self.tail_count, total + self._offset, base, firsts, rests, heads,
+            starts,
+        )  # fmt: skip
         heads = heads[:count].copy()
         tail_sums = (total + self._offset - self.head_sum[heads]) >> 1
-        return LayerIndex(total, int(size), base, heads, starts[:count].copy(), tail_sums)
+        return LayerIndex(total, int(size), base, firsts, rests, heads, starts[:count].copy(), tail_sums)
 
     def ranking(self, layer: LayerIndex) -> Ranking:
         """Return the tables with which kernels rank boards of a layer, and slide them if lines say how."""
         lines, begins, cells, tails = self.line_tables if layer.size < 1 << 32 else NO_LINES
         bases = layer.head_base[: len(layer.head_base) if len(lines) else 0].astype(np.uint32)
         return Ranking(
-            self.shifts, self.part_tables, layer.head_base, self.tail_rank, lines, begins, cells, bases, tails
-        )
+            self.shifts, self.part_tables, layer.head_base, self.tail_rank, lines, begins, cells, bases,
+            tails, layer.firsts, layer.rests, self.smaller,
+        )  # fmt: skip
 
     def listing(self, layer: LayerIndex) -> Listing:
         """Return the tables with which kernels list boards of a layer."""
         return Listing(
             layer.heads, layer.starts, layer.tail_sums, self.head_key, self.head_max,
             self.tail_start, self.tail_key, self.tail_max,
+            np.uint64((1 << self.game.bits * len(self.tail_cells)) - 1),
         )  # fmt: skip
 
     def rank(self, layer: LayerIndex, keys: Array) -> Array:
@@ -261,6 +309,15 @@ class Index(Halves):
         if len(ranks) and (int(ranks[-1]) >= layer.size or (ranks[1:] <= ranks[:-1]).any()):
             raise CorruptError(f"a layer of sum {layer.total} holds boards that are not canonical")
         return ranks
+
+
+def _position_by_sum(sums: Array) -> Array:
+    """Return the position of each number among the equal ones."""
+    order = np.argsort(sums, kind="stable")
+    counts = np.bincount(sums)
+    positions = np.empty(len(sums), dtype=np.int64)
+    positions[order] = np.arange(len(sums)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return positions
 
 
 def _arrays(half: _Half) -> tuple[Array, Array, Array, Array]:
