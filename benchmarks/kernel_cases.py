@@ -67,6 +67,7 @@ from tilebase.sparse.bitset import BitSet
 from tilebase.sparse.directory import directory_of, enter, join, new_directory
 from tilebase.sparse.folds import Spawned, make_fold
 from tilebase.sparse.forward import count_in
+from tilebase.sparse.index import Index
 from tilebase.sparse.maps import NO_SLIDES, GameIndex, IndexedLayer, SlideMemory, Worker
 from tilebase.sparse.reading import word_potentials
 from tilebase.sparse.recorded import RecordedSlides
@@ -123,6 +124,8 @@ class Inputs:
         A game of two dimensions for the tables of half boards.
     forced:
         A game for the search.
+    halved, halved_total:
+        A game with many half boards, and the sum of a layer.
     halves:
         How often all float16s from 0 to 1 are converted.
     """
@@ -137,16 +140,18 @@ class Inputs:
     alike_total: int
     tabulated: Game
     forced: Game
+    halved: Game
+    halved_total: int
     halves: int
 
     def text(self, of: str) -> str:
-        """An input in words: "sparse", "lined", "dense", "alike", "tabulated", "forced" or "halves"."""
+        """An input in words: "sparse", "lined", "dense" and so on."""
         game = getattr(self, of)
         if of == "halves":
             return f"numbers from 0 to 1, {game} times"
         total = {
             "sparse": self.total, "lined": self.lined_total, "dense": self.dense_total,
-            "alike": self.alike_total,
+            "alike": self.alike_total, "halved": self.halved_total,
         }.get(of)  # fmt: skip
         return str(game) if total is None else f"{game}, sum {total}"
 
@@ -182,6 +187,8 @@ LARGE = Inputs(
     alike_total=60,
     tabulated=Game("3x4", 256),
     forced=Game("3x4", 32, start="empty"),
+    halved=Game("4x4", 64),
+    halved_total=140,
     halves=100,
 )
 SMALL = Inputs(
@@ -195,6 +202,8 @@ SMALL = Inputs(
     alike_total=30,
     tabulated=Game("2x3", 32),
     forced=Game("2x4", 32, start="empty"),
+    halved=Game("4x4", 64),
+    halved_total=60,
     halves=1,
 )
 
@@ -592,6 +601,26 @@ def rank_keys(inputs: Inputs) -> Case:
 
     def run() -> int:
         rank.rank_keys(keys, len(keys), ranking, out)
+        return len(keys)
+
+    return Case(run, lambda: [out])
+
+
+def rank_halved(inputs: Inputs) -> Case:
+    """Rank random boards of a layer, in batches as the passes do; the tables are too large for caches."""
+    index, generator = Index(inputs.halved), np.random.default_rng(0)
+    layer = index.layer(inputs.halved_total)
+    ranks = np.sort(generator.integers(0, layer.size, 10_000 * inputs.halves, dtype=np.uint64))
+    heads = np.searchsorted(layer.starts, ranks, side="right") - 1
+    tails = index.tail_start[layer.tail_sums[heads]] + ranks - layer.starts[heads]
+    keys = index.head_key[layer.heads[heads]] | index.tail_key[tails].astype(np.uint64)
+    generator.shuffle(keys)
+    ranking, out = index.ranking(layer), np.zeros(len(keys), dtype=np.uint64)
+
+    def run() -> int:
+        for at in range(0, len(keys), forward.BATCH):
+            batch = keys[at : at + forward.BATCH]
+            rank.rank_keys(batch, len(batch), ranking, out[at:])
         return len(keys)
 
     return Case(run, lambda: [out])

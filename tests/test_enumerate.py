@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 import cached_oracle as oracle
 from stored import contents
+from tilebase._kernels import forward, rank
+from tilebase._kernels.arguments import Source
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.counting.counts import STORED, CountResult
 from tilebase.errors import GameError, ResourceError, UsageError
@@ -135,6 +137,59 @@ def test_a_board_is_cut_where_its_larger_half_has_the_fewest_fillings(game: Game
 def test_an_index_has_all_boards_of_a_layer_and_no_others(game: Game) -> None:
     boards = boards_by_sum(game)
     assert {total: Index(game).layer(total).size for total in boards} == boards
+
+
+def listed(index: Index, total: int) -> tuple[list[int], list[int]]:
+    """All keys of a layer in the order of their ranks, and how many have each largest exponent."""
+    layer = index.layer(total)
+    bits = np.full((layer.size >> 6) + 1, ~np.uint64(0))
+    keys, counts = np.empty(layer.size + 64, dtype=np.uint64), np.zeros(16, dtype=np.int64)
+    source, maxima = Source(bits, np.uint64(0), index.listing(layer)), np.empty(1024, dtype=np.uint8)
+    assert forward.list_layer(source, np.uint64(0), np.uint64(layer.size), keys, maxima, counts) == layer.size
+    found = keys[: layer.size]
+    assert index.rank(layer, found).tolist() == list(range(layer.size))
+    return found.tolist(), counts.tolist()
+
+
+@pytest.mark.parametrize(
+    ("game", "totals"),
+    [
+        (Game("4x4", 16), (0, 6, 16)),
+        (Game("3x4", 16), (8, 30, 96)),
+        (Game("4x4", 16, walls=[5, 10]), (12,)),
+        (Game("4x4", 16, limits="8,8,8,8/8,8,8,8/8,8,8,4/8,8,4,4"), (10, 88)),
+        (Game("4x4", 16, unmergeable=[0], fixed=True, start="after x,0,0,0/0,0,0,0/0,0,0,0/0,0,0,0"), (10,)),
+    ],
+    ids=str,
+)
+def test_many_half_boards_give_the_same_ranks(monkeypatch, game: Game, totals: tuple[int, ...]) -> None:
+    plain = Index(game)
+    monkeypatch.setattr(rank, "MANY_TAILS", 1)
+    cut = Index(game)
+    assert (plain.is_cut, cut.is_cut) == (False, True)
+    for total in totals:
+        keys, counts = listed(cut, total)
+        assert (keys, counts) == listed(plain, total)
+        boards = [game.unpack(key) for key in keys]
+        assert {game.sum(board) for board in boards} == {total}
+        tops = [game.max_exponent(board) for board in boards]
+        assert counts == [tops.count(exponent) for exponent in range(16)]
+
+
+def test_boards_of_many_half_boards_are_listed_in_two_steps() -> None:
+    """The tables of 4x4 to 64 are as large as those of the games for which this is made."""
+    index, narrow = Index(Game("4x4", 64)), Index(Game("4x4", 64), cap=4)
+    assert (index.is_cut, narrow.is_cut) == (True, False)
+    for total in (4, 14):  # without a tile above 2^4 both have the same boards
+        assert listed(index, total) == listed(narrow, total)
+
+
+def test_a_game_with_many_half_boards_is_counted_as_others(monkeypatch) -> None:
+    game = Game("3x4", 8)
+    whole = count(game)
+    monkeypatch.setattr(rank, "MANY_TAILS", 1)
+    assert Index(game).is_cut
+    assert_equal(count(game), whole)
 
 
 @pytest.mark.parametrize("game", [Game("5x2", largest=4), Game("2x6", walls=[4, 11], horizon=12)], ids=str)
