@@ -21,8 +21,10 @@ from tilebase.bdd.strategies import Line
 from tilebase.files.run import Journal
 from tilebase.runtime.storage import part_path, publish, storage_errors
 
-OFTEN, TIMES = 60.0, 20.0
-"""Seconds between two checkpoints: at least so many, and so many times what the last one took."""
+OFTEN = 60.0
+"""Seconds between two checkpoints, at least."""
+TIMES = 20.0
+"""How many times as long as a checkpoint takes a run works before the next one, at least."""
 
 
 class Checkpoints:
