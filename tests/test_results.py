@@ -54,9 +54,9 @@ def test_what_was_not_computed_says_what_it_would_take() -> None:
         assert bool(one.needs) == (one.group in ("published", "open")), one.name
     keys = {(row["file"], row["board"], row["question"]) for row in read_other(NEEDED)}
     assert keys <= {(fact.file, fact.board, fact.question) for fact in read_facts()}
-    limits = "2048-1024-512-512-512-512-512-512-512-512-512-512"
-    name = f"win-probability-bounds-3x4-to-4096-within-{limits}-uint32"
-    assert "It would take: two cores 13.9 hours with 17.2 GB of memory" in find_result(name).text()
+    limits = "1024-512-64-16-256-256-128-16-16-16-32-16-16-16-16-16"
+    name = f"win-probability-bounds-4x4-to-2048-within-{limits}-uint32"
+    assert "It would take: two cores 3.7 days with 17.2 GB of memory" in find_result(name).text()
 
 
 def test_an_improved_bound_is_larger_than_the_published_one() -> None:
