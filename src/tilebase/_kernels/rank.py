@@ -15,8 +15,8 @@ Where half boards are so many that the large tables leave the cache, the parts (
     rank(board) = firsts[a] + rests[a, b] + smaller[sum of c and d, c] + (d among those of its sum)
 
 which is the same number.  `rests` has half the bytes of `head_base`, `smaller` far fewer than `tail_rank`.
-On 4x4 to 64 a rank takes 10 to 14 ns then, not 34 to 49 (random boards); 4x4 to 32, whose tables are small,
-would lose a tenth.
+On 4x4 to 64 a rank takes 10 to 14 ns then, not 34 to 49 (random boards).  With 4x4 to 32, whose large
+tables have 4.7 MB, a count up to the sum 78 takes 51.6 CPU seconds, not 56.0.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from tilebase._kernels.jit import kernel, scalar
 from tilebase._kernels.scalar import U0, U1, U63, ones, trailing_zeros
 
 U6 = np.uint64(6)
-MANY_TAILS = 1 << 20
-"""Half boards whose tables leave the caches of a core."""
+MANY_TAILS = 1 << 18
+"""Half boards whose tables leave the second-level cache: 4x4 to 32 has 390,625."""
 U16, LOW = np.uint32(16), np.uint32(0xFFFF)
 
 
