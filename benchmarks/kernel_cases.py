@@ -124,7 +124,7 @@ class Inputs:
         A game of two dimensions for the tables of half boards.
     forced:
         A game for the search.
-    halved, halved_total:
+    quartered, quartered_total:
         A game with many half boards, and the sum of a layer.
     halves:
         How often all float16s from 0 to 1 are converted.
@@ -140,8 +140,8 @@ class Inputs:
     alike_total: int
     tabulated: Game
     forced: Game
-    halved: Game
-    halved_total: int
+    quartered: Game
+    quartered_total: int
     halves: int
 
     def text(self, of: str) -> str:
@@ -151,7 +151,7 @@ class Inputs:
             return f"numbers from 0 to 1, {game} times"
         total = {
             "sparse": self.total, "lined": self.lined_total, "dense": self.dense_total,
-            "alike": self.alike_total, "halved": self.halved_total,
+            "alike": self.alike_total, "quartered": self.quartered_total,
         }.get(of)  # fmt: skip
         return str(game) if total is None else f"{game}, sum {total}"
 
@@ -187,8 +187,8 @@ LARGE = Inputs(
     alike_total=60,
     tabulated=Game("3x4", 256),
     forced=Game("3x4", 32, start="empty"),
-    halved=Game("4x4", 64),
-    halved_total=140,
+    quartered=Game("4x4", 64),
+    quartered_total=140,
     halves=100,
 )
 SMALL = Inputs(
@@ -202,8 +202,8 @@ SMALL = Inputs(
     alike_total=30,
     tabulated=Game("2x3", 32),
     forced=Game("2x4", 32, start="empty"),
-    halved=Game("4x4", 64),
-    halved_total=60,
+    quartered=Game("4x4", 64),
+    quartered_total=60,
     halves=1,
 )
 
@@ -606,10 +606,10 @@ def rank_keys(inputs: Inputs) -> Case:
     return Case(run, lambda: [out])
 
 
-def rank_halved(inputs: Inputs) -> Case:
+def rank_quartered(inputs: Inputs) -> Case:
     """Rank random boards of a layer, in batches as the passes do; the tables are too large for caches."""
-    index, generator = Index(inputs.halved), np.random.default_rng(0)
-    layer = index.layer(inputs.halved_total)
+    index, generator = Index(inputs.quartered), np.random.default_rng(0)
+    layer = index.layer(inputs.quartered_total)
     ranks = np.sort(generator.integers(0, layer.size, 10_000 * inputs.halves, dtype=np.uint64))
     heads = np.searchsorted(layer.starts, ranks, side="right") - 1
     tails = index.tail_start[layer.tail_sums[heads]] + ranks - layer.starts[heads]

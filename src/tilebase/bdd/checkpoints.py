@@ -9,7 +9,6 @@ was killed between continues at the last entry whose file is whole.
 from __future__ import annotations
 
 import hashlib
-import time
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -19,6 +18,7 @@ from tilebase.bdd.library import Library
 from tilebase.bdd.sets import Diagram
 from tilebase.bdd.strategies import Line
 from tilebase.files.run import Journal
+from tilebase.runtime.saving import SaveClock
 from tilebase.runtime.storage import part_path, publish, storage_errors
 
 OFTEN = 60.0
@@ -42,7 +42,7 @@ class Checkpoints:
         self._folder, self._library = folder, library
         self._journal = Journal(folder / "diagrams.jsonl", identity)
         self._pending: list[dict[str, Any]] = []
-        self._saved, self._took = time.perf_counter(), 0.0
+        self._save_clock = SaveClock()
         noted = self._journal.read()
         last = next((n for n in range(len(noted), 0, -1) if self._is_whole(noted[n - 1])), 0)
         self._entries = noted[:last]
@@ -89,24 +89,22 @@ class Checkpoints:
             self._write(held)
 
     def _is_due(self) -> bool:
-        return time.perf_counter() - self._saved >= max(OFTEN, TIMES * self._took)
+        return self._save_clock.is_due(OFTEN, TIMES)
 
     def _write(self, held: Mapping[str, Diagram]) -> None:
-        since = time.perf_counter()
         self._written += len(self._pending)
         path = self._folder / f"diagrams-{self._written}.dddmp"
         part = part_path(path)
-        with storage_errors(path):
-            self._library.write(part, held.values())
-            publish(part, path)
-        self._pending[-1] |= {"file": path.name, "sha256": _digest(path), "held": list(held)}
-        self._journal.append(*self._pending, durable=True)
+        with self._save_clock.saving():
+            with storage_errors(path):
+                self._library.write(part, held.values())
+                publish(part, path)
+            self._pending[-1] |= {"file": path.name, "sha256": _digest(path), "held": list(held)}
+            self._journal.append(*self._pending, durable=True)
         self._pending = []
         for old in self._folder.glob("diagrams-*.dddmp"):
             if old != path:
                 old.unlink()
-        self._saved = time.perf_counter()
-        self._took = self._saved - since
 
 
 def _digest(path: Path) -> str:

@@ -59,6 +59,7 @@ from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import LayerSummary
 from tilebase.objectives.values import Number
 from tilebase.runtime.progress import Pace
+from tilebase.runtime.saving import SaveClock
 from tilebase.runtime.storage import make_folder, remove_parts, storage_errors
 from tilebase.runtime.threads import Pool
 
@@ -147,8 +148,7 @@ class DensePass:
         )
         self._checkpoints = Checkpoints(run.folder, self._identity(), game, self.sizes)
         self._pace = Pace(run.progress, "boards")
-        self._saved = time.perf_counter()
-        self._until_save = CHECKPOINT_SECONDS
+        self._save_clock = SaveClock()
         self._all = self._had = 0
         self.found: dict[int, LayerSummary | None] = {}
         self.starts: dict[Cells, Number] = {}
@@ -246,7 +246,7 @@ class DensePass:
             kept = int(stored_bytes([self.objective]) * self._all) if self.wanted.files else 0
             there = self._layers.bytes_of(self._plan.value_bytes)
             self._plan.check_disk(self.folder, self.index, kept=kept, there=there)
-        self._saved = time.perf_counter()
+        self._save_clock.restart()
         self._pace.start()
         last = None
         try:
@@ -349,7 +349,7 @@ class DensePass:
         self._checkpoints.finish(line, durable=self._plan.batched)
         if self._plan.batched:
             self._declare(total)
-        elif time.perf_counter() - self._saved > self._until_save and total > self.lowest:
+        elif total > self.lowest and self._save_clock.is_due(CHECKPOINT_SECONDS, CHECKPOINT_TIMES):
             self._checkpoint(total)
 
     def _states(self, total: int) -> DenseLayer:
@@ -362,10 +362,9 @@ class DensePass:
     def _checkpoint(self, total: int) -> None:
         """Save layers in memory so that a run can go on below `total`."""
         since = time.perf_counter()
-        self._declare(total)
+        with self._save_clock.saving():
+            self._declare(total)
         self.work.add("disk", since)
-        self._saved = time.perf_counter()
-        self._until_save = max(CHECKPOINT_SECONDS, CHECKPOINT_TIMES * (self._saved - since))
 
     def _declare(self, total: int) -> None:
         """Let a run go on from the layers that those below `total` need."""

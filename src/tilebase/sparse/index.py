@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import rank as kernels
-from tilebase._kernels.arguments import Listing, Ranking
+from tilebase._kernels.arguments import BoardRules, Listing, Ranking
 from tilebase._kernels.lines import HEAD_BITS, HEAD_SHIFT
 from tilebase.errors import CorruptError
 from tilebase.game.compiled import CompiledGame
@@ -84,14 +84,17 @@ class Index(Halves):
             if count > TABLE_LIMIT:
                 raise self._too_many(count)
         self._lengths = [len(part.keys) for part in self._fillings]
-        self._is_lined = self._has_lines()
+        sums = [np.bincount(part.sums >> 1) for part in self._fillings[2:]]
+        # Of one sum, at most; an x that moves counts as so large a tile that there would be too many sums.
+        self._most_tails = 0 if self._movable else int(np.convolve(sums[0], sums[1]).max())
         numbers = [np.arange(length) for length in self._lengths]
         self.smaller = self._smaller()
         self.is_cut = len(self.smaller) > 0
         if self.is_cut:
             c, d = self._fillings[2:]
             numbers[2] = numbers[2] * (len(self.smaller) // len(c.keys)) + (c.sums >> 1)
-            numbers[3] = d.sums >> 1 | _position_by_sum(d.sums >> 1) << 16
+            order = np.argsort(d.sums, kind="stable")
+            numbers[3][order] = d.sums[order] >> 1 | _positions(d.sums[order] >> 1) << 16
         else:
             numbers[0] *= self._lengths[1]
             numbers[2] *= self._lengths[3]
@@ -106,13 +109,13 @@ class Index(Halves):
         )
 
     def _smaller(self) -> Array:
-        """Return `Ranking.smaller`; empty if the table of tails is small, or tails are not all of c and d."""
+        """Return `Ranking.smaller`; empty unless that is worth it: see `_kernels.rank`."""
         nothing = np.zeros(0, dtype=np.uint32)
         if self._movable or self._lengths[2] * self._lengths[3] < kernels.MANY_TAILS or self._is_lined:
             return nothing
         c, d = (part.sums >> 1 for part in self._fillings[2:])
         counts = np.bincount(d, minlength=int(c.max() + d.max()) + 1)
-        narrow = max(len(d), len(counts)) < 1 << 16 and self._lengths[1] * self._most_tails() < 1 << 32
+        narrow = max(len(d), len(counts)) < 1 << 16 and self._lengths[1] * self._most_tails < 1 << 32
         if not narrow or 2 * len(counts) > len(d):
             return nothing
         found = np.zeros((len(c), len(counts)), dtype=np.uint32)
@@ -122,21 +125,16 @@ class Index(Halves):
             before[s:] += counts[: len(counts) - s]
         return found.ravel()
 
-    def _has_lines(self) -> bool:
-        """Return whether lines say how boards slide, and halves are small enough for their tables."""
-        heads, tails = prod(self._lengths[:2]), prod(self._lengths[2:])
-        small = heads <= 1 << HEAD_BITS and tails <= 1 << HEAD_SHIFT
-        return (
-            small
-            and not self._movable
-            and self._most_tails() <= 1 << 16
-            and judged_by_line(self.game, CompiledGame(self.game).rules)
-        )
+    @cached_property
+    def _rules(self) -> BoardRules:
+        return CompiledGame(self.game).rules
 
-    def _most_tails(self) -> int:
-        """Return how many tails have the same sum, at most, if no x moves."""
-        c, d = (np.bincount(part.sums >> 1) for part in self._fillings[2:])
-        return int(np.convolve(c, d).max())
+    @cached_property
+    def _is_lined(self) -> bool:
+        """Whether lines say how boards slide, and halves are small enough for their tables."""
+        heads, tails = prod(self._lengths[:2]), prod(self._lengths[2:])
+        small = heads <= 1 << HEAD_BITS and tails <= 1 << HEAD_SHIFT and self._most_tails <= 1 << 16
+        return small and not self._movable and judged_by_line(self.game, self._rules)
 
     def _filled(self, cells: Sequence[int]) -> _Half:
         """Return all fillings of some cells, in key order."""
@@ -190,9 +188,8 @@ class Index(Halves):
         self.tail_key = half.keys[order].astype(np.uint32 if narrow else np.uint64)
         self.tail_max = half.maxima[order]
         self.tail_rank = np.zeros(0 if self.is_cut else len(half.keys), dtype=np.uint32)
-        if self.is_cut:
-            return
-        self.tail_rank[order] = np.arange(len(order), dtype=np.uint64) - self.tail_start[by_sum]
+        if not self.is_cut:
+            self.tail_rank[order] = _positions(by_sum)
 
     def _build_head(self) -> None:
         half, possible = self._half(0, self.head_cells)
@@ -224,8 +221,7 @@ class Index(Halves):
         """The tables with which kernels slide lines; empty if lines do not say how, or halves are large."""
         if not self._is_lined:
             return NO_LINES
-        rules = CompiledGame(self.game).rules
-        return line_tables(self.game, rules, self._codes, self._strides(), self.tail_rank)
+        return line_tables(self.game, self._rules, self._codes, self._strides(), self.tail_rank)
 
     def _strides(self) -> list[int]:
         """Return what the next code of each cell adds to the numbers of the half boards."""
@@ -267,8 +263,8 @@ class Index(Halves):
         base = np.empty(0 if self.is_cut else n, dtype=np.uint64)
         firsts = np.empty(self._lengths[0] if self.is_cut else 0, dtype=np.uint64)
         rests = np.empty(n if self.is_cut else 0, dtype=np.uint32)
-        heads = np.empty(len(self.head_sum), dtype=np.int64)
-        starts = np.empty(len(self.head_sum), dtype=np.uint64)
+        heads = np.empty(n, dtype=np.int64)
+        starts = np.empty(n, dtype=np.uint64)
         count, size = kernels.layer_heads(
             self.head_sum, self.usable, self.tail_count, total + self._offset, base, firsts, rests, heads,
             starts,
@@ -311,13 +307,10 @@ class Index(Halves):
         return ranks
 
 
-def _position_by_sum(sums: Array) -> Array:
-    """Return the position of each number among the equal ones."""
-    order = np.argsort(sums, kind="stable")
-    counts = np.bincount(sums)
-    positions = np.empty(len(sums), dtype=np.int64)
-    positions[order] = np.arange(len(sums)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return positions
+def _positions(ascending: Array) -> Array:
+    """Return the position of each of these small numbers among those that are equal."""
+    counts = np.bincount(ascending)
+    return np.arange(len(ascending)) - (np.cumsum(counts) - counts)[ascending]
 
 
 def _arrays(half: _Half) -> tuple[Array, Array, Array, Array]:
