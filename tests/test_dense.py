@@ -381,6 +381,30 @@ def test_a_pass_saves_no_more_than_a_share_of_its_time(tmp_path, monkeypatch, ti
     assert len(saved) == (1 if times else len(done.found) - 1)  # the last layer needs none
 
 
+def test_a_pass_goes_on_where_the_disk_has_no_space_for_a_checkpoint(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(dense, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(dense, "CHECKPOINT_TIMES", 0.0)
+    expected = run(tmp_path / "space", BATCHED, "lower").start()
+
+    class Free:
+        free = 100
+
+    monkeypatch.setattr("shutil.disk_usage", lambda _: Free)
+    real, saved = Checkpoints.declare, []
+
+    def declare(self: Checkpoints, checkpoint: Checkpoint) -> None:
+        saved.append(checkpoint)
+        real(self, checkpoint)
+
+    monkeypatch.setattr(Checkpoints, "declare", declare)
+    with caplog.at_level("INFO"):
+        done = run(tmp_path / "none", BATCHED, "lower")
+    assert done.start() == expected
+    (told,) = [text for text in caplog.messages if "a checkpoint takes" in text]  # once
+    assert "the run goes on without one" in told
+    assert 0 < len(saved) < len(done.found) - 1  # small layers are saved
+
+
 def test_a_damaged_checkpoint_is_found_out(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         stop_at(patch, (9,))

@@ -27,6 +27,7 @@ once in a while, in files they lie there anyway.
 from __future__ import annotations
 
 import logging
+import shutil
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -55,6 +56,7 @@ from tilebase.files.solved import identity_of
 from tilebase.game.game import Cells
 from tilebase.game.notation import fraction_of
 from tilebase.objectives.backup import Backup, discounts_states, make_backup, state_value
+from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import LayerSummary
 from tilebase.objectives.values import Number
@@ -149,6 +151,7 @@ class DensePass:
         self._checkpoints = Checkpoints(run.folder, self._identity(), game, self.sizes)
         self._pace = Pace(run.progress, "boards")
         self._save_clock = SaveClock()
+        self._short_of_disk = False  # and the user was told
         self._all = self._had = 0
         self.found: dict[int, LayerSummary | None] = {}
         self.starts: dict[Cells, Number] = {}
@@ -360,16 +363,29 @@ class DensePass:
         return states
 
     def _checkpoint(self, total: int) -> None:
-        """Save layers in memory so that a run can go on below `total`."""
+        """Save layers in memory so that a run can go on below `total`, if the disk has space for them."""
         since = time.perf_counter()
+        needed = int(sum(self.sizes[s] for s in self._needed(total)) * self._plan.value_bytes)
+        free = shutil.disk_usage(self.folder).free
         with self._save_clock.saving():
-            self._declare(total)
+            if needed <= free:
+                self._declare(total)
+            elif not self._short_of_disk:
+                LOG.info(
+                    "sum %d: a checkpoint takes %s, and %s has %s free: the run goes on without one, and "
+                    "begins anew if it is stopped",
+                    total, byte_text(needed), self.folder, byte_text(free),
+                )  # fmt: skip
+                self._short_of_disk = True
         self.work.add("disk", since)
+
+    def _needed(self, total: int) -> list[int]:
+        """Return the sums of the states that layers below `total` need."""
+        return [s for s in (total, total + 2) if self.sizes.get(s) and s in self._layers.totals]
 
     def _declare(self, total: int) -> None:
         """Let a run go on from the layers that those below `total` need."""
-        needed = [s for s in (total, total + 2) if self.sizes.get(s) and s in self._layers.totals]
-        saved = {s: self._layers.save(s) for s in needed}
+        saved = {s: self._layers.save(s) for s in self._needed(total)}
         self._checkpoints.declare(Checkpoint(saved, self.layout))
         LOG.debug("a checkpoint is saved: the states of %s", ", ".join(f"sum {s}" for s in saved))
 
