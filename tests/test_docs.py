@@ -16,7 +16,7 @@ import pytest
 
 import tilebase
 import transcripts
-from tilebase import Game, open_table, solve
+from tilebase import Game, count, open_table, solve
 from tilebase.cli.commands import app
 from transcripts import Block
 
@@ -102,6 +102,21 @@ def test_relative_links_resolve(page: Path) -> None:
     pages = {name: anchors(file) for name, file in files.items() if file.suffix == ".md"}
     wrong = [f"{name}#{anchor}" for name, _, anchor in relative if anchor and anchor not in pages[name]]
     assert wrong == []
+
+
+def test_the_example_for_kept_states_finds_what_lookahead_keeps(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = runpy.run_path(str(ROOT / "examples" / "one_move_ahead.py"))
+    count(Game("3x3", 32), folder=tmp_path / "run", keep="states")
+    partial = count(Game("3x3", 256), lookahead=True, up_to=96)
+    for total in (88, 96):
+        names["main"](tmp_path / "run", total, 256)
+        (layer,) = partial.live[partial.sums == total]
+        told = re.fullmatch(r"(\d+) live states of sum \d+, (\d+) .*\n", capsys.readouterr().out)
+        assert told is not None
+        live, kept = map(int, told.groups())
+        assert live > kept == layer[:5].sum()  # tiles up to 16, 2^4
 
 
 @pytest.mark.parametrize("space", ["reachable", "all"])

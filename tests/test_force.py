@@ -367,6 +367,17 @@ def test_plans_of_many_cores_have_a_disk(capsys):
     assert all(disk.endswith("B") and disk != "0 B" for disk in disks)
 
 
+def test_plans_of_counts_have_the_disk_of_what_stays(capsys):
+    disks = []
+    for keep in ("counts", "afterstates", "states"):
+        assert main(["plan", "count", "4x4", "64", "--keep", keep, "-f", "json"]) == 0
+        first, *_ = json.loads(capsys.readouterr().out)
+        number, unit = first["disk"].split()
+        disks.append(float(number) * {"MB": 1e6, "GB": 1e9}[unit])
+    counts, afterstates, states = disks
+    assert 10 * counts < afterstates < states / 2
+
+
 def test_boards_of_a_pass_are_not_called_afterstates(capsys):
     assert main(["solve", "2x2", "16", "--space", "all", "-q"]) == 0
     assert capsys.readouterr().out.splitlines()[1].split()[0] == "boards"

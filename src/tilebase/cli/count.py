@@ -97,7 +97,7 @@ def count(
         from tilebase.costs.rows import counting
 
         workers = None if cluster is None else workers_here(cluster)
-        rows = counting(question, run.allowed(), up_to=up_to, folder=kept, workers=workers)
+        rows = counting(question, run.allowed(), up_to=up_to, keep=keep, folder=kept, workers=workers)
         show.write(rows, rows, text=plan_text(rows), game=question)
         return 0
     if kept is None and keep != "counts":

@@ -63,16 +63,21 @@ def counting(
     allowed: Allowance,
     *,
     up_to: int | None = None,
+    keep: str = "counts",
     folder: Path | None = None,
     workers: int | None = None,
 ) -> list[dict[str, Any]]:
-    """Return the rows for counting the reachable states, in a folder, also by so many workers here."""
+    """Return the rows for counting the reachable states, in a folder, also by so many workers here.
+
+    `keep` says what stays in the folder, as for `count`.
+    """
     layers = layers_of(game).by_sum(up_to)
 
     def shared(number: int, each: int) -> Scale:
         return cores.counting(game, number, layers, each)
 
-    here, work = reachable.counting(game, allowed, up_to=up_to), reachable.count_work(game, up_to)
+    here = reachable.counting(game, allowed, up_to=up_to, keep=keep)
+    work = reachable.count_work(game, up_to)
     return _reachable("count", here, work, shared, allowed, folder, workers)
 
 

@@ -1,0 +1,43 @@
+"""Count the live states of one sum that are not lost within one move, as a partial build collapses them.
+
+    tilebase count 4x4 64 --up-to 260 --keep states -o 4x4-64
+    python examples/one_move_ahead.py 4x4-64 260 2048
+
+A slide never makes the largest tile smaller.  So the states of 4x4 to 64 are those of 4x4 to 2048 whose
+largest tile is at most 32, and this counts which of them Lees-Miller's build to 2048 kept.  States of which a
+slide wins are none here: the goal must be at least four times the largest tile.
+"""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from tilebase.arrays import GameArrays
+from tilebase.files.run import read_manifest
+from tilebase.tables.layers import open_layer
+
+
+def live_and_open(game, states):
+    """Return how many of these states are live, and how many of those one move need not lose."""
+    slid = game.slide(states)
+    rows, actions = np.nonzero(slid.allowed)
+    spawned, afters, _ = game.spawns(slid.after[rows, actions])
+    going = game.slide(spawned).allowed.any(axis=1)
+    return len(np.unique(rows)), len(np.unique(rows[afters[going]]))
+
+
+def main(folder, total, goal):
+    """Print both numbers of the layer of a sum."""
+    query, _ = read_manifest(folder)
+    counted, game = GameArrays(query.game), GameArrays(replace(query.game, goal=goal))
+    counts = np.zeros(2, dtype=np.int64)
+    layer = open_layer(folder, total, "states")
+    for chunk in range(layer.chunks):
+        counts += live_and_open(game, game.pack(counted.unpack(layer.keys(chunk))))
+    print(f"{counts[0]:,} live states of sum {total}, {counts[1]:,} of them not lost within one move")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))
