@@ -1,4 +1,4 @@
-"""Ctrl-C at any moment of a command: status 130, at most one line, no traceback.
+"""Ctrl-C at any moment of a command: status 130, at most one line, no traceback; so with SIGTERM and SIGHUP.
 
 One process that has loaded nothing forks a child for each moment, so that each child loads everything anew.
 """
@@ -6,6 +6,7 @@ One process that has loaded nothing forks a child for each moment, so that each 
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -24,10 +25,14 @@ CHILDREN = """if True:
         def find_spec(self, *_):
             self.count += 1
             if self.count == self.at:
-                os.kill(os.getpid(), signal.SIGINT)
+                stop()
 
     def begin(case):
         '''The command line as pip's script begins it, and a moment to stop it.'''
+        global number
+        number = case.get("signal", signal.SIGINT)
+        if "ignored" in case:
+            signal.signal(number, signal.SIG_IGN)
         from tilebase.cli import main
         imports = Imports(case.get("import"))
         sys.meta_path.insert(0, imports)
@@ -48,7 +53,7 @@ CHILDREN = """if True:
         return main
 
     def stop(*_, **__):
-        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), number)
 
     class Lost:
         def __del__(self):
@@ -111,13 +116,44 @@ def test_while_modules_are_loaded(arguments: list[str], count: int) -> None:
         assert said.count("\n") == 1, (k, said)
 
 
-def test_while_the_process_ends() -> None:
-    assert children({"moment": "exit", "arguments": ["--version"]}) == [(130, "")]
+@pytest.fixture(params=["SIGINT", "SIGTERM", "SIGHUP"])
+def number(request: pytest.FixtureRequest) -> int:
+    found: int = getattr(signal, request.param)
+    return found
 
 
-def test_again_while_the_first_one_is_reported() -> None:
-    assert children({"moment": "twice", "arguments": ["runs"]}) == [(130, "")]
+def test_while_the_process_ends(number: int) -> None:
+    case = {"moment": "exit", "arguments": ["--version"], "signal": number}
+    assert children(case) == [(128 + number, "")]
 
 
-def test_one_that_python_loses_in_a_destructor() -> None:
-    assert children({"moment": "lost", "arguments": ["runs"]}) == [(130, "tilebase: stopped\n")]
+def test_again_while_the_first_one_is_reported(number: int) -> None:
+    assert children({"moment": "twice", "arguments": ["runs"], "signal": number}) == [(128 + number, "")]
+
+
+def test_one_that_python_loses_in_a_destructor(number: int) -> None:
+    case = {"moment": "lost", "arguments": ["runs"], "signal": number}
+    assert children(case) == [(128 + number, "tilebase: stopped\n")]
+
+
+def test_one_that_is_ignored_stays_so(number: int) -> None:
+    """As SIGINT in the background of a shell, and SIGHUP after nohup."""
+    case = {"moment": "exit", "arguments": ["--version"], "signal": number, "ignored": True}
+    assert children(case) == [(0, "")]
+
+
+def test_a_run_that_a_scheduler_ends_goes_on(tmp_path: Path) -> None:
+    words = ["count", "3x3", "256", "-o", str(tmp_path / "run"), "--log", "-"]
+    command = [sys.executable, "-m", "tilebase", *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as one:
+        assert one.stderr is not None
+        for line in one.stderr:
+            if "sum 60:" in line:
+                one.terminate()
+                break
+        said = one.stderr.read()
+    assert one.returncode == 143
+    assert said.endswith("stopped; finished layers are kept, and the same command goes on where it was\n")
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "sum 60:" not in done.stderr
+    assert "sum 400:" in done.stderr

@@ -1,7 +1,8 @@
 """The command line: the way in, which decides what Ctrl-C does before anything else is loaded.
 
 Exit status 0: done; 1: a failure (the disk is full, a file is damaged, a check fails);
-2: the question was wrong; 130: stopped with Ctrl-C, finished layers kept.
+2: the question was wrong; 130: stopped with Ctrl-C, finished layers kept; 143: stopped with SIGTERM, as
+schedulers send it, and 129 with SIGHUP, when a terminal closes: the same.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from tilebase.cli.commands import run
 
         return run(arguments)
-    stoppable = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # not in a shell's background
-    if stoppable:
+    stops = _stops()
+    if signal.SIGINT in stops:
         signal.signal(signal.SIGINT, lambda *_: _end_loading())
     _open_streams()
     # NumPy's threads for linear algebra, which no command uses, wait for work in a loop: 0.1 CPU seconds.
@@ -38,7 +39,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     replace_unprintable(sys.stdout, sys.stderr)
     widen_terminal()
-    return run(sys.argv[1:], stoppable=stoppable)
+    return run(sys.argv[1:], stops=stops)
+
+
+def _stops() -> list[int]:
+    """Return the signals that stop a command: none that is ignored, as SIGINT is in a shell's background."""
+    defaults = {
+        "SIGINT": signal.default_int_handler,
+        "SIGTERM": signal.SIG_DFL,
+        "SIGHUP": signal.SIG_DFL,  # Windows has none
+    }
+    numbers = {getattr(signal, name): default for name, default in defaults.items() if hasattr(signal, name)}
+    return [number for number, default in numbers.items() if signal.getsignal(number) is default]
 
 
 def _end_loading() -> None:

@@ -36,6 +36,8 @@ COMMANDS = {
 }
 """The commands by purpose.  A command is loaded when it is called, or when the help of all is printed."""
 HELP = ("--help", "-h", ALL)
+SIGNALLED = 128
+"""The exit status of a command that a signal stopped is this and its number, as shells have it."""
 NAMES = frozenset(" ".join(COMMANDS.values()).split())
 for position, (title, commands) in enumerate(COMMANDS.items()):
     group = Group(title, sort_key=position)
@@ -71,17 +73,25 @@ def load_commands() -> None:
         app[name]
 
 
-def run(arguments: Sequence[str], *, stoppable: bool = False) -> int:
+class Stop(KeyboardInterrupt):
+    """A signal that stops the command, as Ctrl-C does."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+def run(arguments: Sequence[str], *, stops: Sequence[int] = ()) -> int:
     """Run a command; return the exit status.
 
-    With `stoppable` the process ends with this command: Ctrl-C stops the command, and from its end on the
+    With `stops` the process ends with this command: these signals stop the command, and from its end on the
     process, without another word.
     """
     if sys.stdout is None:
         return _failed("cannot write the output: standard output is closed", 1)
     with redirect_stdout(Output(sys.stdout)):
         try:
-            status = _status(arguments, stoppable)
+            status = _status(arguments, stops)
             sys.stdout.flush()
             return status
         except OutputError as error:
@@ -92,19 +102,19 @@ def run(arguments: Sequence[str], *, stoppable: bool = False) -> int:
             return 1
 
 
-def _status(arguments: Sequence[str], stoppable: bool) -> int:
+def _status(arguments: Sequence[str], stops: Sequence[int]) -> int:
     try:
         try:
-            if stoppable:
-                _raise_when_stopped()
+            if stops:
+                _raise_when_stopped(stops)
             of_all = not NAMES.intersection(arguments) or arguments[0] in HELP
             if of_all:
                 load_commands()
             with naming_command(arguments), helping(arguments, of_all=of_all) as words:
                 status = app.meta(words, print_error=False, exit_on_error=False, result_action="return_value")
         finally:
-            if stoppable:
-                signal.signal(signal.SIGINT, lambda *_: os._exit(130))
+            for number in stops:
+                signal.signal(number, lambda number, _: os._exit(SIGNALLED + number))
         return int(status or 0)
     except (OutputError, BrokenPipeError):
         raise
@@ -114,8 +124,8 @@ def _status(arguments: Sequence[str], stoppable: bool) -> int:
         return _failed(error, error.exit_status)
     except (MemoryError, OSError, RuntimeError) as error:
         return _failed(_in_words(error), 1)
-    except KeyboardInterrupt:
-        return _failed(_stopped(arguments), 130)
+    except KeyboardInterrupt as stop:
+        return _failed(_stopped(arguments), SIGNALLED + _number_of(stop))
     except SystemExit as stop:
         return int(stop.code or 0)
 
@@ -129,27 +139,37 @@ def _failed(reason: object, status: int) -> int:
     return status
 
 
-def _raise_when_stopped() -> None:
-    """Let Ctrl-C raise `KeyboardInterrupt`, also if the first one gets lost in a callback or a destructor."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+def _raise_when_stopped(stops: Sequence[int]) -> None:
+    """Let these signals raise `Stop`, also if the first one gets lost in a callback or a destructor."""
+
+    def stop(number: int, _: object) -> None:
+        raise Stop(number)
+
+    for number in stops:
+        signal.signal(number, stop)
     show = sys.unraisablehook
 
     def hook(lost: sys.UnraisableHookArgs) -> None:
-        if issubclass(lost.exc_type, KeyboardInterrupt):
+        if isinstance(lost.exc_value, KeyboardInterrupt):
             # raised here at once, it would get lost again
-            Timer(0.01, _interrupt).start()
+            Timer(0.01, _interrupt, [_number_of(lost.exc_value)]).start()
         else:
             show(lost)
 
     sys.unraisablehook = hook
 
 
-def _interrupt() -> None:
-    """Send the main thread SIGINT, also while it waits for the system, if the system can do that."""
+def _number_of(stop: KeyboardInterrupt) -> int:
+    """Return the signal that stopped a command."""
+    return stop.number if isinstance(stop, Stop) else signal.SIGINT
+
+
+def _interrupt(number: int) -> None:
+    """Send the main thread a signal, also while it waits for the system, if the system can do that."""
     if hasattr(signal, "pthread_kill"):
-        signal.pthread_kill(main_thread().ident or 0, signal.SIGINT)
+        signal.pthread_kill(main_thread().ident or 0, number)
     else:
-        interrupt_main()
+        interrupt_main(signal.Signals(number))
 
 
 def _stopped(arguments: Sequence[str]) -> str:
