@@ -74,6 +74,7 @@ def test_games_on_larger_boards(rows, columns, extra):
     assert drops_made(final) == 3 * rules.cells // 2 + extra < conjectured_bound(rows, columns)
 
 
+@pytest.mark.all  # 9 CPU seconds for one more size
 def test_ten_by_ten():
     rules = Rules(10, 10)
     final = replay(rules, built_game(rules))[-1]
