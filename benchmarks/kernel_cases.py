@@ -264,13 +264,27 @@ class Layers:
         self.spawn(self.target(found, None), packed(Scratch.of(forward.BATCH)))
         return found
 
-    def slide(self, total: int, states: BitSet, afters: BitSet, slides: Slides, worker: Worker) -> Array:
-        """Slide the states of a sum, mark the afterstates and record the slides; return the counts."""
+    def slide(
+        self,
+        total: int,
+        states: BitSet,
+        afters: BitSet,
+        slides: Slides,
+        worker: Worker,
+        *,
+        ahead: bool = False,
+    ) -> Array:
+        """Slide the states of a sum, mark the afterstates and record the slides; return the counts.
+
+        With `ahead`, states that are decided within one move are left out.
+        """
+        if ahead:
+            forward.collapse.want()
         counts = np.zeros((self.game.bounds.code + 1, 5), dtype=np.int64)
         source, target = self.indexed[total].source(states), self.target(afters, None, total)
         slides.used[0] = 0
         forward.slide_map(
-            source, np.uint64(0), np.uint64(states.size), self.rules, False, target, worker.recent,
+            source, np.uint64(0), np.uint64(states.size), self.rules, ahead, target, worker.recent,
             worker.scratch, worker.marks, worker.single, counts, slides,
         )  # fmt: skip
         return counts
@@ -402,21 +416,27 @@ def unpack_offsets(inputs: Inputs) -> Case:
     return Case(run, lambda: [states.bits], lambda: states.bits.fill(0))
 
 
-def slide_map(inputs: Inputs) -> Case:
+def slide_map(inputs: Inputs, *, ahead: bool = False) -> Case:
     """Slide the states of the layer, mark the afterstates and count."""
     layers, worker = inputs.layers, Worker()
     afters, counts = layers.empty_set(), np.zeros(0)
+    states = layers.states.count(0, layers.states.size)
 
     def run() -> int:
         nonlocal counts
-        counts = layers.slide(layers.total, layers.states, afters, NO_SLIDES, worker)
-        return int(counts[:, forward.STATE].sum())
+        counts = layers.slide(layers.total, layers.states, afters, NO_SLIDES, worker, ahead=ahead)
+        return states
 
     def clear() -> None:
         worker.forget(layers.states.size)
         afters.bits.fill(0)
 
     return Case(run, lambda: [afters.bits, counts], clear)
+
+
+def slide_ahead(inputs: Inputs) -> Case:
+    """The same, of states that are not decided within one move."""
+    return slide_map(inputs, ahead=True)
 
 
 def memory_for_slides(states: BitSet, axes: int) -> Slides:

@@ -155,29 +155,63 @@ def _afterstates_of(key, rules, scratch, won, out):
     return n
 
 
-@linked(N, WORDS, types.uint8[::1], N, BoardRules, Scratch, types.uint8[::1], optional=True)
-def collapse(keys, maxima, n, rules, scratch, won):
+@scalar
+def _has_two(cells):
+    """Return whether a word has two bits or more."""
+    return cells & (cells - U1) != U0
+
+
+@scalar
+def _survives(key, rules, scratch):
+    """Return whether a slide of a state leads to an afterstate of which some spawn leaves a slide."""
+    here, there = scratch.images[0], scratch.images[1]
+    for j in range(_afterstates_of(key, rules, scratch, scratch.won, here)):
+        free = free_cells(here[j], rules.low_bits, rules.fold)
+        while free:
+            lowest = free & (~free + U1)
+            free ^= lowest
+            for exponent in rules.exponents:
+                state = here[j] | lowest << np.uint64(exponent - 1)
+                if _afterstates_of(state, rules, scratch, scratch.won, there):
+                    return True
+    return False
+
+
+BYTES = types.uint8[::1]
+
+
+@linked(N, WORDS, N, BoardRules, Scratch, Scratch, BYTES, BYTES, BYTES, optional=True)
+def collapse(keys, n, rules, scratch, single, maxima, won, is_open):
     """Remove states that are won or lost within one move (``--lookahead``); return how many stay.
 
-    Won: a slide makes the goal.  Lost: no slide, or every slide leads to an afterstate all
-    of whose spawns leave no slide.  Written for clarity; it runs on request only.
+    Won: a slide makes the goal.  Lost: no slide, or every slide leads to an afterstate all of whose spawns
+    leave no slide.  Where nothing forbids slides, two empty cells suffice: a spawn leaves one, into which a
+    tile can slide.  The others are slid together, and what is still not clear is looked at one by one.
+
+    ``maxima[i]`` is the largest exponent of state i, and is kept in step; the order of the states changes.
+    `keys` may be ``scratch.states``; `single` is a second `Scratch`, `won` and `is_open` are more memory.
     """
-    kept = 0
-    here, there = scratch.images[0], scratch.images[1]
+    left, tops = scratch.images[0], scratch.ranks
+    kept = unclear = 0
     for i in range(n):
-        after = _afterstates_of(keys[i], rules, scratch, won, here)
-        keep = False
-        for j in range(after):
-            free = free_cells(here[j], rules.low_bits, rules.fold)
-            while free and not keep:
-                lowest = free & (~free + U1)
-                free ^= lowest
-                for exponent in rules.exponents:
-                    state = here[j] | lowest << np.uint64(exponent - 1)
-                    keep |= 0 != _afterstates_of(state, rules, scratch, won, there)
-        if keep:
+        if maxima[i] <= rules.open_top and _has_two(free_cells(keys[i], rules.low_bits, rules.fold)):
             keys[kept] = keys[i]
             maxima[kept] = maxima[i]
+            kept += 1
+        else:
+            left[unclear] = keys[i]
+            tops[unclear] = maxima[i]
+            won[unclear] = is_open[unclear] = 0
+            unclear += 1
+    for axis in range(rules.dimensions):
+        m = slide_states(left, unclear, axis, rules, scratch, 0, won)
+        for j in range(m):
+            if rules.open_top and _has_two(free_cells(scratch.boards[j], rules.low_bits, rules.fold)):
+                is_open[scratch.tags[j]] = 1
+    for i in range(unclear):
+        if not won[i] and (is_open[i] or _survives(left[i], rules, single)):
+            keys[kept] = left[i]
+            maxima[kept] = tops[i]
             kept += 1
     return kept
 
@@ -266,7 +300,7 @@ def slide_map(
         # A batch of states; with lookahead those that are not decided.
         n, position, head = list_bits(source, position, stop, head, np.int64(STATES), states, maxima)
         if lookahead:
-            n = collapse(states, maxima, n, rules, single, won)
+            n = collapse(states, n, rules, scratch, single, maxima, won, alive)
         # Their slides, axis by axis.
         for i in range(n):
             alive[i] = 0

@@ -50,6 +50,7 @@ class CompiledGame:
             patterns=self._patterns(),
             symmetries=permutations(game, short_path(self.group)),
             order=len(self.group),
+            open_top=self._open_top,
         )
         self.rules = packed(rules)
         if rules.axes.by_pair.any():
@@ -79,6 +80,19 @@ class CompiledGame:
         """The largest exponent that a merge may make: the goal, too, unless it is flagged or out of reach."""
         top, goal = max(self.game.tops), self.game.goal_exponent
         return top + 1 if goal == top + 1 and not self._made_goal else top
+
+    @property
+    def _open_top(self) -> int:
+        """Two tiles of this exponent make none that wins, if every tile slides into empty cells; else 0.
+
+        Then a state with two empty cells and no larger tile has a slide, which does not win, and another one
+        whatever is spawned.
+        """
+        game = self.game
+        forbids = game.limits is not None or game.largest is not None or game.walls or game.unmergeable
+        if forbids or game.masks or game.patterns or game.goal_sum is not None:
+            return 0
+        return game.bounds.code if game.goal_exponent is None else game.goal_exponent - 2
 
     @property
     def _limited(self) -> bool:

@@ -177,8 +177,15 @@ def undecided(keys: Array, rules: BoardRules, ended: bool) -> Array:
     """
     if ended:
         return keys[:0]
-    marks, scratch = Marks.of(len(keys)), packed(Scratch.of(forward.SINGLE))
-    return keys[: forward.collapse(keys, marks.maxima, len(keys), rules, scratch, marks.won)]
+    scratch, single = packed(Scratch.of(forward.BATCH)), packed(Scratch.of(forward.SINGLE))
+    marks, kept = Marks.of(forward.STATES), 0
+    for begin in range(0, len(keys), forward.STATES):
+        batch = keys[begin : begin + forward.STATES].copy()
+        marks.maxima.fill(255)  # the largest tiles are not known, so none is small
+        n = forward.collapse(batch, len(batch), rules, scratch, single, marks.maxima, marks.won, marks.alive)
+        keys[kept : kept + n] = batch[:n]
+        kept += n
+    return np.sort(keys[:kept])
 
 
 def start_keys(compiled: CompiledGame) -> dict[int, Array]:
