@@ -9,7 +9,6 @@ slide wins are none here: the goal must be at least four times the largest tile.
 """
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -31,11 +30,11 @@ def live_and_open(game, states):
 def main(folder, total, goal):
     """Print both numbers of the layer of a sum."""
     query, _ = read_manifest(folder)
-    counted, game = GameArrays(query.game), GameArrays(replace(query.game, goal=goal))
+    game = GameArrays(query.game.changed(goal=goal))  # keys of both games are the same
     counts = np.zeros(2, dtype=np.int64)
     layer = open_layer(folder, total, "states")
     for chunk in range(layer.chunks):
-        counts += live_and_open(game, game.pack(counted.unpack(layer.keys(chunk))))
+        counts += live_and_open(game, layer.keys(chunk))
     print(f"{counts[0]:,} live states of sum {total}, {counts[1]:,} of them not lost within one move")
 
 

@@ -38,8 +38,10 @@ system.load = lambda: 0.0
 hypothesis_settings.register_profile("any machine", suppress_health_check=[HealthCheck.too_slow])
 hypothesis_settings.load_profile("any machine")
 
-# Tests stop programs with Ctrl-C.  What a shell runs in the background, and all that this starts, ignores it.
+# Tests stop programs with signals.  What a shell runs in the background, and all that this starts, ignores
+# Ctrl-C, and what nohup runs SIGHUP.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Ctrl-C at any moment of a command: status 130, at most one line, no traceback; so with SIGTERM and SIGHUP.
+"""Ctrl-C, SIGTERM or SIGHUP at any moment of a command: its status, at most one line, no traceback.
 
 One process that has loaded nothing forks a child for each moment, so that each child loads everything anew.
 """
@@ -47,6 +47,9 @@ CHILDREN = """if True:
             from tilebase.cli import commands
             commands.app = SimpleNamespace(meta=stop)
             commands._stopped = stop
+        if case["moment"] == "saving":
+            from tilebase.cli import commands
+            commands.app = SimpleNamespace(meta=save)
         if case["moment"] == "lost":
             from tilebase.cli import commands
             commands.app = SimpleNamespace(meta=lose)
@@ -54,6 +57,13 @@ CHILDREN = """if True:
 
     def stop(*_, **__):
         os.kill(os.getpid(), number)
+
+    def save(*_, **__):
+        try:
+            stop()
+        finally:
+            stop()
+            print("saved", file=sys.stderr)
 
     class Lost:
         def __del__(self):
@@ -129,6 +139,13 @@ def test_while_the_process_ends(number: int) -> None:
 
 def test_again_while_the_first_one_is_reported(number: int) -> None:
     assert children({"moment": "twice", "arguments": ["runs"], "signal": number}) == [(128 + number, "")]
+
+
+def test_again_while_work_is_saved(number: int) -> None:
+    """A terminal that closes sends two; Ctrl-C twice means it."""
+    case = {"moment": "saving", "arguments": ["runs"], "signal": number}
+    saved = "" if number == signal.SIGINT else "saved\n"
+    assert children(case) == [(128 + number, f"{saved}tilebase: stopped\n")]
 
 
 def test_one_that_python_loses_in_a_destructor(number: int) -> None:

@@ -381,15 +381,23 @@ def test_a_pass_saves_no_more_than_a_share_of_its_time(tmp_path, monkeypatch, ti
     assert len(saved) == (1 if times else len(done.found) - 1)  # the last layer needs none
 
 
-def test_a_pass_goes_on_where_the_disk_has_no_space_for_a_checkpoint(tmp_path, monkeypatch, caplog):
+def quota(self: InMemory, total: int) -> str:
+    raise StorageError("cannot write states: Disk quota exceeded")
+
+
+@pytest.mark.parametrize("refuses", ["disk", "quota"])
+def test_a_pass_goes_on_where_the_disk_has_no_space_for_a_checkpoint(tmp_path, monkeypatch, caplog, refuses):
     monkeypatch.setattr(dense, "CHECKPOINT_SECONDS", 0.0)
     monkeypatch.setattr(dense, "CHECKPOINT_TIMES", 0.0)
     expected = run(tmp_path / "space", BATCHED, "lower").start()
 
     class Free:
-        free = 100
+        free = dense.SPARE_BYTES + 100
 
-    monkeypatch.setattr("shutil.disk_usage", lambda _: Free)
+    if refuses == "disk":
+        monkeypatch.setattr("shutil.disk_usage", lambda _: Free)
+    else:
+        monkeypatch.setattr(InMemory, "save", quota)
     real, saved = Checkpoints.declare, []
 
     def declare(self: Checkpoints, checkpoint: Checkpoint) -> None:
@@ -400,9 +408,39 @@ def test_a_pass_goes_on_where_the_disk_has_no_space_for_a_checkpoint(tmp_path, m
     with caplog.at_level("INFO"):
         done = run(tmp_path / "none", BATCHED, "lower")
     assert done.start() == expected
-    (told,) = [text for text in caplog.messages if "a checkpoint takes" in text]  # once
-    assert "the run goes on without one" in told
-    assert 0 < len(saved) < len(done.found) - 1  # small layers are saved
+    (told,) = [text for text in caplog.messages if "no checkpoint is saved" in text]  # once
+    assert ("it takes" if refuses == "disk" else "quota") in told
+    assert len(saved) < len(done.found) - 1
+    assert bool(saved) == (refuses == "disk")  # small layers are saved
+
+
+def test_a_pass_that_cannot_save_what_it_is_stopped_with_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(InMemory, "save", quota)
+    wanted = "the layers that a later call goes on from are not saved: .*quota"
+    with pytest.raises(StorageError, match=wanted):
+        run(tmp_path / "part", BATCHED, "lower", down_to=20)
+    stop_at(monkeypatch, (20,))
+    with pytest.raises(StorageError, match=wanted):
+        run(tmp_path / "stopped", BATCHED, "lower")
+
+
+def test_a_checkpoint_has_the_bytes_that_are_asked_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(dense, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(dense, "CHECKPOINT_TIMES", 0.0)
+    real, sizes = InMemory.save, []
+
+    def save(self: InMemory, total: int) -> str:
+        checksum = real(self, total)
+        file = stores.states_path(self._folder, total, self.layout)
+        sizes.append((self.bytes_to_save(total), file.stat().st_size))
+        return checksum
+
+    monkeypatch.setattr(InMemory, "save", save)
+    for objective in ("lower:uint16", "guaranteed"):  # the latter as bits
+        sizes.clear()
+        run(tmp_path / objective, BATCHED, objective)
+        assert sizes
+        assert all(told == written > 0 for told, written in sizes)
 
 
 def test_a_damaged_checkpoint_is_found_out(tmp_path, monkeypatch):

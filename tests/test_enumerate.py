@@ -31,6 +31,16 @@ def assert_equal(ours: CountResult, oracle: CountResult) -> None:
         np.testing.assert_array_equal(getattr(ours, field), getattr(oracle, field), err_msg=field)
 
 
+@pytest.mark.parametrize("start", ["0,0/0,0", "2,0/0,0", "0,0/0,x"])
+@pytest.mark.parametrize(
+    "rules", [{}, {"goal": 16}, {"goal": 4, "spawn": 0}, {"goal": 8, "limits": "4,4/4,4"}], ids=str
+)
+def test_lookahead_from_an_empty_or_nearly_empty_board(start, rules):
+    x = {"unmergeable": [3], "fixed": True} if "x" in start else {}
+    game = Game("2x2", start=start, **({"largest": 8} | rules | x))
+    assert_equal(count(game, lookahead=True, threads=1), oracle.count(game, lookahead=True))
+
+
 @settings(max_examples=25, deadline=None)
 @given(
     shape=st.sampled_from(["1x4", "2x2", "2x3", "3x2", "1x2x2", "2x2x1"]),

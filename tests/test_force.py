@@ -341,6 +341,16 @@ def test_a_table_that_is_stopped_keeps_its_rows(monkeypatch, capsys):
     assert capsys.readouterr().out.splitlines()[1].startswith("2x2,8,")
 
 
+def test_a_table_is_stopped_within_a_shape(monkeypatch):
+    def stop(*_: object, **__: object):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(forcing, "force", stop)
+    assert not largest_forced("2x2", memory=MEMORY).exact
+    with pytest.raises(KeyboardInterrupt):
+        list(forcing.forced_table(memory=MEMORY))
+
+
 def test_the_plan_comes_in_every_format(capsys):
     assert main(["plan", "2x3", "32", "--objective", "guaranteed", "-f", "json"]) == 0
     assert json.loads(capsys.readouterr().out)[0]["on"].startswith("this machine")

@@ -84,7 +84,7 @@ class BoardRules(NamedTuple):
     patterns: Words  # patterns[k]: the mask of a pattern's cells, and what they hold; either wins
     symmetries: Permutations  # the j-th makes image j + 1 of a board from image j
     order: int  # how many symmetries there are
-    open_top: int  # states with two empty cells and no larger tile are not decided within a move; 0: none
+    open_top: int  # `CompiledGame._open_top`
 
 
 class Ranking(NamedTuple):

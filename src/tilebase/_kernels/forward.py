@@ -38,6 +38,7 @@ SINGLE = 64
 STATES = 256
 """States listed at a time: each gives at most two boards an axis, and their numbers fit into a byte."""
 
+BYTES = types.uint8[::1]
 U6, U8 = np.uint64(6), np.uint64(8)
 MOST_SPAWNED = np.uint64(BATCH - 32)
 HASH = np.uint64(0x9E3779B97F4A7C15)
@@ -177,9 +178,6 @@ def _survives(key, rules, scratch):
     return False
 
 
-BYTES = types.uint8[::1]
-
-
 @linked(N, WORDS, N, BoardRules, Scratch, Scratch, BYTES, BYTES, BYTES, optional=True)
 def collapse(keys, n, rules, scratch, single, maxima, won, is_open):
     """Remove states that are won or lost within one move (``--lookahead``); return how many stay.
@@ -189,12 +187,13 @@ def collapse(keys, n, rules, scratch, single, maxima, won, is_open):
     tile can slide.  The others are slid together, and what is still not clear is looked at one by one.
 
     ``maxima[i]`` is the largest exponent of state i, and is kept in step; the order of the states changes.
-    `keys` may be ``scratch.states``; `single` is a second `Scratch`, `won` and `is_open` are more memory.
+    `keys` may be ``scratch.states``, and n is at most half the width of `scratch`; `single` is a second
+    `Scratch`, and `won` and `is_open` are memory of a byte for each state.
     """
     left, tops = scratch.images[0], scratch.ranks
     kept = unclear = 0
     for i in range(n):
-        if maxima[i] <= rules.open_top and _has_two(free_cells(keys[i], rules.low_bits, rules.fold)):
+        if 0 < maxima[i] <= rules.open_top and _has_two(free_cells(keys[i], rules.low_bits, rules.fold)):
             keys[kept] = keys[i]
             maxima[kept] = maxima[i]
             kept += 1

@@ -1,8 +1,9 @@
 """The command line: the way in, which decides what Ctrl-C does before anything else is loaded.
 
 Exit status 0: done; 1: a failure (the disk is full, a file is damaged, a check fails);
-2: the question was wrong; 130: stopped with Ctrl-C, finished layers kept; 143: stopped with SIGTERM, as
-schedulers send it, and 129 with SIGHUP, when a terminal closes: the same.
+2: the question was wrong; 130: stopped with Ctrl-C, finished layers kept.  SIGTERM, which schedulers send,
+and SIGHUP, which a closing terminal sends, stop a command in the same way, with 143 and 129.  Commands that
+have a result when they are stopped, as limits, end with its status, and so does serve.
 """
 
 from __future__ import annotations

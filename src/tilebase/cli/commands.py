@@ -77,7 +77,7 @@ class Stop(KeyboardInterrupt):
     """A signal that stops the command, as Ctrl-C does."""
 
     def __init__(self, number: int) -> None:
-        super().__init__(number)
+        super().__init__(f"stopped by {signal.Signals(number).name}")
         self.number = number
 
 
@@ -140,18 +140,29 @@ def _failed(reason: object, status: int) -> int:
 
 
 def _raise_when_stopped(stops: Sequence[int]) -> None:
-    """Let these signals raise `Stop`, also if the first one gets lost in a callback or a destructor."""
+    """Let these signals raise `Stop`, also if the first one gets lost in a callback or a destructor.
+
+    A terminal that closes sends two, and so may a scheduler: once work is being saved only Ctrl-C, a second
+    time, ends that.
+    """
+    asked = [number for number in stops if number != signal.SIGINT]
 
     def stop(number: int, _: object) -> None:
+        if number in asked:
+            listen(asked, signal.SIG_IGN)
         raise Stop(number)
 
-    for number in stops:
-        signal.signal(number, stop)
+    def listen(numbers: Sequence[int], handler: Any) -> None:
+        for number in numbers:
+            signal.signal(number, handler)
+
+    listen(stops, stop)
     show = sys.unraisablehook
 
     def hook(lost: sys.UnraisableHookArgs) -> None:
         if isinstance(lost.exc_value, KeyboardInterrupt):
             # raised here at once, it would get lost again
+            listen(asked, stop)
             Timer(0.01, _interrupt, [_number_of(lost.exc_value)]).start()
         else:
             show(lost)

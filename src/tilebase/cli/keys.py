@@ -15,7 +15,7 @@ import shutil
 import signal
 import sys
 from contextlib import suppress
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import Any, Self
 
 try:
@@ -58,9 +58,9 @@ class Keyboard:
         try:
             self._take()
             for number, handler in (
-                (signal.SIGTSTP, self._stop), (signal.SIGWINCH, self._resize),
-                (signal.SIGTERM, _exit), (signal.SIGHUP, _exit),
-            ):  # fmt: skip
+                (signal.SIGTSTP, self._stop),
+                (signal.SIGWINCH, self._resize),
+            ):
                 self._handlers[number] = signal.signal(number, handler)
         except BaseException:
             self.__exit__(None, None, None)
@@ -159,7 +159,3 @@ class Keyboard:
         """Let `read` return, so that the caller draws again."""
         with suppress(BlockingIOError):  # so many signals wait that one more changes nothing
             os.write(self._wake, b"r")
-
-
-def _exit(number: int, _: FrameType | None) -> None:
-    raise SystemExit(128 + number)

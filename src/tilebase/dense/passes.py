@@ -48,7 +48,7 @@ from tilebase.dense.shared import Shared, Workers
 from tilebase.dense.tables import DenseLayer, DenseRules
 from tilebase.dense.values import KeptValues, Wanted
 from tilebase.dense.workspace import InFiles, InMemory, StateRules, Workspace
-from tilebase.errors import ResourceError, UsageError
+from tilebase.errors import ResourceError, StorageError, UsageError
 from tilebase.files.format import stored_bytes
 from tilebase.files.layers import Pages
 from tilebase.files.run import first_sum
@@ -87,6 +87,8 @@ class Sums(NamedTuple):
 
 ALL_SUMS = Sums()
 NOTHING = Wanted(summaries=False)
+SPARE_BYTES = 1 << 26
+"""Space on the disk that checkpoints leave: for the journal, and for others."""
 
 
 class DensePass:
@@ -151,7 +153,7 @@ class DensePass:
         self._checkpoints = Checkpoints(run.folder, self._identity(), game, self.sizes)
         self._pace = Pace(run.progress, "boards")
         self._save_clock = SaveClock()
-        self._short_of_disk = False  # and the user was told
+        self._told = False  # that there is no space for a checkpoint
         self._all = self._had = 0
         self.found: dict[int, LayerSummary | None] = {}
         self.starts: dict[Cells, Number] = {}
@@ -269,8 +271,10 @@ class DensePass:
 
     def _keep_for_later(self, last: int | None) -> None:
         # Where sums have gaps the last layer may be needed no more, and then little was done.
-        if last is not None and last in self._layers.totals and not self._plan.batched:
-            self._checkpoint(last)
+        if last is None or last not in self._layers.totals or self._plan.batched:
+            return
+        if problem := self._checkpoint(last):
+            raise StorageError(f"the layers that a later call goes on from are not saved: {problem}")
 
     def _resume(self, totals: list[int]) -> list[int]:
         """Take up a checkpoint; return the sums that are missing, descending."""
@@ -351,9 +355,15 @@ class DensePass:
             line["seen"] = self.seen[total] = self._callback(total, self._states(total))
         self._checkpoints.finish(line, durable=self._plan.batched)
         if self._plan.batched:
-            self._declare(total)
+            self._declare({s: self._layers.save(s) for s in self._needed(total)})
         elif total > self.lowest and self._save_clock.is_due(CHECKPOINT_SECONDS, CHECKPOINT_TIMES):
-            self._checkpoint(total)
+            problem = self._checkpoint(total)
+            if problem and not self._told:
+                LOG.info(
+                    "sum %d: no checkpoint is saved: %s; the run goes on, and if it is killed begins again at "
+                    "an earlier one, or anew", total, problem,
+                )  # fmt: skip
+                self._told = True
 
     def _states(self, total: int) -> DenseLayer:
         """Return the states of a sum, for a callback."""
@@ -362,30 +372,36 @@ class DensePass:
         assert isinstance(states, DenseLayer)
         return states
 
-    def _checkpoint(self, total: int) -> None:
-        """Save layers in memory so that a run can go on below `total`, if the disk has space for them."""
-        since = time.perf_counter()
-        needed = int(sum(self.sizes[s] for s in self._needed(total)) * self._plan.value_bytes)
-        free = shutil.disk_usage(self.folder).free
+    def _checkpoint(self, total: int) -> str | None:
+        """Save layers in memory so that a run can go on below `total`; return what prevents it."""
+        assert isinstance(self._layers, InMemory)
+        since, needed = time.perf_counter(), self._needed(total)
         with self._save_clock.saving():
-            if needed <= free:
-                self._declare(total)
-            elif not self._short_of_disk:
-                LOG.info(
-                    "sum %d: a checkpoint takes %s, and %s has %s free: the run goes on without one, and "
-                    "begins anew if it is stopped",
-                    total, byte_text(needed), self.folder, byte_text(free),
-                )  # fmt: skip
-                self._short_of_disk = True
+            problem = self._lacks_space(sum(map(self._layers.bytes_to_save, needed)))
+            if problem is None:
+                try:
+                    saved = {s: self._layers.save(s) for s in needed}
+                except StorageError as error:  # a quota, or another program took the space
+                    problem = str(error)
+                else:
+                    self._declare(saved)
         self.work.add("disk", since)
+        return problem
+
+    def _lacks_space(self, needed: int) -> str | None:
+        """Return what the disk has if it is less than so many bytes, beside what a table will take."""
+        left = self._all - self._had if self.wanted.files else 0
+        free = shutil.disk_usage(self.folder).free - int(stored_bytes([self.objective]) * left) - SPARE_BYTES
+        if needed <= free:
+            return None
+        return f"it takes {byte_text(needed)}, and {self.folder} has {byte_text(max(free, 0))} for it"
 
     def _needed(self, total: int) -> list[int]:
         """Return the sums of the states that layers below `total` need."""
         return [s for s in (total, total + 2) if self.sizes.get(s) and s in self._layers.totals]
 
-    def _declare(self, total: int) -> None:
-        """Let a run go on from the layers that those below `total` need."""
-        saved = {s: self._layers.save(s) for s in self._needed(total)}
+    def _declare(self, saved: dict[int, str]) -> None:
+        """Let a run go on from these states, which are saved, by their checksums."""
         self._checkpoints.declare(Checkpoint(saved, self.layout))
         LOG.debug("a checkpoint is saved: the states of %s", ", ".join(f"sum {s}" for s in saved))
 

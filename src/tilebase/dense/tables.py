@@ -432,6 +432,11 @@ class DenseLayer:
         """What a file has of them."""
         return self.numpy()[FIRST:]
 
+    @property
+    def nbytes(self) -> int:
+        """How many bytes `data` has."""
+        return int(self.map.size * self.values.dtype.itemsize)
+
     def value(self, rank: int) -> Any:
         """Return the value of one board."""
         return self.numpy()[FIRST + rank]

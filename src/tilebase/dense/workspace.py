@@ -171,6 +171,10 @@ class InMemory(_States[L, L]):
             file.rename(path)
         return checksum_of(layer.data)  # not of the file, so that write errors are detected
 
+    def bytes_to_save(self, total: int) -> int:
+        """Return the bytes of the states of a sum."""
+        return self._states[total].nbytes
+
     def _file(self, path: Path, layer: L, work: DenseWork) -> RawLayer:
         return RawLayer(path, len(layer.data), self._backend.dtype, work)
 

@@ -83,10 +83,10 @@ class CompiledGame:
 
     @property
     def _open_top(self) -> int:
-        """Two tiles of this exponent make none that wins, if every tile slides into empty cells; else 0.
+        """The largest exponent with which two empty cells tell that play goes on; 0: rules may forbid slides.
 
-        Then a state with two empty cells and no larger tile has a slide, which does not win, and another one
-        whatever is spawned.
+        Two such tiles make less than the goal, so no slide wins; some tile slides into an empty cell; and a
+        spawn leaves an empty cell for the next slide.
         """
         game = self.game
         forbids = game.limits is not None or game.largest is not None or game.walls or game.unmergeable

@@ -447,6 +447,17 @@ def largest_forced(
     >>> largest_forced("2x2").tile, largest_forced("2x2", spawns="2").tile
     (8, 16)
     """
+    return _largest(
+        shape, spawns=spawns, start=start, limits=limits, seconds=seconds, known=known,
+        stops=(KeyboardInterrupt,), **use,
+    )  # fmt: skip
+
+
+def _largest(
+    shape: str, *, spawns: str, start: str, limits: str | None, seconds: float,
+    known: dict[Game, Forced] | None, stops: tuple[type[BaseException], ...], **use: Unpack[Use],
+) -> Largest:  # fmt: skip
+    """As `largest_forced`; where one of `stops` is raised, what is known by then is the result."""
     Allowance.of(**use)  # refuses here, too, where no goal is tried
     law, cells = law_of(spawns), math.prod(parse_shape(shape))
     if math.isinf(seconds) and cells > MOST_UNBOUNDED and max(parse_shape(shape)) < cells:
@@ -469,7 +480,7 @@ def largest_forced(
         if answer is None:
             try:
                 answer = force(game, seconds=left, **use)
-            except KeyboardInterrupt:  # return what is known so far
+            except stops:
                 exact = False
                 break
         answers.append(answer)
@@ -510,7 +521,9 @@ def forced_table(
         left = end - time.perf_counter()
         if left <= 0:
             return
-        yield largest_forced(shape, spawns=spawns, seconds=left, **use)
+        yield _largest(
+            shape, spawns=spawns, start="empty", limits=None, seconds=left, known=None, stops=(), **use
+        )
 
 
 def _time_limit(game: Game, seconds: float, allowed: Allowance) -> tuple[float, bool]:

@@ -179,9 +179,9 @@ def undecided(keys: Array, rules: BoardRules, ended: bool) -> Array:
         return keys[:0]
     scratch, single = packed(Scratch.of(forward.BATCH)), packed(Scratch.of(forward.SINGLE))
     marks, kept = Marks.of(forward.STATES), 0
+    marks.maxima.fill(255)  # the largest tiles are not known, so none is small
     for begin in range(0, len(keys), forward.STATES):
         batch = keys[begin : begin + forward.STATES].copy()
-        marks.maxima.fill(255)  # the largest tiles are not known, so none is small
         n = forward.collapse(batch, len(batch), rules, scratch, single, marks.maxima, marks.won, marks.alive)
         keys[kept : kept + n] = batch[:n]
         kept += n

@@ -143,6 +143,11 @@ class BitLayer:
         """What a file has of them."""
         return self.words[: self.map.size]
 
+    @property
+    def nbytes(self) -> int:
+        """How many bytes `data` has."""
+        return self.data.nbytes
+
     def buffer(self) -> Array:
         """Return the memory for the words, to be given to `load`."""
         return self.data

@@ -35,6 +35,10 @@ class Layer(Protocol):
     def data(self) -> Array:
         """The values as a file has them, in the order of ranks or of the backend's layout."""
 
+    @property
+    def nbytes(self) -> int:
+        """How many bytes `data` has."""
+
     def buffer(self) -> Array:
         """Return a buffer of the size of `data`, to be filled and passed to `load`."""
 
