@@ -360,8 +360,8 @@ class DensePass:
             problem = self._checkpoint(total)
             if problem and not self._told:
                 LOG.info(
-                    "sum %d: no checkpoint is saved: %s; the run goes on, and if it is killed begins again at "
-                    "an earlier one, or anew", total, problem,
+                    "sum %d: no checkpoint is saved: %s; the run goes on, and if it is killed begins again "
+                    "at an earlier one, or anew", total, problem,
                 )  # fmt: skip
                 self._told = True
 
