@@ -24,7 +24,9 @@ def live_and_open(game, states):
     rows, actions = np.nonzero(slid.allowed)
     spawned, afters, _ = game.spawns(slid.after[rows, actions])
     going = game.slide(spawned).allowed.any(axis=1)
-    return len(np.unique(rows)), len(np.unique(rows[afters[going]]))
+    is_open = np.zeros(len(states), dtype=np.bool_)
+    is_open[rows[afters[going]]] = True
+    return slid.allowed.any(axis=1).sum(), is_open.sum()
 
 
 def main(folder, total, goal):
