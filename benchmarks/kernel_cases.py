@@ -278,8 +278,6 @@ class Layers:
 
         With `ahead`, states that are decided within one move are left out.
         """
-        if ahead:
-            forward.collapse.want()
         counts = np.zeros((self.game.bounds.code + 1, 5), dtype=np.int64)
         source, target = self.indexed[total].source(states), self.target(afters, None, total)
         slides.used[0] = 0
@@ -421,6 +419,8 @@ def slide_map(inputs: Inputs, *, ahead: bool = False) -> Case:
     layers, worker = inputs.layers, Worker()
     afters, counts = layers.empty_set(), np.zeros(0)
     states = layers.states.count(0, layers.states.size)
+    if ahead:
+        forward.collapse.want()
 
     def run() -> int:
         nonlocal counts

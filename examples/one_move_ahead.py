@@ -4,8 +4,8 @@
     python examples/one_move_ahead.py 4x4-64 260 2048
 
 A slide never makes the largest tile smaller.  So the states of 4x4 to 64 are those of 4x4 to 2048 whose
-largest tile is at most 32, and this counts which of them Lees-Miller's build to 2048 kept.  States of which a
-slide wins are none here: the goal must be at least four times the largest tile.
+largest tile is at most 32, and this counts which of them Lees-Miller's build to 2048 kept.  The goal
+must be at least four times the largest tile, so that no slide wins at once.
 """
 
 import sys

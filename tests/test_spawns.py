@@ -123,6 +123,14 @@ def test_a_table_is_verified_evaluated_thinned_and_played(tmp_path: Path) -> Non
     assert thinned.left_out < 1e-6
 
 
+@pytest.mark.all  # by default, as one of the games of tests/conformance
+def test_all_boards_follow_the_law(tmp_path: Path) -> None:
+    for objective in ("win", "lower", "upper:uint16", "score", "moves:float32"):
+        every = solve(GAME, objective, space="all", threads=1).value
+        reachable = solve(GAME, objective, threads=1).value
+        assert every == reachable or float(every) == pytest.approx(float(reachable), rel=1e-6), objective  # type: ignore[arg-type]
+
+
 def test_commands_take_a_law(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["solve", "2x2", "32", "--spawn", LAW, "-q"]) == 0
     assert f"2x2, to 32, spawn {LAW}" in capsys.readouterr().out

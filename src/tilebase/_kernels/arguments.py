@@ -84,7 +84,7 @@ class BoardRules(NamedTuple):
     patterns: Words  # patterns[k]: the mask of a pattern's cells, and what they hold; either wins
     symmetries: Permutations  # the j-th makes image j + 1 of a board from image j
     order: int  # how many symmetries there are
-    open_top: int  # `CompiledGame._open_top`
+    open_top: int  # with no larger tile, two empty cells tell that play goes on; 0: they never do
 
 
 class Ranking(NamedTuple):

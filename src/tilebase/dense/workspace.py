@@ -166,17 +166,19 @@ class InMemory(_States[L, L]):
         """Write the states of a sum to a file."""
         layer, path = self._states[total], states_path(self._folder, total, self.layout)
         file = self._file(part_path(path), layer, DenseWork())
+        data = layer.data  # a device copies them here each time
         with released_on_error(file):
-            file.write_all(layer.data)
+            file.write_all(data)
             file.rename(path)
-        return checksum_of(layer.data)  # not of the file, so that write errors are detected
+        return checksum_of(data)  # not of the file, so that write errors are detected
 
     def bytes_to_save(self, total: int) -> int:
         """Return the bytes of the states of a sum."""
         return self._states[total].nbytes
 
     def _file(self, path: Path, layer: L, work: DenseWork) -> RawLayer:
-        return RawLayer(path, len(layer.data), self._backend.dtype, work)
+        dtype = self._backend.dtype
+        return RawLayer(path, layer.nbytes // dtype.itemsize, dtype, work)
 
     def solve(self, total: int, kept: LayerValues, tell: Tell) -> None:
         """Make the states of a sum, each step in one step."""
