@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from tilebase.arrays import GameArrays
+from tilebase.errors import TilebaseError, UsageError
 from tilebase.files.run import read_manifest
 from tilebase.tables.layers import open_layer
 
@@ -32,6 +33,8 @@ def live_and_open(game, states):
 def main(folder, total, goal):
     """Print both numbers of the layer of a sum."""
     query, _ = read_manifest(folder)
+    if query.game.goal is None or goal < 2 * query.game.goal:
+        raise UsageError(f"{folder} counts {query.game}: give a goal of at least twice its goal, not {goal}")
     game = GameArrays(query.game.changed(goal=goal))  # keys of both games are the same
     counts = np.zeros(2, dtype=np.int64)
     layer = open_layer(folder, total, "states")
@@ -41,4 +44,10 @@ def main(folder, total, goal):
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))
+    try:
+        FOLDER, TOTAL, GOAL = sys.argv[1:]
+        main(Path(FOLDER), int(TOTAL), int(GOAL))
+    except TilebaseError as error:
+        sys.exit(str(error))
+    except ValueError:
+        sys.exit("give a folder, a sum and a goal: python examples/one_move_ahead.py 4x4-64 260 2048")
