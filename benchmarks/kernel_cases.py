@@ -301,7 +301,7 @@ class Layers:
         """The directory of the afterstates of a sum above the layer."""
         keys, indexed = self.afters[total], self.indexed[total]
         found = new_directory(indexed.layer.size)
-        join(found, enter(found, indexed.index.rank(indexed.layer, keys), FIRST))
+        join(found, enter(found, indexed.rank(keys), FIRST))
         return found
 
     def link(self, exponent: int, merges: Sequence[str], out: Links, spawns: Array, scratch: Scratch) -> int:
@@ -554,7 +554,7 @@ def index_keys(inputs: Inputs) -> Case:
     """Enter the afterstates of the layer into its directory."""
     layers = inputs.layers
     indexed, keys = layers.indexed[layers.total], layers.afters[layers.total]
-    ranks = indexed.index.rank(indexed.layer, keys)
+    ranks = indexed.rank(keys)
     out, edge = new_directory(indexed.layer.size), np.zeros(3, dtype=np.uint64)
 
     def run() -> int:

@@ -162,7 +162,7 @@ def test_bad_requests(layer: Layer, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="at least 1"):
         compare(layer, limit_keys=0)
     contents = Contents(Game("4x4", 2048))
-    empty, _ = Record.of(contents, 88, np.zeros(0, dtype=contents.row), 0, 16)
+    empty, _ = Record.of(contents, 88, [], 0, 16)
     (tmp_path / "none").write_bytes(b"")
     nothing = Layer(LocalFile(tmp_path / "none", hold=False), empty, b"", contents, "the layer of sum 88")
     with pytest.raises(UsageError, match="the layer of sum 88 holds no keys"):

@@ -21,6 +21,7 @@ from tilebase.runtime.progress import Pace, Progress
 from tilebase.sparse import maps, sizes
 from tilebase.sparse.forward import Work
 from tilebase.sparse.index import Index
+from tilebase.sparse.maps import GameIndex, IndexedLayer
 from windows import hold_little
 
 
@@ -157,7 +158,7 @@ def listed(index: Index, total: int) -> tuple[list[int], list[int]]:
     source, maxima = Source(bits, np.uint64(0), index.listing(layer)), np.empty(1024, dtype=np.uint8)
     assert forward.list_layer(source, np.uint64(0), np.uint64(layer.size), keys, maxima, counts) == layer.size
     found = keys[: layer.size]
-    assert index.rank(layer, found).tolist() == list(range(layer.size))
+    assert IndexedLayer(index, layer).rank(found).tolist() == list(range(layer.size))
     return found.tolist(), counts.tolist()
 
 
@@ -212,8 +213,8 @@ def test_a_start_in_a_window_beyond_the_first(tmp_path, monkeypatch):
     """A start board of many tiles lies in a layer that is cut into windows."""
     game = Game("3x4", 64, start="2,4,8,16/2,4,8,16/2,4,8,0")
     (start,), total = canonical_starts(game), 74
-    index = Index(game)
-    assert index.rank(index.layer(total), np.array([game.pack(start)], dtype=np.uint64))[0] > 3_000_000
+    layer = GameIndex(game).at(total)
+    assert layer.rank(np.array([game.pack(start)], dtype=np.uint64))[0] > 3_000_000
     whole = count(game, up_to=total + 10, keep="afterstates", folder=tmp_path / "roomy")
     hold_little(monkeypatch.setattr, 1 << 12)
     work: list[Work] = []

@@ -409,7 +409,7 @@ def test_missing_files(many):
 
 
 def test_a_head_has_sixty_bytes_and_a_row_twelve_and_eight_for_each_column():
-    rows = np.array([(7, 1, 9, 0)], dtype=WHOLE.row)
+    rows = [(7, 1, 9, 0)]
     record, data = Record.of(WHOLE, 8, rows, 3, 99)
     assert (len(data), WHOLE.row.itemsize) == (60 + 20, 20)
     assert Record.parse(data[:60], WHOLE.check) == record

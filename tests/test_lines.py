@@ -46,7 +46,7 @@ def set_of(layer: IndexedLayer, tmp_path, keys: list[int] | None = None) -> BitS
     words = np.zeros((layer.layer.size >> 6) + 1024, dtype=np.uint64)
     found = BitSet(layer.layer.size, words, tmp_path, "boards")
     if keys:
-        found.add(layer.index.rank(layer.layer, np.array(sorted(keys), dtype=np.uint64)))
+        found.add(layer.rank(np.array(sorted(keys), dtype=np.uint64)))
     return found
 
 

@@ -227,11 +227,6 @@ class Slides(NamedTuple):
             made=self.made[:slides], wins=self.wins[:wins], ends=self.ends[: self.used[0] + 1]
         )
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all arrays."""
-        return sum(array.nbytes for array in self)
-
 
 class Directory(NamedTuple):
     """From the rank of a board in its layer to its position (`backward`)."""

@@ -203,8 +203,10 @@ def _arrays(game: Game, rows: Sequence[Mapping[str, int]]) -> tuple[IntArray, di
 
 def trimmed(counts: IntArray) -> list[int]:
     """Return counts by exponent as a line of a layer holds them: without the zeros at the end."""
-    used = np.flatnonzero(counts)
-    return [int(n) for n in counts[: used[-1] + 1]] if len(used) else []
+    kept: list[int] = counts.tolist()
+    while kept and not kept[-1]:
+        kept.pop()
+    return kept
 
 
 def counts_of(

@@ -141,6 +141,18 @@ class Varying:
             taken += length
         return np.array(masks, dtype=np.uint64), np.array(shifts, dtype=np.uint64)
 
+    @cached_property
+    def spread(self) -> tuple[Keys, Keys, Keys]:
+        """The stretches in a short form: their masks, and how far they are shifted to either side."""
+        masks, shifts = self.stretches
+        return masks >> shifts, np.zeros_like(shifts), shifts
+
+    @cached_property
+    def _numbers(self) -> list[tuple[int, int]]:
+        """The stretches as numbers."""
+        masks, shifts = self.stretches
+        return list(zip(masks.tolist(), shifts.tolist(), strict=True))
+
     def shorten(self, keys: Keys) -> Keys:
         """Return the short forms of keys, in the same order."""
         short = np.zeros_like(keys)
@@ -150,7 +162,7 @@ class Varying:
 
     def shorten_one(self, key: int) -> int:
         """Return the short form of a key."""
-        return int(self.shorten(np.array([key], dtype=np.uint64))[0])
+        return sum((key & mask) >> shift for mask, shift in self._numbers)
 
     def lengthen(self, first: int, short: Keys) -> Keys:
         """Return the keys of a chunk from its first key and their short forms.  Raises `CorruptError`."""
@@ -272,17 +284,17 @@ class Record(NamedTuple):
 
     @classmethod
     def of(
-        cls, contents: Contents, total: int, rows: npt.NDArray[Any], segment: int, offset: int
+        cls, contents: Contents, total: int, rows: Sequence[tuple[int, ...]], segment: int, offset: int
     ) -> tuple[Record, bytes]:
-        """Return the record of a layer from its rows, and its bytes."""
-        data = rows.tobytes()
-        boards = int(rows["boards"].sum(dtype=np.int64))
-        what = _WHAT.pack(MAGIC, contents.check, total, boards, len(rows), zlib.crc32(data))
-        nbytes = sum(int(rows[f"{name}_bytes"].sum(dtype=np.int64)) for name in contents.columns)
+        """Return the record of a layer from its rows (`Contents.row`), and its bytes."""
+        data = np.array(rows, dtype=contents.row).tobytes()
+        boards, nbytes = sum(row[1] for row in rows), sum(sum(row[2::2]) for row in rows)
+        rows_crc = zlib.crc32(data)
+        what = _WHAT.pack(MAGIC, contents.check, total, boards, len(rows), rows_crc)
         checksum = zlib.crc32(what[4:])
         where = _WHERE.pack(checksum, segment, offset, nbytes)
         crc = zlib.crc32(what + where)
-        record = cls(total, boards, len(rows), zlib.crc32(data), checksum, segment, offset, nbytes)
+        record = cls(total, boards, len(rows), rows_crc, checksum, segment, offset, nbytes)
         return record, what + where + _LAST.pack(crc) + data
 
     @classmethod
@@ -326,7 +338,9 @@ HEAD = _WHAT.size + _WHERE.size + _LAST.size
 
 def _starts(lengths: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     """From the lengths of pieces: where each piece begins, and where the last one ends."""
-    return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths, dtype=np.int64)])
+    starts = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=starts[1:])
+    return starts
 
 
 class Layer:
@@ -432,7 +446,14 @@ class Layer:
 
     def keys(self, chunk: int, decode: Decode = decode_keys) -> Keys:
         """Return the keys of a chunk, ascending.  `decode` may be a faster function than `decode_keys`."""
-        return self._keys(chunk, self.frames(chunk, ("keys",))[0], decode)
+        return self.keys_in(self.frames(chunk, ("keys",))[0], chunk, decode)
+
+    def keys_in(self, frame: bytes, chunk: int, decode: Decode = decode_keys) -> Keys:
+        """Return the keys in a frame of a chunk, as `keys` does."""
+        row, varying = self.index[chunk], self.contents.varying
+        first, count = int(row["first"]), int(row["boards"])
+        with self._named(chunk):
+            return decode(first, self._content(frame, 10 * count + 1), count, varying)
 
     def values(self, chunk: int) -> Values:
         """Return the values of a chunk; Boolean values are returned as uint8.  Raises `CorruptError`."""
@@ -441,19 +462,13 @@ class Layer:
     def both(self, chunk: int, decode: Decode = decode_keys) -> tuple[Keys, Values]:
         """Return the keys and the values of a chunk, by one ranged read."""
         keys, values = self.frames(chunk)
-        return self._keys(chunk, keys, decode), self._values(chunk, values)
+        return self.keys_in(keys, chunk, decode), self._values(chunk, values)
 
     def deltas(self, chunk: int) -> bytes:
         """Return the LEB128 deltas of a chunk.  Raises `CorruptError`."""
         with self._named(chunk):
             most = 10 * int(self.index[chunk]["boards"]) + 1
             return self._content(self.frames(chunk, ("keys",))[0], most)
-
-    def _keys(self, chunk: int, frame: bytes, decode: Decode) -> Keys:
-        row, varying = self.index[chunk], self.contents.varying
-        first, count = int(row["first"]), int(row["boards"])
-        with self._named(chunk):
-            return decode(first, self._content(frame, 10 * count + 1), count, varying)
 
     def _values(self, chunk: int, frame: bytes) -> Values:
         assert self.contents.objective is not None

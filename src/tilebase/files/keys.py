@@ -50,16 +50,16 @@ def decode(first: int, data: bytes, count: int, varying: Varying | None = None) 
 
 def _shortened(varying: Varying, keys: Keys) -> Keys:
     """Return the compiled counterpart of `Varying.shorten`."""
-    (masks, shifts), short = varying.stretches, np.empty_like(keys)
-    codec.move_bits(keys, masks, shifts, np.zeros_like(shifts), np.uint64(0), short)
+    (masks, shifts), (_, zeros, _), short = varying.stretches, varying.spread, np.empty_like(keys)
+    codec.move_bits(keys, masks, shifts, zeros, np.uint64(0), short)
     return short
 
 
 def _lengthened(varying: Varying, first: int, short: Keys) -> Keys:
     """Return the compiled counterpart of `Varying.lengthen`.  Raises `CorruptError`."""
     varying.check(short)
-    (masks, shifts), keys = varying.stretches, np.empty_like(short)
-    codec.move_bits(short, masks >> shifts, np.zeros_like(shifts), shifts, varying.rest(first), keys)
+    (masks, zeros, shifts), keys = varying.spread, np.empty_like(short)
+    codec.move_bits(short, masks, zeros, shifts, varying.rest(first), keys)
     return keys
 
 
@@ -144,9 +144,12 @@ def encoded(
 class StoredLayer:
     """One finished layer in files, and also its keys if they are few."""
 
-    def __init__(self, folder: LayerFolder, total: int, keys: Keys | None = None) -> None:
+    def __init__(
+        self, folder: LayerFolder, total: int, keys: Keys | None = None, jobs: int = KEPT_JOBS
+    ) -> None:
+        """`jobs`: most pieces of keys in memory."""
         self._folder, self._total, self._keys = folder, total, keys
-        self._each = JOB_KEYS if keys is None else max(JOB_KEYS, -(-len(keys) // KEPT_JOBS))
+        self._each = JOB_KEYS if keys is None else max(JOB_KEYS, -(-len(keys) // jobs))
 
     @cached_property
     def layer(self) -> Layer:

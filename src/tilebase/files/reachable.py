@@ -5,14 +5,14 @@ The dense pass (`tilebase.dense.passes`) works on all boards within the limits a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy.typing as npt
 
 from tilebase.errors import CorruptError
 from tilebase.files.format import Layer
-from tilebase.files.keys import read_keys
+from tilebase.files.keys import decode, joined
 from tilebase.files.layers import LayerFolder, PagedLayers
 
 Array = npt.NDArray[Any]
@@ -43,9 +43,16 @@ class StoredBoards:
         """Number of chunks, of any sizes."""
         return len(self.starts) - 1
 
-    def read(self, span: range) -> Array:
-        """Return the boards of some chunks.  Raises `CorruptError`."""
-        return read_keys(self.layer, span)
+    def frames(self, span: range) -> list[bytes]:
+        """Return the boards of some chunks as they are stored.  Raises `CorruptError`."""
+        return [self.layer.frames(chunk, ("keys",))[0] for chunk in span]
+
+    def read(self, span: range, frames: Sequence[bytes] | None = None) -> Array:
+        """Return the boards of some chunks, whose `frames` may be read already.  Raises `CorruptError`."""
+        frames = self.frames(span) if frames is None else frames
+        return joined(
+            [self.layer.keys_in(frame, chunk, decode) for frame, chunk in zip(frames, span, strict=True)]
+        )
 
 
 class Reachable:

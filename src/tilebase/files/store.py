@@ -14,8 +14,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-import numpy as np
-
 from tilebase.files import places
 from tilebase.files.format import SEGMENT, Chunk, Contents, Record
 from tilebase.files.layers import COPIED, LayerFolder, Page, Pages
@@ -45,6 +43,8 @@ class LayerStore(LayerFolder):
         self._waiting: list[bytes] = []  # frames that are not written yet
         self._waits = 0  # their bytes
         self._number = self._begin = self._stop = 0  # of the present segment, and where it and the index end
+        self._index_path = folder / places.INDEX
+        self._paths: dict[int, Path] = {}  # of segments
         self._unflushed: set[Path] = set()
         self._forgotten: set[int] = set()  # sums of sound records that are not to be read again
         self._holes: list[_Hole] = []
@@ -95,7 +95,9 @@ class LayerStore(LayerFolder):
         return max(ends, default=len(SEGMENT))
 
     def _path(self, number: int) -> Path:
-        return self.folder / places.segment(number)
+        if number not in self._paths:
+            self._paths[number] = self.folder / places.segment(number)
+        return self._paths[number]
 
     def _open(self) -> None:
         """Open the files for the next layer."""
@@ -177,8 +179,7 @@ class LayerStore(LayerFolder):
     def _enter(self, total: int, rows: Sequence[tuple[int, ...]], *, durable: bool) -> Record:
         """Complete the layer whose chunks were written."""
         contents = self.contents
-        table = np.array(rows, dtype=contents.row)
-        record, data = Record.of(contents, total, table, self._number, self._begin)
+        record, data = Record.of(contents, total, rows, self._number, self._begin)
         self._flush()
         if durable:
             with storage_errors(self._path(self._number), "flush"):
@@ -186,9 +187,9 @@ class LayerStore(LayerFolder):
         at, old = self._stop, self._old_place(record, len(data))
         if old is not None:
             self._move(record, old)
-            record, data = Record.of(contents, total, table, old.segment, old.offset)
+            record, data = Record.of(contents, total, rows, old.segment, old.offset)
             at = old.at
-        with storage_errors(self.folder / places.INDEX):
+        with storage_errors(self._index_path):
             self._index.seek(at)
             _write(self._index, data)
             if durable:
@@ -364,8 +365,10 @@ class LayerWriter:
 
     def add(self, chunk: Chunk) -> None:
         """Append a chunk, with a frame for each column."""
-        cells = (number for frame in chunk.frames for number in (len(frame), zlib.crc32(frame)))
-        self._rows.append((chunk.first, chunk.boards, *cells))
+        row = [chunk.first, chunk.boards]
+        for frame in chunk.frames:
+            row += len(frame), zlib.crc32(frame)
+        self._rows.append(tuple(row))
         self._store._put(chunk.frames)
 
     def finish(self, *, durable: bool) -> Record:

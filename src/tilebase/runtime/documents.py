@@ -24,12 +24,12 @@ HEAD = '{"check": "'
 """What a document with a checksum begins with; eight lower-case hexadecimal digits follow."""
 Form = Literal["line", "sorted", "compact", "canonical", "pretty"]
 """How JSON is spelled; see `to_json`."""
-_FORMS: dict[Form, dict[str, Any]] = {
-    "line": {},
-    "sorted": {"sort_keys": True},
-    "compact": {"separators": (",", ":")},
-    "canonical": {"sort_keys": True, "separators": (",", ":")},
-    "pretty": {"indent": 1},
+_ENCODERS: dict[Form, json.JSONEncoder] = {
+    "line": json.JSONEncoder(allow_nan=False),
+    "sorted": json.JSONEncoder(allow_nan=False, sort_keys=True),
+    "compact": json.JSONEncoder(allow_nan=False, separators=(",", ":")),
+    "canonical": json.JSONEncoder(allow_nan=False, sort_keys=True, separators=(",", ":")),
+    "pretty": json.JSONEncoder(allow_nan=False, indent=1),
 }
 _SHAPE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError)
 """The exceptions that reading a document of unexpected shape can raise."""
@@ -52,7 +52,7 @@ def to_json(value: Any, form: Form = "line") -> str:
     >>> to_json({"sum": 8, "largest": 4}), to_json({"sum": 8, "largest": 4}, "canonical")
     ('{"sum": 8, "largest": 4}', '{"largest":4,"sum":8}')
     """
-    return json.dumps(value, allow_nan=False, **_FORMS[form])
+    return _ENCODERS[form].encode(value)
 
 
 @contextmanager

@@ -148,6 +148,7 @@ class BackwardPass:
         self._done = self._most = 0  # afterstates solved in this run, and to be solved
         self._starts = {game.sum(board) for board, _ in game.starts()}
         self._on_disk: set[int] = set()  # sums whose values are on disk
+        self._known_bytes: dict[int, int] = {}  # of memory, by sum
         # The layers above: both in memory by default, one at a time if lean.
         self._solved: dict[int, _Solved] = {}
 
@@ -236,7 +237,10 @@ class BackwardPass:
 
     def _bytes(self, total: int, n: int) -> int:
         """Return the bytes of memory of a solved layer."""
-        return directory_bytes(self._game_index.size(total)) + sum(fold.nbytes(n) for fold in self.folds)
+        if total not in self._known_bytes:
+            values = sum(fold.nbytes(n) for fold in self.folds)
+            self._known_bytes[total] = directory_bytes(self._game_index.size(total)) + values
+        return self._known_bytes[total]
 
     def _check_memory(self, totals: Sequence[int], sizes: dict[int, int]) -> None:
         """Raise `ResourceError`, before any layer is solved, if a layer does not fit into memory."""
@@ -339,9 +343,11 @@ class BackwardPass:
         """Return the chunks of a layer, divided into parts."""
         return spans_of(keys, self.threads)
 
-    def _read(self, total: int, keys: StoredBoards, span: range) -> Array:
+    def _read(
+        self, total: int, keys: StoredBoards, span: range, frames: Sequence[bytes] | None = None
+    ) -> Array:
         """The boards of some chunks.  Raises `CorruptError` if they are not of the game and the sum."""
-        found = keys.read(span)
+        found = keys.read(span, frames)
         if not keys.own:
             self._check.demand(found, total, keys.layer.name)
         return found
@@ -374,12 +380,13 @@ class BackwardPass:
         self, worker: _Worker, total: int, file: StoredBoards, span: range, above: Above, here: _Solved | None
     ) -> Part:
         """Solve some chunks of a layer with both layers above in memory."""
-        keys = self._read(total, file, span)
+        frames = file.frames(span)
+        keys = self._read(total, file, span, frames)
         accs = [fold.start(len(keys)) for fold in self.folds]
         spawns = np.zeros(len(keys), dtype=np.uint8)
         for exponent, layer in above.items():
             self._add(worker, total, keys, accs, spawns, exponent, layer)
-        return self._finish(file, span, keys, accs, spawns, here)
+        return self._finish(file, span, frames, keys, accs, spawns, here)
 
     def layers_above(self, total: int) -> Above:
         """The layers that spawns lead to, read from files unless in memory; other layers are released."""
@@ -419,7 +426,9 @@ class BackwardPass:
 
         def finish(_: _Worker, span: range) -> Part:
             at = slice(file.starts[span.start], file.starts[span.stop])
-            return self._finish(file, span, file.read(span), [acc[at] for acc in accs], spawns[at], None)
+            frames = file.frames(span)
+            keys, mine = file.read(span, frames), [acc[at] for acc in accs]
+            return self._finish(file, span, frames, keys, mine, spawns[at], None)
 
         yield from self._map(finish, self._spans(file))
 
@@ -496,6 +505,7 @@ class BackwardPass:
         self,
         file: StoredBoards,
         span: range,
+        frames: Sequence[bytes],
         keys: Array,
         accs: list[Array],
         spawns: Array,
@@ -506,7 +516,6 @@ class BackwardPass:
         starts = file.starts[span.start : span.stop + 1]
         first = starts[0]
         cuts = [(at - first, end - first) for at, end in itertools.pairwise(starts)]
-        encoded = [file.layer.frames(chunk, ("keys",))[0] for chunk in span]
         ends = self._ends(keys)
         weights = spawn_weights(self._compiled, keys) if spawns.any() else None  # none at the horizon
         for i, (fold, acc) in enumerate(zip(self.folds, accs, strict=True)):
@@ -516,7 +525,7 @@ class BackwardPass:
             bits = fold.objective.is_boolean
             level = LEVEL if bits else VALUE_LEVEL
             chunks = []
-            for frame, (at, end) in zip(encoded, cuts, strict=True):
+            for frame, (at, end) in zip(frames, cuts, strict=True):
                 chunk = compress(int(keys[at]), end - at, encode_values(found[at:end], bits), level)
                 chunks.append(Chunk(chunk.first, chunk.boards, (frame, *chunk.frames)))
             part.chunks.append(chunks)
@@ -590,5 +599,5 @@ def spans_of(keys: StoredBoards, threads: int) -> list[range]:
 
 def _enter(here: _Solved, keys: Array, first: int) -> Edge:
     """Enter boards into a layer's directory.  Raises `CorruptError` if they are not canonical."""
-    ranks = here.indexed.index.checked_rank(here.indexed.layer, keys)
+    ranks = here.indexed.checked_rank(keys)
     return enter(here.directory, ranks, FIRST + first)

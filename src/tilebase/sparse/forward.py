@@ -35,7 +35,7 @@ from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.counting.counts import STORED, CountResult, counts_of, trimmed
 from tilebase.errors import CorruptError, MissingLayerError, ResourceError
 from tilebase.files.format import CHUNK_KEYS, Chunk
-from tilebase.files.keys import JOB_CHUNKS, BoardCheck, StoredLayer, encoded, joined
+from tilebase.files.keys import JOB_CHUNKS, KEPT_JOBS, BoardCheck, StoredLayer, encoded, joined
 from tilebase.files.run import KEEP, RunFolder, count_lines
 from tilebase.game.compiled import CompiledGame
 from tilebase.runtime.progress import Pace
@@ -205,7 +205,8 @@ class ForwardPass:
         return self.folder.layers(kind).is_sound(line["sum"], sum(line[kind]), line["files"].get(kind))
 
     def _stored(self, total: int, keys: Array | None = None) -> StoredLayer:
-        return StoredLayer(self.folder.layers("afterstates"), total, keys)
+        jobs = KEPT_JOBS if self.threads > 1 else 1
+        return StoredLayer(self.folder.layers("afterstates"), total, keys, jobs)
 
     def _sync(self) -> None:
         """Flush all layers to disk."""
@@ -407,7 +408,7 @@ class ForwardPass:
 
     def _mark(self, keys: Array, indexed: IndexedLayer, target: BitSet) -> None:
         """Set the bits of some canonical boards: the start states, which are few."""
-        target.add(indexed.index.rank(indexed.layer, keys))
+        target.add(indexed.rank(keys))
 
     def _spawn(self, total: int, indexed: IndexedLayer, states: BitSet) -> None:
         """Mark the states of a layer: start states, and the states that spawns make of afterstates."""

@@ -25,7 +25,6 @@ import numpy.typing as npt
 from tilebase._kernels import rank as kernels
 from tilebase._kernels.arguments import BoardRules, Listing, Ranking
 from tilebase._kernels.lines import HEAD_BITS, HEAD_SHIFT
-from tilebase.errors import CorruptError
 from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Game
 from tilebase.game.symmetry import symmetries
@@ -289,22 +288,6 @@ class Index(Halves):
             self.tail_start, self.tail_key, self.tail_max,
             np.uint64((1 << self.game.bits * len(self.tail_cells)) - 1),
         )  # fmt: skip
-
-    def rank(self, layer: LayerIndex, keys: Array) -> Array:
-        """Ranks of canonical boards of a layer; `keys` and the result are uint64 arrays."""
-        ranks = np.empty(len(keys), dtype=np.uint64)
-        kernels.rank_keys(keys, len(keys), self.ranking(layer), ranks)
-        return ranks
-
-    def checked_rank(self, layer: LayerIndex, keys: Array) -> Array:
-        """Ranks of the ascending boards of a file, which must belong to the layer.
-
-        Raises `CorruptError` if ranks are not ascending or too large: then boards are not canonical.
-        """
-        ranks = self.rank(layer, keys)
-        if len(ranks) and (int(ranks[-1]) >= layer.size or (ranks[1:] <= ranks[:-1]).any()):
-            raise CorruptError(f"a layer of sum {layer.total} holds boards that are not canonical")
-        return ranks
 
 
 def _positions(ascending: Array) -> Array:

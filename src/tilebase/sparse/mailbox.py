@@ -18,15 +18,15 @@ from tilebase.files.parcels import ParcelFile, ParcelWriter
 from tilebase.sparse.arenas import Arena, Windows
 
 Array = npt.NDArray[Any]
+NO_WORDS, NO_BYTES = np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint8)
 
 
 class Mailbox:
     """Memory of one thread that sends and receives ranks."""
 
     def __init__(self) -> None:
-        self._block = np.zeros(0, dtype=np.uint64)  # the bits of one block, which are zero between two calls
-        self._stream = np.empty(0, dtype=np.uint8)
-        self._parcel = np.empty(0, dtype=np.uint8)
+        self._block = NO_WORDS  # the bits of one block, which are zero between two calls
+        self._stream = self._parcel = NO_BYTES
 
     def send(
         self,

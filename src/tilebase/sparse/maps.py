@@ -19,9 +19,10 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from tilebase._kernels import forward
+from tilebase._kernels import forward, rank
 from tilebase._kernels.arguments import BoardRules, Marks, Recent, Scratch, Slides, Source, Target
 from tilebase._kernels.packed import packed
+from tilebase.errors import CorruptError
 from tilebase.files.keys import StoredLayer
 from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Game
@@ -215,6 +216,22 @@ class IndexedLayer:
     def source(self, boards: BitSet) -> Source:
         """Return a set of boards of this layer, to be read."""
         return Source(boards.bits, np.uint64(boards.first_rank), self.listing)
+
+    def rank(self, keys: Array) -> Array:
+        """Ranks of canonical boards of the layer; `keys` and the result are uint64 arrays."""
+        ranks = np.empty(len(keys), dtype=np.uint64)
+        rank.rank_keys(keys, len(keys), self.ranking, ranks)
+        return ranks
+
+    def checked_rank(self, keys: Array) -> Array:
+        """Ranks of the ascending boards of a file, which must belong to the layer.
+
+        Raises `CorruptError` if ranks are not ascending or too large: then boards are not canonical.
+        """
+        ranks = self.rank(keys)
+        if len(ranks) and (int(ranks[-1]) >= self.layer.size or (ranks[1:] <= ranks[:-1]).any()):
+            raise CorruptError(f"a layer of sum {self.layer.total} holds boards that are not canonical")
+        return ranks
 
 
 class GameIndex:

@@ -56,7 +56,7 @@ class ReadLayer:
     def _index(self, indexed: Any) -> None:
         if not len(self.keys):
             return
-        ranks = indexed.index.checked_rank(indexed.layer, self.keys)
+        ranks = indexed.checked_rank(self.keys)
         join(self.directory, enter(self.directory, ranks, FIRST))
 
     def link(self, states: Array) -> Links:

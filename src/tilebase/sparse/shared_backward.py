@@ -151,7 +151,7 @@ class SharedLayers:
     def _part(self, piece: Piece, keys: StoredBoards, summaries: Summaries) -> Part:
         span = range(piece.begin, piece.end)
         rows = keys.layer.index[span.start : span.stop]
-        boards = [keys.layer.frames(chunk, ("keys",))[0] for chunk in span]
+        boards = keys.frames(span)
         firsts, counts = rows["first"].tolist(), rows["boards"].tolist()
         with ParcelFile(self.folder / piece.writes) as file:
             values = [file.read(number).tobytes() for number in range(len(file))]

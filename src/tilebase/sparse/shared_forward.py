@@ -99,7 +99,7 @@ class _Window:
 
     def mark(self, keys: Array) -> None:
         """Set the bits of those of some boards that lie in this window."""
-        ranks = self.indexed.index.rank(self.indexed.layer, keys)
+        ranks = self.indexed.rank(keys)
         mine = ranks[(ranks >= self.begin) & (ranks < self.end)] - np.uint64(self.begin)
         rank.set_bits(mine, len(mine), np.uint64(0), self.bits)
 
