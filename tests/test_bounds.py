@@ -18,7 +18,7 @@ import cached_oracle as oracle
 from batching import BATCHED
 from tilebase import prove, solve
 from tilebase.cli import main
-from tilebase.costs import rows
+from tilebase.costs import boards, rows
 from tilebase.costs.boards import passing, planned_index
 from tilebase.costs.estimate import duration
 from tilebase.costs.machines import device_row
@@ -210,6 +210,20 @@ def test_sizes_alone_say_about_what_a_plan_says(text):
             found = Plan.by_size(index.sizes(won=True), one, allowed)
             assert (plan.boards, plan.as_bits) == (found.boards, found.as_bits)
             assert found.layer_bytes == pytest.approx(plan.layer_bytes, rel=0.2)
+
+
+def test_a_slow_machine_does_not_change_what_fits(monkeypatch):
+    """Estimates leave the tables out where a pass takes more than a week, but a plan has them already."""
+    bits = parse_objectives("guaranteed")
+    little = Allowance(
+        memory=Plan.outline(planned_index(BATCHED), bits[0], Allowance.of()).table_bytes, threads=2
+    )
+    found = []
+    for most in (boards.WEEK, 0.0):
+        monkeypatch.setattr(boards, "WEEK", most)
+        found.append(rows.solving(BATCHED, bits, "all", little)[0])
+    assert found[0] == found[1]
+    assert found[0]["time"] == "does not fit"
 
 
 def test_a_plan_that_does_not_fit_says_what_needs_none(capsys):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cached_oracle as oracle
+from facts import facts
 from stored import contents
 from tilebase._kernels import forward, rank
 from tilebase._kernels.arguments import Source
@@ -23,6 +26,13 @@ from tilebase.sparse.forward import Work
 from tilebase.sparse.index import Index
 from tilebase.sparse.maps import GameIndex, IndexedLayer
 from windows import hold_little
+
+COUNTS = Path(__file__).parents[1] / "docs/data/counts"
+PUBLISHED = {
+    f"{row['board']}-{row['goal']}": int(row["value"])
+    for row in facts("state_counts.tsv", COUNTS.parents[2] / "src/tilebase/facts")
+    if row["quantity"] == "states_with_specials"
+}
 
 
 def assert_equal(ours: CountResult, oracle: CountResult) -> None:
@@ -289,3 +299,15 @@ def test_options_that_make_no_sense(options, words):
 def test_boards_that_do_not_fit():
     with pytest.raises(GameError, match="do not fit"):
         count(Game("4x4"))
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in COUNTS.iterdir()))
+def test_the_counts_in_the_repository(name):
+    """The totals, and the first layers; Lees-Miller counts two states for all that are won or lost."""
+    rows = [dict(fact.row) for fact in facts(f"{name}.tsv", COUNTS)]
+    shape, _, goal = name.partition("-")
+    game = Game(shape, int(goal)) if goal else Game(shape)
+    first = [{key: str(n) for key, n in row.items()} for row in count(game, up_to=44).rows(("sum", "max"))]
+    assert rows[: len(first)] == first
+    if published := PUBLISHED.get(name):
+        assert sum(int(row["live"]) for row in rows) + 2 == published

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tilebase.costs import cores, machines, reachable
-from tilebase.costs.boards import planned_index
+from tilebase.costs.boards import passing, planned_index
 from tilebase.costs.cores import MACHINE_CORES, MOST_CORES, Scale
 from tilebase.costs.estimate import Estimate, duration, number_in_words, shortages
 from tilebase.costs.forcing import (
@@ -35,6 +35,7 @@ from tilebase.costs.machines import this_machine
 from tilebase.costs.reachable import Work, layers_of
 from tilebase.costs.spaces import expected
 from tilebase.counting.combinatorics import boards_by_sum, layers_together
+from tilebase.dense.index import PerfectIndex
 from tilebase.errors import ResourceError, StorageError, UsageError
 from tilebase.game.game import Game
 from tilebase.objectives.numbers import byte_text
@@ -213,7 +214,7 @@ def _passes(
         boards = f"{sum(n for s, n in index.sizes().items() if s >= lowest):,} boards"
         alone = [machines.device_row(index, one, lowest=lowest)]
         if backend != "cuda":
-            alone.insert(0, _pass_here(game, one, allowed, folder, keep=keep, down_to=down_to))
+            alone.insert(0, _pass_here(index, one, allowed, folder, keep=keep, down_to=down_to))
         for row in alone:
             row |= {"what": _all(one), "boards": boards}
             rows.append({name: row[name] for name in COLUMNS})
@@ -229,12 +230,12 @@ def _passes(
 
 
 def _pass_here(
-    game: Game, one: Objective, allowed: Allowance, folder: Path | None, **options: Any
+    index: PerfectIndex, one: Objective, allowed: Allowance, folder: Path | None, **options: Any
 ) -> dict[str, Any]:
     """Return the row of a pass on this machine, without what it is and its boards."""
     row = {"on": this_machine(allowed)}
     try:
-        found = expected("all", [one], allowed, **options)(game)
+        found = passing("", index.game, [one], allowed, index=index, **options)
     except ResourceError as error:
         return row | machines.no_fit(error)
     row |= {"time": duration(found.seconds, 3), "memory": byte_text(found.memory)}
