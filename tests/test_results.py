@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import runpy
@@ -155,10 +156,61 @@ RANDOM = "from two random tiles, spawns of 2 with probability 9/10 and 4 with pr
         ),
         (
             "count 2x2 32 --record",
-            "2, to 32: states, live states and afterstates: 75 states, 57 live, 45 ",
+            "2, to 32: states, live states and afterstates, up to symmetry: 75 states, 57 live, 45 ",
             "exact",
         ),
-        ("force 2x3 16 --record", "3, to 16, start empty: whether the goal can be forced: yes", "verdict"),
+        (
+            "count 2x3 32 --lookahead --up-to 20 --record",
+            (
+                "3, to 32: states, live states and afterstates, up to symmetry, without states that are won "
+                "or lost within one move, of the sums up to 20 (not complete): 508 states, 508 live, 277 "
+            ),
+            "exact",
+        ),
+        (
+            "count 2x2 32 --bound --record",
+            "2, to 32: boards within the limits: 625 (exact); upper bound of the number of states: 529 (",
+            "upper",
+        ),
+        (
+            "solve 2x2 16 --exact --play fastest --record",
+            f"2, to 16 {RANDOM}: expected slides of a won game, fastest play: ",
+            "exact",
+        ),
+        (
+            "solve 2x2 16 --exact --play worst --record",
+            f"2, to 16 {RANDOM}: probability to win, worst play: 0",
+            "exact",
+        ),
+        (
+            "solve 2x2 16 --exact --objective win,loss --record",
+            f"2, to 16 {RANDOM}: probability to win: 770009003/800000000 (exact). 2048 on 2x2, to 16 from ",
+            "exact",
+        ),
+        (
+            "solve 2x2 32 --objective win --down-to 28 --record",
+            f"2, to 32 {RANDOM}: probability to win, of afterstates of the sum 28 or more (not complete): ",
+            "exact",
+        ),
+        (
+            "solve 2x3 32 --exact --record",
+            f"3, to 32 {RANDOM}: probability to win: ≈ 0.9998967634246633836450185530086564429012 (",
+            "rounded",
+        ),
+        (
+            "solve 2x4 32 --record",
+            f"4, to 32 {RANDOM}: probability to win: more than 1 - 6.5e-14 (",
+            "rounded",
+        ),
+        ("lemma 2x3 64 --record", "3, to 64, pattern lemma1: whether 64 can be forced", "verdict"),
+        (
+            "lemma 2x3 64 --sample 3 --record",
+            (
+                "3, to 64, pattern lemma1: whether 64 can be forced against every spawn of 2s and 4s from "
+                "every board that holds the pattern: 3 of 3 random boards win"
+            ),
+            "sampled",
+        ),
     ],
 )
 def test_a_file_that_a_command_wrote_is_a_result(
@@ -166,7 +218,8 @@ def test_a_file_that_a_command_wrote_is_a_result(
 ) -> None:
     file = tmp_path / "r.json"
     assert main([*words.split(), str(file), "--format", "json", "-q"]) == 0
-    run = json.loads(file.read_text("utf-8"))["run"]
+    told = json.loads(file.read_text("utf-8"))
+    run = (told[0] if isinstance(told, list) else told)["run"]
     assert run["cpu_seconds"] > 0
     assert "processors" in run["machine"]
     capsys.readouterr()
@@ -178,6 +231,78 @@ def test_a_file_that_a_command_wrote_is_a_result(
     assert f"tilebase {__version__}, {run['date']} ({took})." in out
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            "2x3 16",
+            "from the empty board: the player can force the tile 16 against every spawn of 2s and 4s.",
+        ),
+        (
+            "2x3 16 --start two-tiles --spawns 2",
+            "from every start of two tiles: the player can force the tile 16 against every spawn of 2s.",
+        ),
+        (
+            "2x2 16 --engine diagrams --variant cooperative",
+            "from the empty board: the player can make the tile 16 if spawns of 2s and 4s help.",
+        ),
+        (
+            "2x2",
+            "from the empty board: largest tile that can be forced against every spawn of 2s and 4s: 8 (",
+        ),
+        (
+            "2x2 16 --every-start",
+            ", to 16: starts of two tiles from which the goal can be forced against every ",
+        ),
+        ("3x3 1024 --budget 0.01s", "from the empty board: it is undecided whether the player can force "),
+    ],
+)
+def test_a_verdict_is_cited_as_it_was_told(
+    words: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "r.json"
+    undecided = "--budget" in words
+    work = ["--work", str(tmp_path / "w")] if undecided else []
+    assert main(["force", *words.split(), *work, "--record", str(file), "-q"]) == undecided
+    capsys.readouterr()
+    assert main(["cite", str(file)]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(f"2048 on {words.split()[0]}")
+    assert said in out
+
+
+def test_a_policy_is_cited_with_the_game_of_its_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table, file = tmp_path / "t", tmp_path / "r.json"
+    assert main(["solve", "2x2", "16", "-o", str(table), "-q"]) == 0
+    for words, said in (
+        (
+            ["random"],
+            r"probability to win, by the policy random: 0\.\d+ \(rounded\); probability to win, under ",
+        ),
+        (["--games", "100"], r"by the policy of a table for win: 0\.9\S+ .*\(mean of 100 games\)"),
+        (["--distribution", "tile"], r"mean of the tile at the end, by the policy \S+: 15\.\d+ \(rounded\)"),
+    ):
+        assert main(["evaluate", str(table), *words, "--record", str(file), "-q"]) == 0
+        capsys.readouterr()
+        assert main(["cite", str(file)]) == 0
+        out = capsys.readouterr().out
+        assert out.startswith(f"2048 on 2x2, to 16 {RANDOM}: ")
+        assert re.search(said, out)
+
+
+def test_a_record_has_the_checksum_of_its_layers(tmp_path: Path) -> None:
+    for at, words in enumerate(("count 2x2 32", "solve 2x2 32 --objective lower,upper")):
+        file = tmp_path / f"{at}.json"
+        assert main([*words.split(), "--record", str(file), "-q"]) == 0
+        told = json.loads(file.read_text("utf-8"))
+        rows = [{name: row[name] for name in sorted(row) if name != "mean"} for row in told["layers"]]
+        text = json.dumps(rows, separators=(",", ":"))
+        assert told["checksum"] == hashlib.sha256(text.encode()).hexdigest()
+        assert find_result(str(file)).text().endswith(f"SHA-256 of the layers: {told['checksum']}.")
+
+
 def test_a_file_of_a_table_has_the_checksums_of_its_layers(tmp_path: Path) -> None:
     table, file = tmp_path / "t", tmp_path / "r.json"
     assert main(["solve", "2x2", "16", "-o", str(table), "--record", str(file), "-q"]) == 0
@@ -186,7 +311,9 @@ def test_a_file_of_a_table_has_the_checksums_of_its_layers(tmp_path: Path) -> No
     assert json.loads(file.read_text("utf-8"))["checksums"]["win"]["8"] == layer.record.text
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"game": 3}', '{"game": {}, "command": 1}'])
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", "[3]", '{"game": 3}', '{"claim": {}, "command": 1}', '{"claim": [], "run": 3}']
+)
 def test_another_file_is_refused(text: str, tmp_path: Path) -> None:
     file = tmp_path / "r.json"
     file.write_text(text)

@@ -29,7 +29,7 @@ def cite(
         str,
         Parameter(
             help="The name of a result, or how it begins; or words that its board, question or group has, "
-            "as 3x4 256; or a JSON file that solve, count or force wrote; all names if left out."
+            "as 3x4 256; or a JSON file that --record wrote; all names if left out."
         ),
     ],
     group: Annotated[

@@ -169,6 +169,8 @@ def write_document(document: Any, file: Path | None, game: Game | str | None = N
     told = with_origin(document, game)
     if file is not None and isinstance(told, Mapping):
         told = {**told, "run": run_facts()}
+    elif file is not None:  # of a list, what can be cited
+        told = [{**one, "run": run_facts()} if "claim" in one else one for one in told]
     write_text(to_json(told, "pretty") + "\n", file)
 
 

@@ -26,10 +26,8 @@ from tilebase._version import version
 from tilebase.errors import CorruptError, UsageError
 from tilebase.files.source import read_file
 from tilebase.game.game import Game
-from tilebase.game.names import random_start_words, title_of
-from tilebase.objectives.objective import Objective
+from tilebase.game.names import title_of
 from tilebase.objectives.values import Found, Interval, Lower, Upper
-from tilebase.questions.prove import says_nothing
 from tilebase.questions.published import (
     NEW,
     OPEN,
@@ -43,7 +41,10 @@ from tilebase.questions.published import (
     read_records,
     took_of,
 )
+from tilebase.questions.statements import rules_of
 
+RECORDING = ("solve", "count", "force", "lemma", "evaluate")
+"""The commands whose records are results."""
 GROUPS = {
     "published": "published, and not computed here",
     "recomputed": "published, and computed again",
@@ -67,8 +68,8 @@ class Result:
     board, question:
         What is played, and what is asked.
     value, kind:
-        The answer as text, and its type: exact, rounded, lower, upper, interval, verdict, or published where
-        nothing was computed here; of an open question, what is known.
+        The answer as text, and its type: exact, rounded, measured, lower, upper, interval, verdict, or
+        published where nothing was computed here; of an open question, what is known.
     published, source:
         What was published, and where; empty for new results.
     command, version, date:
@@ -79,10 +80,10 @@ class Result:
         Counts of work, time and memory of the run, and where it ran, as far as they were recorded.
     needs:
         What it would take to compute it, if that is known and it was not computed.
+    checksum:
+        The SHA-256 of the layers that a file records; empty without any.
     said:
-        The sentences of the command that wrote a file, with the rules of the game, if it wrote some.
-    rules:
-        How play begins and what is spawned, in words, of a result that was read from a file.
+        The sentences of the command that wrote a file, with the rules of the game.
     """
 
     name: str
@@ -101,8 +102,8 @@ class Result:
     took: str = ""
     machine: str = ""
     needs: str = ""
+    checksum: str = ""
     said: str = ""
-    rules: str = ""
 
     @property
     def statement(self) -> str:
@@ -112,7 +113,7 @@ class Result:
         asked = self.question or "value"
         if self.group == "open":
             return f"2048 on {self.board}: {asked} is not known; {self.value}."
-        words = f"2048 on {self.board}{self.rules}: {asked}: {self.value}"
+        words = f"2048 on {self.board}: {asked}: {self.value}"
         if self.kind == "published":
             return f"{words} ({self.source})."
         also = f"; published: {self.published} ({self.source})" if self.published else ""
@@ -123,10 +124,9 @@ class Result:
         }.get(self.kind)
         if told is None:
             return f"{words} ({self.kind}){also}."
-        rules = self.rules or _rules(self.command)
         return (
-            f"2048 on {self.board}{rules}: under optimal play, the {asked} is proved to be {told} "
-            f"(in integers, rounded the safe way){also}."
+            f"2048 on {self.board}{_rules(self.command)}: under optimal play, the {asked} is proved to be "
+            f"{told} (in integers, rounded the safe way){also}."
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -140,7 +140,8 @@ class Result:
         run = f" Computed by `{self.command}`, tilebase {self.version}, {self.date}{took}."
         check = f" Checked: {self.checked}." if self.checked and self.group != "open" else ""
         needs = f" It would take: {self.needs}." if self.needs else ""
-        return f"{self.statement}{run if self.command else ''}{check}{needs}"
+        layers = f" SHA-256 of the layers: {self.checksum}." if self.checksum else ""
+        return f"{self.statement}{run if self.command else ''}{check}{layers}{needs}"
 
     def bibtex(self) -> str:
         """Return an entry of BibTeX for the result; of a published one that was not computed, its source."""
@@ -171,11 +172,7 @@ def _rules(command: str) -> str:
     game = Game("3x3", 64, start=given.get("--start", "two-tiles"), spawn=given.get("--spawn", "0.1"))
     if "--formation" in given and "--start" not in given:
         return f" from a random start board of the formation, a spawn first, spawns of {game.spawn.words}"
-    return _rules_of(game)
-
-
-def _rules_of(game: Game) -> str:
-    return f" from {random_start_words(game)}, spawns of {game.spawn.words}"
+    return rules_of(game)
 
 
 def _escaped(text: str) -> str:
@@ -382,78 +379,38 @@ def better_chance(game: Game, value: Found | None = None) -> str:
 
 
 def read_result(path: Path) -> Result:
-    """Return the result in a JSON file that `solve`, `count` or `force` wrote.
+    """Return the result in a JSON file that a command wrote: what it says, and how it was computed.
 
-    Raises `CorruptError` if it is none.
+    A file of several results is one with all their sentences.  Raises `CorruptError` if it has none.
     """
     try:
         document: Any = json.loads(read_file(path))
-        game = Game.from_identity(document["game"])
-        question, value, kind = _answer(document)
-        ran = document["run"]
-        return Result(
-            _name(path.stem), "new", title_of(game), question, value, kind, command=document["command"],
-            version=document["version"], date=ran["date"],
-            checked=_checked(document),
-            took=f"{ran['cpu_seconds']:,} processor seconds", machine=ran["machine"],
-            said=_said(document, game), rules="" if {"totals", "forced"} & {*document} else _rules_of(game),
+        found = [_read(path, one) for one in (document if isinstance(document, list) else [document])]
+        return replace(
+            found[0], question=", ".join(one.question for one in found),
+            value=", ".join(one.value for one in found), said=" ".join(one.said for one in found),
+            kind=" and ".join(dict.fromkeys(one.kind for one in found)),
         )  # fmt: skip
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
+    except (KeyError, IndexError, TypeError, ValueError, RecursionError) as error:
         raise CorruptError(
-            f"{path} is not a result: write one with tilebase solve, count or force and --record FILE.json"
+            f"{path} is not a result that can be cited: write one with tilebase {', '.join(RECORDING)} "
+            "and --record FILE.json"
         ) from error
 
 
-def _said(document: Any, game: Game) -> str:
-    """Return the sentences of the proved bounds of a document, and before them of its other objectives.
-
-    Empty if there is one objective, and no bound that says something.
-    """
-    told = [
-        one["statement"]
-        for one in document.get("bounds", [])
-        if not says_nothing(one["direction"], one["value"], one["one"])
-    ]
-    objectives = [Objective.from_identity(one) for one in document.get("objectives", [])]
-    others = [
-        f"{one.text}: {_number(value)} ({value['kind']})"
-        for one, value in zip(objectives, document.get("start", []), strict=True)
-        if not one.is_bound
-    ]
-    if others and len(objectives) > 1:
-        told.insert(0, f"2048 on {title_of(game)}{_rules_of(game)}: {'; '.join(others)}.")
-    return " ".join(told)
-
-
-def _checked(document: Any) -> str:
-    """Return what a second engine found, and the checksum of the layers; empty if none was asked."""
-    if "again" not in document:
-        return ""
-    return f"{document['again']['statement']} (SHA-256 {document['checksum'][:16]})"
-
-
-def _answer(document: Any) -> tuple[str, str, str]:
-    """Return what a document asks, its answer, and the type of that.  Raises KeyError or ValueError."""
-    if "objectives" in document:
-        texts = [Objective.from_identity(one).text for one in document["objectives"]]
-        values = [_number(one) for one in document["start"]]
-        if not values:
-            raise ValueError("the start has no value")
-        kinds = list(dict.fromkeys(one["kind"] for one in document["start"]))
-        return ", ".join(texts), ", ".join(values), " and ".join(kinds)
-    if "numerator_digits" in document:
-        return Objective.from_identity(document["objective"]).text, document["value"]["value"], "exact"
-    if "forced" in document:
-        forced = {True: "yes", False: "no"}[document["forced"]]
-        return "whether the goal can be forced", forced, "verdict"
-    totals = document["totals"]
-    return "states, live states and afterstates", ", ".join(
-        f"{totals[name]:,} {name}" for name in ("states", "live", "afterstates")
-    ), "exact"  # fmt: skip
-
-
-def _number(value: Any) -> str:
-    for name in ("value", "bound"):
-        if name in value:
-            return str(value[name])
-    return f"{value['low']} to {value['high']}"
+def _read(path: Path, document: Any) -> Result:
+    """Return the result of one object.  Raises KeyError, TypeError or ValueError."""
+    claim, ran = document["claim"], document["run"]
+    board, question, value, kind = (claim[name] for name in ("board", "question", "value", "kind"))
+    said, command, program = (document[name] for name in ("statement", "command", "version"))
+    day, machine, layers = ran["date"], ran["machine"], document.get("checksum", "")
+    again = document["again"]["statement"] if "again" in document else ""
+    texts = (board, question, value, kind, said, command, program, day, machine, layers, again)
+    if not all(isinstance(one, str) for one in texts):
+        raise TypeError("a result is told in text")
+    shlex.split(command)  # what cites it reads its words
+    return Result(
+        _name(path.stem), "new", board, question, value, kind, command=command, version=program, date=day,
+        checked=again, took=f"{ran['cpu_seconds']:,} processor seconds", machine=machine,
+        checksum=layers, said=said,
+    )  # fmt: skip
