@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 import json
 import re
 import runpy
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -13,7 +16,7 @@ import pytest
 
 from tilebase import Game, __version__, formation, open_table
 from tilebase.cli import main
-from tilebase.cli.cite import cite
+from tilebase.cli.cite import _cited, cite
 from tilebase.errors import CorruptError, UsageError
 from tilebase.objectives.values import Interval, Lower, Rounded, Upper
 from tilebase.questions.published import (
@@ -22,6 +25,7 @@ from tilebase.questions.published import (
     NEW,
     OPEN,
     RUNS,
+    Cited,
     read_facts,
     read_other,
     read_recomputed,
@@ -352,6 +356,73 @@ def test_better_recorded_bounds_are_named() -> None:
     wide = Interval(Fraction(0), Fraction(1))
     assert better_chance(Game("3x3", 1024), wide) != ""
     assert better_chance(Game("3x3")) == ""
+
+
+def test_a_result_keeps_its_command_and_version(capsys: pytest.CaptureFixture[str]) -> None:
+    one = find_result("new-3x3-to-64-probability-to-lose-under")
+    assert main(["cite", one.name, "-f", "json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["command"], told["version"]) == (one.command, one.version)
+    assert main(["cite", one.name, "-f", "csv"]) == 0
+    (row,) = csv.DictReader(io.StringIO(capsys.readouterr().out))
+    assert (row["command"], row["version"]) == (one.command, one.version)
+
+
+@pytest.mark.parametrize(
+    ("command", "planned"),
+    [
+        ("tilebase solve 3x3 64 --objective loss", True),
+        ("tilebase solve 3x3 64 --objective loss --exact", False),
+        ("tilebase count 4x4 64 --up-to 260", True),
+        ("tilebase count 4x4 64 --bound", False),
+        ("tilebase count 4x4 64 --keep states -o t && python examples/one_move_ahead.py t 260 2048", False),
+        ("tilebase force 2x7 128", True),
+        ("tilebase force --formation 442 16", True),
+        ("tilebase force 2x7", False),
+        ("tilebase force 3x3 32 --every-start", False),
+        ("tilebase lemma 2x3 64", False),
+        ("", False),
+    ],
+)
+def test_a_plan_is_named_only_where_there_is_one(command: str, planned: bool) -> None:
+    one = replace(find_result("new-3x3-to-64-probability-to-lose-under"), command=command)
+    assert ("\ntilebase plan" in _cited(one)) is planned
+
+
+def test_a_published_result_is_credited_to_its_source() -> None:
+    sources = {Cited.of(one.source) for one in results() if one.kind == "published"}
+    assert {(one.author, one.year) for one in sources} == {
+        ("Slizkov", "2023"), ("Lees-Miller", "2017"), ("Edixhoven", "2019"),
+    }  # fmt: skip
+    (bound,) = find_results("0.99969486")
+    assert bound.bibtex().startswith(
+        "@misc{tilebase-win-probability-bounds-4x4-to-2048-within-1024-512-64-16-256-256-128-16-16-16-32-16-16-16"
+        "-16-16-uint32,\n  author = {{Slizkov}},\n  title = {{Computational bounds for the 2048 game}},\n"
+        "  year = {2023},\n  note = {arXiv:2303.07266, appendices A.2"
+    )
+    assert f"0.99969486. Not computed by tilebase {__version__}" in bound.bibtex()
+    assert [one.name for one in results() if ".)." in one.statement] == []
+
+
+def test_a_value_finds_its_result() -> None:
+    assert [one.name for one in find_results("25,179,014")] == [
+        "state-counts-3x3-to-1024-states-with-specials"
+    ]
+    assert {one.published.split()[0] for one in find_results("0.74")} == {"0.74"}
+    assert len(find_results("winnable")) > 5
+    with pytest.raises(UsageError, match=r"words '0\.99969487'"):
+        find_results("0.99969487")
+
+
+def test_types_of_results_are_true() -> None:
+    for one in results():
+        if one.kind == "exact":
+            assert not re.fullmatch(r"\d+\.\d+(e-\d+)?", one.value), one.name
+        assert (one.kind == "measured") == (
+            one.group == "recomputed" and re.search("seconds|nodes|bytes per", one.question) is not None
+        )
+    fewer = find_result("checkerboards-10x10-drops-to-an-end-position")
+    assert (fewer.value, fewer.kind, fewer.group) == ("156", "found", "improved")
 
 
 def test_words_list_the_results_that_have_them_all(capsys: pytest.CaptureFixture[str]) -> None:

@@ -29,8 +29,11 @@ from tilebase.game.game import Game
 from tilebase.game.names import title_of
 from tilebase.objectives.values import Found, Interval, Lower, Upper
 from tilebase.questions.published import (
+    LESS_IS_BETTER,
+    MEASURES,
     NEW,
     OPEN,
+    Cited,
     Fact,
     Record,
     agrees,
@@ -68,8 +71,8 @@ class Result:
     board, question:
         What is played, and what is asked.
     value, kind:
-        The answer as text, and its type: exact, rounded, measured, lower, upper, interval, verdict, or
-        published where nothing was computed here; of an open question, what is known.
+        The answer as text, and its type: exact, rounded, measured, found, lower, upper, interval,
+        verdict, or published where nothing was computed here; of an open question, what is known.
     published, source:
         What was published, and where; empty for new results.
     command, version, date:
@@ -146,6 +149,8 @@ class Result:
     def bibtex(self) -> str:
         """Return an entry of BibTeX for the result; of a published one that was not computed, its source."""
         key = re.sub(r"[^a-z0-9]+", "-", f"tilebase-{self.name}".lower()).strip("-")
+        if self.kind == "published":
+            return self._bibtex_of_source(key)
         year = (self.date or date.today().isoformat())[:4]
         program = _escaped(self.version or version())
         title = _escaped(f"2048 on {self.board}: {self.question}")
@@ -156,6 +161,20 @@ class Result:
             f"  title = {{{{{title}}}}},\n"
             f"  year = {{{year}}},\n"
             f"  note = {{{_escaped(self.statement)} {done}, tilebase {program}}}\n"
+            "}\n"
+        )
+
+    def _bibtex_of_source(self, key: str) -> str:
+        """Return an entry for the source of a published result."""
+        cited, board = Cited.of(self.source), f"2048 on {self.board}: {self.question}: {self.value}"
+        note = ". ".join(filter(None, (cited.where, f"{board}. Not computed by tilebase {version()}")))
+        year = f"  year = {{{cited.year}}},\n" if cited.year else ""
+        return (
+            f"@misc{{{key},\n"
+            f"  author = {{{{{_escaped(cited.author)}}}}},\n"
+            f"  title = {{{{{_escaped(cited.title)}}}}},\n"
+            f"{year}"
+            f"  note = {{{_escaped(note)}}}\n"
             "}\n"
         )
 
@@ -176,8 +195,9 @@ def _rules(command: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Return text with the signs escaped that LaTeX reads otherwise."""
-    return re.sub(r"[&%$#_{}^]", lambda sign: "\\" + sign[0] + "{}" * (sign[0] == "^"), text)
+    """Return text with the signs escaped that LaTeX reads otherwise, or does not have."""
+    escaped = re.sub(r"[&%$#_{}^]", lambda sign: "\\" + sign[0] + "{}" * (sign[0] == "^"), text)
+    return escaped.replace("≈", r"$\approx$")
 
 
 @cache
@@ -203,7 +223,7 @@ def _of_fact(fact: Fact) -> Result:
             fact.source, checked="" if fact.erratum is None else fact.erratum[0],
             needs=read_needed().get(key, ""),
         )  # fmt: skip
-    kind = "exact" if record.command.endswith("--objective guaranteed") else _kind(fact)
+    kind = "exact" if record.command.endswith("--objective guaranteed") else _kind(fact, record)
     return Result(
         name, _group(fact, record), fact.board, _asked(fact), record.computed, kind, fact.published,
         fact.source, record.command, record.version, record.date,
@@ -217,17 +237,24 @@ def _group(fact: Fact, record: Record) -> str:
         return "improved"
     if agrees(fact.published, record.computed):
         return "recomputed"
+    if fact.question == LESS_IS_BETTER:
+        return "improved" if int(record.computed) < int(fact.published.split()[0]) else "recomputed"
     better = "lower_bound" in fact.columns and Fraction(record.computed) > Fraction(fact.published.split()[0])
-    return "improved" if better and _kind(fact) == "lower" else "recomputed"
+    return "improved" if better and _kind(fact, record) == "lower" else "recomputed"
 
 
-def _kind(fact: Fact) -> str:
+def _kind(fact: Fact, record: Record) -> str:
     """Return the type of what is computed for a line."""
+    if fact.question in MEASURES.values() and "states at both turns" not in fact.question:
+        return "measured"
+    if fact.question == LESS_IS_BETTER:
+        return "found"
     if "lower_bound" in fact.columns:
         return "lower" if fact.columns.get("value_type", "").startswith("uint") else "rounded"
-    if fact.file == "optimal_values.tsv":
+    if fact.file == "optimal_values.tsv" or re.fullmatch(r"\d+\.\d+", record.computed):
         return "rounded"
-    return "verdict" if fact.published in ("yes", "no", "winnable", "not_winnable") else "exact"
+    verdicts = ("yes", "no", "winnable", "not_winnable")
+    return "verdict" if fact.published.partition(",")[0] in verdicts else "exact"
 
 
 ASKED = {
@@ -303,7 +330,8 @@ def find_results(*words: str) -> tuple[Result, ...]:
 
     Limits on cells are one word: 256 does not find boards with a limit of 256.  A word without a digit may be
     cut short: *prob* finds *probability*.  A single word may be what `find_result` takes, too; if several
-    results begin with it, all are returned.
+    results begin with it, all are returned.  A number that no board or question has finds the results with
+    this value, published or computed.
 
     Raises `UsageError` if there is none.
     """
@@ -315,6 +343,9 @@ def find_results(*words: str) -> tuple[Result, ...]:
         return (find_result(words[0]),)
     asked = [part for word in words for one in _parts(word) for part in one.split("-")]
     found = tuple(one for one in known if one in begun or (asked and _has_all(one, asked)))
+    if not found and len(words) == 1:
+        number = words[0].replace(",", "")
+        found = tuple(one for one in known if number in (one.value, *one.published.split()[:1]))
     if not found:
         raise UsageError(
             f"no result has all of the words {' '.join(words)!r}: tilebase cite lists them; what nobody has "
