@@ -19,6 +19,7 @@ from tilebase.cli import main
 from tilebase.cli.cite import _cited, cite
 from tilebase.errors import CorruptError, UsageError
 from tilebase.objectives.values import Interval, Lower, Rounded, Upper
+from tilebase.questions.comparing import LOWER, find_before
 from tilebase.questions.published import (
     ERRATA,
     NEEDED,
@@ -188,7 +189,7 @@ RANDOM = "from two random tiles, spawns of 2 with probability 9/10 and 4 with pr
         ),
         (
             "solve 2x2 16 --exact --objective win,loss --record",
-            f"2, to 16 {RANDOM}: probability to win: 770009003/800000000 (exact). 2048 on 2x2, to 16 from ",
+            f"2, to 16 {RANDOM}: probability to win: 770009003/800000000 (exact). Published: 0.96 ",
             "exact",
         ),
         (
@@ -294,6 +295,51 @@ def test_a_policy_is_cited_with_the_game_of_its_table(
         out = capsys.readouterr().out
         assert out.startswith(f"2048 on 2x2, to 16 {RANDOM}: ")
         assert re.search(said, out)
+
+
+@pytest.mark.parametrize(
+    ("words", "group", "said"),
+    [
+        ("solve 2x2 32", "recomputed", "Published: 0.08 (Lees-Miller, "),
+        ("solve 2x2 32 --objective lower,upper", "recomputed", "Published: 0.08 (Lees-Miller, "),
+        ("solve 2x2 16 --exact", "recomputed", "Published: 0.96 (Lees-Miller, "),
+        ("count 2x2 32", "recomputed", "Published: 57 (Lees-Miller, "),
+        ("force 2x2x2 32 --limits 16,16/16,16//16,16/16,16", "recomputed", "Published: winnable (Slizkov, "),
+        ("solve 2x2 32 --start empty", "new", ""),
+        ("solve 2x2 32 --spawn 1/2", "new", ""),
+        ("count 2x2 32 --up-to 12", "new", ""),
+        ("force 2x2x2 32 --start two-tiles", "new", ""),
+    ],
+)
+def test_a_file_says_who_published_the_same(words: str, group: str, said: str, tmp_path: Path) -> None:
+    file = tmp_path / "r.json"
+    assert main([*words.split(), "--record", str(file), "-q"]) == 0
+    found = find_result(str(file))
+    assert found.group == group
+    assert said in found.statement
+    assert ("Published" in found.statement) is (said != "")
+
+
+@pytest.mark.parametrize(
+    ("question", "limits", "value", "verdict"),
+    [
+        ("probability to win", "", "0.736774177023", "recomputed"),
+        ("probability to win", "", "0.75", "differs"),
+        ("probability to win", "", "more than 1 - 1.6e-13", ""),
+        (LOWER, "", "at least 0.7367", "recomputed"),
+        (LOWER, "", "at least 0.5", ""),
+        (LOWER, "", "at least 0.8", "differs"),
+        (LOWER, "256,128,64,64/64,64,64,64/64,64,64,64", "at least 0.999997816", "improved"),
+        (LOWER, "256,128,64,64/64,64,64,64/64,64,64,64", "at least 0.9", ""),
+    ],
+)
+def test_a_value_is_compared_with_what_was_published(
+    question: str, limits: str, value: str, verdict: str
+) -> None:
+    game = Game("3x4", 512, limits=limits, start="empty", pattern="lemma1") if limits else Game("3x3", 512)
+    before = find_before(results(), game, question, value)
+    assert before is not None
+    assert before.verdict == verdict
 
 
 def test_a_record_has_the_checksum_of_its_layers(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from tilebase.files.source import read_file
 from tilebase.game.game import Game
 from tilebase.game.names import title_of
 from tilebase.objectives.values import Found, Interval, Lower, Upper
+from tilebase.questions.comparing import Before, find_before
 from tilebase.questions.published import (
     LESS_IS_BETTER,
     MEASURES,
@@ -440,8 +441,23 @@ def _read(path: Path, document: Any) -> Result:
     if not all(isinstance(one, str) for one in texts):
         raise TypeError("a result is told in text")
     shlex.split(command)  # what cites it reads its words
-    return Result(
+    found = Result(
         _name(path.stem), "new", board, question, value, kind, command=command, version=program, date=day,
         checked=again, took=f"{ran['cpu_seconds']:,} processor seconds", machine=machine,
         checksum=layers, said=said,
     )  # fmt: skip
+    game = Game.from_identity(document["game"]) if "game" in document else None
+    before = None if game is None else find_before(results(), game, question, value)
+    return found if before is None else _with_before(found, before)
+
+
+def _with_before(found: Result, before: Before) -> Result:
+    """Return a result with who published it before, or as what it was recorded, and whether both agree."""
+    one, verdict = before
+    if not one.published:
+        words = f"{verdict}: " if verdict == "differs" else ""
+        return replace(found, said=f"{found.said} Recorded before: {words}{one.value} ({one.name}).")
+    told = {"recomputed": ", recomputed here", "improved": ", improved here", "differs": ", which differs"}
+    said = f"{found.said} Published: {one.published} ({one.source}){told.get(verdict, '')}."
+    group = verdict if verdict in GROUPS else "new"
+    return replace(found, group=group, published=one.published, source=one.source, said=said)
