@@ -293,6 +293,7 @@ def _document_of(found: Largest) -> dict[str, Any]:
     from tilebase.questions.statements import of_largest
 
     return of_largest(found).as_dict() | {
+        "game": found.game.identity,
         "shape": found.shape,
         "tile": found.tile,
         "exact": found.exact,

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tilebase.questions.results import Result
 
 LOWER = "proved lower bound of the probability to win"
+LARGEST = "largest tile that can be forced"
 ALIKE = {
     "probability to win": ("probability to win, discount 1", "probability to win"),
     LOWER: ("probability to win, discount 1", "probability to win"),
@@ -28,6 +29,7 @@ ALIKE = {
     "whether the goal can be forced": (
         "whether the player can force it", "whether the goal can be forced within the limits",
     ),
+    LARGEST: (LARGEST,),
     "states, live states and afterstates, up to symmetry": ("live states",),
 }  # fmt: skip
 """By the question of a record, how known results ask it."""
@@ -54,7 +56,7 @@ def find_before(known: Iterable[Result], game: Game, question: str, value: str) 
     names = ALIKE.get(asked, ())
     if board is None or not names:
         return None
-    forced = asked.startswith("whether")
+    forced = asked == LARGEST or asked.startswith("whether")
     if game.limits is not None or forced:
         if game.start != "empty" or (game.pattern is not None and (forced or game.pattern != "lemma1")):
             return None
@@ -77,6 +79,7 @@ def _board(game: Game) -> str | None:
         plain = title_of(game.changed(limits=None, pattern=None, start="two-tiles")).replace(",", "", 1)
     except TilebaseError:  # a formation begins with boards of its own
         return None
+    plain = plain.removesuffix(f" continued, largest {game.largest}")  # of a search for the largest tile
     limits = (game.limits_text or "").replace("/", ",")
     return f"{plain} within {limits}" if limits else plain
 
@@ -86,6 +89,8 @@ def _verdict(one: Result, asked: str, value: str) -> str:
     before = (one.published or one.value).split(" (")[0].split(",")[0]
     if asked.startswith("whether"):
         return "" if value == "undecided" else _word(WORDS.get(before, before) == value)
+    if asked == LARGEST and not value.isdecimal():
+        return ""
     found = re.search(r"(\d[\d,]*) live", value) or re.fullmatch(NUMBER, value)
     if found is None:
         return ""
