@@ -323,6 +323,17 @@ def test_a_file_says_who_published_the_same(words: str, group: str, said: str, t
     assert ("Published" in found.statement) is (said != "")
 
 
+def test_a_file_of_several_results_names_each_board_and_question_once(tmp_path: Path) -> None:
+    parts, file = [tmp_path / "1.json", tmp_path / "2.json"], tmp_path / "r.json"
+    for shape, part in zip(("1x3", "2x2"), parts, strict=True):
+        assert main(["force", shape, "--record", str(part), "-q"]) == 0
+    file.write_text(json.dumps([json.loads(part.read_text("utf-8")) for part in parts]), "utf-8")
+    found = find_result(str(file))
+    assert (found.board, found.question) == ("1x3, 2x2", "largest tile that can be forced")
+    assert (found.value, found.group) == ("4, 8", "new")
+    assert found.statement.count("2048 on ") == 2
+
+
 @pytest.mark.parametrize(
     ("question", "limits", "value", "verdict"),
     [

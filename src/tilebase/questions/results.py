@@ -418,10 +418,13 @@ def read_result(path: Path) -> Result:
     try:
         document: Any = json.loads(read_file(path))
         found = [_read(path, one) for one in (document if isinstance(document, list) else [document])]
+        if len(found) == 1:
+            return found[0]
         return replace(
-            found[0], question=", ".join(one.question for one in found),
+            found[0], board=", ".join(dict.fromkeys(one.board for one in found)),
+            question=", ".join(dict.fromkeys(one.question for one in found)),
             value=", ".join(one.value for one in found), said=" ".join(one.said for one in found),
-            kind=" and ".join(dict.fromkeys(one.kind for one in found)),
+            kind=" and ".join(dict.fromkeys(one.kind for one in found)), group="new", published="", source="",
         )  # fmt: skip
     except (KeyError, IndexError, TypeError, ValueError, RecursionError) as error:
         raise CorruptError(
