@@ -61,10 +61,9 @@ def test_the_record_names_the_engine_and_is_cited(tmp_path: Path, capsys: pytest
     lines = "".join(f"{one['sum']} {one['boards']} {one['won']}\n" for one in told["layers"])
     assert told["checksum"] == hashlib.sha256(lines.encode()).hexdigest()
     assert told["again"]["engine"] == "plain"
-    checked = read_result(record).checked
-    assert checked.startswith(
-        "the engine plain counts the same boards and wins in each of 24 layers (SHA-256"
-    )
+    cited = read_result(record)
+    assert cited.checked == "the engine plain counts the same boards and wins in each of 24 layers"
+    assert cited.text().endswith(f"in each of 24 layers. SHA-256 of the layers: {told['checksum']}.")
 
 
 def test_what_cannot_be_reproduced_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import csv
+import hashlib
+import io
 import json
 import re
 import runpy
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -12,15 +16,17 @@ import pytest
 
 from tilebase import Game, __version__, formation, open_table
 from tilebase.cli import main
-from tilebase.cli.cite import cite
+from tilebase.cli.cite import _cited, cite
 from tilebase.errors import CorruptError, UsageError
 from tilebase.objectives.values import Interval, Lower, Rounded, Upper
+from tilebase.questions.comparing import LOWER, find_before
 from tilebase.questions.published import (
     ERRATA,
     NEEDED,
     NEW,
     OPEN,
     RUNS,
+    Cited,
     read_facts,
     read_other,
     read_recomputed,
@@ -155,10 +161,61 @@ RANDOM = "from two random tiles, spawns of 2 with probability 9/10 and 4 with pr
         ),
         (
             "count 2x2 32 --record",
-            "2, to 32: states, live states and afterstates: 75 states, 57 live, 45 ",
+            "2, to 32: states, live states and afterstates, up to symmetry: 75 states, 57 live, 45 ",
             "exact",
         ),
-        ("force 2x3 16 --record", "3, to 16, start empty: whether the goal can be forced: yes", "verdict"),
+        (
+            "count 2x3 32 --lookahead --up-to 20 --record",
+            (
+                "3, to 32: states, live states and afterstates, up to symmetry, without states that are won "
+                "or lost within one move, of the sums up to 20 (not complete): 508 states, 508 live, 277 "
+            ),
+            "exact",
+        ),
+        (
+            "count 2x2 32 --bound --record",
+            "2, to 32: boards within the limits: 625 (exact); upper bound of the number of states: 529 (",
+            "upper",
+        ),
+        (
+            "solve 2x2 16 --exact --play fastest --record",
+            f"2, to 16 {RANDOM}: expected slides of a won game, fastest play: ",
+            "exact",
+        ),
+        (
+            "solve 2x2 16 --exact --play worst --record",
+            f"2, to 16 {RANDOM}: probability to win, worst play: 0",
+            "exact",
+        ),
+        (
+            "solve 2x2 16 --exact --objective win,loss --record",
+            f"2, to 16 {RANDOM}: probability to win: 770009003/800000000 (exact). Published: 0.96 ",
+            "exact",
+        ),
+        (
+            "solve 2x2 32 --objective win --down-to 28 --record",
+            f"2, to 32 {RANDOM}: probability to win, of afterstates of the sum 28 or more (not complete): ",
+            "exact",
+        ),
+        (
+            "solve 2x3 32 --exact --record",
+            f"3, to 32 {RANDOM}: probability to win: ≈ 0.9998967634246633836450185530086564429012 (",
+            "rounded",
+        ),
+        (
+            "solve 2x4 32 --record",
+            f"4, to 32 {RANDOM}: probability to win: more than 1 - 6.5e-14 (",
+            "rounded",
+        ),
+        ("lemma 2x3 64 --record", "3, to 64, pattern lemma1: whether 64 can be forced", "verdict"),
+        (
+            "lemma 2x3 64 --sample 3 --record",
+            (
+                "3, to 64, pattern lemma1: whether 64 can be forced against every spawn of 2s and 4s from "
+                "every board that holds the pattern: 3 of 3 random boards win"
+            ),
+            "sampled",
+        ),
     ],
 )
 def test_a_file_that_a_command_wrote_is_a_result(
@@ -166,7 +223,8 @@ def test_a_file_that_a_command_wrote_is_a_result(
 ) -> None:
     file = tmp_path / "r.json"
     assert main([*words.split(), str(file), "--format", "json", "-q"]) == 0
-    run = json.loads(file.read_text("utf-8"))["run"]
+    told = json.loads(file.read_text("utf-8"))
+    run = (told[0] if isinstance(told, list) else told)["run"]
     assert run["cpu_seconds"] > 0
     assert "processors" in run["machine"]
     capsys.readouterr()
@@ -178,6 +236,137 @@ def test_a_file_that_a_command_wrote_is_a_result(
     assert f"tilebase {__version__}, {run['date']} ({took})." in out
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            "2x3 16",
+            "from the empty board: the player can force the tile 16 against every spawn of 2s and 4s.",
+        ),
+        (
+            "2x3 16 --start two-tiles --spawns 2",
+            "from every start of two tiles: the player can force the tile 16 against every spawn of 2s.",
+        ),
+        (
+            "2x2 16 --engine diagrams --variant cooperative",
+            "from the empty board: the player can make the tile 16 if spawns of 2s and 4s help.",
+        ),
+        (
+            "2x2",
+            "from the empty board: largest tile that can be forced against every spawn of 2s and 4s: 8 (",
+        ),
+        (
+            "2x2 16 --every-start",
+            ", to 16: starts of two tiles from which the goal can be forced against every ",
+        ),
+        ("3x3 1024 --budget 0.01s", "from the empty board: it is undecided whether the player can force "),
+    ],
+)
+def test_a_verdict_is_cited_as_it_was_told(
+    words: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "r.json"
+    undecided = "--budget" in words
+    work = ["--work", str(tmp_path / "w")] if undecided else []
+    assert main(["force", *words.split(), *work, "--record", str(file), "-q"]) == undecided
+    capsys.readouterr()
+    assert main(["cite", str(file)]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(f"2048 on {words.split()[0]}")
+    assert said in out
+
+
+def test_a_policy_is_cited_with_the_game_of_its_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table, file = tmp_path / "t", tmp_path / "r.json"
+    assert main(["solve", "2x2", "16", "-o", str(table), "-q"]) == 0
+    for words, said in (
+        (
+            ["random"],
+            r"probability to win, by the policy random: 0\.\d+ \(rounded\); probability to win, under ",
+        ),
+        (["--games", "100"], r"by the policy of a table for win: 0\.9\S+ .*\(mean of 100 games\)"),
+        (["--distribution", "tile"], r"mean of the tile at the end, by the policy \S+: 15\.\d+ \(rounded\)"),
+    ):
+        assert main(["evaluate", str(table), *words, "--record", str(file), "-q"]) == 0
+        capsys.readouterr()
+        assert main(["cite", str(file)]) == 0
+        out = capsys.readouterr().out
+        assert out.startswith(f"2048 on 2x2, to 16 {RANDOM}: ")
+        assert re.search(said, out)
+
+
+@pytest.mark.parametrize(
+    ("words", "group", "said"),
+    [
+        ("solve 2x2 32", "recomputed", "Published: 0.08 (Lees-Miller, "),
+        ("solve 2x2 32 --objective lower,upper", "recomputed", "Published: 0.08 (Lees-Miller, "),
+        ("solve 2x2 16 --exact", "recomputed", "Published: 0.96 (Lees-Miller, "),
+        ("count 2x2 32", "recomputed", "Published: 57 (Lees-Miller, "),
+        ("force 2x2x2 32 --limits 16,16/16,16//16,16/16,16", "recomputed", "Published: winnable (Slizkov, "),
+        ("force 2x3", "recomputed", "Published: 16 (Slizkov, "),
+        ("force 2x3 --spawns 2", "new", ""),
+        ("force 3x3 --limits 8,8,8/8,8,8/8,8,8", "new", ""),
+        ("solve 2x2 32 --start empty", "new", ""),
+        ("solve 2x2 32 --spawn 1/2", "new", ""),
+        ("count 2x2 32 --up-to 12", "new", ""),
+        ("force 2x2x2 32 --start two-tiles", "new", ""),
+    ],
+)
+def test_a_file_says_who_published_the_same(words: str, group: str, said: str, tmp_path: Path) -> None:
+    file = tmp_path / "r.json"
+    assert main([*words.split(), "--record", str(file), "-q"]) == 0
+    found = find_result(str(file))
+    assert found.group == group
+    assert said in found.statement
+    assert ("Published" in found.statement) is (said != "")
+
+
+def test_a_file_of_several_results_names_each_board_and_question_once(tmp_path: Path) -> None:
+    parts, file = [tmp_path / "1.json", tmp_path / "2.json"], tmp_path / "r.json"
+    for shape, part in zip(("1x3", "2x2"), parts, strict=True):
+        assert main(["force", shape, "--record", str(part), "-q"]) == 0
+    file.write_text(json.dumps([json.loads(part.read_text("utf-8")) for part in parts]), "utf-8")
+    found = find_result(str(file))
+    assert (found.board, found.question) == ("1x3, 2x2", "largest tile that can be forced")
+    assert (found.value, found.group) == ("4, 8", "new")
+    assert found.statement.count("2048 on ") == 2
+
+
+@pytest.mark.parametrize(
+    ("question", "limits", "value", "verdict"),
+    [
+        ("probability to win", "", "0.736774177023", "recomputed"),
+        ("probability to win", "", "0.75", "differs"),
+        ("probability to win", "", "more than 1 - 1.6e-13", ""),
+        (LOWER, "", "at least 0.7367", "recomputed"),
+        (LOWER, "", "at least 0.5", ""),
+        (LOWER, "", "at least 0.8", "differs"),
+        (LOWER, "256,128,64,64/64,64,64,64/64,64,64,64", "at least 0.999997816", "improved"),
+        (LOWER, "256,128,64,64/64,64,64,64/64,64,64,64", "at least 0.9", ""),
+    ],
+)
+def test_a_value_is_compared_with_what_was_published(
+    question: str, limits: str, value: str, verdict: str
+) -> None:
+    game = Game("3x4", 512, limits=limits, start="empty", pattern="lemma1") if limits else Game("3x3", 512)
+    before = find_before(results(), game, question, value)
+    assert before is not None
+    assert before.verdict == verdict
+
+
+def test_a_record_has_the_checksum_of_its_layers(tmp_path: Path) -> None:
+    for at, words in enumerate(("count 2x2 32", "solve 2x2 32 --objective lower,upper")):
+        file = tmp_path / f"{at}.json"
+        assert main([*words.split(), "--record", str(file), "-q"]) == 0
+        told = json.loads(file.read_text("utf-8"))
+        rows = [{name: row[name] for name in sorted(row) if name != "mean"} for row in told["layers"]]
+        text = json.dumps(rows, separators=(",", ":"))
+        assert told["checksum"] == hashlib.sha256(text.encode()).hexdigest()
+        assert find_result(str(file)).text().endswith(f"SHA-256 of the layers: {told['checksum']}.")
+
+
 def test_a_file_of_a_table_has_the_checksums_of_its_layers(tmp_path: Path) -> None:
     table, file = tmp_path / "t", tmp_path / "r.json"
     assert main(["solve", "2x2", "16", "-o", str(table), "--record", str(file), "-q"]) == 0
@@ -186,7 +375,9 @@ def test_a_file_of_a_table_has_the_checksums_of_its_layers(tmp_path: Path) -> No
     assert json.loads(file.read_text("utf-8"))["checksums"]["win"]["8"] == layer.record.text
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"game": 3}', '{"game": {}, "command": 1}'])
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", "[3]", '{"game": 3}', '{"claim": {}, "command": 1}', '{"claim": [], "run": 3}']
+)
 def test_another_file_is_refused(text: str, tmp_path: Path) -> None:
     file = tmp_path / "r.json"
     file.write_text(text)
@@ -225,6 +416,73 @@ def test_better_recorded_bounds_are_named() -> None:
     wide = Interval(Fraction(0), Fraction(1))
     assert better_chance(Game("3x3", 1024), wide) != ""
     assert better_chance(Game("3x3")) == ""
+
+
+def test_a_result_keeps_its_command_and_version(capsys: pytest.CaptureFixture[str]) -> None:
+    one = find_result("new-3x3-to-64-probability-to-lose-under")
+    assert main(["cite", one.name, "-f", "json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["command"], told["version"]) == (one.command, one.version)
+    assert main(["cite", one.name, "-f", "csv"]) == 0
+    (row,) = csv.DictReader(io.StringIO(capsys.readouterr().out))
+    assert (row["command"], row["version"]) == (one.command, one.version)
+
+
+@pytest.mark.parametrize(
+    ("command", "planned"),
+    [
+        ("tilebase solve 3x3 64 --objective loss", True),
+        ("tilebase solve 3x3 64 --objective loss --exact", False),
+        ("tilebase count 4x4 64 --up-to 260", True),
+        ("tilebase count 4x4 64 --bound", False),
+        ("tilebase count 4x4 64 --keep states -o t && python examples/one_move_ahead.py t 260 2048", False),
+        ("tilebase force 2x7 128", True),
+        ("tilebase force --formation 442 16", True),
+        ("tilebase force 2x7", False),
+        ("tilebase force 3x3 32 --every-start", False),
+        ("tilebase lemma 2x3 64", False),
+        ("", False),
+    ],
+)
+def test_a_plan_is_named_only_where_there_is_one(command: str, planned: bool) -> None:
+    one = replace(find_result("new-3x3-to-64-probability-to-lose-under"), command=command)
+    assert ("\ntilebase plan" in _cited(one)) is planned
+
+
+def test_a_published_result_is_credited_to_its_source() -> None:
+    sources = {Cited.of(one.source) for one in results() if one.kind == "published"}
+    assert {(one.author, one.year) for one in sources} == {
+        ("Slizkov", "2023"), ("Lees-Miller", "2017"), ("Edixhoven", "2019"),
+    }  # fmt: skip
+    (bound,) = find_results("0.99969486")
+    assert bound.bibtex().startswith(
+        "@misc{tilebase-win-probability-bounds-4x4-to-2048-within-1024-512-64-16-256-256-128-16-16-16-32-16-16-16"
+        "-16-16-uint32,\n  author = {{Slizkov}},\n  title = {{Computational bounds for the 2048 game}},\n"
+        "  year = {2023},\n  note = {arXiv:2303.07266, appendices A.2"
+    )
+    assert f"0.99969486. Not computed by tilebase {__version__}" in bound.bibtex()
+    assert [one.name for one in results() if ".)." in one.statement] == []
+
+
+def test_a_value_finds_its_result() -> None:
+    assert [one.name for one in find_results("25,179,014")] == [
+        "state-counts-3x3-to-1024-states-with-specials"
+    ]
+    assert {one.published.split()[0] for one in find_results("0.74")} == {"0.74"}
+    assert len(find_results("winnable")) > 5
+    with pytest.raises(UsageError, match=r"words '0\.99969487'"):
+        find_results("0.99969487")
+
+
+def test_types_of_results_are_true() -> None:
+    for one in results():
+        if one.kind == "exact":
+            assert not re.fullmatch(r"\d+\.\d+(e-\d+)?", one.value), one.name
+        assert (one.kind == "measured") == (
+            one.group == "recomputed" and re.search("seconds|nodes|bytes per", one.question) is not None
+        )
+    fewer = find_result("checkerboards-10x10-drops-to-an-end-position")
+    assert (fewer.value, fewer.kind, fewer.group) == ("156", "found", "improved")
 
 
 def test_words_list_the_results_that_have_them_all(capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,8 +16,10 @@ from tilebase.game.grid import is_shape
 if TYPE_CHECKING:
     from tilebase.questions.results import Result
 
-REPEATED = ["count"], ["solve"], ["force"]
+REPEATED = ("count", "solve", "force")
 """The commands of results that `tilebase plan` plans without a table, which a reader does not have."""
+UNPLANNED = frozenset(("--exact", "--bound", "--every-start", "--every-shape", "&&"))
+"""Words of a command that it does not plan; nor does it plan the search for the largest tile."""
 FEW = 5
 """Of at most so many results, the first is cited."""
 MORE = "The first is cited above; tilebase cite RESULT cites one of the others."
@@ -29,7 +31,7 @@ def cite(
         str,
         Parameter(
             help="The name of a result, or how it begins; or words that its board, question or group has, "
-            "as 3x4 256; or a JSON file that solve, count or force wrote; all names if left out."
+            "as 3x4 256; or a JSON file that --record wrote; all names if left out."
         ),
     ],
     group: Annotated[
@@ -72,8 +74,15 @@ def _cited(one: Result) -> str:
     """Return a result as a statement and as BibTeX, and how to learn what computing it again takes."""
     words = shlex.split(one.command or "")
     plan = shlex.join(["tilebase", "plan", *words[1:]])
-    again = f"\n{plan} says what this takes here\n" if words[1:2] in REPEATED else ""
+    again = f"\n{plan} says what this takes here\n" if _is_planned(words) else ""
     bound = one.kind in ("lower", "interval") and "--limits" not in words
     if bound and words[1:2] == ["solve"] and is_shape(words[2]):
         again += sooner(*words[2:4])
     return f"{one.text()}\n\n{one.bibtex()}{again}"
+
+
+def _is_planned(words: list[str]) -> bool:
+    """Return whether `tilebase plan` says what a command takes, given its words."""
+    if words[1:2] == ["force"] and not {"--formation", "--pattern", "--goal-sum"} & {*words}:
+        return any(word.isdecimal() for word in words[2:4]) and not UNPLANNED & {*words}
+    return any(words[1:2] == [name] for name in REPEATED) and not UNPLANNED & {*words}

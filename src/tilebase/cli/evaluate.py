@@ -109,6 +109,7 @@ def evaluate(
     if policy is None:
         return _play(table, games, seed, objective, show, run)
     from tilebase.questions import policies
+    from tilebase.questions.statements import of_evaluation
     from tilebase.tables.probe import open_table
 
     guide: Any = policy
@@ -148,13 +149,13 @@ def evaluate(
             best = " or ".join(one.best)
             text = f"{one.chosen} on {one.board.text}, not {best}: {digits_text(one.regret)}"
             rows.append({"": "costs most", title: text})
-    data = found.as_dict()
+    game, data = game_of_table(table), found.as_dict()
     flat = [
         {name: value for name, value in data.items() if name not in ("interval", "judged")}
         | {"objective": found.objective.label}
     ]
     show.write(
-        rows, data, data=flat, game=game_of_table(table),
+        rows, of_evaluation(game, found).as_dict() | data, data=flat, game=game,
         draw=None if found.judged is None else partial(_draw_regret, table, found.judged),
     )  # fmt: skip
     return 0
@@ -184,6 +185,7 @@ def _play(
     if planning():
         raise UsageError("only the evaluation of a POLICY is planned: name one")
     from tilebase.questions import simulation
+    from tilebase.questions.statements import of_simulation
 
     with counting_progress(quiet=run.quiet) as progress:
         found = simulation.simulate(table, games, seed=seed, objective=objective, **run.use(progress))
@@ -204,7 +206,8 @@ def _play(
     value = None if found.value is None else float(found.value)
     flat = data | {"objective": found.objective.label, "value": value, "low": low, "high": high}
     del flat["interval"]
-    show.write(rows, data, data=[flat], game=game_of_table(table))
+    game = game_of_table(table)
+    show.write(rows, of_simulation(game, found).as_dict() | data, data=[flat], game=game)
     return 0
 
 
@@ -223,6 +226,7 @@ def _print_distributions(
     from tilebase.game.names import title_of
     from tilebase.questions.distributions import distributions
     from tilebase.questions.plots import plot_distributions
+    from tilebase.questions.statements import of_distributions
     from tilebase.tables.probe import open_table
 
     with counting_progress(quiet=run.quiet) as progress, open_table(table) as opened:
@@ -238,7 +242,7 @@ def _print_distributions(
     read = [row | {name: digits_text(row[name], 9) for name in ("probability", "at_least")} for row in rows]
     title = f"{title_of(game)}, by {found.policy}"
     show.write(
-        read, found.as_dict(), data=rows, game=game,
+        read, of_distributions(game, found).as_dict() | found.as_dict(), data=rows, game=game,
         draw=lambda file: plot_distributions(list(found.of.values()), file, title),
     )  # fmt: skip
     return 0

@@ -213,6 +213,8 @@ def _check_choices(diagrams: bool, engine: str, words: str, given: dict[str, boo
 
 
 def _write_answer(answer: Forced, show: Shown, certificate: Path | None) -> None:
+    from tilebase.questions.statements import of_forced
+
     row: dict[str, Any] = {"forced": VERDICTS[answer.forced], "engine": answer.engine}
     row |= {answer.unit: answer.positions, "seconds": round(answer.seconds, 1)}
     text = f"{answer.statement} {signature()}.\n"
@@ -223,7 +225,8 @@ def _write_answer(answer: Forced, show: Shown, certificate: Path | None) -> None
         row |= {"again": answer.again.engine, "layers": answer.again.layers}
         row |= {"layers that differ": len(answer.again.differ)}
         text += f"{answer.again.statement}, in {answer.again.seconds:.1f} s\n"
-    show.write([row], answer.as_dict(), text=text, game=answer.game)
+    document = answer.as_dict() | of_forced(answer).as_dict()
+    show.write([row], document, text=text, game=answer.game)
 
 
 # -- the largest tile ------------------------------------------------------------------------------
@@ -287,7 +290,10 @@ def _row_of(found: Largest) -> dict[str, Any]:
 
 
 def _document_of(found: Largest) -> dict[str, Any]:
-    return {
+    from tilebase.questions.statements import of_largest
+
+    return of_largest(found).as_dict() | {
+        "game": found.game.identity,
         "shape": found.shape,
         "tile": found.tile,
         "exact": found.exact,
@@ -320,6 +326,8 @@ def _every_start(
 
 def _write_starts(game: Game, starts: tuple[StartVerdict, ...], show: Shown) -> int:
     """Write a row for each start and a summary; return how many starts are undecided."""
+    from tilebase.questions.statements import of_starts
+
     rows = [
         {"start": game.format(one.board), "boards": one.boards, "forced": VERDICTS[one.forced]}
         for one in starts
@@ -327,7 +335,8 @@ def _write_starts(game: Game, starts: tuple[StartVerdict, ...], show: Shown) -> 
     forced = sum(one.boards for one in starts if one.forced)
     every = sum(one.boards for one in starts)
     undecided = sum(one.boards for one in starts if one.forced is None)
-    document = {"game": game.identity, "starts": rows, "boards": every, "forced": forced}
+    document = of_starts(game, starts).as_dict() | {"game": game.identity, "starts": rows}
+    document |= {"boards": every, "forced": forced}
     more = f", {undecided} undecided" if undecided else ""
     text = table_text(rows) + (
         f"{game.goal} is forced from {forced} of {every} starts, {len(starts)} up to symmetry{more} "
@@ -403,6 +412,7 @@ def _diagrams(
 
 def _write_set(found: Symbolic, show: Shown) -> None:
     from tilebase.questions.plots import plot_lines
+    from tilebase.questions.statements import of_symbolic
 
     rows = found.rows()
     side = "the player" if found.rules.player == "slider" else "the side that spawns"
@@ -417,7 +427,8 @@ def _write_set(found: Symbolic, show: Shown) -> None:
         text += f"{found.listed:,} boards prove it; check it with tilebase verify\n"
     if found.exported is not None:
         text += f"the set has {found.exported:,} bytes; ask it with tilebase probe\n"
-    show.write(rows, found.as_dict(), text=text, game=found.game, draw=lambda file: plot_lines(found, file))
+    document = found.as_dict() | of_symbolic(found).as_dict()
+    show.write(rows, document, text=text, game=found.game, draw=lambda file: plot_lines(found, file))
 
 
 def _name_of(line: str) -> str:

@@ -111,13 +111,15 @@ def lemma(
             found = patterns.check_pattern(
                 question, fillings=fillings, within=within, folder=folder.path, **run.use(progress)
             )
-        _write(question, found, within, show)
+        _write(question, found, fillings, show)
         folder.finish()  # only after the result was written
     return int(not found.holds)
 
 
-def _write(question: Game, found: PatternCheck, within: int | None, show: Shown) -> None:
+def _write(question: Game, found: PatternCheck, fillings: str | None, show: Shown) -> None:
     """Print the verdict, and the filling that is lost or takes the most slides."""
+    from tilebase.questions.statements import of_pattern
+
     board = question.format(found.board)
     text = f"{question}: {found.fillings:,} boards hold the pattern, of {found.boards:,} boards solved\n"
     if found.holds:
@@ -126,7 +128,7 @@ def _write(question: Game, found: PatternCheck, within: int | None, show: Shown)
             f"so many are needed from {board} {signature()}\n"
         )
     else:
-        so_many = "" if within is None else f" within {_slides(within)}"
+        so_many = "" if found.within is None else f" within {_slides(found.within)}"
         lost = f"{question.goal} cannot be forced{so_many} from {board}"
         text += f"the pattern is not won{so_many}: {lost} {signature()}\n"
     row: dict[str, Any] = {
@@ -134,7 +136,8 @@ def _write(question: Game, found: PatternCheck, within: int | None, show: Shown)
         "fillings": found.fillings,
     }
     row |= {"boards": found.boards, "slides": found.slides, "board": board}
-    show.write([row], found.as_dict(), text=text, game=question)
+    document = of_pattern(found, fillings).as_dict() | found.as_dict()
+    show.write([row], document, text=text, game=question)
 
 
 def _sampled(
@@ -144,6 +147,7 @@ def _sampled(
     """Decide random fillings; 1 if one is lost."""
     prepare_kernels()
     from tilebase.questions.lemma import sample_fillings
+    from tilebase.questions.statements import of_sample
 
     with counting_progress(quiet=run.quiet) as progress:
         found = sample_fillings(
@@ -159,12 +163,14 @@ def _sampled(
         text += f"the pattern is not won: {question.goal} cannot be forced from {board}\n"
     row: dict[str, Any] = {"fillings": found.fillings, "won": found.won, "lost": len(found.lost)}
     row |= {"undecided": found.undecided, "board": board}
-    show.write([row], found.as_dict(), text=text, game=question)
+    document = of_sample(found, fillings).as_dict() | found.as_dict()
+    show.write([row], document, text=text, game=question)
     return int(bool(found.lost))
 
 
 def _in_set(question: Game, folder: Path, show: Shown) -> int:
     """Count the fillings of a pattern that a winning set holds; 1 if it lacks one."""
+    from tilebase.questions.statements import of_set
     from tilebase.tables.winning import open_winning_set
 
     with closing(open_winning_set(folder)) as winning:
@@ -181,7 +187,8 @@ def _in_set(question: Game, folder: Path, show: Shown) -> int:
     holds = False if board else None if found.least is not None else True
     named = {True: "yes", False: "no", None: "unknown"}[holds]
     row = {"holds": named, "fillings": found.boards, "won": found.won, "board": board, "least": found.least}
-    document = {"game": question.identity} | row | {"holds": holds}
+    said = of_set(question, found.boards, found.least, board).as_dict()
+    document = said | {"game": question.identity} | row | {"holds": holds}
     show.write([row], document, text=text, game=question)
     return int(board is not None)
 

@@ -152,13 +152,14 @@ def with_origin(document: Any, game: Game | str | None = None, *, text: bool = F
     """A JSON object, or each of a list of objects, with its game, its command and the program's version.
 
     The game is its identity or, as `text`, the words that name it on the command line.  An object that names
-    its game itself keeps it.
+    its game, command or version itself keeps them: a result that is cited was computed by another command.
     """
     if not isinstance(document, Mapping):
         return [with_origin(one, game, text=text) for one in document]
     named = game if game is None or isinstance(game, str) else game_text(game) if text else game.identity
-    origin = {} if named is None or "game" in document else {"game": named}
-    return {**document, **origin, "command": COMMAND.get(), "version": version()}
+    origin = {} if named is None else {"game": named}
+    origin |= {"command": COMMAND.get(), "version": version()}
+    return {**document, **{name: value for name, value in origin.items() if name not in document}}
 
 
 def write_document(document: Any, file: Path | None, game: Game | str | None = None) -> None:
@@ -169,6 +170,8 @@ def write_document(document: Any, file: Path | None, game: Game | str | None = N
     told = with_origin(document, game)
     if file is not None and isinstance(told, Mapping):
         told = {**told, "run": run_facts()}
+    elif file is not None:  # of a list, what can be cited
+        told = [{**one, "run": run_facts()} if "claim" in one else one for one in told]
     write_text(to_json(told, "pretty") + "\n", file)
 
 

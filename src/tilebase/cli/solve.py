@@ -234,8 +234,13 @@ def _write(
 ) -> None:  # fmt: skip
     """Write the value of the start, or rows by sum; with a sentence to cite for each proved bound."""
     from tilebase.questions.prove import bounds_of
+    from tilebase.questions.statements import layers_checksum, of_solution
 
-    document = solution.as_dict() | _checksums(table, solution)
+    bounds = bounds_of(solution, space, seconds)
+    document = of_solution(solution, bounds).as_dict() | solution.as_dict() | _checksums(table, solution)
+    document |= layers_checksum(document)
+    if bounds:
+        document["bounds"] = [one.as_dict() for one in bounds]
     title = title_of(solution.game)
     rows = _totals(solution, title)
     if by:
@@ -243,9 +248,6 @@ def _write(
         return
     if above is not None and solution.complete:
         rows.insert(1, _kept(table, title, above))
-    bounds = bounds_of(solution, space, seconds)
-    if bounds:
-        document["bounds"] = [one.as_dict() for one in bounds]
     found = list(solution.start.values())
     text = (
         table_text(rows) + _cited(bounds, show.record) + _recorded(solution.game, solution.objectives, found)
@@ -255,10 +257,12 @@ def _write(
 
 def _write_bounds(bounds: tuple[ProvedBound, ...], show: Shown) -> None:
     """Write what a pass over all boards proved."""
+    from tilebase.questions.statements import of_bounds
+
     game, title = bounds[0].game, title_of(bounds[0].game)
     rows = [{"": "boards", title: f"{bounds[0].positions:,}"}]
     rows += [{"": one.objective.text, title: str(one.bounded)} for one in bounds]
-    document = {
+    document = of_bounds(bounds).as_dict() | {
         "game": game.identity,
         "objectives": [one.objective.identity for one in bounds],
         "start": [one.bounded.as_dict() for one in bounds],
@@ -311,6 +315,7 @@ def _solve_exactly(
     """Solve in fractions, and print them."""
     prepare_kernels()
     from tilebase.questions.exact import check_exact, solve_exactly
+    from tilebase.questions.statements import of_exact
 
     for one in objectives:  # before the first is solved
         check_exact(question, one, play)
@@ -328,7 +333,7 @@ def _solve_exactly(
         {"objective": one.objective.label, "play": play, "kind": "exact", "value": str(one.start)}
         for one in found
     ]
-    documents = [solution.as_dict() for solution in found]
+    documents = [of_exact(solution).as_dict() | solution.as_dict() for solution in found]
     show.write(rows, documents if len(documents) > 1 else documents[0], data=data, game=question)
     return 0
 

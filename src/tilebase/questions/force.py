@@ -401,8 +401,8 @@ class Largest:
 
     Attributes
     ----------
-    shape:
-        The shape.
+    game:
+        The game, without a goal; the largest tile that fits ends it.
     tile:
         The largest tile that is known to be forced.
     exact:
@@ -413,12 +413,17 @@ class Largest:
         The results for each goal, the smallest goal first.
     """
 
-    shape: str
+    game: Game
     tile: int
     exact: bool
     positions: int
     seconds: float
     answers: tuple[Forced, ...]
+
+    @property
+    def shape(self) -> str:
+        """The shape."""
+        return self.game.shape_text
 
     def __repr__(self) -> str:
         return f"<Largest forced on {self.shape}: {self.tile}{'' if self.exact else ' or more'}>"
@@ -464,9 +469,9 @@ def _largest(
         refuse_endless(f"a search for the largest tile on {shape}, of {cells} cells,")
     before = time.perf_counter()
     most = 15 if cells <= 16 else 7 if cells <= 21 else 3  # the largest exponent that fits into 64 bits
-    game = Game(shape, spawn=law, start=start, limits=limits, largest=2**most)
-    there = max(game.start_tiles)
-    forced, exact = max(game.spawn_exponents[0], there), True
+    whole = Game(shape, spawn=law, start=start, limits=limits, largest=2**most)
+    there = max(whole.start_tiles)
+    forced, exact = max(whole.spawn_exponents[0], there), True
     answers: list[Forced] = []
     # With the smallest spawn alone, each exponent above the spawned one needs one more cell.
     for exponent in range(forced + 1, forced + cells):
@@ -491,7 +496,7 @@ def _largest(
             break
         forced = exponent
     positions = sum(answer.positions for answer in answers)
-    return Largest(shape, 2**forced, exact, positions, time.perf_counter() - before, tuple(answers))
+    return Largest(whole, 2**forced, exact, positions, time.perf_counter() - before, tuple(answers))
 
 
 def table_shapes() -> Iterator[str]:

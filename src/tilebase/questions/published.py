@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 from tilebase.errors import UsageError
 
@@ -21,6 +21,8 @@ SOURCES = {
     "edixhoven": "Edixhoven",
     "endgames": "2048EndgameTablebase",
 }
+LESS_IS_BETTER = "drops_to_an_end_position"
+"""The question of the facts whose answer is the least number that somebody found."""
 RECORDS, RECOMPUTED = "records.tsv", "recomputed.tsv"
 """The files of recorded results, beside the files of facts: of long runs, and of `reproduce`."""
 NEW, OPEN, NEEDED = "new.tsv", "open.tsv", "needed.tsv"
@@ -47,6 +49,31 @@ MEASURES = {
     )
 }  # fmt: skip
 """The measures of `symbolic_solving.tsv` in words."""
+
+
+class Cited(NamedTuple):
+    """A citation of a fact file in parts; empty where it does not say the year or the place."""
+
+    author: str
+    title: str
+    year: str
+    where: str
+
+    @classmethod
+    def of(cls, source: str) -> Cited:
+        """Split a citation: author, title, and where and when it was published.
+
+        >>> Cited.of("Lees-Miller, The Mathematics of 2048: Counting States (2017)")
+        Cited(author='Lees-Miller', title='The Mathematics of 2048: Counting States', year='2017', where='')
+        >>> Cited.of("Slizkov, Computational bounds for the 2048 game, arXiv:2303.07266, figure 3")[2:]
+        ('2023', 'arXiv:2303.07266, figure 3')
+        """
+        author, _, rest = source.partition(", ")
+        title = re.split(r", (?=arXiv|MSc)| \(", rest)[0]
+        where = rest.removeprefix(title).strip(", ")
+        preprint, year = re.search(r"arXiv:(\d\d)", where), re.search(r"\b20\d\d\b", where)
+        found = f"20{preprint[1]}" if preprint else year[0] if year else ""
+        return cls(author, title, found, "" if where == f"({found})" else where)
 
 
 @dataclass(frozen=True)
@@ -193,7 +220,7 @@ def _read_file(name: str, text: str) -> Iterator[Fact]:
             names = words
             continue
         columns = dict(zip(names, words, strict=False))
-        yield Fact(name, number, columns.get("source") or (cited[1] if cited else ""), columns)
+        yield Fact(name, number, columns.get("source") or (cited[1].rstrip(".") if cited else ""), columns)
 
 
 # -- agreeing -------------------------------------------------------------------------------------

@@ -26,13 +26,15 @@ from tilebase._version import version
 from tilebase.errors import CorruptError, UsageError
 from tilebase.files.source import read_file
 from tilebase.game.game import Game
-from tilebase.game.names import random_start_words, title_of
-from tilebase.objectives.objective import Objective
+from tilebase.game.names import title_of
 from tilebase.objectives.values import Found, Interval, Lower, Upper
-from tilebase.questions.prove import says_nothing
+from tilebase.questions.comparing import Before, find_before
 from tilebase.questions.published import (
+    LESS_IS_BETTER,
+    MEASURES,
     NEW,
     OPEN,
+    Cited,
     Fact,
     Record,
     agrees,
@@ -43,7 +45,10 @@ from tilebase.questions.published import (
     read_records,
     took_of,
 )
+from tilebase.questions.statements import rules_of
 
+RECORDING = ("solve", "count", "force", "lemma", "evaluate")
+"""The commands whose records are results."""
 GROUPS = {
     "published": "published, and not computed here",
     "recomputed": "published, and computed again",
@@ -67,8 +72,8 @@ class Result:
     board, question:
         What is played, and what is asked.
     value, kind:
-        The answer as text, and its type: exact, rounded, lower, upper, interval, verdict, or published where
-        nothing was computed here; of an open question, what is known.
+        The answer as text, and its type: exact, rounded, measured, found, lower, upper, interval,
+        verdict, or published where nothing was computed here; of an open question, what is known.
     published, source:
         What was published, and where; empty for new results.
     command, version, date:
@@ -79,10 +84,10 @@ class Result:
         Counts of work, time and memory of the run, and where it ran, as far as they were recorded.
     needs:
         What it would take to compute it, if that is known and it was not computed.
+    checksum:
+        The SHA-256 of the layers that a file records; empty without any.
     said:
-        The sentences of the command that wrote a file, with the rules of the game, if it wrote some.
-    rules:
-        How play begins and what is spawned, in words, of a result that was read from a file.
+        The sentences of the command that wrote a file, with the rules of the game.
     """
 
     name: str
@@ -101,8 +106,8 @@ class Result:
     took: str = ""
     machine: str = ""
     needs: str = ""
+    checksum: str = ""
     said: str = ""
-    rules: str = ""
 
     @property
     def statement(self) -> str:
@@ -112,7 +117,7 @@ class Result:
         asked = self.question or "value"
         if self.group == "open":
             return f"2048 on {self.board}: {asked} is not known; {self.value}."
-        words = f"2048 on {self.board}{self.rules}: {asked}: {self.value}"
+        words = f"2048 on {self.board}: {asked}: {self.value}"
         if self.kind == "published":
             return f"{words} ({self.source})."
         also = f"; published: {self.published} ({self.source})" if self.published else ""
@@ -123,10 +128,9 @@ class Result:
         }.get(self.kind)
         if told is None:
             return f"{words} ({self.kind}){also}."
-        rules = self.rules or _rules(self.command)
         return (
-            f"2048 on {self.board}{rules}: under optimal play, the {asked} is proved to be {told} "
-            f"(in integers, rounded the safe way){also}."
+            f"2048 on {self.board}{_rules(self.command)}: under optimal play, the {asked} is proved to be "
+            f"{told} (in integers, rounded the safe way){also}."
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -140,11 +144,14 @@ class Result:
         run = f" Computed by `{self.command}`, tilebase {self.version}, {self.date}{took}."
         check = f" Checked: {self.checked}." if self.checked and self.group != "open" else ""
         needs = f" It would take: {self.needs}." if self.needs else ""
-        return f"{self.statement}{run if self.command else ''}{check}{needs}"
+        layers = f" SHA-256 of the layers: {self.checksum}." if self.checksum else ""
+        return f"{self.statement}{run if self.command else ''}{check}{layers}{needs}"
 
     def bibtex(self) -> str:
         """Return an entry of BibTeX for the result; of a published one that was not computed, its source."""
         key = re.sub(r"[^a-z0-9]+", "-", f"tilebase-{self.name}".lower()).strip("-")
+        if self.kind == "published":
+            return self._bibtex_of_source(key)
         year = (self.date or date.today().isoformat())[:4]
         program = _escaped(self.version or version())
         title = _escaped(f"2048 on {self.board}: {self.question}")
@@ -155,6 +162,20 @@ class Result:
             f"  title = {{{{{title}}}}},\n"
             f"  year = {{{year}}},\n"
             f"  note = {{{_escaped(self.statement)} {done}, tilebase {program}}}\n"
+            "}\n"
+        )
+
+    def _bibtex_of_source(self, key: str) -> str:
+        """Return an entry for the source of a published result."""
+        cited, board = Cited.of(self.source), f"2048 on {self.board}: {self.question}: {self.value}"
+        note = ". ".join(filter(None, (cited.where, f"{board}. Not computed by tilebase {version()}")))
+        year = f"  year = {{{cited.year}}},\n" if cited.year else ""
+        return (
+            f"@misc{{{key},\n"
+            f"  author = {{{{{_escaped(cited.author)}}}}},\n"
+            f"  title = {{{{{_escaped(cited.title)}}}}},\n"
+            f"{year}"
+            f"  note = {{{_escaped(note)}}}\n"
             "}\n"
         )
 
@@ -171,16 +192,13 @@ def _rules(command: str) -> str:
     game = Game("3x3", 64, start=given.get("--start", "two-tiles"), spawn=given.get("--spawn", "0.1"))
     if "--formation" in given and "--start" not in given:
         return f" from a random start board of the formation, a spawn first, spawns of {game.spawn.words}"
-    return _rules_of(game)
-
-
-def _rules_of(game: Game) -> str:
-    return f" from {random_start_words(game)}, spawns of {game.spawn.words}"
+    return rules_of(game)
 
 
 def _escaped(text: str) -> str:
-    """Return text with the signs escaped that LaTeX reads otherwise."""
-    return re.sub(r"[&%$#_{}^]", lambda sign: "\\" + sign[0] + "{}" * (sign[0] == "^"), text)
+    """Return text with the signs escaped that LaTeX reads otherwise, or does not have."""
+    escaped = re.sub(r"[&%$#_{}^]", lambda sign: "\\" + sign[0] + "{}" * (sign[0] == "^"), text)
+    return escaped.replace("≈", r"$\approx$")
 
 
 @cache
@@ -206,7 +224,7 @@ def _of_fact(fact: Fact) -> Result:
             fact.source, checked="" if fact.erratum is None else fact.erratum[0],
             needs=read_needed().get(key, ""),
         )  # fmt: skip
-    kind = "exact" if record.command.endswith("--objective guaranteed") else _kind(fact)
+    kind = "exact" if record.command.endswith("--objective guaranteed") else _kind(fact, record)
     return Result(
         name, _group(fact, record), fact.board, _asked(fact), record.computed, kind, fact.published,
         fact.source, record.command, record.version, record.date,
@@ -220,17 +238,24 @@ def _group(fact: Fact, record: Record) -> str:
         return "improved"
     if agrees(fact.published, record.computed):
         return "recomputed"
+    if fact.question == LESS_IS_BETTER:
+        return "improved" if int(record.computed) < int(fact.published.split()[0]) else "recomputed"
     better = "lower_bound" in fact.columns and Fraction(record.computed) > Fraction(fact.published.split()[0])
-    return "improved" if better and _kind(fact) == "lower" else "recomputed"
+    return "improved" if better and _kind(fact, record) == "lower" else "recomputed"
 
 
-def _kind(fact: Fact) -> str:
+def _kind(fact: Fact, record: Record) -> str:
     """Return the type of what is computed for a line."""
+    if fact.question in MEASURES.values() and "states at both turns" not in fact.question:
+        return "measured"
+    if fact.question == LESS_IS_BETTER:
+        return "found"
     if "lower_bound" in fact.columns:
         return "lower" if fact.columns.get("value_type", "").startswith("uint") else "rounded"
-    if fact.file == "optimal_values.tsv":
+    if fact.file == "optimal_values.tsv" or re.fullmatch(r"\d+\.\d+", record.computed):
         return "rounded"
-    return "verdict" if fact.published in ("yes", "no", "winnable", "not_winnable") else "exact"
+    verdicts = ("yes", "no", "winnable", "not_winnable")
+    return "verdict" if fact.published.partition(",")[0] in verdicts else "exact"
 
 
 ASKED = {
@@ -306,7 +331,8 @@ def find_results(*words: str) -> tuple[Result, ...]:
 
     Limits on cells are one word: 256 does not find boards with a limit of 256.  A word without a digit may be
     cut short: *prob* finds *probability*.  A single word may be what `find_result` takes, too; if several
-    results begin with it, all are returned.
+    results begin with it, all are returned.  A number that no board or question has finds the results with
+    this value, published or computed.
 
     Raises `UsageError` if there is none.
     """
@@ -318,6 +344,9 @@ def find_results(*words: str) -> tuple[Result, ...]:
         return (find_result(words[0]),)
     asked = [part for word in words for one in _parts(word) for part in one.split("-")]
     found = tuple(one for one in known if one in begun or (asked and _has_all(one, asked)))
+    if not found and len(words) == 1:
+        number = words[0].replace(",", "")
+        found = tuple(one for one in known if number in (one.value, *one.published.split()[:1]))
     if not found:
         raise UsageError(
             f"no result has all of the words {' '.join(words)!r}: tilebase cite lists them; what nobody has "
@@ -382,78 +411,56 @@ def better_chance(game: Game, value: Found | None = None) -> str:
 
 
 def read_result(path: Path) -> Result:
-    """Return the result in a JSON file that `solve`, `count` or `force` wrote.
+    """Return the result in a JSON file that a command wrote: what it says, and how it was computed.
 
-    Raises `CorruptError` if it is none.
+    A file of several results is one with all their sentences.  Raises `CorruptError` if it has none.
     """
     try:
         document: Any = json.loads(read_file(path))
-        game = Game.from_identity(document["game"])
-        question, value, kind = _answer(document)
-        ran = document["run"]
-        return Result(
-            _name(path.stem), "new", title_of(game), question, value, kind, command=document["command"],
-            version=document["version"], date=ran["date"],
-            checked=_checked(document),
-            took=f"{ran['cpu_seconds']:,} processor seconds", machine=ran["machine"],
-            said=_said(document, game), rules="" if {"totals", "forced"} & {*document} else _rules_of(game),
+        found = [_read(path, one) for one in (document if isinstance(document, list) else [document])]
+        if len(found) == 1:
+            return found[0]
+        return replace(
+            found[0], board=", ".join(dict.fromkeys(one.board for one in found)),
+            question=", ".join(dict.fromkeys(one.question for one in found)),
+            value=", ".join(one.value for one in found), said=" ".join(one.said for one in found),
+            kind=" and ".join(dict.fromkeys(one.kind for one in found)), group="new", published="", source="",
         )  # fmt: skip
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
+    except (KeyError, IndexError, TypeError, ValueError, RecursionError) as error:
         raise CorruptError(
-            f"{path} is not a result: write one with tilebase solve, count or force and --record FILE.json"
+            f"{path} is not a result that can be cited: write one with tilebase {', '.join(RECORDING)} "
+            "and --record FILE.json"
         ) from error
 
 
-def _said(document: Any, game: Game) -> str:
-    """Return the sentences of the proved bounds of a document, and before them of its other objectives.
-
-    Empty if there is one objective, and no bound that says something.
-    """
-    told = [
-        one["statement"]
-        for one in document.get("bounds", [])
-        if not says_nothing(one["direction"], one["value"], one["one"])
-    ]
-    objectives = [Objective.from_identity(one) for one in document.get("objectives", [])]
-    others = [
-        f"{one.text}: {_number(value)} ({value['kind']})"
-        for one, value in zip(objectives, document.get("start", []), strict=True)
-        if not one.is_bound
-    ]
-    if others and len(objectives) > 1:
-        told.insert(0, f"2048 on {title_of(game)}{_rules_of(game)}: {'; '.join(others)}.")
-    return " ".join(told)
-
-
-def _checked(document: Any) -> str:
-    """Return what a second engine found, and the checksum of the layers; empty if none was asked."""
-    if "again" not in document:
-        return ""
-    return f"{document['again']['statement']} (SHA-256 {document['checksum'][:16]})"
+def _read(path: Path, document: Any) -> Result:
+    """Return the result of one object.  Raises KeyError, TypeError or ValueError."""
+    claim, ran = document["claim"], document["run"]
+    board, question, value, kind = (claim[name] for name in ("board", "question", "value", "kind"))
+    said, command, program = (document[name] for name in ("statement", "command", "version"))
+    day, machine, layers = ran["date"], ran["machine"], document.get("checksum", "")
+    again = document["again"]["statement"] if "again" in document else ""
+    texts = (board, question, value, kind, said, command, program, day, machine, layers, again)
+    if not all(isinstance(one, str) for one in texts):
+        raise TypeError("a result is told in text")
+    shlex.split(command)  # what cites it reads its words
+    found = Result(
+        _name(path.stem), "new", board, question, value, kind, command=command, version=program, date=day,
+        checked=again, took=f"{ran['cpu_seconds']:,} processor seconds", machine=machine,
+        checksum=layers, said=said,
+    )  # fmt: skip
+    game = Game.from_identity(document["game"]) if "game" in document else None
+    before = None if game is None else find_before(results(), game, question, value)
+    return found if before is None else _with_before(found, before)
 
 
-def _answer(document: Any) -> tuple[str, str, str]:
-    """Return what a document asks, its answer, and the type of that.  Raises KeyError or ValueError."""
-    if "objectives" in document:
-        texts = [Objective.from_identity(one).text for one in document["objectives"]]
-        values = [_number(one) for one in document["start"]]
-        if not values:
-            raise ValueError("the start has no value")
-        kinds = list(dict.fromkeys(one["kind"] for one in document["start"]))
-        return ", ".join(texts), ", ".join(values), " and ".join(kinds)
-    if "numerator_digits" in document:
-        return Objective.from_identity(document["objective"]).text, document["value"]["value"], "exact"
-    if "forced" in document:
-        forced = {True: "yes", False: "no"}[document["forced"]]
-        return "whether the goal can be forced", forced, "verdict"
-    totals = document["totals"]
-    return "states, live states and afterstates", ", ".join(
-        f"{totals[name]:,} {name}" for name in ("states", "live", "afterstates")
-    ), "exact"  # fmt: skip
-
-
-def _number(value: Any) -> str:
-    for name in ("value", "bound"):
-        if name in value:
-            return str(value[name])
-    return f"{value['low']} to {value['high']}"
+def _with_before(found: Result, before: Before) -> Result:
+    """Return a result with who published it before, or as what it was recorded, and whether both agree."""
+    one, verdict = before
+    if not one.published:
+        words = f"{verdict}: " if verdict == "differs" else ""
+        return replace(found, said=f"{found.said} Recorded before: {words}{one.value} ({one.name}).")
+    told = {"recomputed": ", recomputed here", "improved": ", improved here", "differs": ", which differs"}
+    said = f"{found.said} Published: {one.published} ({one.source}){told.get(verdict, '')}."
+    group = verdict if verdict in GROUPS else "new"
+    return replace(found, group=group, published=one.published, source=one.source, said=said)

@@ -1,0 +1,108 @@
+"""Who published or recorded the result of a file before: the same game and question among known results.
+
+A game is that of a line of facts if its start is, too: the lines about what is forced, and those within
+limits, begin with the empty board, the others with two random tiles.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
+
+from tilebase.errors import TilebaseError
+from tilebase.game.game import Game
+from tilebase.game.names import title_of
+from tilebase.questions.published import agrees
+
+if TYPE_CHECKING:
+    from tilebase.questions.results import Result
+
+LOWER = "proved lower bound of the probability to win"
+LARGEST = "largest tile that can be forced"
+ALIKE = {
+    "probability to win": ("probability to win, discount 1", "probability to win"),
+    LOWER: ("probability to win, discount 1", "probability to win"),
+    "probability to lose": ("probability to lose under optimal play",),
+    "expected score": ("expected score under optimal play",),
+    "whether the goal can be forced": (
+        "whether the player can force it", "whether the goal can be forced within the limits",
+    ),
+    LARGEST: (LARGEST,),
+    "states, live states and afterstates, up to symmetry": ("live states",),
+}  # fmt: skip
+"""By the question of a record, how known results ask it."""
+BOUNDED = "probability to make the tile or the pattern of Lemma 1, uint"
+"""How the published lower bounds within limits begin."""
+NUMBER = r"(?:at least |≈ )?(\d+(?:[./]\d+)?)(?:, .*)?"
+"""A value whose digits can be compared, the first of several."""
+WORDS = {"winnable": "yes", "not_winnable": "no"}
+
+
+class Before(NamedTuple):
+    """A known result, and how another agrees with it: recomputed, improved, differs, or empty if unknown."""
+
+    result: Result
+    verdict: str
+
+
+def find_before(known: Iterable[Result], game: Game, question: str, value: str) -> Before | None:
+    """Return the known result of a game and a question; None if there is none.
+
+    The value is the text of a record; of counts, the live states are compared.
+    """
+    asked, board = question.split(", proved ")[0], _board(game)
+    names = ALIKE.get(asked, ())
+    if board is None or not names:
+        return None
+    forced = asked == LARGEST or asked.startswith("whether")
+    if game.limits is not None or forced:
+        if game.start != "empty" or (game.pattern is not None and (forced or game.pattern != "lemma1")):
+            return None
+        names = names if forced else ()
+    elif game.start != "two-tiles" or game.pattern is not None:
+        return None
+    bounded = asked == LOWER and game.pattern == "lemma1"
+    for one in known:
+        # Rows and planes of limits are written apart in several ways.
+        if one.board.replace("/", ",") == board and (
+            one.question in names or (bounded and one.question.startswith(BOUNDED))
+        ):
+            return Before(one, _verdict(one, asked, value))
+    return None
+
+
+def _board(game: Game) -> str | None:
+    """Return a game as known results name it, without its start and pattern; None if it has another form."""
+    try:
+        plain = title_of(game.changed(limits=None, pattern=None, start="two-tiles")).replace(",", "", 1)
+    except TilebaseError:  # a formation begins with boards of its own
+        return None
+    plain = plain.removesuffix(f" continued, largest {game.largest}")  # of a search for the largest tile
+    limits = (game.limits_text or "").replace("/", ",")
+    return f"{plain} within {limits}" if limits else plain
+
+
+def _verdict(one: Result, asked: str, value: str) -> str:
+    """Return how a value agrees with a known result."""
+    before = (one.published or one.value).split(" (")[0].split(",")[0]
+    if asked.startswith("whether"):
+        return "" if value == "undecided" else _word(WORDS.get(before, before) == value)
+    if asked == LARGEST and not value.isdecimal():
+        return ""
+    found = re.search(r"(\d[\d,]*) live", value) or re.fullmatch(NUMBER, value)
+    if found is None:
+        return ""
+    number = Fraction(found[1].replace(",", ""))
+    low, _, high = before.partition(" to ")
+    if high:
+        return _word(Fraction(low) <= number <= Fraction(high))
+    if asked == LOWER and not agrees(low, number):  # a smaller bound contradicts nothing
+        better = "improved" if one.question.startswith(BOUNDED) else "differs"
+        return better if number > Fraction(low) else ""
+    return _word(agrees(low, number))
+
+
+def _word(same: bool) -> str:
+    return "recomputed" if same else "differs"
