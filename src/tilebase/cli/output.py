@@ -351,6 +351,7 @@ DRAWN: dict[str, Callable[[Sequence[Row]], str]] = {
 _LATEX = {
     **{sign: "\\" + sign for sign in "&%$#_{}"},
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "≈": r"$\approx$", "≤": r"$\leq$", "≥": r"$\geq$", "±": r"$\pm$", "×": r"$\times$", "−": "$-$",
 }  # fmt: skip
 
 
@@ -360,13 +361,17 @@ def _escaped(text: str) -> str:
 
 def _cells(rows: Sequence[Row]) -> list[list[str]]:
     names = list(rows[0])
-    return [
-        [f"{row[name]:,}" if isinstance(row[name], int) else str(row[name]) for name in names] for row in rows
-    ]
+    return [[_cell(row[name]) for name in names] for row in rows]
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _are_numbers(rows: Sequence[Row]) -> list[bool]:
-    return [isinstance(value, int | float) for value in rows[0].values()]
+    return [isinstance(value, int | float) and not isinstance(value, bool) for value in rows[0].values()]
 
 
 def _csv(rows: Sequence[Row]) -> str:

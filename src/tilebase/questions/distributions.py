@@ -195,7 +195,7 @@ def distributions(
     meets = walk.run({board.cells for board in asked.values()})
     return Distributions(
         name, {one: ends.distribution(one, name, resolution) for one in of},
-        {text: meets.get(board.cells, 0.0) for text, board in asked.items()}, walk.states,
+        {text: min(meets.get(board.cells, 0.0), 1.0) for text, board in asked.items()}, walk.states,
     )  # fmt: skip
 
 
@@ -260,7 +260,8 @@ class _Ends:
         parts: dict[int, list[float]] = {}
         for value, p in single.items():
             parts.setdefault(value // step * step, []).append(p)
-        return Distribution(name, policy, {v: math.fsum(some) for v, some in parts.items()}, step, mean)
+        chances = {v: min(math.fsum(some), 1.0) for v, some in parts.items()}
+        return Distribution(name, policy, chances, step, mean)
 
 
 @dataclass(frozen=True)
