@@ -205,7 +205,10 @@ class Shown:
         known = SUFFIXES | dict.fromkeys(pictures, "picture")
         recorded = known.get(record.suffix.lower())
         if recorded is None:
-            raise UsageError(f"{record} does not say its format: end its name in {', '.join(known)}")
+            suffix, wrong = record.suffix.lower(), " does not say its format"
+            if suffix in PICTURES:
+                wrong = f": no {suffix} picture is drawn of this result"
+            raise UsageError(f"{record}{wrong}: end its name in {', '.join(known)}")
         if recorded == "picture" and plotted:
             from tilebase.questions.plots import check_request
 
