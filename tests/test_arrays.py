@@ -163,6 +163,16 @@ def test_a_discount(tmp_path):
         assert found.value.tolist() == [number(table.probe(Board(game, s)).value) for s in states]
 
 
+@pytest.mark.parametrize("name", ["loss", "fewest"])
+def test_afterstates_have_costs_as_users_see_them(tmp_path, name):
+    game = Game("2x2", 32)
+    solve(game, name, table=tmp_path)
+    exact = oracle.values(game, name).afterstates
+    found = TableArrays(tmp_path).to_arrays()
+    told = {game.unpack(int(key)): value for key, value in zip(found["keys"], found["value"], strict=True)}
+    assert told == pytest.approx({board: float(-value) for board, value in exact.items()}, rel=1e-13)
+
+
 def test_all_boards_of_a_table(tmp_path):
     game = Game("2x3", 32)
     solve(game, "win,moves", table=tmp_path)

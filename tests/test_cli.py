@@ -372,6 +372,22 @@ def test_explain_knows_the_rows_of_count_and_plurals(word, found):
     assert [one.word for one in explain(word)] == found
 
 
+def test_a_table_for_papers_has_words_and_signs_that_latex_knows():
+    rows = [{"sound": True, "value": "≈ 0 %"}, {"sound": False, "value": "≥ 1"}]
+    assert "yes & $\\approx$ 0 \\% \\\\\nno & $\\geq$ 1 " in output.latex_text(rows)
+    assert output.markdown_text(rows).splitlines()[1:3] == ["|---|---|", "| yes | ≈ 0 % |"]
+
+
+def test_explain_says_that_a_cost_is_made_small():
+    (loss, *_), (fewest, *_) = explain("loss"), explain("fewest")
+    assert "a loss costs 1; over slides the least value is taken, over spawns the mean" in loss.text
+    assert (
+        "is infinite, each slide costs 1; over slides the least value is taken, over spawns the least"
+        in fewest.text
+    )
+    assert "over slides the largest value is taken, over spawns the least" in explain("survival")[0].text
+
+
 def test_explain_says_what_overlaps_and_what_lists_more():
     assert "are live ones" in explain("winning")[0].text
     assert "tilebase plan formations" in explain("formation")[0].text

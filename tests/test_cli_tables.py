@@ -486,6 +486,8 @@ def test_a_missing_file_of_values_is_made_again(table):
         ("evaluate t random --objective guaranteed", 2, "under an objective that is a mean in floats"),
         ("solve 2x2 16 --discount 1e-400", 2, "too many digits"),
         ("solve 2x2 16 --spawn 1e-400", 2, "too many digits"),
+        ("evaluate t random --record a.svg", 2, "no .svg picture is drawn of this result: end its name in"),
+        ("evaluate t a:b --distribution tile --asked batch", 2, "leave --games, --symmetry and --asked out"),
         ("solve 2x2 16 -q --record rows.foo", 2, "does not say its format: end its name in"),
         ("count 2x2 16 --keep foo", 2, "choose one of counts"),
         ("probe t 0,0/0,0", 1, "no play of"),

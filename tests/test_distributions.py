@@ -14,8 +14,9 @@ from tilebase.errors import UsageError
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical
+from tilebase.objectives.objective import Objective
 from tilebase.questions.distributions import NAMES, distributions
-from tilebase.questions.policies import evaluate
+from tilebase.questions.policies import Evaluation, evaluate
 from tilebase.questions.solve import solve
 
 GAMES = (
@@ -26,6 +27,8 @@ GAMES = (
     Game("2x3", 16, walls=[1], unmergeable=[4], fixed=True),
     Game("2x2", 16, start="4,2/0,0"),
     Game("2x3", 16, start="after 2,0,4/4,0,8 | 8,0,0/0,0,2"),
+    Game("2x2", 64, spawn="4:3/4,16:1/4", start="empty"),
+    Game("2x2", 64, spawn="8:1"),
 )
 
 
@@ -149,6 +152,15 @@ def test_boards_that_symmetries_turn_into_each_other_are_met_alike(tmp_path: Pat
         met = distributions(tmp_path, policy, boards=["2,2/0,0", "0,0/2,2"]).meets
         assert len(set(met.values())) == 1
         assert all(0 < p < 1 for p in met.values())
+
+
+def test_no_probability_is_above_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    solve(Game("2x2", 8), table=tmp_path, threads=1)
+    monkeypatch.setattr("tilebase.questions.distributions.math.fsum", lambda parts: sum(parts) * (1 + 1e-15))
+    found = distributions(tmp_path, str(tmp_path), threads=1)
+    assert set(found.of["tile"].chances.values()) == {1.0}
+    assert Evaluation("mine", Objective("win"), 1 + 2**-52, 1.0).text == "1"
+    assert Evaluation("mine", Objective("score"), 1.5, 1.5).value == 1.5
 
 
 def test_wrong_questions_have_one_sentence(tmp_path: Path) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import itertools
+import json
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -13,6 +16,7 @@ import cached_oracle as oracle
 from tilebase.cli import main
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Cells, Game
+from tilebase.game.symmetry import canonical
 from tilebase.objectives.objective import Objective
 from tilebase.questions.exact import ExactLayer, check_exactly, solve_exactly
 from tilebase.questions.solve import solve
@@ -50,6 +54,77 @@ def test_fractions_are_those_of_the_oracle(game: Game, name: str, discount: Frac
     assert values == {board: told(value) for board, value in exact.afterstates.items()}
     assert [layer.sum for layer in layers] == sorted((layer.sum for layer in layers), reverse=True)
     assert found.afterstates == len(values)
+
+
+@pytest.mark.parametrize(("game", "name", "discount"), CASES, ids=str)
+def test_states_and_slides_have_the_fractions_of_the_oracle(
+    game: Game, name: str, discount: Fraction
+) -> None:
+    told, found = Objective(name).told, {}
+    exact = oracle.values(game, name, discount=discount)  # type: ignore[arg-type]
+
+    def tell(layer: ExactLayer) -> None:
+        assert layer.slides is not None
+        for key, number, slides in zip(layer.keys, layer.numerators, layer.slides, strict=True):
+            worths = zip(game.directions, slides, strict=True)
+            numbers = {way: Fraction(one, layer.denominator) for way, one in worths if one is not None}
+            found[game.unpack(int(key))] = Fraction(number, layer.denominator), numbers
+
+    solve_exactly(game, name, discount=discount, states=tell, threads=1)
+    expected = {canonical(game, state) for state in exact.states if not game.has_goal_sum(state)}
+    assert found.keys() == expected
+    for state, (value, slides) in found.items():
+        assert value == told(exact.states[state])
+        worths = oracle.worths(exact, state)
+        assert slides == {way: told(discount * worth) for way, worth in worths.items()}
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+@pytest.mark.parametrize("more", [[], ["--states"]], ids=["afterstates", "states"])
+def test_a_table_is_exported_in_fractions(
+    suffix: str, more: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    game = Game("2x2", 16)
+    solve(game, "win,loss", table=folder / "t", threads=1)
+    name = f"fractions.{suffix}"
+    assert main(["export", "values", "t", "--objective", "loss", "--exact", "-o", name, *more]) == 0
+    lines = (folder / name).read_text().splitlines()
+    rows = list(csv.DictReader(lines)) if suffix == "csv" else [json.loads(line) for line in lines]
+    exact = oracle.values(game, "loss")
+    boards = exact.states if more else exact.afterstates
+    found = {tuple(int(row[f"cell_{cell}"]) for cell in range(4)): row for row in rows}
+    assert len(found) == len(rows) == len({canonical(game, board) for board in boards})
+    for board, row in found.items():
+        assert row["value"] == str(-boards[board])
+        if more:
+            slides = {way: row[way] for way in game.directions if row[way]}
+            assert slides == {way: str(-worth) for way, worth in oracle.worths(exact, board).items()}
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("-o a.parquet", "end its name in .csv or .jsonl"),
+        ("-o a.svg", "leave --sum, --states and --exact out"),
+        ("-o a.csv --objective guaranteed", "guaranteed needs no fractions"),
+        ("-o a.csv --sum 3", "has no boards of sum 3"),
+    ],
+)
+def test_fractions_that_are_not_there_give_a_sentence(
+    words: str, sentence: str, folder: Path, refused: Callable[..., None]
+) -> None:
+    solve(Game("2x2", 8), "win,guaranteed", table=folder / "t", threads=1)
+    refused(["export", "values", "t", "--exact", *words.split()], 1 if "--sum" in words else 2, sentence)
+    assert [entry.name for entry in folder.iterdir() if entry.name[0] in ".a"] == []
+
+
+def test_a_game_too_large_for_fractions_leaves_no_file(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, refused: Callable[..., None]
+) -> None:
+    solve(Game("2x2", 8), table=folder / "t", threads=1)
+    monkeypatch.setattr("tilebase.questions.exact.MOST_AFTERSTATES", 3)
+    refused(["export", "values", "t", "--exact", "-o", "a.csv"], 1, "fractions are for at most 3")
+    assert not (folder / "a.csv").exists()
 
 
 @pytest.mark.parametrize("name", ["win:float32", "loss", "score"])
@@ -150,6 +225,8 @@ def test_fastest_is_the_least_over_all_policies() -> None:
 def test_a_play_fits_its_game() -> None:
     with pytest.raises(UsageError, match="play 'slow' does not exist"):
         solve_exactly(Game("2x2", 8), play="slow", threads=1)
+    with pytest.raises(UsageError, match="those of the play best"):
+        solve_exactly(Game("2x2", 8), play="worst", states=print, threads=1)
     with pytest.raises(UsageError, match="no play wins"):
         solve_exactly(Game("2x2", 16, horizon=12), play="fastest", threads=1)
 

@@ -107,6 +107,18 @@ def test_where_a_win_is_almost_certain_the_losses_decide(table: Path) -> None:
     assert reviewed > 10
 
 
+def test_where_no_loss_can_be_met_a_slide_that_risks_one_is_not_best(table: Path) -> None:
+    exact, risky = oracle.values(GAME, "win"), 0
+    with open_table(table) as opened:
+        for state in [state for state, value in exact.states.items() if value == 1]:
+            worths, answer = oracle.worths(exact, state), opened.probe(GAME.format(state), "win")
+            assert set(answer.best) == {d for d, worth in worths.items() if worth == 1}
+            for direction, worth in worths.items():
+                assert answer.loss(direction) == pytest.approx(float(1 - worth), rel=1e-13)
+                risky += 0 < 1 - worth < Fraction(1, 10**16)
+    assert risky > 10
+
+
 def test_arrays_give_probabilities(table: Path) -> None:
     exact = oracle.values(GAME, "loss")
     states = list(exact.states)

@@ -685,6 +685,10 @@ def test_every_question_checks_what_it_may_use(door):
     ask: Any = DOORS[door]
     with pytest.raises(TypeError, match="unexpected keyword argument 'memry'"):
         ask(memry=1 << 30)
+    with pytest.raises(
+        TypeError, match=r"takes memory, threads, .*fractions are computed by .*solve_exactly"
+    ):
+        ask(exact=True)
     with pytest.raises(UsageError, match="1 MiB of memory is too little"):
         ask(memory=1 << 20)
     with pytest.raises(UsageError, match="1 MiB of memory is too little"):

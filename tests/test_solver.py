@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import errno
+import json
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ import tilebase.questions.solve as engine
 from judging import check
 from stored import chunks_of, contents, layers_of, reachable_values, record_of
 from tilebase import formation, solve, verify_table
+from tilebase.cli import main
 from tilebase.errors import CorruptError, ResourceError, StorageError, UsageError, WrongGameError
 from tilebase.files import keys as key_files
 from tilebase.files.keys import encode
@@ -271,6 +274,19 @@ def test_summaries(tmp_path):
             assert (layer.least, layer.largest) == (mine.min(), mine.max())
             assert layer.mean == pytest.approx(mine.mean(), abs=1e-12)
             assert (layer.won, layer.lost) == ((mine == 1).sum(), (mine == 0).sum())
+
+
+def test_rows_do_not_call_won_what_is_rounded(tmp_path, capsys):
+    """From no afterstate of sum 4 a win is certain, and yet each value is 1 after rounding."""
+    arguments = ["solve", "2x3", "32", "--spawn", "1/1000000", "--by", "sum", "-q", "-f"]
+    assert main([*arguments, "csv"]) == 0
+    first = next(csv.DictReader(capsys.readouterr().out.splitlines()))
+    assert first.keys() >= {"won_rounded", "lost_rounded"}
+    assert not first.keys() & {"won", "lost"}
+    assert (first["sum"], first["won_rounded"]) == ("4", first["positions"])
+    assert main([*arguments, "json"]) == 0
+    layer = json.loads(capsys.readouterr().out)["layers"][0]
+    assert str(layer["won_rounded"]) == first["won_rounded"]
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "uint16", "uint32", "uint64", "bit"])

@@ -281,11 +281,14 @@ def test_an_interrupted_count_goes_on_with_the_layers_that_it_needs(tmp_path: Pa
 def test_what_knows_2s_and_4s_only_says_so(tmp_path: Path) -> None:
     game = OTHER[0]
     with pytest.raises(UsageError, match="the dense space is for spawns of 2 and 4"):
-        solve(game, "win", space="all", threads=1)
+        solve(game, "win", space="all", folder=tmp_path / "run", threads=1)
+    with pytest.raises(UsageError, match="the dense space is for spawns of 2 and 4"):
+        prove(game, space="all", folder=tmp_path / "run", threads=1)
+    assert not (tmp_path / "run").exists()
     with pytest.raises(UsageError, match="the adversary spawns 2s and 4s"):
         force(game, threads=1)
-    solve(game, "win", table=tmp_path, threads=1)
-    with pytest.raises(UsageError, match="the number of 4s"):
+    solve(OTHER[1], "win", table=tmp_path, threads=1)
+    with pytest.raises(UsageError, match="at most two different tiles are spawned"):
         distributions(tmp_path, "random", of=["score"])
     assert sum(distributions(tmp_path, "random", of=["tile"])["tile"].chances.values()) == pytest.approx(1)
     assert "New tiles are 2 with probability 3/5 and 8 with probability 2/5." in str(describe_rules(game))

@@ -183,7 +183,7 @@ class TableArrays:
             for begin in range(0, len(keys), most or len(keys) or 1):
                 part = slice(begin, begin + (most or len(keys)))
                 if kind == "afterstates":
-                    values = self._layer(total).values[0][FIRST:][part]
+                    values = self.objective.told(self._layer(total).values[0][FIRST:][part])
                     yield LayerArrays(total, keys[part], values, none, flags, flags)
                 else:
                     found = self._probe_layer(total, keys[part])

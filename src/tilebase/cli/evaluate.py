@@ -100,6 +100,11 @@ def evaluate(
     tilebase evaluate 3x3-512/ agent:network --asked batch --symmetry check
     """
     judged = games is None and (symmetry or asked) is not None
+    if (distribution is not None or meets) and (games, symmetry, asked) != (None, None, None):
+        raise UsageError(
+            "--distribution and --meets follow all games, and ask a function for one tilebase.Board at a "
+            "time: leave --games, --symmetry and --asked out"
+        )
     show = shown.checked(PICTURES if distribution is not None or judged else ())
     prepare_kernels()
     if distribution is not None or meets:

@@ -208,7 +208,10 @@ class Shown:
         known = SUFFIXES | dict.fromkeys(pictures, "picture")
         recorded = known.get(record.suffix.lower())
         if recorded is None:
-            raise UsageError(f"{record} does not say its format: end its name in {', '.join(known)}")
+            suffix, wrong = record.suffix.lower(), " does not say its format"
+            if suffix in PICTURES:
+                wrong = f": no {suffix} picture is drawn of this result"
+            raise UsageError(f"{record}{wrong}: end its name in {', '.join(known)}")
         if recorded == "picture" and plotted:
             from tilebase.questions.plots import check_request
 
@@ -354,6 +357,7 @@ DRAWN: dict[str, Callable[[Sequence[Row]], str]] = {
 _LATEX = {
     **{sign: "\\" + sign for sign in "&%$#_{}"},
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "≈": r"$\approx$", "≤": r"$\leq$", "≥": r"$\geq$", "±": r"$\pm$", "×": r"$\times$", "−": "$-$",
 }  # fmt: skip
 
 
@@ -363,13 +367,17 @@ def _escaped(text: str) -> str:
 
 def _cells(rows: Sequence[Row]) -> list[list[str]]:
     names = list(rows[0])
-    return [
-        [f"{row[name]:,}" if isinstance(row[name], int) else str(row[name]) for name in names] for row in rows
-    ]
+    return [[_cell(row[name]) for name in names] for row in rows]
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _are_numbers(rows: Sequence[Row]) -> list[bool]:
-    return [isinstance(value, int | float) for value in rows[0].values()]
+    return [isinstance(value, int | float) and not isinstance(value, bool) for value in rows[0].values()]
 
 
 def _csv(rows: Sequence[Row]) -> str:

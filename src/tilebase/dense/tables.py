@@ -155,13 +155,8 @@ def classes_of(part: Part) -> Array:
     return np.repeat(np.arange(len(part.sums), dtype=np.uint16), part.counts)
 
 
-def check_index(index: PerfectIndex) -> None:
-    """Check that there can be a dense pass.
-
-    Raises `ResourceError` if a quarter has too many sums, or fillings of one sum, and `UsageError` for more
-    than 64 patterns, or spawns of other tiles than 2 and 4.
-    """
-    game = index.game
+def check_rules(game: Game) -> None:
+    """Raise `UsageError` for more than 64 patterns, other spawns than of 2 and 4, or weights of cells."""
     if not game.spawn.is_common:
         raise UsageError(
             f"the dense space is for spawns of 2 and 4, not for {game.spawn}: choose the space reachable"
@@ -172,6 +167,15 @@ def check_index(index: PerfectIndex) -> None:
         )
     if len(game.patterns) > MOST_PATTERNS:
         raise UsageError(f"{len(game.patterns)} patterns; the dense space takes at most {MOST_PATTERNS}")
+
+
+def check_index(index: PerfectIndex) -> None:
+    """Check that there can be a dense pass.
+
+    Raises as `check_rules`, and `ResourceError` if a quarter has too many sums, or fillings of one sum.
+    """
+    game = index.game
+    check_rules(game)
     if max(int(part.counts.max()) for part in index.parts) > MOST_POSITIONS:
         raise ResourceError(
             f"a quarter of {game} has more than {MOST_POSITIONS:,} fillings of one sum: give lower limits"

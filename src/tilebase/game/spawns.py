@@ -269,5 +269,8 @@ def law_of(spawns: str) -> SpawnLaw:
     """Make a law that spawns exactly these tiles.  Raises `UsageError`."""
     word = ",".join(sorted(spawns.replace(" ", "").split(",")))
     if word not in SPAWNED:
-        raise UsageError(f"the spawned tiles must be 2,4 or 2 or 4, not {spawns!r}")
+        raise UsageError(
+            f"the spawned tiles must be 2,4 or 2 or 4, not {spawns!r}: for others, tilebase solve with "
+            "--objective guaranteed --spawn 2:0.5,8:0.5 says whether a win can be forced"
+        )
     return SPAWNED[word]

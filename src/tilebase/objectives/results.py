@@ -177,10 +177,14 @@ class Solution:
         return next(iter(self.start.values()))
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Yield one dictionary per layer and objective, by ascending sum; `NEVER` is infinite."""
+        """Yield one dictionary per layer and objective, by ascending sum; `NEVER` is infinite.
+
+        `LayerSummary.won` and `lost` are named ``won_rounded`` and ``lost_rounded``.
+        """
         for objective, layers in zip(self.objectives, self.layers, strict=True):
             for layer in layers:
                 row = layer.as_dict()
+                row |= {f"{name}_rounded": row.pop(name) for name in ("won", "lost")}
                 row |= {name: math.inf for name in ("least", "mean", "largest") if row[name] == NEVER}
                 yield {"objective": objective.label} | row
 

@@ -2,10 +2,11 @@
 
 A policy makes the game a Markov chain.  The probability of each state is computed forward over the sums
 (`sparse.flow`): a game meets at most one state of each sum.  A sum tells the number of spawns only together
-with the number f of 4s among them, so each state carries a probability for each f.  Then, for a game that
-began with the board b,
+with the number f of the larger tiles among them, so each state carries a probability for each f.  Then, for a
+game that began with the board b, and in which the tiles S and, f times, L are spawned,
 
-    spawns = (s - sum(b)) / 2 - f,    score = potential(x) - potential(b) - 4 f,
+    spawns = (s - sum(b) - L f) / S + f,
+    score = potential(x) - potential(b) - potential(L) f - potential(S) (spawns - f),
 
 where the potential of a tile 2**e, (e - 1) 2**e, is the score of making it of 2s.  So the distributions of
 all three numbers follow from one pass.  Probabilities are floats; each step rounds them once.
@@ -164,8 +165,8 @@ def distributions(
     Raises
     ------
     UsageError
-        If a name or the policy does not exist, or if the largest tile at the end is asked for in a game that
-        a pattern or a sum wins.
+        If a name or the policy does not exist, if the largest tile at the end is asked for in a game that
+        a pattern or a sum wins, or lengths or scores in one that spawns three different tiles or more.
     BoardError
         If a board is not one of the game.
     ResourceError
@@ -179,9 +180,10 @@ def distributions(
     game = opened.game
     if "tile" in of and (game.patterns or game.goal_sum is not None):
         raise UsageError("the largest tile at the end is for games that a goal tile wins, or without a goal")
-    if {"length", "score"} & set(of) and not game.spawn.is_common:
+    if {"length", "score"} & set(of) and len(game.spawn_exponents) > 2:
         raise UsageError(
-            f"lengths and scores follow from the number of 4s, and {game.spawn} is spawned: ask for the tile"
+            f"lengths and scores are computed where at most two different tiles are spawned, not for "
+            f"{game.spawn}: ask for the tile"
         )
     asked = {text: Board.read(game, text) for text in boards}
     ends = _Ends(game, of)
@@ -195,7 +197,7 @@ def distributions(
     meets = walk.run({board.cells for board in asked.values()})
     return Distributions(
         name, {one: ends.distribution(one, name, resolution) for one in of},
-        {text: meets.get(board.cells, 0.0) for text, board in asked.items()}, walk.states,
+        {text: min(meets.get(board.cells, 0.0), 1.0) for text, board in asked.items()}, walk.states,
     )  # fmt: skip
 
 
@@ -208,20 +210,21 @@ class _Base(NamedTuple):
     spawns: int
 
 
-def _bases(game: Game) -> list[tuple[_Base, list[tuple[Cells, int, Fraction]]]]:
-    """Return what games begin with: for each board the start states, the 4s on them, their probabilities."""
+def _bases(ends: _Ends) -> list[tuple[_Base, list[tuple[Cells, int, Fraction]]]]:
+    """Return what games begin with: for each board the states, their larger tiles, their probabilities."""
+    game = ends.game
     boards, found = game.begin.boards or (game.empty_board,), []
     for board in boards:
         base = _Base(board, game.sum(board), _potential(game, board), game.begin.spawns)
         states = {(board, 0): Fraction(1, len(boards))}
         for _ in range(base.spawns):
             after: dict[tuple[Cells, int], Fraction] = {}
-            for (state, fours), p in states.items():
+            for (state, larger), p in states.items():
                 for following, q in game.spawns(state):
-                    key = following, fours + (game.sum(following) - game.sum(state)) // 4
+                    key = following, larger + ends.is_larger(game.sum(following) - game.sum(state))
                     after[key] = after.get(key, Fraction(0)) + p * q
             states = after
-        found.append((base, [(state, fours, p) for (state, fours), p in states.items()]))
+        found.append((base, [(state, larger, p) for (state, larger), p in states.items()]))
     return found
 
 
@@ -236,11 +239,30 @@ class _Ends:
     def __init__(self, game: Game, names: Sequence[str]) -> None:
         self.game, self.names = game, names
         self._sums: dict[str, dict[int, list[float]]] = {name: {} for name in names}
+        self.smaller, self.larger = (1 << pick(game.spawn_exponents) for pick in (min, max))
 
     @property
-    def counts_fours(self) -> bool:
-        """Whether states have to carry the number of 4s."""
+    def counts_larger(self) -> bool:
+        """Whether states have to carry the number of larger tiles among the spawned ones."""
         return "length" in self.names or "score" in self.names
+
+    def is_larger(self, tile: int) -> int:
+        """Return 1 for the larger one of two tiles that are spawned, else 0."""
+        return int(tile == self.larger != self.smaller)
+
+    def add_games(
+        self, base: _Base, total: int, larger: Array, score: Array, chances: Array, *, more: int
+    ) -> None:
+        """Add lengths and scores of games that end `more` slides after those that led to the sum.
+
+        Of the spawned tiles ``larger[f]`` are larger; ``score[i]`` is the potential of the last board.
+        """
+        spawns = (total - base.sum - self.larger * larger) // self.smaller + larger
+        self.add("length", np.broadcast_to(spawns - base.spawns + more, chances.shape), chances)
+        worth = potentials("tile")[self.larger.bit_length() - 1] * larger + potentials("tile")[
+            self.smaller.bit_length() - 1
+        ] * (spawns - larger)
+        self.add("score", score[..., None] - base.potential - worth, chances)
 
     def add(self, name: str, values: Array, chances: Array) -> None:
         """Add games: their values of one number, and their probabilities, arrays of one shape."""
@@ -260,7 +282,8 @@ class _Ends:
         parts: dict[int, list[float]] = {}
         for value, p in single.items():
             parts.setdefault(value // step * step, []).append(p)
-        return Distribution(name, policy, {v: math.fsum(some) for v, some in parts.items()}, step, mean)
+        chances = {v: min(math.fsum(some), 1.0) for v, some in parts.items()}
+        return Distribution(name, policy, chances, step, mean)
 
 
 @dataclass(frozen=True)
@@ -328,12 +351,12 @@ class _Walk:
             for board in boards
         }
         meets = dict.fromkeys(boards, 0.0)
-        for base, starts in _bases(game):
+        for base, starts in _bases(self._ends):
             flow = Flow()
-            for board, fours, p in starts:
+            for board, larger, p in starts:
                 total = game.sum(board)
                 chances = np.zeros((1, self._width(base, total)))
-                chances[0, fours if self._ends.counts_fours else 0] = float(p)
+                chances[0, larger if self._ends.counts_larger else 0] = float(p)
                 flow.add(total, compiled.canonical(np.array([game.pack(board)], dtype=np.uint64)), chances)
             while flow:
                 total, columns = flow.pop()
@@ -351,8 +374,8 @@ class _Walk:
         return meets
 
     def _width(self, base: _Base, total: int) -> int:
-        """Return how many numbers of 4s there can be at a sum."""
-        return (total - base.sum) // 4 + 1 if self._ends.counts_fours else 1
+        """Return how many numbers of larger tiles there can be at a sum."""
+        return (total - base.sum) // self._ends.larger + 1 if self._ends.counts_larger else 1
 
     def _check_memory(self, chances: Array) -> None:
         if 6 * chances.nbytes > self._allowed.memory:
@@ -399,20 +422,17 @@ class _Walk:
             after = total + (1 << exponent)
             states, origin, p = self._reader.random_spawns(afters, exponent)
             wide = np.zeros((len(states), self._width(base, after)))
-            shift = (exponent - 1) * self._ends.counts_fours
+            shift = self._ends.is_larger(1 << exponent) * self._ends.counts_larger
             wide[:, shift : shift + chances.shape[1]] = chances[origin] * p[:, None]
             flow.add(after, *merge_weights(states, wide))
 
     def _end(self, base: _Base, total: int, more: int, score: Array, tops: Array, chances: Array) -> None:
         """End games: with `more` slides after those that led to the sum."""
-        ends, fours = self._ends, np.arange(chances.shape[1])
+        ends, larger = self._ends, np.arange(chances.shape[1])
         tiles = np.where(tops > 0, np.int64(1) << tops.astype(np.int64), 0)
         ends.add("tile", tiles, chances.sum(axis=1))
-        if not ends.counts_fours:
-            return
-        lengths = (total - base.sum) // 2 - fours - base.spawns + more
-        ends.add("length", np.broadcast_to(lengths, chances.shape), chances)
-        ends.add("score", score[:, None] - base.potential - 4 * fours, chances)
+        if ends.counts_larger:
+            ends.add_games(base, total, larger, score, chances, more=more)
 
 
 def _potentials(reader: LayerReader, keys: Array) -> Array:
@@ -438,10 +458,10 @@ class _PlainWalk:
         """As `_Walk.run`."""
         game, images = self._game, {board: self._slider.canonical(board) for board in boards}
         meets = dict.fromkeys(images.values(), 0.0)
-        for base, starts in _bases(game):
+        for base, starts in _bases(self._ends):
             waiting: dict[int, dict[Cells, dict[int, float]]] = {}
-            for board, fours, p in starts:
-                _add(waiting, game, board, {fours: float(p)})
+            for board, larger, p in starts:
+                _add(waiting, game, board, {larger: float(p)})
             while waiting:
                 total = min(waiting)
                 for board, chances in waiting.pop(total).items():
@@ -469,28 +489,27 @@ class _PlainWalk:
         if not choices:
             self._end(base, board, board, 0, chances)
         for after, wins, weight in choices:
-            part = {fours: p * weight for fours, p in chances.items()}
+            part = {larger: p * weight for larger, p in chances.items()}
             spawns = [] if wins else game.spawns(after)
             if not spawns:
                 self._end(base, board, after, 1, part)
             for state, q in spawns:
-                four = (game.sum(state) - game.sum(after)) // 4
-                _add(waiting, game, state, {fours + four: p * float(q) for fours, p in part.items()})
+                new = self._ends.is_larger(game.sum(state) - game.sum(after))
+                _add(waiting, game, state, {larger + new: p * float(q) for larger, p in part.items()})
 
     def _end(self, base: _Base, board: Cells, last: Cells, more: int, chances: dict[int, float]) -> None:
         """End games on the board `last`, with `more` slides after the state `board`."""
-        game, fours = self._game, np.array(list(chances))
+        game, larger = self._game, np.array(list(chances))
         values = np.array(list(chances.values()))
         top = game.max_exponent(last)
         self._ends.add("tile", np.array([1 << top if top else 0]), np.array([values.sum()]))
-        lengths = (game.sum(board) - base.sum) // 2 - fours - base.spawns + more
-        self._ends.add("length", lengths, values)
-        self._ends.add("score", _potential(game, last) - base.potential - 4 * fours, values)
+        score = np.array(_potential(game, last))
+        self._ends.add_games(base, game.sum(board), larger, score, values, more=more)
 
 
 def _add(
     waiting: dict[int, dict[Cells, dict[int, float]]], game: Game, board: Cells, chances: dict[int, float]
 ) -> None:
     here = waiting.setdefault(game.sum(board), {}).setdefault(board, {})
-    for fours, p in chances.items():
-        here[fours] = here.get(fours, 0.0) + p
+    for larger, p in chances.items():
+        here[larger] = here.get(larger, 0.0) + p

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from xml.sax.saxutils import escape
 
 import numpy as np
 
@@ -75,6 +76,20 @@ def _metadata(form: str) -> dict[str, str | None]:
         "png": {"Software": program, "Description": command},
     }
     return names[form]
+
+
+def with_metadata(svg: str) -> str:
+    """Return an SVG document that names the program, its version and the command as matplotlib does."""
+    told = _metadata("svg")
+    names = {one: escape(str(told[one])) for one in ("Creator", "Description")}
+    about = (
+        '<metadata><rdf:RDF xmlns:dc="http://purl.org/dc/elements/1.1/" '
+        'xmlns:cc="http://creativecommons.org/ns#" xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">'
+        f"<cc:Work><dc:description>{names['Description']}</dc:description><dc:format>image/svg+xml</dc:format>"
+        f"<dc:creator><cc:Agent><dc:title>{names['Creator']}</dc:title></cc:Agent></dc:creator>"
+        "</cc:Work></rdf:RDF></metadata>"
+    )
+    return svg.replace("</title>", f"</title>{about}", 1)
 
 
 def check_path(path: Path | str) -> Path:

@@ -64,24 +64,28 @@ DIGITS = 40
 
 @dataclass(frozen=True)
 class ExactLayer:
-    """The exact values of the afterstates of one sum.
+    """The exact values of the afterstates, or of the states, of one sum.
 
     Attributes
     ----------
     sum:
         The sum of the tiles.
     keys:
-        ``uint64[n]``: the packed canonical afterstates, ascending.
+        ``uint64[n]``: the packed canonical boards, ascending.
     numerators:
-        ``object[n]``: ``numerators[i] / denominator`` is the value of afterstate i, as users see it.
+        ``object[n]``: ``numerators[i] / denominator`` is the value of board i, as users see it.
     denominator:
         One for all, not reduced.
+    slides:
+        Of states, ``object[n, A]``: the numerators of the slides in the directions of the game, None for a
+        slide that is not allowed.  None for afterstates.
     """
 
     sum: int
     keys: Array
     numerators: Array
     denominator: int
+    slides: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -142,6 +146,7 @@ def solve_exactly(
     discount: Fraction | float | str = 1,
     play: str = "best",
     layer: Callable[[ExactLayer], None] | None = None,
+    states: Callable[[ExactLayer], None] | None = None,
     **use: Unpack[Use],
 ) -> ExactSolution:
     """Solve a small game in fractions: without any rounding.
@@ -163,6 +168,9 @@ def solve_exactly(
         Called with the exact values of each layer, the largest sum first.  For ``"fastest"`` these are the
         expected slides of won games, lost games counted as 0; divided by the probability to win, they are
         the value of a board.
+    states:
+        The same for the states that play from the start reaches, without those that a sum has won.  Only for
+        ``"best"``.
     use:
         The keywords of `Use`, for counting the boards; the values are computed by one thread.
 
@@ -170,7 +178,8 @@ def solve_exactly(
     ------
     UsageError
         If the objective is no mean, or is a bound: integers are exact anyway.  If the play does not exist,
-        does not fit the objective, or is ``"fastest"`` in a game that no play wins.
+        does not fit the objective, or is ``"fastest"`` in a game that no play wins; if states are asked for
+        with another play than the best.
     ResourceError
         If the game has too many afterstates.
 
@@ -180,6 +189,8 @@ def solve_exactly(
     [0.0, 8.263879262720776, 0.996251125375]
     """
     chosen = check_exact(game, objective, play, discount)
+    if states is not None and play != "best":
+        raise UsageError(f"the values of states are those of the play best: leave {play} or states out")
     with temporary_folder() as folder:
         path = folder / "run"
         counts = count(game, folder=path, keep="afterstates", **use)
@@ -191,7 +202,7 @@ def solve_exactly(
             )
         pace = Pace(use.get("progress"), "afterstates")
         with LayerFolder(path / "afterstates", Contents(game)) as boards:
-            return _Pass(boards, chosen, play, every, layer, pace).run()
+            return _Pass(boards, chosen, play, every, layer, states, pace).run()
 
 
 def check_exact(game: Game, objective: str | Objective, play: str, discount: Any = 1) -> Objective:
@@ -235,12 +246,13 @@ class _Pass:
         play: str,
         every: int,
         layer: Callable[[ExactLayer], None] | None,
+        states: Callable[[ExactLayer], None] | None,
         pace: Pace,
     ) -> None:
         game = boards.contents.game
         self.game, self.objective, self.play, self.every = game, objective, play, every
         self._rows = 2 if play in ("fastest", "undo") else 1
-        self._layer, self._pace = layer, pace
+        self._layer, self._told_states, self._pace = layer, states, pace
         self._reader = _Keys(str(boards.folder), game, {objective.label: boards}, (objective,))
         self._sums = boards.sums()
         self._most = max([*self._sums, *(game.sum(board) for board, _ in game.starts())])
@@ -270,7 +282,10 @@ class _Pass:
         """Solve all layers, and the start."""
         game, done = self.game, 0
         starts, most = {game.sum(board) for board, _ in game.starts()}, 1 << max(game.spawn_exponents)
-        for total in reversed(self._sums):
+        for total in sorted(self._state_sums().union(self._sums), reverse=True):
+            if total not in self._sums:  # no slide is allowed
+                self._tell_states(total)
+                continue
             keys, values = self._afterstates(total)
             self._values[total] = values
             # Only spawns and starts read layers above.
@@ -279,6 +294,7 @@ class _Pass:
             if self._layer is not None:
                 told = self.objective.told(values[-1])
                 self._layer(ExactLayer(total, keys, told, self.denominator(total)))
+            self._tell_states(total)
             done += len(keys)
             if self._pace.due() or done == self.every:
                 self._pace.report(total, "solve", done, done / self.every)
@@ -331,23 +347,55 @@ class _Pass:
         if self.game.reached(total):
             won = self._with_rows(np.full(len(states), self._won, dtype=object))
             return won * (one * d)
-        links = self._link(states, total)
-        allowed = links.slots != NONE
+        worths, allowed = self._worths(states, total)
+        found = self._chosen(worths, allowed) * self.objective.discount.numerator
+        ends = self._ended(states) * (one * d)
+        either: Array = np.where(allowed.any(axis=0), found, ends)
+        return either
+
+    def _worths(self, states: Array, total: int) -> tuple[Array, Array]:
+        """Return what slides are worth over D(total), ``[row, slide, state]``, and which are allowed."""
+        one, links = self.denominator(total), self._link(states, total)
         values = self._values.get(total, np.zeros((self._rows, 0), dtype=object))
         front = np.zeros((self._rows, FIRST), dtype=object)
         front[:, WON : WON + 1] = self._with_rows(np.full(1, self._won * one, dtype=object))
         worths = np.concatenate([front, values], axis=1)[:, links.slots]
-        for k in range(len(allowed)):
+        for k in range(len(links.slots)):
             gains = np.full(len(states), self.objective.slide, dtype=object)
             if merge := self.objective.merge:
                 gains = gains + _whole(links.gains[merge][k // 2])
             worths[0, k] += gains * one
             if self.play == "undo":
                 worths[1, k] += gains * one
-        found = self._chosen(worths, allowed) * self.objective.discount.numerator
-        ends = self._ended(states) * (one * d)
-        either: Array = np.where(allowed.any(axis=0), found, ends)
-        return either
+        return worths, links.slots != NONE
+
+    def _state_sums(self) -> set[int]:
+        """Return the sums of the states whose values are asked for."""
+        if self._told_states is None:
+            return set()
+        before = [total for total in self._sums if not self.game.ended(total)]
+        sums = {total + (1 << exponent) for total in before for exponent in self.game.spawn_exponents}
+        sums |= {self.game.sum(board) for board, _ in self.game.starts()}
+        return {total for total in sums if not self.game.reached(total)}
+
+    def _tell_states(self, total: int) -> None:
+        """Tell the values of the states of a sum, if they are asked for and there are any."""
+        game, discount = self.game, self.objective.discount
+        if self._told_states is None or total not in self._state_sums():
+            return
+        starts = [game.pack(board) for board, _ in game.starts() if game.sum(board) == total]
+        made = [self._reader.compiled.canonical(np.array(starts, dtype=np.uint64))]
+        for exponent in game.spawn_exponents:
+            before = total - (1 << exponent)
+            if before in self._sums and not game.ended(before):
+                made.append(self._reader.spawns(self._reader.keys(before), exponent)[0])
+        keys = np.unique(np.concatenate(made))
+        worths, allowed = self._worths(keys, total)
+        slides = self.objective.told(worths[0] * discount.numerator)
+        slides[~allowed] = None
+        values = self.objective.told(self._states(keys, total)[0])
+        one = self.denominator(total) * discount.denominator
+        self._told_states(ExactLayer(total, keys, values, one, slides.T))
 
     def _chosen(self, worths: Array, allowed: Array) -> Array:
         """Return what the slide is worth that the player takes, from ``worths[row, slide, state]``."""

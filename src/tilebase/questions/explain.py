@@ -22,6 +22,7 @@ from tilebase.game.formations import Formation, formations
 from tilebase.game.game import Game
 from tilebase.objectives.objective import DISCOUNTED, MEANINGS, Meaning
 from tilebase.objectives.types import TYPES, ValueType
+from tilebase.objectives.values import NEVER
 
 FEW = 3
 """Most rules and terms that explain a word by speaking of it."""
@@ -125,20 +126,30 @@ def terms() -> Iterator[tuple[str, str]]:
 
 def _objective(name: str, meaning: Meaning) -> str:
     """Return an objective in sentences: what a win is worth, what is added, and how spawns are combined."""
+    cost = meaning.lost < 0
     earned = [
-        f"a win is worth {meaning.win}" if meaning.win else "a win is worth nothing by itself",
-        *([f"a loss costs {-meaning.lost:,}"] if meaning.lost else []),
+        f"a win is worth {meaning.win}"
+        if meaning.win
+        else f"a win {'costs' if cost else 'is worth'} nothing by itself",
+        *(["a lost game has no number, its cost is infinite"] if meaning.lost == -NEVER else []),
+        *([f"a loss costs {-meaning.lost}"] if cost and meaning.lost != -NEVER else []),
         *([f"each slide adds {meaning.slide}"] if meaning.slide > 0 else []),
         *([f"each slide costs {-meaning.slide}"] if meaning.slide < 0 else []),
         *(["each merge adds the tile that it makes"] if meaning.merge == "tile" else []),
         *(["each merge adds 1"] if meaning.merge == "one" else []),
         *(["the end is worth the largest tile"] if meaning.end else []),
     ]
-    over = {"mean": "the mean, with their probabilities", "least": "the least", "largest": "the largest"}
+    # Engines hold the negative of a cost, of which the largest is the least cost.
+    least, largest = ("largest", "least") if cost else ("least", "largest")
+    over = {
+        "mean": "the mean, with their probabilities",
+        "least": f"the {least}",
+        "largest": f"the {largest}",
+    }
     rounding = {"": "", "down": " Each step is rounded down.", "up": " Each step is rounded up."}
     discounted = " It takes a discount." if name in DISCOUNTED else ""
     return (
-        f"{meaning.text}. {', '.join(earned).capitalize()}; over slides the largest value is taken, "
+        f"{meaning.text}. {', '.join(earned).capitalize()}; over slides the {largest} value is taken, "
         f"over spawns {over[meaning.spawns]}.{rounding[meaning.rounding]}{discounted} "
         f"Types: {', '.join(meaning.types)}."
     )

@@ -1,4 +1,4 @@
-"""Tables as data frames: all boards with their values, as Parquet or CSV."""
+"""Tables as data frames: all boards with their values, as Parquet or CSV; or with fractions, as text."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import csv
 import io
 import itertools
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -16,11 +17,17 @@ from tilebase.arrays import TableArrays
 from tilebase.errors import MissingLayerError, UsageError
 from tilebase.files.outputs import check_output
 from tilebase.files.parquet import cells_of, load_pyarrow
+from tilebase.game.game import Game
 from tilebase.objectives.values import NEVER
+from tilebase.questions.exact import ExactLayer, check_exact, solve_exactly
+from tilebase.runtime.documents import to_json
+from tilebase.runtime.resources import Use
 from tilebase.runtime.storage import atomic_file
 from tilebase.tables.probe import Table
 
 SUFFIXES = (".parquet", ".csv")
+FRACTIONS = (".csv", ".jsonl")
+"""The suffixes of files of fractions, which are text."""
 
 
 def export_values(
@@ -71,6 +78,81 @@ def export_values(
         raise MissingLayerError(f"{table.location.name} has no boards of sum {total}")
     found = itertools.chain(first, layers)
     return _write_csv(found, file) if file.suffix.lower() == ".csv" else _write_parquet(found, file)
+
+
+def export_fractions(
+    table: Table,
+    output: Path | str,
+    *,
+    objective: str | None = None,
+    total: int | None = None,
+    states: bool = False,
+    **use: Unpack[Use],
+) -> int:
+    """Write the boards of a table with their values as fractions; return how many.
+
+    The game of the table is solved again in integers, so that nothing is rounded.  Columns are those of
+    `export_values`; a value is the text of a reduced fraction, as ``3/4``, or of a whole number.  Sums
+    descend, keys of a sum ascend.  Boards that the table leaves out are here, too.  The file is CSV, or JSON
+    lines (.jsonl), in which a slide that is not allowed is null.
+
+    Parameters
+    ----------
+    objective, total, states:
+        As for `export_values`.
+    use:
+        Memory, threads and the like: the keywords of `Use`.
+
+    Raises
+    ------
+    UsageError
+        For another suffix, or an objective that the table does not have or that has no fractions.
+    ResourceError
+        If the game is too large for fractions.
+    MissingLayerError
+        If no board has the sum.
+    StorageError
+        If the file cannot be written.
+    """
+    file, game, chosen = Path(output), table.game, table.objective(objective)
+    if file.suffix.lower() not in FRACTIONS:
+        raise UsageError(f"{file} is no file of fractions: end its name in .csv or .jsonl")
+    check_output(file)
+    check_exact(game, chosen, "best")
+    names = ["sum", "key", *(f"cell_{cell}" for cell in range(game.cells)), "value"]
+    names += game.directions if states else ()
+    rows = 0
+    with atomic_file(file) as whole:
+        out = io.TextIOWrapper(whole, "utf-8", newline="", write_through=True)
+        writer = csv.writer(out, lineterminator="\n")
+        if file.suffix.lower() == ".csv":
+            writer.writerow(names)
+
+        def write(layer: ExactLayer) -> None:
+            nonlocal rows
+            if total is not None and layer.sum != total:
+                return
+            for row in _fractions(game, layer):
+                if file.suffix.lower() == ".csv":
+                    writer.writerow(row)
+                else:
+                    out.write(to_json(dict(zip(names, row, strict=True))) + "\n")
+            rows += len(layer.keys)
+
+        solve_exactly(game, chosen, **{"states" if states else "layer": write}, **use)  # type: ignore[arg-type]
+        if not rows and total is not None:
+            raise MissingLayerError(f"{table.location.name} has no boards of sum {total}")
+        out.detach()  # the file is finished by its owner
+    return rows
+
+
+def _fractions(game: Game, layer: ExactLayer) -> Iterator[list[Any]]:
+    """Yield the rows of a layer of fractions."""
+    cells = zip(*(column.tolist() for column in cells_of(game, layer.keys)), strict=True)
+    slides = [()] * len(layer.keys) if layer.slides is None else layer.slides.tolist()
+    for key, board, value, worths in zip(layer.keys.tolist(), cells, layer.numerators, slides, strict=True):
+        told = [None if one is None else str(Fraction(one, layer.denominator)) for one in (value, *worths)]
+        yield [layer.sum, key, *board, *told]
 
 
 def _columns(arrays: TableArrays, layer: Any, *, states: bool) -> dict[str, Any]:

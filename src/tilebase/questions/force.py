@@ -231,7 +231,9 @@ def check_adversary(game: Game) -> None:
     if not game.can_win:
         raise UsageError("without a goal there is nothing to force: give a tile or a goal sum")
     if not game.spawn.is_common:
-        raise UsageError(f"the adversary spawns 2s and 4s, and not {game.spawn}: solve it for guaranteed")
+        raise UsageError(
+            f"the adversary spawns 2s and 4s, and not {game.spawn}: solve it for the objective guaranteed"
+        )
     if game.spawn.cells:
         raise UsageError(
             "what can be forced does not depend on weights of cells: leave them out of the spawn law"

@@ -112,6 +112,10 @@ class Evaluation:
     interval: tuple[float, float] | None = None
     judged: Judgement | None = field(default=None, repr=False)
 
+    def __post_init__(self) -> None:
+        if self.objective.unit == "probability":  # a sum of rounded numbers can be larger than 1
+            object.__setattr__(self, "value", min(self.value, 1.0))
+
     def __repr__(self) -> str:
         optimum = digits_text(self.optimum, self.objective.type.digits)
         return f"<Evaluation of {self.policy}: {self.objective.label} {self.text}, optimum {optimum}>"

@@ -320,8 +320,12 @@ def _is_done(stored: StoredValues, here: Reachable, threads: int, whole: bool) -
 def check_solving(ask: Ask, run: Run, keep: Keep = NOTHING, *, lean: bool | None = None) -> None:
     """Raise `ResourceError` if solving would take too long or too much memory, unless it has begun before.
 
-    The rate of a device is not measured.
+    The rate of a device is not measured.  `UsageError` if a pass over all boards does not know the rules.
     """
+    if ask.space == "all":
+        from tilebase.dense.tables import check_rules
+
+        check_rules(ask.game)
     if ask.on_device:
         return
     if ask.space == "all":

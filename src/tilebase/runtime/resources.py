@@ -87,12 +87,20 @@ class Allowance:
         threads: int | None = None,
         anyway: bool = False,
         progress: Callable[[Progress], None] | None = None,
+        **unknown: object,
     ) -> Allowance:
         """Return what the keywords of `Use` allow.
 
         The memory never exceeds the limits of this process and its container.  Raises `UsageError` if
-        what is asked for is not possible anywhere, `ResourceError` if this machine has too little memory.
+        what is asked for is not possible anywhere, `ResourceError` if this machine has too little memory,
+        TypeError for another keyword.
         """
+        if unknown:
+            fractions = "; fractions are computed by tilebase.questions.exact.solve_exactly"
+            raise TypeError(
+                f"unexpected keyword argument {next(iter(unknown))!r}: beside its own arguments, a "
+                f"question takes {', '.join(Use.__annotations__)}{fractions * ('exact' in unknown)}"
+            )
         allowed = Allowance(
             memory=_check_memory(parse_bytes(memory)), threads=check_threads(threads), anyway=anyway,
             progress=progress,

@@ -11,7 +11,16 @@ from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
 from tilebase.game.notation import split_cells, tile_text
 from tilebase.objectives.numbers import Unit, is_mistake, loss_text
-from tilebase.objectives.values import Below, Found, Rounded, Unknown, join_bounds, sort_key, value_document
+from tilebase.objectives.values import (
+    Below,
+    Exact,
+    Found,
+    Rounded,
+    Unknown,
+    join_bounds,
+    sort_key,
+    value_document,
+)
 from tilebase.runtime.html import table_html
 from tilebase.tables.real_boards import AnyBoard, RealBoard
 
@@ -200,10 +209,9 @@ class Answer:
         if isinstance(slide.value, Below):
             return max(float(self.value) - slide.value.bound, 0.0) if slide.value.reached else None
         # Of costs the best value is the smaller one.
-        if isinstance(self.value, Rounded) and isinstance(slide.value, Rounded):
-            best, other = self.value.complement, slide.value.complement
-            if best is not None and other is not None:
-                return abs(best - other)
+        best, other = _complement(self.value), _complement(slide.value)
+        if best is not None and other is not None:
+            return abs(best - other)
         return abs(float(self.value) - float(slide.value))
 
     def as_dict(self, *, spawns: bool = False) -> dict[str, Any]:
@@ -276,6 +284,13 @@ def goal_cells(game: Game) -> dict[int, int]:
         cell, tile = named[0]
         tiles[cell] = min(tile, tiles.get(cell, tile))
     return tiles
+
+
+def _complement(value: Found) -> float | None:
+    """Return 1 minus a probability with all its digits; None where that is not known."""
+    if isinstance(value, Exact) and value.value in (0, 1):
+        return 1.0 - value.value
+    return value.complement if isinstance(value, Rounded) else None
 
 
 def size_of(value: Found | None) -> float:

@@ -30,7 +30,6 @@ from tilebase.objectives.values import (
     Exact,
     Found,
     Number,
-    Rounded,
     Unknown,
     Value,
     join_bounds,
@@ -284,8 +283,7 @@ class Table(Solved):
         slides = tuple(
             replace(slide, value=_beside(slide.value, losses.get(slide.direction))) for slide in answer.slides
         )
-        near = isinstance(answer.value, Rounded) and isinstance(other.value, Rounded)
-        best = other.best if near and 0 < float(other.value) < SMALL else answer.best
+        best = other.best if other.best and float(other.value) < SMALL else answer.best
         return replace(answer, value=_beside(answer.value, other.value), slides=slides, best=best)
 
     def _answer_alone(self, board: Board, objective: Objective, *, known: bool) -> Answer:

@@ -9,6 +9,7 @@ from cyclopts import Parameter
 
 from tilebase.cli.output import PICTURES
 from tilebase.cli.probe import LabelOption, TableArgument
+from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
 
@@ -20,7 +21,11 @@ def values(
     table: TableArgument,
     *,
     output: Annotated[
-        Path, Parameter(name=["--output", "-o"], help="The file to write: .parquet, .csv, or a picture.")
+        Path,
+        Parameter(
+            name=["--output", "-o"],
+            help="The file to write: .parquet, .csv, or a picture; fractions: .csv or .jsonl.",
+        ),
     ],
     total: Annotated[int | None, Parameter(name="--sum", help="Only the layer of this sum.")] = None,
     states: Annotated[
@@ -28,6 +33,12 @@ def values(
         Parameter(
             negative=(),
             help="States, and what each slide is worth; else afterstates.",
+        ),
+    ] = False,
+    exact: Annotated[
+        bool,
+        Parameter(
+            negative=(), help="Values as reduced fractions, p/q: the game is solved again, in integers."
         ),
     ] = False,
     objective: LabelOption = None,
@@ -44,12 +55,14 @@ def values(
     tilebase export values 3x3-512/ --states --sum 100 -o 100.csv
 
     tilebase export values 3x3-512/ -o values.svg
+
+    tilebase export values 3x3-64/ --states --exact -o fractions.csv
     """
     drawn = output.suffix.lower() in PICTURES
-    if drawn and (states or total is not None):
-        raise UsageError("a picture shows the afterstates of all sums: leave --sum and --states out")
+    if drawn and (states or exact or total is not None):
+        raise UsageError("a picture shows the afterstates of all sums: leave --sum, --states and --exact out")
     prepare_kernels()
-    from tilebase.questions.exporting import export_values
+    from tilebase.questions.exporting import export_fractions, export_values
     from tilebase.tables.probe import open_table
 
     with open_table(table) as opened:
@@ -60,9 +73,16 @@ def values(
             plot_values(opened, output, objective)
             print(f"{output}: values of {opened.objective(objective).label} by sum")
             return 0
+        kind = "states" if states else "afterstates"
+        if exact:
+            with counting_progress() as progress:
+                rows = export_fractions(
+                    opened, output, objective=objective, total=total, states=states, progress=progress
+                )
+            print(f"{output}: {rows:,} {kind} with their values as fractions")
+            return 0
         rows = export_values(opened, output, objective=objective, total=total, states=states)
     read = f"read_{'csv' if output.suffix == '.csv' else 'parquet'}"
-    kind = "states" if states else "afterstates"
     cells = f"{CELLS}{'' if states else STATES}"
     print(f"{output}: {rows:,} {kind}, which polars.{read} or pandas.{read} reads; {cells}")
     return 0

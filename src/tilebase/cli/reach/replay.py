@@ -59,7 +59,10 @@ def replay(
     document = {"size": str(game.rules), "moves": game.text, "positions": rows}
 
     def draw(file: Path) -> None:
-        write_text(game.animation(speed=2.0 if speed is None else speed) if animated else game.strip(), file)
+        from tilebase.questions.drawing import with_metadata
+
+        picture = game.animation(speed=2.0 if speed is None else speed) if animated else game.strip()
+        write_text(with_metadata(picture), file)
 
     show.write(rows, document, game=rules_text(game.rules), draw=draw)
     return 0
