@@ -172,8 +172,16 @@ def read_recomputed() -> dict[tuple[str, str, str], Record]:
 
 @cache
 def read_needed() -> dict[tuple[str, str, str], str]:
-    """By file of facts, board and question, what it would take to compute a line that was not computed."""
-    return {(row["file"], row["board"], row["question"]): row["needs"] for row in read_other(NEEDED)}
+    """By file of facts, board and question, what it would take to compute a line that was not computed.
+
+    The last words are the command; one that was stopped goes on.
+    """
+    return {
+        (row["file"], row["board"], row["question"]): (
+            f"{row['needs']}; by `{row['command'].replace(' plan ', ' ', 1)}`"
+        )
+        for row in read_other(NEEDED)
+    }
 
 
 def read_other(name: str) -> list[dict[str, str]]:
