@@ -155,13 +155,8 @@ def classes_of(part: Part) -> Array:
     return np.repeat(np.arange(len(part.sums), dtype=np.uint16), part.counts)
 
 
-def check_index(index: PerfectIndex) -> None:
-    """Check that there can be a dense pass.
-
-    Raises `ResourceError` if a quarter has too many sums, or fillings of one sum, and `UsageError` for more
-    than 64 patterns, or spawns of other tiles than 2 and 4.
-    """
-    game = index.game
+def check_spawns(game: Game) -> None:
+    """Raise `UsageError` for spawns of other tiles than 2 and 4, or for cells that weigh differently."""
     if not game.spawn.is_common:
         raise UsageError(
             f"the dense space is for spawns of 2 and 4, not for {game.spawn}: choose the space reachable"
@@ -170,6 +165,16 @@ def check_index(index: PerfectIndex) -> None:
         raise UsageError(
             f"in the dense space all cells weigh the same: choose the space reachable for {game}"
         )
+
+
+def check_index(index: PerfectIndex) -> None:
+    """Check that there can be a dense pass.
+
+    Raises `ResourceError` if a quarter has too many sums, or fillings of one sum, and `UsageError` for more
+    than 64 patterns, or spawns of other tiles than 2 and 4.
+    """
+    game = index.game
+    check_spawns(game)
     if len(game.patterns) > MOST_PATTERNS:
         raise UsageError(f"{len(game.patterns)} patterns; the dense space takes at most {MOST_PATTERNS}")
     if max(int(part.counts.max()) for part in index.parts) > MOST_POSITIONS:
