@@ -9,13 +9,14 @@ order of the perfect index, whose parts say on which cell a tile is spawned firs
 *Order.*  Sums descend.  Within a sum, groups descend in the order of their counts of tiles, the largest tile
 first: a merge makes a larger tile, so W of all that a slide of a group leads to is there before V of the
 group.  Values that no later group reads are released at once: V of a group after W of the groups with a 2 and
-with a 4 less, W of a group after V of the last group whose merges may lead to it.  Other orders that need no
-sum to be finished hold more, since W of a group is read until its largest tile has been taken apart.
+with a 4 less, W of a group after V of the last group whose merges may lead to it.  Without the order of sums
+W of a group would be read until its largest tile has been taken apart: on 3x3 to 64 this would hold 4,259,394
+values instead of 619,074.
 
 *Memory.*  In work are W of a group with V of those that its spawns lead to, or V of a group with W of one
 group more.  The other values that are held are in memory, too, or with a folder in a file for each group.
 
-A rank needs no stored boards: `Ranking` has a table of a few thousand entries for each group.
+Ranks need no stored boards: `Ranking` has a table of a few thousand entries for each group.
 """
 
 from __future__ import annotations
