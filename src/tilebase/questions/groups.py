@@ -105,7 +105,7 @@ def solve_by_groups(
         If files cannot be written or read.
 
     >>> solve_by_groups(Game("2x2", 32)).value
-    Rounded(0.0828872890716)
+    <Rounded: 0.0828872890716>
     """
     one = _one(objective, discount)
     allowed = Allowance.of(**use)
