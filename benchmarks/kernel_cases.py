@@ -39,6 +39,7 @@ from tilebase._kernels.arguments import Directory, Links, Scratch, Slides, Targe
 from tilebase._kernels.packed import packed
 from tilebase.arrays import CACHED
 from tilebase.cluster.runs import Run
+from tilebase.dense import groups as by_groups
 from tilebase.dense.backends.bits import BitLayer, Bits, Words
 from tilebase.dense.backends.protocol import DenseWork
 from tilebase.dense.backends.threads import Threads
@@ -876,6 +877,40 @@ def bits(step: Step) -> Callable[[Inputs], Case]:
 def alike_bits(step: Step) -> Callable[[Inputs], Case]:
     """The same where a board and its mirror image are worth the same."""
     return lambda inputs: inputs.alike_bits.case(step)
+
+
+def grouped(step: Step) -> Callable[[Inputs], Case]:
+    """A step of the pass by groups for the largest group of the layer; slides are counted once per target."""
+
+    def make(inputs: Inputs) -> Case:
+        (objective,) = parse_objectives("win")
+        solving = by_groups.GroupPass(inputs.sparse, objective, Allowance(memory=1 << 30, threads=1))
+        groups, pool = solving.groups, Pool(1)
+        layer = np.flatnonzero(groups.sums == inputs.total)
+        group = int(layer[groups.sizes[layer].argmax()])
+        after, size = groups.after_slides(group), int(groups.sizes[group])
+        read = [f"afterstates-{at}" for at in after]
+        if step is Step.FOLD:
+            read = [f"states-{groups.with_tile(e)[group]}" for e in inputs.sparse.spawn_exponents]
+        sizes = [int(groups.sizes[int(name.rpartition("-")[2])]) for name in read]
+        written: list[Array] = []
+
+        def run() -> int:
+            for name, one in zip(read, sizes, strict=True):
+                solving.store.put(name, _values(one).astype(np.float64), 1)
+            if step is Step.FOLD:
+                solving.fold(pool, group, inputs.total, 1)
+                written[:] = [solving.store.read(f"afterstates-{group}")]
+                return size
+            solving.slide(pool, group, inputs.total, after)
+            name = f"states-{group}"
+            while solving.store.holds(name):
+                written[:] = [solving.store.read(name)]
+            return size * len(after)
+
+        return Case(run, lambda: written)
+
+    return make
 
 
 def tabulate(inputs: Inputs) -> Case:

@@ -159,7 +159,16 @@ def test_tables_agree_with_each_other(game: Game) -> None:
 
 
 @pytest.mark.parametrize(
-    "game", [Game("2x2", 32), Game("2x3", 16), Game("1x5", 8, spawn=1), Game("2x2", goal_sum=20)], ids=str
+    "game",
+    [
+        Game("2x2", 32),
+        Game("2x3", 16),
+        Game("1x5", 8, spawn=1),
+        Game("2x2", goal_sum=20),
+        Game("2x2", 32, limits="16,8/4,16"),
+        Game("2x3", 16, walls=[1]),
+    ],
+    ids=str,
 )
 def test_groups_are_those_of_all_boards(game: Game) -> None:
     """Their boards, the groups that spawns lead to, and no slide that the sources leave out."""
@@ -187,12 +196,16 @@ def test_groups_are_those_of_all_boards(game: Game) -> None:
     found = Counter(after for _, after in leads)
     most = dict(zip(map(tuple, groups.counts.tolist()), groups.sources().tolist(), strict=True))
     assert all(found[one] <= most[one] for one in sizes)
-    assert sum(found.values()) > sum(most.values()) / 2
+    assert game.limits or game.walls or sum(found.values()) > sum(most.values()) / 2
+    every = [tuple(one) for one in groups.counts.tolist()]
+    after = {(one, every[to]) for at, one in enumerate(every) for to in groups.after_slides(at)}
+    assert leads <= after
+    assert all(groups.after_slides(at)[0] == at for at in range(len(groups)))
 
 
-def test_groups_are_of_games_whose_cells_are_alike() -> None:
-    with pytest.raises(UsageError, match="its cells differ"):
-        groups_of(Game("2x2", 16, limits="8,4/4,4"))
+def test_groups_that_are_not_listed() -> None:
+    with pytest.raises(UsageError, match="it has unmergeable tiles"):
+        groups_of(Game("2x2", 16, unmergeable=[0]))
     with pytest.raises(ResourceError, match="300,540,195 groups"):
         groups_of(Game("4x4", 65536))
 

@@ -1,40 +1,40 @@
-"""What a pass by groups would take: the row of `tilebase plan` beside those of a pass by layers.
+"""What a pass by groups (`dense.groups`) takes: what `solve_by_groups` expects, and a row of `tilebase plan`.
 
-No engine does such a pass.  Its time is that of the boards at the rate of a pass by layers, or that of its
-files.  A group is read once for each group whose spawns or slides lead to it, and W and V are written once.
-Memory holds W of a group with V of those that its spawns lead to, or V of a group with W of one more.
+A group is read once for each group whose spawns or slides lead to it, and W and V are written once.  Each
+value that is read takes its time, or what the disks move if that takes longer.  Memory holds W of a group
+with V of those that its spawns lead to, or V of a group with W of one more; and what is held for later
+groups, which goes to files if memory is too small.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from tilebase.costs.estimate import duration
-from tilebase.costs.rates import pass_seconds
+from tilebase.costs.estimate import Estimate
+from tilebase.costs.rates import rates
 from tilebase.counting.combinatorics import boards_by_sum, layers_together
-from tilebase.counting.groups import groups_of
+from tilebase.dense.groups import groups_to_solve
 from tilebase.game.game import Game
-from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import Objective
 from tilebase.runtime.resources import OVERHEAD, Allowance
 
 
-def row_by_groups(game: Game, objective: Objective, allowed: Allowance) -> dict[str, Any]:
-    """Return the row of a pass by groups.  Raises `UsageError` or `ResourceError` of `groups_of`."""
-    groups = groups_of(game)
+def grouping(game: Game, objective: Objective, allowed: Allowance) -> Estimate:
+    """Return the estimate for a pass by groups.
+
+    Its disk is 0 if all fits into memory.  Raises `UsageError` or `ResourceError` of `groups_to_solve`.
+    """
+    groups, here = groups_to_solve(game, objective), rates("dense")
     spawned = [groups.after_spawn(e) for e in game.spawn_exponents]
-    memory = OVERHEAD + int(objective.value_bytes * (groups.sizes + np.sum(spawned, axis=0)).max())
+    in_work = int((groups.sizes + np.sum(spawned, axis=0)).max())
+    memory = OVERHEAD + np.dtype(objective.type.kept).itemsize * in_work  # Boolean values in work are bytes
+    held = int(objective.value_bytes * max(layers_together(boards_by_sum(game)).values()))
     boards = int(groups.sizes.sum())
     read = float((groups.sizes * groups.sources()).sum()) + sum(float(one.sum()) for one in spawned)
-    moved = objective.value_bytes * (read + 2.0 * boards)
-    seconds = pass_seconds(boards, allowed.cores, bits=objective.is_boolean, moved=moved)
-    return {
-        "boards": f"{len(groups):,} groups, the largest {groups.largest:,} boards",
-        "time": "not built",
-        "memory": byte_text(memory),
-        "disk": byte_text(int(objective.value_bytes * max(layers_together(boards_by_sum(game)).values()))),
-        "moved": byte_text(int(moved)),
-        "reason": f"no engine passes by groups; one would take {duration(seconds, 3)}",
-    }
+    in_files = memory + held > allowed.memory
+    moved = objective.value_bytes * (read + 2.0 * boards) if in_files else 0.0
+    return Estimate(
+        "solving by groups", game, boards, boards, f"boards in {len(groups):,} groups",
+        max(read * game.cells * here.grouped / allowed.cores, moved / here.disk), allowed.threads,
+        memory if in_files else memory + held, held if in_files else 0, moved=moved,
+    )  # fmt: skip

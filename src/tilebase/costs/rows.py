@@ -30,7 +30,7 @@ from tilebase.costs.forcing import (
     replacing_seconds,
     search_seconds,
 )
-from tilebase.costs.groups import row_by_groups
+from tilebase.costs.groups import grouping
 from tilebase.costs.machines import this_machine
 from tilebase.costs.reachable import Work, layers_of
 from tilebase.costs.spaces import expected
@@ -104,10 +104,12 @@ def solving(
 
     Raises `UsageError` or `ResourceError` if there cannot be such a pass.
     """
-    if space not in ("reachable", "all", "auto"):
-        raise UsageError(f"space {space!r} does not exist: choose one of reachable, all, auto")
+    if space not in ("reachable", "all", "auto", "groups"):
+        raise UsageError(f"space {space!r} does not exist: choose one of reachable, all, auto, groups")
     for one in objectives:
         _check(one, game)
+    if space == "groups":
+        return [_grouped(game, one, allowed, folder) for one in objectives]
     passes = partial(
         _passes, game, objectives, allowed, folder, keep=keep, down_to=down_to, summaries=summaries,
         backend=backend,
@@ -188,10 +190,16 @@ def _by_groups(game: Game, objective: Objective, allowed: Allowance) -> list[dic
     """Return the row of a pass by groups of equal tiles, where layers do not fit into memory."""
     if objective.value_bytes * max(layers_together(boards_by_sum(game)).values()) < allowed.memory:
         return []
-    with suppress(UsageError, ResourceError):  # cells differ, or there are too many groups
-        row = row_by_groups(game, objective, allowed)
-        return [{"what": f"{_all(objective)}, by groups", "on": this_machine(allowed)} | row]
+    with suppress(UsageError, ResourceError):  # there is no such pass, or there are too many groups
+        return [_grouped(game, objective, allowed, None)]
     return []
+
+
+def _grouped(game: Game, one: Objective, allowed: Allowance, folder: Path | None) -> dict[str, Any]:
+    """Return the row of a pass by groups.  Raises as `grouping`."""
+    found = grouping(game, one, allowed)
+    here = _here(f"{_all(one)}, by groups", found, allowed, folder)
+    return here | {"moved": byte_text(int(found.moved))}
 
 
 def _passes(

@@ -194,7 +194,7 @@ class PerfectIndex:
 
     def __init__(self, game: Game, most_bytes: int | None = None) -> None:
         self.game = game
-        self.axes, cells = _cut(game)
+        self.axes, cells = cut_into_parts(game)
         movable = 0 if game.fixed else len(game.unmergeable) - len(game.held)
         # More than all tiles together, and the spawn of a 4.
         self._weight = 3 + sum(2**top for top in game.tops if top) // 2 if movable else 0
@@ -408,7 +408,7 @@ def _added(first: Array, second: Array) -> Array:
     return found
 
 
-def _cut(game: Game) -> tuple[tuple[int, int], tuple[Cells, Cells, Cells, Cells]]:
+def cut_into_parts(game: Game) -> tuple[tuple[int, int], tuple[Cells, Cells, Cells, Cells]]:
     """Return the two axes that are divided, and the cells of A, B, C, D.
 
     Of all ways to cut, this chooses the one with the fewest fillings of half boards, since the tables

@@ -155,8 +155,8 @@ def classes_of(part: Part) -> Array:
     return np.repeat(np.arange(len(part.sums), dtype=np.uint16), part.counts)
 
 
-def check_rules(game: Game) -> None:
-    """Raise `UsageError` for more than 64 patterns, other spawns than of 2 and 4, or weights of cells."""
+def check_spawns(game: Game) -> None:
+    """Raise `UsageError` for spawns of other tiles than 2 and 4, or for cells that weigh differently."""
     if not game.spawn.is_common:
         raise UsageError(
             f"the dense space is for spawns of 2 and 4, not for {game.spawn}: choose the space reachable"
@@ -165,6 +165,11 @@ def check_rules(game: Game) -> None:
         raise UsageError(
             f"in the dense space all cells weigh the same: choose the space reachable for {game}"
         )
+
+
+def check_rules(game: Game) -> None:
+    """Raise `UsageError` as `check_spawns`, and for more than 64 patterns."""
+    check_spawns(game)
     if len(game.patterns) > MOST_PATTERNS:
         raise UsageError(f"{len(game.patterns)} patterns; the dense space takes at most {MOST_PATTERNS}")
 

@@ -6,6 +6,7 @@ Modules, those that the others import first:
     count        how many states are reachable
     spaces       on which boards a game is solved
     solve        the values of a game under optimal play
+    groups       the same, one multiset of tiles at a time
     prove        proved bounds of the probability to win
     again        the layers of a dense verdict, counted by a second engine
     force        which goals can be forced against every spawn
