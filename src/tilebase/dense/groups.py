@@ -137,6 +137,7 @@ class Store:
         self._dtype, self._bits, self._folder = dtype, bits, folder
         self._values: dict[str, Array] = {}
         self._sizes: dict[str, tuple[int, int]] = {}  # values and bytes
+        self._boards = self._nbytes = 0  # of all
         self._readers: Counter[str] = Counter()
         self.held = Held()
 
@@ -151,10 +152,10 @@ class Store:
             with storage_errors(self._folder / name), open_own(self._folder / name, "wb") as file:
                 file.write(kept.data)
         self._sizes[name], self._readers[name] = (len(values), kept.nbytes), readers
-        boards, nbytes = map(sum, zip(*self._sizes.values(), strict=True))
+        self._boards, self._nbytes = self._boards + len(values), self._nbytes + kept.nbytes
         self.held = Held(
-            max(self.held.groups, len(self._sizes)), max(self.held.boards, boards),
-            max(self.held.bytes, nbytes), self.held.working,
+            max(self.held.groups, len(self._sizes)), max(self.held.boards, self._boards),
+            max(self.held.bytes, self._nbytes), self.held.working,
         )  # fmt: skip
 
     def read(self, name: str) -> Array:
@@ -167,7 +168,9 @@ class Store:
         values = np.unpackbits(kept, count=self._sizes[name][0]) if self._bits else kept
         self._readers[name] -= 1
         if not self._readers[name]:
-            del self._readers[name], self._sizes[name]
+            del self._readers[name]
+            boards, nbytes = self._sizes.pop(name)
+            self._boards, self._nbytes = self._boards - boards, self._nbytes - nbytes
             self._values.pop(name, None)
             if self._folder is not None:
                 with storage_errors(self._folder / name, "delete"):
