@@ -148,4 +148,4 @@ def test_commands_draw_values_and_regret(table, folder, capsys):
     for name, words in (("regret", "2x2, to 32, by mine:go"), ("values", "2x2, to 32")):
         assert f"<!-- {words} -->" in (folder / f"{name}.svg").read_text("utf-8")
     assert main(["export", "values", where, "--states", "-o", "values.svg"]) == 2
-    assert "leave --sum and --states out" in capsys.readouterr().err
+    assert "leave --sum, --states and --exact out" in capsys.readouterr().err
