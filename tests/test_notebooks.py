@@ -110,6 +110,17 @@ def test_values_by_sum(table):
         draw_values(Figure().add_subplot(), table, "moves")
 
 
+def test_values_leave_out_what_cannot_be_won(tmp_path: Path) -> None:
+    """A lost game has no number of slides; a solution does not say what is the largest without it."""
+    solution = solve(Game("2x2", 32), "fewest", table=tmp_path)
+    with open_table(tmp_path) as table:
+        for solved in (solution, table):
+            axes = Figure().add_subplot()
+            draw_values(axes, solved)
+            assert max(axes.lines[0].get_ydata()) < 20
+            assert axes.dataLim.y1 < 20
+
+
 def test_regret_by_sum_and_tile(table):
     judged = judge(table, "greedy", symmetry="canonical")
     for by in ("sum", "tile"):

@@ -27,6 +27,7 @@ from tilebase.game.names import title_of
 from tilebase.objectives.numbers import digits_text
 from tilebase.objectives.objective import Objective, find_objective
 from tilebase.objectives.results import Solution
+from tilebase.objectives.values import NEVER
 from tilebase.questions.drawing import (
     GREY,
     GRID,
@@ -304,37 +305,50 @@ def draw_values(axes: Axes, solved: Solution | Table, objective: str | None = No
     """Draw the values of afterstates by their sum: the mean, and the range from the least to the largest.
 
     `solved` is what `solve` returned, or a table of reachable positions, of which all layers are read.
-    `objective` is a label; None for the first.  Raises `UsageError` if it was not solved for.
+    `objective` is a label; None for the first.  An infinite cost (`NEVER`) is left out; a solution does not
+    say what is the largest without it.  Raises `UsageError` if the objective was not solved for.
     """
     chosen, rows = _ranges(solved, objective)
     sums, least, mean, largest = np.array(rows).T
     axes.fill_between(sums, least, largest, color=SHADES[0], linewidth=0)
     axes.plot(sums, mean, color=SHADES[4], linewidth=1.8)
     _direct(axes, sums, mean, "mean", SHADES[4])
-    _direct(axes, sums, largest, "least to largest", SHADES[2], share=0.3)
+    if not np.isnan(largest).all():
+        _direct(axes, sums, np.nan_to_num(largest), "least to largest", SHADES[2], share=0.3)
     axes.set_ylabel(f"value of afterstates ({chosen})")
     _grid(axes)
     _sum_axis(axes)
+
+
+def _chosen(solved: Solution | Table, label: str | None) -> Objective:
+    """Return the objective of a label; the first for None.  Raises `UsageError`."""
+    chosen = solved.objectives[0] if label is None else find_objective(solved.objectives, label)
+    if chosen is None:
+        held = ", ".join(one.label for one in solved.objectives)
+        raise UsageError(f"{label} was not solved for: choose one of {held}")
+    return chosen
 
 
 def _ranges(
     solved: Solution | Table, label: str | None
 ) -> tuple[Objective, list[tuple[float, float, float, float]]]:
     """Return the objective, and sum, least, mean and largest value of each layer."""
-    chosen = solved.objectives[0] if label is None else find_objective(solved.objectives, label)
-    if chosen is None:
-        held = ", ".join(one.label for one in solved.objectives)
-        raise UsageError(f"{label} was not solved for: choose one of {held}")
+    chosen = _chosen(solved, label)
     if isinstance(solved, Solution):
         layers = solved.layers[solved.objectives.index(chosen)]
-        return chosen, [(one.sum, one.least, one.mean, one.largest) for one in layers]
+        return chosen, [
+            (one.sum, one.least, one.mean, math.nan if one.largest == NEVER else one.largest)
+            for one in layers
+            if one.least != NEVER
+        ]
     from tilebase.arrays import TableArrays  # it loads the compiler
 
-    found = TableArrays(solved, chosen.label).iter_layers()
-    return chosen, [
-        (layer.sum, float(layer.value.min()), float(layer.value.mean()), float(layer.value.max()))
-        for layer in found
-    ]
+    rows: list[tuple[float, float, float, float]] = []
+    for layer in TableArrays(solved, chosen.label).iter_layers():
+        held = layer.value[layer.value != NEVER]
+        if len(held):
+            rows.append((layer.sum, float(held.min()), float(held.mean()), float(held.max())))
+    return chosen, rows
 
 
 def draw_regret(axes: Axes, judged: Judgement, *, by: str = "sum") -> None:
@@ -380,11 +394,9 @@ def plot_values(solved: Solution | Table, path: Path | str, objective: str | Non
     with picture(path, 9.6, 4.4) as figure:
         axes = figure.add_subplot()
         draw_values(axes, solved, objective)
-        head(
-            axes,
-            title_of(solved.game),
-            "by sum: the mean of all afterstates, and from the least to the largest",
-        )
+        of = "that can be won" if _chosen(solved, objective).counts_to_win else ""
+        told = f"by sum: the mean of all afterstates {of}".rstrip()
+        head(axes, title_of(solved.game), f"{told}, and from the least to the largest")
 
 
 def plot_regret(judged: Judgement, path: Path | str, title: str) -> None:
