@@ -208,6 +208,11 @@ RANDOM = "from two random tiles, spawns of 2 with probability 9/10 and 4 with pr
             f"4, to 32 {RANDOM}: probability to win: more than 1 - 6.5e-14 (",
             "rounded",
         ),
+        (
+            "solve 2x3 32 --space groups --record",
+            f"3, to 32 {RANDOM}: probability to win: 0.999896763425 (",
+            "rounded",
+        ),
         ("lemma 2x3 64 --record", "3, to 64, pattern lemma1: whether 64 can be forced", "verdict"),
         (
             "lemma 2x3 64 --sample 3 --record",

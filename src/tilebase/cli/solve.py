@@ -349,6 +349,7 @@ def _solve_by_groups(
     """Solve by groups of equal tiles, and print the values and what was held at once."""
     prepare_kernels()
     from tilebase.questions.groups import solve_by_groups
+    from tilebase.questions.statements import of_groups
 
     found = []
     for one in objectives:
@@ -372,7 +373,7 @@ def _solve_by_groups(
         | {"value": float(each.value)}
         for each in found
     ]
-    documents = [each.as_dict() for each in found]
+    documents = [of_groups(each).as_dict() | each.as_dict() for each in found]
     show.write(rows, documents if len(documents) > 1 else documents[0], data=data, game=question)
     return 0
 
