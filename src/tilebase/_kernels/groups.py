@@ -129,12 +129,12 @@ def fold_spawns(
 def _merges(lines, cells, width):
     """Return which tiles a slide along these lines merges: `width` bits with their number for each code."""
     found = U0
-    for l in range(len(lines)):  # noqa: E741
+    for line in range(len(lines)):
         waits = np.int64(0)
         for k in range(lines.shape[1]):
-            if lines[l, k] < 0:
+            if lines[line, k] < 0:
                 break
-            code = cells[lines[l, k]]
+            code = cells[lines[line, k]]
             if code:
                 if code == waits:
                     found += U1 << width * np.uint64(code)
@@ -146,25 +146,25 @@ def _merges(lines, cells, width):
 
 @scalar
 def _slide(lines, cells, out_cells):
-    """Write a board after a slide; ``lines[l]`` lists cells from the end that tiles move to, then -1.
+    """Write a board after a slide; ``lines[i]`` lists cells from the end that tiles move to, then -1.
 
     Returns whether a tile moves or merges.
     """
     for i in range(len(cells)):
         out_cells[i] = cells[i]
     moved = False
-    for l in range(len(lines)):  # noqa: E741
+    for line in range(len(lines)):
         to, waits = 0, np.int64(0)
         for k in range(lines.shape[1]):
-            if lines[l, k] < 0:
+            if lines[line, k] < 0:
                 break
-            code = cells[lines[l, k]]
+            code = cells[lines[line, k]]
             if code:
-                out_cells[lines[l, k]] = 0
+                out_cells[lines[line, k]] = 0
                 if code == waits:
-                    out_cells[lines[l, to - 1]], waits, moved = code + 1, np.int64(0), True
+                    out_cells[lines[line, to - 1]], waits, moved = code + 1, np.int64(0), True
                 else:
-                    out_cells[lines[l, to]], waits = code, code
+                    out_cells[lines[line, to]], waits = code, code
                     moved |= to != k
                     to += 1
     return moved

@@ -22,6 +22,7 @@ from tilebase.game.game import Game
 from tilebase.game.names import game_text
 from tilebase.runtime.command import COMMAND
 from tilebase.runtime.documents import to_json
+from tilebase.runtime.latex import latex_escaped
 from tilebase.runtime.measured import run_facts
 from tilebase.runtime.storage import atomic_file, write_whole
 
@@ -346,7 +347,7 @@ def latex_text(rows: Sequence[Row]) -> str:
         return "nothing to show\n"
     columns = "".join("r" if right else "l" for right in _are_numbers(rows))
     lines = [[*rows[0]], *_cells(rows)]
-    head, *rest = (" & ".join(_escaped(cell) for cell in line) + r" \\" for line in lines)
+    head, *rest = (" & ".join(latex_escaped(cell) for cell in line) + r" \\" for line in lines)
     return "\n".join([rf"\begin{{tabular}}{{{columns}}}", head, r"\hline", *rest, r"\end{tabular}"]) + "\n"
 
 
@@ -354,15 +355,6 @@ DRAWN: dict[str, Callable[[Sequence[Row]], str]] = {
     "table": table_text, "markdown": markdown_text, "latex": latex_text,
 }  # fmt: skip
 """How rows are written for a reader."""
-_LATEX = {
-    **{sign: "\\" + sign for sign in "&%$#_{}"},
-    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-    "≈": r"$\approx$", "≤": r"$\leq$", "≥": r"$\geq$", "±": r"$\pm$", "×": r"$\times$", "−": "$-$",
-}  # fmt: skip
-
-
-def _escaped(text: str) -> str:
-    return "".join(_LATEX.get(sign, sign) for sign in text)
 
 
 def _cells(rows: Sequence[Row]) -> list[list[str]]:

@@ -146,8 +146,10 @@ def check(
     estimate: Callable[[Game], Estimate],
     allowed: Allowance,
     folder: Path | None = None,
-) -> None:
-    """Raise `ResourceError` if a run cannot end within a week, or does not fit into memory or on the disk.
+) -> Estimate:
+    """Return the estimate of a run.
+
+    Raises `ResourceError` if it cannot end within a week, or does not fit into memory or on the disk.
 
     Without a folder the disk is that of temporary files.  With `anyway` nothing is refused.  `estimate` is
     also called with smaller games, since the message proposes one that can be solved.  The estimate of a run
@@ -164,7 +166,9 @@ def check(
                     return f"ask for a smaller goal ({takes}), {fewer}, fewer cells"
         return f"ask for {fewer}, fewer cells"
 
-    admit(estimate(game), allowed, ways, folder)
+    found = estimate(game)
+    admit(found, allowed, ways, folder)
+    return found
 
 
 def admit(

@@ -5,8 +5,8 @@ The dense pass (`tilebase.dense.passes`) works on all boards within the limits a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy.typing as npt
 
@@ -16,6 +16,14 @@ from tilebase.files.keys import decode, joined
 from tilebase.files.layers import LayerFolder, PagedLayers
 
 Array = npt.NDArray[Any]
+
+
+class BoardsRead(NamedTuple):
+    """Some chunks of a layer: their boards as they are stored, and as keys."""
+
+    span: range
+    frames: list[bytes]
+    keys: Array
 
 
 class StoredBoards:
@@ -47,12 +55,11 @@ class StoredBoards:
         """Return the boards of some chunks as they are stored.  Raises `CorruptError`."""
         return [self.layer.frames(chunk, ("keys",))[0] for chunk in span]
 
-    def read(self, span: range, frames: Sequence[bytes] | None = None) -> Array:
-        """Return the boards of some chunks, whose `frames` may be read already.  Raises `CorruptError`."""
-        frames = self.frames(span) if frames is None else frames
-        return joined(
-            [self.layer.keys_in(frame, chunk, decode) for frame, chunk in zip(frames, span, strict=True)]
-        )
+    def read(self, span: range) -> BoardsRead:
+        """Read the boards of some chunks.  Raises `CorruptError`."""
+        frames = self.frames(span)
+        keys = [self.layer.keys_in(frame, chunk, decode) for frame, chunk in zip(frames, span, strict=True)]
+        return BoardsRead(span, frames, joined(keys))
 
 
 class Reachable:

@@ -48,7 +48,7 @@ class Before(NamedTuple):
 
 
 def find_before(known: Iterable[Result], game: Game, question: str, value: str) -> Before | None:
-    """Return the known result of a game and a question; None if there is none.
+    """Return the known result of a game and a question; None if nobody published or recorded one.
 
     The value is the text of a record; of counts, the live states are compared.
     """

@@ -40,7 +40,7 @@ from tilebase.questions.count import count
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Use
 from tilebase.runtime.storage import temporary_folder
-from tilebase.sparse.reading import LayerReader, Links, spawn_weights
+from tilebase.sparse.reading import LayerReader, Links, merge_weights, spawn_weights
 from tilebase.tables.probe import Table, open_table
 
 Array = npt.NDArray[Any]
@@ -389,7 +389,7 @@ class _Pass:
             before = total - (1 << exponent)
             if before in self._sums and not game.ended(before):
                 made.append(self._reader.spawns(self._reader.keys(before), exponent)[0])
-        keys = np.unique(np.concatenate(made))
+        (keys,) = merge_weights(np.concatenate(made))
         worths, allowed = self._worths(keys, total)
         slides = self.objective.told(worths[0] * discount.numerator)
         slides[~allowed] = None

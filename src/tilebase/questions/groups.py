@@ -109,8 +109,8 @@ def solve_by_groups(
     """
     one = _one(objective, discount)
     allowed = Allowance.of(**use)
-    estimate.check(game, partial(grouping, objective=one, allowed=allowed), allowed, _path(folder))
-    in_files = folder is not None or grouping(game, one, allowed).disk > 0
+    expected = estimate.check(game, partial(grouping, objective=one, allowed=allowed), allowed, _path(folder))
+    in_files = folder is not None or expected.disk > 0
     with ExitStack() as stack:
         place = None
         if folder is not None:

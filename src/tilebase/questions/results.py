@@ -46,6 +46,7 @@ from tilebase.questions.published import (
     took_of,
 )
 from tilebase.questions.statements import rules_of
+from tilebase.runtime.latex import latex_escaped
 
 RECORDING = ("solve", "count", "force", "lemma", "evaluate")
 """The commands whose records are results."""
@@ -153,15 +154,15 @@ class Result:
         if self.kind == "published":
             return self._bibtex_of_source(key)
         year = (self.date or date.today().isoformat())[:4]
-        program = _escaped(self.version or version())
-        title = _escaped(f"2048 on {self.board}: {self.question}")
-        done = f"Computed by \\texttt{{{_escaped(self.command)}}}" if self.command else "Not computed"
+        program = latex_escaped(self.version or version())
+        title = latex_escaped(f"2048 on {self.board}: {self.question}")
+        done = f"Computed by \\texttt{{{latex_escaped(self.command)}}}" if self.command else "Not computed"
         return (
             f"@misc{{{key},\n"
             f"  author = {{{{tilebase contributors}}}},\n"
             f"  title = {{{{{title}}}}},\n"
             f"  year = {{{year}}},\n"
-            f"  note = {{{_escaped(self.statement)} {done}, tilebase {program}}}\n"
+            f"  note = {{{latex_escaped(self.statement)} {done}, tilebase {program}}}\n"
             "}\n"
         )
 
@@ -172,10 +173,10 @@ class Result:
         year = f"  year = {{{cited.year}}},\n" if cited.year else ""
         return (
             f"@misc{{{key},\n"
-            f"  author = {{{{{_escaped(cited.author)}}}}},\n"
-            f"  title = {{{{{_escaped(cited.title)}}}}},\n"
+            f"  author = {{{{{latex_escaped(cited.author)}}}}},\n"
+            f"  title = {{{{{latex_escaped(cited.title)}}}}},\n"
             f"{year}"
-            f"  note = {{{_escaped(note)}}}\n"
+            f"  note = {{{latex_escaped(note)}}}\n"
             "}\n"
         )
 
@@ -193,12 +194,6 @@ def _rules(command: str) -> str:
     if "--formation" in given and "--start" not in given:
         return f" from a random start board of the formation, a spawn first, spawns of {game.spawn.words}"
     return rules_of(game)
-
-
-def _escaped(text: str) -> str:
-    """Return text with the signs escaped that LaTeX reads otherwise, or does not have."""
-    escaped = re.sub(r"[&%$#_{}^]", lambda sign: "\\" + sign[0] + "{}" * (sign[0] == "^"), text)
-    return escaped.replace("≈", r"$\approx$")
 
 
 @cache

@@ -6,6 +6,7 @@ Modules, those that the others import first:
     system      where systems differ: open files, limits, processors, the end of a child
     storage     files written whole or not at all, locks, flushing
     documents   JSON that a stranger may have written, read with bounds
+    latex       text for LaTeX and BibTeX
     progress    how far a run is, and when it will end
     resources   how much memory a run may take, and how many processors; what a question is allowed
     children    child processes that run Python

@@ -35,7 +35,7 @@ from tilebase.errors import CorruptError, ResourceError
 from tilebase.files.format import CHUNK_KEYS, LEVEL, VALUE_LEVEL, Chunk, compress, encode_values
 from tilebase.files.keys import BoardCheck
 from tilebase.files.layers import same_boards
-from tilebase.files.reachable import Reachable, StoredBoards
+from tilebase.files.reachable import BoardsRead, Reachable, StoredBoards
 from tilebase.files.solved import StoredValues
 from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Game
@@ -343,13 +343,11 @@ class BackwardPass:
         """Return the chunks of a layer, divided into parts."""
         return spans_of(keys, self.threads)
 
-    def _read(
-        self, total: int, keys: StoredBoards, span: range, frames: Sequence[bytes] | None = None
-    ) -> Array:
-        """The boards of some chunks.  Raises `CorruptError` if they are not of the game and the sum."""
-        found = keys.read(span, frames)
-        if not keys.own:
-            self._check.demand(found, total, keys.layer.name)
+    def _read(self, total: int, file: StoredBoards, span: range) -> BoardsRead:
+        """Some chunks of a layer.  Raises `CorruptError` if boards are not of the game and the sum."""
+        found = file.read(span)
+        if not file.own:
+            self._check.demand(found.keys, total, file.layer.name)
         return found
 
     def _map(self, work: Callable[[_Worker, range], Any], spans: list[range]) -> Iterator[Any]:
@@ -380,13 +378,12 @@ class BackwardPass:
         self, worker: _Worker, total: int, file: StoredBoards, span: range, above: Above, here: _Solved | None
     ) -> Part:
         """Solve some chunks of a layer with both layers above in memory."""
-        frames = file.frames(span)
-        keys = self._read(total, file, span, frames)
-        accs = [fold.start(len(keys)) for fold in self.folds]
-        spawns = np.zeros(len(keys), dtype=np.uint8)
+        boards = self._read(total, file, span)
+        accs = [fold.start(len(boards.keys)) for fold in self.folds]
+        spawns = np.zeros(len(boards.keys), dtype=np.uint8)
         for exponent, layer in above.items():
-            self._add(worker, total, keys, accs, spawns, exponent, layer)
-        return self._finish(file, span, frames, keys, accs, spawns, here)
+            self._add(worker, total, boards.keys, accs, spawns, exponent, layer)
+        return self._finish(file, boards, accs, spawns, here)
 
     def layers_above(self, total: int) -> Above:
         """The layers that spawns lead to, read from files unless in memory; other layers are released."""
@@ -414,7 +411,7 @@ class BackwardPass:
             def work(
                 worker: _Worker, span: range, exponent: int = exponent, above: _Solved | None = above
             ) -> None:
-                keys = self._read(total, file, span)
+                keys = self._read(total, file, span).keys
                 at = slice(file.starts[span.start], file.starts[span.stop])
                 self._add(worker, total, keys, [acc[at] for acc in accs], spawns[at], exponent, above)
 
@@ -426,9 +423,7 @@ class BackwardPass:
 
         def finish(_: _Worker, span: range) -> Part:
             at = slice(file.starts[span.start], file.starts[span.stop])
-            frames = file.frames(span)
-            keys, mine = file.read(span, frames), [acc[at] for acc in accs]
-            return self._finish(file, span, frames, keys, mine, spawns[at], None)
+            return self._finish(file, file.read(span), [acc[at] for acc in accs], spawns[at], None)
 
         yield from self._map(finish, self._spans(file))
 
@@ -504,16 +499,14 @@ class BackwardPass:
     def _finish(
         self,
         file: StoredBoards,
-        span: range,
-        frames: Sequence[bytes],
-        keys: Array,
+        boards: BoardsRead,
         accs: list[Array],
         spawns: Array,
         here: _Solved | None,
     ) -> Part:
         """Store the values of some chunks in memory, encode them beside their keys, and summarise them."""
-        part = Part([], [], (0, 0, 0))
-        starts = file.starts[span.start : span.stop + 1]
+        part, keys = Part([], [], (0, 0, 0)), boards.keys
+        starts = file.starts[boards.span.start : boards.span.stop + 1]
         first = starts[0]
         cuts = [(at - first, end - first) for at, end in itertools.pairwise(starts)]
         ends = self._ends(keys)
@@ -525,7 +518,7 @@ class BackwardPass:
             bits = fold.objective.is_boolean
             level = LEVEL if bits else VALUE_LEVEL
             chunks = []
-            for frame, (at, end) in zip(frames, cuts, strict=True):
+            for frame, (at, end) in zip(boards.frames, cuts, strict=True):
                 chunk = compress(int(keys[at]), end - at, encode_values(found[at:end], bits), level)
                 chunks.append(Chunk(chunk.first, chunk.boards, (frame, *chunk.frames)))
             part.chunks.append(chunks)
@@ -567,7 +560,7 @@ class BackwardPass:
             raise self._mixed(total)
 
         def work(_: _Worker, span: range) -> Edge:
-            found = self._read(total, keys, span)
+            found = self._read(total, keys, span).keys
             first = keys.starts[span.start]
             edge = _enter(here, found, first)
             for fold, layer, values in zip(self.folds, layers, here.values, strict=True):
