@@ -204,3 +204,11 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert "leave --output out" in capsys.readouterr().err
     assert main(["plan", "solve", *words[:-1]]) == 0
     assert "210 groups" in capsys.readouterr().out
+
+
+def test_the_spaces_are_named_in_one_place(capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (["solve"], ["plan", "solve"]):
+        assert main([*words, "2x2", "16", "--space", "group"]) == 2
+        assert "choose one of reachable, all, auto, groups" in capsys.readouterr().err
+    with pytest.raises(UsageError, match="solve_by_groups"):
+        solve(Game("2x2", 16), space="groups")

@@ -33,7 +33,7 @@ from tilebase.costs.forcing import (
 from tilebase.costs.groups import grouping
 from tilebase.costs.machines import this_machine
 from tilebase.costs.reachable import Work, layers_of
-from tilebase.costs.spaces import expected
+from tilebase.costs.spaces import check_space, expected
 from tilebase.counting.combinatorics import boards_by_sum, layers_together
 from tilebase.dense.index import PerfectIndex
 from tilebase.errors import ResourceError, StorageError, UsageError
@@ -104,8 +104,7 @@ def solving(
 
     Raises `UsageError` or `ResourceError` if there cannot be such a pass.
     """
-    if space not in ("reachable", "all", "auto", "groups"):
-        raise UsageError(f"space {space!r} does not exist: choose one of reachable, all, auto, groups")
+    check_space(space)
     for one in objectives:
         _check(one, game)
     if space == "groups":

@@ -7,9 +7,18 @@ from functools import partial
 
 from tilebase.costs.estimate import Estimate
 from tilebase.costs.reachable import solving
+from tilebase.errors import UsageError
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.runtime.resources import Allowance
+
+SPACES = ("reachable", "all", "auto", "groups")
+
+
+def check_space(space: str) -> None:
+    """Raise `UsageError` unless boards can be solved in this way, one of `SPACES`."""
+    if space not in SPACES:
+        raise UsageError(f"space {space!r} does not exist: choose one of {', '.join(SPACES)}")
 
 
 def expected(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tilebase.costs.spaces import check_space
 from tilebase.errors import UsageError
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
@@ -15,14 +16,13 @@ if TYPE_CHECKING:
     from tilebase.objectives.results import Solution
     from tilebase.questions.pruning import Pruning
 
-SPACES = ("reachable", "all", "auto")
 BACKENDS = ("threads", "cuda")
 
 
 def usual_space(
     game: Game, objectives: Sequence[Objective], *, table: bool, backend: str = BACKENDS[0]
 ) -> str:
-    """Return on which boards a game is solved if nobody says: one of `SPACES`.
+    """Return on which boards a game is solved if nobody says: reachable, all or auto.
 
     Bounds within limits are proved on all boards, unless a table is kept, whose size is that of its boards.
     """
@@ -43,7 +43,7 @@ class Ask:
     game, objectives:
         The game, and the objectives, which fit it.
     space:
-        On which boards, one of `SPACES`.
+        On which boards: reachable, all or auto.
     down_to:
         The sum of the last layer that is solved; None for all.
     backend:
@@ -62,8 +62,9 @@ class Ask:
     backend: str = BACKENDS[0]
 
     def __post_init__(self) -> None:
-        if self.space not in SPACES:
-            raise UsageError(f"space {self.space!r} does not exist: choose one of {', '.join(SPACES)}")
+        check_space(self.space)
+        if self.space == "groups":
+            raise UsageError("groups are solved by tilebase.questions.groups.solve_by_groups")
         if self.backend not in BACKENDS:
             raise UsageError(f"backend {self.backend!r} does not exist: choose one of {', '.join(BACKENDS)}")
         if self.on_device and self.space != "all":
