@@ -39,7 +39,7 @@ from tilebase._kernels.arguments import Directory, Links, Scratch, Slides, Targe
 from tilebase._kernels.packed import packed
 from tilebase.arrays import CACHED
 from tilebase.cluster.runs import Run
-from tilebase.dense import groups as by_groups
+from tilebase.dense import group_rules
 from tilebase.dense.backends.bits import BitLayer, Bits, Words
 from tilebase.dense.backends.protocol import DenseWork
 from tilebase.dense.backends.threads import Threads
@@ -884,29 +884,24 @@ def grouped(step: Step) -> Callable[[Inputs], Case]:
 
     def make(inputs: Inputs) -> Case:
         (objective,) = parse_objectives("win")
-        solving = by_groups.GroupPass(inputs.sparse, objective, Allowance(memory=1 << 30, threads=1))
-        groups, pool = solving.groups, Pool(1)
-        layer = np.flatnonzero(groups.sums == inputs.total)
+        rules, total = group_rules.GroupRules(inputs.sparse, objective), inputs.total
+        groups = rules.groups
+        layer = np.flatnonzero(groups.sums == total)
         group = int(layer[groups.sizes[layer].argmax()])
-        after, size = groups.after_slides(group), int(groups.sizes[group])
-        read = [f"afterstates-{at}" for at in after]
-        if step is Step.FOLD:
-            read = [f"states-{groups.with_tile(e)[group]}" for e in inputs.sparse.spawn_exponents]
-        sizes = [int(groups.sizes[int(name.rpartition("-")[2])]) for name in read]
-        written: list[Array] = []
+        work = group_rules.Step("fold", group, total, rules.folds(group, total))
+        if step is not Step.FOLD:
+            reads = tuple(group_rules.name_of("fold", at) for at in groups.after_slides(group))
+            work = group_rules.Step("slide", group, total, reads)
+        read = {
+            name: _values(int(groups.sizes[group_rules.group_in(name)])).astype(np.float64)
+            for name in work.reads
+        }
+        size, written = int(groups.sizes[group]), list[Array]()
 
         def run() -> int:
-            for name, one in zip(read, sizes, strict=True):
-                solving.store.put(name, _values(one).astype(np.float64), 1)
-            if step is Step.FOLD:
-                solving.fold(pool, group, inputs.total, 1)
-                written[:] = [solving.store.read(f"afterstates-{group}")]
-                return size
-            solving.slide(pool, group, inputs.total, after)
-            name = f"states-{group}"
-            while solving.store.holds(name):
-                written[:] = [solving.store.read(name)]
-            return size * len(after)
+            values, _ = rules.do(work, 0, size, read.__getitem__, group_rules.alone)
+            written[:] = [values]
+            return size * (1 if step is Step.FOLD else len(work.reads))
 
         return Case(run, lambda: written)
 

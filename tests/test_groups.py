@@ -14,9 +14,12 @@ from tilebase import solve
 from tilebase.cli import main
 from tilebase.costs.groups import grouping
 from tilebase.counting.groups import groups_of
-from tilebase.dense.groups import GroupPass, Ranking
+from tilebase.dense.group_rules import GroupRules, Ranking, Step
+from tilebase.dense.groups import GroupPass
 from tilebase.dense.index import PerfectIndex
-from tilebase.errors import ResourceError, UsageError
+from tilebase.errors import CorruptError, ResourceError, UsageError
+from tilebase.files.run import Journal
+from tilebase.files.solved import identity_of
 from tilebase.game.game import Game
 from tilebase.objectives.backup import make_backup
 from tilebase.objectives.objective import parse_objectives
@@ -73,7 +76,7 @@ def check_groups(folder: Path, game: Game, text: str) -> None:
     by_groups = GroupPass(game, objective, ONE, folder=folder / "groups", callback=compare)
     assert by_groups.run() == start
     assert compared == sum(map(len, whole.values()))
-    assert not list((folder / "groups").iterdir())
+    assert [path.name for path in (folder / "groups").iterdir()] == ["layers.jsonl"]
 
 
 @pytest.mark.parametrize("text", ["win", "lower:uint32"])
@@ -170,7 +173,110 @@ def test_values_that_do_not_fit_into_memory_go_to_files(
     assert found.in_files
     named = solve_by_groups(game, anyway=True, folder=tmp_path / "values", threads=2)
     assert named == found
-    assert not list((tmp_path / "values").iterdir())
+    assert [path.name for path in (tmp_path / "values/values/win-groups").iterdir()] == ["layers.jsonl"]
+
+
+class Stopped(BaseException):
+    """What ends a process without a chance to save."""
+
+
+def stop_after(monkeypatch: pytest.MonkeyPatch, steps: int, error: type[BaseException]) -> list[Step]:
+    """Let a pass stop where the step after so many begins.  Returns a list to which all steps are added."""
+    real, done = GroupRules.do, list[Step]()
+
+    def do(self: GroupRules, step: Step, *rest: Any) -> Any:
+        if len(done) == steps:
+            raise error
+        done.append(step)
+        return real(self, step, *rest)
+
+    monkeypatch.setattr(GroupRules, "do", do)
+    return done
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, Stopped])
+@pytest.mark.parametrize("in_files", [False, True])
+@pytest.mark.parametrize("text", ["win", "guaranteed"])
+def test_a_stopped_pass_goes_on(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str, error: type[BaseException], in_files: bool
+) -> None:
+    """After Ctrl-C no step is done twice; after a kill those since the pass was saved."""
+    (objective,) = parse_objectives(text)
+    (tmp_path / "run").mkdir()
+
+    def begin() -> GroupPass:
+        return GroupPass(LIMITED, objective, ONE, folder=tmp_path / "run/values", in_files=in_files)
+
+    whole = GroupPass(LIMITED, objective, ONE)
+    value, steps = whole.run(), list(begin().schedule())
+    done = list[Step]()
+    if error is Stopped:
+        monkeypatch.setattr("tilebase.dense.groups.WAITING_BYTES", 200)
+    for count in (50, 1, 70, len(steps)):
+        with monkeypatch.context() as patch:
+            now, going_on = stop_after(patch, count, error), begin()
+            if count < len(steps):
+                with pytest.raises(error):
+                    going_on.run()
+            else:
+                assert going_on.run() == value
+        done += now
+    assert done == steps if error is KeyboardInterrupt else len(steps) < len(done) < 1.6 * len(steps)
+    assert going_on.held == whole.held
+    with monkeypatch.context() as patch:  # the answer is there
+        again = stop_after(patch, 0, Stopped)
+        assert begin().run() == value
+    assert not again
+    assert [path.name for path in (tmp_path / "run/values").iterdir()] == ["layers.jsonl"]
+
+
+def stopped_run(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Path:
+    """The folder of the values of a run that was stopped."""
+    with monkeypatch.context() as patch:
+        stop_after(patch, 80, KeyboardInterrupt)
+        with pytest.raises(KeyboardInterrupt):
+            solve_by_groups(LIMITED, folder=folder)
+    return folder / "values/win-groups"
+
+
+def test_a_pass_without_one_of_its_files_begins_anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    next(stopped_run(monkeypatch, tmp_path).glob("*.group")).unlink()
+    done = stop_after(monkeypatch, -1, Stopped)
+    found = solve_by_groups(LIMITED, folder=tmp_path)
+    assert found == solve_by_groups(LIMITED)
+    assert len(done) == 2 * len(list(GroupPass(LIMITED, found.objective, ONE).schedule()))
+
+
+def test_damaged_values_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for path in stopped_run(monkeypatch, tmp_path).glob("*.group"):
+        path.write_bytes(bytes(path.stat().st_size))
+    with pytest.raises(CorruptError, match=r"\.group is damaged: delete .*win-groups and solve again"):
+        solve_by_groups(LIMITED, folder=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("held", "sentence"),
+    [
+        (["../../run", 1, 1, 0], "no name of values"),
+        (["states-9999999", 0, 1, 0], "not of this game"),
+        (["states-1", 0, 1, 0], "not of this game"),
+        (["states-1", -8, 1, 0], "must be a whole number"),
+        (None, "lacks"),
+    ],
+    ids=str,
+)
+def test_hostile_journals_are_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, held: list[Any] | None, sentence: str
+) -> None:
+    folder = stopped_run(monkeypatch, tmp_path)
+    (objective,) = parse_objectives("win")
+    journal = Journal(folder / "layers.jsonl", identity_of(LIMITED, objective, "groups"))
+    (line,) = journal.read()
+    if held and ".." not in held[0]:
+        (folder / f"{held[0]}.group").write_bytes(b"")
+    journal.rewrite([line | {"held": [held] if held else []}])
+    with pytest.raises(CorruptError, match=sentence):
+        solve_by_groups(LIMITED, folder=tmp_path)
 
 
 @pytest.mark.parametrize(

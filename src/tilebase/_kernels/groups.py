@@ -97,6 +97,7 @@ def fold_spawns(
 ):
     """Write the values of the afterstates of a group with the ranks from `begin` to `end`: folds over spawns.
 
+    `out` has the values of these ranks alone.
     For two exponents, the larger first: ``ups[k]`` is the group with one more tile of the k-th and the values
     of its states, ``spots[k]`` lists the cells on which it is spawned, in the order in which values are
     combined, and ``adds[k]`` is a tuple of `backup`; a list without cells spawns nothing.  Each board has as
@@ -118,9 +119,9 @@ def fold_spawns(
                 cells[spots[1][k]] = exponents[1]
                 high = combine(high, second_values[_rank(cells, second)], adds[1])
                 cells[spots[1][k]] = 0
-        out[rank] = settled(low, high, spawns, finish, won)
+        out[rank - begin] = settled(low, high, spawns, finish, won)
         if len(patterns) and _holds_one(cells, patterns):
-            out[rank] = won
+            out[rank - begin] = won
         _next_board(group, states, cells)
     return end - begin
 
@@ -174,6 +175,7 @@ def _slide(lines, cells, out_cells):
 def best_slides(begin, end, group, target, merges, width, afters, ways, goal, won, scratch, out):
     """Let the values of the states of a group be the maximum of themselves and of slides to one group.
 
+    `out` has the values of the ranks from `begin` to `end` alone.
     ``afters[rank]`` are the values of the afterstates of the group `target`, and `merges` of this `width` is
     what leads there, as `_merges` counts it.  ``ways[w]`` are the lines of a direction, as `_slide` takes
     them, opposite directions one after the other.  In the call without merges also slides that make `goal`
@@ -190,8 +192,8 @@ def best_slides(begin, end, group, target, merges, width, afters, ways, goal, wo
                     if _slide(ways[k], cells, slid):
                         at = _rank(slid, target)
                         if at >= 0:
-                            out[rank] = maximum(out[rank], afters[at])
+                            out[rank - begin] = maximum(out[rank - begin], afters[at])
             elif merges == U0 and goal and made >> wins:
-                out[rank] = maximum(out[rank], won)
+                out[rank - begin] = maximum(out[rank - begin], won)
         _next_board(group, states, cells)
     return end - begin

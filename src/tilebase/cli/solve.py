@@ -155,9 +155,10 @@ def solve(
     if exact or space == "groups":
         given = {
             "--output": table, "--by": by, "--above": above, "--down-to": down_to, "--lean": lean,
-            "--cluster": cluster, "--space": space if exact else None, "--work": work,
             "--backend": None if backend == "threads" else backend,
         }  # fmt: skip
+        if exact:
+            given |= {"--cluster": cluster, "--space": space, "--work": work}
         if named := [name for name, value in given.items() if value is not None]:
             what = "--exact" if exact else "--space groups"
             raise UsageError(f"{what} prints the value of the start: leave {', '.join(named)} out")
@@ -185,8 +186,6 @@ def solve(
         return 0
     if play != "best":
         raise UsageError("--play is for games that are solved in fractions: give --exact, too")
-    if space == "groups":
-        return _solve_by_groups(question, objectives, show, run)
     if table is not None and work is not None:
         raise UsageError("a table is the folder of its run: leave --work out")
     name = "-".join([question.shape_text, question.digest, within, *(one.label for one in objectives)])
@@ -197,6 +196,10 @@ def solve(
         return _recorded(question, objectives).strip()
 
     with work_folder(table or work, name) as place:
+        if within == "groups":
+            _solve_by_groups(question, objectives, show, run, folder=place.path, cluster=cluster)
+            place.finish()
+            return 0
         if passing:
             with counting_progress(quiet=run.quiet, known=known) as progress:
                 bounds = tuple(
@@ -344,17 +347,16 @@ def _solve_exactly(
 
 
 def _solve_by_groups(
-    question: Game, objectives: Sequence[Objective], show: Shown, run: EstimatedRunOptions
-) -> int:
+    question: Game, objectives: Sequence[Objective], show: Shown, run: EstimatedRunOptions, **where: Any
+) -> None:
     """Solve by groups of equal tiles, and print the values and what was held at once."""
-    prepare_kernels()
     from tilebase.questions.groups import solve_by_groups
     from tilebase.questions.statements import of_groups
 
     found = []
     for one in objectives:
         with counting_progress(quiet=run.quiet) as progress:
-            found.append(solve_by_groups(question, one, **run.use(progress)))
+            found.append(solve_by_groups(question, one, **where, **run.use(progress)))
     title, first = title_of(question), found[0]
     rows = [
         {"": "boards", title: f"{first.boards:,}"},
@@ -375,7 +377,6 @@ def _solve_by_groups(
     ]
     documents = [of_groups(each).as_dict() | each.as_dict() for each in found]
     show.write(rows, documents if len(documents) > 1 else documents[0], data=data, game=question)
-    return 0
 
 
 def _totals(solution: Solution, title: str) -> list[dict[str, Any]]:

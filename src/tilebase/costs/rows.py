@@ -108,7 +108,7 @@ def solving(
     for one in objectives:
         _check(one, game)
     if space == "groups":
-        return [_grouped(game, one, allowed, folder) for one in objectives]
+        return [row for one in objectives for row in _grouped(game, one, allowed, folder, workers)]
     passes = partial(
         _passes, game, objectives, allowed, folder, keep=keep, down_to=down_to, summaries=summaries,
         backend=backend,
@@ -186,19 +186,30 @@ def _passes_or_reason(game: Game, objective: Objective, allowed: Allowance) -> l
 
 
 def _by_groups(game: Game, objective: Objective, allowed: Allowance) -> list[dict[str, Any]]:
-    """Return the row of a pass by groups of equal tiles, where layers do not fit into memory."""
+    """Return the rows of a pass by groups of equal tiles, where layers do not fit into memory."""
     if objective.value_bytes * max(layers_together(boards_by_sum(game)).values()) < allowed.memory:
         return []
     with suppress(UsageError, ResourceError):  # there is no such pass, or there are too many groups
-        return [_grouped(game, objective, allowed, None)]
+        return _grouped(game, objective, allowed, None, None)
     return []
 
 
-def _grouped(game: Game, one: Objective, allowed: Allowance, folder: Path | None) -> dict[str, Any]:
-    """Return the row of a pass by groups.  Raises as `grouping`."""
-    found = grouping(game, one, allowed)
-    here = _here(f"{_all(one)}, by groups", found, allowed, folder)
-    return here | {"moved": byte_text(int(found.moved))}
+def _grouped(
+    game: Game, one: Objective, allowed: Allowance, folder: Path | None, workers: int | None
+) -> list[dict[str, Any]]:
+    """Return the rows of a pass by groups.  Raises as `grouping`."""
+    what = f"{_all(one)}, by groups"
+    here = grouping(game, one, allowed)
+    rows = [(here, _here(what, here, allowed, folder))]
+    if workers is not None:
+        each = replace(allowed, memory=allowed.memory // workers, threads=workers)
+        found = grouping(game, one, each, shared=True)
+        rows.append((found, _fitting(_alone(what, _workers_here(workers), found), found, each, folder)))
+    machines = MOST_CORES // MACHINE_CORES
+    many = grouping(game, one, allowed, shared=True, cores=MOST_CORES, machines=machines)
+    if many.seconds < here.seconds and here.disk:
+        rows.append((many, _alone(what, _cores(MOST_CORES, machines), many)))
+    return [row | {"moved": byte_text(int(found.moved))} for found, row in rows]
 
 
 def _passes(
@@ -300,7 +311,7 @@ def _reachable(
     rows = [_here(what, here, allowed, folder)]
     boards = rows[0]["boards"]
     if workers is not None:
-        on = f"this machine, {workers} worker{'s' * (workers > 1)}, --cluster"
+        on = _workers_here(workers)
         row = _shared(what, boards, shared(workers, 1), kept=here.disk)
         rows.append(row | {"on": on, "time": duration(shared(min(workers, processors()), 1).seconds)})
     one = replace(here, seconds=work.seconds(MACHINE_CORES))
@@ -318,6 +329,10 @@ def _shared(what: str, boards: str, found: Scale, *, kept: float = 0.0) -> dict[
         "disk": byte_text(int(found.disk + kept)), "moved": byte_text(int(found.read + found.written)),
         "reason": "",
     }  # fmt: skip
+
+
+def _workers_here(workers: int) -> str:
+    return f"this machine, {workers} worker{'s' * (workers > 1)}, --cluster"
 
 
 def _cores(cores: int, machines: int) -> str:

@@ -360,8 +360,13 @@ class Workers:
 
     def ranges(self, size: int, piece: Callable[[int, int], Piece]) -> list[Piece]:
         """Pieces of whole chunks, small enough for memory."""
-        width = CHUNK_KEYS * -(-size // (CHUNK_KEYS * range_count(size, self._executor.threads)))
-        return [piece(at, min(at + width, size)) for at in range(0, size, width)]
+        return [piece(*bounds) for bounds in ranges(size, self._executor.threads)]
+
+
+def ranges(size: int, threads: int) -> list[tuple[int, int]]:
+    """Return ranges of whole chunks that cover so many boards, for the threads of all workers."""
+    width = CHUNK_KEYS * -(-size // (CHUNK_KEYS * range_count(size, threads)))
+    return [(at, min(at + width, size)) for at in range(0, size, width)]
 
 
 def range_count(size: int, threads: int) -> int:

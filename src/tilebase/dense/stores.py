@@ -87,7 +87,7 @@ class RawLayer:
     def write_all(self, values: Array) -> None:
         """Write a whole layer."""
         with storage_errors(self.path), open_own(self.path, "w+b", 0) as file:
-            _write(file, values)
+            write_all(file, values)
 
     def read_all(self) -> Array:
         """Return all values."""
@@ -154,7 +154,7 @@ class DiskStore(RawLayer):
         with storage_errors(self.path), open_own(self.path, "r+b", 0) as file:
             for local, there, count in runs(layer.map, self.map):
                 file.seek(there * size)
-                _write(file, values[local : local + count])
+                write_all(file, values[local : local + count])
         self.work.written += values.nbytes
         self.work.add("disk", since)
 
@@ -171,7 +171,7 @@ class DiskStore(RawLayer):
         """Write the values of the ranks from `begin` on.  The file must be there."""
         with storage_errors(self.path), open_own(self.path, "r+b", 0) as file:
             file.seek(begin * self.dtype.itemsize)
-            _write(file, values)
+            write_all(file, values)
         self.work.written += values.nbytes
 
     def value(self, rank: int) -> Any:
@@ -209,7 +209,8 @@ def _read_into(file: Any, values: Array) -> None:
         data = data[count:]
 
 
-def _write(file: Any, values: Array) -> None:
+def write_all(file: Any, values: Array) -> None:
+    """Write values into a file without a buffer, which may take only a part at once."""
     data = values.view(np.uint8).data
     while data:
         data = data[file.write(data) :]

@@ -5,24 +5,27 @@ The value is that of a pass over all boards, ``solve(game, space="all")``, bit f
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Unpack
 
+from tilebase.cluster.executors import Executor
+from tilebase.cluster.opening import attached
+from tilebase.cluster.runs import run_in
 from tilebase.costs import estimate
 from tilebase.costs.groups import grouping
-from tilebase.dense.groups import GroupPass, Held
+from tilebase.dense.groups import GroupPass
+from tilebase.dense.held import Held
 from tilebase.errors import UsageError
+from tilebase.files import places
+from tilebase.files.run import Query, RunFolder
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective, parse_objectives
 from tilebase.objectives.rounding import Rounding
 from tilebase.objectives.values import Value
-from tilebase.runtime.resources import Allowance, Use
-from tilebase.runtime.storage import make_folder, storage_errors, temporary_folder
+from tilebase.runtime.resources import Use
 
 
 @dataclass(frozen=True)
@@ -75,13 +78,14 @@ def solve_by_groups(
     *,
     discount: Fraction | float | str = 1,
     folder: Path | str | None = None,
+    cluster: str | Executor | None = None,
     **use: Unpack[Use],
 ) -> GroupSolution:
     """Solve a game on all boards within the limits, one multiset of tiles at a time.
 
     A group is what a layer has of boards with the same tiles.  It takes more time per board than whole
     layers, and less memory: what is not in work may be in files, and is released when no later group reads
-    it.  A call that is stopped begins anew.
+    it.
 
     Parameters
     ----------
@@ -90,8 +94,10 @@ def solve_by_groups(
     objective, discount:
         One objective that counts no tiles: not score, merges or largest.
     folder:
-        Folder for the values that are not in work; its files are deleted at the end.  None: memory, or if
-        that is too small a folder of temporary files.
+        Folder in which the pass is saved, so that a call after a stop goes on.  None: if memory is too small,
+        a folder of temporary files.
+    cluster:
+        Workers that do the large groups, as in `solve`; then the values that are not in work are in files.
     use:
         The keywords of `Use`.
 
@@ -101,34 +107,31 @@ def solve_by_groups(
         If there is no pass by groups for the game or the objective.
     ResourceError
         If there are too many groups, or the run takes too long, too much memory or too much disk.
-    StorageError
-        If files cannot be written or read.
+    StorageError, CorruptError, WrongGameError
+        If the folder cannot be used.
+    ClusterError, MissingExtraError
+        If workers cannot be reached or used, or Dask is not installed.
 
     >>> solve_by_groups(Game("2x2", 32)).value
     <Rounded: 0.0828872890716>
     """
     one = _one(objective, discount)
-    allowed = Allowance.of(**use)
-    expected = estimate.check(game, partial(grouping, objective=one, allowed=allowed), allowed, _path(folder))
-    in_files = folder is not None or expected.disk > 0
-    with ExitStack() as stack:
-        place = None
-        if folder is not None:
-            make_folder(Path(folder))
-            with storage_errors(Path(folder), "make a folder in"):
-                place = Path(stack.enter_context(TemporaryDirectory(prefix="groups-", dir=folder)))
-        elif in_files:
-            place = stack.enter_context(temporary_folder())
-        solving = GroupPass(game, one, allowed, folder=place)
-        value = Rounding(game, one).start(solving.run())
+    with run_in(folder, cluster=cluster, **use) as run:
+        planned = partial(grouping, objective=one, allowed=run.most, shared=run.cluster is not None)
+        in_files = estimate.check(game, planned, run.most, run.folder).disk > 0
+        if folder is None and not in_files:
+            solving = GroupPass(game, one, run)
+            value = solving.run()
+        else:
+            with RunFolder(run.folder, Query(game)), attached(run.cluster, run.folder):
+                place = run.folder / places.values_folder(f"{one.label}-groups")
+                solving = GroupPass(game, one, run, folder=place, in_files=in_files, cluster=run.cluster)
+                value = solving.run()
     sizes = solving.groups.sizes[solving.solved]
     return GroupSolution(
-        game, one, value, int(sizes.sum()), len(sizes), int(sizes.max()), solving.held, in_files
-    )
-
-
-def _path(folder: Path | str | None) -> Path | None:
-    return None if folder is None else Path(folder)
+        game, one, Rounding(game, one).start(value), int(sizes.sum()), len(sizes), int(sizes.max()),
+        solving.held, in_files,
+    )  # fmt: skip
 
 
 def _one(objective: str | Objective, discount: Any) -> Objective:
