@@ -159,13 +159,18 @@ def test_bad_questions_are_one_sentence(arguments, words, capsys):
     assert message.count("\n") == 1
 
 
-def test_what_does_not_fit_is_refused_with_the_estimate(capsys):
-    limits = "1024,512,64,16/256,256,128,16/16,16,32,16/16,16,16,16"
-    line = ["4x4", "2048", "--limits", limits, "--pattern", "lemma1", "--start", "empty"]
-    for memory, words in (("4GiB", "of memory, even in batches, and 4.29 GB"), ("12GiB", "GB of disk, and ")):
-        assert main(["solve", *line, "--objective", "lower:uint32", "--memory", memory, "-q"]) == 1
+def test_what_does_not_fit_is_refused_with_the_estimate(capsys, monkeypatch):
+    limits = "256,128,64,64/64,64,64,64/64,64,64,64"
+    line = ["3x4", "512", "--limits", limits, "--pattern", "lemma1", "--start", "empty"]
+    line += ["--objective", "lower:uint32"]
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=1 << 30))
+    for memory, words in (
+        ("500MiB", "of memory, even in batches, and 524 MB"),
+        ("700MiB", "GB of disk, and "),
+    ):
+        assert main(["solve", *line, "--memory", memory, "-q"]) == 1
         assert words in capsys.readouterr().err
-    assert main(["plan", *line, "--objective", "lower:uint32"]) == 0
+    assert main(["plan", *line]) == 0
     table = capsys.readouterr().out
     assert [word in table for word in ("this machine", "H200", "not built")] == [True, True, False]
 
