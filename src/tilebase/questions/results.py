@@ -48,7 +48,7 @@ from tilebase.questions.published import (
 from tilebase.questions.statements import rules_of
 from tilebase.runtime.latex import latex_escaped
 
-RECORDING = ("solve", "count", "force", "lemma", "evaluate")
+RECORDING = ("solve", "count", "force", "lemma", "evaluate", "reach")
 """The commands whose records are results."""
 GROUPS = {
     "published": "published, and not computed here",
@@ -444,7 +444,8 @@ def _read(path: Path, document: Any) -> Result:
         checked=again, took=f"{ran['cpu_seconds']:,} processor seconds", machine=machine,
         checksum=layers, said=said,
     )  # fmt: skip
-    game = Game.from_identity(document["game"]) if "game" in document else None
+    played = document.get("game")  # `reach` names it in words
+    game = Game.from_identity(played) if isinstance(played, dict) else None
     before = None if game is None else find_before(results(), game, question, value)
     return found if before is None else _with_before(found, before)
 

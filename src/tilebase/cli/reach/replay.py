@@ -56,7 +56,9 @@ def replay(
         {"move": number, "what": what, "board": board}
         for number, (what, board) in enumerate(zip(words, game.boards, strict=True))
     ]
-    document = {"size": str(game.rules), "moves": game.text, "positions": rows}
+    from tilebase.questions.statements import of_replay
+
+    document = of_replay(game).as_dict() | {"size": str(game.rules), "moves": game.text, "positions": rows}
 
     def draw(file: Path) -> None:
         if not _is_svg(file):
