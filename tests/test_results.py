@@ -539,6 +539,9 @@ def test_types_of_results_are_true() -> None:
         assert (one.kind == "measured") == (
             one.group == "recomputed" and re.search("seconds|nodes|bytes per", one.question) is not None
         )
+    (small,) = find_results("256,128,64,32,32/64,64,32,32,32/64,32,32,32,32", "float16")
+    assert (small.value, small.published) == ("1", "0.997")
+    assert small.kind == "rounded at each slide in float16, differs"
     fewer = find_result("checkerboards-10x10-drops-to-an-end-position")
     assert (fewer.value, fewer.kind, fewer.group) == ("156", "found", "improved")
 

@@ -73,7 +73,8 @@ class Result:
     board, question:
         What is played, and what is asked.
     value, kind:
-        The answer as text, and its type: exact, rounded, measured, found, lower, upper, interval,
+        The answer as text, and its type: exact, rounded (with the type of float, where the published number
+        differs), measured, found, lower, upper, interval,
         verdict, or published where nothing was computed here; of an open question, what is known.
     published, source:
         What was published, and where; empty for new results.
@@ -246,7 +247,11 @@ def _kind(fact: Fact, record: Record) -> str:
     if fact.question == LESS_IS_BETTER:
         return "found"
     if "lower_bound" in fact.columns:
-        return "lower" if fact.columns.get("value_type", "").startswith("uint") else "rounded"
+        dtype = fact.columns.get("value_type", "")
+        if dtype.startswith("uint"):
+            return "lower"
+        same = agrees(fact.published, record.computed)
+        return "rounded" if same else f"rounded at each slide in {dtype}, differs"
     if fact.file == "optimal_values.tsv" or re.fullmatch(r"\d+\.\d+", record.computed):
         return "rounded"
     verdicts = ("yes", "no", "winnable", "not_winnable")
