@@ -4,7 +4,7 @@ A layer is made in these steps, each of which is cut into pieces:
 
     fold        some sums of the top half     -> their afterstates, and their states after slides along rows
     columns     some sums of the left half    -> their states
-    encode      a range of afterstates        -> their summaries, and their chunks of values
+    encode      a range of afterstates        -> their summaries, checksum, and chunks of values
     discount    a range of states             -> the same times the discount, if the objective has one
     check       a range of states             -> their checksum
 
