@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
 import math
@@ -126,7 +127,8 @@ def test_the_published_bound_that_is_small(tmp_path, capsys):
     record = tmp_path / "bound.json"
     assert main([*arguments, "--objective", "lower:uint32", "-q", "--record", str(record)]) == 0
     captured = capsys.readouterr()
-    (found,) = json.loads(record.read_text())["bounds"]
+    document = json.loads(record.read_text())
+    (found,) = document["bounds"]
     assert f"{found['statement']} (tilebase {found['program']})" == captured.out.splitlines()[-2]
     assert found["value"] / found["one"] == pytest.approx(float(found["decimal"]), abs=1e-12)
     assert (found["rounding"], found["type"], found["space"]) == ("down", "uint32", "all")
@@ -134,6 +136,11 @@ def test_the_published_bound_that_is_small(tmp_path, capsys):
     exact = float(solve(game).value)
     assert exact == pytest.approx(found["value"] / found["one"], abs=1e-6)
     assert found["value"] / found["one"] <= exact
+    assert sum(layer["boards"] for layer in document["layers"]) == found["positions"]
+    layers = json.dumps(document["layers"], sort_keys=True, separators=(",", ":"))
+    assert document["checksum"] == hashlib.sha256(layers.encode()).hexdigest()
+    assert main(["cite", str(record)]) == 0
+    assert f"SHA-256 of the layers: {document['checksum']}." in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -365,6 +372,8 @@ def test_the_lemma_command(capsys):
     assert "cannot be forced from" in capsys.readouterr().out
     assert main(["lemma", "2x3", "64", "--within", "3", "-q"]) == 1
     assert "is not won within 3 slides: 64 cannot be forced within 3" in capsys.readouterr().out
+    assert main(["lemma", "2x3", "64", "--fillings", "32,16,8/8,8,8", "-q"]) == 0
+    assert "boards with the tiles that 32,16,8/8,8,8 allows hold the pattern" in capsys.readouterr().out
     assert main(["lemma", "2x3", "64", "--pattern", "pair", "-q"]) == 0
     assert "within 1 slide;" in capsys.readouterr().out
     assert main(["lemma", "2x2", "64", "-q"]) == 2

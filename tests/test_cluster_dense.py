@@ -130,6 +130,13 @@ def test_the_command_solves_proves_and_forces_with_workers(
     assert f'"forced": {str(force(SMALL).forced).lower()}' in said[2]
 
 
+def test_workers_find_the_checksums_of_layers(threads: ThreadExecutor, shared_sums: list[int]) -> None:
+    alone = prove(SMALL, space="all", checksums=True)
+    assert not shared_sums
+    assert prove(SMALL, space="all", checksums=True, cluster=threads).layers == alone.layers != ()
+    assert 0 < len(shared_sums) < len(alone.layers)
+
+
 @pytest.mark.all  # by default, in a pass over reachable boards
 def test_pieces_of_killed_workers_are_done_again(
     tmp_path: Path, workers: Workers, monkeypatch: pytest.MonkeyPatch

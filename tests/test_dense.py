@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+import zlib
 from collections.abc import Collection
 from dataclasses import replace
 from fractions import Fraction
@@ -15,7 +16,7 @@ import cached_oracle as oracle
 from batching import BATCHED, dense_pass, small_memory
 from interrupting import stop_at
 from judging import check
-from stored import all_values, chunks_of
+from stored import all_values, chunks_of, layers_of
 from tilebase import formation, open_table, prove, solve, verify_table
 from tilebase.cli import main
 from tilebase.cluster.runs import Run
@@ -24,6 +25,7 @@ from tilebase.costs import reachable as costs
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.dense import passes as dense
 from tilebase.dense import stores
+from tilebase.dense import values as kept
 from tilebase.dense.checkpoints import Checkpoint, Checkpoints
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.passes import DensePass
@@ -527,6 +529,41 @@ def test_a_folder_without_values_is_filled_anew_for_a_table(tmp_path):
         assert table.value == whole.value
     again = solve(game, "lower:uint16", space="all", table=tmp_path / "work")
     assert again.positions == whole.positions
+
+
+def test_a_bound_has_checksums_of_all_its_layers(tmp_path, monkeypatch):
+    """Those of the values of a table: whole, in files, by a stopped pass, and joined from pieces."""
+    solve(BATCHED, "lower:uint32", space="all", table=tmp_path / "table")
+    with layers_of(tmp_path / "table/values/lower-uint32") as layers:
+        expected = tuple(
+            (total, size, f"{zlib.crc32(stored_values(layers.layer(total))):08x}")
+            for total, size in sorted(PerfectIndex(BATCHED).sizes().items(), reverse=True)
+            if total in layers.sums()
+        )
+    works = []
+    options = {"dtype": "uint32", "space": "all", "checksums": True, "work": works.append}
+    assert prove(BATCHED, **options).layers == expected
+    assert prove(BATCHED, **options, memory=small_memory(BATCHED, "lower:uint32")).layers == expected
+    assert [work.batches > 1 for work in works] == [False, True]
+    monkeypatch.setattr(kept, "CRC_BOARDS", 1000)
+    with monkeypatch.context() as patched:
+        stop_at(patched, [12])
+        with pytest.raises(KeyboardInterrupt):
+            prove(BATCHED, **options, folder=tmp_path / "stopped")
+    assert prove(BATCHED, **options, folder=tmp_path / "stopped").layers == expected
+
+
+def stored_values(layer):
+    """The values of a layer one after the other, as bytes."""
+    return b"".join(layer.values(chunk).astype("<u4").tobytes() for chunk in range(layer.chunks))
+
+
+def test_layers_solved_without_checksums_have_none(tmp_path):
+    game, options = Game("2x2", 32, start="empty"), {"dtype": "uint16", "folder": tmp_path / "work"}
+    assert prove(game, space="all", **options).layers == ()
+    assert prove(game, space="all", **options, checksums=True).layers == ()
+    with pytest.raises(UsageError, match="layers have checksums in the space all only"):
+        prove(game, space="reachable", **options, checksums=True)
 
 
 def test_what_was_solved_downwards_is_gone_on_with(tmp_path, monkeypatch):

@@ -74,6 +74,8 @@ def test_the_lemma_command_draws_fillings(capsys: pytest.CaptureFixture[str]) ->
     line = ["lemma", "2x3", "32", "--pattern", "16,*,*/*,8,*", "-q", "--sample"]
     assert main([*line, "30"]) == 1
     assert "of 30 random fillings " in capsys.readouterr().out
+    assert main([*line, "3", "--fillings", "16,8,8/8,8,8"]) in (0, 1)
+    assert "random fillings with the tiles that 16,8,8/8,8,8 allows" in capsys.readouterr().out
     assert main(["lemma", "2x3", "64", "--sample", "5", "-q", "-f", "csv"]) == 0
     assert capsys.readouterr().out.startswith(
         "fillings,won,lost,undecided,board,game,command,version\n5,5,0,0,,"

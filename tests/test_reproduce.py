@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tilebase.cli import main
-from tilebase.costs import rows
+from tilebase.costs import machines, rows
 from tilebase.costs.estimate import duration
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Game
@@ -34,6 +34,20 @@ def test_what_is_computed_agrees_or_is_an_erratum(source):
     errata = {one.fact.board for one in verdicts if one.verdict == "erratum"}
     assert errata == ({"2x7", "2x8"} if source == "edixhoven" else set())
     assert summary(verdicts).split()[1].rstrip(",") == "agrees"
+
+
+def test_what_is_far_over_the_budget_is_estimated_without_an_index(monkeypatch):
+    """An index takes seconds, and there are fifty of these lines."""
+
+    def refuse(game):
+        raise AssertionError(f"an index of {game} is made")
+
+    monkeypatch.setattr(machines, "planned_index", refuse)
+    verdicts = [
+        one for one in reproduce("slizkov", budget=0) if one.fact.file == "win_probability_bounds.tsv"
+    ]
+    assert {one.verdict for one in verdicts} <= {"recorded", "over budget"}
+    assert max(one.seconds for one in verdicts) > 3600
 
 
 def test_an_erratum_explains_one_number_only():

@@ -222,6 +222,32 @@ RANDOM = "from two random tiles, spawns of 2 with probability 9/10 and 4 with pr
             ),
             "sampled",
         ),
+        (
+            "reach board 2,4/4,2 --record",
+            (
+                "2 from the empty board, drops on any empty cell: whether 2,4/4,2, a state, can be reached "
+                "with 2s and 4s: yes"
+            ),
+            "verdict",
+        ),
+        (
+            "reach checkerboard 2x3 --drops 2 --colouring 2 --count --record",
+            (
+                "3 from the empty board, drops on any empty cell: whether play reaches the checkerboard with "
+                "a 2 in the corner, with drops of 2s: yes (verdict); sequences of moves to the checkerboard "
+            ),
+            "exact",
+        ),
+        (
+            "reach fill 2x3 --record",
+            "3 from the empty board, drops on any empty cell: whether drops of 2s can fill the board with ",
+            "verdict",
+        ),
+        (
+            "reach shortest 2x2 --record",
+            "2 from the empty board, drops on any empty cell: fewest drops of 2s after which no slide ",
+            "exact",
+        ),
     ],
 )
 def test_a_file_that_a_command_wrote_is_a_result(
@@ -240,6 +266,32 @@ def test_a_file_that_a_command_wrote_is_a_result(
     assert f"({kind})" in out
     took = f"{run['machine']}, {run['cpu_seconds']:,} processor seconds"
     assert f"tilebase {__version__}, {run['date']} ({took})." in out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            "reach replay 2x2 RRDRL --deterministic",
+            (
+                "2048 on 2x2 from the empty board, drops on the topmost, then leftmost empty cell: the board "
+                "after RRDRL: 4,2/2,4 (exact)."
+            ),
+        ),
+        (
+            "reach lemmas 2x2 --up-to 20",
+            "for every position that drops of 2s reach, with a sum of at most 20: lemma ",
+        ),
+    ],
+)
+def test_games_and_lemmas_are_cited(
+    words: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "r.json"
+    assert main([*words.split(), "--record", str(file)]) == 0
+    capsys.readouterr()
+    assert main(["cite", str(file)]) == 0
+    assert said in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -487,6 +539,9 @@ def test_types_of_results_are_true() -> None:
         assert (one.kind == "measured") == (
             one.group == "recomputed" and re.search("seconds|nodes|bytes per", one.question) is not None
         )
+    (small,) = find_results("256,128,64,32,32/64,64,32,32,32/64,32,32,32,32", "float16")
+    assert (small.value, small.published) == ("1", "0.997")
+    assert small.kind == "rounded at each slide in float16, differs"
     fewer = find_result("checkerboards-10x10-drops-to-an-end-position")
     assert (fewer.value, fewer.kind, fewer.group) == ("156", "found", "improved")
 

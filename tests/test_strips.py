@@ -14,11 +14,15 @@ import pytest
 from tilebase._version import version
 from tilebase.cli import main
 from tilebase.errors import UsageError
+from tilebase.game.board import tile_color
 from tilebase.patterns import strips
 from tilebase.patterns.moves import moves_text, replay, with_drops
+from tilebase.patterns.replays import replay_moves
 from tilebase.patterns.rules import Drop, Move, Position, Rules
-from tilebase.patterns.strips import draw_animation, draw_strip
+from tilebase.patterns.strips import draw_animation, draw_strip, strip_of
 from tilebase.patterns.tracing import Trace, trace
+from tilebase.questions import game_plots
+from tilebase.questions.game_plots import plot_game
 
 IMAGES = Path(__file__).parents[1] / "docs/img"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -336,19 +340,48 @@ def test_the_picture_needs_no_matplotlib(folder: Path, monkeypatch: pytest.Monke
     assert Path("a.svg").read_text().startswith("<svg")
 
 
+@pytest.mark.parametrize("suffix", [".pdf", ".eps", ".png"])
+def test_pictures_for_papers_name_their_command(folder: Path, suffix: str) -> None:
+    pytest.importorskip("matplotlib")
+    command = ["reach", "replay", "3x3", CHECKERBOARD, "--deterministic"]
+    assert main([*command, "--record", f"a{suffix}"]) == 0
+    data = Path(f"a{suffix}").read_bytes()
+    assert f"tilebase {version()}".encode() in data
+    assert " ".join(["tilebase", *command]).encode() in data
+
+
+def test_a_picture_has_the_colours_of_the_tiles_of_each_board(folder: Path) -> None:
+    image = pytest.importorskip("matplotlib.image")
+    game = replay_moves("2x3", "(1,1)=4R(1,1)")
+    plot_game(game, "a.png")
+    drawn = image.imread("a.png")[:, :, :3]
+    strip = strip_of(game.rules, game.moves)
+    assert drawn.shape[1::-1] == (round(strip.width / 0.6), round(strip.height / 0.6))  # 160 pixels an inch
+    for board in strip.boards:
+        for cell, exponent in enumerate(board.position):
+            left, top = strip.scale.middle(cell)
+            x, y = board.x + left - 0.3 * strip.scale.side, board.y + top - 0.3 * strip.scale.side
+            fill = tile_color(exponent)
+            found = [round(255 * one) for one in drawn[round(y / 0.6), round(x / 0.6)].tolist()]
+            assert found == [int(fill[at : at + 2], 16) for at in (1, 3, 5)]
+
+
+def test_a_strip_that_no_paper_holds(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(game_plots, "TALLEST", 1)
+    game = replay_moves("4x4", "(1,1)R(1,1)D(1,1)")
+    with pytest.raises(UsageError, match="a strip of 3 boards is 2 inches tall, more than 1: write it as"):
+        plot_game(game, "a.pdf")
+
+
 @pytest.mark.parametrize(
     ("words", "status", "sentence"),
     [
-        ("--animated", 2, "--animated and --speed are for a picture: name its file, as --record game.svg"),
-        ("--record a.csv --animated", 2, "--animated and --speed are for a picture"),
-        ("--speed 3", 2, "--animated and --speed are for a picture"),
+        ("--animated", 2, "--animated and --speed are for an SVG picture: name it, as --record game.svg"),
+        ("--record a.csv --animated", 2, "--animated and --speed are for an SVG picture"),
+        ("--speed 3", 2, "--animated and --speed are for an SVG picture"),
         ("--record a.svg --speed 3", 2, "--speed is for an animation: give --animated, too"),
         ("--record a.svg --animated --speed 30", 2, "a speed of 30 is not possible"),
-        (
-            "--record a.png",
-            2,
-            "a.png: no .png picture is drawn of this result: end its name in .txt, .csv, ",
-        ),
+        ("--record a.pdf --animated", 2, "--animated and --speed are for an SVG picture"),
         ("--record none/a.svg", 1, "cannot write none/a.svg: the folder none does not exist"),
         ("--record a.svg -o a.csv", 2, "Unknown option: -o"),
     ],

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from batching import BATCHED, dense_pass, small_memory
-from tilebase import Game, formation
+from tilebase import Game, formation, prove
 from tilebase.dense.tables import DenseLayer
 from tilebase.objectives.backup import make_backup
 from tilebase.objectives.encoding import decoded
@@ -80,6 +80,11 @@ def test_small_discounts_are_those_of_threads(tmp_path: Path) -> None:
     found, here = solved(tmp_path / "cuda", PATTERN, objective, "cuda")
     assert found == expected > 0
     assert all(np.array_equal(here[total], values) for total, values in layers.items())
+
+
+def test_small_checksums_are_those_of_threads() -> None:
+    asked: dict[str, Any] = {"dtype": "uint32", "space": "all", "checksums": True}
+    assert prove(PATTERN, **asked, backend="cuda").layers == prove(PATTERN, **asked).layers != ()
 
 
 def test_small_passes_go_on_after_a_checkpoint(tmp_path: Path) -> None:

@@ -118,10 +118,12 @@ def lemma(
 
 def _write(question: Game, found: PatternCheck, fillings: str | None, show: Shown) -> None:
     """Print the verdict, and the filling that is lost or takes the most slides."""
-    from tilebase.questions.statements import of_pattern
+    from tilebase.questions.statements import of_pattern, within_fillings
 
-    board = question.format(found.board)
-    text = f"{question}: {found.fillings:,} boards hold the pattern, of {found.boards:,} boards solved\n"
+    board, tiles = question.format(found.board), within_fillings(fillings)
+    text = (
+        f"{question}: {found.fillings:,} boards{tiles} hold the pattern, of {found.boards:,} boards solved\n"
+    )
     if found.holds:
         text += (
             f"all of them win {question.goal} against every spawn, within {_slides(found.slides)}; "
@@ -147,7 +149,7 @@ def _sampled(
     """Decide random fillings; 1 if one is lost."""
     prepare_kernels()
     from tilebase.questions.lemma import sample_fillings
-    from tilebase.questions.statements import of_sample
+    from tilebase.questions.statements import of_sample, within_fillings
 
     with counting_progress(quiet=run.quiet) as progress:
         found = sample_fillings(
@@ -155,10 +157,9 @@ def _sampled(
             **run.use(progress),
         )  # fmt: skip
     board = question.format(found.lost[0]) if found.lost else None
-    text = (
-        f"{question}: of {found.fillings:,} random fillings {found.won:,} win {question.goal} against every"
-    )
-    text += f" spawn, {len(found.lost):,} do not, {found.undecided:,} are undecided {signature()}\n"
+    text = f"{question}: of {found.fillings:,} random fillings{within_fillings(fillings)} {found.won:,} win"
+    text += f" {question.goal} against every spawn, {len(found.lost):,} do not, {found.undecided:,} are"
+    text += f" undecided {signature()}\n"
     if board is not None:
         text += f"the pattern is not won: {question.goal} cannot be forced from {board}\n"
     row: dict[str, Any] = {"fillings": found.fillings, "won": found.won, "lost": len(found.lost)}

@@ -203,7 +203,15 @@ def solve(
         if passing:
             with counting_progress(quiet=run.quiet, known=known) as progress:
                 bounds = tuple(
-                    _prove(question, one, place.path, backend=backend, cluster=cluster, **run.use(progress))
+                    _prove(
+                        question,
+                        one,
+                        place.path,
+                        backend=backend,
+                        cluster=cluster,
+                        checksums="json" in (show.form, show.recorded),
+                        **run.use(progress),
+                    )
                     for one in objectives
                 )
             _write_bounds(bounds, show)
@@ -265,7 +273,7 @@ def _write(
 
 def _write_bounds(bounds: tuple[ProvedBound, ...], show: Shown) -> None:
     """Write what a pass over all boards proved."""
-    from tilebase.questions.statements import of_bounds
+    from tilebase.questions.statements import layers_checksum, of_bounds
 
     game, title = bounds[0].game, title_of(bounds[0].game)
     rows = [{"": "boards", title: f"{bounds[0].positions:,}"}]
@@ -278,6 +286,13 @@ def _write_bounds(bounds: tuple[ProvedBound, ...], show: Shown) -> None:
         "complete": True,
         "bounds": [one.as_dict() for one in bounds],
     }
+    if all(one.layers for one in bounds):
+        document["layers"] = [
+            {"objective": one.objective.label, "sum": total, "boards": boards, "crc32": crc}
+            for one in bounds
+            for total, boards, crc in one.layers
+        ]
+    document |= layers_checksum(document)
     data = [
         {"objective": one.objective.label, "kind": one.bounded.kind, "type": one.dtype}
         | {"value": float(one.bounded)}

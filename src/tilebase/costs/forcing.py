@@ -96,14 +96,16 @@ def patience_of(plan: Plan, allowed: Allowance) -> float:
     return 0.1 * replacing_seconds(plan, allowed) + compile_seconds()
 
 
-def forcing_seconds(game: Game) -> float:
+def forcing_seconds(game: Game, *, most: float = math.inf) -> float:
     """Estimate roughly the seconds to decide whether a goal is forced: by search, or by a pass after it.
 
     A search that opens more afterstates than fit into memory forgets them, and takes longer than can be said.
+    A pass of more than `most` seconds is estimated by its boards alone (`seconds_here`).
     """
     allowed = Allowance.of()
     search = search_seconds(game, allowed)
     if search < 1:
         return search + 0.1
     in_memory = opened_afterstates(game) * OPENED_BYTES <= allowed.memory
-    return min(search if in_memory else math.inf, 1.1 * seconds_here(game, Objective("guaranteed"))) + 0.1
+    passing = 1.1 * seconds_here(game, Objective("guaranteed"), most=most)
+    return min(search if in_memory else math.inf, passing) + 0.1

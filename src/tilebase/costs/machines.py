@@ -11,6 +11,7 @@ from typing import Any
 from tilebase.costs.batches import alone
 from tilebase.costs.boards import passing, planned_index
 from tilebase.costs.estimate import NO_FIT, duration
+from tilebase.costs.rates import pass_seconds
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.dense.backends.cuda import is_built
 from tilebase.dense.index import PerfectIndex
@@ -63,10 +64,18 @@ def no_fit(error: ResourceError) -> dict[str, Any]:
     return {"memory": "", "disk": "", "moved": "", "time": NO_FIT, "reason": str(error)}
 
 
-def seconds_here(game: Game, objective: Objective) -> float:
-    """Estimate how long a pass takes on this machine, as its row says; infinite if there can be none."""
+def seconds_here(game: Game, objective: Objective, *, most: float = math.inf) -> float:
+    """Estimate how long a pass takes on this machine, as its row says; infinite if there can be none.
+
+    Where it takes more than `most` seconds by the number of its boards alone, that estimate is enough: then
+    no index is made, which takes seconds.
+    """
+    allowed = Allowance.of()
+    boards = sum(boards_by_sum(game).values())
+    if (by_size := pass_seconds(boards, allowed.cores, bits=objective.is_boolean)) > most:
+        return by_size
     try:
-        return passing("", game, [objective], Allowance.of(), index=planned_index(game)).seconds
+        return passing("", game, [objective], allowed, index=planned_index(game)).seconds
     except (ResourceError, UsageError):
         return math.inf
 

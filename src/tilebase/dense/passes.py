@@ -60,6 +60,7 @@ from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import LayerSummary
 from tilebase.objectives.values import Number
+from tilebase.runtime.documents import text
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.saving import SaveClock
 from tilebase.runtime.storage import make_folder, remove_parts, storage_errors
@@ -100,6 +101,7 @@ class DensePass:
 
     A query of another type brings its own `backup`, and has a `callback` called with the sum and the states
     of each layer: what it returns, plain JSON values, is in `seen`.  All layers must fit into memory then.
+    `checksums` has those of the layers by sum, but for those that were solved when they were not wanted.
 
     Workers of the run do the large layers (`dense.shared`); a folder above is attached to them.
     """
@@ -158,6 +160,7 @@ class DensePass:
         self.found: dict[int, LayerSummary | None] = {}
         self.starts: dict[Cells, Number] = {}
         self.seen: dict[int, Any] = {}
+        self.checksums: dict[int, str] = {}
 
     def _make_layers(self, backend: str) -> Workspace:
         """Return the layers, in memory or in files, with the backend that works them."""
@@ -315,6 +318,8 @@ class DensePass:
             self.found[total] = LayerSummary.from_dict(summary) if summary else None
             self.starts |= {tuple(cells): _number(value) for cells, value in line["starts"]}
             self.seen[total] = line.get("seen")
+            if "crc" in line:
+                self.checksums[total] = text(line["crc"], "a checksum")
 
     # -- one layer ---------------------------------------------------------------------------
 
@@ -328,7 +333,7 @@ class DensePass:
             self._layers.discount(total)
         self._had += self.sizes[total]
         self.work.boards += self.sizes[total]
-        self._finish(total, summary, starts)
+        self._finish(total, summary, starts, values.checksum)
         LOG.debug("sum %d: %d boards solved", total, self.sizes[total])
         self._report(total, 0.0)
 
@@ -340,7 +345,9 @@ class DensePass:
 
     # -- finishing and telling ---------------------------------------------------------------
 
-    def _finish(self, total: int, summary: LayerSummary | None, starts: dict[Cells, Number]) -> None:
+    def _finish(
+        self, total: int, summary: LayerSummary | None, starts: dict[Cells, Number], crc: str | None
+    ) -> None:
         """Enter a layer in the journal, and at times save the layers from which a pass can continue."""
         self.found[total] = summary
         self.starts |= starts
@@ -351,6 +358,8 @@ class DensePass:
         }
         if (checksum := self._values.checksum(total)) is not None:
             line["file"] = checksum
+        if crc is not None:
+            line["crc"] = self.checksums[total] = crc
         if self._callback is not None:
             line["seen"] = self.seen[total] = self._callback(total, self._states(total))
         self._checkpoints.finish(line, durable=self._plan.batched)

@@ -4,7 +4,7 @@ A layer is made in these steps, each of which is cut into pieces:
 
     fold        some sums of the top half     -> their afterstates, and their states after slides along rows
     columns     some sums of the left half    -> their states
-    encode      a range of afterstates        -> their summaries, and their chunks of values
+    encode      a range of afterstates        -> their summaries, checksum, and chunks of values
     discount    a range of states             -> the same times the discount, if the objective has one
     check       a range of states             -> their checksum
 
@@ -149,8 +149,10 @@ class DenseJob:
         files = Files.of(self._exchange, piece.total, lambda path: here.store(path, piece.total, work))
         return Batches(backend, read, files, _keep_nothing, work)
 
-    def _encode(self, piece: Piece, here: _Tables, work: DenseWork) -> list[ChunkSummary]:
-        """Return the summaries of some afterstates; their chunks are written."""
+    def _encode(
+        self, piece: Piece, here: _Tables, work: DenseWork
+    ) -> tuple[list[ChunkSummary], list[tuple[int, int]]]:
+        """Return the summaries of some afterstates, and their checksum; their chunks are written."""
         files = Files.of(self._exchange, piece.total, lambda path: here.store(path, piece.total, work))
         values, objective = files.afters.read_ranks(piece.begin, piece.end), self._objective
         if self._wanted.files:
@@ -159,7 +161,8 @@ class DenseJob:
                     chunk = encoded(objective, piece.begin + at, values[at : at + CHUNK_KEYS])
                     file.add(chunk.frames[0])
             work.written += file.nbytes
-        return summarise(objective, values, CHUNK_KEYS) if self._wanted.summaries else []
+        summaries = summarise(objective, values, CHUNK_KEYS) if self._wanted.summaries else []
+        return summaries, [_part(values)] if self._wanted.checksums else []
 
     def _discount(self, piece: Piece, here: _Tables, work: DenseWork) -> None:
         """Write states times the discount."""
@@ -174,7 +177,12 @@ class DenseJob:
         """Return the checksum of some states, and their bytes."""
         store = here.store(states_path(self._folder, piece.total), piece.total, work)
         values = store.read_ranks(piece.begin, piece.end)
-        return zlib.crc32(values.data), values.nbytes
+        return _part(values)
+
+
+def _part(values: Array) -> tuple[int, int]:
+    """Return the checksum of some values, and their bytes."""
+    return zlib.crc32(values.data), values.nbytes
 
 
 def _silent(_: float) -> None:
@@ -288,9 +296,9 @@ class Shared(InFiles[DenseLayer]):
         names = [places.exchanged(total, number) for number in range(len(pieces))]
         pieces = [replace(piece, writes=name) for piece, name in zip(pieces, names, strict=True)]
         try:
-            for piece, summaries in zip(pieces, self._results(pieces), strict=True):
+            for piece, (summaries, parts) in zip(pieces, self._results(pieces), strict=True):
                 path = self._workers.exchange / piece.writes
-                kept.take(summaries, self._chunks(piece, path) if self._workers.files else ())
+                kept.take(summaries, self._chunks(piece, path) if self._workers.files else (), parts)
                 path.unlink(missing_ok=True)
         finally:
             for piece in pieces:

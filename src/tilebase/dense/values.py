@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase.dense.backends.protocol import DenseWork, Layer
+from tilebase.dense.stores import joined_checksum
 from tilebase.dense.tables import summaries
 from tilebase.files.format import CHUNK_KEYS, Chunk, Contents, compress, encode_values
 from tilebase.files.store import LayerStore, LayerWriter
@@ -24,11 +26,29 @@ from tilebase.runtime.threads import Pool
 Array = npt.NDArray[Any]
 
 
+CRC_BOARDS = 1 << 22
+"""Boards whose checksum a thread finds at once: joining takes far less time than finding them."""
+
+
 class Wanted(NamedTuple):
-    """What is kept of the afterstates: a summary of each layer, files of their values."""
+    """What is kept of the afterstates: a summary of each layer, files of their values, checksums of these.
+
+    A checksum is the CRC-32 of all values of a layer by rank, which every backend but `Bits` has.
+    """
 
     summaries: bool = True
     files: bool = False
+    checksums: bool = False
+
+
+def checksum_parts(values: Array, pool: Pool) -> Iterator[tuple[int, int]]:
+    """Yield the CRC-32 and the bytes of pieces of values, in order."""
+
+    def check(at: int) -> tuple[int, int]:
+        piece = values[at : at + CRC_BOARDS]
+        return zlib.crc32(piece.data), piece.nbytes
+
+    return pool.map(check, range(0, len(values), CRC_BOARDS))
 
 
 def encoded(objective: Objective, at: int, values: Array) -> Chunk:
@@ -110,13 +130,14 @@ class LayerValues:
     def __init__(self, kept: KeptValues, total: int) -> None:
         self._kept, self._total, self._size = kept, total, kept.sizes[total]
         self._pieces: list[ChunkSummary] = []
+        self._parts: list[tuple[int, int]] = []
         self._rest = np.empty(0, dtype=kept.dtype)
         self._at = 0
         self._writer = kept.files.writer(total) if kept.wanted.files else None
 
     @property
     def wanted(self) -> bool:
-        """Whether the afterstates are summed up or written."""
+        """Whether the afterstates are summed up, written or checked."""
         return any(self._kept.wanted)
 
     def __enter__(self) -> Self:
@@ -147,9 +168,15 @@ class LayerValues:
         if whole < len(values):
             self._rest = values[whole:].copy()
 
-    def take(self, pieces: Iterable[ChunkSummary], chunks: Iterable[Chunk]) -> None:
-        """Take the next afterstates, summed up and encoded by others, in whole chunks but for the last."""
+    def take(
+        self, pieces: Iterable[ChunkSummary], chunks: Iterable[Chunk], parts: Iterable[tuple[int, int]]
+    ) -> None:
+        """Take the next afterstates, summed up, encoded and checked by others.
+
+        They are whole chunks but for the last.
+        """
         self._pieces += pieces
+        self._parts += parts
         for chunk in chunks:
             assert self._writer is not None
             self._writer.add(chunk)
@@ -158,6 +185,8 @@ class LayerValues:
         """Sum up and write whole chunks, or the last piece: batches change neither sums nor files."""
         if self._kept.wanted.summaries:
             self._pieces += summaries(self._kept.objective, values, self._kept.pool)
+        if self._kept.wanted.checksums:
+            self._parts += checksum_parts(values, self._kept.pool)
         if self._writer is not None:
             self._write(values, self._writer)
 
@@ -181,3 +210,8 @@ class LayerValues:
         if not self._kept.wanted.summaries:
             return None
         return LayerSummary.of(self._total, self._size, self._pieces)
+
+    @property
+    def checksum(self) -> str | None:
+        """The checksum of the finished layer, if it was asked for."""
+        return f"{joined_checksum(self._parts):08x}" if self._kept.wanted.checksums else None

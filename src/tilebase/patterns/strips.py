@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
+from typing import NamedTuple
 
 from tilebase.errors import UsageError
 from tilebase.game.board import DARK, EMPTY, GRID, ink_color, tile_color
@@ -34,11 +35,31 @@ SLOWEST, FASTEST = 0.1, 20.0
 # -- a strip of boards -------------------------------------------------------------------------------
 
 
-def draw_strip(rules: Rules, moves: Sequence[Move], title: str = "") -> str:
+class StripBoard(NamedTuple):
+    """One board of a strip: that after `move`, its upper left corner in pixels, and the word above it."""
+
+    move: Move
+    position: Position
+    word: str
+    x: int
+    y: int
+
+
+class Strip(NamedTuple):
+    """Where the boards of a strip stand, and how large it is, in pixels."""
+
+    game: Trace
+    scale: Scale
+    boards: tuple[StripBoard, ...]
+    width: int
+    height: int
+
+
+def strip_of(rules: Rules, moves: Sequence[Move]) -> Strip:
     """Return a game as a strip of boards, one after each drop, and the last one.
 
-    Above each board stands its number and the slide that leads to it; the tile that was dropped after the
-    slide has a frame.  Raises `UsageError` if a move is not possible, or there are too many.
+    Above each board stands its number and the slide that leads to it.  Raises `UsageError` if a move is not
+    possible, or there are too many.
     """
     game = _traced(rules, moves)
     shown = [
@@ -49,29 +70,42 @@ def draw_strip(rules: Rules, moves: Sequence[Move], title: str = "") -> str:
             f"a strip of {len(shown):,} boards of {rules} is too large: it may have "
             f"{MOST_SQUARES // rules.cells:,} of them; draw it with --animated, or fewer moves"
         )
-    scale = _Scale(rules, 30 if rules.columns <= 5 else 20 if rules.columns <= 8 else 16)
+    scale = Scale(rules, 30 if rules.columns <= 5 else 20 if rules.columns <= 8 else 16)
     step, rise = scale.width + 16, scale.height + 30
     rows = -(-len(shown) // max(1, (STRIP_WIDTH - 16) // step))
     columns = -(-len(shown) // rows)  # rows of about one length
-    parts = [scale.definitions(game.positions)]
+    boards = []
     for at, number in enumerate(shown):
         row, column = divmod(at, columns)
-        parts.append(_strip_board(game, scale, number, at + 1, 16 + column * step, 26 + row * rise))
-    return _document(16 + columns * step, 8 + rows * rise, title or f"{rules}: {_moves_named(game)}", parts)
+        move = game.moves[number]
+        slide = game.moves[number - 1] if isinstance(move, Drop) and number else move
+        word = f"{at + 1}. {slide}" if isinstance(slide, str) else f"{at + 1}."
+        place = 16 + column * step, 26 + row * rise
+        boards.append(StripBoard(move, game.positions[number + 1], word, *place))
+    return Strip(game, scale, tuple(boards), 16 + columns * step, 8 + rows * rise)
 
 
-def _strip_board(game: Trace, scale: _Scale, number: int, count: int, x: int, y: int) -> str:
-    """Return one board of a strip: that after a move."""
-    move, position = game.moves[number], game.positions[number + 1]
-    slide = game.moves[number - 1] if isinstance(move, Drop) and number else move
-    word = f"{count}. {slide}" if isinstance(slide, str) else f"{count}."
-    parts = [f'<g transform="translate({x} {y})"><text x="0" y="-7" class="n">{word}</text><use href="#b"/>']
-    for cell, exponent in enumerate(position):
+def draw_strip(rules: Rules, moves: Sequence[Move], title: str = "") -> str:
+    """Return the strip of a game as SVG; the tile that was dropped after the slide has a frame.
+
+    Raises `UsageError` as `strip_of`.
+    """
+    strip = strip_of(rules, moves)
+    parts = [strip.scale.definitions(strip.game.positions)]
+    parts += [_strip_board(strip.scale, board) for board in strip.boards]
+    return _document(strip.width, strip.height, title or f"{rules}: {_moves_named(strip.game)}", parts)
+
+
+def _strip_board(scale: Scale, board: StripBoard) -> str:
+    """Return one board of a strip."""
+    corner = f"translate({board.x} {board.y})"
+    parts = [f'<g transform="{corner}"><text x="0" y="-7" class="n">{board.word}</text><use href="#b"/>']
+    for cell, exponent in enumerate(board.position):
         if exponent:
             left, top = scale.middle(cell)
             parts.append(f'<use href="#t{exponent}" x="{left}" y="{top}"/>')
-    if isinstance(move, Drop):
-        left, top = scale.middle(move.cell)
+    if isinstance(board.move, Drop):
+        left, top = scale.middle(board.move.cell)
         parts.append(f'<use href="#n" x="{left}" y="{top}"/>')
     return "".join([*parts, "</g>"])
 
@@ -90,7 +124,7 @@ def draw_animation(rules: Rules, moves: Sequence[Move], title: str = "", *, spee
             f"a speed of {speed:g} is not possible: give {SLOWEST:g} to {FASTEST:g} slides a second"
         )
     game = _traced(rules, moves)
-    scale = _Scale(rules, max(16, min(64, BOARD_WIDTH // rules.columns)))
+    scale = Scale(rules, max(16, min(64, BOARD_WIDTH // rules.columns)))
     clock = _Clock(game.moves, speed)
     parts = [
         scale.definitions(game.positions),
@@ -103,7 +137,7 @@ def draw_animation(rules: Rules, moves: Sequence[Move], title: str = "", *, spee
     return _document(*size, title or f"{rules}: {_moves_named(game)}", parts)
 
 
-def _styles(game: Trace, scale: _Scale, clock: _Clock) -> Iterator[str]:
+def _styles(game: Trace, scale: Scale, clock: _Clock) -> Iterator[str]:
     """Yield the keyframes: ``k0``, ``k1`` ... of the tiles, ``U`` ... of the triangles, ``p`` of the bar."""
     for at, tile in enumerate(game.tiles):
         yield f"@keyframes k{at}{{{_keyframes(_life(tile, scale, clock))}}}"
@@ -115,7 +149,7 @@ def _styles(game: Trace, scale: _Scale, clock: _Clock) -> Iterator[str]:
     yield "@media(prefers-reduced-motion:reduce){.a{animation:none!important}}"
 
 
-def _tiles(game: Trace, scale: _Scale) -> str:
+def _tiles(game: Trace, scale: Scale) -> str:
     """Return the tiles; without an animation, those on the board at the end are seen."""
     return "".join(
         f'<use href="#t{tile.exponent}" class="a" style="animation-name:k{at};'
@@ -124,7 +158,7 @@ def _tiles(game: Trace, scale: _Scale) -> str:
     )
 
 
-def _bar(scale: _Scale) -> str:
+def _bar(scale: Scale) -> str:
     """Return how much is played."""
     lengths = f'width="{scale.width}" height="5"'
     return (
@@ -166,7 +200,7 @@ SOON = 0.002
 """Percent between two moments of which the second follows at once."""
 
 
-def _life(tile: Tile, scale: _Scale, clock: _Clock) -> Iterator[Frame]:
+def _life(tile: Tile, scale: Scale, clock: _Clock) -> Iterator[Frame]:
     """Yield the frames of a tile: it appears, slides, and goes into another."""
 
     def frame(percent: float, cell: int, size: float) -> Frame:
@@ -214,12 +248,12 @@ def _percent(percent: float) -> str:
     return f"{percent:.3f}".rstrip("0").rstrip(".") + "%"
 
 
-def _at(scale: _Scale, cell: int) -> str:
+def _at(scale: Scale, cell: int) -> str:
     left, top = scale.middle(cell)
     return f"{left}px,{top}px"
 
 
-def _triangles(scale: _Scale) -> str:
+def _triangles(scale: Scale) -> str:
     """Return one triangle on each side of the board."""
     across, down = MARGIN + scale.width / 2, MARGIN + scale.height / 2
     ends = {
@@ -238,12 +272,13 @@ def _triangles(scale: _Scale) -> str:
 # -- what both have ----------------------------------------------------------------------------------
 
 
-class _Scale:
+class Scale:
     """The lengths of a board whose cells have a side of so many pixels."""
 
     def __init__(self, rules: Rules, side: int) -> None:
         self.rules, self.side = rules, side
         self.gap = max(2, side // 10)
+        self.ring = max(2, side // 12)
         self.width = rules.columns * (side + self.gap) + self.gap
         self.height = rules.rows * (side + self.gap) + self.gap
 
@@ -253,11 +288,17 @@ class _Scale:
         step = self.side + self.gap
         return self.gap + column * step + self.side // 2, self.gap + row * step + self.side // 2
 
+    def text(self, exponent: int) -> tuple[str, int]:
+        """Return the text of a tile, and the size of its font."""
+        word = str(1 << exponent)
+        # A digit is 0.56 of the font size wide; the text may fill 0.82 of the cell.
+        return word, min(round(self.side * 0.62), round(0.82 * self.side / (0.56 * len(word))))
+
     def definitions(self, positions: Iterable[Position]) -> str:
         """Return the empty board ``b``, the tiles ``t1``, ``t2`` ..., and the frame ``n`` of a new tile."""
         exponents = sorted({value for position in positions for value in position if value})
         tiles = "".join(f'<g id="t{exponent}">{self._tile(exponent)}</g>' for exponent in exponents)
-        half, ring = self.side // 2, max(2, self.side // 12)
+        half, ring = self.side // 2, self.ring
         frame = (
             f'<rect id="n" x="{ring / 2 - half:g}" y="{ring / 2 - half:g}" width="{self.side - ring}" '
             f'height="{self.side - ring}" rx="{self.side // 10}" fill="none" stroke="{DARK}" '
@@ -275,9 +316,8 @@ class _Scale:
         )
 
     def _tile(self, exponent: int) -> str:
-        word, fill = str(1 << exponent), tile_color(exponent)
-        # A digit is 0.56 of the font size wide; the text may fill 0.82 of the cell.
-        size = min(round(self.side * 0.62), round(0.82 * self.side / (0.56 * len(word))))
+        fill = tile_color(exponent)
+        word, size = self.text(exponent)
         return self._square(0, 0, fill) + (
             f'<text y="{0.36 * size:.3g}" font-size="{size}" fill="{ink_color(fill)}">{word}</text>'
         )

@@ -26,6 +26,7 @@ from tilebase.cluster.runs import Run, run_in
 from tilebase.dense.backends.protocol import DenseWork
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.passes import DensePass
+from tilebase.dense.values import Wanted
 from tilebase.errors import UsageError
 from tilebase.files import places
 from tilebase.files.run import Query, RunFolder
@@ -66,6 +67,9 @@ class ProvedBound:
     seconds, bytes_moved:
         The time, and bytes of layers read and written; of the last call, without earlier calls that it
         continued.
+    layers:
+        The sum of each layer, its boards, and the CRC-32 of the values of its afterstates, from the largest
+        sum down, if checksums were asked for; empty if layers were solved before they were.
     version:
         The version of this program.
     """
@@ -79,6 +83,7 @@ class ProvedBound:
     positions: int
     seconds: float
     bytes_moved: int
+    layers: tuple[tuple[int, int, str], ...] = ()
     version: str = field(default_factory=program_version)
 
     def __repr__(self) -> str:
@@ -176,6 +181,7 @@ def prove(
     backend: str = "threads",
     work: Callable[[DenseWork], None] | None = None,
     cluster: str | Executor | None = None,
+    checksums: bool = False,
     **use: Unpack[Use],
 ) -> ProvedBound:
     """Prove a bound of the probability to win.
@@ -201,6 +207,9 @@ def prove(
         Called with the cost of the dense pass.
     cluster:
         Workers that do the large layers, as in `solve`.
+    checksums:
+        Fill `ProvedBound.layers`, in the space ``"all"``.  The values, as many bytes as the type has, in the
+        order of `dense.index`, have the same checksums on every machine.
     use:
         Memory, threads and the like: the keywords of `Use`.
 
@@ -218,7 +227,7 @@ def prove(
     >>> prove(Game("2x2", 32, start="empty"), dtype="uint32").value
     355998190
     """
-    chosen = _check_ways(game, direction, space, backend, work)
+    chosen = _check_ways(game, direction, space, backend, work, checksums=checksums)
     objective = Objective(direction, dtype or "")
     objective.check(game)
     _check_bound(game, objective, precision)
@@ -227,16 +236,18 @@ def prove(
         since = time.perf_counter()
         chosen = choose_space(ask, run, keep=False)
         if chosen == "all":
-            spent = _prove_all(ask, run)
-            found, positions, moved = spent.bound, spent.positions, spent.work.read + spent.work.written
+            spent = _prove_all(ask, run, checksums=checksums)
+            found, positions, layers = spent.bound, spent.positions, spent.layers
+            moved = spent.work.read + spent.work.written
             if work is not None:
                 work(spent.work)
         else:
             solved = solve_in(replace(ask, space=chosen), run)
             assert isinstance(solved.value, Lower | Upper)
-            found, positions, moved = solved.value.bound, solved.positions, 0
+            found, positions, moved, layers = solved.value.bound, solved.positions, 0, ()
         seconds = time.perf_counter() - since
-    return _bound_of(game, objective, found, chosen, positions, seconds, moved)
+    proved = _bound_of(game, objective, found, chosen, positions, seconds, moved)
+    return replace(proved, layers=layers)
 
 
 def bounds_of(solution: Solution, space: str, seconds: float) -> tuple[ProvedBound, ...]:
@@ -258,7 +269,9 @@ def _bound_of(
     return ProvedBound(game, objective.name, objective.dtype, value, one, space, positions, seconds, moved)
 
 
-def _check_ways(game: Game, direction: str, space: str | None, backend: str, work: object) -> str:
+def _check_ways(
+    game: Game, direction: str, space: str | None, backend: str, work: object, *, checksums: bool
+) -> str:
     """Return the space to prove on.
 
     Raises `UsageError` for ways that do not exist or do not fit each other.
@@ -272,6 +285,8 @@ def _check_ways(game: Game, direction: str, space: str | None, backend: str, wor
         raise UsageError(
             "steps are measured in the space all only: leave out the stats, or choose that space"
         )
+    if checksums and chosen != "all":
+        raise UsageError("layers have checksums in the space all only: leave them out, or choose that space")
     return chosen
 
 
@@ -296,9 +311,10 @@ class _Proof(NamedTuple):
     bound: Fraction
     positions: int
     work: DenseWork
+    layers: tuple[tuple[int, int, str], ...]
 
 
-def _prove_all(ask: Ask, run: Run) -> _Proof:
+def _prove_all(ask: Ask, run: Run, *, checksums: bool) -> _Proof:
     """Return the bound by a pass over all boards within the limits."""
     (objective,) = ask.objectives
     check_solving(ask, run)
@@ -307,8 +323,10 @@ def _prove_all(ask: Ask, run: Run) -> _Proof:
         attached(run.cluster, run.folder),
         DensePass(
             run.within(places.values_folder(objective.label)), PerfectIndex(ask.game), objective,
-            backend=ask.backend,
+            wanted=Wanted(summaries=False, checksums=checksums), backend=ask.backend,
         ) as dense,
     ):  # fmt: skip
         dense.run()
-    return _Proof(Fraction(dense.start()), sum(dense.sizes.values()), dense.work)
+    known = dense.checksums if checksums and dense.checksums.keys() == dense.found.keys() else {}
+    layers = tuple((total, dense.sizes[total], known[total]) for total in sorted(known, reverse=True))
+    return _Proof(Fraction(dense.start()), sum(dense.sizes.values()), dense.work, layers)

@@ -115,9 +115,10 @@ def counting_seconds(game: Game, up_to: int | None = None) -> float:
 
 
 class _Counts:
-    """Counts that several lines need, each computed once."""
+    """Counts that several lines need, each computed once; what takes more than a budget is not run."""
 
-    def __init__(self) -> None:
+    def __init__(self, budget: float) -> None:
+        self.budget = budget
         self._results: dict[Game, CountResult] = {}
         self.forced: dict[Game, Forced] = {}
         self.symbolic: dict[tuple[object, ...], Symbolic] = {}
@@ -202,7 +203,9 @@ def _claim_forced(fact: Fact, counts: _Counts) -> Claim | None:
         cells = math.prod(parse_shape(shape))
         # The next larger goal takes longest.
         seconds = (
-            forcing_seconds(Game(shape, 2 * tile, start="empty")) if tile < 2**cells and cells > 2 else 0.1
+            forcing_seconds(Game(shape, 2 * tile, start="empty"), most=counts.budget)
+            if tile < 2**cells and cells > 2
+            else 0.1
         )
         return Claim(lambda: largest_forced(shape, known=counts.forced).tile, seconds)
     if fact.file == "guaranteed_with_limits.tsv":
@@ -211,9 +214,10 @@ def _claim_forced(fact: Fact, counts: _Counts) -> Claim | None:
             game = _game(fact, start="empty")  # the goal itself limits the tiles as much
         note = fact.columns["note"]
         if note not in ("minimal", "maximal"):
-            return Claim(lambda: _winnable(game, counts), forcing_seconds(game), game=game)
+            seconds = forcing_seconds(game, most=counts.budget)
+            return Claim(lambda: _winnable(game, counts), seconds, game=game)
         beside = limits_beside(game, -1 if note == "minimal" else 1)
-        seconds = forcing_seconds(game) * (1 + len(beside))
+        seconds = forcing_seconds(game, most=counts.budget) * (1 + len(beside))
         return Claim(lambda: _at_border(game, note, beside, counts), seconds, game=game)
     return None
 
@@ -324,7 +328,7 @@ def two_lines_are_reachable(most: int) -> bool:
     )
 
 
-def _claim_bounds(fact: Fact, _: _Counts) -> Claim | None:
+def _claim_bounds(fact: Fact, counts: _Counts) -> Claim | None:
     """Claim a line about bounds within limits: from the empty board, with lemma 1, over all boards."""
     if fact.file != "win_probability_bounds.tsv":
         return None
@@ -332,9 +336,9 @@ def _claim_bounds(fact: Fact, _: _Counts) -> Claim | None:
     game = _game(fact, limits=fact.columns["limits"], start="empty", pattern=pattern)
     dtype = fact.columns["value_type"]
     if dtype.startswith("uint"):
-        seconds = seconds_here(game, Objective("lower", dtype))
+        seconds = seconds_here(game, Objective("lower", dtype), most=counts.budget)
         return Claim(lambda: prove(game, dtype=dtype).bound, seconds, game=game)
-    seconds = seconds_here(game, Objective("win", dtype))
+    seconds = seconds_here(game, Objective("win", dtype), most=counts.budget)
     return Claim(lambda: Fraction(float(solve(game, f"win:{dtype}", space="all").value)), seconds, game=game)
 
 
@@ -458,7 +462,7 @@ def reproduce(
     Lines whose estimate exceeds `budget` seconds are not run, and of those whose file, board and question
     are in `without` there is no verdict.  Raises `UsageError` for an unknown source.
     """
-    counts = _Counts()
+    counts = _Counts(budget)
     for fact in read_facts(source):
         if (fact.file, fact.board, fact.question) not in without:
             yield judge(fact, budget, counts)
@@ -466,7 +470,7 @@ def reproduce(
 
 def judge(fact: Fact, budget: float, counts: _Counts | None = None) -> Verdict:
     """Recompute one line, if its estimated time is at most `budget` seconds."""
-    counts = counts or _Counts()
+    counts = counts or _Counts(budget)
     claim = next(filter(None, (find(fact, counts) for find in CLAIMS)), None)
     if claim is None:
         return Verdict(fact, "", "not in this version", 0.0)

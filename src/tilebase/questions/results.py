@@ -48,7 +48,7 @@ from tilebase.questions.published import (
 from tilebase.questions.statements import rules_of
 from tilebase.runtime.latex import latex_escaped
 
-RECORDING = ("solve", "count", "force", "lemma", "evaluate")
+RECORDING = ("solve", "count", "force", "lemma", "evaluate", "reach")
 """The commands whose records are results."""
 GROUPS = {
     "published": "published, and not computed here",
@@ -73,7 +73,8 @@ class Result:
     board, question:
         What is played, and what is asked.
     value, kind:
-        The answer as text, and its type: exact, rounded, measured, found, lower, upper, interval,
+        The answer as text, and its type: exact, rounded (with the type of float, where the published number
+        differs), measured, found, lower, upper, interval,
         verdict, or published where nothing was computed here; of an open question, what is known.
     published, source:
         What was published, and where; empty for new results.
@@ -246,7 +247,11 @@ def _kind(fact: Fact, record: Record) -> str:
     if fact.question == LESS_IS_BETTER:
         return "found"
     if "lower_bound" in fact.columns:
-        return "lower" if fact.columns.get("value_type", "").startswith("uint") else "rounded"
+        dtype = fact.columns.get("value_type", "")
+        if dtype.startswith("uint"):
+            return "lower"
+        same = agrees(fact.published, record.computed)
+        return "rounded" if same else f"rounded at each slide in {dtype}, differs"
     if fact.file == "optimal_values.tsv" or re.fullmatch(r"\d+\.\d+", record.computed):
         return "rounded"
     verdicts = ("yes", "no", "winnable", "not_winnable")
@@ -444,7 +449,8 @@ def _read(path: Path, document: Any) -> Result:
         checked=again, took=f"{ran['cpu_seconds']:,} processor seconds", machine=machine,
         checksum=layers, said=said,
     )  # fmt: skip
-    game = Game.from_identity(document["game"]) if "game" in document else None
+    played = document.get("game")  # `reach` names it in words
+    game = Game.from_identity(played) if isinstance(played, dict) else None
     before = None if game is None else find_before(results(), game, question, value)
     return found if before is None else _with_before(found, before)
 

@@ -1,7 +1,8 @@
 """What each result says in a sentence that can be cited: the game with its rules, the question, the value.
 
-A record of `solve`, `count`, `force`, `lemma` or `evaluate` holds what `Statement.as_dict` returns, and
-`questions.results` reads that and nothing else.  A value has the text that its command prints, and its type.
+A record of `solve`, `count`, `force`, `lemma`, `evaluate` or `reach` holds what `Statement.as_dict` returns,
+and `questions.results` reads that and nothing else.  A value has the text that its command prints, and its
+type.
 """
 
 from __future__ import annotations
@@ -20,6 +21,14 @@ if TYPE_CHECKING:
     from tilebase.counting.combinatorics import BoundResult
     from tilebase.counting.counts import CountResult
     from tilebase.objectives.results import Solution
+    from tilebase.patterns.checkerboards import Checkerboard
+    from tilebase.patterns.checking import LemmaCheck
+    from tilebase.patterns.filling import Filled
+    from tilebase.patterns.reach import Reach
+    from tilebase.patterns.replays import Replay
+    from tilebase.patterns.rules import Rules
+    from tilebase.patterns.shortest import Shortest
+    from tilebase.patterns.tallies import Tally
     from tilebase.questions.distributions import Distributions
     from tilebase.questions.exact import ExactSolution
     from tilebase.questions.force import Forced, Largest, StartVerdict
@@ -59,7 +68,12 @@ def rules_of(game: Game) -> str:
 
 def _answered(game: Game, asked: Sequence[Asked], *, rules: str, proved: Iterable[str] = ()) -> Statement:
     """Return a statement of several answers; those in proved sentences are left out of its own sentence."""
-    board, sentences = title_of(game), list(proved)
+    return _told(title_of(game), asked, rules=rules, proved=proved)
+
+
+def _told(board: str, asked: Sequence[Asked], *, rules: str, proved: Iterable[str] = ()) -> Statement:
+    """Return the same of a board with a title."""
+    sentences = list(proved)
     untold = [one for one in asked if one[2] not in ("lower", "upper")] if sentences else asked
     if untold:
         told = "; ".join(f"{question}: {value} ({kind})" for question, value, kind in untold)
@@ -222,11 +236,79 @@ def of_set(game: Game, boards: int, least: int | None, lost: str | None) -> Stat
 
 
 def _every_filling(game: Game, fillings: str | None) -> str:
-    within = "" if fillings is None else f" with the tiles that {fillings} allows"
     return (
         f"whether {game.goal} can be forced against every spawn of {spawn_words(game)} from every board that "
-        f"holds the pattern{within}"
+        f"holds the pattern{within_fillings(fillings)}"
     )
+
+
+def within_fillings(fillings: str | None) -> str:
+    """Return which fillings of a pattern are meant, with a blank in front; empty if all are."""
+    return "" if fillings is None else f" with the tiles that {fillings} allows"
+
+
+# -- what helpful drops reach ----------------------------------------------------------------------
+
+
+def _reached(rules: Rules, asked: Sequence[Asked]) -> Statement:
+    """Return what is said of games from the empty board."""
+    where = {
+        None: "on any empty cell", "rows": "on the topmost, then leftmost empty cell",
+        "columns": "on the leftmost, then topmost empty cell",
+    }[rules.convention]  # fmt: skip
+    return _told(str(rules), asked, rules=f" from the empty board, drops {where}")
+
+
+def _drops(rules: Rules) -> str:
+    return " and ".join(f"{1 << exponent}s" for exponent in rules.drops)
+
+
+def of_reach(found: Reach) -> Statement:
+    """Return whether a board can be reached."""
+    turn = "an afterstate" if found.afterstate else "a state"
+    what = f"whether {found.rules.text(found.position)}, {turn}, can be reached with {_drops(found.rules)}"
+    return _reached(found.rules, [(what, *VERDICTS[found.reachable])])
+
+
+def of_checkerboards(verdicts: Sequence[Checkerboard], counted: Tally | None) -> Statement:
+    """Return which checkerboards can be reached, and by how many sequences if they were counted."""
+    asked: list[Asked] = []
+    for one in verdicts:
+        what = f"the checkerboard with a {one.colouring} in the corner, with drops of {_drops(one.rules)}"
+        asked.append((f"whether play reaches {what}", *VERDICTS[one.reachable]))
+        if counted is not None:
+            asked.append((f"sequences of moves to {what}", f"{counted[one.colouring]:,}", "exact"))
+    return _reached(verdicts[0].rules, asked)
+
+
+def of_filled(found: Filled) -> Statement:
+    """Return whether a board can be filled, and by how many drops."""
+    value, kind = VERDICTS[found.possible]
+    value += f", by {found.drops:,} drops" if found.possible else ""
+    what = "whether drops of 2s can fill the board with 2s and 4s, without an 8"
+    return _reached(found.rules, [(what, value, kind)])
+
+
+def of_shortest(found: Shortest) -> Statement:
+    """Return the fewest drops after which no slide is left, or their bounds."""
+    what = "fewest drops of 2s after which no slide is left"
+    if found.drops is None:
+        return _reached(found.rules, [(what, f"at least {found.lower}", "lower")])
+    if found.proved:
+        return _reached(found.rules, [(what, str(found.drops), "exact")])
+    return _reached(found.rules, [(what, f"{found.lower} to {found.drops}", "interval")])
+
+
+def of_lemmas(rules: Rules, most_sum: int | None, checks: Sequence[LemmaCheck]) -> Statement:
+    """Return which lemmas hold for every position that can be reached."""
+    part = "without an 8" if most_sum is None else f"with a sum of at most {most_sum}"
+    what = f"for every position that drops of {_drops(rules)} reach, {part}: lemma"
+    return _reached(rules, [(f"{what} {one.lemma.number}", one.verdict, "verdict") for one in checks])
+
+
+def of_replay(found: Replay) -> Statement:
+    """Return where the moves of a game lead."""
+    return _reached(found.rules, [(f"the board after {found.text}", found.boards[-1], "exact")])
 
 
 # -- policies -------------------------------------------------------------------------------------

@@ -55,8 +55,11 @@ def board(
             wanted, drops=drops, afterstate=afterstate, seed=seed, memory=search.memory,
             seconds=parse_budget(search.budget), progress=progress,
         )  # fmt: skip
+    from tilebase.questions.statements import of_reach
+
     document = found.as_dict()
     row = {key: value for key, value in document.items() if key != "drops"}
+    document |= of_reach(found).as_dict()
     lines = [f"{found.statement}."]
     if found.moves is not None:
         lines.append(document["moves"])

@@ -105,7 +105,10 @@ def checkerboard(
             failed = str(error)
     rows = [_row(verdict, counted) for verdict in verdicts]
     played = rules_text(games[0]) if len(games) == 1 else str(games[0])
-    show.write(rows, _document(verdicts, rows), text=_described(rows, real=not deterministic), game=played)
+    from tilebase.questions.statements import of_checkerboards
+
+    document = of_checkerboards(verdicts, counted).as_dict() | _document(verdicts, rows)
+    show.write(rows, document, text=_described(rows, real=not deterministic), game=played)
     if failed:
         print(f"tilebase: {failed}", file=sys.stderr)
     return 1 if failed or any(verdict.reachable is None for verdict in verdicts) else 0

@@ -45,6 +45,8 @@ def fill(
 
     with counting_progress(quiet=quiet) as progress:
         found = fill_board(size, seed=seed, seconds=parse_budget(budget), progress=progress)
+    from tilebase.questions.statements import of_filled
+
     document = found.as_dict()
     lines = [f"{found.statement}."]
     if found.moves is not None:
@@ -52,7 +54,7 @@ def fill(
     elif found.possible is False:
         lines.append(found.reason)
     text = "".join(f"{line}\n" for line in lines)
-    show.write([document], document, text=text, game=str(found.rules))
+    show.write([document], document | of_filled(found).as_dict(), text=text, game=str(found.rules))
     if found.possible is None:
         print(f"tilebase: {found.reason}", file=sys.stderr)
         return 1

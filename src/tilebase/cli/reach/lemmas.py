@@ -10,7 +10,7 @@ from tilebase.cli.options import DEFAULT_SHOWN, QuietOption, ShownOptions
 from tilebase.cli.output import planning
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.reach.options import SizeArgument, print_plan
-from tilebase.patterns.rules import parse_drops
+from tilebase.patterns.rules import parse_drops, parse_rules
 
 
 def lemmas(
@@ -61,7 +61,9 @@ def lemmas(
         }
         for check in checks
     ]
-    document = {
+    from tilebase.questions.statements import of_lemmas
+
+    document = of_lemmas(parse_rules(size, drops=drops), most_sum, checks).as_dict() | {
         "size": size,
         "drops": [1 << exponent for exponent in parse_drops(drops)],
         "sum": most_sum,

@@ -43,6 +43,8 @@ def shortest(
         found = shortest_game(
             size, seed=seed, memory=search.memory, seconds=limit, progress=progress,
         )  # fmt: skip
+    from tilebase.questions.statements import of_shortest
+
     document = found.as_dict()
     row = {key: value for key, value in document.items() if key != "excluded"}
     lines = [f"{found.statement}."]
@@ -52,7 +54,7 @@ def shortest(
     if found.moves is not None:
         lines += [*document["board"].split("/"), document["moves"]]
     text = "".join(f"{line}\n" for line in lines)
-    show.write([row], document, text=text, game=str(found.rules))
+    show.write([row], document | of_shortest(found).as_dict(), text=text, game=str(found.rules))
     if not found.proved:
         print(f"tilebase: {found.reason}", file=sys.stderr)
         return 1
