@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
+from types import SimpleNamespace
 
 import pytest
 
