@@ -494,8 +494,10 @@ def test_rows_name_game_command_and_version(command, game, tmp_path):
     document = json.loads(files["json"].read_text())
     for one in document if isinstance(document, list) else [document]:
         assert (one["command"], one["version"]) == (f"tilebase {command}", __version__)
-        expected = json.loads(json.dumps(game.identity)) if isinstance(game, Game) else game
-        assert one.get("game") == expected
+        if game is None:  # several goals of one board
+            assert one["game"]["goal"] is None
+        else:
+            assert one["game"] == (json.loads(json.dumps(game.identity)) if isinstance(game, Game) else game)
 
 
 def test_a_command_is_named_without_where_its_result_goes(tmp_path, capsys):

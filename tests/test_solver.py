@@ -28,6 +28,7 @@ from tilebase.objectives.objective import Objective, parse_objectives
 from tilebase.objectives.types import TYPES
 from tilebase.objectives.values import Exact, Lower, Upper
 from tilebase.questions.count import remove_run
+from tilebase.runtime.scratch import ScratchFile
 from tilebase.sparse import arenas, backward, forward, maps, recorded, sizes
 from tilebase.tables.probe import open_table
 
@@ -139,14 +140,14 @@ def test_slides_are_recorded_until_the_disk_is_full(tmp_path, monkeypatch):
     solve(Game("3x3", 32), table=tmp_path / "whole")
     wrote: list[int] = []
 
-    def write_all(file: Any, array: Any) -> None:
-        wrote.append(array.nbytes)
+    def write(self: Any, at: int, arrays: Any) -> None:
+        wrote.append(sum(array.nbytes for array in arrays))
         if sum(wrote) > 100_000:
             raise OSError(errno.ENOSPC, "No space left on device")
-        kernel(file, array)
+        real(self, at, arrays)
 
-    kernel = recorded.write_all
-    monkeypatch.setattr(recorded, "write_all", write_all)
+    real = ScratchFile.write
+    monkeypatch.setattr(ScratchFile, "write", write)
     solve(Game("3x3", 32), table=tmp_path / "full")
     assert sum(wrote) > 100_000
     assert contents(tmp_path / "full") == contents(tmp_path / "whole")

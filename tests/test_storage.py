@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -11,7 +12,9 @@ import tempfile
 import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from stored import (
@@ -31,7 +34,8 @@ from tilebase import __version__, verify_table
 from tilebase.cli import main
 from tilebase.cluster.workers import Exchange
 from tilebase.errors import CorruptError, MissingLayerError, StorageError, TilebaseError, WrongGameError
-from tilebase.files import places
+from tilebase.files import places, store
+from tilebase.files.format import Chunk, Contents
 from tilebase.files.layers import LayerFolder
 from tilebase.files.places import DECIDED
 from tilebase.files.run import Query, RunFolder, delete_run
@@ -42,6 +46,7 @@ from tilebase.questions.count import count
 from tilebase.questions.force import force
 from tilebase.questions.solve import solve
 from tilebase.runtime import storage, system
+from tilebase.runtime.scratch import ALIGNED, BLOCK, ScratchFile, aligned, aligned_empty
 from tilebase.runtime.storage import (
     FileLock,
     atomic_file,
@@ -851,3 +856,81 @@ def test_a_folder_that_another_process_still_writes_into_is_deleted(
     retire_folder(exchange.path)
     assert not list(tmp_path.iterdir())
     assert not late
+
+
+SIZES = [0, 1, ALIGNED - 1, ALIGNED, ALIGNED + 1, BLOCK + 5, 2 * BLOCK]
+
+
+@pytest.mark.parametrize("how", ["past the cache", "through the cache", "refused past the cache"])
+def test_a_scratch_file_gives_back_what_was_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    """Also arrays whose address or length is no multiple of a page."""
+    rng, refused, real = np.random.default_rng(1), list[int](), os.pwrite
+
+    def pwrite(descriptor: int, data: Any, at: int) -> int:
+        if not refused:
+            refused.append(at)
+            raise OSError(errno.EINVAL, "Invalid argument")
+        return real(descriptor, data, at)
+
+    if how == "through the cache":
+        monkeypatch.setattr(system, "pass_by_cache", lambda *_, **__: False)
+    file = ScratchFile(tmp_path)
+    assert not list(tmp_path.iterdir())
+    if how == "refused past the cache":
+        monkeypatch.setattr(os, "pwrite", pwrite)
+        monkeypatch.setattr(system, "pass_by_cache", lambda _, on: on)
+    arrays = [rng.integers(0, 256, size, dtype=np.uint8) for size in SIZES]
+    for one in list(arrays):
+        there = aligned_empty(one.size, np.uint8)
+        assert one.size == 0 or there.ctypes.data % ALIGNED == 0
+        there[:] = one
+        arrays.append(there)
+    begins = np.cumsum([0] + [aligned(one.nbytes) for one in arrays]).tolist()
+    file.write(0, arrays)
+    assert bool(refused) is (how == "refused past the cache")
+    assert file._direct is False or how == "past the cache"
+    for at, one in reversed(list(zip(begins, arrays, strict=False))):
+        for found in (aligned_empty(one.size, np.uint8), np.empty(one.size, dtype=np.uint8)):
+            file.read(at, [found])
+            assert found.tobytes() == one.tobytes()
+    file.truncate(begins[-2])
+    with pytest.raises(OSError, match="ends too early"):
+        file.read(begins[-2], [np.empty(1, dtype=np.uint8)])
+    file.close()
+
+
+@pytest.mark.skipif(not hasattr(os, "O_DIRECT"), reason="the system has no reads and writes past its cache")
+def test_refusals_that_are_none_of_alignment_are_errors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def pwrite(*_: Any) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "pwrite", pwrite)
+    file = ScratchFile(tmp_path)
+    with pytest.raises(OSError, match="No space left"):
+        file.write(0, [np.zeros(10, dtype=np.uint8)])
+    file.close()
+
+
+@pytest.mark.parametrize("read_again", [False, True])
+def test_the_system_keeps_no_copies_of_values(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read_again: bool
+) -> None:
+    """Of all bytes but the last ones, unless a pass reads them again."""
+    told: list[tuple[int, int]] = []
+    monkeypatch.setattr(system, "let_go", lambda _, begin, end: told.append((begin, end)))
+    monkeypatch.setattr(store, "BUFFER", 100)
+    monkeypatch.setattr(store, "LET_GO", 250)
+    monkeypatch.setattr(store, "LATE", 700)
+    with LayerStore(tmp_path / "t", Contents(Game("2x2", 16)), read_again=read_again) as layers:
+        for total in range(8, 40, 2):
+            layers.write(total, [Chunk(0, 1, (bytes(90),))], durable=False)
+        end = layers._segment.tell()
+    assert bool(told) is not read_again
+    if told:
+        assert [b - a for a, b in told[2:]] == [700] * (len(told) - 2)
+        assert end - told[-1][1] < 350
+        assert all(b > a for (a, _), (_, b) in zip(told[1:], told, strict=False))

@@ -84,7 +84,7 @@ class KeptValues:
     @cached_property
     def files(self) -> LayerStore:
         """The layers of values."""
-        return LayerStore(self.folder, Contents(self.game, "all", objective=self.objective))
+        return LayerStore(self.folder, Contents(self.game, "all", objective=self.objective), read_again=False)
 
     def close(self) -> None:
         """Close the files."""

@@ -36,13 +36,15 @@ class StoredValues:
     layers:
         ``layers[s]``: the summary of the finished layer of sum s.
 
-    With `release`, layers are given up while the game is solved.
+    With `release`, layers are given up while the game is solved; if `shared`, workers read them.
 
     Raises `WrongGameError` if the journal belongs to another game or objective, and `CorruptError` if it is
     damaged.
     """
 
-    def __init__(self, folder: Path, game: Game, objective: Objective, *, release: bool = False) -> None:
+    def __init__(
+        self, folder: Path, game: Game, objective: Objective, *, release: bool = False, shared: bool = False
+    ) -> None:
         self.folder, self.objective = folder, objective
         with storage_errors(folder, "use"):
             for one in (folder.parent, folder):
@@ -52,7 +54,8 @@ class StoredValues:
         lines = self._journal.read()
         contents = Contents(game, objective=objective)
         self.files = LayerStore(
-            folder, contents, segment_bytes=RELEASED_BYTES if release else SEGMENT_BYTES
+            folder, contents, segment_bytes=RELEASED_BYTES if release else SEGMENT_BYTES,
+            read_again=release or shared,
         )  # fmt: skip
         with understood(str(self._journal.path)):
             self.layers = {whole(line["sum"], "a sum"): LayerSummary.from_dict(line) for line in lines}

@@ -191,7 +191,9 @@ def _solve_reachable(ask: Ask, run: Run, keep: Keep, *, lean: bool | None) -> So
         ExitStack() as stack,
     ):
         before = read_before(path, game, "reachable")
-        stored = _stored(path, ask, keep) if pruning is None else pruning.stored()
+        stored = (
+            _stored(path, ask, keep, shared=run.cluster is not None) if pruning is None else pruning.stored()
+        )
         for values in stored:
             stack.callback(values.close)
         found = _boards_of(folder, before, stored, run.threads)
@@ -291,9 +293,15 @@ def _solve_missing(
         backward_pass.close()
 
 
-def _stored(path: Path, ask: Ask, keep: Keep) -> list[StoredValues]:
+def _stored(path: Path, ask: Ask, keep: Keep, *, shared: bool) -> list[StoredValues]:
     return [
-        StoredValues(path / places.values_folder(one.label), ask.game, one, release=not keep.whole)
+        StoredValues(
+            path / places.values_folder(one.label),
+            ask.game,
+            one,
+            release=not keep.whole,
+            shared=shared,
+        )
         for one in ask.objectives
     ]
 

@@ -26,6 +26,7 @@ from tilebase.errors import CorruptError
 from tilebase.files.keys import StoredLayer
 from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Game
+from tilebase.runtime.scratch import aligned_empty
 from tilebase.runtime.threads import Pool
 from tilebase.sparse import sizes
 from tilebase.sparse.arenas import Arena
@@ -88,16 +89,20 @@ class SlideMemory:
     def take(self, states: BitSet, ranges: Sequence[tuple[int, int]]) -> list[Slides]:
         """Memory for the slides of the states of each range; `NO_SLIDES` for those of a large set."""
         none, each = [NO_SLIDES] * len(ranges), self._each
-        if self._recorded is None or self._recorded.full or not is_small(states):
+        if self._recorded is None or not is_small(states):
+            return none
+        self._recorded.wait()  # until its memory can be used again
+        if self._recorded.full:
             return none
         counts = [states.count(begin, end) for begin, end in ranges]
         n = sum(counts)
         if 4 * (each + 1) * n > self._most_bytes:
             return none
         if len(self._made) < each * n:  # twice as much, since layers grow; pages that are not used take none
-            self._made = np.empty(2 * each * n, dtype=np.uint32)
-            self._wins = np.empty(2 * n, dtype=np.uint32)
-        bits = states.bits[: -(-states.size // 64)].copy()
+            self._made = aligned_empty(2 * each * n, np.uint32)
+            self._wins = aligned_empty(2 * n, np.uint32)
+        bits = aligned_empty(-(-states.size // 64), np.uint64)
+        bits[:] = states.bits[: len(bits)]
         parts, first = [], 0
         for count in counts:
             batches = count // (forward.STATES - 63) + 2  # each but the last two has at least so many states

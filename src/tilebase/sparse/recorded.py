@@ -8,16 +8,22 @@ is cut off behind what is still to be read.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, wait
+from functools import partial
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from tilebase._kernels.arguments import Numbers, Slides
+from tilebase.runtime.scratch import LARGE, ScratchFile, aligned, aligned_empty
 from tilebase.runtime.storage import storage_errors
+from tilebase.runtime.threads import in_background
 from tilebase.sparse.sizes import MOST_RECORDED
 
+Array = npt.NDArray[Any]
 LOG = logging.getLogger(__name__)
 GIVEN_BACK = 1 << 24
 """Bytes of the file that are cut off at once."""
@@ -34,8 +40,13 @@ class _Layer(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the arrays in the file."""
+        """Bytes of the arrays in memory."""
         return 8 * self.states + 4 * (self.made + self.wins)
+
+    @property
+    def file_bytes(self) -> int:
+        """Bytes of the file, in which each array begins at a multiple of `ALIGNED`."""
+        return aligned(8 * self.states) + aligned(4 * self.made) + aligned(4 * self.wins)
 
 
 class RecordedSlides:
@@ -48,7 +59,9 @@ class RecordedSlides:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._file: Any = None
+        self._file: ScratchFile | None = None
+        self._writing: tuple[int, _Layer, Future[None]] | None = None
+        self._ahead: tuple[int, Future[Slides]] | None = None
         self._layers: dict[int, _Layer] = {}
         self._end = self._length = 0  # of the layers that are still to be read, and of the file
         self.full = False
@@ -57,65 +70,108 @@ class RecordedSlides:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.wait()
+        if self._ahead is not None:
+            wait([self._ahead[1]])
         if self._file is not None:
             self._file.close()
 
     def add(self, total: int, slides: Slides) -> None:
-        """Record the slides of the layer of one sum, larger than the sums before."""
+        """Record the slides of the layer of one sum, larger than the sums before.
+
+        They are written while the caller goes on: until `wait`, its arrays must not change.
+        """
+        self.wait()
+        arrays = slides.states, slides.made, slides.wins
         layer = _Layer(self._end, len(slides.states), len(slides.made), len(slides.wins), slides.ends)
-        if self._end + layer.nbytes > self.most:
+        if self.full or self._end + layer.nbytes > self.most:
             self.full = True
             return
+        self._writing = total, layer, _begun(layer, partial(self._write, arrays))
+
+    def _write(self, arrays: Sequence[Array]) -> None:
+        if self._file is None:
+            self._file = ScratchFile(self._folder)
+        self._file.write(self._end, arrays)
+
+    def wait(self) -> None:
+        """Wait until what was added is written."""
+        if self._writing is None:
+            return
+        (total, layer, written), self._writing = self._writing, None
         try:
-            if self._file is None:
-                self._file = TemporaryFile(dir=self._folder, buffering=0)  # noqa: SIM115
-            self._file.seek(self._end)
-            for array in (slides.states, slides.made, slides.wins):
-                write_all(self._file, array)
+            written.result()
         except OSError as error:
             LOG.debug("slides are recorded up to sum %d only: %s", total - 2, error)
             self.full = True
             return
         self._layers[total] = layer
-        self._end += layer.nbytes
+        self._end += layer.file_bytes
         self._length = max(self._length, self._end)
 
     def nbytes(self, total: int) -> int:
-        """Return the bytes of memory that the slides of one sum take; 0 if they are not recorded."""
-        return self._layers[total].nbytes if total in self._layers else 0
+        """Return the bytes of memory that the slides of one sum take, with those that are read ahead.
+
+        0 if they are not recorded.
+        """
+        self.wait()
+        if total not in self._layers:
+            return 0
+        ahead = max((layer.nbytes for s, layer in self._layers.items() if s < total), default=0)
+        return self._layers[total].nbytes + ahead
 
     def take(self, total: int) -> Slides | None:
-        """Return the slides of one sum, if they are recorded.  Those of larger sums are given up."""
+        """Return the slides of one sum, if they are recorded.  Those of larger sums are given up.
+
+        Those of the sum before are read meanwhile.
+        """
+        self.wait()
         if total not in self._layers:
             return None
         while (last := next(reversed(self._layers))) > total:
             del self._layers[last]
-        layer = self._layers.pop(total)
-        states = np.empty(layer.states, dtype=np.uint64)
-        made, wins = np.empty(layer.made, dtype=np.uint32), np.empty(layer.wins, dtype=np.uint32)
         with storage_errors(self._folder, "read what was recorded in"):
-            self._file.seek(layer.begin)
-            for array in (states, made, wins):
-                read_all(self._file, array)
+            slides = self._read_ahead(total)
+            layer = self._layers.pop(total)
+            if self._layers:
+                self._read_ahead_of(next(reversed(self._layers)))
             if self._length - layer.begin >= GIVEN_BACK or not layer.begin:
+                assert self._file is not None
                 self._file.truncate(layer.begin)
                 self._length = layer.begin
         self._end = layer.begin
+        return slides
+
+    def _read_ahead(self, total: int) -> Slides:
+        """Return the slides of a sum that were read ahead, or read them now."""
+        ahead, self._ahead = self._ahead, None
+        if ahead is not None:
+            found = ahead[1].result()  # also of another sum: one read at a time
+            if ahead[0] == total:
+                return found
+        return self._read(self._layers[total])
+
+    def _read_ahead_of(self, total: int) -> None:
+        layer = self._layers[total]
+        if layer.nbytes >= LARGE:
+            self._ahead = total, in_background(partial(self._read, layer))
+
+    def _read(self, layer: _Layer) -> Slides:
+        assert self._file is not None
+        states = aligned_empty(layer.states, np.uint64)
+        made, wins = aligned_empty(layer.made, np.uint32), aligned_empty(layer.wins, np.uint32)
+        self._file.read(layer.begin, (states, made, wins))
         return Slides(states, made, wins, layer.ends, np.array([len(layer.ends) - 1], dtype=np.int64))
 
 
-def write_all(file: Any, array: Any) -> None:
-    """Write an array: a disk that becomes full takes a part, and raises `OSError` at the next call."""
-    rest = memoryview(array.reshape(-1).view(np.uint8))
-    while rest:
-        rest = rest[file.write(rest) :]
-
-
-def read_all(file: Any, array: Any) -> None:
-    """Fill an array.  Raises `OSError` if the file ends before."""
-    rest = memoryview(array.reshape(-1).view(np.uint8))
-    while rest:
-        taken = file.readinto(rest)
-        if not taken:
-            raise OSError("the file ends too early")
-        rest = rest[taken:]
+def _begun(layer: _Layer, work: Callable[[], None]) -> Future[None]:
+    """Begin to write a layer; a small one is written at once, since a thread takes longer."""
+    if layer.nbytes >= LARGE:
+        return in_background(work)
+    done: Future[None] = Future()
+    try:
+        work()
+        done.set_result(None)
+    except OSError as error:
+        done.set_exception(error)
+    return done
