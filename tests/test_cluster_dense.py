@@ -36,7 +36,7 @@ from tilebase.dense.passes import DensePass
 from tilebase.dense.plan import Plan
 from tilebase.dense.steps import Cut
 from tilebase.dense.stores import joined_checksum
-from tilebase.errors import ClusterError, ResourceError, StorageError, UsageError
+from tilebase.errors import ClusterError, CorruptError, ResourceError, StorageError, UsageError
 from tilebase.game.formations import formation
 from tilebase.game.game import Game
 from tilebase.objectives.objective import parse_objectives
@@ -414,3 +414,23 @@ def test_workers_solve_by_groups_and_go_on(
             found = solve_by_groups(game, folder=tmp_path, cluster=executor, progress=stop if stops else None)
     assert found.value == solve_by_groups(game).value
     assert max(seen) < 1
+
+
+def test_damaged_groups_are_not_handed_to_workers(
+    tmp_path: Path, threads: ThreadExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shared_groups, "SHARED_BOARDS", 1)
+    monkeypatch.setattr("tilebase.runtime.progress.OFTEN", 0.0)
+
+    def stop(progress: Any) -> None:
+        if progress.fraction > 0.5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        solve_by_groups(Game("2x3", 16), folder=tmp_path, cluster=threads, progress=stop)
+    files = list(tmp_path.rglob("*.group"))
+    assert files
+    for path in files:
+        path.write_bytes(bytes(path.stat().st_size))
+    with pytest.raises(CorruptError, match=r"\.group is damaged"):
+        solve_by_groups(Game("2x3", 16), folder=tmp_path, cluster=threads)

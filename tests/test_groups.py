@@ -17,7 +17,7 @@ from tilebase.counting.groups import groups_of
 from tilebase.dense.group_rules import GroupRules, Ranking, Step
 from tilebase.dense.groups import GroupPass
 from tilebase.dense.index import PerfectIndex
-from tilebase.errors import CorruptError, ResourceError, UsageError
+from tilebase.errors import CorruptError, ResourceError, StorageError, UsageError
 from tilebase.files.run import Journal
 from tilebase.files.solved import identity_of
 from tilebase.game.game import Game
@@ -252,6 +252,22 @@ def test_damaged_values_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: P
         path.write_bytes(bytes(path.stat().st_size))
     with pytest.raises(CorruptError, match=r"\.group is damaged: delete .*win-groups and solve again"):
         solve_by_groups(LIMITED, folder=tmp_path)
+
+
+def test_a_pass_in_memory_that_cannot_be_saved_goes_on(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """One in files ends: its values are nowhere else."""
+
+    def refuse(*_: Any) -> None:
+        raise StorageError("no space")
+
+    monkeypatch.setattr("tilebase.dense.groups.WAITING_BYTES", -1)
+    monkeypatch.setattr("tilebase.dense.held.HeldValues.save", refuse)
+    assert solve_by_groups(LIMITED, folder=tmp_path / "a").value == solve_by_groups(LIMITED).value
+    monkeypatch.setattr("tilebase.costs.groups.OVERHEAD", 1 << 40)
+    with pytest.raises(StorageError, match="no space"):
+        solve_by_groups(LIMITED, folder=tmp_path / "b", anyway=True)
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ from tilebase.dense import shared_groups
 from tilebase.dense.group_rules import GroupRules, Step, alone, by_threads, group_in, name_of
 from tilebase.dense.held import WAITING_BYTES, Held, HeldValues
 from tilebase.dense.passes import CHECKPOINT_SECONDS, CHECKPOINT_TIMES, SPARE_BYTES
-from tilebase.errors import CorruptError
+from tilebase.errors import CorruptError, StorageError
 from tilebase.files import places
 from tilebase.files.run import Journal
 from tilebase.files.solved import identity_of
@@ -77,7 +77,7 @@ class GroupPass:
         cluster: Executor | None = None,
         callback: Callable[[Cells, Array], None] | None = None,
     ) -> None:
-        self.game, self.objective, self._folder = game, objective, folder
+        self.game, self.objective, self._folder, self._in_files = game, objective, folder, in_files
         self.rules = GroupRules(game, objective)
         self.groups = self.rules.groups
         self.solved = np.flatnonzero(self.groups.sums >= self.rules.first)
@@ -186,6 +186,8 @@ class GroupPass:
 
     def _do_shared(self, step: Step, size: int, tell: Callable[[float], None]) -> None:
         assert self._shared is not None
+        for name in step.reads:
+            self.values.check(name)
         # Workers do not tell values.
         starts = self._starts_of(
             step, lambda rank: self.rules.do(step, rank, rank + 1, self.values.read, alone)[0][0]
@@ -241,4 +243,9 @@ class GroupPass:
             if needed > max(free, 0):
                 LOG.info("the pass is not saved: that takes more space than %s has", self._folder)
                 return
-            self.values.save(self._journal, self._steps)
+            try:
+                self.values.save(self._journal, self._steps)
+            except StorageError as error:
+                if self._in_files:
+                    raise
+                LOG.info("the pass goes on, but is not saved: %s", error)  # all values are in memory

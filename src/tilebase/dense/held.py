@@ -160,6 +160,12 @@ class HeldValues:
         one.checked = True
         return self.unpacked(kept, one.size)
 
+    def check(self, name: str) -> None:
+        """Raise `CorruptError` if the file of values, which others are to read, is not the one of before."""
+        one = self._known(name)
+        if not one.checked:
+            self.read(name)
+
     def stored(self, path: Path, begin: int, end: int) -> Array:
         """Return the values of some ranks in a file; `begin` is a multiple of 8."""
         kept = self._stored(path, self.stored_bytes(begin), self.stored_bytes(end - begin))
