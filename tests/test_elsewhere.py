@@ -58,7 +58,7 @@ ABSENT = {
 }  # fmt: skip
 """What modules of Windows lack, of what programs use."""
 GUARDED = {
-    "runtime/system.py": {"SIGKILL", "pread", "sched_getaffinity"},
+    "runtime/system.py": {"SIGKILL", "posix_fadvise", "pread", "sched_getaffinity"},
     "runtime/storage.py": {"fchmod"},
     "runtime/resources.py": {"sysconf"},
     "cli/commands.py": {"pthread_kill"},

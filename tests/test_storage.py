@@ -858,6 +858,22 @@ def test_a_folder_that_another_process_still_writes_into_is_deleted(
     assert not late
 
 
+class Refusing:
+    """A file whose first write is refused."""
+
+    def __init__(self, file: Any, number: int) -> None:
+        self._file, self._number, self.refused = file, number, False
+
+    def write(self, data: Any) -> int:
+        if not self.refused:
+            self.refused = True
+            raise OSError(self._number, "refused")
+        return int(self._file.write(data))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+
 SIZES = [0, 1, ALIGNED - 1, ALIGNED, ALIGNED + 1, BLOCK + 5, 2 * BLOCK]
 
 
@@ -866,20 +882,14 @@ def test_a_scratch_file_gives_back_what_was_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
     """Also arrays whose address or length is no multiple of a page."""
-    rng, refused, real = np.random.default_rng(1), list[int](), os.pwrite
-
-    def pwrite(descriptor: int, data: Any, at: int) -> int:
-        if not refused:
-            refused.append(at)
-            raise OSError(errno.EINVAL, "Invalid argument")
-        return real(descriptor, data, at)
-
+    rng = np.random.default_rng(1)
     if how == "through the cache":
         monkeypatch.setattr(system, "pass_by_cache", lambda *_, **__: False)
     file = ScratchFile(tmp_path)
     assert not list(tmp_path.iterdir())
+    refusing = Refusing(file._file, errno.EINVAL)
     if how == "refused past the cache":
-        monkeypatch.setattr(os, "pwrite", pwrite)
+        file._file = refusing
         monkeypatch.setattr(system, "pass_by_cache", lambda _, on: on)
     arrays = [rng.integers(0, 256, size, dtype=np.uint8) for size in SIZES]
     for one in list(arrays):
@@ -889,7 +899,7 @@ def test_a_scratch_file_gives_back_what_was_written(
         arrays.append(there)
     begins = np.cumsum([0] + [aligned(one.nbytes) for one in arrays]).tolist()
     file.write(0, arrays)
-    assert bool(refused) is (how == "refused past the cache")
+    assert refusing.refused is (how == "refused past the cache")
     assert file._direct is False or how == "past the cache"
     for at, one in reversed(list(zip(begins, arrays, strict=False))):
         for found in (aligned_empty(one.size, np.uint8), np.empty(one.size, dtype=np.uint8)):
@@ -901,16 +911,10 @@ def test_a_scratch_file_gives_back_what_was_written(
     file.close()
 
 
-@pytest.mark.skipif(not hasattr(os, "O_DIRECT"), reason="the system has no reads and writes past its cache")
-def test_refusals_that_are_none_of_alignment_are_errors(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def pwrite(*_: Any) -> int:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(os, "pwrite", pwrite)
+def test_refusals_that_are_none_of_alignment_are_errors(tmp_path: Path) -> None:
     file = ScratchFile(tmp_path)
-    with pytest.raises(OSError, match="No space left"):
+    file._file = Refusing(file._file, errno.ENOSPC)
+    with pytest.raises(OSError, match="refused"):
         file.write(0, [np.zeros(10, dtype=np.uint8)])
     file.close()
 

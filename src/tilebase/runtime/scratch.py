@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import mmap
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -42,10 +41,13 @@ def aligned_empty(size: int, dtype: npt.DTypeLike) -> Array:
 
 
 class ScratchFile:
-    """A file in a folder; it is deleted when it is closed, or the process ends.  Raises `OSError`."""
+    """A file in a folder; it is deleted when it is closed, or the process ends.  Raises `OSError`.
+
+    One thread at a time writes or reads.
+    """
 
     def __init__(self, folder: Path) -> None:
-        self._file = TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115
+        self._file: Any = TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115
         self._able = True  # until the system refuses
         self._direct = False
         self._block = memoryview(mmap.mmap(-1, BLOCK))  # of whole pages of memory
@@ -97,23 +99,25 @@ class ScratchFile:
             rest = rest[BLOCK:]
 
     def _write(self, at: int, rest: memoryview) -> None:
+        self._file.seek(at)
         while rest:  # a disk that becomes full takes a part, and refuses the next one
             try:
-                done = os.pwrite(self._file.fileno(), rest[:BLOCK], at)
+                done = self._file.write(rest[:BLOCK])
             except OSError as error:
                 if error.errno != errno.EINVAL or not self._direct:
                     raise
                 # This disk wants other multiples.
                 self._able = self._direct = system.pass_by_cache(self._file.fileno(), on=False)
                 continue
-            rest, at = rest[done:], at + done
+            rest = rest[done:]
 
     def _read(self, at: int, rest: memoryview) -> None:
+        self._file.seek(at)
         while rest:
-            done = os.preadv(self._file.fileno(), [rest[:BLOCK]], at)
+            done = self._file.readinto(rest[:BLOCK])
             if not done:
                 raise OSError("the file ends too early")
-            rest, at = rest[done:], at + done
+            rest = rest[done:]
 
     def truncate(self, size: int) -> None:
         """Cut it off."""
