@@ -143,8 +143,8 @@ sys.meta_path.insert(0, Missing())
 module("msvcrt", locking=locking, LK_NBLCK=2)
 psutil.virtual_memory = lambda: SimpleNamespace(total=8 << 30, available=4 << 30)
 for name in (
-    "O_CLOEXEC", "O_DIRECT", "O_NOFOLLOW", "O_NONBLOCK", "fchmod", "posix_fadvise", "pread", "preadv", "pwrite",
-    "sched_getaffinity", "sync", "sysconf",
+    "O_CLOEXEC", "O_DIRECT", "O_NOFOLLOW", "O_NONBLOCK", "fchmod", "posix_fadvise", "pread", "preadv",
+    "pwrite", "sched_getaffinity", "sync", "sysconf",
 ):  # fmt: skip
     delattr(os, name)
 for name in ("pthread_kill", "SIGHUP", "SIGTSTP", "SIGWINCH"):
