@@ -41,7 +41,8 @@ hypothesis_settings.load_profile("any machine")
 # Tests stop programs with signals.  What a shell runs in the background, and all that this starts, ignores
 # Ctrl-C, and what nohup runs SIGHUP.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-signal.signal(signal.SIGHUP, signal.SIG_DFL)
+if hasattr(signal, "SIGHUP"):
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="module")
