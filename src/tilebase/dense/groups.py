@@ -61,8 +61,8 @@ class GroupPass:
 
     With a folder the pass is saved there, and goes on from there; with `in_files` the values that are not in
     work are in its files only.  Workers need a folder that is attached to them, and `in_files`.  `callback`
-    is called with the tiles of each group that is solved and its states, in the order of `Ranking`; with
-    workers there is none.  ``solved`` are the numbers of the groups: those whose sum is not less than that of
+    is called with the tiles of each group that is solved and its states, in the order of `Ranking`; not with
+    workers.  ``solved`` are the numbers of the groups: those whose sum is not less than that of
     the start.
     """
 

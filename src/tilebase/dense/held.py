@@ -20,12 +20,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase.errors import CorruptError
+from tilebase.files import places
 from tilebase.files.run import Journal
 from tilebase.runtime.documents import text, understood, whole
 from tilebase.runtime.storage import open_own, publish, storage_errors, sync_files
 
 Array = npt.NDArray[Any]
-NAME = re.compile(r"(afterstates|states)-\d{1,9}", re.ASCII)
+NAME = re.compile(places.GROUP, re.ASCII)
 WAITING_BYTES = 1 << 28
 """Bytes of files that may wait to be deleted: then a pass is saved."""
 MOST = 1 << 62
@@ -105,7 +106,7 @@ class HeldValues:
     def path(self, name: str) -> Path:
         """Return the file of values."""
         assert self._folder is not None
-        return self._folder / f"{name}.group"
+        return self._folder / places.of_group(name)
 
     def packed(self, values: Array) -> Array:
         """Return values as they are held."""
@@ -230,7 +231,7 @@ class HeldValues:
         """
         assert self._folder is not None
         with storage_errors(self._folder, "read"):
-            there = {path.stem: path.stat().st_size for path in self._folder.glob("*.group")}
+            there = {path.stem: path.stat().st_size for path in self._folder.glob(places.of_group("*"))}
         steps = 0
         with understood(str(journal.path)):
             for line in journal.read()[-1:]:

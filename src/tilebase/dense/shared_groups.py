@@ -19,7 +19,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +52,7 @@ class GroupPiece(Piece):
     group:
         The number of the group.
     before:
-        The file in the exchange folder with what slides to other groups have found; empty if there is none.
+        The file in the exchange folder with what slides to other groups have found; empty in the first turn.
     last:
         Whether no further slides follow.
     """
@@ -146,23 +145,22 @@ class SharedGroups:
             with _released(path, before):
                 with storage_errors(path), open_own(path, "wb") as file:
                     file.truncate(nbytes)
-                crc, worked = self._map(pieces, partial(_tell_part, tell, turn, len(turns)))
+                crc, worked = self._map(pieces, tell, turn, len(turns))
             before, most = path, max(most, worked)
         assert before is not None
         return before, crc, most
 
-    def _map(self, pieces: list[GroupPiece], tell: Callable[[float], None]) -> tuple[int, int]:
+    def _map(
+        self, pieces: list[GroupPiece], tell: Callable[[float], None], turn: int, turns: int
+    ) -> tuple[int, int]:
+        """Do the pieces of a turn; return the CRC-32 of its file and the most bytes of a worker thread."""
         parts, most = [], 0
         with closing(self._executor.map(self._job, pieces)) as results:
             for piece, (crc, written, worked) in zip(pieces, results, strict=True):
                 parts.append((crc, written))
                 most = max(most, worked)
-                tell(piece.end / pieces[-1].end)
+                tell((turn + piece.end / pieces[-1].end) / turns)
         return joined_checksum(parts), most
-
-
-def _tell_part(tell: Callable[[float], None], turn: int, turns: int, share: float) -> None:
-    tell((turn + share) / turns)
 
 
 @contextmanager

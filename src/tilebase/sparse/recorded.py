@@ -117,8 +117,8 @@ class RecordedSlides:
         self.wait()
         if total not in self._layers:
             return 0
-        ahead = max((layer.nbytes for s, layer in self._layers.items() if s < total), default=0)
-        return self._layers[total].nbytes + ahead
+        ahead = next((s for s in reversed(self._layers) if s < total), None)
+        return self._layers[total].nbytes + (0 if ahead is None else self._layers[ahead].nbytes)
 
     def take(self, total: int) -> Slides | None:
         """Return the slides of one sum, if they are recorded.  Those of larger sums are given up.
