@@ -27,6 +27,10 @@ PICKS = np.array(
 """``PICKS[bits, k]``: the number of the k-th bit that is set in a byte."""
 
 
+STEPWISE, BY_BYTES, SQUARE, RECTANGLE = range(4)
+"""How the images of boards are made (`Permutations.way`): in a loop for each, or all of a board together."""
+
+
 class Permutations(NamedTuple):
     """Permutations of cells: swaps of cells at a distance, or unions of ``rotl(key & mask, rotation)``."""
 
@@ -34,6 +38,7 @@ class Permutations(NamedTuple):
     rotations: Words  # rotations[j, t]: by how many bits to the left, or the distance of swap t in bits
     terms: Numbers  # terms[j]: how many rotations permutation j has; behind them are zeros up to fours
     swaps: Numbers  # swaps[j]: how many swaps it is, one after the other, 1 to 3; 0 if it is rotations
+    way: int  # one of those above, if the j-th makes image j + 1 of a board from image j
 
 
 class Axes(NamedTuple):

@@ -2,7 +2,8 @@
 
 A permutation of cells is a few swaps, or a union of masked rotations (`arguments.Permutations`).  Loops run
 over the buffer inside the loop over these, so LLVM vectorises them; a buffer of 1024 keys stays in the
-first-level cache.
+first-level cache.  Of the usual boards, one loop makes all images: it keeps them in registers, and takes
+a third to a half of the time.
 """
 
 from __future__ import annotations
@@ -10,7 +11,14 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from tilebase._kernels.arguments import BoardRules, Permutations, Scratch
+from tilebase._kernels.arguments import (
+    BY_BYTES,
+    RECTANGLE,
+    SQUARE,
+    BoardRules,
+    Permutations,
+    Scratch,
+)
 from tilebase._kernels.jit import kernel, linked, scalar
 from tilebase._kernels.scalar import (
     U0,
@@ -25,6 +33,7 @@ from tilebase._kernels.scalar import (
     reverse_line,
     slide_line,
     stands,
+    swap_bytes,
     within,
 )
 
@@ -34,6 +43,10 @@ GATHER = np.uint64(0x0102040810204080)
 """Times a word of eight bytes that are 0 or 1: the highest byte of the product has them as bits, in order."""
 SEVEN_BYTES = np.uint64(56)
 RIGHT = np.uint64(24)
+U4, U8, U12, U24 = np.uint64(4), np.uint64(8), np.uint64(12), np.uint64(24)
+NIBBLES, BYTES = np.uint64(0x0F0F_0F0F_0F0F_0F0F), np.uint64(0x00FF_00FF_00FF_00FF)
+IN_BLOCKS, BLOCKS = np.uint64(0x0000_F0F0_0000_F0F0), np.uint64(0xFF00_FF00)
+"""The cells of a 4x4 board that a reflection over the diagonal swaps in 2x2 blocks, and the blocks it swaps."""
 LINE = np.uint64((1 << 20) - 1)
 
 # Types of the parameters of linked kernels.
@@ -109,10 +122,67 @@ def _swap_images(here, n, masks, shifts, swaps, there, keys):
             keys[i] = min(keys[i], image)
 
 
+@scalar
+def _least_flip(board):
+    """Return the least of a 4x4 board of four bits a cell flipped left to right, top to bottom, and both."""
+    reverse = swap_bytes(board)  # rows from the last to the first, and both bytes of each in turn
+    rows = reverse >> U8 & BYTES | (reverse & BYTES) << U8
+    both = reverse >> U4 & NIBBLES | (reverse & NIBBLES) << U4
+    reverse = swap_bytes(rows)  # both bytes of each row in turn
+    return min(min(rows, both), reverse >> U4 & NIBBLES | (reverse & NIBBLES) << U4)
+
+
+@linked(types.void, WORDS, N, WORDS, optional=True)
+def fold_bytes(boards, n, keys):
+    """Do as `fold_images` for all symmetries of 4x4 boards of four bits a cell: 46 operations, not 84."""
+    for i in range(n):
+        board = boards[i]
+        mirrored = _swapped(_swapped(board, IN_BLOCKS, U12), BLOCKS, U24)
+        keys[i] = min(min(keys[i], mirrored), min(_least_flip(board), _least_flip(mirrored)))
+
+
+@linked(types.void, WORDS, N, Permutations, WORDS, optional=True)
+def fold_square(boards, n, symmetries, keys):
+    """Do as `fold_images` for seven steps of one swap, but two in the middle one; a missing one has no mask."""
+    masks, shifts = symmetries.masks, symmetries.rotations
+    m0, m1, m2, m3, m4 = masks[0, 0], masks[1, 0], masks[2, 0], masks[3, 0], masks[3, 1]
+    r0, r1, r2, r3, r4 = shifts[0, 0], shifts[1, 0], shifts[2, 0], shifts[3, 0], shifts[3, 1]
+    m5, m6, m7 = masks[4, 0], masks[5, 0], masks[6, 0]
+    r5, r6, r7 = shifts[4, 0], shifts[5, 0], shifts[6, 0]
+    for i in range(n):
+        first = _swapped(boards[i], m0, r0)
+        second = _swapped(first, m1, r1)
+        third = _swapped(second, m2, r2)
+        fourth = _swapped(_swapped(third, m3, r3), m4, r4)
+        fifth = _swapped(fourth, m5, r5)
+        sixth = _swapped(fifth, m6, r6)
+        seventh = _swapped(sixth, m7, r7)
+        least = min(min(first, second), min(third, fourth))
+        keys[i] = min(min(keys[i], least), min(min(fifth, sixth), seventh))
+
+
+@linked(types.void, WORDS, N, Permutations, WORDS, optional=True)
+def fold_rectangle(boards, n, symmetries, keys):
+    """Do as `fold_images` for three steps, of which the second has two swaps, or one and no mask."""
+    masks, shifts = symmetries.masks, symmetries.rotations
+    m0, m1, m2, m3 = masks[0, 0], masks[1, 0], masks[1, 1], masks[2, 0]
+    r0, r1, r2, r3 = shifts[0, 0], shifts[1, 0], shifts[1, 1], shifts[2, 0]
+    for i in range(n):
+        first = _swapped(boards[i], m0, r0)
+        second = _swapped(_swapped(first, m1, r1), m2, r2)
+        keys[i] = min(min(keys[i], first), min(second, _swapped(second, m3, r3)))
+
+
 @linked(types.void, N, Permutations, WORDS_2, WORDS)
 def fold_images(n, symmetries, images, keys):
     """Lower each of `keys` to the least image, the board itself left out, of the board in ``images[0]``."""
     here, there = images[0], images[1]
+    if symmetries.way == BY_BYTES:
+        return fold_bytes(here, n, keys)
+    if symmetries.way == SQUARE:
+        return fold_square(here, n, symmetries, keys)
+    if symmetries.way == RECTANGLE:
+        return fold_rectangle(here, n, symmetries, keys)
     for j in range(len(symmetries.terms)):
         if symmetries.swaps[j]:
             _swap_images(
@@ -324,17 +394,18 @@ def _collect(slid, n, scratch, kept, tag, out):
     eight bits, and `picks` has the numbers of the bits that are set.
     """
     keep, eights, picks, tags = scratch.keep, scratch.eights, scratch.picks, scratch.tags
-    first = kept
+    first, at = kept, np.uint64(kept)  # unsigned: an index that is not negative for certain
     for i in range(n, (n + 7) & ~7):
         keep[i] = 0
     for g in range((n + 7) >> 3):
         word = eights[g]
         bits = word * GATHER >> SEVEN_BYTES
         for k in range(8):
-            tags[kept + k] = tag + (g << 3) + np.int64(picks[bits, k])
-        kept += np.int64(ones(word))
+            tags[at + np.uint64(k)] = tag + (g << 3) + np.int64(picks[bits, k])
+        at += ones(word)
+    kept = np.int64(at)
     for j in range(first, kept):
-        out[j] = slid[tags[j] - tag]
+        out[j] = slid[np.uint64(tags[j] - tag)]
     return kept
 
 

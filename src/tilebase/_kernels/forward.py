@@ -70,12 +70,12 @@ def push(ranks, n, pages):
     mask = (U1 << block_bits) - U1
     taken = pages.used[0]
     for i in range(n):
-        block = np.int64(ranks[i] >> block_bits)
+        block = ranks[i] >> block_bits
         at = cursor[block]
-        offsets[at] = np.uint32(ranks[i] & mask)
+        offsets[np.uint64(at)] = np.uint32(ranks[i] & mask)
         at += 1
         if at & (PAGE - 1) == 0:
-            pages.page_block[taken] = block
+            pages.page_block[taken] = np.int64(block)
             at = taken * PAGE
             taken += 1
         cursor[block] = at
@@ -309,7 +309,7 @@ def slide_map(
             if len(target.ranking.cells):
                 m = slide_ranks(states, n, axis, rules, target.ranking, scratch, won)
                 for j in range(m):
-                    alive[scratch.tags[j]] = 1
+                    alive[np.uint64(scratch.tags[j])] = 1
                 if recorded:
                     _record(scratch.ranks, scratch.tags, m, target.bits, out_slides, made)
                     made += m
@@ -319,7 +319,7 @@ def slide_map(
                 continue
             m = slide_states(states, n, axis, rules, scratch, 0, won)
             for j in range(m):
-                alive[scratch.tags[j]] = 1
+                alive[np.uint64(scratch.tags[j])] = 1
             canonicalise(boards, m, rules.symmetries, scratch.images)
             if recorded:
                 rank_keys(boards, m, target.ranking, scratch.ranks)

@@ -133,7 +133,7 @@ def list_bits(source, position, stop, head, most, out_keys, out_max):
     bits, listing = source.bits, source.listing
     starts, heads, tail_key, tail_max = listing.starts, listing.heads, listing.tail_key, listing.tail_max
     later = len(tail_key) >= MANY_TAILS
-    n = 0
+    n, end_of_list = U0, np.uint64(max(most - 64, 0))  # unsigned: an index that is not negative for certain
     if head < 0:
         first, beyond = 0, len(starts)  # the last head that begins at `position` or before is between them
         while first < beyond:
@@ -145,7 +145,7 @@ def list_bits(source, position, stop, head, most, out_keys, out_max):
         head = first - 1
     end = position  # the head's boards end here; its tables are read when its first board is listed
     shift, key, key_max = U0, U0, np.uint8(0)
-    while position < stop and n + 64 <= most:
+    while position < stop and n <= end_of_list and most >= 64:
         offset = position - source.first_rank
         word = bits[offset >> U6] >> (offset & U63)
         width = min(np.uint64(64) - (offset & U63), stop - position)
@@ -167,9 +167,9 @@ def list_bits(source, position, stop, head, most, out_keys, out_max):
             else:
                 out_keys[n] = key | np.uint64(tail_key[t])
                 out_max[n] = max(key_max, tail_max[t])
-            n += 1
+            n += U1
             word &= word - U1
         position += width
     if later:
-        _add_tails(out_keys, out_max, n, listing)
-    return n, position, head
+        _add_tails(out_keys, out_max, np.int64(n), listing)
+    return np.int64(n), position, head

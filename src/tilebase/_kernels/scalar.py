@@ -34,6 +34,16 @@ def ones(typing_context, value):  # noqa: ARG001  (the signature is Numba's)
     return types.uint64(types.uint64), generate
 
 
+@operation(lambda value: np.uint64(int.from_bytes(int(value).to_bytes(8, "little"), "big")))
+def swap_bytes(typing_context, value):  # noqa: ARG001  (the signature is Numba's)
+    """Reverse the eight bytes of a word."""
+
+    def generate(_context, builder, _signature, arguments):
+        return builder.bswap(arguments[0])
+
+    return types.uint64(types.uint64), generate
+
+
 @scalar
 def free_cells(key, low_bits, fold):
     """Return the lowest bit of each empty cell of `low_bits`; `fold` is 2, 1, 0 for 4, 3, 2 bits a cell."""

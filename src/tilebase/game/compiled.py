@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import boards as kernels
-from tilebase._kernels.arguments import Axes, BoardRules, Limits
+from tilebase._kernels.arguments import BY_BYTES, RECTANGLE, SQUARE, Axes, BoardRules, Limits
 from tilebase._kernels.packed import packed
 from tilebase.game.game import Cells, Game
 from tilebase.game.parse import Pattern
@@ -24,6 +24,12 @@ from tilebase.game.symmetry import symmetries
 Array = npt.NDArray[Any]
 MOST_ENTRIES = 1 << 20
 """Most entries of the tables of lines along one axis; longer lines are slid cell by cell."""
+FOLDS = {
+    BY_BYTES: kernels.fold_bytes,
+    SQUARE: kernels.fold_square,
+    RECTANGLE: kernels.fold_rectangle,
+}
+"""What makes all images of a board at once."""
 
 
 class CompiledGame:
@@ -53,6 +59,8 @@ class CompiledGame:
             open_top=self._open_top,
         )
         self.rules = packed(rules)
+        if (fold := FOLDS.get(rules.symmetries.way)) is not None:
+            fold.want()
         if rules.axes.by_pair.any():
             kernels.slide_by_pair.want()
         if (rules.axes.by_table > rules.axes.by_pair).any():

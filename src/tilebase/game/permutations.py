@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from tilebase._kernels.arguments import Permutations
+from tilebase._kernels.arguments import BY_BYTES, RECTANGLE, SQUARE, STEPWISE, Permutations
 from tilebase.game.game import Cells, Game
 
 Swap: TypeAlias = tuple[int, frozenset[int]]
@@ -25,6 +25,8 @@ SWAP_COST, TERM_COST, PADDED = 6, 5, 4
 """Operations of a swap and of a rotation, and the multiple to which rotations are filled up."""
 MOST_CHOICES = 1 << 10
 """Most ways of dividing a permutation between two swaps that are tried."""
+MOST_SWAPS = {SQUARE: (1, 1, 1, 2, 1, 1, 1), RECTANGLE: (1, 2, 1)}
+"""Most swaps of each step, where one loop makes all images of a board: as on 3x3 and 2x2, and on 3x4."""
 
 
 def permutations(game: Game, steps: Sequence[Cells]) -> Permutations:
@@ -37,6 +39,7 @@ def permutations(game: Game, steps: Sequence[Cells]) -> Permutations:
         np.zeros((len(steps), width), dtype=np.uint64),
         np.array([len(masks) for _, masks in found], dtype=np.int64),
         np.array([len(swaps or ()) for swaps, _ in found], dtype=np.int64),
+        _way(game, [len(swaps or ()) for swaps, _ in found]),
     )
     for j, (swaps, masks) in enumerate(found):
         if swaps is None:
@@ -46,6 +49,16 @@ def permutations(game: Game, steps: Sequence[Cells]) -> Permutations:
             result.masks[j, k] = game.cell_bits(cell + distance for cell in firsts)
             result.rotations[j, k] = game.bits * distance
     return result
+
+
+def _way(game: Game, swaps: Sequence[int]) -> int:
+    """Return how to make all images of a board, if these are the swaps of the steps of a `short_path`."""
+    if (game.shape, game.bits, len(swaps)) == ((4, 4), 4, 7):  # then the group has all eight symmetries
+        return BY_BYTES
+    for way, most in MOST_SWAPS.items():
+        if len(swaps) == len(most) and all(0 < count <= top for count, top in zip(swaps, most, strict=True)):
+            return way
+    return STEPWISE
 
 
 def short_path(group: Sequence[Cells]) -> list[Cells]:
