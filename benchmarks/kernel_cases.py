@@ -284,7 +284,7 @@ class Layers:
         slides.used[0] = 0
         forward.slide_map(
             source, np.uint64(0), np.uint64(states.size), self.rules, ahead, target, worker.recent,
-            worker.scratch, worker.marks, worker.single, counts, slides,
+            worker.scratch, worker.marks, worker.spawned, counts, slides,
         )  # fmt: skip
         return counts
 

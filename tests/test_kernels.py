@@ -27,6 +27,7 @@ from tilebase._kernels.coded import decode, encode
 from tilebase._kernels.packed import packed
 from tilebase.cli.progress import counting_progress, watching_compiler
 from tilebase.game.compiled import CompiledGame
+from tilebase.game.symmetry import canonical
 
 KERNELS = Path(jit.__file__).parent
 
@@ -282,6 +283,31 @@ def test_rules_want_the_slides_that_they_need(monkeypatch):
     assert wanted(Game("3x3", 64)) == [True, False, False]
     assert wanted(Game("2x5", 32)) == [True, True, False]
     assert wanted(Game("2x8", 8)) == [True, False, True]
+    kinds = boards.fold_bytes, boards.fold_square, boards.fold_rectangle
+    assert wanted(Game("4x4", 64)) == [True, False, False]
+    assert wanted(Game("2x2", 16)) == wanted(Game("3x3", 64, walls=[4])) == [False, True, False]
+    assert wanted(Game("3x4", 64)) == [False, False, True]
+    assert wanted(Game("4x4", 64, walls=[0])) == wanted(Game("2x8", 8)) == [False, False, False]
+
+
+@pytest.mark.parametrize(
+    ("shape", "goal"),
+    [
+        ("4x4", 32), ("4x4", 32768),  # the highest bit is set by a tile of 256
+        ("3x3", 1024), ("2x2", 16), ("3x4", 64), ("4x3", 64), ("2x3", 16), ("3x5", 64), ("4x5", 16),
+        ("2x2x2", 16), ("1x4", 16),
+    ],
+)  # fmt: skip
+def test_each_way_to_make_images_finds_the_canonical_board(shape, goal):
+    """On 600 random boards, 1024 at most at a time, and on every board with one tile and no other."""
+    game = Game(shape, goal)
+    cells = np.random.default_rng(5).integers(0, game.x, (600, game.cells))
+    single = np.eye(game.cells, dtype=cells.dtype) * (game.x - 1)
+    boards_of = [tuple(map(int, board)) for board in [*cells, *single]]
+    keys = np.array([game.pack(board) for board in boards_of], dtype=np.uint64)
+    least = [game.pack(canonical(game, board)) for board in boards_of]
+    assert CompiledGame(game).canonical(keys).tolist() == least
+    assert CompiledGame(game).canonical(keys[:3]).tolist() == least[:3]
 
 
 def test_who_waits_is_told_that_kernels_are_compiled():

@@ -46,7 +46,7 @@ RIGHT = np.uint64(24)
 U4, U8, U12, U24 = np.uint64(4), np.uint64(8), np.uint64(12), np.uint64(24)
 NIBBLES, BYTES = np.uint64(0x0F0F_0F0F_0F0F_0F0F), np.uint64(0x00FF_00FF_00FF_00FF)
 IN_BLOCKS, BLOCKS = np.uint64(0x0000_F0F0_0000_F0F0), np.uint64(0xFF00_FF00)
-"""The cells of a 4x4 board that a reflection over the diagonal swaps in 2x2 blocks, and the blocks it swaps."""
+"""What a reflection over the diagonal of a 4x4 board swaps: two cells of each 2x2 block, and two blocks."""
 LINE = np.uint64((1 << 20) - 1)
 
 # Types of the parameters of linked kernels.
@@ -143,7 +143,7 @@ def fold_bytes(boards, n, keys):
 
 @linked(types.void, WORDS, N, Permutations, WORDS, optional=True)
 def fold_square(boards, n, symmetries, keys):
-    """Do as `fold_images` for seven steps of one swap, but two in the middle one; a missing one has no mask."""
+    """Do as `fold_images` for seven steps of one swap, the middle one of two, or one and no mask."""
     masks, shifts = symmetries.masks, symmetries.rotations
     m0, m1, m2, m3, m4 = masks[0, 0], masks[1, 0], masks[2, 0], masks[3, 0], masks[3, 1]
     r0, r1, r2, r3, r4 = shifts[0, 0], shifts[1, 0], shifts[2, 0], shifts[3, 0], shifts[3, 1]
@@ -173,16 +173,10 @@ def fold_rectangle(boards, n, symmetries, keys):
         keys[i] = min(min(keys[i], first), min(second, _swapped(second, m3, r3)))
 
 
-@linked(types.void, N, Permutations, WORDS_2, WORDS)
-def fold_images(n, symmetries, images, keys):
-    """Lower each of `keys` to the least image, the board itself left out, of the board in ``images[0]``."""
+@scalar
+def _fold_stepwise(n, symmetries, images, keys):
+    """Do as `fold_images`, one image of all boards after the other."""
     here, there = images[0], images[1]
-    if symmetries.way == BY_BYTES:
-        return fold_bytes(here, n, keys)
-    if symmetries.way == SQUARE:
-        return fold_square(here, n, symmetries, keys)
-    if symmetries.way == RECTANGLE:
-        return fold_rectangle(here, n, symmetries, keys)
     for j in range(len(symmetries.terms)):
         if symmetries.swaps[j]:
             _swap_images(
@@ -193,6 +187,19 @@ def fold_images(n, symmetries, images, keys):
             for i in range(n):
                 keys[i] = min(keys[i], there[i])
         here, there = there, here
+
+
+@linked(types.void, N, Permutations, WORDS_2, WORDS)
+def fold_images(n, symmetries, images, keys):
+    """Lower each of `keys` to the least image, the board itself left out, of the board in ``images[0]``."""
+    if symmetries.way == BY_BYTES:
+        fold_bytes(images[0], n, keys)
+    elif symmetries.way == SQUARE:
+        fold_square(images[0], n, symmetries, keys)
+    elif symmetries.way == RECTANGLE:
+        fold_rectangle(images[0], n, symmetries, keys)
+    else:
+        _fold_stepwise(n, symmetries, images, keys)
 
 
 @linked(types.void, WORDS, N, Permutations, WORDS_2)

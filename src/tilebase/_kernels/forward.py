@@ -32,15 +32,14 @@ PAGE = 1024
 BATCH = 1024
 """Boards in a batch of either map."""
 
-SINGLE = 64
-"""Width of the buffers for one state: its afterstates are at most 6."""
-
 STATES = 256
 """States listed at a time: each gives at most two boards an axis, and their numbers fit into a byte."""
 
 BYTES = types.uint8[::1]
 U6, U8 = np.uint64(6), np.uint64(8)
 MOST_SPAWNED = np.uint64(BATCH - 32)
+FIRST_TRIED, ALL_TRIED = 1, BATCH
+"""Spawns of an afterstate that are tried first, and then: at most 32 cells hold tiles of a few exponents."""
 HASH = np.uint64(0x9E3779B97F4A7C15)
 
 # Columns of the counts that `slide_map` adds to, one row an exponent.
@@ -141,53 +140,83 @@ def spawn_map(keys, position, exponent, rules, target, scratch):
 
 
 @scalar
-def _afterstates_of(key, rules, scratch, won, out):
-    """Write the afterstates of one state to `out`: how many, or -1 if a slide wins."""
-    n = 0
-    scratch.states[0] = key
-    won[0] = 0
-    for axis in range(rules.dimensions):
-        m = slide_states(scratch.states, 1, axis, rules, scratch, 0, won)
-        if won[0]:
-            return -1
-        for j in range(m):
-            out[n] = scratch.boards[j]
-            n += 1
-    return n
-
-
-@scalar
 def _has_two(cells):
     """Return whether a word has two bits or more."""
     return cells & (cells - U1) != U0
 
 
 @scalar
-def _survives(key, rules, scratch):
-    """Return whether a slide of a state leads to an afterstate of which some spawn leaves a slide."""
-    here, there = scratch.images[0], scratch.images[1]
-    for j in range(_afterstates_of(key, rules, scratch, scratch.won, here)):
-        free = free_cells(here[j], rules.low_bits, rules.fold)
-        while free:
-            lowest = free & (~free + U1)
-            free ^= lowest
-            for exponent in rules.exponents:
-                state = here[j] | lowest << np.uint64(exponent - 1)
-                if _afterstates_of(state, rules, scratch, scratch.won, there):
-                    return True
-    return False
+def _settle(spawned, n, owners, rules, is_open):
+    """Set ``is_open[owners[i]]`` where the i-th of the spawned states has a slide."""
+    won = spawned.won
+    for i in range(n):
+        won[i] = 0
+    for axis in range(rules.dimensions):
+        m = slide_states(spawned.states, n, axis, rules, spawned, 0, won)
+        for j in range(m):
+            is_open[owners[np.uint64(spawned.tags[j])]] = 1
+    for i in range(n):
+        if won[i]:
+            is_open[owners[i]] = 1
+
+
+@scalar
+def _look_ahead(states, n, rules, scratch, spawned, most, is_open):
+    """Set ``is_open[i]`` if some slide of state i leads to an afterstate of which a spawn leaves a slide.
+
+    Of each afterstate, at most so many spawns are tried.
+    """
+    owners, waiting = spawned.ranks, 0
+    width = len(spawned.states) // 2  # a state slides to both ends of an axis
+    for axis in range(rules.dimensions):
+        m = slide_states(states, n, axis, rules, scratch, 0, scratch.won)
+        for j in range(m):
+            board, owner, tried = scratch.boards[j], np.uint64(scratch.tags[j]), 0
+            free = free_cells(board, rules.low_bits, rules.fold)
+            while free and tried < most and not is_open[owner]:
+                lowest = free & (~free + U1)
+                free ^= lowest
+                for exponent in rules.exponents:
+                    if tried < most:
+                        spawned.states[waiting] = board | lowest << np.uint64(exponent - 1)
+                        owners[waiting] = owner
+                        waiting += 1
+                        tried += 1
+                    if waiting == width:
+                        _settle(spawned, waiting, owners, rules, is_open)
+                        waiting = 0
+    _settle(spawned, waiting, owners, rules, is_open)
+
+
+@scalar
+def _divide(left, tops, n, won, is_open, keys, maxima, kept):
+    """Append the open states to `keys`, keep those that are neither open nor won in `left`; count both."""
+    doubtful = 0
+    for i in range(n):
+        if is_open[i] and not won[i]:
+            keys[kept] = left[i]
+            maxima[kept] = tops[i]
+            kept += 1
+        elif not won[i]:
+            left[doubtful] = left[i]
+            tops[doubtful] = tops[i]
+            doubtful += 1
+    for i in range(doubtful):
+        won[i] = is_open[i] = 0
+    return kept, doubtful
 
 
 @linked(N, WORDS, N, BoardRules, Scratch, Scratch, BYTES, BYTES, BYTES, optional=True)
-def collapse(keys, n, rules, scratch, single, maxima, won, is_open):
+def collapse(keys, n, rules, scratch, spawned, maxima, won, is_open):
     """Remove states that are won or lost within one move (``--lookahead``); return how many stay.
 
     Won: a slide makes the goal.  Lost: no slide, or every slide leads to an afterstate all of whose spawns
     leave no slide.  Where nothing forbids slides, two empty cells suffice: a spawn leaves one, into which a
-    tile can slide.  The others are slid together, and what is still not clear is looked at one by one.
+    tile can slide.  The others are slid together; of what is still not clear, first one spawn of each
+    afterstate is tried, and then all.
 
     ``maxima[i]`` is the largest exponent of state i, and is kept in step; the order of the states changes.
-    `keys` may be ``scratch.states``, and n is at most half the width of `scratch`; `single` is a second
+    `keys` may be ``scratch.states``, and n is at most half the width of `scratch`; `spawned` is a second
     `Scratch`, and `won` and `is_open` are memory of a byte for each state.
     """
     left, tops = scratch.images[0], scratch.ranks
@@ -207,11 +236,10 @@ def collapse(keys, n, rules, scratch, single, maxima, won, is_open):
         for j in range(m):
             if rules.open_top and _has_two(free_cells(scratch.boards[j], rules.low_bits, rules.fold)):
                 is_open[scratch.tags[j]] = 1
-    for i in range(unclear):
-        if not won[i] and (is_open[i] or _survives(left[i], rules, single)):
-            keys[kept] = left[i]
-            maxima[kept] = tops[i]
-            kept += 1
+    kept, unclear = _divide(left, tops, unclear, won, is_open, keys, maxima, kept)
+    for most in (FIRST_TRIED, ALL_TRIED):
+        _look_ahead(left, unclear, rules, scratch, spawned, most, is_open)
+        kept, unclear = _divide(left, tops, unclear, won, is_open, keys, maxima, kept)
     return kept
 
 
@@ -280,12 +308,12 @@ def _close_batch(n, made, won, slides):
 
 @kernel()
 def slide_map(
-    source, position, stop, rules, lookahead, target, recent, scratch, marks, single, out_counts, out_slides
+    source, position, stop, rules, lookahead, target, recent, scratch, marks, spawned, out_counts, out_slides
 ):
     """Slide the states of a set with ranks [position, stop); count them, mark the afterstates.
 
-    ``out_counts[e]``: counts of states with largest exponent e, columns as named above; `single` is
-    a second `Scratch`, for `collapse`.  If `out_slides` has memory, the slides of all states are written
+    ``out_counts[e]``: counts of states with largest exponent e, columns as named above; `spawned`
+    is a second `Scratch`, for `collapse`.  If `out_slides` has memory, the slides of all states are written
     down; then `target` takes bits at once, and its ranks are less than 2**24.  Returns the rank to go on
     with: `stop`, or less if the arena is full.
     """
@@ -299,7 +327,7 @@ def slide_map(
         # A batch of states; with lookahead those that are not decided.
         n, position, head = list_bits(source, position, stop, head, np.int64(STATES), states, maxima)
         if lookahead:
-            n = collapse(states, n, rules, scratch, single, maxima, won, alive)
+            n = collapse(states, n, rules, scratch, spawned, maxima, won, alive)
         # Their slides, axis by axis.
         for i in range(n):
             alive[i] = 0

@@ -140,7 +140,7 @@ class Worker:
 
     def __init__(self) -> None:
         self.scratch = packed(Scratch.of(forward.BATCH))
-        self.single = packed(Scratch.of(forward.SINGLE))
+        self.spawned = packed(Scratch.of(forward.BATCH))
         self.marks = Marks.of(forward.BATCH)
         self.arena = Arena(0)
         self._bits = np.zeros(0, dtype=np.uint64)
@@ -183,12 +183,12 @@ def undecided(keys: Array, rules: BoardRules, ended: bool) -> Array:
     """
     if ended:
         return keys[:0]
-    scratch, single = packed(Scratch.of(forward.BATCH)), packed(Scratch.of(forward.SINGLE))
+    scratch, spawned = packed(Scratch.of(forward.BATCH)), packed(Scratch.of(forward.BATCH))
     marks, kept = Marks.of(forward.STATES), 0
     marks.maxima.fill(255)  # the largest tiles are not known, so none is small
     for begin in range(0, len(keys), forward.STATES):
         batch = keys[begin : begin + forward.STATES].copy()
-        n = forward.collapse(batch, len(batch), rules, scratch, single, marks.maxima, marks.won, marks.alive)
+        n = forward.collapse(batch, len(batch), rules, scratch, spawned, marks.maxima, marks.won, marks.alive)
         keys[kept : kept + n] = batch[:n]
         kept += n
     return np.sort(keys[:kept])
@@ -335,7 +335,7 @@ class SlideTask:
         position = forward.slide_map(
             self.indexed.source(self.states), np.uint64(self.position), np.uint64(self.end), self.rules,
             self.lookahead, worker.target(self.afters, self.indexed), worker.recent, worker.scratch,
-            worker.marks, worker.single, self.counts, self.slides,
+            worker.marks, worker.spawned, self.counts, self.slides,
         )  # fmt: skip
         self.position = int(position)
         if self.position < self.end:
