@@ -256,7 +256,8 @@ class CountJob:
             position = int(
                 forward.slide_map(
                     source, np.uint64(position), np.uint64(window.end), self._rules, self._lookahead,
-                    out.target, worker.recent, worker.scratch, worker.marks, worker.spawned, counts, NO_SLIDES,
+                    out.target, worker.recent, worker.scratch, worker.marks, worker.spawned, counts,
+                    NO_SLIDES,
                 )
             )  # fmt: skip
             out.flush()
