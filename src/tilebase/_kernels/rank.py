@@ -78,18 +78,23 @@ def rank_keys(keys, n, ranking, out):
     if len(ranking.firsts):
         firsts, rests, smaller = ranking.firsts, ranking.rests, ranking.smaller
         others = np.uint64(len(rests) // len(firsts))
+        # Each half in a loop of its own: together they need more registers than there are.
         for i in range(n):
             key = keys[i]
-            a, d = np.uint64(part0[key >> s0 & m0]), part3[key >> s3 & m3]
-            head, tail = a * others + part1[key >> s1 & m1], part2[key >> s2 & m2] + (d & LOW)
-            out[i] = firsts[a] + rests[head] + smaller[tail] + (d >> U16)
+            a = np.uint64(part0[key >> s0 & m0])
+            out[i] = firsts[a] + rests[a * others + part1[key >> s1 & m1]]
+        for i in range(n):
+            key = keys[i]
+            d = part3[key >> s3 & m3]
+            out[i] += smaller[part2[key >> s2 & m2] + (d & LOW)] + (d >> U16)
         return
     for i in range(n):
         key = keys[i]
         # A shift by 64 is undefined; a part without cells has its mask 0 instead.
-        head = part0[key >> s0 & m0] + part1[key >> s1 & m1]
-        tail = part2[key >> s2 & m2] + part3[key >> s3 & m3]
-        out[i] = head_base[head] + tail_rank[tail]
+        out[i] = head_base[part0[key >> s0 & m0] + part1[key >> s1 & m1]]
+    for i in range(n):
+        key = keys[i]
+        out[i] += tail_rank[part2[key >> s2 & m2] + part3[key >> s3 & m3]]
 
 
 @kernel()
