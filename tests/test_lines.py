@@ -88,7 +88,7 @@ def test_slides_and_spawns_by_line_are_those_of_the_rules(name, recorded, tmp_pa
     worker.forget(layer.layer.size)
     end = forward.slide_map(
         layer.source(source), np.uint64(0), np.uint64(layer.layer.size), compiled.rules, False,
-        worker.target(target, layer), worker.recent, worker.scratch, worker.marks, worker.single, counts,
+        worker.target(target, layer), worker.recent, worker.scratch, worker.marks, worker.spawned, counts,
         slides,
     )  # fmt: skip
     assert end == layer.layer.size
