@@ -17,10 +17,12 @@ from tilebase._kernels.arguments import Source
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.counting.counts import STORED, CountResult
 from tilebase.errors import GameError, ResourceError, UsageError
+from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Game
 from tilebase.game.symmetry import canonical_starts
 from tilebase.questions.count import count
 from tilebase.runtime.progress import Pace, Progress
+from tilebase.small.oracle import decided
 from tilebase.sparse import maps, sizes
 from tilebase.sparse.forward import Work
 from tilebase.sparse.index import Index
@@ -50,6 +52,31 @@ def test_lookahead_from_an_empty_or_nearly_empty_board(start, rules):
     x = {"unmergeable": [3], "fixed": True} if "x" in start else {}
     game = Game("2x2", start=start, **({"largest": 8} | rules | x))
     assert_equal(count(game, lookahead=True, threads=1), oracle.count(game, lookahead=True))
+
+
+@pytest.mark.parametrize("shape", ["1x4", "2x2"])
+@pytest.mark.parametrize("goal", [32, None])
+@pytest.mark.parametrize("spawn", ["2:1/2,8:1/2", "8:1", "2:1/2,4:1/5,8:3/10"])
+def test_lookahead_with_tiles_other_than_2_and_4(shape, goal, spawn):
+    game = Game(shape, goal, spawn=spawn, largest=None if goal else 32)
+    assert_equal(count(game, lookahead=True, threads=1), oracle.count(game, lookahead=True))
+
+
+@pytest.mark.parametrize("spawn", ["1/10", "2:1/2,4:1/5,8:3/10"])
+@pytest.mark.parametrize("fill", [4, 8])
+def test_lookahead_of_many_states_at_once(fill, spawn):
+    """So many that their spawns fill the buffers often; limits leave no state clear at a glance."""
+    game = Game("3x3", 64, spawn=spawn, limits="32,32,32/32,16,16/16,8,8", start="empty")
+    random, boards = np.random.default_rng(fill), set()
+    while len(boards) < 2 * forward.STATES:
+        cells = np.array([random.integers(0, top + 1) for top in game.tops])
+        cells[random.permutation(game.cells)[fill:]] = 0
+        boards.add(tuple(map(int, cells)))
+    keys = np.array(sorted(game.pack(board) for board in boards), dtype=np.uint64)
+    left = sorted(game.pack(board) for board in boards if not decided(game, board))
+    assert 0 < len(left) < len(boards)
+    forward.collapse.want()
+    assert maps.undecided(keys, CompiledGame(game).rules, ended=False).tolist() == left
 
 
 @settings(max_examples=25, deadline=None)

@@ -3,7 +3,7 @@
 A permutation of cells is a few swaps, or a union of masked rotations (`arguments.Permutations`).  Loops run
 over the buffer inside the loop over these, so LLVM vectorises them; a buffer of 1024 keys stays in the
 first-level cache.  Of the usual boards, one loop makes all images: it keeps them in registers, and takes
-a third (4x4) to two thirds (3x3) of the time.
+a third (4x4) to three quarters (3x3) of the time.
 """
 
 from __future__ import annotations

@@ -194,7 +194,7 @@ def _follow(key, rules, scratch):
         lowest = free & (~free + U1)
         free ^= lowest
         for exponent in rules.exponents:
-            slides.states[n] = key | lowest << np.uint64(exponent - 1)
+            slides.states[n] = key | lowest * np.uint64(exponent)
             won[n] = np.int64(1) << exponent >= missing
             n += 1
     # What slides make of them.

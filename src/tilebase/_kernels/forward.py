@@ -38,8 +38,6 @@ STATES = 256
 BYTES = types.uint8[::1]
 U6, U8 = np.uint64(6), np.uint64(8)
 MOST_SPAWNED = np.uint64(BATCH - 32)
-FIRST_TRIED, ALL_TRIED = 1, BATCH
-"""Spawns of an afterstate that are tried first, and then: at most 32 cells hold tiles of a few exponents."""
 HASH = np.uint64(0x9E3779B97F4A7C15)
 
 # Columns of the counts that `slide_map` adds to, one row an exponent.
@@ -161,30 +159,30 @@ def _settle(spawned, n, owners, rules, is_open):
 
 
 @scalar
-def _look_ahead(states, n, rules, scratch, spawned, most, is_open):
+def _look_ahead(states, n, rules, scratch, spawned, in_one_cell, is_open):
     """Set ``is_open[i]`` if some slide of state i leads to an afterstate of which a spawn leaves a slide.
 
-    Of each afterstate, at most so many spawns are tried.
+    With `in_one_cell`, only the spawns in the first empty cell of each afterstate are tried.
     """
     owners, waiting = spawned.ranks, 0
-    width = len(spawned.states) // 2  # a state slides to both ends of an axis
+    most = len(spawned.states) // 2 - len(rules.exponents)  # a state slides to both ends of an axis
     for axis in range(rules.dimensions):
         m = slide_states(states, n, axis, rules, scratch, 0, scratch.won)
         for j in range(m):
-            board, owner, tried = scratch.boards[j], np.uint64(scratch.tags[j]), 0
+            board, owner = scratch.boards[j], np.uint64(scratch.tags[j])
             free = free_cells(board, rules.low_bits, rules.fold)
-            while free and tried < most and not is_open[owner]:
+            if in_one_cell:
+                free &= ~free + U1
+            while free and not is_open[owner]:
                 lowest = free & (~free + U1)
                 free ^= lowest
                 for exponent in rules.exponents:
-                    if tried < most:
-                        spawned.states[waiting] = board | lowest << np.uint64(exponent - 1)
-                        owners[waiting] = owner
-                        waiting += 1
-                        tried += 1
-                    if waiting == width:
-                        _settle(spawned, waiting, owners, rules, is_open)
-                        waiting = 0
+                    spawned.states[waiting] = board | lowest * np.uint64(exponent)
+                    owners[waiting] = owner
+                    waiting += 1
+                if waiting > most:
+                    _settle(spawned, waiting, owners, rules, is_open)
+                    waiting = 0
     _settle(spawned, waiting, owners, rules, is_open)
 
 
@@ -193,11 +191,13 @@ def _divide(left, tops, n, won, is_open, keys, maxima, kept):
     """Append the open states to `keys`, keep those that are neither open nor won in `left`; count both."""
     doubtful = 0
     for i in range(n):
-        if is_open[i] and not won[i]:
+        if won[i]:
+            continue
+        if is_open[i]:
             keys[kept] = left[i]
             maxima[kept] = tops[i]
             kept += 1
-        elif not won[i]:
+        else:
             left[doubtful] = left[i]
             tops[doubtful] = tops[i]
             doubtful += 1
@@ -212,8 +212,8 @@ def collapse(keys, n, rules, scratch, spawned, maxima, won, is_open):
 
     Won: a slide makes the goal.  Lost: no slide, or every slide leads to an afterstate all of whose spawns
     leave no slide.  Where nothing forbids slides, two empty cells suffice: a spawn leaves one, into which a
-    tile can slide.  The others are slid together; of what is still not clear, first one spawn of each
-    afterstate is tried, and then all.
+    tile can slide.  The others are slid together; of what is still not clear, first the spawns in one cell of
+    each afterstate are tried, and then all.
 
     ``maxima[i]`` is the largest exponent of state i, and is kept in step; the order of the states changes.
     `keys` may be ``scratch.states``, and n is at most half the width of `scratch`; `spawned` is a second
@@ -237,8 +237,8 @@ def collapse(keys, n, rules, scratch, spawned, maxima, won, is_open):
             if rules.open_top and _has_two(free_cells(scratch.boards[j], rules.low_bits, rules.fold)):
                 is_open[scratch.tags[j]] = 1
     kept, unclear = _divide(left, tops, unclear, won, is_open, keys, maxima, kept)
-    for most in (FIRST_TRIED, ALL_TRIED):
-        _look_ahead(left, unclear, rules, scratch, spawned, most, is_open)
+    for in_one_cell in (True, False):
+        _look_ahead(left, unclear, rules, scratch, spawned, in_one_cell, is_open)
         kept, unclear = _divide(left, tops, unclear, won, is_open, keys, maxima, kept)
     return kept
 

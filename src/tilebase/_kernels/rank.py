@@ -24,7 +24,7 @@ from __future__ import annotations
 import numpy as np
 
 from tilebase._kernels.jit import kernel, scalar
-from tilebase._kernels.scalar import U0, U1, U63, ones, trailing_zeros
+from tilebase._kernels.scalar import U0, U1, U63, U64, ones, trailing_zeros
 
 U6 = np.uint64(6)
 MANY_TAILS = 1 << 18
@@ -138,7 +138,7 @@ def list_bits(source, position, stop, head, most, out_keys, out_max):
     bits, listing = source.bits, source.listing
     starts, heads, tail_key, tail_max = listing.starts, listing.heads, listing.tail_key, listing.tail_max
     later = len(tail_key) >= MANY_TAILS
-    n, end_of_list = U0, np.uint64(max(most - 64, 0))  # unsigned: an index that is not negative for certain
+    n = U0  # unsigned: an index that is not negative for certain
     if head < 0:
         first, beyond = 0, len(starts)  # the last head that begins at `position` or before is between them
         while first < beyond:
@@ -150,7 +150,7 @@ def list_bits(source, position, stop, head, most, out_keys, out_max):
         head = first - 1
     end = position  # the head's boards end here; its tables are read when its first board is listed
     shift, key, key_max = U0, U0, np.uint8(0)
-    while position < stop and n <= end_of_list and most >= 64:
+    while position < stop and n + U64 <= np.uint64(most):
         offset = position - source.first_rank
         word = bits[offset >> U6] >> (offset & U63)
         width = min(np.uint64(64) - (offset & U63), stop - position)
