@@ -815,7 +815,7 @@ class DenseLayers:
         backup, pool, sizes = make_backup(game, one), Pool(1), index.sizes()
         rules = DenseRules(index, pool, merge=one.merge)
         self.backend: Any = (
-            Bits(rules, pool, Words.of(index, sizes))
+            Bits(rules, pool, words := Words.of(index, sizes), words.layer)
             if bits
             else Threads(rules, backup, pool, 1, largest=None)
         )
@@ -847,6 +847,25 @@ class DenseLayers:
 
         return Case(run, lambda: [_buffer(afters if kind is Step.FOLD else states)], clear)
 
+    def window_case(self) -> Case:
+        """Add a window of what columns win, half of the sums of left halves, to states that rows win."""
+        bits, work = self.backend, self.work
+        afters, states = (self._layer(kind) for kind in ("afterstates", "states"))
+        self._do(next(whole_steps(bits.steps, self.game.spawn_exponents, self.total)), afters, states)
+        columns = bits.by_left(self.total)
+        first, second = columns.cut(columns.size // 2 + columns.largest())
+        one, other = (bits.window(self.total, columns.window(sums)) for sums in (first, second))
+        for won in (one, other):
+            bits.slide_window(afters, won, work, lambda _: None)
+        bits.slide_rows(afters, one, work, lambda _: None)
+        before = afters.words.copy()
+
+        def run() -> int:
+            bits.add_window(afters, other, work, lambda _: None)
+            return self.boards
+
+        return Case(run, lambda: [afters.words], lambda: np.copyto(afters.words, before))
+
     def _layer(self, kind: Any) -> Any:
         layer = self.backend.layer(Source(kind, self.total))
         _buffer(layer)[-len(layer.data) :] = 0  # bits that no kernel writes are in the signature, too
@@ -872,6 +891,11 @@ def dense(objective: str, step: Step) -> Callable[[Inputs], Case]:
 def bits(step: Step) -> Callable[[Inputs], Case]:
     """A step of the dense pass with one bit per board."""
     return lambda inputs: inputs.bits.case(step)
+
+
+def windowed_bits(inputs: Inputs) -> Case:
+    """The same with windows of what columns win."""
+    return inputs.bits.window_case()
 
 
 def alike_bits(step: Step) -> Callable[[Inputs], Case]:

@@ -120,6 +120,7 @@ BENCHMARKS = (
     Benchmark("bits.fold_spawns", 0.7, "ns per board", "dense", cases.bits(Step.FOLD)),
     Benchmark("bits.slide_columns", 0.8, "ns per board", "dense", cases.bits(Step.COLUMNS)),
     Benchmark("bits.slide_rows", 0.8, "ns per board", "dense", cases.bits(Step.ROWS)),
+    Benchmark("bits.join_columns", 0.5, "ns per board", "dense", cases.windowed_bits),
     Benchmark("bits.slide_alike", 0.8, "ns per board", "alike", cases.alike_bits(Step.COLUMNS)),
     Benchmark("bits.join_alike", 1, "ns per board", "alike", cases.alike_bits(Step.ROWS)),
     Benchmark("groups.fold_spawns win", 300, "ns per board", "sparse", cases.grouped(Step.FOLD)),

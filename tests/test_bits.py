@@ -46,16 +46,26 @@ def _bits_for_all(monkeypatch):
     monkeypatch.setattr(plans, "WORTH_BITS", 1e9)
 
 
-def solved(folder: Path, game: Game, layout: str = "bits", threads: int = 2) -> tuple[object, Summaries]:
+def solved(
+    folder: Path, game: Game, layout: str = "bits", threads: int = 2, memory: int = 1 << 32
+) -> tuple[object, Summaries]:
     """What the start is worth, and how many afterstates of each layer are won."""
-    keep = layout == "values"
-    with dense_pass(folder / layout, game, Objective("guaranteed"), threads=threads, keep=keep) as one:
+    keep, options = layout == "values", {"memory": memory, "threads": threads}
+    with dense_pass(folder / layout, game, Objective("guaranteed"), keep=keep, **options) as one:
         found = one.run()
         assert one.layout == layout
         return one.start(), found
 
 
-@pytest.mark.parametrize(
+def least_memory(game: Game, threads: int = 2, spare: float = 0.0) -> int:
+    """Bytes that are enough for bits of one layer and the least window, or a larger one."""
+    plan = Plan.of(PerfectIndex(game), Objective("guaranteed"), replace(AMPLE, threads=threads))
+    assert plan.words is not None
+    held = plan.words.layer + plan.words.window + int(spare * (plan.words.layer - plan.words.window))
+    return plan.base + 8 * held
+
+
+GAMES = pytest.mark.parametrize(
     "game",
     [
         *(game for game in SMALL_GAMES if game.can_win),
@@ -79,8 +89,20 @@ def solved(folder: Path, game: Game, layout: str = "bits", threads: int = 2) -> 
     ],
     ids=str,
 )
+
+
+@GAMES
 def test_bits_are_the_bytes(game, tmp_path):
     assert solved(tmp_path, game) == solved(tmp_path, game, "values")
+
+
+@GAMES
+def test_windows_change_nothing(game, tmp_path):
+    """One layer in memory, and the least window or a third of a layer of the files."""
+    expected = solved(tmp_path, game)
+    for spare in (0.0, 0.3):
+        memory = least_memory(game, spare=spare)
+        assert solved(tmp_path / f"{spare}", game, memory=memory) == expected
 
 
 @settings(max_examples=25, deadline=None)
@@ -173,7 +195,12 @@ def test_bits_are_taken_where_they_fit(monkeypatch):
     lean = Plan.of(index, guaranteed, replace(AMPLE, memory=plan.whole_bytes - 1))
     assert (lean.lean, lean.words, lean.batched) == (True, plan.words, False)
     assert lean.whole_bytes == plan.whole_bytes - plan.words.layer * 8
-    assert Plan.of(index, guaranteed, replace(AMPLE, memory=lean.whole_bytes - 1)).batched
+    windows = Plan.of(index, guaranteed, replace(AMPLE, memory=lean.whole_bytes - 1))
+    assert (windows.batched, windows.words) == (True, plan.words)
+    assert windows.window == plan.words.layer  # at most: the rest of the memory stays free
+    least = plan.base + 8 * (plan.words.layer + plan.words.window)
+    assert Plan.of(index, guaranteed, replace(AMPLE, memory=least)).whole_bytes == least
+    assert not Plan.of(index, guaranteed, replace(AMPLE, memory=least - 1)).as_bits
     assert Plan.of(index, Objective("lower"), AMPLE).words is None
 
 

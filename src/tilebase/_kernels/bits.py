@@ -49,9 +49,9 @@ MASKS = tuple(
 
 
 class Matrices(NamedTuple):
-    """The matrices of a layer."""
+    """The matrices of a layer, or some of them."""
 
-    words: Array  # uint64: the words of all matrices, one word after the other
+    words: Array  # uint64: the words of the matrices, one word after the other
     at: Array  # int64: at[h] is the first word of the matrix whose outer halves have the sum h, -1 if none
     wide: Array  # int64: wide[h] is the number of words in one of its rows
 
@@ -217,13 +217,14 @@ def _mark(h, half, masks, pattern, out):
 
 
 @kernel()
-def fold_spawns(sums, units, outer, inner, patterns, ups, afters, scratch):
+def fold_spawns(sums, units, outer, inner, patterns, ups, first, last, afters, scratch):
     """Write the afterstates of some matrices to a layer: won if all spawns leave a state that is won.
 
     `sums` are the sums of their outer halves, ``ups[k]`` is `Above` for the k-th exponent.  A board without
-    an empty cell counts as lost, one that holds a pattern as won.
+    an empty cell counts as lost, one that holds a pattern as won.  Where not all exponents are given at once,
+    the call that is not the `first` narrows what is there, and only the `last` looks for such boards.
     """
-    transposed, found, square = scratch.transposed, scratch.taken, scratch.square
+    transposed, found, back, square = scratch.transposed, scratch.taken, scratch.back, scratch.square
     columns_marked, rows_marked = scratch.first_row, scratch.second_row
     for h in sums:
         g = units - h
@@ -239,11 +240,17 @@ def fold_spawns(sums, units, outer, inner, patterns, ups, afters, scratch):
                 _and_spawns(g, inner, more, ups[k].inner, transposed, high, found)
         # Spawns in the outer half: rows of the matrix.
         here = afters.words[afters.at[h] : afters.at[h] + rows * wide]
-        _transpose(found, columns, rows, here, square)
+        if first:
+            _transpose(found, columns, rows, here, square)
+        else:
+            _transpose(found, columns, rows, back, square)
+            _and_row(here, 0, back, 0, rows * wide)
         for k in range(len(ups)):
             more, above = ups[k].units, ups[k].layer
             if h + more + 1 < len(outer.begins) and above.at[h + more] >= 0:
                 _and_spawns(h, outer, more, ups[k].outer, above.words[above.at[h + more] :], wide, here)
+        if not last:
+            continue
         # Boards without an empty cell are lost, and those that hold a pattern are won.
         for pattern in range(-1, patterns):
             masks = (outer.first.masks, outer.second.masks), (inner.first.masks, inner.second.masks)
@@ -391,7 +398,8 @@ def _or_slides(h, g, outer, inner, here, out, scratch):
 def _rearrange(h, units, outer, inner, from_outer, from_inner, layer, out, runs):
     """Write the matrix with the outer halves x, y and the inner halves z, w to `out`.
 
-    It is taken from matrices with the outer halves x, z and the inner halves y, w; `runs` is scratch.
+    It is taken from matrices with the outer halves x, z and the inner halves y, w; the boards of those that
+    `layer` has not are not won.  `runs` is scratch.
     """
     x, y, z, w = outer.first, outer.second, inner.first, inner.second
     left = units - h
@@ -407,7 +415,7 @@ def _rearrange(h, units, outer, inner, from_outer, from_inner, layer, out, runs)
             if kw >= 0:
                 s = x.sums[kx] + z.sums[kz]
                 row = from_outer.firsts[kx, kz] - from_outer.begins[s]
-                runs[blocks, BEGIN] = layer.at[s] + row * layer.wide[s]
+                runs[blocks, BEGIN] = layer.at[s] + row * layer.wide[s] if layer.at[s] >= 0 else -1
                 runs[blocks, APART] = layer.wide[s]
                 runs[blocks, COLUMN] = from_inner.firsts[ky, kw] - from_inner.begins[units - s]
                 runs[blocks, ROWS] = z.counts[kz]
@@ -424,11 +432,19 @@ def _gather_row(words, runs, blocks, ix, iy, out, to):
     """Write a row from runs of bits, one below the other in each block.
 
     A block begins at a word and a column there, has so many rows for each ix and so many bits in each run,
-    and its rows are so many words apart.
+    and its rows are so many words apart.  The runs of one that begins at -1 are 0.
     """
     gathered, filled = U0, np.int64(0)
     for block in range(blocks):
         step, rows, n = runs[block, APART], runs[block, ROWS], runs[block, WIDTH]
+        if runs[block, BEGIN] < 0:
+            end = filled + rows * n
+            for _ in range(end >> 6):
+                out[to] = gathered
+                gathered = U0
+                to += 1
+            filled = end & 63
+            continue
         source = runs[block, BEGIN] + ix * rows * step
         column = runs[block, COLUMN] + iy * n
         for _ in range(rows):
@@ -469,6 +485,17 @@ def slide_rows(sums, units, top, bottom, left, right, columns, layer, scratch):
         _or_slides(h, units - h, top, bottom, here, scratch.other, scratch)
         for k in range(size):  # as a slice Numba would copy it first, for which it has no memory
             here[k] = scratch.other[k]
+
+
+@kernel()
+def join_columns(sums, units, top, bottom, left, right, columns, layer, scratch):
+    """Add to states of `layer`, after `slide_rows`, what slides along other columns win."""
+    for h in sums:
+        size = _size(h, units - h, top, bottom)
+        _rearrange(h, units, top, bottom, left, right, columns, scratch.other, scratch.runs)
+        begin = layer.at[h]
+        for k in range(size):
+            layer.words[begin + k] |= scratch.other[k]
 
 
 @kernel()

@@ -10,7 +10,9 @@ above that its batches read, a layer takes, in values,
     2 n            read and written for a discount
 
 On one machine a single process does the pass with its threads (`alone`).  It moves nothing if the layers fit
-into memory; else it needs no second reading of W.  The time of workers is the largest of
+into memory; else it needs no second reading of W.  With bits in windows, both layers above are read and the
+states written, and what does not fit into a window is written and read, none of it beside the work.  The time
+of workers is the largest of
 
     n / cores × (rate + `shared_boards`)      computing
     the same for the largest batch of a step, by the threads that do one batch
@@ -163,6 +165,8 @@ def alone(
     read = written = 0.0
     if plan.batched and index is None:
         read = written = MOVED / 2 * plan.value_bytes * plan.boards
+    elif plan.window and index is not None:
+        read, written = _moved_in_windows(plan, index, lowest)
     elif plan.batched and index is not None:
         again = _again(index.game, objective)
         sizes = {total: size for total, size in index.sizes().items() if total >= lowest}
@@ -179,6 +183,14 @@ def alone(
 def _moved(nbytes: float, above: float, again: int) -> tuple[float, float]:
     """Return the bytes that a layer of values of so many bytes reads and writes (see the module)."""
     return nbytes * (above + 3 + again), nbytes * (3 + again)
+
+
+def _moved_in_windows(plan: Plan, index: PerfectIndex, lowest: int) -> tuple[float, float]:
+    """Return the bytes that a pass over bits in windows reads and writes."""
+    sizes = {total: plan.value_bytes * n for total, n in index.sizes().items() if total >= lowest}
+    spilled = sum(max(size - 8 * plan.window, 0.0) for size in sizes.values())
+    above = sum(sizes.get(total + 2**e, 0.0) for total in sizes for e in index.game.spawn_exponents)
+    return above + spilled, sum(sizes.values()) + spilled
 
 
 def _with_enough(planned: Callable[[Allowance], Plan], machine: Allowance) -> Plan:

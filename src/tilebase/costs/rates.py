@@ -145,11 +145,12 @@ def _scaled(factor: float) -> Rates:
 def pass_seconds(boards: float, cores: float, *, bits: bool = False, moved: float = 0.0) -> float:
     """Return about how long a pass over all boards takes one process on so many cores.
 
-    This is the work, or what its disks read and write if that takes longer.
+    This is the work, or what its disks read and write if that takes longer; with bits it is both.
     """
     here = rates("dense")
-    each = here.bits if bits else here.boards + here.shared_boards * (moved > 0)
-    return max(boards * each / cores, moved / here.disk)
+    if bits:
+        return boards * here.bits / cores + moved / here.disk
+    return max(boards * (here.boards + here.shared_boards * (moved > 0)) / cores, moved / here.disk)
 
 
 def slowdown() -> float:

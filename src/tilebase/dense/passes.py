@@ -11,6 +11,7 @@ pass is needed; a layer is made from the two above it, and what is older is dele
     columns     V[s] = the better of this and slides along columns, which keep that of the left half
 
 Boolean values that nobody keeps are bits (`dense.backends.bits`), and their columns come before their rows.
+If three layers of them do not fit into memory, one is enough (`dense.windows`).
 
 Where four layers do not fit into memory, V[s] takes the place of V[s + 4], which only the fold reads. Layers
 of which three do not fit are kept in files and worked in batches (`dense.steps`). For fold and rows a batch
@@ -47,6 +48,7 @@ from tilebase.dense.plan import Plan
 from tilebase.dense.shared import Shared, Workers
 from tilebase.dense.tables import DenseLayer, DenseRules
 from tilebase.dense.values import KeptValues, Wanted
+from tilebase.dense.windows import InWindows
 from tilebase.dense.workspace import InFiles, InMemory, StateRules, Workspace
 from tilebase.errors import ResourceError, StorageError, UsageError
 from tilebase.files.format import stored_bytes
@@ -173,7 +175,9 @@ class DensePass:
         self._tables = rules = DenseRules(self.index, self._pool, merge=self.objective.merge)
         self.work.add("tables", since)
         if self._plan.words is not None:
-            bits = Bits(rules, self._pool, self._plan.words)
+            bits = Bits(rules, self._pool, self._plan.words, self._plan.window)
+            if window := self._plan.window:
+                return InWindows(bits, rules, window, self.folder, self._rules, self.work)
             return InMemory(bits, self.index, self.folder, self._rules, self.work, lean=self._plan.lean)
         largest = None if self._plan.batched else self._plan.largest
         if backend == "cuda":

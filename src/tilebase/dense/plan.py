@@ -21,6 +21,8 @@ CUT_BLOCKS = 1 << 25
 """Most blocks that are checked one by one before a pass begins."""
 NO_BOUND = 1 << 62
 """Bytes of memory that are enough for everything."""
+FILES = 4
+"""Layers of bits in files at the same time: three of states, and what slides along columns win."""
 WORTH_BITS = 0.5
 """The most bytes per board for which bits are used; rows of bits have gaps if few half boards share a sum.
 
@@ -49,6 +51,8 @@ class Plan:
         Of the files at the same time; 0 if there are none, checkpoints aside.
     words:
         What Boolean values take as bits; None if the values are not kept as bits.
+    window:
+        Words of a window of bits, where one layer is in memory and the others are in files (`dense.windows`).
     parts:
         Batches that a layer is cut into at least, so that all workers have work.
     at_once:
@@ -67,6 +71,7 @@ class Plan:
     batched: bool
     disk_bytes: int
     words: Words | None = None
+    window: int = 0
     parts: int = 1
     at_once: int = 1
     lean: bool = False
@@ -80,7 +85,7 @@ class Plan:
         lowest = options.get("lowest", 0)
         try:
             plan = cls.outline(index, objective, allowed, **options)
-            if not plan.batched or plan.can_be_cut(index, allowed.memory, lowest):
+            if not plan.batched or plan.as_bits or plan.can_be_cut(index, allowed.memory, lowest):
                 return plan
         except ResourceError:
             pass  # the least memory is still to be found
@@ -98,7 +103,9 @@ class Plan:
         """How memory is divided, for a log."""
         values = "as bits" if self.as_bits else f"of {self.value_bytes:g} bytes"
         where = "in memory, three at a time" if self.lean else "in memory"
-        where = f"in batches through {byte_text(self.disk_bytes)} of files" if self.batched else where
+        if self.batched:
+            cut = f"windows of {byte_text(8 * self.window)}" if self.window else "batches"
+            where = f"in {cut} through {byte_text(self.disk_bytes)} of files"
         return (
             f"values {values}, layers of {byte_text(self.layer_bytes)} {where}, tables and buffers of "
             f"{byte_text(self.table_bytes)}, {byte_text(self.memory)} may be used"
@@ -224,13 +231,19 @@ class Plan:
         words = Words.of(index, sizes)
         boards, largest = sum(sizes.values()), max(sizes.values())
         tables = layers.table_bytes(index, merge="") + index.nbytes + allowed.threads * words.scratch_bytes
-        whole = 8 * LAYERS * words.layer + tables + OVERHEAD
-        lean = whole > allowed.memory
-        whole -= lean * 8 * words.layer
-        if whole > allowed.memory or 8 * words.layer > WORTH_BITS * max(largest, 1 << 20):
+        if 8 * words.layer > WORTH_BITS * max(largest, 1 << 20):
             return None
-        each = 8 * words.layer / largest
-        return cls(boards, largest, each, tables, whole, allowed.memory, False, 0, words, lean=lean)
+        layer, base, memory = 8 * words.layer, tables + OVERHEAD, allowed.memory
+        each = layer / largest
+        for held in (LAYERS, LAYERS - 1):
+            if (whole := held * layer + base) <= memory:
+                lean = held < LAYERS
+                return cls(boards, largest, each, tables, whole, memory, False, 0, words, lean=lean)
+        window = min((memory - layer - base) // 8, words.layer)
+        if window < words.window:
+            return None
+        whole = layer + 8 * window + base
+        return cls(boards, largest, each, tables, whole, memory, True, FILES * layer, words, window)
 
     def cut(self, index: PerfectIndex, total: int) -> Cut:
         """Return the batches of a layer.  Raises `ResourceError` if one does not fit."""

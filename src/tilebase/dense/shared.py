@@ -171,7 +171,7 @@ class DenseJob:
         )
         change(values, partial(discounted, self._objective, most=here.backup.won))
         path = discounted_path(self._exchange, piece.total)
-        here.store(path, piece.total, work).write_ranks(piece.begin, values)
+        here.store(path, piece.total, work).write_at(piece.begin, values)
 
     def _check(self, piece: Piece, here: _Tables, work: DenseWork) -> tuple[int, int]:
         """Return the checksum of some states, and their bytes."""

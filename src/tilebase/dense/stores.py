@@ -94,6 +94,25 @@ class RawLayer:
         with storage_errors(self.path, "read"):
             return np.fromfile(self.path, dtype=self.dtype)
 
+    def create(self) -> None:
+        """Make the file in its full size, for parts to be written."""
+        with storage_errors(self.path), open_own(self.path, "wb") as file:
+            file.truncate(self.size * self.dtype.itemsize)
+
+    def read_at(self, begin: int, values: Array) -> None:
+        """Fill `values` with those from `begin` on."""
+        with storage_errors(self.path, "read"), self.path.open("rb", buffering=0) as file:
+            file.seek(begin * self.dtype.itemsize)
+            _read_into(file, values)
+        self.work.read += values.nbytes
+
+    def write_at(self, begin: int, values: Array) -> None:
+        """Write values from `begin` on.  The file must be there."""
+        with storage_errors(self.path), open_own(self.path, "r+b", 0) as file:
+            file.seek(begin * self.dtype.itemsize)
+            write_all(file, values)
+        self.work.written += values.nbytes
+
     @cached_property
     def checksum(self) -> str:
         """A CRC-32 of the whole file, once it is finished."""
@@ -142,11 +161,6 @@ class DiskStore(RawLayer):
         self.work.add("disk", since)
         return here
 
-    def create(self) -> None:
-        """Make the file in its full size, for `write` to fill."""
-        with storage_errors(self.path), open_own(self.path, "wb") as file:
-            file.truncate(self.size * self.dtype.itemsize)
-
     def write(self, layer: DenseLayer) -> None:
         """Write the values of some blocks where they belong.  The file must be there."""
         since = time.perf_counter()
@@ -161,18 +175,8 @@ class DiskStore(RawLayer):
     def read_ranks(self, begin: int, end: int) -> Array:
         """Return the values of the ranks from `begin` up to but not including `end`."""
         values = np.empty(end - begin, dtype=self.dtype)
-        with storage_errors(self.path, "read"), self.path.open("rb", buffering=0) as file:
-            file.seek(begin * self.dtype.itemsize)
-            _read_into(file, values)
-        self.work.read += values.nbytes
+        self.read_at(begin, values)
         return values
-
-    def write_ranks(self, begin: int, values: Array) -> None:
-        """Write the values of the ranks from `begin` on.  The file must be there."""
-        with storage_errors(self.path), open_own(self.path, "r+b", 0) as file:
-            file.seek(begin * self.dtype.itemsize)
-            write_all(file, values)
-        self.work.written += values.nbytes
 
     def value(self, rank: int) -> Any:
         """Return the value of one board."""

@@ -1,7 +1,7 @@
 """The layers of a dense pass while it runs: the states of the last layers, and the layer in work.
 
-They are in memory (`InMemory`), where each step of a layer is one step, or in files (`InFiles`), where a
-layer is cut into batches.  To a pass both look alike.
+They are in memory (`InMemory`), where each step of a layer is one step, or in files: in batches (`InFiles`),
+or as bits of which one layer is in memory (`windows.InWindows`).  To a pass all look alike.
 """
 
 from __future__ import annotations
@@ -36,10 +36,14 @@ from tilebase.runtime.storage import part_path
 Array = npt.NDArray[Any]
 D = TypeVar("D", bound=DenseLayer)
 S = TypeVar("S")
+R = TypeVar("R", bound=RawLayer)
 
 
 class Workspace(Protocol):
-    """The states of the last layers, by sum.  The implementers are `InMemory` and `InFiles`."""
+    """The states of the last layers, by sum.
+
+    The implementers are `InMemory`, `InFiles` and `windows.InWindows`.
+    """
 
     @property
     def layout(self) -> str:
@@ -74,16 +78,23 @@ class Workspace(Protocol):
         """Return the bytes of the states that there are, if they are kept in files."""
 
 
+class Shares:
+    """Tells how much of a layer is done, while its parts are done one after the other."""
+
+    def __init__(self, tell: Tell) -> None:
+        self._tell, self._done = tell, 0.0
+
+    def next(self, share: float) -> Tell:
+        """Return what the next part, which is such a share of the layer, tells its own share."""
+        done, self._done = self._done, self._done + share
+        return lambda part: self._tell(done + part * share)
+
+
 def do_steps(steps: Iterable[BlockStep], do: Callable[[BlockStep, Tell], None], tell: Tell) -> None:
     """Do the steps of a layer one after the other; `tell` gets the share of the layer that is done."""
-    done = 0.0
+    shares = Shares(tell)
     for step in steps:
-        do(step, partial(_tell_layer, tell, done, step.share))
-        done += step.share
-
-
-def _tell_layer(tell: Tell, done: float, share: float, part: float) -> None:
-    tell(done + part * share)
+        do(step, shares.next(step.share))
 
 
 class StateRules(NamedTuple):
@@ -100,7 +111,7 @@ class StateRules(NamedTuple):
 
 
 class _States(Generic[L, S]):
-    """What both workspaces are made of: a backend, and the states of the last layers by sum.
+    """What all workspaces are made of: a backend, and the states of the last layers by sum.
 
     States of a sum above the highest layer have the value ``above(sum)``; ``discounted(values)`` are states
     times the discount.
@@ -224,7 +235,33 @@ class InMemory(_States[L, L]):
             del self._states[old]
 
 
-class InFiles(_States[D, DiskStore]):
+class Stored(_States[L, R]):
+    """States in files, which are the checkpoints."""
+
+    def load(self, total: int, crc: str) -> None:
+        """Take up a checkpoint."""
+        store = self._store(total, self._path(total))
+        store.check(crc)
+        self._states[total] = store
+
+    def save(self, total: int) -> str:
+        """Return the checksum: the file is there."""
+        return self._states[total].checksum
+
+    def release_above(self, total: int) -> None:
+        """Delete the files of larger sums."""
+        for old in [s for s in self._states if s > total]:
+            self._states.pop(old).release()
+
+    def _path(self, total: int) -> Path:
+        return states_path(self._folder, total, self.layout)
+
+    def _store(self, total: int, path: Path) -> R:
+        """Return the file of a layer."""
+        raise NotImplementedError
+
+
+class InFiles(Stored[D, DiskStore]):
     """Layers in files; one batch of afterstates at a time is in memory."""
 
     def __init__(
@@ -239,23 +276,13 @@ class InFiles(_States[D, DiskStore]):
         super().__init__(backend, index, folder, rules, work)
         self._plan = plan
 
-    def load(self, total: int, crc: str) -> None:
-        """Take up a checkpoint."""
-        store = self._store(total, states_path(self._folder, total))
-        store.check(crc)
-        self._states[total] = store
-
-    def save(self, total: int) -> str:
-        """Return the checksum: the file is there."""
-        return self._states[total].checksum
-
     def _store(self, total: int, path: Path) -> DiskStore:
         return DiskStore(path, self._index.layer(total), self._backend.dtype, self._work)
 
     def solve(self, total: int, kept: LayerValues, tell: Tell) -> None:
         """Make the states of a sum, step by step."""
         afters = self._store(total, part_path(self._folder / places.of_sum(total, "afterstates")))
-        states = self._store(total, part_path(states_path(self._folder, total)))
+        states = self._store(total, part_path(self._path(total)))
         cut = self._plan.cut(self._index, total)
         with released_on_error(afters, states):
             afters.create()
@@ -263,7 +290,7 @@ class InFiles(_States[D, DiskStore]):
             batches = Batches(self._backend, self._read, (afters, states, states), kept.add, self._work)
             do_steps(cut.steps(), batches.do, tell)
             afters.release()
-            states.rename(states_path(self._folder, total))
+            states.rename(self._path(total))
         self._states[total] = states
         self._count(total, cut.batches)
 
@@ -288,11 +315,6 @@ class InFiles(_States[D, DiskStore]):
     def discount(self, total: int) -> None:
         """Multiply the states of a sum by the discount."""
         self._states[total].change(self._discounted)
-
-    def release_above(self, total: int) -> None:
-        """Delete the files of larger sums."""
-        for old in [s for s in self._states if s > total]:
-            self._states.pop(old).release()
 
 
 class Batches(Generic[D]):

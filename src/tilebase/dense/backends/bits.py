@@ -1,12 +1,13 @@
 """The dense pass over Boolean values: one bit per board (`_kernels.bits`), shared out over threads.
 
-Many times as fast as bytes, and an eighth as large, but in an order of its own: for passes in memory whose
-values nobody keeps.
+Many times as fast as bytes, and an eighth as large, but in an order of its own: for passes whose values
+nobody keeps.  Layers are in memory, or all but one are in files and read in windows (`dense.windows`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,7 @@ from tilebase._kernels import bits as kernels
 from tilebase.dense.backends.protocol import DenseWork, Tell
 from tilebase.dense.backends.threads import JobRunner
 from tilebase.dense.index import PerfectIndex
-from tilebase.dense.steps import Blocks, BlockStep, Source, Step
+from tilebase.dense.steps import Blocks, BlockStep, Range, Source, Step, within
 from tilebase.dense.tables import AllSpawns, DenseRules, Memory, half_counts
 from tilebase.game.symmetry import symmetries
 from tilebase.objectives.results import ChunkSummary
@@ -44,7 +45,7 @@ def _words(bits: Any) -> Any:
 
 
 class Matrices:
-    """Where the matrices of a layer begin: the boards whose outer halves have one sum.
+    """Where the matrices of a layer, or a window of it, begin: the boards whose outer halves have one sum.
 
     Attributes
     ----------
@@ -56,9 +57,11 @@ class Matrices:
         int64[h]: the words of its rows.
     rows, columns, boards:
         int64[h]: the outer halves with the sum h, the inner halves that fit them, and the boards.
-    size:
-        Words of the layer.
+    first, size:
+        Of the layer, the word with which it begins, 0 for a whole one, and the words.
     """
+
+    first = 0
 
     def __init__(self, units: int, outer: Array, inner: Array) -> None:
         """Return `outer[h]` and `inner[h]`: how many halves of the board have the sum h."""
@@ -70,10 +73,36 @@ class Matrices:
         self.wide = _words(columns)
         self.rows, self.columns = outer, columns
         self.boards = outer * columns
-        sizes = outer * self.wide
+        self._sizes = sizes = outer * self.wide
         ends = np.cumsum(sizes)
         self.at = np.where(sizes > 0, ends - sizes, -1)
         self.size = int(ends[-1])
+
+    def window(self, sums: Range) -> Matrices:
+        """Return the matrices of some sums of outer halves alone."""
+        inside, found = within(np.arange(len(self.at)), sums), copy(self)
+        found._sizes, found.boards = np.where(inside, self._sizes, 0), np.where(inside, self.boards, 0)
+        found.first, found.size = int(self._sizes[: max(sums.begin, 0)].sum()), int(found._sizes.sum())
+        found.at = np.where(found._sizes > 0, self.at - found.first, -1)
+        return found
+
+    def cut(self, words: int, more: int = 0) -> list[Range]:
+        """Cut the sums into ranges whose matrices, with those of up to `more` above, have so many words.
+
+        A range has one sum at least.
+        """
+        ends = np.concatenate([[0], np.cumsum(self._sizes)])
+        ranges, begin, last = [], 0, len(self._sizes)
+        for end in range(1, last + 1):
+            if end < last and ends[min(end + 1 + more, last)] - ends[begin] > words:
+                ranges.append(Range(begin, end))
+                begin = end
+        return [*ranges, Range(begin, last)]
+
+    def largest(self, more: int = 0) -> int:
+        """Return the most words of a matrix and those of `more` sums above."""
+        ends = np.concatenate([[0], np.cumsum(self._sizes), np.full(more, self.size)])
+        return int((ends[1 + more :] - ends[: len(ends) - 1 - more]).max(initial=0))
 
     def jobs(self) -> list[Array]:
         """Return the sums of outer halves, those with most boards first."""
@@ -95,22 +124,28 @@ class Words:
         Words of a matrix or a transposed one, at most.
     row:
         Words of a row, at most.
+    window:
+        Words of the least window of a layer that a step reads at once.
     """
 
     layer: int
     matrix: int
     row: int
+    window: int
 
     @classmethod
     def of(cls, index: PerfectIndex, sizes: dict[int, int]) -> Words:
         """For all layers of a game."""
-        layer, matrix, row = 0, 0, 0
+        layer, matrix, row, window = 0, 0, 0, 0
+        more = max(1 << (e - 1) for e in index.game.spawn_exponents)
         for outer, inner in _counts(index):
-            layer = max(layer, *(Matrices(index.units(total), outer, inner).size for total in sizes))
+            layers = [Matrices(index.units(total), outer, inner) for total in sizes]
+            layer = max(layer, *(one.size for one in layers))
+            window = max(window, *(one.largest(more) for one in layers))
             rows, columns = int(outer.max()), int(inner.max())
             matrix = max(matrix, rows * _words(columns), columns * _words(rows))
             row = max(row, _words(rows), _words(columns))
-        return cls(layer, matrix, row)
+        return cls(layer, matrix, row, window)
 
     @property
     def scratch_bytes(self) -> int:
@@ -124,13 +159,29 @@ def _counts(index: PerfectIndex) -> list[tuple[Array, Array]]:
     return [(half_counts(a, b), half_counts(c, d)), (half_counts(a, c), half_counts(b, d))]
 
 
+def place(rules: DenseRules, blocks: Matrices, total: int, rank: int) -> tuple[int, int]:
+    """Return the word of a layer by the top half in which a board is, and its bit there."""
+    index, (top, bottom) = rules.index, rules.rows
+    board = index.unrank(total, rank)
+    (a, ia), (b, ib), (c, ic), (d, id_) = (part.position(board) for part in index.parts)
+    row = int(top.firsts[a, b]) + ia * int(top.second.counts[b]) + ib
+    column = int(bottom.firsts[c, d]) + ic * int(bottom.second.counts[d]) + id_
+    h = int(top.first.sums[a] + top.second.sums[b])
+    row -= int(top.begins[h])
+    column -= int(bottom.begins[blocks.units - h])
+    return int(blocks.at[h] + row * blocks.wide[h]) + (column >> 6), column & 63
+
+
 class BitLayer:
-    """Which boards of a layer are won, as matrices by the top half, for as long as it is there."""
+    """Which boards of a layer or a window of it are won, for as long as it is there.
+
+    `value` and `summary` are those of a whole layer, by the top half.
+    """
 
     _memory: Memory | None = None
 
     def __init__(self, total: int, blocks: Matrices, rules: DenseRules, memory: Memory) -> None:
-        self._total, self.map, self._rules = total, blocks, rules
+        self.total, self.map, self._rules = total, blocks, rules
         self.words = memory.take()
         self._memory = memory
 
@@ -174,16 +225,8 @@ class BitLayer:
 
     def value(self, rank: int) -> int:
         """Return whether one board is won."""
-        index, (top, bottom) = self._rules.index, self._rules.rows
-        board = index.unrank(self._total, rank)
-        (a, ia), (b, ib), (c, ic), (d, id_) = (part.position(board) for part in index.parts)
-        row = int(top.firsts[a, b]) + ia * int(top.second.counts[b]) + ib
-        column = int(bottom.firsts[c, d]) + ic * int(bottom.second.counts[d]) + id_
-        h = int(top.first.sums[a] + top.second.sums[b])
-        row -= int(top.begins[h])
-        column -= int(bottom.begins[self.map.units - h])
-        word = self.words[self.map.at[h] + row * self.map.wide[h] + (column >> 6)]
-        return int(word) >> (column & 63) & 1
+        word, bit = place(self._rules, self.map, self.total, rank)
+        return int(self.words[word]) >> bit & 1
 
     def summary(self) -> ChunkSummary:
         """Return what is to be known of the values."""
@@ -201,76 +244,122 @@ class Bits:
     layout, dtype = "bits", WORD
     steps = (Step.FOLD, Step.COLUMNS, Step.ROWS)
 
-    def __init__(self, rules: DenseRules, pool: Pool, words: Words) -> None:
+    def __init__(self, rules: DenseRules, pool: Pool, words: Words, window: int = 0) -> None:
         self._rules = rules
         self._exponents = sorted(rules.game.spawn_exponents, reverse=True)
         self._counts = _counts(rules.index)
         self._alike = _are_alike(rules.index)
         self._memory = Memory(WORD, words.layer + 1)  # a run of bits may be read with the word behind it
+        self._windows = Memory(WORD, window + 1)
         self._runner = JobRunner(pool, [_scratch(words, rules.index) for _ in range(pool.threads)])
         for half in (*rules.rows, *rules.columns):
             kernels.number_targets(half)
 
     def layer(self, source: Source) -> BitLayer:
         """Return the memory for a whole layer."""
-        assert source.blocks == WHOLE, "matrices of bits are not cut"
-        blocks = Matrices(self._rules.index.units(source.total), *self._counts[0])
-        return BitLayer(source.total, blocks, self._rules, self._memory)
+        assert source.blocks == WHOLE, "a window of bits is cut by `window`"
+        return BitLayer(source.total, self.by_top(source.total), self._rules, self._memory)
+
+    def window(self, total: int, blocks: Matrices) -> BitLayer:
+        """Return the memory for a window of a layer, of at most the words that were said."""
+        return BitLayer(total, blocks, self._rules, self._windows)
+
+    def by_top(self, total: int) -> Matrices:
+        """Return where the matrices of a layer begin, as states and afterstates lie."""
+        return Matrices(self._rules.index.units(total), *self._counts[0])
+
+    def by_left(self, total: int) -> Matrices:
+        """Return the same by the left half, as slides along columns want it."""
+        return Matrices(self._rules.index.units(total), *self._counts[1])
 
     def do(
         self, step: BlockStep, reads: Sequence[BitLayer], writes: BitLayer, work: DenseWork, tell: Tell
     ) -> None:
         """Do a step, which is a whole layer."""
         units = self._rules.index.units(step.total)
-        columns = Matrices(units, *self._counts[1])
+        columns = self.by_left(step.total)
         blocks = columns if step.kind is Step.COLUMNS else writes.map
         if step.kind is Step.FOLD:
-            do = self._fold(step, reads, writes)
+            do = self._fold(step.total, dict(zip(self._exponents, reads, strict=False)), writes)
         else:
             (afters,) = reads
             by_left = kernels.Matrices(writes.words, columns.at, columns.wide)
             slide = self._columns if step.kind is Step.COLUMNS else self._rows
-            do = slide(units, afters.arrays, by_left)
+            do = slide(units, afters.arrays, by_left, alike=self._alike)
         self._runner.run(step.kind.value, do, blocks.jobs(), work, tell)
         if step.kind is Step.ROWS:  # the states were written where the afterstates had been
             (afters,) = reads
             afters.words, writes.words = writes.words, afters.words
 
-    def _fold(self, step: BlockStep, states: Sequence[BitLayer], afters: BitLayer) -> Job:
-        """Afterstates: won if all spawns are."""
-        rules, units = self._rules, self._rules.index.units(step.total)
-        (a, b, c, d), spawns = rules.folding_at(step.total)
+    def fold_window(
+        self, states: dict[int, BitLayer], sums: Range, afters: BitLayer, work: DenseWork, tell: Tell
+    ) -> None:
+        """Fold spawns of one exponent, or of none, on the afterstates whose top halves have some sums.
+
+        Its states are a window with these sums and those that the spawns lead to.  The largest exponent comes
+        first.
+        """
+        do = self._fold(afters.total, states, afters)
+        self._runner.run(Step.FOLD.value, do, afters.map.window(sums).jobs(), work, tell)
+
+    def slide_window(self, afters: BitLayer, won: BitLayer, work: DenseWork, tell: Tell) -> None:
+        """Write to a window by the left half which of its states some slide along columns wins."""
+        do = self._columns(afters.map.units, afters.arrays, won.arrays, alike=False)
+        self._runner.run(Step.COLUMNS.value, do, won.map.jobs(), work, tell)
+
+    def slide_rows(self, afters: BitLayer, won: BitLayer, work: DenseWork, tell: Tell) -> None:
+        """Replace afterstates by the states that slides along rows win, or columns, in a window of `won`."""
+        do = self._rows(afters.map.units, afters.arrays, won.arrays, alike=False)
+        self._runner.run(Step.ROWS.value, do, afters.map.jobs(), work, tell)
+
+    def add_window(self, states: BitLayer, won: BitLayer, work: DenseWork, tell: Tell) -> None:
+        """Add to the states those that slides along columns win, in another window."""
+        (top, bottom), (left, right) = self._rules.rows, self._rules.columns
+        units, layer, by_left = states.map.units, states.arrays, won.arrays
+
+        def join(job: Array, scratch: kernels.Scratch) -> None:
+            kernels.join_columns(job, units, top, bottom, left, right, by_left, layer, scratch)
+
+        self._runner.run(Step.ROWS.value, join, states.map.jobs(), work, tell)
+
+    def _fold(self, total: int, states: dict[int, BitLayer], afters: BitLayer) -> Job:
+        """Afterstates: won if all spawns are, and those of the exponents above if any are missing.
+
+        No `states` mean that no sum is so large.
+        """
+        rules, units = self._rules, self._rules.index.units(total)
+        (a, b, c, d), spawns = rules.folding_at(total)
         outer, inner = (
             rules.rows.outer._replace(first=a, second=b),
             rules.rows.inner._replace(first=c, second=d),
         )
         out, patterns = afters.arrays, len(rules.game.patterns)
-        if states:
-            ups = tuple(
-                _above(spawns[e], 1 << (e - 1), layer)
-                for e, layer in zip(self._exponents, states, strict=True)
-            )
-        else:  # no sum is so large
-            ups = tuple(_above(spawns[e], NO_SUM, afters) for e in self._exponents)
+        ups = tuple(
+            _above(spawns[e], 1 << (e - 1), states[e]) if e in states else _above(spawns[e], NO_SUM, afters)
+            for e in self._exponents
+        )
+        first, last = (not states or e in states for e in (self._exponents[0], self._exponents[-1]))
 
         def do(job: Array, scratch: kernels.Scratch) -> None:
-            kernels.fold_spawns(job, units, outer, inner, patterns, ups, out, scratch)
+            kernels.fold_spawns(job, units, outer, inner, patterns, ups, first, last, out, scratch)
 
         return do
 
-    def _columns(self, units: int, afters: kernels.Matrices, by_left: kernels.Matrices) -> Job:
+    def _columns(
+        self, units: int, afters: kernels.Matrices, by_left: kernels.Matrices, *, alike: bool
+    ) -> Job:
         """Return the states that are won by a slide along columns, by the left half."""
         (top, bottom), (left, right) = self._rules.rows, self._rules.columns
 
         def along_columns(job: Array, scratch: kernels.Scratch) -> None:
             kernels.slide_columns(job, units, left, right, top, bottom, afters, by_left, scratch)
 
-        def alike(job: Array, scratch: kernels.Scratch) -> None:
+        def mirrored(job: Array, scratch: kernels.Scratch) -> None:
             kernels.slide_alike(job, units, top, bottom, afters, by_left, scratch)
 
-        return alike if self._alike else along_columns
+        return mirrored if alike else along_columns
 
-    def _rows(self, units: int, layer: kernels.Matrices, by_left: kernels.Matrices) -> Job:
+    def _rows(self, units: int, layer: kernels.Matrices, by_left: kernels.Matrices, *, alike: bool) -> Job:
         """Return all states that are won, written over the afterstates."""
         (top, bottom), (left, right) = self._rules.rows, self._rules.columns
 
@@ -280,7 +369,7 @@ class Bits:
         def join(job: Array, scratch: kernels.Scratch) -> None:
             kernels.join_alike(job, units, top, bottom, by_left, layer, scratch)
 
-        return join if self._alike else along_rows
+        return join if alike else along_rows
 
 
 def _above(spawns: AllSpawns, units: int, states: BitLayer) -> kernels.Above:

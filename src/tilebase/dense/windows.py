@@ -1,0 +1,143 @@
+"""Layers of a dense pass as bits in files: one layer is in memory, and a window of another one.
+
+The matrices of a layer (`backends.bits.Matrices`) follow each other by the sum of their outer halves.  Some
+of them, of neighbouring sums, are read and written as a *window*:
+
+    fold       afterstates[s] are narrowed by states[s + 4], then by states[s + 2], window by window
+    columns    what slides along columns win, by the left half: a window at a time, all but the last to a file
+    rows       afterstates become states in place, with what is won in the last window
+    rows       the other windows are read again and added
+
+So a layer takes its own memory and that of a window.  The layers above are read once, the edges of windows
+twice; the states are written; the afterstates are in no file.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tilebase.dense.backends.bits import WORD, BitLayer, Bits, Matrices, place
+from tilebase.dense.backends.protocol import Tell
+from tilebase.dense.steps import ALL, SHARES, Range, Source, Step, spawned
+from tilebase.dense.stores import RawLayer, checksum_of, released_on_error
+from tilebase.dense.tables import DenseRules
+from tilebase.dense.values import LayerValues
+from tilebase.dense.workspace import Shares, Stored
+from tilebase.files import places
+from tilebase.runtime.storage import part_path
+
+ADDED = 0.1
+"""The estimated share of adding windows in the work of a layer."""
+
+
+class InWindows(Stored[BitLayer, RawLayer]):
+    """States as bits in files; a window has at most so many `words`, and the least one of `Words`."""
+
+    def __init__(self, bits: Bits, rules: DenseRules, words: int, *arguments: Any) -> None:
+        super().__init__(bits, rules.index, *arguments)
+        self._bits, self._tables, self._words = bits, rules, words
+
+    def solve(self, total: int, kept: LayerValues, tell: Tell) -> None:
+        """Make the states of a sum, window by window."""
+        states = self._store(total, part_path(self._path(total)))
+        won = self._file(part_path(self._folder / places.of_sum(total, "columns")), self._bits.by_left(total))
+        layer, shares = self._bits.layer(Source("afterstates", total)), Shares(tell)
+        with released_on_error(states, won):
+            self._fold(layer, shares)
+            kept.add(layer)
+            self._slide(layer, won, shares)
+            with self._disk():
+                states.write_all(layer.data)
+                self._work.written += layer.nbytes
+                # Not of the file, so that write errors are detected.
+                states.checksum = checksum_of(layer.data)
+                states.rename(self._path(total))
+        self._states[total] = states
+
+    def _fold(self, afters: BitLayer, shares: Shares) -> None:
+        """Afterstates: each exponent narrows them, the largest first."""
+        exponents = sorted(spawned(self._index.game, afters.total), reverse=True)
+        if not exponents:
+            self._bits.fold_window({}, ALL, afters, self._work, shares.next(SHARES[Step.FOLD]))
+        for exponent in exponents:
+            total, more = afters.total + 2**exponent, 1 << (exponent - 1)
+            above = self._bits.by_top(total)
+            for sums in above.cut(self._words, more):
+                window = above.window(Range(sums.begin, sums.end + more))
+                share = SHARES[Step.FOLD] / len(exponents) * _part(afters.map.window(sums), afters.map)
+                states = {exponent: self._read(total, window)}
+                self._bits.fold_window(states, sums, afters, self._work, shares.next(share))
+                states.clear()  # before memory for the next window is asked for
+
+    def _slide(self, layer: BitLayer, file: RawLayer, shares: Shares) -> None:
+        """Replace afterstates by states; windows of what columns win go through a file."""
+        columns = self._bits.by_left(layer.total)
+        *before, last = map(columns.window, columns.cut(self._words))
+        self._work.batches = max(self._work.batches, 1 + len(before))
+        if before:
+            file.create()
+        for window in before:
+            won = self._slid(layer, window, shares.next(SHARES[Step.COLUMNS] * _part(window, columns)))
+            with self._disk():
+                file.write_at(window.first, won.data)
+            del won
+        won = self._slid(layer, last, shares.next(SHARES[Step.COLUMNS] * _part(last, columns)))
+        adding = ADDED if before else 0.0
+        self._bits.slide_rows(layer, won, self._work, shares.next(SHARES[Step.ROWS] - adding))
+        del won
+        for window in before:
+            won = self._bits.window(layer.total, window)
+            with self._disk():
+                file.read_at(window.first, won.data)
+            self._bits.add_window(layer, won, self._work, shares.next(adding * _part(window, columns)))
+            del won
+        file.release()
+
+    def _slid(self, afters: BitLayer, window: Matrices, tell: Tell) -> BitLayer:
+        won = self._bits.window(afters.total, window)
+        self._bits.slide_window(afters, won, self._work, tell)
+        return won
+
+    def _read(self, total: int, window: Matrices) -> BitLayer:
+        """Return a window of states."""
+        layer = self._bits.window(total, window)
+        if total in self._states:
+            with self._disk():
+                self._states[total].read_at(window.first, layer.data)
+        else:  # no board has this sum, or all boards of it count for nothing
+            layer.fill(self._above(total))
+        return layer
+
+    @contextmanager
+    def _disk(self) -> Iterator[None]:
+        since = time.perf_counter()
+        yield
+        self._work.add("disk", since)
+
+    def _store(self, total: int, path: Path) -> RawLayer:
+        return self._file(path, self._bits.by_top(total))
+
+    def _file(self, path: Path, blocks: Matrices) -> RawLayer:
+        return RawLayer(path, blocks.size, WORD, self._work)
+
+    def value(self, total: int, rank: int) -> int:
+        """Return whether one state is won."""
+        word, bit = place(self._tables, self._bits.by_top(total), total, rank)
+        found = np.empty(1, dtype=WORD)
+        self._states[total].read_at(word, found)
+        return int(found[0]) >> bit & 1
+
+    def discount(self, total: int) -> None:
+        """Boolean values have no discount."""
+        raise NotImplementedError(f"the bits of sum {total} cannot be discounted")
+
+
+def _part(window: Matrices, whole: Matrices) -> float:
+    """Return the share of the words of a layer that a window has."""
+    return window.size / max(whole.size, 1)
