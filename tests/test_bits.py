@@ -23,10 +23,12 @@ from tilebase.costs import forcing as costs
 from tilebase.costs.rates import rates
 from tilebase.dense import passes as dense
 from tilebase.dense import plan as plans
+from tilebase.dense import stores
 from tilebase.dense.backends import bits
 from tilebase.dense.backends.bits import Matrices
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.plan import Plan
+from tilebase.errors import CorruptError, StorageError
 from tilebase.files.work_folders import list_runs, remove_runs
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
@@ -103,6 +105,17 @@ def test_windows_change_nothing(game, tmp_path):
     for spare in (0.0, 0.3):
         memory = least_memory(game, spare=spare)
         assert solved(tmp_path / f"{spare}", game, memory=memory) == expected
+
+
+def test_a_window_is_smaller_than_a_layer(tmp_path):
+    """The boards of the test above are cut; what it cost is told."""
+    with dense_pass(tmp_path, LIMITED, Objective("guaranteed"), memory=least_memory(LIMITED)) as one:
+        one.run()
+    assert one.work.batches > 5
+    assert one.work.least < one.work.read + one.work.written
+    assert one.work.seconds.keys() >= {"fold", "columns", "rows", "disk"}
+    layers = sum(Matrices(total >> 1, *bits._counts(one.index)[0]).size for total in one.sizes)
+    assert 8 * layers < one.work.written < one.work.read < 8 * 6 * layers
 
 
 @settings(max_examples=25, deadline=None)
@@ -204,14 +217,51 @@ def test_bits_are_taken_where_they_fit(monkeypatch):
     assert Plan.of(index, Objective("lower"), AMPLE).words is None
 
 
-def test_an_interrupted_pass_goes_on(tmp_path, monkeypatch):
+@pytest.mark.parametrize("windows", [False, True])
+def test_an_interrupted_pass_goes_on(tmp_path, monkeypatch, windows):
+    memory = least_memory(LIMITED) if windows else 1 << 32
     expected = solved(tmp_path / "whole", LIMITED)
     layers = stop_at(monkeypatch, (5, 30))
     for _ in range(2):
         with pytest.raises(KeyboardInterrupt):
-            solved(tmp_path / "cut", LIMITED)
-    assert solved(tmp_path / "cut", LIMITED) == expected
+            solved(tmp_path / "cut", LIMITED, memory=memory)
+    assert solved(tmp_path / "cut", LIMITED, memory=memory) == expected
     assert len(layers) == len(set(layers)) + 2
+
+
+@pytest.mark.parametrize("method", ["write_at", "write_all", "read_at", "rename"])
+@pytest.mark.parametrize("error", [StorageError, KeyboardInterrupt])
+def test_a_window_that_cannot_be_kept_leaves_no_parts(tmp_path, monkeypatch, method, error):
+    """A full disk, say: what was written of the layer goes, and the states of those above stay."""
+    memory, calls, real = least_memory(LIMITED), [], getattr(stores.RawLayer, method)
+
+    def refused(self, *arguments):
+        calls.append(self.path.name)
+        if len(calls) == 40:
+            raise error("no space")
+        return real(self, *arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(stores.RawLayer, method, refused)
+        with pytest.raises(error):
+            solved(tmp_path / "run", LIMITED, memory=memory)
+    assert not list((tmp_path / "run" / "bits").glob(".*"))
+    assert len(list((tmp_path / "run" / "bits").glob("*.bits"))) >= 2
+    assert solved(tmp_path / "run", LIMITED, memory=memory) == solved(tmp_path / "whole", LIMITED)
+
+
+def test_a_damaged_window_is_found_out(tmp_path, monkeypatch):
+    memory = least_memory(LIMITED)
+    with monkeypatch.context() as patch:
+        stop_at(patch, (30,))
+        with pytest.raises(KeyboardInterrupt):
+            solved(tmp_path, LIMITED, memory=memory)
+    file = next((tmp_path / "bits").glob("*.bits"))
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 1
+    file.write_bytes(data)
+    with pytest.raises(CorruptError, match=r"delete .* and solve again"):
+        solved(tmp_path, LIMITED, memory=memory)
 
 
 def test_what_an_interrupted_pass_leaves_can_be_removed(folder, monkeypatch):
@@ -224,27 +274,29 @@ def test_what_an_interrupted_pass_leaves_can_be_removed(folder, monkeypatch):
     assert not left.path.exists()
 
 
-@pytest.mark.parametrize(("game", "stops"), [(LIMITED, (20, 40)), (SEVERAL, (4, 8))])
+@pytest.mark.parametrize(("game", "stops"), [(LIMITED, (20, 40, 60)), (SEVERAL, (4, 8, 11))])
 def test_a_checkpoint_of_bits_goes_on_as_bytes_and_back(tmp_path, monkeypatch, game, stops):
-    """With less memory the same command works with bytes; it goes on all the same."""
+    """With less memory the same command works with windows, or with bytes; it goes on all the same."""
     expected = solved(tmp_path / "whole", game)
+    few = least_memory(game)
     monkeypatch.setattr(dense, "CHECKPOINT_SECONDS", 0.0)
     monkeypatch.setattr(dense, "CHECKPOINT_TIMES", 0.0)
     layers = stop_at(monkeypatch, stops, RuntimeError)
 
-    def run(worth: float) -> tuple[object, Summaries]:
+    def run(worth: float, memory: int = 1 << 32) -> tuple[object, Summaries]:
         monkeypatch.setattr(plans, "WORTH_BITS", worth)
-        with dense_pass(tmp_path / "cut", game, Objective("guaranteed")) as one:
+        with dense_pass(tmp_path / "cut", game, Objective("guaranteed"), memory=memory) as one:
             assert one.layout == ("bits" if worth else "values")
+            assert bool(one._plan.window) == (memory == few)
             found = one.run()
             return one.start(), found
 
-    for worth in (1e9, 0.0):
+    for worth, memory in ((1e9, 1 << 32), (1e9, few), (0.0, 1 << 32)):
         with pytest.raises(RuntimeError):
-            run(worth)
+            run(worth, memory)
     assert {path.suffix for path in (tmp_path / "cut").iterdir()} == {".states", ".jsonl"}
-    assert run(1e9) == expected
-    assert len(layers) == len(set(layers)) + 2  # those that were begun when the pass was stopped
+    assert run(1e9, few) == expected
+    assert len(layers) == len(set(layers)) + 3  # those that were begun when the pass was stopped
     assert [path.name for path in (tmp_path / "cut").iterdir()] == ["layers.jsonl"]
 
 

@@ -23,13 +23,14 @@ import numpy as np
 from tilebase._kernels.dense import Array, Spawns, class_with
 from tilebase._kernels.halves import BARRED, CLASS, ENDS, MOVED, POSITION, U20, U40, WIN
 from tilebase._kernels.jit import kernel, scalar
-from tilebase._kernels.scalar import U0, U1, ones
+from tilebase._kernels.scalar import U0, U1, U63, U64, ones
 
 ALL = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
-U63 = np.uint64(63)
+U6 = np.uint64(6)
 NUMBER = MOVED - U1
 LANES = 8
 """Words of a row that are transposed at a time: as many as a processor's widest registers have."""
+EIGHT = np.uint64(LANES)
 BEGIN, APART, COLUMN, ROWS, WIDTH = range(5)
 """The columns of `Scratch.runs`."""
 MASKS = tuple(
@@ -140,15 +141,26 @@ def _transpose(source, rows, columns, out, square):
             n = min(64, rows - 64 * i)
             if n < 64 or lanes < LANES:
                 square[:] = U0
-            for k in range(n):
-                row = (64 * i + k) * wide + w
-                for lane in range(lanes):
-                    square[LANES * k + lane] = source[row + lane]
+            # Unsigned: an index that is not negative for certain; and of a number of lanes that is known.
+            at = np.uint64(64 * i * wide + w)
+            if lanes == LANES:
+                for k in range(n):
+                    for lane in range(EIGHT):
+                        square[EIGHT * np.uint64(k) + lane] = source[at + lane]
+                    at += np.uint64(wide)
+            else:
+                for k in range(n):
+                    for lane in range(np.uint64(lanes)):
+                        square[EIGHT * np.uint64(k) + lane] = source[at + lane]
+                    at += np.uint64(wide)
             _transpose_square(square)
             for lane in range(lanes):
                 first = 64 * (w + lane)
-                for bit in range(min(64, columns - first)):
-                    out[(first + bit) * high + i] = square[LANES * bit + lane]
+                to, word = np.uint64(first * high + i), np.uint64(lane)
+                for _ in range(min(64, columns - first)):
+                    out[to] = square[word]
+                    to += np.uint64(high)
+                    word += EIGHT
 
 
 # -- the adversary: all spawns -------------------------------------------------------------------
@@ -156,8 +168,23 @@ def _transpose(source, rows, columns, out, square):
 
 @scalar
 def _and_row(out, to, source, row, wide):
-    for k in range(wide):
+    to, row = np.uint64(to), np.uint64(row)
+    for k in range(np.uint64(wide)):
         out[to + k] &= source[row + k]
+
+
+@scalar
+def _copy_row(out, to, source, row, wide):
+    to, row = np.uint64(to), np.uint64(row)
+    for k in range(np.uint64(wide)):
+        out[to + k] = source[row + k]
+
+
+@scalar
+def _or_row(out, to, source, row, wide):
+    to, row = np.uint64(to), np.uint64(row)
+    for k in range(np.uint64(wide)):
+        out[to + k] |= source[row + k]
 
 
 @scalar
@@ -351,6 +378,7 @@ def _or_slides(h, g, outer, inner, here, out, scratch):
         moved[:wide] = U0
         won[:wide] = U0
         standing[:wide] = U0
+        wins = False
         for column in range(columns):
             entry = inner.table[d, column0 + column]
             bit = U1 << np.uint64(column & 63)
@@ -359,14 +387,13 @@ def _or_slides(h, g, outer, inner, here, out, scratch):
                 moved[column >> 6] |= bit
             if entry & WIN:
                 won[column >> 6] |= bit
+                wins = True
             if not entry & BARRED:
                 standing[column >> 6] |= bit
             if entry & ENDS:
                 taken[to : to + high] = U0
             else:
-                source = np.int64(entry & NUMBER) * high
-                for k in range(high):
-                    taken[to + k] = transposed[source + k]
+                _copy_row(taken, to, transposed, np.int64(entry & NUMBER) * high, high)
         # The outer halves: a row of what was transposed back for each, or what wins or stands in their own.
         _transpose(taken, columns, rows, back, square)
         if outer.stands.shape[1]:
@@ -379,19 +406,18 @@ def _or_slides(h, g, outer, inner, here, out, scratch):
             if entry & BARRED:
                 continue
             if entry & WIN:
-                for k in range(wide):
-                    out[to + k] |= standing[k]
+                _or_row(out, to, standing, 0, wide)
                 continue
-            for k in range(wide):
-                out[to + k] |= won[k]
+            if wins:
+                _or_row(out, to, won, 0, wide)
             if not entry & ENDS:
                 source = np.int64(entry & NUMBER) * wide
                 if entry & MOVED:
-                    for k in range(wide):
-                        out[to + k] |= back[source + k]
+                    _or_row(out, to, back, source, wide)
                 else:
-                    for k in range(wide):
-                        out[to + k] |= back[source + k] & moved[k]
+                    at, begin = np.uint64(to), np.uint64(source)
+                    for k in range(np.uint64(wide)):
+                        out[at + k] |= back[begin + k] & moved[k]
 
 
 @scalar
@@ -434,34 +460,38 @@ def _gather_row(words, runs, blocks, ix, iy, out, to):
     A block begins at a word and a column there, has so many rows for each ix and so many bits in each run,
     and its rows are so many words apart.  The runs of one that begins at -1 are 0.
     """
-    gathered, filled = U0, np.int64(0)
+    gathered, filled, at = U0, U0, np.uint64(to)
     for block in range(blocks):
-        step, rows, n = runs[block, APART], runs[block, ROWS], runs[block, WIDTH]
+        rows, n = np.uint64(runs[block, ROWS]), np.uint64(runs[block, WIDTH])
         if runs[block, BEGIN] < 0:
-            end = filled + rows * n
-            for _ in range(end >> 6):
-                out[to] = gathered
+            filled += rows * n
+            while filled >= U64:
+                out[at] = gathered
                 gathered = U0
-                to += 1
-            filled = end & 63
+                at += U1
+                filled -= U64
             continue
-        source = runs[block, BEGIN] + ix * rows * step
-        column = runs[block, COLUMN] + iy * n
+        step = np.uint64(runs[block, APART])
+        source = np.uint64(runs[block, BEGIN]) + np.uint64(ix) * rows * step
+        column = np.uint64(runs[block, COLUMN]) + np.uint64(iy) * n
         for _ in range(rows):
-            for begin in range(column, column + n, 64):
-                count = min(column + n - begin, 64)
-                k, shift = source + (begin >> 6), np.uint64(begin & 63)
-                run = words[k] >> shift | words[k + 1] << U1 << U63 - shift
-                run &= ALL >> np.uint64(64 - count)
-                gathered |= run << np.uint64(filled)
-                if filled + count >= 64:
-                    out[to] = gathered
-                    to += 1
-                    gathered = run >> U1 >> np.uint64(63 - filled)
-                filled = filled + count & 63
+            left, begin = n, column
+            while left:
+                count = min(left, U64)
+                k, shift = source + (begin >> U6), begin & U63
+                run = (words[k] >> shift | words[k + U1] << U1 << U63 - shift) & ALL >> U64 - count
+                # Without a branch, which nothing could predict: a word that is not full is written again.
+                gathered |= run << filled
+                out[at] = gathered
+                full = filled + count >> U6
+                gathered = run >> U1 >> U63 - filled if full else gathered
+                filled = filled + count & U63
+                at += full
+                left -= count
+                begin += count
             source += step
     if filled:
-        out[to] = gathered
+        out[at] = gathered
 
 
 @kernel()
@@ -483,8 +513,8 @@ def slide_rows(sums, units, top, bottom, left, right, columns, layer, scratch):
         _rearrange(h, units, top, bottom, left, right, columns, scratch.other, scratch.runs)
         here = layer.words[layer.at[h] : layer.at[h] + size]
         _or_slides(h, units - h, top, bottom, here, scratch.other, scratch)
-        for k in range(size):  # as a slice Numba would copy it first, for which it has no memory
-            here[k] = scratch.other[k]
+        # As a slice Numba would copy it first, for which it has no memory.
+        _copy_row(here, 0, scratch.other, 0, size)
 
 
 @kernel()
@@ -493,9 +523,7 @@ def join_columns(sums, units, top, bottom, left, right, columns, layer, scratch)
     for h in sums:
         size = _size(h, units - h, top, bottom)
         _rearrange(h, units, top, bottom, left, right, columns, scratch.other, scratch.runs)
-        begin = layer.at[h]
-        for k in range(size):
-            layer.words[begin + k] |= scratch.other[k]
+        _or_row(layer.words, layer.at[h], scratch.other, 0, size)
 
 
 @kernel()
@@ -517,9 +545,8 @@ def join_alike(sums, units, top, bottom, columns, layer, scratch):
     for h in sums:
         size = _size(h, units - h, top, bottom)
         _rearrange(h, units, top, bottom, top, bottom, columns, scratch.other, scratch.runs)
-        begin = layer.at[h]
-        for k in range(size):
-            layer.words[begin + k] = scratch.other[k] | columns.words[begin + k]
+        _copy_row(layer.words, layer.at[h], scratch.other, 0, size)
+        _or_row(layer.words, layer.at[h], columns.words, layer.at[h], size)
 
 
 # -- reading -------------------------------------------------------------------------------------

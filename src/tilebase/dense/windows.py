@@ -68,7 +68,9 @@ class InWindows(Stored[BitLayer, RawLayer]):
         for exponent in exponents:
             total, more = afters.total + 2**exponent, 1 << (exponent - 1)
             above = self._bits.by_top(total)
-            for sums in above.cut(self._words, more):
+            ranges = above.cut(self._words, more)
+            self._count(above, len(ranges))
+            for sums in ranges:
                 window = above.window(Range(sums.begin, sums.end + more))
                 share = SHARES[Step.FOLD] / len(exponents) * _part(afters.map.window(sums), afters.map)
                 states = {exponent: self._read(total, window)}
@@ -79,7 +81,7 @@ class InWindows(Stored[BitLayer, RawLayer]):
         """Replace afterstates by states; windows of what columns win go through a file."""
         columns = self._bits.by_left(layer.total)
         *before, last = map(columns.window, columns.cut(self._words))
-        self._work.batches = max(self._work.batches, 1 + len(before))
+        self._count(columns, 1 + len(before))
         if before:
             file.create()
         for window in before:
@@ -113,6 +115,11 @@ class InWindows(Stored[BitLayer, RawLayer]):
         else:  # no board has this sum, or all boards of it count for nothing
             layer.fill(self._above(total))
         return layer
+
+    def _count(self, blocks: Matrices, windows: int) -> None:
+        """Note what a layer that is read above, or that is written, costs."""
+        self._work.batches = max(self._work.batches, windows)
+        self._work.least += WORD.itemsize * blocks.size
 
     @contextmanager
     def _disk(self) -> Iterator[None]:
