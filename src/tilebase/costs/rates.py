@@ -24,7 +24,6 @@ import sys
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from functools import cache, lru_cache
-from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 from typing import Literal
@@ -210,6 +209,8 @@ def _factor(engine: Engine) -> tuple[float, Source]:
 @cache
 def _machine() -> str:
     """Hash what the rates depend on: the kernels, their compiler and its checks, and the processor."""
+    from importlib.metadata import version  # takes 15 ms, with all of email
+
     digest = hashlib.sha256(f"{version('numba')} {os.environ.get('TILEBASE_DEBUG')}".encode())
     for kernel in sorted(files("tilebase._kernels").iterdir(), key=lambda file: file.name):
         if kernel.name.endswith(".py"):
