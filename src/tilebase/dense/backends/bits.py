@@ -82,7 +82,7 @@ class Matrices:
         """Return the matrices of some sums of outer halves alone."""
         inside, found = within(np.arange(len(self.at)), sums), copy(self)
         found._sizes, found.boards = np.where(inside, self._sizes, 0), np.where(inside, self.boards, 0)
-        found.first, found.size = int(self._sizes[: max(sums.begin, 0)].sum()), int(found._sizes.sum())
+        found.first, found.size = int(self._sizes[: sums.begin].sum()), int(found._sizes.sum())
         found.at = np.where(found._sizes > 0, self.at - found.first, -1)
         return found
 
