@@ -177,7 +177,7 @@ class DensePass:
         if self._plan.words is not None:
             bits = Bits(rules, self._pool, self._plan.words, self._plan.window)
             if window := self._plan.window:
-                return InWindows(bits, rules, window, self.folder, self._rules, self.work)
+                return InWindows(bits, rules, self._pool, window, self.folder, self._rules, self.work)
             return InMemory(bits, self.index, self.folder, self._rules, self.work, lean=self._plan.lean)
         largest = None if self._plan.batched else self._plan.largest
         if backend == "cuda":

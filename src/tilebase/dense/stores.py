@@ -21,13 +21,14 @@ from tilebase.errors import CorruptError
 from tilebase.files import places
 from tilebase.files.format import CHUNK_KEYS
 from tilebase.runtime.storage import open_own, publish, storage_errors
+from tilebase.runtime.threads import Pool
 
 Array = npt.NDArray[Any]
 D = TypeVar("D", bound=DenseLayer)
 LAYOUTS = {"values": "states", "bits": "bits"}
 """The ends of the names of the files that have states, by the layout of their backend."""
 READ_BYTES = 1 << 26
-"""Bytes of a file that are checked at once."""
+"""Bytes of a file that are checked at once, or read by one thread."""
 
 
 def states_path(folder: Path, total: int, layout: str = "values") -> Path:
@@ -99,11 +100,17 @@ class RawLayer:
         with storage_errors(self.path), open_own(self.path, "wb") as file:
             file.truncate(self.size * self.dtype.itemsize)
 
-    def read_at(self, begin: int, values: Array) -> None:
-        """Fill `values` with those from `begin` on."""
-        with storage_errors(self.path, "read"), self.path.open("rb", buffering=0) as file:
-            file.seek(begin * self.dtype.itemsize)
-            _read_into(file, values)
+    def read_at(self, begin: int, values: Array, pool: Pool | None = None) -> None:
+        """Fill `values` with those from `begin` on, with a pool by all its threads."""
+
+        def fill(at: int) -> None:
+            with storage_errors(self.path, "read"), self.path.open("rb", buffering=0) as file:
+                file.seek((begin + at) * self.dtype.itemsize)
+                _read_into(file, values[at : at + piece])
+
+        piece = len(values) if pool is None else READ_BYTES // self.dtype.itemsize
+        for _ in (map if pool is None else pool.map)(fill, range(0, len(values), max(piece, 1))):
+            pass
         self.work.read += values.nbytes
 
     def write_at(self, begin: int, values: Array) -> None:

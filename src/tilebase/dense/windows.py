@@ -25,12 +25,13 @@ import numpy as np
 from tilebase.dense.backends.bits import WORD, BitLayer, Bits, Matrices, place
 from tilebase.dense.backends.protocol import Tell
 from tilebase.dense.steps import ALL, SHARES, Range, Source, Step, spawned
-from tilebase.dense.stores import RawLayer, checksum_of, released_on_error
+from tilebase.dense.stores import RawLayer, joined_checksum, released_on_error
 from tilebase.dense.tables import DenseRules
-from tilebase.dense.values import LayerValues
+from tilebase.dense.values import LayerValues, checksum_parts
 from tilebase.dense.workspace import Shares, Stored
 from tilebase.files import places
 from tilebase.runtime.storage import part_path
+from tilebase.runtime.threads import Pool
 
 ADDED = 0.1
 """The estimated share of adding windows in the work of a layer."""
@@ -39,9 +40,9 @@ ADDED = 0.1
 class InWindows(Stored[BitLayer, RawLayer]):
     """States as bits in files; a window has at most so many `words`, and the least one of `Words`."""
 
-    def __init__(self, bits: Bits, rules: DenseRules, words: int, *arguments: Any) -> None:
+    def __init__(self, bits: Bits, rules: DenseRules, pool: Pool, words: int, *arguments: Any) -> None:
         super().__init__(bits, rules.index, *arguments)
-        self._bits, self._tables, self._words = bits, rules, words
+        self._bits, self._tables, self._pool, self._words = bits, rules, pool, words
 
     def solve(self, total: int, kept: LayerValues, tell: Tell) -> None:
         """Make the states of a sum, window by window."""
@@ -56,7 +57,7 @@ class InWindows(Stored[BitLayer, RawLayer]):
                 states.write_all(layer.data)
                 self._work.written += layer.nbytes
                 # Not of the file, so that write errors are detected.
-                states.checksum = checksum_of(layer.data)
+                states.checksum = f"{joined_checksum(checksum_parts(layer.data, self._pool)):08x}"
                 states.rename(self._path(total))
         self._states[total] = states
 
@@ -96,7 +97,7 @@ class InWindows(Stored[BitLayer, RawLayer]):
         for window in before:
             won = self._bits.window(layer.total, window)
             with self._disk():
-                file.read_at(window.first, won.data)
+                file.read_at(window.first, won.data, self._pool)
             self._bits.add_window(layer, won, self._work, shares.next(adding * _part(window, columns)))
             del won
         file.release()
@@ -111,7 +112,7 @@ class InWindows(Stored[BitLayer, RawLayer]):
         layer = self._bits.window(total, window)
         if total in self._states:
             with self._disk():
-                self._states[total].read_at(window.first, layer.data)
+                self._states[total].read_at(window.first, layer.data, self._pool)
         else:  # no board has this sum, or all boards of it count for nothing
             layer.fill(self._above(total))
         return layer
