@@ -21,7 +21,6 @@ from tilebase.errors import CorruptError
 from tilebase.files import places
 from tilebase.files.format import CHUNK_KEYS
 from tilebase.runtime.storage import open_own, publish, storage_errors
-from tilebase.runtime.threads import Pool
 
 Array = npt.NDArray[Any]
 D = TypeVar("D", bound=DenseLayer)
@@ -100,16 +99,16 @@ class RawLayer:
         with storage_errors(self.path), open_own(self.path, "wb") as file:
             file.truncate(self.size * self.dtype.itemsize)
 
-    def read_at(self, begin: int, values: Array, pool: Pool | None = None) -> None:
-        """Fill `values` with those from `begin` on, with a pool by all its threads."""
+    def read_at(self, begin: int, values: Array, mapped: Callable[..., Iterable[None]] = map) -> None:
+        """Fill `values` with those from `begin` on, by all threads if `mapped` is that of a pool."""
+        piece = READ_BYTES // self.dtype.itemsize
 
         def fill(at: int) -> None:
             with storage_errors(self.path, "read"), self.path.open("rb", buffering=0) as file:
                 file.seek((begin + at) * self.dtype.itemsize)
                 _read_into(file, values[at : at + piece])
 
-        piece = len(values) if pool is None else READ_BYTES // self.dtype.itemsize
-        for _ in (map if pool is None else pool.map)(fill, range(0, len(values), max(piece, 1))):
+        for _ in mapped(fill, range(0, len(values), piece)):
             pass
         self.work.read += values.nbytes
 

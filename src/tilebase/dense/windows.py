@@ -97,7 +97,7 @@ class InWindows(Stored[BitLayer, RawLayer]):
         for window in before:
             won = self._bits.window(layer.total, window)
             with self._disk():
-                file.read_at(window.first, won.data, self._pool)
+                file.read_at(window.first, won.data, self._pool.map)
             self._bits.add_window(layer, won, self._work, shares.next(adding * _part(window, columns)))
             del won
         file.release()
@@ -112,7 +112,7 @@ class InWindows(Stored[BitLayer, RawLayer]):
         layer = self._bits.window(total, window)
         if total in self._states:
             with self._disk():
-                self._states[total].read_at(window.first, layer.data, self._pool)
+                self._states[total].read_at(window.first, layer.data, self._pool.map)
         else:  # no board has this sum, or all boards of it count for nothing
             layer.fill(self._above(total))
         return layer

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -92,6 +92,15 @@ def summarise(objective: Objective, stored: Array, size: int) -> list[ChunkSumma
         (least, largest, total, *_won_and_lost(objective, int(ones), int(zeros)))
         for least, largest, total, ones, zeros in found.tolist()
     ]
+
+
+def summarise_cut(
+    objective: Objective, stored: Array, cuts: Sequence[tuple[int, int]], size: int
+) -> list[ChunkSummary]:
+    """Do so from each cut on; at once if all but the last have the size, as they mostly do."""
+    if all(end - at == size for at, end in cuts[:-1]):
+        return summarise(objective, stored, size)
+    return [piece for at, end in cuts for piece in summarise(objective, stored[at:end], size)]
 
 
 def _won_and_lost(objective: Objective, ones: int, zeros: int) -> tuple[int, int]:

@@ -39,7 +39,7 @@ from tilebase.files.reachable import BoardsRead, Reachable, StoredBoards
 from tilebase.files.solved import StoredValues
 from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Game
-from tilebase.objectives.encoding import FIRST, end_values, summarise
+from tilebase.objectives.encoding import FIRST, end_values, summarise_cut
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import ChunkSummary, LayerSummary
 from tilebase.runtime.progress import Pace
@@ -522,7 +522,7 @@ class BackwardPass:
                 chunk = compress(int(keys[at]), end - at, encode_values(found[at:end], bits), level)
                 chunks.append(Chunk(chunk.first, chunk.boards, (frame, *chunk.frames)))
             part.chunks.append(chunks)
-            part.summaries.append(_summaries(fold.objective, found, cuts))
+            part.summaries.append(summarise_cut(fold.objective, found, cuts, CHUNK_KEYS))
         if here is not None:
             part.edge = _enter(here, keys, first)
         return part
@@ -586,13 +586,6 @@ def spans_of(keys: StoredBoards, threads: int) -> list[range]:
             spans.append(range(begin, chunk + 1))
             begin = chunk + 1
     return spans
-
-
-def _summaries(objective: Objective, found: Array, cuts: Sequence[tuple[int, int]]) -> list[ChunkSummary]:
-    """Return the summaries of chunks of values, of which all but the last mostly have one size."""
-    if all(end - at == CHUNK_KEYS for at, end in cuts[:-1]):
-        return summarise(objective, found, CHUNK_KEYS)
-    return [piece for at, end in cuts for piece in summarise(objective, found[at:end], CHUNK_KEYS)]
 
 
 def _enter(here: _Solved, keys: Array, first: int) -> Edge:
