@@ -19,6 +19,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +31,7 @@ from tilebase._kernels import (
     coded,
     exchange,
     forward,
+    half_boards,
     lookup,
     orbits,
     play,
@@ -127,6 +129,8 @@ class Inputs:
         A game for the search.
     quartered, quartered_total:
         A game with many half boards, and the sum of a layer.
+    movable:
+        A game with x that move, for the half boards of the perfect index.
     halves:
         How often all float16s from 0 to 1 are converted.
     """
@@ -143,6 +147,7 @@ class Inputs:
     forced: Game
     quartered: Game
     quartered_total: int
+    movable: Game
     halves: int
 
     def text(self, of: str) -> str:
@@ -190,6 +195,7 @@ LARGE = Inputs(
     forced=Game("3x4", 32, start="empty"),
     quartered=Game("4x4", 64),
     quartered_total=140,
+    movable=formation("free8").game(32),
     halves=100,
 )
 SMALL = Inputs(
@@ -205,6 +211,7 @@ SMALL = Inputs(
     forced=Game("2x4", 32, start="empty"),
     quartered=Game("4x4", 64),
     quartered_total=60,
+    movable=formation("free9").game(8),
     halves=1,
 )
 
@@ -492,12 +499,12 @@ def link(inputs: Inputs) -> Case:
     return Case(lambda: layers.link(1, (), links, spawns, scratch), lambda: [links.slots[:, :n], spawns])
 
 
-def best_after(inputs: Inputs) -> Case:
-    """The best value over the slides after spawns of a 2 on the layer."""
+def best_after(inputs: Inputs, size: int = 0) -> Case:
+    """The best value over the slides after spawns of a 2 on the layer; there is memory for `size` values."""
     layers, scratch = inputs.layers, packed(Scratch.of(2 * backward.BATCH + 2))
     links, spawns = layers.new_links(1, ())
     above = layers.total + 2
-    values = _values(len(layers.afters[above]))
+    values = _values(max(len(layers.afters[above]), size))
     best = np.zeros(links.slots.shape[1], dtype=np.uint64)
     indexed: IndexedLayer = layers.indexed[above]
 
@@ -513,16 +520,21 @@ def best_after(inputs: Inputs) -> Case:
     return Case(run, lambda: [best[:n], spawns])
 
 
+def best_after_far(inputs: Inputs) -> Case:
+    """The same, as of so many values that they are requested first."""
+    return best_after(inputs, backward.FAR)
+
+
 def best_recorded(inputs: Inputs) -> Case:
     """The best value over the slides of each state of the layer above, as they were recorded."""
     layers = inputs.layers
     above = layers.total + 2
     slides, directory = layers.slides(above), layers.directory(above)
-    values = _values(len(layers.afters[above]))
+    values, scratch = _values(len(layers.afters[above])), packed(Scratch.of(2 * backward.BATCH + 2))
     best = np.zeros(slides.ends[-1, 0], dtype=values.dtype)
 
     def run() -> int:
-        assert backward.best_recorded(slides, 0, len(slides.ends) - 1, directory, values, best)
+        assert backward.best_recorded(slides, 0, len(slides.ends) - 1, directory, values, scratch, best)
         return len(best)
 
     return Case(run, lambda: [best])
@@ -625,6 +637,35 @@ def rank_keys(inputs: Inputs) -> Case:
         return len(keys)
 
     return Case(run, lambda: [out])
+
+
+def index_halves(name: str) -> Callable[[Inputs], Case]:
+    """List the heads of a perfect index, or sort its tails, with the arguments that the index gives."""
+
+    def make(inputs: Inputs) -> Case:
+        kernel, calls = getattr(half_boards, name), list[list[Any]]()
+
+        def call(*arguments: Any) -> None:
+            calls.append([one.copy() if isinstance(one, np.ndarray) else one for one in arguments])
+            kernel(*arguments)
+
+        with patch.object(half_boards, name, call):
+            Index(inputs.movable)
+        arguments = calls[-1]
+        written = {"list_halves": arguments[6:], "sort_halves": arguments[5:]}[name]
+        ends = arguments[5].copy()
+
+        def clear() -> None:
+            if name == "sort_halves":
+                arguments[5][:] = ends
+
+        def run() -> int:
+            kernel(*arguments)
+            return len(arguments[-1])
+
+        return Case(run, lambda: written, clear)
+
+    return make
 
 
 def rank_quartered(inputs: Inputs) -> Case:

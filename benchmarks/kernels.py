@@ -64,6 +64,7 @@ BENCHMARKS = (
     Benchmark("forward.list_layer", 3, "ns per board", "sparse", cases.list_layer),
     Benchmark("backward.link", 20, "ns per spawn", "sparse", cases.link),
     Benchmark("backward.best_after", 21, "ns per spawn", "sparse", cases.best_after),
+    Benchmark("backward.best_after, requested", 23, "ns per spawn", "sparse", cases.best_after_far),
     Benchmark("backward.best_recorded", 9, "ns per state", "sparse", cases.best_recorded),
     Benchmark("backward.best_known", 9, "ns per spawn", "sparse", cases.best_known),
     Benchmark("backward.index_keys", 1.2, "ns per key", "sparse", cases.index_keys),
@@ -77,6 +78,12 @@ BENCHMARKS = (
     Benchmark("fold.best_bit guaranteed", 3, "ns per spawn", "sparse", cases.fold("guaranteed")),
     Benchmark("rank.rank_keys", 2.4, "ns per rank", "sparse", cases.rank_keys),
     Benchmark("rank.rank_keys, many halves", 11, "ns per rank", "quartered", cases.rank_quartered),
+    Benchmark(
+        "half_boards.list_halves", 12, "ns per half board", "movable", cases.index_halves("list_halves")
+    ),
+    Benchmark(
+        "half_boards.sort_halves", 8, "ns per half board", "movable", cases.index_halves("sort_halves")
+    ),
     Benchmark("boards.canonicalise", 2.1, "ns per board", "sparse", cases.canonicalise),
     Benchmark("orbits.count_stabilisers", 12, "ns per board", "sparse", cases.count_stabilisers),
     Benchmark("orbits.find_least", 20, "ns per board", "sparse", cases.find_least),

@@ -21,10 +21,14 @@ from tilebase._kernels.boards import canonicalise, slide_states
 from tilebase._kernels.jit import kernel, scalar
 from tilebase._kernels.lines import rank_words, slide_ranks, spawn_words
 from tilebase._kernels.rank import rank_keys
-from tilebase._kernels.scalar import U0, U1, U63, free_cells, ones
+from tilebase._kernels.scalar import U0, U1, U63, free_cells, ones, request
 
 BATCH = 1024
 """Spawns in a batch; at most 32 come from one afterstate."""
+REQUESTED = 128
+"""Values that are requested from memory before the first of them is used."""
+FAR = 1 << 19
+"""Values of a layer that leave the second-level cache: there all that a look-up reads is requested first."""
 GROUP = 64
 """Ranks that share a group of a directory."""
 U6, U8, U255 = np.uint64(6), np.uint64(8), np.uint64(255)
@@ -78,12 +82,20 @@ def _locate(ranks, n, directory, tags, out_slots):
 @scalar
 def _raise_best(ranks, n, directory, tags, values, out):
     """Raise ``out[tags[j]]`` to the value of the j-th rank; return whether the directory has all."""
-    missing = U0
-    for j in range(n):
-        position, absent = _position(ranks[j], directory)
-        missing |= absent
-        tag = np.uint64(tags[j])
-        out[tag] = max(out[tag], values[position])
+    missing, is_far = U0, len(values) >= FAR
+    for begin in range(0, n, REQUESTED):
+        end = min(begin + REQUESTED, n)
+        if is_far:
+            for j in range(begin, end):
+                request(directory.bits, ranks[j] >> U6)
+                request(directory.counts, ranks[j] >> U6)
+            for j in range(begin, end):
+                request(values, _position(ranks[j], directory)[0])
+        for j in range(begin, end):
+            position, absent = _position(ranks[j], directory)
+            missing |= absent
+            tag = np.uint64(tags[j])
+            out[tag] = max(out[tag], values[position])
     return missing & U1 == U0
 
 
@@ -236,21 +248,27 @@ def best_after(keys, position, exponent, rules, ranking, directory, values, scra
 
 
 @kernel()
-def best_recorded(slides, first, last, directory, values, out_best):
+def best_recorded(slides, first, last, directory, values, scratch, out_best):
     """Write ``out_best[i]``: the largest value over the slides of state i, for batches [first, last).
 
     Returns whether all afterstates are in the directory.
     """
-    ends = slides.ends
+    ends, positions = slides.ends, scratch.ranks
     missing = U0
     for batch in range(first, last):
         best, made = out_best[ends[batch, 0] : ends[batch + 1, 0]], slides.made
         best[:] = values[NONE]
-        for j in range(ends[batch, 1], ends[batch + 1, 1]):
-            state = made[j] & U255
-            position, absent = _position(np.uint64(made[j]) >> U8, directory)
-            missing |= absent
-            best[state] = max(best[state], values[position])
+        for begin in range(ends[batch, 1], ends[batch + 1, 1], REQUESTED):
+            n = min(REQUESTED, ends[batch + 1, 1] - begin)
+            some = made[begin : begin + n]
+            for j in range(n):
+                position, absent = _position(np.uint64(some[j]) >> U8, directory)
+                missing |= absent
+                request(values, position)
+                positions[j] = position
+            for j in range(n):
+                state = some[j] & U255
+                best[state] = max(best[state], values[positions[j]])
     for k in range(ends[first, 2], ends[last, 2]):
         state = slides.wins[k]
         out_best[state] = max(out_best[state], values[WON])

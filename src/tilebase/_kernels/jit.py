@@ -181,7 +181,7 @@ def chosen(stub: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
     return decorate
 
 
-def operation(python: Callable[[Any], Any]) -> Callable[[Callable[..., Any]], Any]:
+def operation(python: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
     """Make an intrinsic function of Numba; `python` is what Python does instead."""
     return (lambda _: python) if PLAIN else intrinsic
 

@@ -33,11 +33,14 @@ U16, LOW = np.uint32(16), np.uint32(0xFFFF)
 
 
 @kernel()
-def layer_heads(head_sum, usable, tail_count, total, out_base, out_firsts, out_rests, out_heads, out_starts):
+def layer_heads(
+    head_sum, usable, tail_count, total, out_base, out_bases, out_firsts, out_rests, out_heads, out_starts
+):
     """Lay out a layer of sum `total`.
 
-    ``out_base[h]`` is the rank of the first board with head h, or, if there is no memory for it, `out_firsts`
-    and `out_rests` are as in `Ranking`; ``out_heads[i]`` and ``out_starts[i]`` list the heads that have
+    ``out_base[h]`` is the rank of the first board with head h, or, if there is no memory for it,
+    ``out_bases[h]``, or, if there is none for that, `out_firsts` and `out_rests` are as in `Ranking`;
+    ``out_heads[i]`` and ``out_starts[i]`` list the heads that have
     boards, and where each begins.  Returns the number of those heads and of the layer's boards.
     """
     count = 0
@@ -54,6 +57,8 @@ def layer_heads(head_sum, usable, tail_count, total, out_base, out_firsts, out_r
                 first = rank
                 out_firsts[h // others] = rank
             out_rests[h] = np.uint32(rank - first)
+        elif len(out_bases):
+            out_bases[h] = np.uint32(rank)
         else:
             out_base[h] = rank
         if boards:
@@ -68,7 +73,7 @@ def layer_heads(head_sum, usable, tail_count, total, out_base, out_firsts, out_r
 def rank_keys(keys, n, ranking, out):
     """Write ``out[i]``: rank of ``keys[i]``; all keys must be canonical boards of the layer laid out."""
     shifts, parts = ranking.shifts, ranking.parts
-    head_base, tail_rank = ranking.head_base, ranking.tail_rank
+    head_base, bases, tail_rank = ranking.head_base, ranking.bases, ranking.tail_rank
     part0, part1, part2, part3 = parts
     s0, s1, s2, s3 = shifts[0], shifts[1], shifts[2], shifts[3]
     m0 = np.uint64(len(part0) - 1)
@@ -88,10 +93,15 @@ def rank_keys(keys, n, ranking, out):
             d = part3[key >> s3 & m3]
             out[i] += smaller[part2[key >> s2 & m2] + (d & LOW)] + (d >> U16)
         return
-    for i in range(n):
-        key = keys[i]
-        # A shift by 64 is undefined; a part without cells has its mask 0 instead.
-        out[i] = head_base[part0[key >> s0 & m0] + part1[key >> s1 & m1]]
+    # A shift by 64 is undefined; a part without cells has its mask 0 instead.
+    if len(bases):
+        for i in range(n):
+            key = keys[i]
+            out[i] = bases[part0[key >> s0 & m0] + part1[key >> s1 & m1]]
+    else:
+        for i in range(n):
+            key = keys[i]
+            out[i] = head_base[part0[key >> s0 & m0] + part1[key >> s1 & m1]]
     for i in range(n):
         key = keys[i]
         out[i] += tail_rank[part2[key >> s2 & m2] + part3[key >> s3 & m3]]

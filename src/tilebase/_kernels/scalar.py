@@ -7,6 +7,7 @@ unsigned 64-bit integers: Numba turns a mix of signed and unsigned into floats.
 from __future__ import annotations
 
 import numpy as np
+from llvmlite import ir
 from numba import types
 
 from tilebase._kernels.jit import operation, scalar
@@ -42,6 +43,22 @@ def swap_bytes(typing_context, value):  # noqa: ARG001  (the signature is Numba'
         return builder.bswap(arguments[0])
 
     return types.uint64(types.uint64), generate
+
+
+@operation(lambda _values, _position: None)
+def request(typing_context, values, position):  # noqa: ARG001  (the signature is Numba's)
+    """Ask for the memory of ``values[position]``, which is not negative, without waiting for it."""
+
+    def generate(context, builder, signature, arguments):
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        address = builder.gep(array.data, [arguments[1]])
+        number = ir.IntType(32)
+        form = ir.FunctionType(ir.VoidType(), [address.type, number, number, number])
+        prefetch = builder.module.declare_intrinsic("llvm.prefetch", [address.type], form)
+        builder.call(prefetch, [address, number(0), number(3), number(1)])  # to read, soon again, data
+        return context.get_dummy_value()
+
+    return types.void(values, types.uint64), generate
 
 
 @scalar

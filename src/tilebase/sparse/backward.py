@@ -318,9 +318,11 @@ class BackwardPass:
         batches = len(slides.ends) - 1
         step = max(BATCHES, -(-batches // (4 * self.threads)))
 
-        def work(_: _Worker, span: range) -> bool:
+        def work(worker: _Worker, span: range) -> bool:
             return bool(
-                backward.best_recorded(slides, span.start, span.stop, here.directory, here.values[0], best)
+                backward.best_recorded(
+                    slides, span.start, span.stop, here.directory, here.values[0], worker.scratch, best
+                )
             )
 
         spans = [range(b, min(b + step, batches)) for b in range(0, batches, step)]

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tilebase._kernels import half_boards
 from tilebase._kernels import rank as kernels
 from tilebase._kernels.arguments import BoardRules, Listing, Ranking
 from tilebase._kernels.lines import HEAD_BITS, HEAD_SHIFT
@@ -50,7 +51,10 @@ class LayerIndex:
 
     total: int  # the sum
     size: int  # boards in the layer, that is ranks
-    head_base: Array  # head_base[h]: rank of the first board with head h; it, or these two, is empty:
+    head_base: Array  # head_base[h]: rank of the first board with head h
+    bases: (
+        Array  # the same in 32 bits where they suffice; only one of these two, or the next two, has entries
+    )
     firsts: Array  # firsts[a], rests[h]: as in `Ranking`
     rests: Array
     heads: Array  # heads[i]: the i-th head that has boards
@@ -157,61 +161,54 @@ class Index(Halves):
             maxima = np.maximum(maxima[:, None], size).ravel()
         return _Half(keys, sums, maxima, np.full(len(keys), number, dtype=np.uint16))
 
-    def _half(self, first: int, cells: tuple[int, ...]) -> tuple[_Half, Array]:
-        """The fillings of a half, whose parts have the numbers `first` and ``first + 1``; which are possible.
+    def _half(self, first: int, cells: tuple[int, ...], images: Array) -> tuple[_Half, Array]:
+        """The fillings of a half, whose parts have the numbers `first` and ``first + 1``; which are usable.
 
-        A filling is possible if some board has the x of both parts at once.
+        A filling is usable if some board has the x of both parts at once, and none of its `images`, each the
+        cells that come to the cells of the half, is smaller whatever the other half holds.
         """
         a, b = self._fillings[first], self._fillings[first + 1]
         end = self.game.bits * (self.game.cells - 1 - (cells[-1] if cells else -1))
-        places = [max(int(shift) - end, 0) for shift in self.shifts[first : first + 2]]
-        around = self.game.cell_bits(self.game.held.intersection(cells)) >> end
-        keys = a.keys[:, None] << np.uint64(places[0]) | b.keys << np.uint64(places[1]) | np.uint64(around)
-        sums = a.sums[:, None] + b.sums
-        maxima = np.maximum(a.maxima[:, None], b.maxima)
-        whole = set(self._x_sets(cells))
+        places = [np.uint64(max(int(shift) - end, 0)) for shift in self.shifts[first : first + 2]]
         held = self.game.held.intersection(cells)
+        around = np.uint64(self.game.cell_bits(held) >> end)
+        whole = set(self._x_sets(cells))
         sets = [self._x_sets(part) for part in self.parts[first : first + 2]]
         together = np.array([[(x | y | held) in whole for y in sets[1]] for x in sets[0]])
-        possible = together[a.x_sets[:, None], b.x_sets].ravel()
-        return _Half(keys.ravel(), sums.ravel(), maxima.ravel(), a.x_sets[:0]), possible
+        n = len(a.keys) * len(b.keys)
+        half = _Half(
+            np.empty(n, np.uint64), np.empty(n, np.int64), np.empty(n, np.uint8), np.empty(0, np.uint16)
+        )
+        usable = np.empty(n, dtype=bool)
+        half_boards.list_halves(
+            (a.keys << places[0] | around, *_arrays(a)[1:]), (b.keys << places[1], *_arrays(b)[1:]), together,
+            np.uint64(self.game.bits), len(cells), images, half.keys, half.sums, half.maxima, usable,
+        )  # fmt: skip
+        return half, usable
 
     def _build_tail(self) -> None:
-        half, possible = self._half(2, self.tail_cells)
-        listed = np.flatnonzero(possible)
-        order = listed[np.argsort(half.sums[listed], kind="stable")]
-        by_sum = half.sums[order] >> 1
-        narrow = self.game.bits * len(self.tail_cells) <= 32
-        self.tail_count = np.bincount(by_sum).astype(np.uint64)
+        half, usable = self._half(2, self.tail_cells, np.empty((0, 0), dtype=np.int64))
+        self.tail_count = np.bincount(half.sums[usable] >> 1).astype(np.uint64)
         self.tail_start = np.concatenate([np.zeros(1, np.uint64), np.cumsum(self.tail_count)[:-1]])
-        self.tail_key = half.keys[order].astype(np.uint32 if narrow else np.uint64)
-        self.tail_max = half.maxima[order]
+        n = int(self.tail_count.sum())
+        keys = np.empty(n, dtype=np.uint64)
+        self.tail_max = np.empty(n, dtype=np.uint8)
         self.tail_rank = np.zeros(0 if self.is_cut else len(half.keys), dtype=np.uint32)
-        if not self.is_cut:
-            self.tail_rank[order] = _positions(by_sum)
+        half_boards.sort_halves(
+            half.keys, half.sums, half.maxima, usable, self.tail_start, self.tail_start.copy(), keys,
+            self.tail_max, self.tail_rank,
+        )  # fmt: skip
+        narrow = self.game.bits * len(self.tail_cells) <= 32
+        self.tail_key = keys.astype(np.uint32) if narrow else keys
 
     def _build_head(self) -> None:
-        half, possible = self._half(0, self.head_cells)
+        n = len(self.head_cells)
+        images = np.array([way[:n] for way in symmetries(self.game)[1:]], dtype=np.int64).reshape(-1, n)
+        half, self.usable = self._half(0, self.head_cells, images)
         self.head_key = half.keys << np.uint64(self.game.bits * len(self.tail_cells))
         self.head_sum = half.sums
         self.head_max = half.maxima
-        self.usable = possible & self._usable(half.keys)
         del self._fillings
-
-    def _usable(self, keys: Array) -> Array:
-        """Return which heads a canonical board may have: no symmetry makes the known cells smaller."""
-        bits, h = np.uint64(self.game.bits), len(self.head_cells)
-        mask = np.uint64((1 << self.game.bits) - 1)
-        cell = [keys >> bits * np.uint64(h - 1 - c) & mask for c in range(h)]
-        usable = np.ones(len(keys), dtype=bool)
-        for permutation in symmetries(self.game)[1:]:
-            equal = np.ones(len(keys), dtype=bool)
-            for target, source in enumerate(permutation[:h]):
-                if source >= h:
-                    break
-                usable &= ~(equal & (cell[source] < cell[target]))
-                equal &= cell[source] == cell[target]
-        return usable
 
     # -- use ---------------------------------------------------------------------------------
 
@@ -238,46 +235,45 @@ class Index(Halves):
         arrays = [value for value in vars(self).values() if isinstance(value, np.ndarray)]
         return sum(a.nbytes for a in (*arrays, *self.part_tables)) + len(self.head_sum) * 32
 
+    @cached_property
+    def _ranks(self) -> Array:
+        """The number of ranks of each layer, by half of its sum; exact below 2**53."""
+        heads, tails = np.bincount(self.head_sum[self.usable] >> 1), self.tail_count.astype(np.float64)
+        ranks: Array = np.convolve(heads, tails) if len(heads) and len(tails) else np.zeros(1)
+        # Halves that have too few or too many of the movable x together have other sums.
+        return ranks[self._offset >> 1 :][: (self._weight >> 1) or None]
+
     def sizes(self) -> dict[int, int]:
         """Return the number of ranks of each layer, by sum."""
-        weight = max(self._weight, 1)
-        ranks = np.zeros(1)
-        for x in range(self._movable + 1):  # with so many of the movable x in the head
-            mine = self.usable & (self.head_sum // weight == x) if self._movable else self.usable
-            heads = np.bincount((self.head_sum[mine] - x * self._weight) >> 1).astype(np.float64)
-            first = (self._movable - x) * self._weight >> 1
-            tails = self.tail_count[first : first + (self._weight >> 1) or None].astype(np.float64)
-            if len(heads) and len(tails):
-                more = np.convolve(heads, tails)  # exact below 2**53
-                size = max(len(ranks), len(more))
-                ranks = np.pad(ranks, (0, size - len(ranks))) + np.pad(more, (0, size - len(more)))
-        sizes = {2 * i: int(n) for i, n in enumerate(ranks.tolist()) if n}
+        sizes = {2 * i: int(n) for i, n in enumerate(self._ranks.tolist()) if n}
         return {
             total: n for total, n in sizes.items() if self.game.horizon is None or total <= self.game.last_sum
         }
 
     def layer(self, total: int) -> LayerIndex:
         """Return the index of the layer of one sum."""
-        n = len(self.head_sum)
-        base = np.empty(0 if self.is_cut else n, dtype=np.uint64)
-        firsts = np.empty(self._lengths[0] if self.is_cut else 0, dtype=np.uint64)
+        n, a = len(self.head_sum), self._lengths[0]
+        is_narrow = total >> 1 >= len(self._ranks) or self._ranks[total >> 1] < 1 << 32
+        base = np.empty(0 if self.is_cut or is_narrow else n, dtype=np.uint64)
+        bases = np.empty(n if is_narrow and not self.is_cut else 0, dtype=np.uint32)
+        firsts = np.empty(a if self.is_cut else 0, dtype=np.uint64)
         rests = np.empty(n if self.is_cut else 0, dtype=np.uint32)
         heads = np.empty(n, dtype=np.int64)
         starts = np.empty(n, dtype=np.uint64)
         count, size = kernels.layer_heads(
-            self.head_sum, self.usable, self.tail_count, total + self._offset, base, firsts, rests, heads,
-            starts,
+            self.head_sum, self.usable, self.tail_count, total + self._offset, base, bases, firsts, rests,
+            heads, starts,
         )  # fmt: skip
         heads = heads[:count].copy()
         tail_sums = (total + self._offset - self.head_sum[heads]) >> 1
-        return LayerIndex(total, int(size), base, firsts, rests, heads, starts[:count].copy(), tail_sums)
+        starts = starts[:count].copy()
+        return LayerIndex(total, int(size), base, bases, firsts, rests, heads, starts, tail_sums)
 
     def ranking(self, layer: LayerIndex) -> Ranking:
         """Return the tables with which kernels rank boards of a layer, and slide them if lines say how."""
         lines, begins, cells, tails = self.line_tables if layer.size < 1 << 32 else NO_LINES
-        bases = layer.head_base[: len(layer.head_base) if len(lines) else 0].astype(np.uint32)
         return Ranking(
-            self.shifts, self.part_tables, layer.head_base, self.tail_rank, lines, begins, cells, bases,
+            self.shifts, self.part_tables, layer.head_base, self.tail_rank, layer.bases, lines, begins, cells,
             tails, layer.firsts, layer.rests, self.smaller,
         )  # fmt: skip
 
