@@ -13,6 +13,7 @@ exponent for which an `Index` was built, and on this version.  Files hold keys, 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -88,16 +89,16 @@ class Index(Halves):
                 raise self._too_many(count)
         self._lengths = [len(part.keys) for part in self._fillings]
         sums = [np.bincount(part.sums >> 1) for part in self._fillings[2:]]
-        # Of one sum, at most; an x that moves counts as so large a tile that there would be too many sums.
+        # Of one sum, at most; for `_is_lined`, so only where no x moves.
         self._most_tails = 0 if self._movable else int(np.convolve(sums[0], sums[1]).max())
         numbers = [np.arange(length) for length in self._lengths]
-        self.smaller = self._smaller()
+        self.smaller, columns = self._smaller()
         self.is_cut = len(self.smaller) > 0
         if self.is_cut:
-            c, d = self._fillings[2:]
-            numbers[2] = numbers[2] * (len(self.smaller) // len(c.keys)) + (c.sums >> 1)
-            order = np.argsort(d.sums, kind="stable")
-            numbers[3][order] = d.sums[order] >> 1 | _positions(d.sums[order] >> 1) << 16
+            numbers[2] = numbers[2] * (len(self.smaller) // self._lengths[2]) + columns[0]
+            d = self._fillings[3].sums >> 1
+            order = np.argsort(d, kind="stable")
+            numbers[3][order] = columns[1][order] | _positions(d[order]) << 16
         else:
             numbers[0] *= self._lengths[1]
             numbers[2] *= self._lengths[3]
@@ -111,22 +112,44 @@ class Index(Halves):
             [bits * (n - 1 - cells[-1]) if cells else 0 for cells in self.parts], dtype=np.uint64
         )
 
-    def _smaller(self) -> Array:
-        """Return `Ranking.smaller`; empty unless that is worth it: see `_kernels.rank`."""
-        nothing = np.zeros(0, dtype=np.uint32)
-        if self._movable or self._lengths[2] * self._lengths[3] < kernels.MANY_TAILS or self._is_lined:
+    def _smaller(self) -> tuple[Array, list[Array]]:
+        """Return `Ranking.smaller`, and the columns of both parts; empty unless it pays: see `_kernels.rank`.
+
+        The columns of a row are the sums of tails, which are those of both parts; with movable x, such sums
+        for no x, for one, and so on.
+        """
+        nothing = np.zeros(0, dtype=np.uint32), list[Array]()
+        if prod(self._lengths[2:]) < kernels.MANY_TAILS or self._is_lined or not self._counts_decide():
             return nothing
-        c, d = (part.sums >> 1 for part in self._fillings[2:])
-        counts = np.bincount(d, minlength=int(c.max() + d.max()) + 1)
-        narrow = max(len(d), len(counts)) < 1 << 16 and self._lengths[1] * self._most_tails < 1 << 32
-        if not narrow or 2 * len(counts) > len(d):
+        parts = [part.sums >> 1 for part in self._fillings[2:]]
+        x = [part // (self._weight >> 1) if self._movable else np.zeros_like(part) for part in parts]
+        sums = [part - more * (self._weight >> 1) for part, more in zip(parts, x, strict=True)]
+        most = int(sum(part.max() for part in sums))
+        rows, width = self._movable + 1, min(most, most if self.game.horizon is None else self.game.last_sum >> 1) + 1
+        if max(self._lengths[3], rows * width) >= 1 << 16 or 2 * rows * width > self._lengths[3]:
             return nothing
-        found = np.zeros((len(c), len(counts)), dtype=np.uint32)
-        before = np.zeros(len(counts), dtype=np.int64)
-        for number, s in enumerate(c.tolist()):
-            found[number] = before
-            before[s:] += counts[: len(counts) - s]
-        return found.ravel()
+        # What is beyond is on no board.
+        inside = (x[1] < rows) & (sums[1] < width)
+        counts = np.bincount((x[1] * width + sums[1])[inside], minlength=rows * width).reshape(rows, width)
+        found = np.zeros((self._lengths[2], rows, width), dtype=np.uint32)
+        before = np.zeros((rows, width), dtype=np.int64)
+        for row, k, s in zip(found, x[0].tolist(), sums[0].tolist(), strict=True):
+            row[:] = before
+            if k < rows and s < width:
+                before[k:, s:] += counts[: rows - k, : width - s]
+        if self._lengths[1] * int(before.max()) >= 1 << 32:
+            return nothing
+        columns = [
+            np.minimum(k, rows - 1) * width + np.minimum(s, width - 1) for k, s in zip(x, sums, strict=True)
+        ]
+        return found.ravel(), columns
+
+    def _counts_decide(self) -> bool:
+        """Return whether it depends on the number of x alone if both parts of the tail may hold theirs."""
+        whole, held = set(self._x_sets(self.tail_cells)), self.game.held.intersection(self.tail_cells)
+        sizes = {len(one) for one in whole}
+        pairs = itertools.product(*(self._x_sets(part) for part in self.parts[2:]))
+        return all((x | y | held) in whole or len(x | y | held) not in sizes for x, y in pairs)
 
     @cached_property
     def _rules(self) -> BoardRules:
