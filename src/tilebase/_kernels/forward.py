@@ -24,7 +24,7 @@ from tilebase._kernels.boards import WORDS, N, canonicalise, fold_images, slide_
 from tilebase._kernels.jit import kernel, linked, scalar
 from tilebase._kernels.lines import rank_words, slide_ranks, spawn_words
 from tilebase._kernels.rank import list_bits, rank_keys, set_bits
-from tilebase._kernels.scalar import U0, U1, U63, free_cells
+from tilebase._kernels.scalar import U0, U1, U63, free_cells, request
 
 PAGE = 1024
 """Offsets in a page; a power of two."""
@@ -36,6 +36,8 @@ STATES = 256
 """States listed at a time: each gives at most two boards an axis, and their numbers fit into a byte."""
 
 BYTES = types.uint8[::1]
+LINE = np.uint64(16)
+"""Offsets in a cache line."""
 U6, U8 = np.uint64(6), np.uint64(8)
 MOST_SPAWNED = np.uint64(BATCH - 32)
 HASH = np.uint64(0x9E3779B97F4A7C15)
@@ -70,6 +72,7 @@ def push(ranks, n, pages):
         block = ranks[i] >> block_bits
         at = cursor[block]
         offsets[np.uint64(at)] = np.uint32(ranks[i] & mask)
+        request(offsets, np.uint64(at) + LINE)
         at += 1
         if at & (PAGE - 1) == 0:
             pages.page_block[taken] = np.int64(block)
