@@ -363,7 +363,7 @@ class ForwardPass:
             # What an arena holds for later windows is packed in memory before it is spilled.
             shares = self.threads + (nbytes < whole)
             allowed = max(min((free - 2 * nbytes) * 7 // 8, self.memory // 3) // shares, windows.least_arena)
-            self._team.grow_arenas(min(allowed, 1 << max(layer.size, 64 << 20).bit_length()))
+            self._team.grow_arenas(min(allowed, 1 << max(layer.size // 4, 64 << 20).bit_length()))
         names = (f"states-{layer.total}", f"afterstates-{layer.total}")
         storage = [self._storage[i][: max(nbytes // 8, 1024)] for i in range(2)]
         first, second = (
