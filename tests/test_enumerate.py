@@ -18,6 +18,7 @@ from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.counting.counts import STORED, CountResult
 from tilebase.errors import GameError, ResourceError, UsageError
 from tilebase.game.compiled import CompiledGame
+from tilebase.game.formations import formation
 from tilebase.game.game import Game
 from tilebase.game.symmetry import canonical_starts
 from tilebase.questions.count import count
@@ -207,6 +208,7 @@ def listed(index: Index, total: int) -> tuple[list[int], list[int]]:
         (Game("4x4", 16, walls=[5, 10]), (12,)),
         (Game("4x4", 16, limits="8,8,8,8/8,8,8,8/8,8,8,4/8,8,4,4"), (10, 88)),
         (Game("4x4", 16, unmergeable=[0], fixed=True, start="after x,0,0,0/0,0,0,0/0,0,0,0/0,0,0,0"), (10,)),
+        (formation("free12").game(8), (0, 2, 46)),
     ],
     ids=str,
 )
@@ -222,6 +224,12 @@ def test_many_half_boards_give_the_same_ranks(monkeypatch, game: Game, totals: t
         assert {game.sum(board) for board in boards} == {total}
         tops = [game.max_exponent(board) for board in boards]
         assert counts == [tops.count(exponent) for exponent in range(16)]
+
+
+def test_quarters_do_not_serve_where_masks_say_which_x_stand_together(monkeypatch) -> None:
+    """How many x a quarter has does not say then with which others it makes a half board."""
+    monkeypatch.setattr(rank, "MANY_TAILS", 1)
+    assert [Index(formation(name).game(16)).is_cut for name in ("free9", "t")] == [True, False]
 
 
 def test_boards_of_many_half_boards_are_listed_in_two_steps() -> None:

@@ -7,6 +7,7 @@ canonical, rank them.  The ranks then take one of two ways:
 * otherwise ranks go, as 32-bit offsets, into the pages of their block: block ``r >> block_bits``
   owns a chain of pages of 1024 offsets in the arena of the thread (`arguments.Pages`).  When an
   arena is full, or the map is done, `flush` sets the bits block by block, so that no write misses the cache.
+  Layers with a thousand blocks fill as many lines at once, so the next line of a page is requested early.
 
 Slides reach the same afterstate often within a short time, so between the two they pass a
 filter of recent keys.  It is lossy and direct-mapped: a hit proves a duplicate, a miss

@@ -15,6 +15,7 @@ Where half boards are so many that the large tables leave the cache, the parts (
     rank(board) = firsts[a] + rests[a, b] + smaller[sum of c and d, c] + (d among those of its sum)
 
 which is the same number.  `rests` has half the bytes of `head_base`, `smaller` far fewer than `tail_rank`.
+Where x move, a sum says also how many x there are.
 On 4x4 to 64 a rank takes 10 to 14 ns then, not 34 to 49 (random boards).  With 4x4 to 32, whose large
 tables have 4.7 MB, a count up to the sum 78 takes 51.6 CPU seconds, not 56.0.
 """

@@ -53,9 +53,7 @@ class LayerIndex:
     total: int  # the sum
     size: int  # boards in the layer, that is ranks
     head_base: Array  # head_base[h]: rank of the first board with head h
-    bases: (
-        Array  # the same in 32 bits where they suffice; only one of these two, or the next two, has entries
-    )
+    bases: Array  # the same in 32 bits, where they suffice; one of the two, or the next two, have entries
     firsts: Array  # firsts[a], rests[h]: as in `Ranking`
     rests: Array
     heads: Array  # heads[i]: the i-th head that has boards
@@ -125,7 +123,9 @@ class Index(Halves):
         x = [part // (self._weight >> 1) if self._movable else np.zeros_like(part) for part in parts]
         sums = [part - more * (self._weight >> 1) for part, more in zip(parts, x, strict=True)]
         most = int(sum(part.max() for part in sums))
-        rows, width = self._movable + 1, min(most, most if self.game.horizon is None else self.game.last_sum >> 1) + 1
+        if self.game.horizon is not None:
+            most = min(most, self.game.last_sum >> 1)
+        rows, width = self._movable + 1, most + 1
         if max(self._lengths[3], rows * width) >= 1 << 16 or 2 * rows * width > self._lengths[3]:
             return nothing
         # What is beyond is on no board.
