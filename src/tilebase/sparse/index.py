@@ -225,8 +225,8 @@ class Index(Halves):
         self.tail_key = keys.astype(np.uint32) if narrow else keys
 
     def _build_head(self) -> None:
-        n = len(self.head_cells)
-        images = np.array([way[:n] for way in symmetries(self.game)[1:]], dtype=np.int64).reshape(-1, n)
+        n, ways = len(self.head_cells), symmetries(self.game)[1:]
+        images = np.array([way[:n] for way in ways], dtype=np.int64).reshape(len(ways), n)
         half, self.usable = self._half(0, self.head_cells, images)
         self.head_key = half.keys << np.uint64(self.game.bits * len(self.tail_cells))
         self.head_sum = half.sums
