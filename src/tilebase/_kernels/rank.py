@@ -39,10 +39,10 @@ def layer_heads(
 ):
     """Lay out a layer of sum `total`.
 
-    ``out_base[h]`` is the rank of the first board with head h, or, if there is no memory for it,
-    ``out_bases[h]``, or, if there is none for that, `out_firsts` and `out_rests` are as in `Ranking`;
-    ``out_heads[i]`` and ``out_starts[i]`` list the heads that have
-    boards, and where each begins.  Returns the number of those heads and of the layer's boards.
+    The rank of the first board with head h goes to ``out_base[h]``, or to ``out_bases[h]``, or in two parts to
+    `out_firsts` and `out_rests`, as in `Ranking`: to those that have memory.  ``out_heads[i]`` and
+    ``out_starts[i]`` list the heads that have boards, and where each begins.  Returns the number of those
+    heads and of the layer's boards.
     """
     count = 0
     rank = first = np.uint64(0)
