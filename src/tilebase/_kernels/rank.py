@@ -39,7 +39,7 @@ def layer_heads(
 ):
     """Lay out a layer of sum `total`.
 
-    The rank of the first board with head h goes to ``out_base[h]``, or to ``out_bases[h]``, or in two parts to
+    The rank of the first board with head h goes to ``out_base[h]``, or to ``out_bases[h]``, or in parts to
     `out_firsts` and `out_rests`, as in `Ranking`: to those that have memory.  ``out_heads[i]`` and
     ``out_starts[i]`` list the heads that have boards, and where each begins.  Returns the number of those
     heads and of the layer's boards.

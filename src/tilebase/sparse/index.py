@@ -146,10 +146,16 @@ class Index(Halves):
 
     def _counts_decide(self) -> bool:
         """Return whether it depends on the number of x alone if both parts of the tail may hold theirs."""
-        whole, held = set(self._x_sets(self.tail_cells)), self.game.held.intersection(self.tail_cells)
+        whole = set(self._x_sets(self.tail_cells))
         sizes = {len(one) for one in whole}
-        pairs = itertools.product(*(self._x_sets(part) for part in self.parts[2:]))
-        return all((x | y | held) in whole or len(x | y | held) not in sizes for x, y in pairs)
+        joined = itertools.chain(*self._joined_x(2, self.tail_cells))
+        return all(one in whole or len(one) not in sizes for one in joined)
+
+    def _joined_x(self, first: int, cells: Sequence[int]) -> list[list[frozenset[int]]]:
+        """Return the cells of a half with an x, by the sets of x of its parts `first` and ``first + 1``."""
+        held = self.game.held.intersection(cells)
+        sets = [self._x_sets(part) for part in self.parts[first : first + 2]]
+        return [[x | y | held for y in sets[1]] for x in sets[0]]
 
     @cached_property
     def _rules(self) -> BoardRules:
@@ -193,11 +199,9 @@ class Index(Halves):
         a, b = self._fillings[first], self._fillings[first + 1]
         end = self.game.bits * (self.game.cells - 1 - (cells[-1] if cells else -1))
         places = [np.uint64(max(int(shift) - end, 0)) for shift in self.shifts[first : first + 2]]
-        held = self.game.held.intersection(cells)
-        around = np.uint64(self.game.cell_bits(held) >> end)
+        around = np.uint64(self.game.cell_bits(self.game.held.intersection(cells)) >> end)
         whole = set(self._x_sets(cells))
-        sets = [self._x_sets(part) for part in self.parts[first : first + 2]]
-        together = np.array([[(x | y | held) in whole for y in sets[1]] for x in sets[0]])
+        together = np.array([[one in whole for one in row] for row in self._joined_x(first, cells)])
         n = len(a.keys) * len(b.keys)
         half = _Half(
             np.empty(n, np.uint64), np.empty(n, np.int64), np.empty(n, np.uint8), np.empty(0, np.uint16)
