@@ -33,9 +33,9 @@ from tilebase.game.game import Game
 from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import Objective, parse_objectives
 from tilebase.questions import limits as limits_module
+from tilebase.questions.bounds import ProvedBound
 from tilebase.questions.lemma import check_pattern
 from tilebase.questions.limits import _Bench, least_limits, search_limits, with_limits
-from tilebase.questions.prove import ProvedBound
 from tilebase.runtime.resources import OVERHEAD, Allowance
 
 GAME = Game("2x3", 32, limits="16,16,8/16,8,8", start="empty")

@@ -22,8 +22,9 @@ from numba.core import config
 from daily import daily
 from repetition import todays
 from tilebase import Game
-from tilebase._kernels import boards, jit
+from tilebase._kernels import bits, boards, jit
 from tilebase._kernels.coded import decode, encode
+from tilebase._kernels.machine_code import MachineCode
 from tilebase._kernels.packed import packed
 from tilebase.cli.progress import counting_progress, watching_compiler
 from tilebase.game.compiled import CompiledGame
@@ -270,6 +271,17 @@ def test_a_linked_kernel_is_made_when_it_is_called_and_wanted():
     treble.want()
     assert call_both(-3) == -9
     assert treble(5) == 15
+
+
+def test_a_kernel_of_the_cache_is_compiled_into_another():
+    words = np.array([7, 1], dtype=np.uint64)
+    assert bits.count_ones(words) == 4  # now the cache has it
+    kept = jit.kernel()(bits.count_ones.py_func)
+    twice = jit.kernel()(lambda words: 2 * kept(words))
+    assert twice(words) == 8
+    (loaded,) = kept.overloads.values()
+    assert isinstance(loaded.library, MachineCode)
+    assert kept(words) == 4
 
 
 def test_rules_want_the_slides_that_they_need(monkeypatch):

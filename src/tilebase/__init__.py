@@ -46,13 +46,13 @@ if TYPE_CHECKING:
     from tilebase.objectives.values import Lower as Lower
     from tilebase.objectives.values import Rounded as Rounded
     from tilebase.objectives.values import Upper as Upper
+    from tilebase.questions.bounds import ProvedBound as ProvedBound
     from tilebase.questions.count import count as count
     from tilebase.questions.explain import explain as explain
     from tilebase.questions.force import Forced as Forced
     from tilebase.questions.force import force as force
     from tilebase.questions.lemma import check_pattern as check_pattern
     from tilebase.questions.policies import evaluate as evaluate
-    from tilebase.questions.prove import ProvedBound as ProvedBound
     from tilebase.questions.prove import prove as prove
     from tilebase.questions.review import review as review
     from tilebase.questions.simulation import simulate as simulate
@@ -100,6 +100,7 @@ _HOMES = {
         "Rounded",
         "Upper",
     ),
+    "questions.bounds": ("ProvedBound",),
     "questions.count": ("count",),
     "questions.explain": ("explain",),
     "questions.force": (
@@ -108,10 +109,7 @@ _HOMES = {
     ),
     "questions.lemma": ("check_pattern",),
     "questions.policies": ("evaluate",),
-    "questions.prove": (
-        "ProvedBound",
-        "prove",
-    ),
+    "questions.prove": ("prove",),
     "questions.review": ("review",),
     "questions.simulation": ("simulate",),
     "questions.solve": ("solve",),

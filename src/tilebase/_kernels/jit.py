@@ -37,6 +37,7 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.typing.templates import infer_global, make_intrinsic_template
 from numba.extending import intrinsic, overload
 
+from tilebase._kernels.machine_code import loaded
 from tilebase._kernels.packed import packed_type
 from tilebase.runtime.paths import cache_folder
 
@@ -153,7 +154,8 @@ def _load_alone(kept: Any) -> None:
 
     def load(signature: Any, context: Any) -> Any:
         with kept._guard_against_spurious_io_errors():
-            return kept._load_overload(signature, context)
+            found = kept._cache_file.load(kept._index_key(signature, context.codegen()))
+            return None if found is None else loaded(context, *found)
 
     kept.load_overload = load
 

@@ -219,10 +219,15 @@ class Shown:
             check_request(record)
         if recorded == "parquet" and not is_installed("pyarrow"):
             raise MissingExtraError(PYARROW)
-        from tilebase.files.outputs import check_output  # it loads what reads tables from servers
+        from tilebase.files.outputs import check_output
 
         check_output(record)
         return cls(form or "table", record, recorded)
+
+    @property
+    def as_json(self) -> bool:
+        """Whether the result is printed or recorded as JSON."""
+        return "json" in (self.form, self.recorded)
 
     def write(
         self,

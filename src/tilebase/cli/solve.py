@@ -40,7 +40,7 @@ from tilebase.objectives.objective import MEANINGS, Objective, parse_objectives
 if TYPE_CHECKING:
     from tilebase.objectives.results import Solution
     from tilebase.objectives.values import Found
-    from tilebase.questions.prove import ProvedBound
+    from tilebase.questions.bounds import ProvedBound
 
 CHANCES = ("win", "lower", "upper")
 """The objectives that are, or bound, the probability to win."""
@@ -209,7 +209,7 @@ def solve(
                         place.path,
                         backend=backend,
                         cluster=cluster,
-                        checksums="json" in (show.form, show.recorded),
+                        checksums=show.as_json,
                         **run.use(progress),
                     )
                     for one in objectives
@@ -249,11 +249,13 @@ def _write(
     by: bool,
 ) -> None:  # fmt: skip
     """Write the value of the start, or rows by sum; with a sentence to cite for each proved bound."""
-    from tilebase.questions.prove import bounds_of
+    from tilebase.questions.bounds import bounds_of
     from tilebase.questions.statements import layers_checksum, of_solution
 
     bounds = bounds_of(solution, space, seconds)
-    document = of_solution(solution, bounds).as_dict() | solution.as_dict() | _checksums(table, solution)
+    document = of_solution(solution, bounds).as_dict() | solution.as_dict()
+    if show.as_json and table is not None and solution.complete:
+        document |= _checksums(table)
     document |= layers_checksum(document)
     if bounds:
         document["bounds"] = [one.as_dict() for one in bounds]
@@ -416,10 +418,8 @@ def _kept(table: Path | None, title: str, above: float) -> dict[str, Any]:
     return {"": f"kept: {digits_text(above)} and more", title: f"{kept:,}"}
 
 
-def _checksums(table: Path | None, solution: Solution) -> dict[str, Any]:
-    """Return the checksums of the layers of a finished table, by label and sum; nothing without one."""
-    if table is None or not solution.complete:
-        return {}
+def _checksums(table: Path) -> dict[str, Any]:
+    """Return the checksums of the layers of a finished table, by label and sum."""
     from tilebase.tables.probe import open_table
 
     with open_table(str(table)) as opened:

@@ -19,7 +19,6 @@ from urllib.parse import urlsplit
 
 from tilebase.errors import CorruptError, MissingLayerError, StorageError
 from tilebase.files import places
-from tilebase.files.remote import open_url
 from tilebase.game.grid import is_shape
 from tilebase.runtime import system
 from tilebase.runtime.documents import MOST_BYTES, shown
@@ -282,6 +281,8 @@ def open_location(location: Path | str) -> Location:
     """Return the folder, zip file or URL of this name.  Raises `MissingLayerError` if it does not exist."""
     path = local_path(location)
     if path is None:
+        from tilebase.files.remote import open_url  # takes 20 ms, with all of HTTP
+
         return open_url(str(location))
     mode = mode_of(path)
     if stat.S_ISDIR(mode):

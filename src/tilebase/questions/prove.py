@@ -1,6 +1,6 @@
-"""Proved bounds of the probability to win, as statements that can be cited and computed again.
+"""Prove a bound of the probability to win (`questions.bounds`).
 
-A bound is an integer divided by a power of two.  All values are fixed-point integers.  The probability
+All values are fixed-point integers.  The probability
 of a 4 is an exact fraction.  Every division of a lower bound is rounded down, of an upper bound up
 (`objectives`).  So no result depends on floating point.
 
@@ -14,12 +14,11 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NamedTuple, Unpack
+from typing import NamedTuple, Unpack
 
-from tilebase._version import version as program_version
 from tilebase.cluster.executors import Executor
 from tilebase.cluster.opening import attached
 from tilebase.cluster.runs import Run, run_in
@@ -31,143 +30,13 @@ from tilebase.errors import UsageError
 from tilebase.files import places
 from tilebase.files.run import Query, RunFolder
 from tilebase.game.game import Game
-from tilebase.game.names import board_words, random_start_words, winning_words, within_words
-from tilebase.objectives.numbers import cut
 from tilebase.objectives.objective import Objective, check_goal_fits
-from tilebase.objectives.results import Solution
-from tilebase.objectives.types import TYPES
 from tilebase.objectives.values import Lower, Upper
+from tilebase.questions.bounds import ProvedBound, bound_of, rounding_loss
 from tilebase.questions.running import Ask, usual_space
 from tilebase.questions.solve import check_solving, solve_in
 from tilebase.questions.spaces import choose_space
-from tilebase.runtime.documents import checked_json
 from tilebase.runtime.resources import Use
-
-FORMAT, VERSION = "tilebase bound", 1
-
-
-@dataclass(frozen=True)
-class ProvedBound:
-    """One proved bound.
-
-    Attributes
-    ----------
-    game:
-        The game, with its limits and pattern.
-    direction:
-        ``"lower"`` or ``"upper"``.
-    dtype:
-        Type of the fixed-point values.
-    value, one:
-        The bound is ``value / one``.
-    space:
-        ``"all"`` boards within the limits or the ``"reachable"`` ones.
-    positions:
-        How many positions have values.
-    seconds, bytes_moved:
-        The time, and bytes of layers read and written; of the last call, without earlier calls that it
-        continued.
-    layers:
-        The sum of each layer, its boards, and the CRC-32 of the values of its afterstates, from the largest
-        sum down, if checksums were asked for; empty if layers were solved before they were.
-    version:
-        The version of this program.
-    """
-
-    game: Game
-    direction: str
-    dtype: str
-    value: int
-    one: int
-    space: str
-    positions: int
-    seconds: float
-    bytes_moved: int
-    layers: tuple[tuple[int, int, str], ...] = ()
-    version: str = field(default_factory=program_version)
-
-    def __repr__(self) -> str:
-        up = self.direction == "upper"
-        return f"<ProvedBound of {self.game}: at {'most' if up else 'least'} {cut(self.bound, up=up)}>"
-
-    @property
-    def bound(self) -> Fraction:
-        """The bound as a fraction."""
-        return Fraction(self.value, self.one)
-
-    @property
-    def objective(self) -> Objective:
-        """The objective that was solved for."""
-        return Objective(self.direction, self.dtype)
-
-    @property
-    def bounded(self) -> Lower | Upper:
-        """The bound as a value."""
-        return Upper(self.bound) if self.direction == "upper" else Lower(self.bound)
-
-    @property
-    def loss(self) -> Fraction:
-        """The most that rounding can have changed the bound: it is at most so far from the optimum."""
-        return rounding_loss(self.game, self.dtype)
-
-    @property
-    def statement(self) -> str:
-        """The bound in words."""
-        game, up = self.game, self.direction == "upper"
-        who = "no strategy makes" if up else "there is a strategy that makes"
-        power = self.one.bit_length() - 1
-        return (
-            f"2048 on {board_words(game)} from {random_start_words(game)}, spawns of {game.spawn.words}: "
-            f"{who} {winning_words(game)}{within_words(game)} "
-            f"with probability {'above' if up else 'at least'} "
-            f"{self.value} / 2^{power}, which is {cut(self.bound, up=up)} "
-            f"(proved in integers, rounded {'up' if up else 'down'})."
-        )
-
-    @property
-    def is_vacuous(self) -> bool:
-        """Whether the bound holds for every probability: at most 1, or at least 0."""
-        return says_nothing(self.direction, self.value, self.one)
-
-    @property
-    def text(self) -> str:
-        """The record of this bound, a document of docs/format.md."""
-        return checked_json({"format": FORMAT, "version": VERSION} | self.as_dict())
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain JSON values."""
-        return {
-            "statement": self.statement,
-            "game": self.game.identity,
-            "direction": self.direction,
-            "type": self.dtype,
-            "rounding": "up" if self.direction == "upper" else "down",
-            "value": self.value,
-            "one": self.one,
-            "rounding_loss_at_most": float(self.loss),
-            "decimal": cut(self.bound, up=self.direction == "upper"),
-            "space": self.space,
-            "positions": self.positions,
-            "seconds": round(self.seconds, 1),
-            "bytes_moved": self.bytes_moved,
-            "program": self.version,
-        }
-
-
-def says_nothing(direction: str, value: int, one: int) -> bool:
-    """Return whether a bound ``value / one`` of a probability holds for every one: at most 1, at least 0."""
-    return value >= one if direction == "upper" else value <= 0
-
-
-def rounding_loss(game: Game, dtype: str) -> Fraction:
-    """Return the most that rounding can move a bound from the optimum of its game.
-
-    Rounding changes the value of an afterstate by less than one unit of the fixed-point type.  A win loses
-    at most one unit, if the type cannot hold 1.  Means and the best over slides do not make a loss larger.
-    Each spawn adds 2 or more, so at most (largest sum) // 2 afterstates follow each other.
-    """
-    steps = sum((1 << top) // 2 for top in game.tops if top)
-    return Fraction(steps + 1, TYPES[dtype].one)
 
 
 def prove(
@@ -246,27 +115,8 @@ def prove(
             assert isinstance(solved.value, Lower | Upper)
             found, positions, moved, layers = solved.value.bound, solved.positions, 0, ()
         seconds = time.perf_counter() - since
-    proved = _bound_of(game, objective, found, chosen, positions, seconds, moved)
+    proved = bound_of(game, objective, found, chosen, positions, seconds, moved)
     return replace(proved, layers=layers)
-
-
-def bounds_of(solution: Solution, space: str, seconds: float) -> tuple[ProvedBound, ...]:
-    """Return what a solution on the boards of a space proves: a bound for each objective that is one."""
-    return tuple(
-        _bound_of(solution.game, objective, value.bound, space, solution.positions, seconds)
-        for objective, value in zip(solution.objectives, solution.start.values(), strict=solution.complete)
-        if isinstance(value, Lower | Upper) and objective.discount == 1
-    )
-
-
-def _bound_of(
-    game: Game, objective: Objective, found: Fraction, space: str, positions: int, seconds: float,
-    moved: int = 0,
-) -> ProvedBound:  # fmt: skip
-    """Return a bound as an integer over the power of two of its type, rounded the safe way."""
-    one = objective.one
-    value = math.ceil(found * one) if objective.rounds_up else math.floor(found * one)
-    return ProvedBound(game, objective.name, objective.dtype, value, one, space, positions, seconds, moved)
 
 
 def _check_ways(

@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from tilebase.patterns.rules import Rules
     from tilebase.patterns.shortest import Shortest
     from tilebase.patterns.tallies import Tally
+    from tilebase.questions.bounds import ProvedBound
     from tilebase.questions.distributions import Distributions
     from tilebase.questions.exact import ExactSolution
     from tilebase.questions.force import Forced, Largest, StartVerdict
     from tilebase.questions.groups import GroupSolution
     from tilebase.questions.lemma import FillingSample, PatternCheck
     from tilebase.questions.policies import Evaluation
-    from tilebase.questions.prove import ProvedBound
     from tilebase.questions.simulation import Simulation
     from tilebase.questions.symbolic import Symbolic
 

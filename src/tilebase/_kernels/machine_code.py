@@ -1,0 +1,69 @@
+"""Compiled kernels are loaded from Numba's cache as machine code, without their LLVM bitcode.
+
+Numba keeps two forms of a compiled function: machine code, and bitcode, from which it compiles the function
+into others.  It parses the bitcode of each function that it loads, and looks at each symbol of it: three
+quarters of the time that loading takes, 0.1 s of a command.  A kernel is rarely compiled into another (see
+`tilebase._kernels.jit`), so here the bitcode is parsed only then.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import binding
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompileResult, compile_result
+
+
+class MachineCode(JITCodeLibrary):  # type: ignore[misc]
+    """The functions of a compiled kernel, as its machine code has them."""
+
+    def __init__(self, codegen: Any, name: str, code: bytes, bitcode: bytes, symbols: list[str]) -> None:
+        super().__init__(codegen, name)
+        self._bitcode, self._shared_module = bitcode, None
+        self._disable_inspection = self._finalized = True
+        codegen._engine._ee.add_object_file(binding.ObjectFileRef.from_data(code))
+        codegen._engine._defined_symbols.update(symbols)
+
+    def _get_module_for_linking(self) -> Any:
+        """Parse the bitcode: the kernel is compiled into another."""
+        if self._shared_module is None:
+            self._shared_module = binding.parse_bitcode(self._bitcode)
+        return self._shared_module
+
+
+def loaded(
+    context: Any,
+    library: tuple[str, str, tuple[bytes, bytes]],
+    described: Any,
+    environment: Any,
+    signature: Any,
+    objectmode: bool,
+    lifted: Any,
+    annotation: str,
+    at_reload: list[Any],
+    environments: tuple[Any, ...],
+) -> CompileResult:
+    """Make a compiled function of what Numba's cache keeps of it, in the order in which it keeps it."""
+    name, _, (code, bitcode) = library
+    symbols = [described.llvm_func_name, described.llvm_cpython_wrapper_name]
+    made = MachineCode(context.codegen(), name, code, bitcode, symbols)
+    for one in at_reload:
+        one()
+    entry = context.get_executable(made, described, environment)
+    for one in environments:
+        made.codegen.set_env(one.env_name, one)
+    return compile_result(
+        target_context=context,
+        typing_context=context.typing_context,
+        library=made,
+        environment=environment,
+        entry_point=entry,
+        fndesc=described,
+        type_annotation=annotation,
+        signature=signature,
+        objectmode=objectmode,
+        lifted=lifted,
+        reload_init=at_reload,
+        referenced_envs=environments,
+    )
