@@ -101,13 +101,13 @@ class Ranking(NamedTuple):
     head_base: Words  # head_base[h]: rank of the first board with head h
     tail_rank: Words32  # tail_rank[t]: position of tail t among those of its sum
     bases: Words32  # in place of `head_base`, which is empty, where 32 bits suffice
+    tails: Words16  # in place of `tail_rank`, which is empty, where 16 bits suffice
     # For games whose slides are judged line by line (`lines`), else empty:
     lines: Words  # lines[begins[a, k] + 2 word + e]: the k-th line from the last slid to end e of axis a
     begins: Words  # see `lines`
     cells: (
         Words  # cells[b]: what the next code adds to the halves' numbers, in the cell whose lowest bit is b
     )
-    tails: Words16  # `tail_rank` in half as many bytes
     # For games with many half boards (`Index.is_cut`), in place of `head_base` and `tail_rank`, else empty.
     # Then parts[0] has numbers a; parts[2] where those of c begin in `smaller`, plus sums divided by 2; and
     # parts[3], in the lower half of each entry, sums divided by 2, in the upper half positions among those of

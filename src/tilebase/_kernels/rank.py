@@ -74,7 +74,7 @@ def layer_heads(
 def rank_keys(keys, n, ranking, out):
     """Write ``out[i]``: rank of ``keys[i]``; all keys must be canonical boards of the layer laid out."""
     shifts, parts = ranking.shifts, ranking.parts
-    head_base, bases, tail_rank = ranking.head_base, ranking.bases, ranking.tail_rank
+    head_base, bases, tail_rank, tails = ranking.head_base, ranking.bases, ranking.tail_rank, ranking.tails
     part0, part1, part2, part3 = parts
     s0, s1, s2, s3 = shifts[0], shifts[1], shifts[2], shifts[3]
     m0 = np.uint64(len(part0) - 1)
@@ -103,9 +103,14 @@ def rank_keys(keys, n, ranking, out):
         for i in range(n):
             key = keys[i]
             out[i] = head_base[part0[key >> s0 & m0] + part1[key >> s1 & m1]]
-    for i in range(n):
-        key = keys[i]
-        out[i] += tail_rank[part2[key >> s2 & m2] + part3[key >> s3 & m3]]
+    if len(tails):
+        for i in range(n):
+            key = keys[i]
+            out[i] += tails[part2[key >> s2 & m2] + part3[key >> s3 & m3]]
+    else:
+        for i in range(n):
+            key = keys[i]
+            out[i] += tail_rank[part2[key >> s2 & m2] + part3[key >> s3 & m3]]
 
 
 @kernel()

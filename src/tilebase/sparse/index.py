@@ -220,11 +220,13 @@ class Index(Halves):
         n = int(self.tail_count.sum())
         keys = np.empty(n, dtype=np.uint64)
         self.tail_max = np.empty(n, dtype=np.uint8)
-        self.tail_rank = np.zeros(0 if self.is_cut else len(half.keys), dtype=np.uint32)
+        ranks = np.zeros(0 if self.is_cut else len(half.keys), dtype=np.uint32)
         half_boards.sort_halves(
             half.keys, half.sums, half.maxima, usable, self.tail_start, self.tail_start.copy(), keys,
-            self.tail_max, self.tail_rank,
+            self.tail_max, ranks,
         )  # fmt: skip
+        short = len(ranks) if self.tail_count.max(initial=0) <= 1 << 16 else 0
+        self.tails, self.tail_rank = ranks[:short].astype(np.uint16), ranks[short:].copy()
         narrow = self.game.bits * len(self.tail_cells) <= 32
         self.tail_key = keys.astype(np.uint32) if narrow else keys
 
@@ -244,7 +246,7 @@ class Index(Halves):
         """The tables with which kernels slide lines; empty if lines do not say how, or halves are large."""
         if not self._is_lined:
             return NO_LINES
-        return line_tables(self.game, self._rules, self._codes, self._strides(), self.tail_rank)
+        return line_tables(self.game, self._rules, self._codes, self._strides())
 
     def _strides(self) -> list[int]:
         """Return what the next code of each cell adds to the numbers of the half boards."""
@@ -298,10 +300,10 @@ class Index(Halves):
 
     def ranking(self, layer: LayerIndex) -> Ranking:
         """Return the tables with which kernels rank boards of a layer, and slide them if lines say how."""
-        lines, begins, cells, tails = self.line_tables if layer.size < 1 << 32 else NO_LINES
+        lines, begins, cells = self.line_tables if layer.size < 1 << 32 else NO_LINES
         return Ranking(
-            self.shifts, self.part_tables, layer.head_base, self.tail_rank, layer.bases, lines, begins, cells,
-            tails, layer.firsts, layer.rests, self.smaller,
+            self.shifts, self.part_tables, layer.head_base, self.tail_rank, layer.bases, self.tails, lines,
+            begins, cells, layer.firsts, layer.rests, self.smaller,
         )  # fmt: skip
 
     def listing(self, layer: LayerIndex) -> Listing:

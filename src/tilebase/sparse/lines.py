@@ -25,12 +25,11 @@ class LineTables(NamedTuple):
     lines: Array
     begins: Array
     cells: Array
-    tails: Array
 
 
 NO_LINES = LineTables(
     np.zeros(0, dtype=np.uint64), np.zeros((1, kernels.MOST_LINES), dtype=np.uint64),
-    np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint16),
+    np.zeros(0, dtype=np.uint64),
 )  # fmt: skip
 
 
@@ -48,12 +47,12 @@ def judged_by_line(game: Game, rules: BoardRules) -> bool:
 
 
 def line_tables(
-    game: Game, rules: BoardRules, codes: Sequence[Sequence[int]], strides: Sequence[int], tails: Array
+    game: Game, rules: BoardRules, codes: Sequence[Sequence[int]], strides: Sequence[int]
 ) -> LineTables:
     """Return the tables of a game whose slides are judged line by line.
 
     ``codes[c]`` are the codes that cell c may hold, ascending; ``strides[c]`` is what the next one of them
-    adds to the word of a board.  `tails` are the ranks of tails.
+    adds to the word of a board.
     """
     kernels.add_lines.want()
     words = np.zeros((game.cells, 1 << game.bits), dtype=np.uint64)
@@ -70,7 +69,7 @@ def line_tables(
             end += len(tables[-1])
     steps = np.zeros(64, dtype=np.uint64)
     steps[[game.bits * (game.cells - 1 - cell) for cell in range(game.cells)]] = strides
-    return LineTables(np.concatenate(tables), begins, steps, tails.astype(np.uint16))
+    return LineTables(np.concatenate(tables), begins, steps)
 
 
 def _winning(game: Game, rules: BoardRules) -> Array:
