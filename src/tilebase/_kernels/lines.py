@@ -23,7 +23,7 @@ from numba import types
 
 from tilebase._kernels.boards import WORDS, N, permute
 from tilebase._kernels.jit import linked, scalar
-from tilebase._kernels.scalar import U0, U1, free_cells, trailing_zeros
+from tilebase._kernels.scalar import U0, U1, free_cells, sum_pairs, trailing_zeros
 
 HEAD_SHIFT, HEAD_BITS = 28, 24
 CHANGED, MOVED, WINS = 1 << 52, 1 << 56, 1 << 60
@@ -81,16 +81,15 @@ def is_won(word):
 @linked(types.void, WORDS, N, types.uint64, WORDS, WORDS, WORDS, WORDS, optional=True)
 def add_lines(boards, n, line_bits, table, begins, out_first, out_last):
     """Write the words of both slides along the rows of `boards`; `table` is that of `Ranking.lines`."""
-    mask = (U1 << line_bits) - U1
-    s1, s2, s3 = line_bits, line_bits * np.uint64(2), line_bits * np.uint64(3)
+    mask = (U1 << line_bits) - U1 << U1  # entries are pairs of words
+    s1, s2, s3 = line_bits - U1, line_bits * np.uint64(2) - U1, line_bits * np.uint64(3) - U1
     b0, b1, b2, b3 = begins[0], begins[1], begins[2], begins[3]
     for i in range(n):
         board = boards[i]
         # Rows that are not there are empty, and the entry with which the table begins is 0.
-        e0, e1 = b0 + ((board & mask) << U1), b1 + ((board >> s1 & mask) << U1)
-        e2, e3 = b2 + ((board >> s2 & mask) << U1), b3 + ((board >> s3 & mask) << U1)
-        out_first[i] = table[e0] + table[e1] + (table[e2] + table[e3])
-        out_last[i] = table[e0 + U1] + table[e1 + U1] + (table[e2 + U1] + table[e3 + U1])
+        e0, e1 = b0 + (board << U1 & mask), b1 + (board >> s1 & mask)
+        e2, e3 = b2 + (board >> s2 & mask), b3 + (board >> s3 & mask)
+        out_first[i], out_last[i] = sum_pairs(table, e0, e1, e2, e3)
 
 
 @scalar

@@ -61,6 +61,29 @@ def request(typing_context, values, position):  # noqa: ARG001  (the signature i
     return types.void(values, types.uint64), generate
 
 
+def _sum_pairs(table, *entries):
+    return tuple(sum((table[e + k] for e in entries), start=U0) for k in (U0, U1))
+
+
+@operation(_sum_pairs)
+def sum_pairs(typing_context, table, a, b, c, d):  # noqa: ARG001  (the signature is Numba's)
+    """Return the sum of ``table[e]``, and that of ``table[e + 1]``, for four e: read and added as pairs."""
+
+    def generate(context, builder, signature, arguments):
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        form = ir.VectorType(ir.IntType(64), 2)
+        total = None
+        for entry in arguments[1:]:
+            address = builder.bitcast(builder.gep(array.data, [entry]), form.as_pointer())
+            pair = builder.load(address, align=8)
+            total = pair if total is None else builder.add(total, pair)
+        both = [builder.extract_element(total, ir.IntType(32)(k)) for k in (0, 1)]
+        return context.make_tuple(builder, signature.return_type, both)
+
+    entry = types.uint64
+    return types.UniTuple(types.uint64, 2)(table, entry, entry, entry, entry), generate
+
+
 @scalar
 def free_cells(key, low_bits, fold):
     """Return the lowest bit of each empty cell of `low_bits`; `fold` is 2, 1, 0 for 4, 3, 2 bits a cell."""
