@@ -675,7 +675,8 @@ def rank_quartered(inputs: Inputs) -> Case:
     ranks = np.sort(generator.integers(0, layer.size, 10_000 * inputs.halves, dtype=np.uint64))
     heads = np.searchsorted(layer.starts, ranks, side="right") - 1
     tails = index.tail_start[layer.tail_sums[heads]] + ranks - layer.starts[heads]
-    keys = index.head_key[layer.heads[heads]] | index.tail_key[tails].astype(np.uint64)
+    keys = index.head_key[layer.heads[heads]] | index.tail_rest
+    keys |= index.tail_key[tails].astype(np.uint64) << index.tail_shift
     generator.shuffle(keys)
     ranking, out = index.ranking(layer), np.zeros(len(keys), dtype=np.uint64)
 

@@ -126,7 +126,9 @@ class Listing(NamedTuple):
     head_key: Words  # head_key[h]: the packed cells of head h, in their position in the key
     head_max: Bytes  # head_max[h]: its largest exponent
     tail_start: Words  # tail_start[s]: where the tails of sum 2 s begin in the two tables below
-    tail_key: Array  # tail_key[t]: the packed cells of a tail
+    tail_key: Array  # tail_rest | tail_key[t] << tail_shift: the packed cells of a tail
+    tail_shift: np.uint64  # bits below those in which tails differ
+    tail_rest: np.uint64  # the bits in which all tails are alike, as those of an x that stands
     tail_max: Bytes  # tail_max[t]: its largest exponent
     tail_bits: np.uint64  # the bits of the tail in a key
 

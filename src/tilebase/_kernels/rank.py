@@ -135,9 +135,10 @@ def popcounts(bits, words, out):
 def _add_tails(keys, maxima, n, listing):
     """Put the tails into keys that hold their numbers, and their largest exponents into `maxima`."""
     tail_key, tail_max, tail_bits = listing.tail_key, listing.tail_max, listing.tail_bits
+    tail_shift, tail_rest = listing.tail_shift, listing.tail_rest
     for i in range(n):
         t = keys[i] & tail_bits
-        keys[i] = keys[i] & ~tail_bits | np.uint64(tail_key[t])
+        keys[i] = keys[i] & ~tail_bits | tail_rest | np.uint64(tail_key[t]) << tail_shift
         maxima[i] = max(maxima[i], tail_max[t])
 
 
@@ -153,7 +154,9 @@ def list_bits(source, position, stop, head, most, out_keys, out_max):
     """
     bits, listing = source.bits, source.listing
     starts, heads, tail_key, tail_max = listing.starts, listing.heads, listing.tail_key, listing.tail_max
+    tail_shift = listing.tail_shift
     later = len(tail_key) >= MANY_TAILS
+    rest = U0 if later else listing.tail_rest
     n = U0  # unsigned: an index that is not negative for certain
     if head < 0:
         first, beyond = 0, len(starts)  # the last head that begins at `position` or before is between them
@@ -179,14 +182,14 @@ def list_bits(source, position, stop, head, most, out_keys, out_max):
                     head += 1
                 end = starts[head + 1] if head + 1 < len(heads) else ~U0
                 h = heads[head]
-                key, key_max = listing.head_key[h], listing.head_max[h]
+                key, key_max = listing.head_key[h] | rest, listing.head_max[h]
                 shift = listing.tail_start[listing.tail_sums[head]] - starts[head]
             t = rank + shift
             if later:
                 out_keys[n] = key | t
                 out_max[n] = key_max
             else:
-                out_keys[n] = key | np.uint64(tail_key[t])
+                out_keys[n] = key | np.uint64(tail_key[t]) << tail_shift
                 out_max[n] = max(key_max, tail_max[t])
             n += U1
             word &= word - U1

@@ -227,8 +227,11 @@ class Index(Halves):
         )  # fmt: skip
         short = len(ranks) if self.tail_count.max(initial=0) <= 1 << 16 else 0
         self.tails, self.tail_rank = ranks[:short].astype(np.uint16), ranks[short:].copy()
-        narrow = self.game.bits * len(self.tail_cells) <= 32
-        self.tail_key = keys.astype(np.uint32) if narrow else keys
+        varying = int(np.bitwise_or.reduce(keys ^ keys[:1])) if n else 0
+        self.tail_shift = np.uint64(max((varying & -varying).bit_length() - 1, 0))
+        self.tail_rest = keys[0] & ~np.uint64(varying) if n else np.uint64(0)
+        keys = (keys & np.uint64(varying)) >> self.tail_shift
+        self.tail_key = keys.astype(np.uint32) if varying >> int(self.tail_shift) < 1 << 32 else keys
 
     def _build_head(self) -> None:
         n, ways = len(self.head_cells), symmetries(self.game)[1:]
@@ -310,7 +313,7 @@ class Index(Halves):
         """Return the tables with which kernels list boards of a layer."""
         return Listing(
             layer.heads, layer.starts, layer.tail_sums, self.head_key, self.head_max,
-            self.tail_start, self.tail_key, self.tail_max,
+            self.tail_start, self.tail_key, self.tail_shift, self.tail_rest, self.tail_max,
             np.uint64((1 << self.game.bits * len(self.tail_cells)) - 1),
         )  # fmt: skip
 
