@@ -7,7 +7,8 @@ Modules, those that the others import first:
     spaces       on which boards a game is solved
     solve        the values of a game under optimal play
     groups       the same, one multiset of tiles at a time
-    prove        proved bounds of the probability to win
+    bounds       proved bounds of the probability to win, as statements
+    prove        how such a bound is computed
     again        the layers of a dense verdict, counted by a second engine
     force        which goals can be forced against every spawn
     borders      the border between limits within which the goal is forced and others

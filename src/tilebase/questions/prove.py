@@ -1,8 +1,7 @@
 """Prove a bound of the probability to win (`questions.bounds`).
 
-All values are fixed-point integers.  The probability
-of a 4 is an exact fraction.  Every division of a lower bound is rounded down, of an upper bound up
-(`objectives`).  So no result depends on floating point.
+All values are fixed-point integers.  The probability of a 4 is an exact fraction.  Every division of a lower
+bound is rounded down, of an upper bound up (`objectives`).  So no result depends on floating point.
 
 Limits only forbid slides of the player.  So a lower bound within limits also holds without them.  A lower
 bound with a pattern also holds without it if the pattern is a forced win, which
