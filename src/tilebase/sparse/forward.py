@@ -57,8 +57,11 @@ WRITTEN, SMALL_JOB = 2 * CHUNK_KEYS, 2
 """Least boards of a small layer that one task lists, and chunks that one encodes."""
 RECORDING = 1 / 16
 """The largest share of the memory that the slides of a layer take while they are recorded."""
-DURABLE_BYTES = 1 << 20
-"""Layers of at least this size are flushed to disk; smaller ones survive a kill, but not a power failure."""
+DURABLE_BYTES = 1 << 22
+"""Layers of at least this size are flushed to disk.
+
+Smaller ones, which take a tenth of a second to make again, survive a kill, but not a power failure.
+"""
 
 
 @dataclass
