@@ -284,6 +284,29 @@ def test_a_kernel_of_the_cache_is_compiled_into_another():
     assert kept(words) == 4
 
 
+@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
+@pytest.mark.parametrize("damage", ["flipped", "cut off", "empty"])
+def test_a_damaged_file_of_the_cache_is_compiled_anew(damage, suffix, tmp_path, monkeypatch):
+    def counted() -> list[int]:
+        kept = jit.kernel()(bits.count_ones.py_func)
+        assert kept(words) == 4
+        return list(kept._cache_hits.values())
+
+    words = np.array([7, 1], dtype=np.uint64)
+    monkeypatch.setattr(jit, "_kernel_cache", lambda _module: str(tmp_path))
+    assert (counted(), counted()) == ([], [1])
+    (file,) = tmp_path.rglob(f"*{suffix}")
+    data = file.read_bytes()
+    middle = len(data) // 2
+    worse = {
+        "flipped": data[:middle] + bytes([data[middle] ^ 4]) + data[middle + 1 :],
+        "cut off": data[:middle],
+        "empty": b"",
+    }
+    file.write_bytes(worse[damage])
+    assert (counted(), counted()) == ([], [1])
+
+
 def test_rules_want_the_slides_that_they_need(monkeypatch):
     def wanted(game):
         for kernel in kinds:
