@@ -7,6 +7,7 @@ What solving does not test of single functions is tested here too.
 from __future__ import annotations
 
 import ast
+import errno
 import os
 import shutil
 import subprocess
@@ -305,6 +306,17 @@ def test_a_damaged_file_of_the_cache_is_compiled_anew(damage, suffix, tmp_path, 
     }
     file.write_bytes(worse[damage])
     assert (counted(), counted()) == ([], [1])
+
+
+def test_a_kernel_that_cannot_be_kept_works_all_the_same(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(jit, "_kernel_cache", lambda _module: str(tmp_path))
+    monkeypatch.setattr(os, "replace", refuse)
+    kept = jit.kernel()(bits.count_ones.py_func)
+    assert kept(np.array([7, 1], dtype=np.uint64)) == 4
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
 def test_rules_want_the_slides_that_they_need(monkeypatch):

@@ -4,7 +4,7 @@ Numba's cache looks at the file of the compiled function only, so an edit in a c
 unnoticed.  Here each module of kernels has a folder whose name holds a hash of its source, of the sources
 of the modules of this package that it imports, of the versions of Numba and llvmlite, and of the settings
 that change the code.  An edit elsewhere leaves its compiled kernels as they are.  Where no folder can be
-written, kernels are compiled anew in each process.
+written, or its disk is full, kernels are compiled anew in each process.
 
 Nor do kernels count references (``_nrt=False``): what they are given outlives the call. The counts are
 atomic, so that threads that share an array would wait for each other whenever one takes a slice. So a
@@ -150,7 +150,7 @@ def _compiled(function: Callable[..., Any]) -> Any:
 
 
 def _load_checked(kept: Any) -> None:
-    """Let a cache of Numba check its files, and load them without what Numba compiles functions with: 0.3 s."""
+    """Let a cache of Numba check its files, and load them without what Numba compiles with: 0.3 s."""
     kept._cache_file = CheckedFiles.of(kept._cache_file)
 
     def load(signature: Any, context: Any) -> Any:

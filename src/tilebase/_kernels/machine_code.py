@@ -11,6 +11,7 @@ Nor does Numba notice a damaged file: machine code with a wrong byte ends the pr
 from __future__ import annotations
 
 import io
+import logging
 import pickle
 import zlib
 from collections.abc import Iterator
@@ -23,17 +24,26 @@ from numba.core.caching import IndexDataCacheFile
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompileResult, compile_result
 
+LOG = logging.getLogger(__name__)
+
 
 class CheckedFiles(IndexDataCacheFile):  # type: ignore[misc]
     """The files in which a cache keeps a kernel, each with its CRC-32 at the end.
 
-    A file that is damaged or cut off is as good as none: the kernel is compiled anew.
+    A file that is damaged or cut off counts as missing: the kernel is compiled anew.
     """
 
     @classmethod
     def of(cls, files: IndexDataCacheFile) -> CheckedFiles:
         """Return the same files, checked."""
         return cls(files._cache_path, files._index_name.removesuffix(".nbi"), files._source_stamp)
+
+    def save(self, key: Any, data: Any) -> None:
+        """Keep a kernel, if the system lets us: else the next process compiles it anew."""
+        try:
+            super().save(key, data)
+        except OSError as error:
+            LOG.debug("a compiled kernel is not kept: %s", error)
 
     @contextmanager
     def _open_for_write(self, path: str) -> Iterator[BinaryIO]:
