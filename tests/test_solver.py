@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import errno
 import json
+import shutil
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -151,6 +153,23 @@ def test_slides_are_recorded_until_the_disk_is_full(tmp_path, monkeypatch):
     solve(Game("3x3", 32), table=tmp_path / "full")
     assert sum(wrote) > 100_000
     assert contents(tmp_path / "full") == contents(tmp_path / "whole")
+
+
+def test_slides_take_a_quarter_of_the_free_disk_at_most(tmp_path, monkeypatch):
+    def write(self: Any, at: int, arrays: Any) -> None:
+        wrote.append(sum(array.nbytes for array in arrays))
+        real(self, at, arrays)
+
+    real = ScratchFile.write
+    monkeypatch.setattr(ScratchFile, "write", write)
+    taken = []
+    for free in (1 << 40, 400_000, 0):
+        wrote: list[int] = []
+        monkeypatch.setattr(shutil, "disk_usage", lambda _, free=free: SimpleNamespace(free=free))
+        solve(Game("3x3", 32), table=tmp_path / str(free))
+        assert contents(tmp_path / str(free)) == contents(tmp_path / str(1 << 40))
+        taken.append(sum(wrote))
+    assert taken[0] > 100_000 > taken[1] > 0 == taken[2]
 
 
 def test_recorded_slides_that_are_gone_are_an_error(tmp_path, monkeypatch):

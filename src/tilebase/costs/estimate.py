@@ -54,6 +54,8 @@ class Estimate:
         Bytes without which the run is not possible.
     disk:
         Bytes expected on disk at the same time.
+    optional_disk:
+        Bytes more that save time, of which a run writes no more than a quarter of what is free.
     spread:
         Positions, seconds and disk may be smaller or larger by this factor; 1 if they are known.
     moved:
@@ -71,6 +73,12 @@ class Estimate:
     disk: float
     spread: float = 1.0
     moved: float = 0.0
+    optional_disk: float = 0.0
+
+    @property
+    def most_disk(self) -> int:
+        """Bytes expected on disk, those included that are not needed."""
+        return int(self.disk + self.optional_disk)
 
     @property
     def size(self) -> str:
@@ -102,13 +110,13 @@ class Estimate:
     def row(self) -> dict[str, str]:
         """Return it as a row of `tilebase plan`."""
         most = f"at least {byte_text(self.memory)}"
-        size = {"positions": self.size, "time": self.time, "memory": most, "disk": byte_text(int(self.disk))}
+        size = {"positions": self.size, "time": self.time, "memory": most, "disk": byte_text(self.most_disk)}
         return {"step": f"{self.task} {title_of(self.game)}"} | size
 
     @property
     def sentence(self) -> str:
         """Size, time and disk."""
-        disk = f", {byte_text(int(self.disk))} of disk" if self.disk >= 1e9 else ""
+        disk = f", {byte_text(self.most_disk)} of disk" if self.most_disk >= 1e9 else ""
         return f"{self.task} {title_of(self.game)}: {self.size}, {self.time}{disk}"
 
 

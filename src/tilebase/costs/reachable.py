@@ -224,7 +224,8 @@ def solving(
         task="solving",
         seconds=work.seconds(allowed.cores),
         memory=max(before.memory, solving_memory(game, objectives, 3 if lean is False else 1, down_to)),
-        disk=before.disk + values * (1 if table else 0.05) + recorded_bytes(game, objectives),
+        disk=before.disk + values * (1 if table else 0.05),
+        optional_disk=recorded_bytes(game, objectives),
     )
 
 

@@ -280,7 +280,7 @@ def _alone(what: str, on: str, found: Estimate) -> dict[str, Any]:
     size = f"{found.bound:,}" if found.spread == 1 else f"about {number_in_words(found.positions)}"
     return {
         "what": what, "on": on, "boards": f"{size} {found.unit}",
-        "time": time, "memory": f"at least {byte_text(found.memory)}", "disk": byte_text(int(found.disk)),
+        "time": time, "memory": f"at least {byte_text(found.memory)}", "disk": byte_text(found.most_disk),
         "moved": "", "reason": "",
     }  # fmt: skip
 

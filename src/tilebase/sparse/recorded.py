@@ -8,6 +8,7 @@ is cut off behind what is still to be read.
 from __future__ import annotations
 
 import logging
+import shutil
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
 from functools import partial
@@ -21,7 +22,7 @@ from tilebase._kernels.arguments import Numbers, Slides
 from tilebase.runtime.scratch import LARGE, ScratchFile, aligned, aligned_empty
 from tilebase.runtime.storage import storage_errors
 from tilebase.runtime.threads import in_background
-from tilebase.sparse.sizes import MOST_RECORDED
+from tilebase.sparse.sizes import MOST_RECORDED, RECORDED_SHARE
 
 Array = npt.NDArray[Any]
 LOG = logging.getLogger(__name__)
@@ -52,13 +53,15 @@ class _Layer(NamedTuple):
 class RecordedSlides:
     """The slides of layers, in a file that ends with this object.
 
-    A disk that is full is not an error: no more slides are recorded then, and the states are slid again.
+    They take at most a quarter of the space that is free at the beginning.  A disk that is full is not an
+    error: no more slides are recorded then, and the states are slid again.
     """
 
     most: ClassVar[int] = MOST_RECORDED
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._most = min(self.most, int(RECORDED_SHARE * shutil.disk_usage(folder).free))
         self._file: ScratchFile | None = None
         self._writing: tuple[int, _Layer, Future[None]] | None = None
         self._ahead: tuple[int, Future[Slides]] | None = None
@@ -84,7 +87,7 @@ class RecordedSlides:
         self.wait()
         arrays = slides.states, slides.made, slides.wins
         layer = _Layer(self._end, len(slides.states), len(slides.made), len(slides.wins), slides.ends)
-        if self.full or self._end + layer.nbytes > self.most:
+        if self.full or self._end + layer.nbytes > self._most:
             self.full = True
             return
         self._writing = total, layer, _begun(layer, partial(self._write, arrays))
