@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from tilebase._kernels import forward
+from tilebase._kernels import forward, rank
 from tilebase._kernels.arguments import Scratch
 from tilebase._kernels.packed import packed
 from tilebase.game.compiled import CompiledGame
@@ -113,3 +113,26 @@ def test_slides_and_spawns_by_line_are_those_of_the_rules(name, recorded, tmp_pa
         if game.sum(board) == total + 2
     }
     assert np.array_equal(spawned.bits, set_of(above, tmp_path, sorted(boards)).bits)
+
+
+@pytest.mark.parametrize(
+    ("name", "goal", "shift", "later"),
+    [("L3", 512, 12, False), ("442", 128, 24, False), ("4431", 256, 12, True), ("LL", 256, 8, True)],
+)
+def test_listed_boards_have_their_ranks(name, goal, shift, later, tmp_path):
+    """Tails, of which only the bits that differ are kept: few of them, and more than `MANY_TAILS`."""
+    game, total = formation(name).game(goal), 300
+    index, layer = layer_of(game, total)
+    assert (int(index.tail_shift), len(index.tail_key) >= rank.MANY_TAILS) == (shift, later)
+    wanted = np.unique(np.random.default_rng(1).integers(0, layer.layer.size, 5_000)).astype(np.uint64)
+    boards = set_of(layer, tmp_path)
+    rank.set_bits(wanted, len(wanted), np.uint64(0), boards.bits)
+    keys = np.zeros(len(wanted) + 64, dtype=np.uint64)
+    maxima, counts = np.zeros(1024, np.uint8), np.zeros(game.bounds.code + 1, dtype=np.int64)
+    end = np.uint64(layer.layer.size)
+    listed = forward.list_layer(layer.source(boards), np.uint64(0), end, keys, maxima, counts)
+    assert listed == counts.sum() == len(wanted)
+    found = keys[:listed]
+    assert (found[1:] > found[:-1]).all()
+    assert all(game.sum(game.unpack(key)) == total for key in found.tolist())
+    assert np.array_equal(layer.rank(found), wanted)
