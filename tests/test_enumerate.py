@@ -128,7 +128,8 @@ def test_3x3_to_1024_as_published():
     assert count(Game("3x3", 1024)).total("live") == 25_179_014 - 2
 
 
-def test_4x4_to_16_takes_the_path_of_large_layers():
+def test_4x4_to_16_takes_the_path_of_large_layers(monkeypatch):
+    monkeypatch.setattr(sizes, "SMALL_BITS", 1 << 20)
     work: list[Work] = []
     result = count(Game("4x4", 16), threads=2, work=work.append)
     assert result.total("live") == 23_482_821
@@ -147,7 +148,21 @@ def test_large_path_equals_small_path(game, monkeypatch):
     small = count(game, threads=1)
     monkeypatch.setattr(sizes, "SMALL_BITS", 1 << 12)
     for threads in (1, 2, 3):
-        assert_equal(count(game, threads=threads), small)
+        work: list[Work] = []
+        assert_equal(count(game, threads=threads, work=work.append), small)
+        assert 0 < work[0].flushes < 2 * work[0].layers  # layers of 2^15 ranks are marked without arenas
+
+
+@pytest.mark.parametrize(
+    ("threads", "free", "most"),
+    [
+        (1, 1 << 40, 27), (2, 1 << 40, 27), (4, 1 << 40, 26), (16, 1 << 40, 24), (96, 1 << 40, 24),
+        (1, 120 << 20, 27), (1, 60 << 20, 26), (3, 60 << 20, 25), (1, 0, 24), (3, 1 << 20, 24),
+    ],
+)  # fmt: skip
+def test_bits_are_set_at_once_where_those_of_all_threads_fit(threads, free, most):
+    assert sizes.is_direct(1 << most, threads, free)
+    assert not sizes.is_direct((1 << most) + (1 << most - 2), threads, free)
 
 
 def test_index_tables_that_grow_with_the_sum(monkeypatch):

@@ -44,7 +44,7 @@ def layer_of(game: Game, total: int) -> tuple[Index, IndexedLayer]:
 def set_of(layer: IndexedLayer, tmp_path, keys: list[int] | None = None) -> BitSet:
     """A set of boards of a layer; empty without keys."""
     words = np.zeros((layer.layer.size >> 6) + 1024, dtype=np.uint64)
-    found = BitSet(layer.layer.size, words, tmp_path, "boards")
+    found = BitSet(layer.layer.size, words, tmp_path, "boards", direct=True)
     if keys:
         found.add(layer.rank(np.array(sorted(keys), dtype=np.uint64)))
     return found

@@ -119,12 +119,12 @@ def test_threads_that_share_small_layers_change_no_byte(game, tmp_path, monkeypa
     solve(game, "win:float32", table=tmp_path / "alone", threads=1)
     shared: list[int] = []
 
-    def map_small(team: Any, tasks: Any, target: Any, workers: Any) -> None:
+    def map_directly(team: Any, tasks: Any, target: Any, workers: Any) -> None:
         shared.append(len(workers))
         several(team, tasks, target, workers)
 
-    several = maps.Team._map_small
-    monkeypatch.setattr(maps.Team, "_map_small", map_small)
+    several = maps.Team._map_directly
+    monkeypatch.setattr(maps.Team, "_map_directly", map_directly)
     monkeypatch.setattr(maps, "UNITED_WORDS", 2)
     monkeypatch.setattr(sizes, "SMALL_PART", 4)
     monkeypatch.setattr(arenas, "block_bits_for", lambda _: 7)

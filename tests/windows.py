@@ -14,8 +14,8 @@ from tilebase.sparse.bitset import BitSet
 class TwoBlocks(BitSet):
     """A set that keeps two blocks in memory and spills the rest."""
 
-    def __init__(self, size: int, storage: Any, folder: Path, name: str) -> None:
-        super().__init__(size, storage[: BitSet.least_words(size)], folder, name)
+    def __init__(self, size: int, storage: Any, folder: Path, name: str, *, direct: bool) -> None:
+        super().__init__(size, storage[: BitSet.least_words(size)], folder, name, direct=direct)
 
 
 def hold_little(put: Callable[[Any, str, Any], None], small_bits: int) -> None:

@@ -3,7 +3,7 @@
 Both maps work in batches that stay in the first-level cache: emit boards, make them
 canonical, rank them.  The ranks then take one of two ways:
 
-* a small layer is one bit set in cache, and bits are set at once (``direct``);
+* a layer whose bits fit into the cache needs no more: they are set at once (``direct``);
 * otherwise ranks go, as 32-bit offsets, into the pages of their block: block ``r >> block_bits``
   owns a chain of pages of 1024 offsets in the arena of the thread (`arguments.Pages`).  When an
   arena is full, or the map is done, `flush` sets the bits block by block, so that no write misses the cache.

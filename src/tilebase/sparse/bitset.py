@@ -26,11 +26,15 @@ PIECE_WORDS = 1 << 12
 class BitSet:
     """The boards reached in one layer."""
 
-    def __init__(self, size: int, storage: Array, folder: Path, name: str) -> None:
-        """`storage`: zeroed uint64 words that this set may use; `folder`: the folder of spill files."""
+    def __init__(self, size: int, storage: Array, folder: Path, name: str, *, direct: bool = False) -> None:
+        """`storage`: zeroed uint64 words that this set may use; `folder`: the folder of spill files.
+
+        `direct`: whether bits are set at once, without arenas, if the set has one window.
+        """
         block_words = Windows(size).block_words
         self.windows = Windows(size, len(storage) // block_words)
         self.size, self.block_bits = size, self.windows.block_bits
+        self.direct = direct and self.windows.count == 1
         self.bits = storage[: self.windows.width * block_words]
         self.window = 0
         self.spilled_bytes = 0

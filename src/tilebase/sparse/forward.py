@@ -356,13 +356,13 @@ class ForwardPass:
         if least > self.memory:
             raise self._too_little(least)
         free = self.memory - self._fixed_memory
-        small = layer.size <= sizes.SMALL_BITS
-        nbytes = whole if small else min(whole, max(free * 3 // 10, 8 * BitSet.least_words(layer.size)))
+        direct = sizes.is_direct(layer.size, self.threads, free)
+        nbytes = whole if direct else min(whole, max(free * 3 // 10, 8 * BitSet.least_words(layer.size)))
         for i in range(2):
             if self._storage[i].nbytes < nbytes:
                 self._storage[i] = np.zeros(0, dtype=np.uint64)
-                self._storage[i] = np.zeros(nbytes // 8 * (5 if small else 4) // 4 + 1024, dtype=np.uint64)
-        if not small:
+                self._storage[i] = np.zeros(nbytes // 8 * (5 if direct else 4) // 4 + 1024, dtype=np.uint64)
+        if not direct:
             # What an arena holds for later windows is packed in memory before it is spilled.
             shares = self.threads + (nbytes < whole)
             allowed = max(min((free - 2 * nbytes) * 7 // 8, self.memory // 3) // shares, windows.least_arena)
@@ -370,7 +370,7 @@ class ForwardPass:
         names = (f"states-{layer.total}", f"afterstates-{layer.total}")
         storage = [self._storage[i][: max(nbytes // 8, 1024)] for i in range(2)]
         first, second = (
-            BitSet(layer.size, bits, self.folder.path, name)
+            BitSet(layer.size, bits, self.folder.path, name, direct=direct)
             for bits, name in zip(storage, names, strict=True)
         )
         return first, second
@@ -485,13 +485,14 @@ class ForwardPass:
     def _write(self, total: int, indexed: IndexedLayer, boards: BitSet, counts: Array, slides: Slides) -> int:
         """Write the afterstates of a layer, if there are any, and keep them as a source."""
         self._report(total, "write", 0.9)
-        kept: list[Array] | None = [] if is_small(boards) else None
+        is_kept = boards.windows.count == 1 and boards.count(0, boards.size) <= KEPT_KEYS
+        kept: list[Array] | None = [] if is_kept else None
         parts = self._listed(indexed, boards, counts, kept, clear=True)
         with self._team.pool.beside(partial(self._slides.keep, total, slides)):
             size = self._write_layer("afterstates", total, boards, parts)
         if not counts.sum():
             return 0
-        keys = joined(kept) if kept and counts.sum() <= KEPT_KEYS else None
+        keys = joined(kept) if kept else None
         self._sources[total] = self._stored(total, keys)
         self.written[total] = self._files["afterstates"]
         return size

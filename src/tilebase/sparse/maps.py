@@ -1,9 +1,9 @@
 """The two maps of the forward pass, divided into tasks for several threads.
 
 A task works until it is done or the arena of its thread is full.  Then all threads pause, the
-arenas are flushed into the target set, and the tasks continue.  Target sets of at most `sizes.SMALL_BITS`
-ranks need no arenas: each thread sets bits directly, in cache, the first one those of the target, the others
-their own, which are united at the end.
+arenas are flushed into the target set, and the tasks continue.  Target sets that fit into the cache
+(`sizes.is_direct`) need no arenas: each thread sets bits directly, the first one those of the target, the
+others their own, which are united at the end.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ NOTHING = np.uint64((1 << 64) - 1)
 
 
 def is_small(boards: BitSet) -> bool:
-    """Return whether a set is filled without arenas."""
+    """Return whether a set is that of a small layer."""
     return boards.size <= sizes.SMALL_BITS
 
 
@@ -158,10 +158,10 @@ class Worker:
         """Return a set that this worker fills."""
         pages = self.arena.pages_for(boards.block_bits)
         bits = self.bits_for(len(boards.bits)) if self._own else boards.bits
-        return Target(indexed.ranking, is_small(boards), bits, pages)
+        return Target(indexed.ranking, boards.direct, bits, pages)
 
     def bits_for(self, words: int) -> Array:
-        """Return bits of its own for a small set of so many words, zero until `target` gives them."""
+        """Return bits of its own for a set of so many words, zero until `target` gives them."""
         if len(self._bits) < words:
             self._bits = np.zeros(words, dtype=np.uint64)
         return self._bits[:words]
@@ -369,12 +369,11 @@ class Team:
 
     def map(self, tasks: deque[MapTask], target: BitSet, report: Callable[[float], None]) -> None:
         """Do all tasks; `report` is called at times with the share that is done."""
-        small = is_small(target)
-        workers = self.workers[: max(len(tasks) // 2, 1)] if small else self.workers
+        workers = self.workers[: max(len(tasks) // 2, 1)] if target.direct else self.workers
         for worker in workers:
             worker.forget(target.size)
-        if small:
-            self._map_small(tasks, target, workers)
+        if target.direct:
+            self._map_directly(tasks, target, workers)
             return
         for worker in workers:
             worker.arena.reset(target.windows.blocks)
@@ -386,7 +385,7 @@ class Team:
             )  # fmt: skip
             self._flush(target)
 
-    def _map_small(self, tasks: deque[MapTask], target: BitSet, workers: Sequence[Worker]) -> None:
+    def _map_directly(self, tasks: deque[MapTask], target: BitSet, workers: Sequence[Worker]) -> None:
         """Do tasks whose bits fit into cache: the first worker sets those of the target."""
         stop = Event()
         with ExitStack() as stack:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 SMALL_BITS = 1 << 24
-"""The bits of a layer of at most this many ranks fit into the cache of a thread, which sets them at once."""
+"""A layer of at most this many ranks is small: its slides are recorded, and few tasks share its work."""
 SMALL_PART = 1 << 13
 """States of a small layer that are worth a task.  A thread joins in for each two of them."""
 PAGE_BYTES = 4096
@@ -27,6 +27,17 @@ def ranks_of(boards: Any, symmetries: int) -> Any:
     """
     kept = {1: 1.0, 2: 1.5}.get(symmetries, 2.3)  # per board up to symmetry; measured: 2.0 to 2.5
     return boards / symmetries * kept
+
+
+def is_direct(ranks: int, threads: int, free: int) -> bool:
+    """Return whether threads set the bits of a layer of so many ranks at once, without arenas.
+
+    Each thread has bits of its own.  Together they take at most 32 MiB, a common size of the last cache, and
+    16 for a single thread: from there on arenas are as fast.  With those of the states they take at most 30 %
+    of the `free` bytes.
+    """
+    most = min(8 * SMALL_BITS, 16 * SMALL_BITS // threads, free * 8 * 3 // 10 // (threads + 1))
+    return ranks <= max(SMALL_BITS, most)
 
 
 def block_bits_for(ranks: int) -> int:
