@@ -28,7 +28,7 @@ from tilebase.costs.estimate import duration
 from tilebase.costs.forcing import search_seconds
 from tilebase.costs.measuring import measured_factor
 from tilebase.costs.rates import FACTORS
-from tilebase.costs.reachable import counting, layers_of, recorded_bytes, solving
+from tilebase.costs.reachable import counting, layers_of, solving
 from tilebase.costs.tables import evaluating, thinning, verifying
 from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import parse_objectives
@@ -56,7 +56,7 @@ def counted(game: Game) -> Cost:
 def solved(game: Game, objective: str = "win", *, table: bool = False) -> Cost:
     objectives = parse_objectives(objective)
     found = solving(game, objectives, ONE, table=table)
-    return Cost(found.seconds, found.disk - recorded_bytes(game, objectives) if table else 0.0)
+    return Cost(found.seconds, found.disk if table else 0.0)
 
 
 def passed(game: Game, objective: str) -> Cost:

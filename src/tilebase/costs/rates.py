@@ -90,7 +90,7 @@ class Rates:
     state: float = 5.2e-8
     rank: float = 4.5e-10
     after: float = 2e-8
-    spawn: float = 3.3e-8
+    spawn: float = 2.6e-8
     known_spawn: float = 1.9e-8
     fold: float = 1.5e-8
     boards: float = 1 / 35e6

@@ -54,8 +54,8 @@ SHORT_LINE = 5
 """Cells of a line that is slid by a table."""
 LONG_LINES = 2.5
 """So many times the work of an axis of short lines is that of one of longer lines."""
-BY_LINE = 0.75
-"""The work for a board of a game whose slides are judged line by line (`sparse.lines`)."""
+BY_LINE = 0.55
+"""The work for a board or a spawn of a game whose slides are judged line by line (`sparse.lines`)."""
 FEW_BYTES = 4 << 20
 """So much more tables take if there are few half boards."""
 SLIDE_BYTES = 10
@@ -118,12 +118,16 @@ class Work:
         return float((self.each / np.minimum(self.threads, cores)).sum())
 
 
+def is_by_line(game: Game) -> bool:
+    """Return whether slides are judged line by line."""
+    free = game.limits is None and game.pattern is None and len(game.masks) < 2
+    return free and len(symmetries(game)) == 1 and max(game.shape) <= SHORT_LINE
+
+
 def slides_of(game: Game) -> float:
     """Return the work for the slides of a board of a game; 1 for two axes of short lines."""
     axes = [1.0 if length <= SHORT_LINE else LONG_LINES for length in game.shape if length > 1]
-    free = game.limits is None and game.pattern is None and len(game.masks) < 2
-    by_line = free and len(symmetries(game)) == 1 and max(axes, default=1.0) == 1.0
-    return sum(axes) / 2 * (BY_LINE if by_line else 1.0)
+    return sum(axes) / 2 * (BY_LINE if is_by_line(game) else 1.0)
 
 
 def count_seconds(layers: Any, slides: float) -> Any:
@@ -146,7 +150,8 @@ def solving_threads(afterstates: Array) -> Array:
 def solve_seconds(game: Game, objectives: int, *, recorded: bool = False) -> float:
     """CPU seconds to solve an afterstate for so many objectives, with or without recorded slides."""
     rate = rates("sparse")
-    spawn = rate.known_spawn if recorded else rate.spawn * slides_of(game)
+    known = rate.known_spawn * (BY_LINE if is_by_line(game) else 1.0)
+    spawn = known if recorded else rate.spawn * slides_of(game)
     return rate.after + spawns_after(game) * (spawn + rate.fold * (objectives - 1))
 
 
