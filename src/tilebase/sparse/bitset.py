@@ -29,12 +29,12 @@ class BitSet:
     def __init__(self, size: int, storage: Array, folder: Path, name: str, *, direct: bool = False) -> None:
         """`storage`: zeroed uint64 words that this set may use; `folder`: the folder of spill files.
 
-        `direct`: whether bits are set at once, without arenas, if the set has one window.
+        `direct`: whether bits are set at once, without arenas; then the storage is that of one window.
         """
         block_words = Windows(size).block_words
         self.windows = Windows(size, len(storage) // block_words)
         self.size, self.block_bits = size, self.windows.block_bits
-        self.direct = direct and self.windows.count == 1
+        self.direct = direct
         self.bits = storage[: self.windows.width * block_words]
         self.window = 0
         self.spilled_bytes = 0
