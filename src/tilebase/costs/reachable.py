@@ -118,16 +118,20 @@ class Work:
         return float((self.each / np.minimum(self.threads, cores)).sum())
 
 
-def is_by_line(game: Game) -> bool:
-    """Return whether slides are judged line by line."""
+def line_share(game: Game) -> float:
+    """Return `BY_LINE` for a game whose slides are judged line by line; 1 for others.
+
+    About as `sparse.lines.judged_by_line` says of compiled rules, which an estimate does without.
+    """
     free = game.limits is None and game.pattern is None and len(game.masks) < 2
-    return free and len(symmetries(game)) == 1 and max(game.shape) <= SHORT_LINE
+    by_line = free and len(symmetries(game)) == 1 and max(game.shape) <= SHORT_LINE
+    return BY_LINE if by_line else 1.0
 
 
 def slides_of(game: Game) -> float:
     """Return the work for the slides of a board of a game; 1 for two axes of short lines."""
     axes = [1.0 if length <= SHORT_LINE else LONG_LINES for length in game.shape if length > 1]
-    return sum(axes) / 2 * (BY_LINE if is_by_line(game) else 1.0)
+    return sum(axes) / 2 * line_share(game)
 
 
 def count_seconds(layers: Any, slides: float) -> Any:
@@ -150,8 +154,7 @@ def solving_threads(afterstates: Array) -> Array:
 def solve_seconds(game: Game, objectives: int, *, recorded: bool = False) -> float:
     """CPU seconds to solve an afterstate for so many objectives, with or without recorded slides."""
     rate = rates("sparse")
-    known = rate.known_spawn * (BY_LINE if is_by_line(game) else 1.0)
-    spawn = known if recorded else rate.spawn * slides_of(game)
+    spawn = rate.known_spawn * line_share(game) if recorded else rate.spawn * slides_of(game)
     return rate.after + spawns_after(game) * (spawn + rate.fold * (objectives - 1))
 
 
