@@ -26,6 +26,7 @@ from tilebase.questions.published import (
     NEW,
     OPEN,
     RUNS,
+    SECTIONS,
     Cited,
     read_facts,
     read_other,
@@ -81,7 +82,8 @@ def test_recorded_lines_are_lines_of_facts() -> None:
 
 def test_the_pages_are_what_the_files_say() -> None:
     made = runpy.run_path(str(ROOT / "scripts" / "make-results"))["pages"]()
-    assert {page.name for page in made} == {"results.md", "records.md", "errata.md", "performance.md"}
+    named = {"README.md", "index.md", "results.md", "records.md", "errata.md", "performance.md"}
+    assert {page.name for page in made} == named
     assert [page.name for page, text in made.items() if page.read_text("utf-8") != text] == []
 
 
@@ -599,3 +601,10 @@ def test_what_is_recorded_is_told_before_a_long_solve(
     told = capsys.readouterr().err.splitlines()
     assert told[0].startswith("expected: solving 2x2, to 8")
     assert told[1] == "recorded for it; tilebase cite it"
+
+
+def test_every_published_line_is_in_one_section_of_the_first_page() -> None:
+    rows = read_other(SECTIONS)
+    assert sorted(row["files"] for row in rows if row["files"]) == sorted({fact.file for fact in read_facts()})
+    assert all(bool(row["files"]) != bool(row["state"]) for row in rows)
+    assert all(row["command"].startswith("tilebase ") for row in rows)

@@ -28,9 +28,10 @@ RECORDS, RECOMPUTED = "records.tsv", "recomputed.tsv"
 NEW, OPEN, NEEDED = "new.tsv", "open.tsv", "needed.tsv"
 """Results that no source has, questions that nobody has answered (`questions.results`), and what it would
 take to compute published lines that were not."""
-ERRATA, RUNS = "errata.tsv", "runs.tsv"
-"""Mistakes of the sources, and runs and measurements that are no results: rows of pages (`make-results`)."""
-BESIDE = frozenset((RECORDS, RECOMPUTED, NEW, OPEN, NEEDED, ERRATA, RUNS))
+ERRATA, RUNS, SECTIONS = "errata.tsv", "runs.tsv", "sections.tsv"
+"""Mistakes of the sources, runs and measurements that are no results, and the sections of the sources: rows
+of pages (`make-results`)."""
+BESIDE = frozenset((RECORDS, RECOMPUTED, NEW, OPEN, NEEDED, ERRATA, RUNS, SECTIONS))
 """The files that hold no published lines."""
 NO_QUESTION = frozenset(
     ("value", "answer", "max_tile", "lower_bound", "claim", "source", "precision", "note", "status")
