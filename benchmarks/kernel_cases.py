@@ -41,7 +41,6 @@ from tilebase._kernels.arguments import Directory, Links, Scratch, Slides, Targe
 from tilebase._kernels.packed import packed
 from tilebase.arrays import CACHED
 from tilebase.cluster.runs import Run
-from tilebase.dense import group_rules
 from tilebase.dense.backends.bits import BitLayer, Bits, Words
 from tilebase.dense.backends.protocol import DenseWork
 from tilebase.dense.backends.threads import Threads
@@ -943,35 +942,6 @@ def windowed_bits(inputs: Inputs) -> Case:
 def alike_bits(step: Step) -> Callable[[Inputs], Case]:
     """The same where a board and its mirror image are worth the same."""
     return lambda inputs: inputs.alike_bits.case(step)
-
-
-def grouped(step: Step) -> Callable[[Inputs], Case]:
-    """A step of the pass by groups for the largest group of the layer; slides are counted once per target."""
-
-    def make(inputs: Inputs) -> Case:
-        (objective,) = parse_objectives("win")
-        rules, total = group_rules.GroupRules(inputs.sparse, objective), inputs.total
-        groups = rules.groups
-        layer = np.flatnonzero(groups.sums == total)
-        group = int(layer[groups.sizes[layer].argmax()])
-        work = group_rules.Step("fold", group, total, rules.folds(group, total))
-        if step is not Step.FOLD:
-            reads = tuple(group_rules.name_of("fold", at) for at in groups.after_slides(group))
-            work = group_rules.Step("slide", group, total, reads)
-        read = {
-            name: _values(int(groups.sizes[group_rules.group_in(name)])).astype(np.float64)
-            for name in work.reads
-        }
-        size, written = int(groups.sizes[group]), list[Array]()
-
-        def run() -> int:
-            values, _ = rules.do(work, 0, size, read.__getitem__, group_rules.alone)
-            written[:] = [values]
-            return size * (1 if step is Step.FOLD else len(work.reads))
-
-        return Case(run, lambda: written)
-
-    return make
 
 
 def tabulate(inputs: Inputs) -> Case:

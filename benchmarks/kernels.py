@@ -130,8 +130,6 @@ BENCHMARKS = (
     Benchmark("bits.join_columns", 0.5, "ns per board", "dense", cases.windowed_bits),
     Benchmark("bits.slide_alike", 0.8, "ns per board", "alike", cases.alike_bits(Step.COLUMNS)),
     Benchmark("bits.join_alike", 1, "ns per board", "alike", cases.alike_bits(Step.ROWS)),
-    Benchmark("groups.fold_spawns win", 300, "ns per board", "sparse", cases.grouped(Step.FOLD)),
-    Benchmark("groups.best_slides win", 320, "ns per board", "sparse", cases.grouped(Step.ROWS)),
     Benchmark("force.search", 700_000, "afterstates per second", "forced", cases.search),
     Benchmark("coded.decode float16", 0.15, "ns per number", "halves", cases.decode_halves),
     Benchmark("coded.encode float16", 0.22, "ns per number", "halves", cases.encode_halves),

@@ -8,7 +8,7 @@ import os
 import signal
 import zlib
 from collections.abc import Callable
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -30,18 +30,17 @@ from tilebase.cluster.opening import attached
 from tilebase.cluster.runs import Run
 from tilebase.costs import batches
 from tilebase.costs.cores import MACHINE_CORES
-from tilebase.dense import shared, shared_groups
+from tilebase.dense import shared
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.passes import DensePass
 from tilebase.dense.plan import Plan
 from tilebase.dense.steps import Cut
 from tilebase.dense.stores import joined_checksum
-from tilebase.errors import ClusterError, CorruptError, ResourceError, StorageError, UsageError
+from tilebase.errors import ClusterError, ResourceError, StorageError, UsageError
 from tilebase.game.formations import formation
 from tilebase.game.game import Game
 from tilebase.objectives.objective import parse_objectives
 from tilebase.questions.force import force
-from tilebase.questions.groups import solve_by_groups
 from tilebase.questions.prove import prove
 from tilebase.questions.solve import solve
 from tilebase.runtime.resources import OVERHEAD, Allowance
@@ -368,69 +367,3 @@ def test_ranges_of_a_file_have_the_checksum_of_the_file() -> None:
         parts = [data[a:b] for a, b in itertools.pairwise(cuts)]
         assert joined_checksum((zlib.crc32(part), len(part)) for part in parts) == zlib.crc32(data)
     assert joined_checksum([]) == 0
-
-
-@pytest.mark.parametrize(
-    ("game", "text", "discount"),
-    [
-        (Game("2x3", 32), "win", 1),
-        (Game("2x4", 16), "guaranteed", 1),
-        (Game("2x3", 32, limits="16,16,8/16,8,8"), "lower:uint32", "0.9"),
-        (Game("2x2", 16, start="8,4/4,4"), "win", "0.5"),
-    ],
-    ids=str,
-)
-def test_threads_solve_by_groups_as_one_process_does(
-    tmp_path: Path, threads: ThreadExecutor, monkeypatch: pytest.MonkeyPatch, game: Game, text: str,
-    discount: Any,
-) -> None:  # fmt: skip
-    monkeypatch.setattr(shared_groups, "SHARED_BOARDS", 1)
-    monkeypatch.setattr(shared, "CHUNK_KEYS", 64)
-    found = solve_by_groups(game, text, discount=discount, folder=tmp_path, cluster=threads)
-    alone = solve_by_groups(game, text, discount=discount)
-    assert found.value == alone.value
-    assert found.in_files
-    assert replace(found.held, working=0) == replace(alone.held, working=0)
-    assert not list(tmp_path.rglob("*.part"))
-
-
-def test_workers_solve_by_groups_and_go_on(
-    tmp_path: Path, workers: Workers, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Also after Ctrl-C, without workers, and with them again."""
-    monkeypatch.setattr(shared_groups, "SHARED_BOARDS", 200)
-    game, seen = Game("2x3", 16), list[float]()
-
-    def stop(progress: Any) -> None:
-        seen.append(progress.fraction)
-        if progress.fraction > 0.4 + 0.2 * len(stops):
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr("tilebase.runtime.progress.OFTEN", 0.0)
-    stops = [workers.executor, None, workers.executor]
-    while stops:
-        executor = stops.pop()
-        with suppress(KeyboardInterrupt) if stops else nullcontext():
-            found = solve_by_groups(game, folder=tmp_path, cluster=executor, progress=stop if stops else None)
-    assert found.value == solve_by_groups(game).value
-    assert max(seen) < 1
-
-
-def test_damaged_groups_are_not_handed_to_workers(
-    tmp_path: Path, threads: ThreadExecutor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(shared_groups, "SHARED_BOARDS", 1)
-    monkeypatch.setattr("tilebase.runtime.progress.OFTEN", 0.0)
-
-    def stop(progress: Any) -> None:
-        if progress.fraction > 0.5:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        solve_by_groups(Game("2x3", 16), folder=tmp_path, cluster=threads, progress=stop)
-    files = list(tmp_path.rglob("*.group"))
-    assert files
-    for path in files:
-        path.write_bytes(bytes(path.stat().st_size))
-    with pytest.raises(CorruptError, match=r"\.group is damaged"):
-        solve_by_groups(Game("2x3", 16), folder=tmp_path, cluster=threads)

@@ -171,7 +171,6 @@ def test_tables_agree_with_each_other(game: Game) -> None:
     ids=str,
 )
 def test_groups_are_those_of_all_boards(game: Game) -> None:
-    """Their boards, the groups that spawns lead to, and no slide that the sources leave out."""
     groups, boards = groups_of(game), all_boards(game)
     boards = [board for board in boards if not game.has_goal_sum(board)]
 
@@ -184,23 +183,6 @@ def test_groups_are_those_of_all_boards(game: Game) -> None:
     assert groups.sums.tolist() == [
         sum(m << e for e, m in enumerate(one, 1)) for one in groups.counts.tolist()
     ]
-    for e in game.spawn_exponents:
-        more = [tuple(m + (k == e) for k, m in enumerate(one, 1)) for one in groups.counts.tolist()]
-        assert groups.after_spawn(e).tolist() == [sizes[one] for one in more]
-    leads = {
-        (tiles(board), tiles(after))
-        for board in boards
-        for after in (board, *game.slides(board).values())
-        if after == board or not game.wins(after)
-    }
-    found = Counter(after for _, after in leads)
-    most = dict(zip(map(tuple, groups.counts.tolist()), groups.sources().tolist(), strict=True))
-    assert all(found[one] <= most[one] for one in sizes)
-    assert game.limits or game.walls or sum(found.values()) > sum(most.values()) / 2
-    every = [tuple(one) for one in groups.counts.tolist()]
-    after = {(one, every[to]) for at, one in enumerate(every) for to in groups.after_slides(at)}
-    assert leads <= after
-    assert all(groups.after_slides(at)[0] == at for at in range(len(groups)))
 
 
 def test_groups_that_are_not_listed() -> None:

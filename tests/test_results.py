@@ -210,11 +210,6 @@ RANDOM = "from two random tiles, spawns of 2 with probability 9/10 and 4 with pr
             f"4, to 32 {RANDOM}: probability to win: more than 1 - 6.5e-14 (",
             "rounded",
         ),
-        (
-            "solve 2x3 32 --space groups --record",
-            f"3, to 32 {RANDOM}: probability to win: 0.999896763425 (",
-            "rounded",
-        ),
         ("lemma 2x3 64 --record", "3, to 64, pattern lemma1: whether 64 can be forced", "verdict"),
         (
             "lemma 2x3 64 --sample 3 --record",
@@ -605,6 +600,8 @@ def test_what_is_recorded_is_told_before_a_long_solve(
 
 def test_every_published_line_is_in_one_section_of_the_first_page() -> None:
     rows = read_other(SECTIONS)
-    assert sorted(row["files"] for row in rows if row["files"]) == sorted({fact.file for fact in read_facts()})
+    assert sorted(row["files"] for row in rows if row["files"]) == sorted(
+        {fact.file for fact in read_facts()}
+    )
     assert all(bool(row["files"]) != bool(row["state"]) for row in rows)
     assert all(row["command"].startswith("tilebase ") for row in rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Annotated, Any
 
 from cyclopts import Parameter
@@ -16,7 +17,7 @@ from tilebase.cli.options import (
     make_game,
 )
 from tilebase.cli.output import Shown, table_text
-from tilebase.errors import UsageError
+from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Game
 from tilebase.game.names import title_of
 from tilebase.objectives.objective import Objective
@@ -89,6 +90,7 @@ def _write_sizes(game: Game, show: Shown, *, by: bool) -> None:
     """Write how many boards there are, in all or by sum, and the memory that layers of them take."""
     from tilebase.costs.machines import layers_in_memory
     from tilebase.counting.combinatorics import boards_by_sum
+    from tilebase.counting.groups import groups_of
 
     boards = boards_by_sum(game)
     memory = dict(zip(TYPES, layers_in_memory(game, *TYPES.values()), strict=True))
@@ -98,12 +100,20 @@ def _write_sizes(game: Game, show: Shown, *, by: bool) -> None:
         "boards": sum(boards.values()),
         "memory": memory,
     }
+    groups = None
+    with suppress(UsageError, ResourceError):  # unmergeable tiles, or too many groups to list
+        groups = groups_of(game)
+        document["groups"] = {"number": len(groups), "largest": groups.largest}
     data = [{"sum": s, "boards": size} for s, size in boards.items()]
     if by:
         line = f"{_layers_line(boards, memory)}\n"
         show.write(data, document, text=table_text(data) + line, totals=line, game=game)
     else:
-        show.write(_totals(title_of(game), boards, memory), document, data=data, game=game)
+        rows = _totals(title_of(game), boards, memory)
+        if groups is not None:
+            size = f"{len(groups):,}, the largest of {groups.largest:,} boards"
+            rows.append({"": "groups of equal tiles", title_of(game): size})
+        show.write(rows, document, data=data, game=game)
 
 
 def _totals(title: str, boards: dict[int, int], memory: dict[str, int]) -> list[dict[str, Any]]:

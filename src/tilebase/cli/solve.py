@@ -34,7 +34,7 @@ from tilebase.errors import UsageError
 from tilebase.game.formations import formation_of
 from tilebase.game.game import Game
 from tilebase.game.names import title_of
-from tilebase.objectives.numbers import byte_text, digits_text
+from tilebase.objectives.numbers import digits_text
 from tilebase.objectives.objective import MEANINGS, Objective, parse_objectives
 
 if TYPE_CHECKING:
@@ -72,8 +72,7 @@ def solve(
         str | None,
         Parameter(
             help="reachable: the positions that occur, counted first; all: every board within the limits, "
-            "by perfect index, without counting; groups: these, one multiset of tiles at a time: slower, "
-            "and large games take less memory; auto: what takes less time, but reachable with -o. Left out: "
+            "by perfect index, without counting; auto: what takes less time, but reachable with -o. Left out: "
             "auto with masks, all for bounds within limits that need no table, else reachable."
         ),
     ] = None,
@@ -152,17 +151,14 @@ def solve(
     passing = within == "all" and bounds_alone and table is None and by is None and down_to is None
     if backend != "threads" and by is not None:
         raise UsageError(f"--by needs the values of all layers: leave out the backend {backend}")
-    if exact or space == "groups":
+    if exact:
         given = {
             "--output": table, "--by": by, "--above": above, "--down-to": down_to, "--lean": lean,
-            "--backend": None if backend == "threads" else backend,
+            "--backend": None if backend == "threads" else backend, "--cluster": cluster, "--space": space,
+            "--work": work,
         }  # fmt: skip
-        if exact:
-            given |= {"--cluster": cluster, "--space": space, "--work": work}
         if named := [name for name, value in given.items() if value is not None]:
-            what = "--exact" if exact else "--space groups"
-            raise UsageError(f"{what} prints the value of the start: leave {', '.join(named)} out")
-    if exact:
+            raise UsageError(f"--exact prints the value of the start: leave {', '.join(named)} out")
         return _solve_exactly(question, objectives, play, show, run)
     if planning():
         from tilebase.cluster.opening import workers_here
@@ -196,10 +192,6 @@ def solve(
         return _recorded(question, objectives).strip()
 
     with work_folder(table or work, name) as place:
-        if within == "groups":
-            _solve_by_groups(question, objectives, show, run, folder=place.path, cluster=cluster)
-            place.finish()
-            return 0
         if passing:
             with counting_progress(quiet=run.quiet, known=known) as progress:
                 bounds = tuple(
@@ -361,39 +353,6 @@ def _solve_exactly(
     documents = [of_exact(solution).as_dict() | solution.as_dict() for solution in found]
     show.write(rows, documents if len(documents) > 1 else documents[0], data=data, game=question)
     return 0
-
-
-def _solve_by_groups(
-    question: Game, objectives: Sequence[Objective], show: Shown, run: EstimatedRunOptions, **where: Any
-) -> None:
-    """Solve by groups of equal tiles, and print the values and what was held at once."""
-    from tilebase.questions.groups import solve_by_groups
-    from tilebase.questions.statements import of_groups
-
-    found = []
-    for one in objectives:
-        with counting_progress(quiet=run.quiet) as progress:
-            found.append(solve_by_groups(question, one, **where, **run.use(progress)))
-    title, first = title_of(question), found[0]
-    rows = [
-        {"": "boards", title: f"{first.boards:,}"},
-        {"": "groups", title: f"{first.groups:,}, the largest {first.largest:,} boards"},
-    ]
-    for each in found:
-        most = each.held
-        held = f"{most.groups:,} groups, {most.boards:,} values in {byte_text(most.bytes)}"
-        rows += [
-            {"": each.objective.text, title: str(each.value)},
-            {"": "  held at once", title: held + (" of files" if each.in_files else "")},
-            {"": "  in work", title: byte_text(most.working)},
-        ]
-    data = [
-        {"objective": each.objective.label, "kind": each.value.kind, "type": each.objective.dtype}
-        | {"value": float(each.value)}
-        for each in found
-    ]
-    documents = [of_groups(each).as_dict() | each.as_dict() for each in found]
-    show.write(rows, documents if len(documents) > 1 else documents[0], data=data, game=question)
 
 
 def _totals(solution: Solution, title: str) -> list[dict[str, Any]]:

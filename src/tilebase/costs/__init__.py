@@ -11,7 +11,6 @@ Modules, those that the others import first:
     boards      such a pass on one machine
     machines    such a pass on a CUDA device
     forcing     a search for forced wins
-    groups      a pass by groups of equal tiles
     measuring   the factors, measured with small games
     spaces      solving on the boards of a space: what `solve` and its row expect
     rows        the rows of `tilebase plan`

@@ -62,8 +62,6 @@ class Rates:
         to 2.6 times those of the game (`masks` in `facts/runs.tsv`).
     bits:
         The same with Boolean values as bits.
-    grouped:
-        Of a pass by groups, per value that the work on a group reads, and per cell of the board.
     kept:
         Of such a pass that keeps a table, per byte of a value, which is compressed.
     opened:
@@ -95,7 +93,6 @@ class Rates:
     fold: float = 1.5e-8
     boards: float = 1 / 35e6
     bits: float = 1 / 400e6
-    grouped: float = 1.4e-8
     kept: float = 2.6e-9
     opened: float = 1.4e-6
     followed: float = 5.5e-8

@@ -30,11 +30,10 @@ from tilebase.costs.forcing import (
     replacing_seconds,
     search_seconds,
 )
-from tilebase.costs.groups import grouping
 from tilebase.costs.machines import this_machine
 from tilebase.costs.reachable import Work, layers_of
 from tilebase.costs.spaces import check_space, expected
-from tilebase.counting.combinatorics import boards_by_sum, layers_together
+from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.dense.index import PerfectIndex
 from tilebase.errors import ResourceError, StorageError, UsageError
 from tilebase.game.game import Game
@@ -54,7 +53,7 @@ def everything(game: Game, objective: Objective, allowed: Allowance) -> list[dic
     """
     _check(objective, game)
     rows = counting(game, allowed) + solving(game, [objective], "reachable", allowed)
-    rows += _passes_or_reason(game, objective, allowed) + _by_groups(game, objective, allowed)
+    rows += _passes_or_reason(game, objective, allowed)
     rows += forcing(game, allowed) if game.can_win else []
     return sorted(rows, key=lambda row: not row["on"].startswith("this machine"))
 
@@ -107,8 +106,6 @@ def solving(
     check_space(space)
     for one in objectives:
         _check(one, game)
-    if space == "groups":
-        return [row for one in objectives for row in _grouped(game, one, allowed, folder, workers)]
     passes = partial(
         _passes, game, objectives, allowed, folder, keep=keep, down_to=down_to, summaries=summaries,
         backend=backend,
@@ -183,33 +180,6 @@ def _passes_or_reason(game: Game, objective: Objective, allowed: Allowance) -> l
         return [
             {"what": _all(objective)} | none | {"memory": "", "disk": "", "moved": "", "reason": str(error)}
         ]
-
-
-def _by_groups(game: Game, objective: Objective, allowed: Allowance) -> list[dict[str, Any]]:
-    """Return the rows of a pass by groups of equal tiles, where layers do not fit into memory."""
-    if objective.value_bytes * max(layers_together(boards_by_sum(game)).values()) < allowed.memory:
-        return []
-    with suppress(UsageError, ResourceError):  # there is no such pass, or there are too many groups
-        return _grouped(game, objective, allowed, None, None)
-    return []
-
-
-def _grouped(
-    game: Game, one: Objective, allowed: Allowance, folder: Path | None, workers: int | None
-) -> list[dict[str, Any]]:
-    """Return the rows of a pass by groups.  Raises as `grouping`."""
-    what = f"{_all(one)}, by groups"
-    here = grouping(game, one, allowed)
-    rows = [(here, _here(what, here, allowed, folder))]
-    if workers is not None:
-        each = replace(allowed, memory=allowed.memory // workers, threads=workers)
-        found = grouping(game, one, each, shared=True)
-        rows.append((found, _fitting(_alone(what, _workers_here(workers), found), found, each, folder)))
-    machines = MOST_CORES // MACHINE_CORES
-    many = grouping(game, one, allowed, shared=True, cores=MOST_CORES, machines=machines)
-    if many.seconds < here.seconds and here.disk:
-        rows.append((many, _alone(what, _cores(MOST_CORES, machines), many)))
-    return [row | {"moved": byte_text(int(found.moved))} for found, row in rows]
 
 
 def _passes(

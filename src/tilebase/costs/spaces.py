@@ -12,7 +12,7 @@ from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.runtime.resources import Allowance
 
-SPACES = ("reachable", "all", "auto", "groups")
+SPACES = ("reachable", "all", "auto")
 
 
 def check_space(space: str) -> None:

@@ -1,22 +1,13 @@
-"""Groups: the boards of a layer that hold the same tiles, and how play leads from group to group.
+"""Groups: the boards of a layer that hold the same tiles (Slizkov, arXiv:2303.07266, section 4).
 
 A group is a multiset of tiles, m_e tiles 2**e and n - m_1 - m_2 - ... empty cells of n.  It holds
-n! / (empty! m_1! m_2! ...) boards.  A spawn adds a tile.  A slide replaces r_e pairs of tiles 2**e by r_e
-tiles 2**(e + 1), for each e at once, or makes the goal and wins; r_1 + r_2 + ... is at most what the lines of
-the board have room for.  So a pass from the largest sum down can take one group at a time instead of a layer
-(Slizkov, arXiv:2303.07266, section 4):
-
-    W of a group         from V of the groups with one more spawned tile
-    V of a group         the maximum over W of the groups that its slides lead to, itself included
-
-Here the groups are counted; `tilebase.dense.groups` solves a game by them.
+n! / (empty! m_1! m_2! ...) boards.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -65,85 +56,6 @@ class Groups:
     def sums(self) -> Array:
         """``int64[n]``: the sum of the tiles of each group."""
         return _sums(self.counts)
-
-    @property
-    def empty(self) -> Array:
-        """``int64[n]``: the empty cells of each group, walls aside."""
-        left: Array = self.game.free_cells - self.counts.sum(axis=1, dtype=np.int64)
-        return left
-
-    @cached_property
-    def codes(self) -> Array:
-        """``int64[n]``: a number for each group, ascending: its counts as digits."""
-        found: Array = self.counts.astype(np.int64) @ self._worth
-        return found
-
-    @property
-    def _worth(self) -> Array:
-        """What one tile of each exponent adds to the code of a group."""
-        return _worth_of_tiles(self.game, self.counts.shape[1])
-
-    def find(self, codes: Array) -> Array:
-        """``int64[k]``: where the groups with these codes are, -1 for one that does not exist."""
-        at = np.minimum(np.searchsorted(self.codes, codes), len(self) - 1)
-        found: Array = np.where(self.codes[at] == codes, at, -1)
-        return found
-
-    def with_tile(self, exponent: int, more: int = 1) -> Array:
-        """``int64[n]``: where each group with one more tile 2**exponent is, or one less with `more` -1.
-
-        -1 if it does not exist.
-        """
-        changed = self.codes + more * self._worth[exponent - 1]
-        there = self.empty > 0 if more > 0 else self.counts[:, exponent - 1] > 0
-        found: Array = np.where(there, self.find(changed), -1)
-        return found
-
-    def after_spawn(self, exponent: int) -> Array:
-        """``int64[n]``: the boards of the group with one more tile 2**exponent; 0 if it does not exist."""
-        at = self.with_tile(exponent)
-        follows: Array = np.where(at >= 0, self.sizes[at], 0)
-        return follows
-
-    @cached_property
-    def most_merges(self) -> int:
-        """The most merges of one slide: those that the lines of a direction have room for."""
-        grid = self.game.grid
-        return max(sum(len(line) // 2 for line in grid.lines[way]) for way in self.game.directions)
-
-    def after_slides(self, group: int) -> list[int]:
-        """Return where the groups are that slides may lead to, the group itself first.
-
-        Not promised: that a slide leads to each of them.
-        """
-        counts, worth = self.counts[group].tolist(), self._worth.tolist()
-        found = [(int(self.codes[group]), 0)]  # code, merges
-        for e in range(len(counts) - 1):  # a merge of two of the largest tiles wins, or is not allowed
-            gain = worth[e + 1] - 2 * worth[e]
-            found = [
-                (code + r * gain, merges + r)
-                for code, merges in found
-                for r in range(min(counts[e] // 2, self.most_merges - merges) + 1)
-            ]
-        at = self.find(np.array([code for code, _ in found]))
-        return [int(one) for one in at if one >= 0]
-
-    def sources(self) -> Array:
-        """``int64[n]``: from at most how many groups slides lead to each, itself included.
-
-        Some merges may be unavoidable on every board of a group; this is not looked at.
-        """
-        most = self.most_merges
-        # ways[r, g]: choices of which tiles of group g were made by r merges.
-        ways = np.zeros((most + 1, len(self)), dtype=np.int64)
-        ways[0] = 1
-        for made in self.counts.T[1:]:  # a 2 is never made
-            before = ways.copy()
-            for r in range(1, most + 1):
-                ways[r:] += np.where(made >= r, before[: most + 1 - r], 0)
-        room = np.minimum(most, self.empty)  # a merge leaves a cell empty
-        found: Array = np.take_along_axis(ways.cumsum(axis=0), room[None], axis=0)[0]
-        return found
 
 
 def groups_of(game: Game) -> Groups:

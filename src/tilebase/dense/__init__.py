@@ -14,5 +14,4 @@ Modules, those that the others import first:
     values       what is kept of afterstates: summaries and values
     checkpoints  the journal of a pass, and the states from which it goes on
     passes       the pass itself
-    groups       a pass of its own by groups: the boards with the same tiles
 """

@@ -9,7 +9,6 @@ afterstates/, states/             layers of keys (`files.layers`): an index and 
 values/LABEL/                     layers of values, and of the keys of the reachable boards
 values/LABEL/layers.jsonl         the journal of the layers that are solved
 values/LABEL/S.states, S.bits     checkpoints of passes over all boards
-values/LABEL/NAME-N.group         values of a pass by groups
 decided.npz                       what a search has decided
 diagrams.jsonl, diagrams-N.dddmp  the journal and the checkpoints of a symbolic run
 
@@ -37,13 +36,11 @@ DELETED = ".run.json.deleted"
 """The name of run.json while its folder is being deleted."""
 BEFORE_QUESTION = (LOCK, ".run.json.part")
 """Names that a run killed at its beginning may leave in a folder without run.json."""
-GROUP = r"(afterstates|states)-\d{1,9}"
-"""Matches the names of the values of a pass by groups; `of_group` is the file of one."""
 KNOWN = re.compile(
     "|".join(map(re.escape, (LOCK, QUERY, TABLE, COUNTS, DECIDED, DELETED))) + r"|\..*\.(part|spill)"
     r"|diagrams\.jsonl|diagrams-\d+\.dddmp"
     rf"|(afterstates|states)(/({re.escape(INDEX)}|{SEGMENT.pattern}|\..*\.part))?"
-    rf"|values(/[^/]+(/({re.escape(INDEX)}|{SEGMENT.pattern}|\d+\.(states|bits)|{GROUP}\.group|{re.escape(SOLVED)}|\..*\.part))?)?"
+    rf"|values(/[^/]+(/({re.escape(INDEX)}|{SEGMENT.pattern}|\d+\.(states|bits)|{re.escape(SOLVED)}|\..*\.part))?)?"
     r"|(afterstates|states)/\d+\.tbl|values/[^/]+/\d+\.val"  # of format versions 1 and 2
 )
 """Matches the files that runs write, or wrote.  Other files are never deleted."""
@@ -52,11 +49,6 @@ KNOWN = re.compile(
 def of_sum(total: int, ending: str) -> str:
     """Return the name of a file of one sum: names are in the order of the sums."""
     return f"{total:06d}.{ending}"
-
-
-def of_group(name: str) -> str:
-    """Return the name of the file of values of a pass by groups."""
-    return f"{name}.group"
 
 
 def segment(number: int) -> str:

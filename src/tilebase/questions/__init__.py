@@ -6,7 +6,6 @@ Modules, those that the others import first:
     count        how many states are reachable
     spaces       on which boards a game is solved
     solve        the values of a game under optimal play
-    groups       the same, one multiset of tiles at a time
     bounds       proved bounds of the probability to win, as statements
     prove        how such a bound is computed
     again        the layers of a dense verdict, counted by a second engine

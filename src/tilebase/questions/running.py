@@ -63,8 +63,6 @@ class Ask:
 
     def __post_init__(self) -> None:
         check_space(self.space)
-        if self.space == "groups":
-            raise UsageError("groups are solved by tilebase.questions.groups.solve_by_groups")
         if self.backend not in BACKENDS:
             raise UsageError(f"backend {self.backend!r} does not exist: choose one of {', '.join(BACKENDS)}")
         if self.on_device and self.space != "all":

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from tilebase.questions.distributions import Distributions
     from tilebase.questions.exact import ExactSolution
     from tilebase.questions.force import Forced, Largest, StartVerdict
-    from tilebase.questions.groups import GroupSolution
     from tilebase.questions.lemma import FillingSample, PatternCheck
     from tilebase.questions.policies import Evaluation
     from tilebase.questions.simulation import Simulation
@@ -114,12 +113,6 @@ def of_bounds(bounds: Sequence[ProvedBound]) -> Statement:
 def _proved(bounds: Sequence[ProvedBound]) -> list[str]:
     """Return the sentences of bounds; an upper bound of 1 has none, and a lower one of 0."""
     return [one.statement for one in bounds if not one.is_vacuous]
-
-
-def of_groups(solution: GroupSolution) -> Statement:
-    """Return what a solution by groups says."""
-    asked = [(solution.objective.text, str(solution.value), solution.value.kind)]
-    return _answered(solution.game, asked, rules=rules_of(solution.game))
 
 
 def of_exact(solution: ExactSolution) -> Statement:
