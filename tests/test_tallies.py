@@ -1,23 +1,20 @@
-"""Counts of sequences to checkerboards, against listing them, against facts, and recurrences."""
+"""Counts of sequences to checkerboards, against listing them, against facts, and a recurrence."""
 
 from __future__ import annotations
 
-from fractions import Fraction
 from functools import cache
 from itertools import product
 from math import prod
+from operator import mul
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from facts import Fact, facts
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Game
 from tilebase.patterns.checkerboards import checkerboard_position
 from tilebase.patterns.moves import replay, with_drops
-from tilebase.patterns.recurrences import PRIME, Recurrence, berlekamp_massey, find_recurrence
 from tilebase.patterns.rules import Drop, Move, Position, Rules
 from tilebase.patterns.tallies import count_sequences, tally
 from tilebase.runtime.progress import Progress
@@ -160,69 +157,6 @@ def test_progress_rises_to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
 # -- recurrences -----------------------------------------------------------------------------------------
 
 
-def test_recurrences_of_known_sequences() -> None:
-    fibonacci = [1, 1]
-    while len(fibonacci) < 30:
-        fibonacci.append(fibonacci[-1] + fibonacci[-2])
-    found = find_recurrence(fibonacci)
-    assert found == Recurrence((Fraction(1), Fraction(1)), 4, 26)
-    assert found.extend(fibonacci[:2], 28) == fibonacci[2:]
-    squares = find_recurrence([n * n for n in range(12)])
-    assert squares is not None
-    assert squares.coefficients == (3, -3, 1)
-    assert (squares.order, squares.used, squares.tested) == (3, 6, 6)
-    halves = find_recurrence([2**10 >> n for n in range(11)])
-    assert halves is not None
-    assert halves.coefficients == (Fraction(1, 2),)
-
-
-def test_no_recurrence_is_claimed_without_a_term_to_test_it() -> None:
-    assert find_recurrence([1, 1, 2, 3]) is None
-    found = find_recurrence([1, 1, 2, 3, 5])
-    assert found is not None
-    assert found.tested == 1
-    assert find_recurrence([2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31]) is None
-    assert find_recurrence([1, 1, 2, 3, 5, 8, 13, 21, 35]) is None
-
-
-@given(
-    st.lists(st.integers(-5, 5), min_size=1, max_size=5).filter(lambda c: c[-1] != 0),
-    st.lists(st.integers(-9, 9), min_size=5, max_size=5),
-)
-def test_a_recurrence_that_was_put_in_is_found(coefficients: list[int], first: list[int]) -> None:
-    terms = first[: len(coefficients)]
-    for _ in range(25):
-        terms.append(sum(c * terms[-1 - i] for i, c in enumerate(coefficients)))
-    found = find_recurrence(terms)
-    assert found is not None
-    assert found.order <= len(coefficients)
-    assert found.extend(terms[: found.order], len(terms) - found.order) == terms[found.order :]
-    assert all(not solvable(terms, order) for order in range(found.order)), (
-        "a recurrence of smaller order exists"
-    )
-
-
-def solvable(terms: list[int], order: int) -> bool:
-    """Whether a recurrence of this order fits, by elimination in fractions: a second way."""
-    rows = [
-        [Fraction(terms[k - 1 - i]) for i in range(order)] + [Fraction(terms[k])]
-        for k in range(order, len(terms))
-    ]
-    for column in range(order):
-        pivot = next(
-            (row for row in rows if any(row) and next(i for i, x in enumerate(row) if x) == column), None
-        )
-        if pivot is None:
-            continue
-        rows = [
-            row
-            if row is pivot
-            else [x - row[column] / pivot[column] * y for x, y in zip(row, pivot, strict=True)]
-            for row in rows
-        ]
-    return not any(row[-1] and not any(row[:-1]) for row in rows)
-
-
 @pytest.mark.parametrize(
     ("columns", "colouring", "rule", "share"),
     [
@@ -253,11 +187,10 @@ COEFFICIENTS = (
 def test_two_columns_have_a_recurrence(first: int) -> None:
     """That of docs/reach.md; five minutes on one core."""
     found = [count_sequences(f"{m}x2", deterministic=True) for m in range(first, first + 53, 2)]
+    order = len(COEFFICIENTS)
     for terms in ([one[2] for one in found], [one[4] for one in found], [one.total for one in found]):
-        recurrence = find_recurrence(terms)
-        assert recurrence is not None
-        assert recurrence.coefficients == COEFFICIENTS
-        assert (recurrence.used, recurrence.tested) == (24, 3)
+        following = [sum(map(mul, COEFFICIENTS, terms[k - order : k][::-1])) for k in range(order, 27)]
+        assert terms[order:] == following
 
 
 def test_the_small_boards_of_the_table_of_sequences() -> None:
@@ -270,10 +203,3 @@ def test_the_small_boards_of_the_table_of_sequences() -> None:
         found = count_sequences(row["board"], drops=row["drops"], deterministic=deterministic)
         assert (found.twos, found.fours) == (int(row["corner_2"]), int(row["corner_4"])), row
         assert row["states"] in ("", str(found.positions)), row
-
-
-def test_berlekamp_massey_needs_a_prime_only() -> None:
-    assert berlekamp_massey([1, 2, 4, 8], 101) == [2]
-    assert berlekamp_massey([0, 0, 0], PRIME) == []
-    with pytest.raises(UsageError, match="needs 2"):
-        Recurrence((Fraction(1), Fraction(1)), 4, 0).extend([1], 3)

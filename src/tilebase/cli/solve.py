@@ -72,8 +72,8 @@ def solve(
         str | None,
         Parameter(
             help="reachable: the positions that occur, counted first; all: every board within the limits, "
-            "by perfect index, without counting; auto: what takes less time, but reachable with -o. Left out: "
-            "auto with masks, all for bounds within limits that need no table, else reachable."
+            "by perfect index, without counting; auto: what takes less time, but reachable with -o. "
+            "Left out: auto with masks, all for bounds within limits that need no table, else reachable."
         ),
     ] = None,
     by: Annotated[str | None, Parameter(group=PRINTED, help="Rows by sum.")] = None,

@@ -19,7 +19,6 @@ Checkerboards:
 * `constructions`: sequences that fill boards of any size with checkerboards.
 * `bit_rows`: positions of 2s and 4s as rows of bits, and their frozen pairs.
 * `tallies`: how many sequences lead to a checkerboard.
-* `recurrences`: linear recurrences in such counts.
 * `checkerboards`: which checkerboards can be reached, by theorems, constructions and searches.
 
 Any board, and short games:
