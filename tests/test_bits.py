@@ -28,7 +28,7 @@ from tilebase.dense.backends import bits
 from tilebase.dense.backends.bits import Matrices
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.plan import Plan
-from tilebase.errors import CorruptError, StorageError
+from tilebase.errors import CorruptError, ResourceError, StorageError
 from tilebase.files.work_folders import list_runs, remove_runs
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
@@ -275,8 +275,7 @@ def test_what_an_interrupted_pass_leaves_can_be_removed(folder, monkeypatch):
 
 
 @pytest.mark.parametrize(("game", "stops"), [(LIMITED, (20, 40, 60)), (SEVERAL, (4, 8, 11))])
-def test_a_checkpoint_of_bits_goes_on_as_bytes_and_back(tmp_path, monkeypatch, game, stops):
-    """With less memory the same command works with windows, or with bytes; it goes on all the same."""
+def test_a_checkpoint_of_bits_continues_with_windows_and_not_as_bytes(tmp_path, monkeypatch, game, stops):
     expected = solved(tmp_path / "whole", game)
     few = least_memory(game)
     monkeypatch.setattr(dense, "CHECKPOINT_SECONDS", 0.0)
@@ -291,10 +290,12 @@ def test_a_checkpoint_of_bits_goes_on_as_bytes_and_back(tmp_path, monkeypatch, g
             found = one.run()
             return one.start(), found
 
-    for worth, memory in ((1e9, 1 << 32), (1e9, few), (0.0, 1 << 32)):
+    for memory in (1 << 32, few, 1 << 32):
         with pytest.raises(RuntimeError):
-            run(worth, memory)
-    assert {path.suffix for path in (tmp_path / "cut").iterdir()} == {".states", ".jsonl"}
+            run(1e9, memory)
+    assert {path.suffix for path in (tmp_path / "cut").iterdir()} == {".bits", ".jsonl"}
+    with pytest.raises(ResourceError, match="has states as bits, and this call would keep them as values"):
+        run(0.0)
     assert run(1e9, few) == expected
     assert len(layers) == len(set(layers)) + 3  # those that were begun when the pass was stopped
     assert [path.name for path in (tmp_path / "cut").iterdir()] == ["layers.jsonl"]

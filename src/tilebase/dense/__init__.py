@@ -7,7 +7,6 @@ Modules, those that the others import first:
     tables       tables of half boards, layers in memory, and jobs for threads
     backends     who works the steps: threads, bits, a CUDA device
     stores       layers in files
-    layouts      states from one backend's order to another's
     plan         what a pass will take
     workspace    the layers of a pass while it runs, in memory or in files
     shared       the same with workers for the large layers

@@ -43,7 +43,6 @@ from tilebase.dense.backends.protocol import Backend, DenseWork
 from tilebase.dense.backends.threads import Threads
 from tilebase.dense.checkpoints import Checkpoint, Checkpoints, Lines
 from tilebase.dense.index import PerfectIndex
-from tilebase.dense.layouts import convert
 from tilebase.dense.plan import Plan
 from tilebase.dense.shared import Shared, Workers
 from tilebase.dense.tables import DenseLayer, DenseRules
@@ -305,11 +304,10 @@ class DensePass:
         if last is None or not self._checkpoints.has_files(last):
             return None
         if last.layout != self.layout:
-            saved = {
-                total: convert(self._tables, self.folder, total, crc, last.layout)
-                for total, crc in last.saved.items()
-            }
-            last = Checkpoint(saved, self.layout)
+            raise ResourceError(
+                f"the checkpoint in {self.folder} has states as {last.layout}, and this call would keep them "
+                f"as {self.layout}: give the memory and the backend of the call that was stopped"
+            )
         for total, crc in last.saved.items():
             LOG.debug("sum %d: its states are read from a checkpoint", total)
             self._layers.load(total, crc)

@@ -65,7 +65,7 @@ class Backend(Protocol[L]):
     def layout(self) -> str:
         """How `Layer.data` is ordered: "values" by rank, "bits" as matrices of bits.
 
-        A checkpoint of one layout is converted for the other (`dense.layouts`).
+        A pass does not continue from a checkpoint of the other layout.
         """
 
     @property
