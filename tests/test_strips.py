@@ -14,15 +14,11 @@ import pytest
 from tilebase._version import version
 from tilebase.cli import main
 from tilebase.errors import UsageError
-from tilebase.game.board import tile_color
 from tilebase.patterns import strips
 from tilebase.patterns.moves import moves_text, replay, with_drops
-from tilebase.patterns.replays import replay_moves
 from tilebase.patterns.rules import Drop, Move, Position, Rules
-from tilebase.patterns.strips import draw_animation, draw_strip, strip_of
+from tilebase.patterns.strips import draw_animation, draw_strip
 from tilebase.patterns.tracing import Trace, trace
-from tilebase.questions import game_plots
-from tilebase.questions.game_plots import plot_game
 
 IMAGES = Path(__file__).parents[1] / "docs/img"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -338,39 +334,6 @@ def test_the_picture_needs_no_matplotlib(folder: Path, monkeypatch: pytest.Monke
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     assert main(["reach", "replay", "2x2", "RR", "--deterministic", "--record", "a.svg"]) == 0
     assert Path("a.svg").read_text().startswith("<svg")
-
-
-@pytest.mark.parametrize("suffix", [".pdf", ".eps", ".png"])
-def test_pictures_for_papers_name_their_command(folder: Path, suffix: str) -> None:
-    pytest.importorskip("matplotlib")
-    command = ["reach", "replay", "3x3", CHECKERBOARD, "--deterministic"]
-    assert main([*command, "--record", f"a{suffix}"]) == 0
-    data = Path(f"a{suffix}").read_bytes()
-    assert f"tilebase {version()}".encode() in data
-    assert " ".join(["tilebase", *command]).encode() in data
-
-
-def test_a_picture_has_the_colours_of_the_tiles_of_each_board(folder: Path) -> None:
-    image = pytest.importorskip("matplotlib.image")
-    game = replay_moves("2x3", "(1,1)=4R(1,1)")
-    plot_game(game, "a.png")
-    drawn = image.imread("a.png")[:, :, :3]
-    strip = strip_of(game.rules, game.moves)
-    assert drawn.shape[1::-1] == (round(strip.width / 0.6), round(strip.height / 0.6))  # 160 pixels an inch
-    for board in strip.boards:
-        for cell, exponent in enumerate(board.position):
-            left, top = strip.scale.middle(cell)
-            x, y = board.x + left - 0.3 * strip.scale.side, board.y + top - 0.3 * strip.scale.side
-            fill = tile_color(exponent)
-            found = [round(255 * one) for one in drawn[round(y / 0.6), round(x / 0.6)].tolist()]
-            assert found == [int(fill[at : at + 2], 16) for at in (1, 3, 5)]
-
-
-def test_a_strip_that_no_paper_holds(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(game_plots, "TALLEST", 1)
-    game = replay_moves("4x4", "(1,1)R(1,1)D(1,1)")
-    with pytest.raises(UsageError, match="a strip of 3 boards is 2 inches tall, more than 1: write it as"):
-        plot_game(game, "a.pdf")
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,5 @@ Modules, those that the others import first:
     comparing    who published or recorded a result before
     reproduce    published numbers, computed again
     plots        pictures of counts and codecs
-    game_plots   pictures of written games
     codecs       size and speed of compressed layers
 """

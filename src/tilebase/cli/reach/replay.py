@@ -8,7 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from tilebase.cli.options import DEFAULT_SHOWN, ShownOptions
-from tilebase.cli.output import PICTURES, planning, write_text
+from tilebase.cli.output import planning, write_text
 from tilebase.cli.reach.options import ConventionOption, DropsOption, SizeArgument, rules_text
 from tilebase.errors import UsageError
 from tilebase.patterns.moves import moves_text
@@ -36,9 +36,8 @@ def replay(
 ) -> int:
     """Play a sequence of moves by the plain rules, and print every position.
 
-    A game begins on the empty board with a drop. --record game.svg (or .pdf, .eps, .png)
-    draws it as a strip of boards. Exit status 2, with the number of the move (of the slide, in a
-    deterministic game), if a move is not possible.
+    A game begins on the empty board with a drop. --record game.svg draws it as a strip of boards. Exit
+    status 2, with the number of the move (of the slide, in a deterministic game), if a move is not possible.
 
     tilebase reach replay 1x3 "(1,1)R(1,1)R(1,1)"
 
@@ -49,7 +48,7 @@ def replay(
     if planning():
         raise UsageError("plan does not plan reach replay: it takes a moment, and searches nothing")
     _check_picture(shown.record, animated, speed)
-    show = shown.checked(PICTURES, plotted=not _is_svg(shown.record))
+    show = shown.checked((".svg",), plotted=False)
     game = replay_moves(size, moves, drops=drops, deterministic=deterministic, convention=convention)
     words = ["start", *(moves_text(game.rules, (move,)) or "drop" for move in game.moves)]
     rows = [
@@ -61,11 +60,6 @@ def replay(
     document = of_replay(game).as_dict() | {"size": str(game.rules), "moves": game.text, "positions": rows}
 
     def draw(file: Path) -> None:
-        if not _is_svg(file):
-            from tilebase.questions.game_plots import plot_game
-
-            plot_game(game, file)
-            return
         from tilebase.questions.drawing import with_metadata
 
         picture = game.animation(speed=2.0 if speed is None else speed) if animated else game.strip()
