@@ -237,16 +237,16 @@ def test_time_that_runs_out_leaves_it_undecided(tmp_path):
     found = force(game, folder=tmp_path / "run", memory=MEMORY, seconds=0.0)
     assert found.forced is None
     assert "undecided" in found.statement
-    assert (tmp_path / "run" / "decided.npz").exists()
+    assert (tmp_path / "run" / "decided.bin").exists()
 
 
 def test_a_save_larger_than_the_memory_leaves_what_fits(tmp_path):
     table = Facts(MEMORY)
     keys = np.arange(1, 300_000, dtype=np.uint64)
     table.enter(keys, keys % 3 == 0)
-    table.save(tmp_path / "decided.npz")
+    table.save(tmp_path / "decided.bin")
     small = Facts(1 << 20)
-    small.load(tmp_path / "decided.npz")
+    small.load(tmp_path / "decided.bin")
     assert small.table.nbytes <= 1 << 20
     known = small.known(keys)
     assert (known != kernels.UNKNOWN).sum() > 50_000
@@ -255,10 +255,10 @@ def test_a_save_larger_than_the_memory_leaves_what_fits(tmp_path):
 
 
 def test_a_save_of_another_version_is_refused(tmp_path, monkeypatch):
-    Facts(MEMORY).save(tmp_path / "decided.npz")
+    Facts(MEMORY).save(tmp_path / "decided.bin")
     monkeypatch.setattr(kernels, "LAYOUT", 0)
     with pytest.raises(CorruptError, match="or of another version"):
-        Facts(MEMORY).load(tmp_path / "decided.npz")
+        Facts(MEMORY).load(tmp_path / "decided.bin")
 
 
 def test_a_pass_that_does_not_fit_leaves_the_search_alone(monkeypatch):
@@ -326,7 +326,7 @@ def test_all_starts_go_on_where_they_were(tmp_path, capsys):
     assert (
         "is forced from 0 of 60 starts, 20 up to symmetry, 60 undecided (tilebase " in capsys.readouterr().out
     )
-    assert (tmp_path / "decided.npz").exists()
+    assert (tmp_path / "decided.bin").exists()
     assert main(["force", "2x3", "16", "--every-start", "--work", str(tmp_path), "-q"]) == 0
     assert "is forced from 60 of 60 starts, 20 up to symmetry (tilebase " in capsys.readouterr().out
 
@@ -413,7 +413,7 @@ def test_a_damaged_save_is_refused(tmp_path):
     game = Game("2x3", 32, start="empty")
     folder = tmp_path / "run"
     force(game, folder=folder, memory=MEMORY, seconds=-1.0)
-    saved = folder / "decided.npz"
+    saved = folder / "decided.bin"
     data = bytearray(saved.read_bytes())
     data[len(data) // 2] ^= 1
     saved.write_bytes(data)

@@ -6,11 +6,9 @@ What such a file says of values cannot be checked, so answers are not compared.
 
 from __future__ import annotations
 
-import io
 import json
 import random
 import struct
-import zipfile
 import zlib
 from collections.abc import Callable
 from functools import cache
@@ -24,6 +22,8 @@ from attack.case import Case
 from attack.processes import put, run
 from tilebase import Game, force
 from tilebase.runtime.documents import sealed
+from tilebase.search.search import CRC
+from tilebase.search.search import HEAD as SAVED
 
 SECONDS, MEMORY = 20.0, 1 << 30
 """What a command may take, beyond what it has when it begins."""
@@ -413,44 +413,21 @@ def certificate(rng: random.Random) -> tuple[Files, str, list[str]]:
 
 
 def search(rng: random.Random) -> tuple[Files, str, list[str]]:
-    """What a search has saved: an archive of arrays."""
+    """What a search has saved, under a right checksum."""
     files = dict(searched())
-    name = next(one for one in files if one.endswith(".npz"))
-    members = {}
-    with zipfile.ZipFile(io.BytesIO(files[name])) as archive:
-        for member in archive.namelist():
-            members[member] = bytearray(archive.read(member))
-    member = rng.choice(list(members))
-    data = members[member]
-    way = rng.randrange(5)
+    name = next(one for one in files if one.endswith(".bin"))
+    data, way = bytearray(files[name][: -CRC.size]), rng.randrange(3)
     if way == 0:
-        place = rng.randrange(min(128, len(data)))
+        place = rng.randrange(SAVED.size)
         data[place] = rng.randrange(256)
-        history = f"byte {place} of {member} is {data[place]}"
+        history = f"byte {place} is {data[place]}"
     elif way == 1:
-        end = data.index(b"\n") if b"\n" in data[:200] else 100
-        header = (
-            b"{'descr': '<u8', 'fortran_order': False, 'shape': ("
-            + rng.choice((b"999999999999", b"-1", b"0", b"2,2"))
-            + b",), }"
-        )
-        data[10:end] = header.ljust(end - 10)[: end - 10]
-        history = f"{member} has the header {bytes(header)!r}"
-    elif way == 2:
         del data[rng.randrange(len(data)) :]
-        history = f"{member} is cut"
-    elif way == 3:
-        del members[member]
-        history = f"{member} is missing"
+        history = f"it is cut to {len(data)} bytes"
     else:
-        for place in range(128, len(data)):
-            data[place] = rng.randrange(256)
-        history = f"{member} holds random bytes"
-    raw = io.BytesIO()
-    with zipfile.ZipFile(raw, "w") as archive:
-        for one, content in members.items():
-            archive.writestr(one, bytes(content))
-    files[name] = raw.getvalue()
+        data[SAVED.size :] = rng.randbytes(len(data) - SAVED.size)
+        history = "it holds random bytes"
+    files[name] = bytes(data) + CRC.pack(zlib.crc32(data))
     return below(files, "w"), f"the work of a search: {history}", ["force|2x3|16|--work|w|-q|--threads|1"]
 
 

@@ -9,7 +9,7 @@ afterstates/, states/             layers of keys (`files.layers`): an index and 
 values/LABEL/                     layers of values, and of the keys of the reachable boards
 values/LABEL/layers.jsonl         the journal of the layers that are solved
 values/LABEL/S.states, S.bits     checkpoints of passes over all boards
-decided.npz                       what a search has decided
+decided.bin                       what a search has decided
 diagrams.jsonl, diagrams-N.dddmp  the journal and the checkpoints of a symbolic run
 
 A part has a name that begins with a point and ends in ``.part``; workers exchange parts in a folder of
@@ -31,7 +31,7 @@ SOLVED = "layers.jsonl"
 INDEX = "layers.idx"
 SEGMENT = re.compile(r"\d{3,7}\.seg", re.ASCII)
 """Matches the names of segments."""
-DECIDED = "decided.npz"
+DECIDED = "decided.bin"
 DELETED = ".run.json.deleted"
 """The name of run.json while its folder is being deleted."""
 BEFORE_QUESTION = (LOCK, ".run.json.part")

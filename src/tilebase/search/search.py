@@ -7,14 +7,11 @@ decided.  Two threads together open hardly more afterstates than one thread alon
 
 from __future__ import annotations
 
-import errno
 import logging
-import re
 import struct
 import time
-import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
 from typing import Any, BinaryIO
@@ -25,14 +22,14 @@ import numpy.typing as npt
 from tilebase._kernels import force as kernels
 from tilebase._kernels.arguments import Decided, ForceScratch, SearchPath
 from tilebase._kernels.packed import packed
-from tilebase.errors import CorruptError, ResourceError, StorageError, WrongGameError
+from tilebase.errors import CorruptError, ResourceError, WrongGameError
 from tilebase.files.places import DECIDED
 from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Game
 from tilebase.runtime.documents import digest_of
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import OVERHEAD, Allowance
-from tilebase.runtime.storage import atomic_file
+from tilebase.runtime.storage import atomic_file, storage_errors
 from tilebase.runtime.threads import Pool
 
 LOG = logging.getLogger(__name__)
@@ -47,11 +44,9 @@ SAVE_SECONDS = 600.0
 PIECE = 1 << 14
 """Lines of the table that are processed at a time."""
 SPREAD = 0x9E3779B97F4A7C15
-DAMAGE = (
-    ValueError, KeyError, TypeError, EOFError, NotImplementedError, RuntimeError, OverflowError, struct.error,
-    zlib.error, zipfile.BadZipFile,
-)  # fmt: skip
-"""The exceptions that reading a damaged zip file of arrays raises."""
+MAGIC, HEAD, CRC = b"decided\n", struct.Struct("<8s4q"), struct.Struct("<I")
+"""A file of decided afterstates: its head (`MAGIC`, the layout of the table, the game, how many entries were
+made, the lines of the table), the table, and the CRC-32 of both."""
 
 
 def _empty_table(bits: int) -> Array:
@@ -62,50 +57,25 @@ def _empty_table(bits: int) -> Array:
     return whole[begin : begin + size]
 
 
-def _header(file: Any) -> str:
-    """Return the header of an array that `Facts.save` wrote; afterwards the file is at the first element.
-
-    NumPy's own reader would allocate any size that a header says.  Raises `ValueError`.
-    """
-    begin = file.read(10)
-    if len(begin) != 10 or begin[:8] != b"\x93NUMPY\x01\x00":
-        raise ValueError("no array")
-    text: str = file.read(int.from_bytes(begin[8:], "little")).decode("ascii")
-    return text.rstrip()
-
-
-def _number(stored: zipfile.ZipFile, name: str) -> int:
-    with stored.open(f"{name}.npy") as file:
-        if _header(file) != "{'descr': '<i8', 'fortran_order': False, 'shape': (), }":
-            raise ValueError("no number")
-        number = file.read(9)
-        if len(number) != 8:
-            raise ValueError("no number of eight bytes")
-        return int.from_bytes(number, "little", signed=True)
-
-
-def _lines(file: Any, most: int) -> int:
-    """Read how many lines the table in a file of `most` bytes has; then the file is at the first line.
+def _read_head(file: BinaryIO, size: int) -> tuple[int, int, int]:
+    """Read the head of a file of `size` bytes: the game, how many entries were made, and the lines.
 
     Raises `ValueError`.
     """
-    found = re.fullmatch(
-        r"\{'descr': '<u8', 'fortran_order': False, 'shape': \((\d{1,15}),\), \}", _header(file), re.ASCII
-    )
-    size = int(found[1]) if found else 0
-    lines: int = size // kernels.LINE
-    if lines < 16 or lines & lines - 1 or size != lines * kernels.LINE or 8 * size > most:
+    magic, layout, game, entered, lines = HEAD.unpack(file.read(HEAD.size))
+    if (magic, layout) != (MAGIC, kernels.LAYOUT):
+        raise ValueError("a table of another version")
+    expected = HEAD.size + 8 * kernels.LINE * lines + CRC.size
+    if lines < 16 or lines & lines - 1 or entered < 0 or size != expected:
         raise ValueError("no table of decided afterstates")
-    return lines
+    return game, entered, lines
 
 
-def _pieces(file: Any, lines: int) -> Iterator[tuple[int, Array]]:
-    """Yield the lines of a table in pieces, each with the index of its first line.  Raises `ValueError`."""
+def _pieces(file: BinaryIO, lines: int) -> Iterator[tuple[int, Array]]:
+    """Yield the lines of a table in pieces, each with the index of its first line."""
     for first in range(0, lines, PIECE):
         size = min(PIECE, lines - first) * kernels.LINE
-        yield first, np.frombuffer(file.read(8 * size), dtype=np.uint64, count=size)
-    if file.read(1):  # reading to the end also compares the checksum
-        raise ValueError("something follows the table")
+        yield first, np.frombuffer(file.read(8 * size), dtype="<u8", count=size)
 
 
 def _listed(part: Array, bits: int, first: int) -> tuple[Array, Array]:
@@ -113,45 +83,6 @@ def _listed(part: Array, bits: int, first: int) -> tuple[Array, Array]:
     keys, won = np.zeros(len(part), dtype=np.uint64), np.zeros(len(part), dtype=np.uint8)
     n = kernels.list_entries(part, np.uint64(bits), first, keys, won)
     return keys[:n], won[:n]
-
-
-class _Held:
-    """A file that keeps its first error for later and ignores later calls.
-
-    Otherwise an archive that cannot be written could not be closed either, which prints a traceback.
-    """
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-        self._at = 0
-        self.error: OSError | None = None
-
-    def write(self, data: Any) -> int:
-        """Write, unless something has failed."""
-        self._try(self._file.write, data)
-        self._at += memoryview(data).nbytes
-        return memoryview(data).nbytes
-
-    def tell(self) -> int:
-        """Return the offset of the next byte."""
-        return self._at
-
-    def seek(self, offset: int) -> int:
-        """Go to an offset from the beginning."""
-        self._try(self._file.seek, offset)
-        self._at = offset
-        return offset
-
-    def flush(self) -> None:
-        """Write buffered bytes."""
-        self._try(self._file.flush)
-
-    def _try(self, call: Callable[..., Any], *arguments: Any) -> None:
-        if self.error is None:
-            try:
-                call(*arguments)
-            except OSError as error:
-                self.error = error
 
 
 class Facts:
@@ -206,37 +137,33 @@ class Facts:
 
     def save(self, path: Path) -> None:
         """Write the table to a file, whole or not at all.  Raises `StorageError`."""
-        layout, entered, game = np.int64(kernels.LAYOUT), np.int64(self.entered), np.int64(self.game)
-        arrays = {"table": self.table, "layout": layout, "entered": entered, "game": game}
+        head = HEAD.pack(MAGIC, kernels.LAYOUT, self.game, self.entered, 1 << self.bits)
+        data = self.table.astype("<u8", copy=False).data
         with atomic_file(path) as file:
-            held = _Held(file)
-            # The format of NumPy's savez, which itself closes the archive too late after an error.
-            with zipfile.ZipFile(held, "w") as archive:  # type: ignore[call-overload]
-                for name, array in arrays.items():
-                    with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                        np.lib.format.write_array(member, np.asanyarray(array))
-            if held.error is not None:
-                raise held.error
+            file.write(head)
+            file.write(data)
+            file.write(CRC.pack(zlib.crc32(data, zlib.crc32(head))))
 
     def load(self, path: Path) -> None:
-        """Read the table of a file, if it exists, as far as it fits into memory.  Raises `CorruptError`."""
+        """Read the table of a file, if it exists, as far as it fits into memory.
+
+        Raises `CorruptError`, `WrongGameError` or `StorageError`.
+        """
         if not path.exists():
             return
         try:
-            with zipfile.ZipFile(path) as stored:  # which has checksums
-                if _number(stored, "layout") != kernels.LAYOUT:
-                    raise ValueError("a table of another version")
-                with stored.open("table.npy") as file:
-                    self._take(file, _lines(file, path.stat().st_size))
-                self.entered = max(self.entered, _number(stored, "entered"))
-                game = _number(stored, "game")
-        except OSError as error:
-            if error.errno not in (None, errno.EINVAL):  # these two come from impossible offsets
-                raise StorageError(f"cannot read {path}: {error.strerror or error}") from error
-            raise CorruptError(
-                f"{path} is damaged, or of another version: delete it and search again"
-            ) from error
-        except DAMAGE as error:
+            with storage_errors(path, "read"), path.open("rb") as file:
+                game, entered, lines = _read_head(file, path.stat().st_size)
+                file.seek(0)
+                crc = zlib.crc32(file.read(HEAD.size))
+                for _, part in _pieces(file, lines):
+                    crc = zlib.crc32(part, crc)
+                if CRC.pack(crc) != file.read():
+                    raise ValueError("another checksum")
+                file.seek(HEAD.size)
+                if game == self.game:
+                    self._take(file, lines)
+        except (ValueError, struct.error) as error:
             raise CorruptError(
                 f"{path} is damaged, or of another version: delete it and search again"
             ) from error
@@ -244,8 +171,9 @@ class Facts:
             raise WrongGameError(
                 f"{path} belongs to another game: delete it, and the same command searches anew"
             )
+        self.entered = max(self.entered, entered)
 
-    def _take(self, file: Any, lines: int) -> None:
+    def _take(self, file: BinaryIO, lines: int) -> None:
         bits = lines.bit_length() - 1
         if bits <= self._most_bits:
             self.table, self.bits = _empty_table(bits), bits
@@ -253,7 +181,7 @@ class Facts:
                 self.table[first * kernels.LINE :][: len(part)] = part
         else:
             for first, part in _pieces(file, lines):
-                self.enter(*_listed(part, bits, first))
+                self.enter(*_listed(part.astype(np.uint64), bits, first))
 
 
 class _Seeker:
