@@ -6,6 +6,7 @@ limits, begin with the empty board, the others with two random tiles.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 from fractions import Fraction
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tilebase.errors import TilebaseError
 from tilebase.game.game import Game
 from tilebase.game.names import title_of
-from tilebase.questions.published import agrees
+from tilebase.questions.published import agrees, split_relation
 
 if TYPE_CHECKING:
     from tilebase.questions.results import Result
@@ -86,22 +87,36 @@ def _board(game: Game) -> str | None:
 
 def _verdict(one: Result, asked: str, value: str) -> str:
     """Return how a value agrees with a known result."""
-    before = (one.published or one.value).split(" (")[0].split(",")[0]
+    relation, before = split_relation((one.published or one.answer).split(" (")[0].split(",")[0])
     if asked.startswith("whether"):
         return "" if value == "undecided" else _word(WORDS.get(before, before) == value)
-    if asked == LARGEST and not value.isdecimal():
-        return ""
+    if asked == LARGEST:
+        return _compared(_range(relation, before), _range(*split_relation(value)))
     found = re.search(r"(\d[\d,]*) live", value) or re.fullmatch(NUMBER, value)
     if found is None:
         return ""
     number = Fraction(found[1].replace(",", ""))
-    low, _, high = before.partition(" to ")
+    low, _, high = before.removeprefix("from ").partition(" to ")
     if high:
         return _word(Fraction(low) <= number <= Fraction(high))
     if asked == LOWER and not agrees(low, number):  # a smaller bound contradicts nothing
         better = "improved" if one.question.startswith(BOUNDED) else "differs"
         return better if number > Fraction(low) else ""
     return _word(agrees(low, number))
+
+
+def _range(relation: str, tile: str) -> tuple[int, float]:
+    """Return the smallest and the largest tile that a result allows."""
+    return int(tile), math.inf if relation == "at least" else int(tile)
+
+
+def _compared(before: tuple[int, float], now: tuple[int, float]) -> str:
+    """Return what a result that allows the tiles `now` says of one that allowed those `before`."""
+    if now == before:
+        return "recomputed"
+    if now[0] > before[1] or now[1] < before[0]:
+        return "differs"
+    return "improved" if now[0] >= before[0] and now[1] <= before[1] else ""
 
 
 def _word(same: bool) -> str:
