@@ -31,9 +31,9 @@ ALIKE = {
         "whether the player can force it", "whether the goal can be forced within the limits",
     ),
     LARGEST: (LARGEST,),
-    "states, live states and afterstates, up to symmetry": ("live states",),
+    "states, live states and afterstates, up to symmetry": ("live states", "states"),
 }  # fmt: skip
-"""By the question of a record, how known results ask it."""
+"""By the question of a record, how known results ask it, if not in the same words."""
 BOUNDED = "probability to make the tile or the pattern of Lemma 1, uint"
 """How the published lower bounds within limits begin."""
 NUMBER = r"(?:at least |≈ )?(\d+(?:[./]\d+)?)(?:, .*)?"
@@ -54,8 +54,8 @@ def find_before(known: Iterable[Result], game: Game, question: str, value: str) 
     The value is the text of a record; of counts, the live states are compared.
     """
     asked, board = question.split(", proved ")[0], _board(game)
-    names = ALIKE.get(asked, ())
-    if board is None or not names:
+    names = (*ALIKE.get(asked, ()), asked)
+    if board is None:
         return None
     forced = asked == LARGEST or asked.startswith("whether")
     if game.limits is not None or forced:
@@ -82,6 +82,7 @@ def _board(game: Game) -> str | None:
         return None
     plain = plain.removesuffix(f" continued, largest {game.largest}")  # of a search for the largest tile
     limits = (game.limits_text or "").replace("/", ",")
+    plain = plain.replace(" continued", ", continued")
     return f"{plain} within {limits}" if limits else plain
 
 
@@ -92,7 +93,8 @@ def _verdict(one: Result, asked: str, value: str) -> str:
         return "" if value == "undecided" else _word(WORDS.get(before, before) == value)
     if asked == LARGEST:
         return _compared(_range(relation, before), _range(*split_relation(value)))
-    found = re.search(r"(\d[\d,]*) live", value) or re.fullmatch(NUMBER, value)
+    counted = re.search(rf"(\d[\d,]*) {one.question.split()[0]}", value)
+    found = counted or re.fullmatch(NUMBER, value)
     if found is None:
         return ""
     number = Fraction(found[1].replace(",", ""))

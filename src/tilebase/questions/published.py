@@ -29,8 +29,8 @@ LESS_IS_BETTER = "drops_to_an_end_position"
 RECORDS, RECOMPUTED = "records.tsv", "recomputed.tsv"
 """The files of recorded results, beside the files of facts: of long runs, and of `reproduce`."""
 NEW, OPEN, NEEDED = "new.tsv", "open.tsv", "needed.tsv"
-"""Results of which no publication was found, questions that nobody has answered (`questions.results`), and what
-it would take to compute published lines that were not."""
+"""Results of which no publication was found, questions that nobody has answered (`questions.results`), and
+what it would take to compute published lines that were not."""
 ERRATA, RUNS = "errata.tsv", "runs.tsv"
 """Mistakes of the sources, and runs and measurements that are no results: rows of pages (`make-results`)."""
 BESIDE = frozenset((RECORDS, RECOMPUTED, NEW, OPEN, NEEDED, ERRATA, RUNS))
@@ -92,8 +92,8 @@ class Record:
     date, version:
         When it was recorded, and the version that recorded it.
     size, took, machine, note:
-        The counts of work, what the run took (`took_of`), where it ran and what else was seen; empty where that
-        was not recorded.
+        The counts of work, what the run took (`took_of`), where it ran and what else was seen; empty where
+        that was not recorded.
     """
 
     computed: str
@@ -152,7 +152,10 @@ class Fact:
         if "formation" in named:
             return f"formation {named['formation']} to {named['goal']}"
         board = f"{named['N']}x{named['N']} to {2 ** int(named['M'])}" if "N" in named else named["board"]
-        goal, rules = named.get("goal"), named.get("rules") or ("continued" if named.get("goal") == "" else "")
+        goal, rules = (
+            named.get("goal"),
+            named.get("rules") or ("continued" if named.get("goal") == "" else ""),
+        )
         board += (f" to {goal}" if goal else "") + (f", {rules}" if rules else "")
         return board + (f" within {named['limits']}" if "limits" in named else "")
 

@@ -4,10 +4,10 @@ The first of the functions below that can compute a line *claims* it.  A claim e
 it runs, so that expensive lines can be listed instead of computed.  A number agrees if it equals the
 published one in the published digits.  A proved lower bound improves on the published one if it is larger
 in those digits.  A published float is within rounding if it differs by at most what the rounding of its
-type can change.  A number that differs is an erratum of the source if docs/errata.md says so, with the number
-that was computed here.  Where a source leaves open what it counts, tilebase counts what it takes the source to
-mean: such a reading is its own, and agrees or differs with nothing.  What something costs, in seconds or nodes,
-is compared and never right or wrong.
+type can change.  A number that differs is an erratum of the source if docs/errata.md says so, with the
+number that was computed here.  Where a source leaves open what it counts, a line has the reading that is
+counted here: no agreement is claimed.  What something costs, in seconds or nodes, is compared and never
+right or wrong.
 
 For lines that are not run, `records.tsv` has results of earlier runs, which are shown as recorded.
 """
@@ -33,7 +33,7 @@ from tilebase.counting.combinatorics import boards_by_sum, bound
 from tilebase.counting.counts import CountResult
 from tilebase.counting.groups import groups_of
 from tilebase.counting.tiles import least_expected_slides
-from tilebase.errors import TilebaseError, UsageError
+from tilebase.errors import TilebaseError
 from tilebase.game.formations import formation
 from tilebase.game.game import Cells, Game
 from tilebase.game.grid import parse_shape
@@ -60,8 +60,8 @@ from tilebase.tables.probe import open_table
 from tilebase.tables.slides import Slider
 
 VERDICTS = (
-    "agrees", "improves", "within rounding", "erratum", "own reading", "costs less", "costs more", "differs", "recorded",
-    "over budget", "not possible here", "not in this version",
+    "agrees", "improves", "within rounding", "erratum", "own reading", "costs less", "costs more", "differs",
+    "recorded", "over budget", "not possible here", "not in this version",
 )  # fmt: skip
 """What is said of a line.  Only ``differs`` is a disagreement that nothing explains."""
 
@@ -161,7 +161,9 @@ def _claim_counts(fact: Fact, counts: _Counts) -> Claim | None:
 
         def states() -> int:
             result = counts(game, until)
-            found = result.live if game.goal else result.states  # of a game with a goal, live ones are published
+            found = (
+                result.live if game.goal else result.states
+            )  # of a game with a goal, live ones are published
             return int(found[result.sums == total].sum())
 
         return Claim(states, counting_seconds(game, until), game=game)
@@ -361,8 +363,8 @@ SMALL_DIAGRAMS = 2.0
 def _claim_symbolic(fact: Fact, counts: _Counts) -> Claim | None:
     """Claim a line about decision diagrams: only 2s are spawned, and play begins on the empty board.
 
-    Which states the source counts is not said.  They are read as those that corollary 7 allows and that hold a
-    2, an inference; its nodes and times are compared without these conditions.
+    The source does not say which states it counts.  We read it as those that corollary 7 allows and that hold
+    a 2, which is an inference; its nodes and times are compared without these conditions.
     """
     if fact.file != "symbolic_solving.tsv":
         return None
@@ -437,7 +439,7 @@ def _boards_after_slides(game: Game) -> dict[str, int]:
 
 OBJECTIVES = {
     "expected score under optimal play": "score",
-    "most slides of a game, with luck": "longest",
+    "slides of the longest game": "longest",
     "fewest slides to a win, with luck": "fewest",
     "probability to win": "win",
 }
@@ -471,7 +473,9 @@ def _from_two_twos(game: Game, objective: str) -> Fraction:
         with closing(open_table(folder / "table")) as table:
             pairs = list(combinations(range(game.cells), 2))
             boards = [game.format(tuple(int(cell in pair) for cell in range(game.cells))) for pair in pairs]
-            return sum((Fraction(float(table.probe(board).value)) for board in boards), Fraction()) / len(pairs)
+            return sum((Fraction(float(table.probe(board).value)) for board in boards), Fraction()) / len(
+                pairs
+            )
 
 
 CLAIMS = (

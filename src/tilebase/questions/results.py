@@ -1,10 +1,10 @@
 """Results as statements that can be cited: published, recomputed, improved, new and open.
 
-A result says what is played and asked, what the answer is, how it relates to the quantity and of what type it
-is, who published what, and which command of which version gave it.  Most stand in the fact files of this program: published numbers with what
-was recorded or recomputed for them (`questions.published`), ``new.tsv`` and ``open.tsv``.  A JSON file that a
-command wrote is a result, too: it names its game, command, version, machine, processor seconds and memory,
-and of a table the checksums of all layers.
+A result says what is played and asked, what the answer is, how it relates to the quantity and of what type
+it is, who published what, and which command of which version gave it.  Most stand in the fact files of this
+program: published numbers with what was recorded or recomputed for them (`questions.published`), ``new.tsv``
+and ``open.tsv``.  A JSON file that a command wrote is a result, too: it names its game, command, version,
+machine, processor seconds and memory, and of a table the checksums of all layers.
 """
 
 from __future__ import annotations
@@ -244,9 +244,9 @@ def _of_fact(fact: Fact) -> Result:
             fact.source, needs=read_needed().get(key) or fact.columns.get("needs", ""), note=fact.note,
         )  # fmt: skip
     return Result(
-        name, _group(fact, record), fact.board, _asked(fact), record.computed, _kind(fact, record), fact.stated,
-        fact.source, record.command, record.version, record.date, size=record.size, took=record.took,
-        machine=record.machine, note="; ".join(filter(None, (fact.note, record.note))),
+        name, _group(fact, record), fact.board, _asked(fact), record.computed, _kind(fact, record),
+        fact.stated, fact.source, record.command, record.version, record.date, size=record.size,
+        took=record.took, machine=record.machine, note="; ".join(filter(None, (fact.note, record.note))),
     )  # fmt: skip
 
 
@@ -385,14 +385,18 @@ def _with_number(word: str) -> tuple[Result, ...]:
     """Return the results with a value; without any, those whose values are rounded or truncated to it."""
     if not NUMBER.fullmatch(word):
         return ()
-    values = [(one, [Fraction(text[0]) for text in NUMBER.finditer(one.answer + " " + one.published)]) for one in results()]
     number, unit = Fraction(word), unit_of(word)
-    found = tuple(one for one, numbers in values if number in numbers)
-    if found or sum(map(str.isdecimal, word.partition("e")[0].lstrip("0."))) < FEWEST_DIGITS:
+    values = {
+        one: {Fraction(text[0]) for text in NUMBER.finditer(f"{one.answer} {one.published}")}
+        for one in results()
+    }
+    found = tuple(one for one, known in values.items() if number in known)
+    if found or len(word.partition("e")[0].lstrip("-0.").replace(".", "")) < FEWEST_DIGITS:
         return found
     return tuple(
-        one for one, numbers in values if any(round(value / unit) * unit == number or value // unit * unit == number for value in numbers)
-    )
+        one for one, known in values.items()
+        if any(number / unit in (round(value / unit), value // unit) for value in known)
+    )  # fmt: skip
 
 
 def _has_all(one: Result, asked: list[str]) -> bool:
