@@ -166,15 +166,23 @@ class Fact:
         return (f"docs/errata.md{found[1]}", found[2]) if found else None
 
     @property
-    def reading(self) -> str:
-        """What is counted here where the source leaves open what it counts; empty elsewhere."""
-        begin, _, text = self.columns.get("note", "").partition("reading: ")
-        return "" if begin else text
+    def reading(self) -> tuple[str, str] | None:
+        """If the source leaves open what it counts, the page that says what is counted here, and the text."""
+        found = re.match(r"reading (\S+): (.*)", self.columns.get("note", ""))
+        return (found[1], found[2]) if found else None
+
+    @property
+    def place(self) -> str:
+        """Where the documentation says more: of an erratum, or of a reading; empty elsewhere."""
+        found = self.erratum or self.reading
+        return found[0] if found else ""
 
     @property
     def note(self) -> str:
-        """What a reader of the line should know: the erratum's place, the reading, or the note."""
-        return f"see {self.erratum[0]}" if self.erratum else self.reading or self.columns.get("note", "")
+        """What a reader of the line should know; empty if nothing."""
+        if self.erratum:
+            return f"an erratum: {self.place}"
+        return f"{self.reading[1]} ({self.place})" if self.reading else self.columns.get("note", "")
 
 
 # -- reading --------------------------------------------------------------------------------------

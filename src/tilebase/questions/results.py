@@ -372,7 +372,7 @@ def find_results(*words: str) -> tuple[Result, ...]:
     asked = [part for word in words for one in _parts(word) for part in one.split("-")]
     found = tuple(one for one in known if one in begun or (asked and _has_all(one, asked)))
     if not found and len(words) == 1:
-        found = _with_number(words[0].replace(",", ""))
+        found = _with_value(words[0].replace(",", ""))
     if not found:
         raise UsageError(
             f"no result has all of the words {' '.join(words)!r}: tilebase cite lists them; what nobody has "
@@ -381,22 +381,25 @@ def find_results(*words: str) -> tuple[Result, ...]:
     return found
 
 
-def _with_number(word: str) -> tuple[Result, ...]:
+def _with_value(word: str) -> tuple[Result, ...]:
     """Return the results with a value; without any, those whose values are rounded or truncated to it."""
+    known = results()
     if not NUMBER.fullmatch(word):
-        return ()
+        return tuple(one for one in known if word in (one.value, one.published))
     number, unit = Fraction(word), unit_of(word)
-    values = {
-        one: {Fraction(text[0]) for text in NUMBER.finditer(f"{one.answer} {one.published}")}
-        for one in results()
-    }
-    found = tuple(one for one, known in values.items() if number in known)
+    values = [(one, _numbers(f"{one.answer} {one.published}")) for one in known]
+    found = tuple(one for one, numbers in values if number in numbers)
     if found or len(word.partition("e")[0].lstrip("-0.").replace(".", "")) < FEWEST_DIGITS:
         return found
+    steps = number / unit
     return tuple(
-        one for one, known in values.items()
-        if any(number / unit in (round(value / unit), value // unit) for value in known)
+        one for one, numbers in values
+        if any(steps in (round(value / unit), value // unit) for value in numbers)
     )  # fmt: skip
+
+
+def _numbers(text: str) -> set[Fraction]:
+    return {Fraction(found[0]) for found in NUMBER.finditer(text.replace(",", ""))}
 
 
 def _has_all(one: Result, asked: list[str]) -> bool:
