@@ -8,6 +8,7 @@ import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import pytest
 
 import cached_oracle as oracle
 from tilebase._version import version
+from tilebase.bdd.strategies import Line
 from tilebase.cli import main
 from tilebase.cli.output import naming_command
 from tilebase.counting.counts import FIELDS, CountResult
@@ -272,3 +274,23 @@ def test_metadata_name_the_command_and_the_version(suffix: str, tmp_path: Path) 
     assert b"tilebase evaluate t random" in data
     with pytest.raises(UsageError, match="nothing to draw"):
         plots.plot_distributions([], file, "2x2")
+
+
+def test_an_axis_of_counts_has_ticks_at_whole_numbers_only(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """20 iterations had ticks at 2.5, 7.5, 12.5 and 17.5, which were written as 2, 8, 12 and 18."""
+    from matplotlib.figure import Figure
+
+    lines = [Line(f"(2,{count})", iterations, 1.0, nodes=count) for count, iterations in ((1, 20), (2, 1))]
+    found = SimpleNamespace(statement="made up", strategy="sweep", lines=lines)
+    length = Distribution("length", "random", {0: 0.5, 20: 0.5}, 1, 10.0)
+    drawn: list[Figure] = []
+    monkeypatch.setattr(Figure, "savefig", lambda figure, *_, **__: drawn.append(figure))
+    plots.plot_lines(found, tmp_path / "a.svg")
+    plots.plot_distributions([length], tmp_path / "b.svg", "2x2")
+    (work, ends) = drawn
+    for axis in (work.axes[0].xaxis, work.axes[0].yaxis, ends.axes[0].xaxis):
+        ticks = axis.get_majorticklocs()
+        assert len(ticks) > 1
+        assert all(tick == round(tick) for tick in ticks)

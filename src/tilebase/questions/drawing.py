@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from tilebase.runtime.storage import atomic_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 SUFFIXES = (".svg", ".pdf", ".eps", ".png")
@@ -133,13 +134,20 @@ def formatter(write: Callable[[float], str]) -> Any:
     return FuncFormatter(lambda value, _: write(value))
 
 
-def number(value: float) -> str:
-    """Return the text of a tick: all digits to 999,999, then as 2.5 million.
+def whole_ticks(axis: Axis, bins: int | str = "auto", steps: Sequence[float] | None = None) -> None:
+    """Put ticks at whole numbers only, for an axis of counts."""
+    from matplotlib.ticker import MaxNLocator
 
-    >>> [number(value) for value in (0, 20_000, 2.5e6, 1e12)]
-    ['0', '20,000', '2.5 million', '1 trillion']
+    axis.set_major_locator(MaxNLocator(bins, steps=steps, integer=True, min_n_ticks=1))
+
+
+def number(value: float) -> str:
+    """Return the text of a tick: all digits to 999,999, then as 2.5 million.  A fraction stays one.
+
+    >>> [number(value) for value in (0, 2.5, 20_000, 2.5e6, 1e12)]
+    ['0', '2.5', '20,000', '2.5 million', '1 trillion']
     """
     for exponent, unit in UNITS:
         if value >= 10**exponent:
             return f"{value / 10**exponent:,g} {unit}"
-    return f"{value:,.0f}" if value >= 1 or value == 0 else f"{value:g}"
+    return f"{value:,.0f}" if value == round(value) else f"{value:g}"

@@ -40,6 +40,7 @@ from tilebase.questions.drawing import (
     picture,
     require_matplotlib,
     shades,
+    whole_ticks,
 )
 
 if TYPE_CHECKING:
@@ -206,8 +207,6 @@ def _draw_bands(axes: Axes, result: CountResult, drawn: Bands, kind: str, field:
 
 
 def _stack(axes: Axes, drawn: Bands) -> None:
-    from matplotlib.ticker import MaxNLocator
-
     margin = drawn.step / 2
     # The largest tile is at the bottom, so that its counts begin at zero and can be compared.
     tops = np.cumsum(drawn.counts[::-1], axis=0)[::-1]
@@ -220,7 +219,7 @@ def _stack(axes: Axes, drawn: Bands) -> None:
     _grid(axes)
     axes.set_xlim(drawn.sums[0] - margin, drawn.sums[-1] + margin)
     axes.set_ylim(0, 1.04 * float(drawn.total.max()))
-    axes.yaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 2.5, 5, 10], integer=True))
+    whole_ticks(axes.yaxis, steps=[1, 2, 2.5, 5, 10])
     axes.yaxis.set_major_formatter(formatter(number))
 
 
@@ -238,11 +237,9 @@ def _lines(axes: Axes, drawn: Bands) -> None:
 
 
 def _sum_axis(axes: Axes) -> None:
-    from matplotlib.ticker import MaxNLocator
-
     axes.set_xlabel("sum of tiles")
     # Sums are even, so ticks are too.
-    axes.xaxis.set_major_locator(MaxNLocator(12, steps=[1, 2, 4, 10], integer=True))
+    whole_ticks(axes.xaxis, 12, steps=[1, 2, 4, 10])
     axes.xaxis.set_major_formatter(formatter(lambda value: f"{value:,.0f}"))
 
 
@@ -453,6 +450,7 @@ def draw_distribution(axes: Axes, one: Distribution) -> None:
         # Values that no game has lie between entries: each entry is as wide as what it stands for.
         axes.bar(edges[:-1], chances, width=one.resolution, align="edge", color=SHADES[3], linewidth=0)
         axes.axvline(one.mean, color=INK, linewidth=1, linestyle=DASHES)
+        whole_ticks(axes.xaxis)
         axes.xaxis.set_major_formatter(formatter(number))
     axes.set_xlabel({"tile": "largest tile at the end", "length": "slides", "score": "score"}[one.name])
     _grid(axes)
@@ -507,8 +505,6 @@ def plot_lines(found: _Symbolic, path: Path | str) -> None:
 
 
 def _lines_panel(axes: Axes, found: _Symbolic, field: str) -> None:
-    from matplotlib.ticker import MaxNLocator
-
     curves: dict[int, list[tuple[float, float]]] = {}
     for line in found.lines:
         name = line.name.strip("()").split(",")
@@ -521,9 +517,11 @@ def _lines_panel(axes: Axes, found: _Symbolic, field: str) -> None:
         xs, ys = zip(*points, strict=True)
         mark = "" if found.strategy == "sum" else "o"
         axes.plot(xs, ys, color=shade, marker=mark, markersize=4, label=f"k = {k}", linewidth=1.4)
-    if field != "iterations":
+    if field == "iterations":
+        whole_ticks(axes.yaxis)
+    else:
         axes.set_yscale("log", nonpositive="clip")
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    whole_ticks(axes.xaxis)
     axes.set_ylabel(field)
     axes.set_xlabel("sum" if found.strategy == "sum" else "l: tiles of exponent k")
     axes.grid(which="major")

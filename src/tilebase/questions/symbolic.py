@@ -217,8 +217,9 @@ def symbolic(
     strong:
         Whether the whole set is computed.  Otherwise the work stops once the start is decided.
     corollary7:
-        Whether states are left out that play from an empty board cannot make: those without a tile that was
-        just spawned, and those that break Edixhoven's corollary 7.  They are then in no set.
+        Whether states are left out that play from an empty board cannot make: those that break Edixhoven's
+        corollary 7, and, a condition of ours, those without a tile that was just spawned.  They are then in
+        no set.
     counts:
         Whether boards and nodes are counted: about a fifth of the time.
     until:
