@@ -68,7 +68,7 @@ class Game(Boards):
         ``"4x4"`` or ``(4, 4)``; three sizes make a box of planes, rows, columns.
     goal:
         The tile that wins, a power of two above every spawned tile; None to play on
-        until no slide is left (a continued game).
+        until no slide is left (a game without a goal).
     spawn:
         The spawn law: the probability that a spawned tile is a 4, exact; 0 for only 2s, 1 for only 4s. It may
         depend on how many cells are empty, as ``"1/10, 4: 1/4"``, and give weights to cells, as

@@ -289,8 +289,9 @@ def _name(*words: str) -> str:
 
 def _new() -> Iterator[Result]:
     for row in read_other(NEW):
+        board = row["board"].replace(", continued", " without a goal")  # as titles of games have it
         yield Result(
-            _name("new", row["board"], row["question"]), "new", row["board"], row["question"], row["value"],
+            _name("new", row["board"], row["question"]), "new", board, row["question"], row["value"],
             row["kind"], command=row["command"], version=row["version"], date=row["date"],
             checked=row.get("checked", ""), size=row.get("size", ""), took=took_of(row),
             machine=row.get("machine", ""),
