@@ -264,7 +264,7 @@ def test_a_folder_of_tables(tables: Path, tmp_path: Path, capsys: pytest.Capture
     ("arguments", "status", "message"),
     [
         ("review 3x3 nowhere.json", 1, "cannot read nowhere.json: No such file"),
-        ("review 3x3 3x3", 1, "cannot read 3x3: Is a directory"),
+        ("review 3x3 3x3", 1, "cannot read 3x3: it is a folder, and this must be a file"),
         ("review nowhere good.txt", 1, "nowhere is not there"),
         ("review 3x3 bytes", 2, "bytes is not text in UTF-8"),
         ("review 3x3 empty", 2, "there is no game to review: the text is empty"),

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 
 from tilebase.cli.options import DEFAULT_ESTIMATED_RUN, DEFAULT_SHOWN, EstimatedRunOptions, ShownOptions
 from tilebase.cli.output import PICTURES, Shown, planning, table_text
-from tilebase.cli.probe import LocalTableArgument, game_of_table
+from tilebase.cli.probe import LocalTableArgument, check_order, game_of_table
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
@@ -111,6 +111,8 @@ def evaluate(
             "--distribution and --meets follow all games, and ask a function for one tilebase.Board at a "
             "time: leave --games, --symmetry and --asked out"
         )
+    if policy is not None:
+        check_order("evaluate", table, policy)
     show = shown.checked(PICTURES if distribution is not None or judged else ())
     prepare_kernels()
     if distribution is not None or meets:

@@ -10,11 +10,12 @@ from cyclopts import Parameter
 
 from tilebase.cli.options import DEFAULT_SHOWN, ShownOptions
 from tilebase.cli.output import Shown, table_text
-from tilebase.cli.probe import LabelOption
-from tilebase.errors import MissingBoardError, StorageError, UsageError
+from tilebase.cli.probe import LabelOption, check_order
+from tilebase.errors import MissingBoardError, UsageError
 from tilebase.game.names import game_text, title_of
 from tilebase.objectives.numbers import MISTAKE_TEXT, loss_text, share_text
 from tilebase.objectives.values import short_text
+from tilebase.runtime.storage import storage_errors
 
 if TYPE_CHECKING:
     from tilebase.objectives.values import Found
@@ -45,6 +46,7 @@ def review(
     from tilebase.tables.probe import open_table
 
     show = shown.checked()
+    check_order("review", table, game)
     text = _read(game)
     if holds_tables(table):
         return _review_folder(table, text, objective, show)
@@ -88,12 +90,10 @@ def _read(game: str) -> str:
             if sys.stdin is None:
                 raise UsageError("standard input is closed: name a file with the game")
             return sys.stdin.read(MOST_TEXT + 1)
-        with Path(game).open(encoding="utf-8") as file:
+        with storage_errors(game, "read"), Path(game).open(encoding="utf-8") as file:
             return file.read(MOST_TEXT + 1)
     except UnicodeDecodeError as error:
         raise UsageError(f"{game} is not text in UTF-8: save the game as text") from error
-    except OSError as error:
-        raise StorageError(f"cannot read {game}: {error.strerror or error}") from error
 
 
 def _described(found: Review) -> str:

@@ -36,7 +36,7 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any
 
-from tilebase.errors import GameError
+from tilebase.errors import GameError, check_first
 from tilebase.game.boards import Boards
 from tilebase.game.checks import check_game
 from tilebase.game.grid import Cells as Cells
@@ -411,3 +411,14 @@ def merge_line(line: Cells, x: int = 0) -> Cells:
             result.append(exponent)
             mergeable = True
     return tuple(result) + (0,) * (len(line) - len(result))
+
+
+def check_is_game(game: object) -> None:
+    """Raise `UsageError` unless the first argument of a public function is a game.
+
+    >>> check_is_game("2x2")
+    Traceback (most recent call last):
+        ...
+    tilebase.errors.UsageError: the first argument must be a Game, such as Game("2x2", 32), not '2x2'
+    """
+    check_first(game, Game, 'a Game, such as Game("2x2", 32)')

@@ -59,7 +59,7 @@ ROUNDING = 1e-9
 
 
 def _chance_text(chance: float, others: float) -> str:
-    """Return a probability as it is printed, with that of all other games, computed by itself."""
+    """Return a probability as it is printed, with that of all other games, which was computed by itself."""
     return rounded_text(chance, 0.0, DIGITS, most=1, complement=others)
 
 
@@ -113,11 +113,11 @@ class Distribution:
         return digits_text(self.mean, DIGITS)
 
     def _at_least(self) -> list[float]:
-        """``[i]``: the probability of the i-th value and all larger ones, added from the last on.
+        """``[i]``: the probability of the i-th value and all larger ones: of the first, 1.
 
-        The last probabilities are mostly the smallest.
+        They are added from the last on, since the last are mostly the smallest.
         """
-        return list(accumulate(reversed([*self.chances.values()])))[::-1]
+        return [1.0, *list(accumulate(reversed([*self.chances.values()])))[-2::-1]]
 
     def as_dict(self) -> dict[str, Any]:
         """As plain JSON values."""

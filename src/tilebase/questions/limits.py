@@ -27,7 +27,7 @@ from tilebase.costs.rates import pass_seconds
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.passes import DensePass
 from tilebase.errors import GameError, ResourceError, UsageError
-from tilebase.game.game import Game
+from tilebase.game.game import Game, check_is_game
 from tilebase.game.symmetry import start_symmetries
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.rounding import Rounding
@@ -152,6 +152,7 @@ def search_limits(
     >>> search_limits(Game("2x2", 16, start="empty"), 200).best.limits
     (8, 8, 8, 4)
     """
+    check_is_game(game)
     if not game.can_win or game.goal is None:
         raise UsageError("a search for limits needs a goal")
     first = game.limits or least_limits(game)

@@ -264,8 +264,8 @@ def check_plays(policy: Table, game: Game) -> None:
         raise UsageError(f"{text}: name a table of this game, or wrap it in a function")
     name = policy.location.name
     raise UsageError(
-        f"{text}: how often its games make {game.goal} is the answer of tilebase evaluate {name} {name} "
-        "--distribution tile (at_least)"
+        f"{text}: tilebase evaluate {name} {name} --distribution tile says how often its games make "
+        f"{game.goal} (at_least)"
     )
 
 

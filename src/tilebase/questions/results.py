@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from tilebase._version import version
-from tilebase.errors import CorruptError, UsageError
+from tilebase.errors import CorruptError, UsageError, check_first
 from tilebase.files.source import read_file
 from tilebase.game.game import Game
 from tilebase.game.names import title_of
@@ -312,6 +312,7 @@ def find_result(name: str) -> Result:
 
     Raises `UsageError` if there is none or more than one, `CorruptError` if the file is no result.
     """
+    check_first(name, str, "the name of a result or of a JSON file")
     if name.endswith(".json"):
         return read_result(Path(name))
     known = results()
