@@ -15,7 +15,7 @@ import pytest
 from test_records import random_game, replay
 from tilebase import review, solve
 from tilebase.cli import main
-from tilebase.cli.review import _lost
+from tilebase.cli.review import _lost, _summary, _worth
 from tilebase.errors import BoardError, UsageError
 from tilebase.game.formations import formation
 from tilebase.game.game import Game
@@ -239,10 +239,14 @@ def test_the_command(tables: Path, tmp_path: Path, capsys: pytest.CaptureFixture
 def test_the_size_of_a_negligible_loss_is_printed(tables: Path, tmp_path: Path) -> None:
     with open_table(tables / "3x3") as opened:
         found = review(opened, "2,2,0/0,0,0/0,0,0", "win")
-    lost = 1.3297640766296581e-09
-    assert _lost(lost, found, 0.99) == "≈ 0 (1.3e-9)"
-    assert _lost(0.02, found, 0.99) == "2.0 %"
-    assert _lost(0, found, 0.99) == "0"
+    losses = (1.3297640766296581e-09, 0.00015, 0.02, 0)
+    assert [_lost(loss, found) for loss in losses] == ["1.3e-7 %", "0.015 %", "2.0 %", "0"]
+    pairs = [[_worth(rounded(0.7367 - part), found, loss) for part in (0, loss)] for loss in losses]
+    assert pairs == [
+        ["73.67 %", "73.66999987 %"], ["73.67 %", "73.655 %"], ["73.7 %", "71.7 %"], ["73.7 %", "73.7 %"]
+    ]  # fmt: skip
+    assert found.mistakes == 0
+    assert "the worst mistake" not in {row[""] for row in _summary(found)}
 
 
 def test_a_folder_of_tables(tables: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
