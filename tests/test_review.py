@@ -245,6 +245,8 @@ def test_the_size_of_a_negligible_loss_is_printed(tables: Path, tmp_path: Path) 
     assert pairs == [
         ["73.67 %", "73.66999987 %"], ["73.67 %", "73.655 %"], ["73.7 %", "71.7 %"], ["73.7 %", "73.7 %"]
     ]  # fmt: skip
+    near = [Rounded(1.0, "float64", 1e-13, 1, complement) for complement in (7.0112e-18, 7.0196e-18)]
+    assert [_worth(one, found, 8.4e-21) for one in near] == ["100 % - 7.011e-16 %", "100 % - 7.02e-16 %"]
     assert found.mistakes == 0
     assert "the worst mistake" not in {row[""] for row in _summary(found)}
 

@@ -152,7 +152,8 @@ def short_number(number: float | Fraction, unit: Unit, rounding: str = NEAR, apa
     if 1 - exact < NEAR_ONE and rounding == NEAR:
         return "≈ 100 %"
     if exact < SMALL:
-        return f"{power(100 * exact, rounding)} %"
+        more = math.floor(math.log10(exact / Fraction(apart))) if 0 < apart < exact else 0
+        return f"{power(100 * exact, rounding, min(2 + more, 12))} %"
     return _percent(exact, max(margin, NEAR_ONE), rounding)
 
 
@@ -232,9 +233,9 @@ def ends_text(low: float, high: float) -> str:
     return f"{text(low, DOWN)} to {text(high, UP)}"
 
 
-def power(number: Fraction, rounding: str = NEAR) -> str:
-    """Two significant digits, with a power of ten where it is short: ``3.1e-7``; 0 stays 0."""
-    rounded = Context(prec=2, rounding=rounding).divide(Decimal(number.numerator), number.denominator)
+def power(number: Fraction, rounding: str = NEAR, digits: int = 2) -> str:
+    """Two significant digits or more, with a power of ten: ``3.1e-7``; 0 stays 0."""
+    rounded = Context(prec=digits, rounding=rounding).divide(Decimal(number.numerator), number.denominator)
     if not rounded:
         return "0"
     digits, _, exponent = f"{rounded.normalize():e}".partition("e")

@@ -451,7 +451,7 @@ def short_text(value: Found, unit: Unit, apart: float = 0.0) -> str:
         certain = isinstance(value.value, bool) or value.value == NEVER
         return str(value) if certain else short_number(value.value, unit, apart=apart)
     if isinstance(value, Rounded) and value.is_near_one:
-        return f"100 % - {short_number(value.complement or 0.0, unit)}"
+        return f"100 % - {short_number(value.complement or 0.0, unit, apart=apart)}"
     if isinstance(value, Rounded):
         certain = value.most is None or 0 < value.value < value.most
         if not certain:
