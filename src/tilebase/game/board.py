@@ -66,9 +66,10 @@ class Board:
 
     def __post_init__(self) -> None:
         check_is_game(self.game)
-        if isinstance(self.cells, str):
+        cells: object = self.cells
+        if isinstance(cells, str):
             raise BoardError(
-                f"the cells of a Board are exponents: read tiles as Board.read(game, {self.cells[:80]!r})"
+                f"the cells of a Board are exponents: read tiles as Board.read(game, {cells[:80]!r})"
             )
         object.__setattr__(self, "cells", self.game.check_after(self.cells))
 

@@ -45,16 +45,22 @@ MISTAKE_TEXT = "a thousandth of the value or more"
 NEAR, DOWN, UP = ROUND_HALF_EVEN, ROUND_FLOOR, ROUND_CEILING
 
 
-def digits_text(number: float, digits: int = 12) -> str:
+def digits_text(number: float | Fraction, digits: int = 12) -> str:
     """Return a number with so many significant digits; with more if it would be shown as 1 without being 1.
+
+    A fraction that is nearer to 1 than any float is shown by its distance.
 
     >>> digits_text(2 / 3), digits_text(1 - 2**-50), digits_text(0.7367, 4)
     ('0.666666666667', '0.999999999999999', '0.7367')
+    >>> digits_text(1 - Fraction(1, 10**20))
+    '1 - 1e-20'
     """
-    text = f"{number:.{digits}g}"
+    text = f"{float(number):.{digits}g}"
     while text == "1" and number != 1 and digits < 17:
         digits += 1
-        text = f"{number:.{digits}g}"
+        text = f"{float(number):.{digits}g}"
+    if text == "1" and number != 1:
+        return f"1 - {power(1 - Fraction(number))}"
     return text.replace("e-0", "e-").replace("e+0", "e+")
 
 
@@ -238,8 +244,8 @@ def power(number: Fraction, rounding: str = NEAR, digits: int = 2) -> str:
     rounded = Context(prec=digits, rounding=rounding).divide(Decimal(number.numerator), number.denominator)
     if not rounded:
         return "0"
-    digits, _, exponent = f"{rounded.normalize():e}".partition("e")
-    return f"{digits}e{int(exponent)}"
+    mantissa, _, exponent = f"{rounded.normalize():e}".partition("e")
+    return f"{mantissa}e{int(exponent)}"
 
 
 def _percent(number: Fraction, margin: Fraction, rounding: str) -> str:

@@ -424,7 +424,7 @@ def _direct(
 
 # -- distributions ---------------------------------------------------------------------------------
 
-SEEN = 1e-3
+SEEN = 2e-3
 """A bar is drawn if it is this part of the highest one, or stands between such bars."""
 
 

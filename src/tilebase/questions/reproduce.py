@@ -486,7 +486,7 @@ def judge(fact: Fact, budget: float, counts: _Counts | None = None) -> Verdict:
     except TilebaseError as error:  # the other lines are not lost
         return Verdict(fact, str(error), "not possible here", time.perf_counter() - since, claim.game)
     seconds = time.perf_counter() - since
-    shown = digits_text(float(computed)) if isinstance(computed, Fraction) else str(computed)
+    shown = digits_text(computed) if isinstance(computed, Fraction) else str(computed)
     return Verdict(fact, shown, compare(fact, computed, cost=claim.cost), seconds, claim.game)
 
 
