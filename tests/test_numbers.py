@@ -151,7 +151,6 @@ BETWEEN = Interval(Fraction(1, 4), HALF)
         ("Lower(HALF) < 0.5", False), ("Lower(HALF) < 0.6", None), ("Lower(HALF) > HALF", None),
         ("Upper(HALF) < 0.6", True), ("Upper(HALF) < Lower(Fraction(3, 5))", True),
         ("Upper(HALF) > 0.4", None), ("Upper(HALF) > HALF", False), ("Lower(HALF) > Upper(HALF)", None),
-        ("bool(Upper(HALF))", None),
         ("BETWEEN < 0.6", True), ("BETWEEN > HALF", False), ("0.3 > BETWEEN", None),
         ("Below(0.5) < 0.6", True), ("Exact(NEVER) > 10**9", True), ("Unknown() > 0", None),
     ],

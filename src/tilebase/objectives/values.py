@@ -5,8 +5,8 @@ proved.  An `Interval` is proved to hold the optimum.  `Below` says that a table
 
 `str` of a value has all its digits; `short_text` has as many as people read (`numbers`).
 
-Values are used like numbers: in `float` and `round`, in formats such as ``.3f``, in conditions, and with
-``<``, ``<=``, ``>`` and ``>=``.  A bound is rounded outward and compared as a bound: a comparison that it
+Values are used like numbers: in `float` and `round`, in formats such as ``.3f``, and with ``<``, ``<=``,
+``>`` and ``>=``; an exact or rounded 0, and an exact "no", is false.  A bound is rounded outward and compared as a bound: a comparison that it
 does not decide raises `UsageError`.  ``==`` is stricter: an `Exact` value equals the number that it is; any
 other value equals only one of the same type with the same fields, since 1 after rounding need not be 1.
 
@@ -76,9 +76,6 @@ class Known(ABC):
     def __ge__(self, other: object) -> Any:
         return _is_less(other, self, or_equal=True)
 
-    def __bool__(self) -> bool:
-        return bool(self > 0)
-
     def __format__(self, form: str) -> str:
         """Format the number, as ``.3f``; a form that only names a width pads the text."""
         return format(str(self), form) if re.fullmatch(r"(.?[<>^])?\d*s?", form) else self._formatted(form)
@@ -132,6 +129,9 @@ class Exact(Known):
     def __float__(self) -> float:
         return float(self.ends[0])
 
+    def __bool__(self) -> bool:
+        return bool(self.value)
+
     def __round__(self, digits: int | None = None) -> Any:
         return round(float(self), digits)
 
@@ -183,6 +183,9 @@ class Rounded(Known):
 
     def __float__(self) -> float:
         return self.value
+
+    def __bool__(self) -> bool:
+        return self.value != 0
 
     def __round__(self, digits: int | None = None) -> Any:
         return round(self.value, digits)
