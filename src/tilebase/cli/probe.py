@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 from cyclopts import Parameter
 
 from tilebase.cli.options import DEFAULT_SHOWN, ShownOptions
-from tilebase.errors import UsageError
+from tilebase.errors import StorageError, UsageError
 from tilebase.game.game import NOTHING, Game
 from tilebase.game.names import title_of
 from tilebase.objectives.values import value_document
@@ -42,7 +42,10 @@ def _holds_values(name: str) -> bool:
     path = local_path(name)
     if path is None or path.suffix == ".zip":
         return True
-    return bool(mode_of(path / places.TABLE)) or holds_tables(name)
+    try:
+        return bool(mode_of(path / places.TABLE)) or holds_tables(name)
+    except (OSError, StorageError):  # a board may be too long for the name of a file
+        return False
 
 
 def game_of_table(table: str) -> Game:
