@@ -14,6 +14,7 @@ from tilebase.errors import MissingBoardError, UsageError
 from tilebase.game.game import Game
 from tilebase.game.symmetry import canonical, symmetries
 from tilebase.objectives.objective import Objective
+from tilebase.objectives.values import Rounded
 
 GAMES = (
     Game("2x2", 32),
@@ -98,9 +99,10 @@ def test_the_worst_decisions(tmp_path):
 
 def test_a_value_that_is_less_than_rounding():
     """The noise of a difference is not printed."""
-    judged = Judgement("fool", Objective("win"), 0.5, 0.5 - 1e-16, 3e-15, 10, 0.1, {}, {}, ())
-    assert judged.text == "less than 3e-15"
-    assert repr(judged) == "<Judgement of fool: win less than 3e-15, regret 0.5>"
+    start = Rounded(0.5, "float64", 1e-15, 1)
+    judged = Judgement("fool", Objective("win"), start, 0.5 - 1e-16, 3e-15, 10, 0.1, {}, {}, ())
+    assert judged.text == "less than 3.2e-15"
+    assert repr(judged) == "<Judgement of fool: win less than 3.2e-15, regret 0.5>"
 
 
 def test_a_discount(tmp_path):

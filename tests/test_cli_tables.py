@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -15,7 +16,8 @@ import pytest
 
 import cached_oracle as oracle
 from stored import chunks_of, contents
-from tilebase import __version__, solve
+from tilebase import __version__, evaluate, solve
+from tilebase.agents import compare, judge
 from tilebase.cli import main
 from tilebase.game.game import Game
 from tilebase.game.symmetry import canonical
@@ -503,3 +505,55 @@ def test_a_full_disk_behind_standard_output():
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr == "tilebase: cannot write the output: No space left on device\n"
+
+
+# -- what is certain -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def almost_won(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with tables of 3x3 to 64, which is lost with a probability of 7e-18, and a game on it."""
+    folder = tmp_path_factory.mktemp("almost")
+    solve(Game("3x3", 64), "win", table=folder / "win")
+    solve(Game("3x3", 64), "win,loss", table=folder / "both")
+    (folder / "game.txt").write_text("2,2,0/0,0,0/0,0,0\n4,0,0/0,2,0/0,0,0\n0,0,0/0,2,0/4,2,0\n")
+    return folder
+
+
+UNCERTAIN = re.compile(r"(^|[ >])(1|0|1\.0|0\.0|100(\.0+)? ?%|0(\.0+)? ?%)([ <(]|$)")
+
+
+@pytest.mark.parametrize("table", ["win", "both"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "probe TABLE", "probe TABLE 2,2,0/0,0,0/0,0,0", "review TABLE game.txt", "evaluate TABLE random",
+        "evaluate TABLE greedy", "evaluate TABLE TABLE", "evaluate TABLE --games 100",
+        "evaluate TABLE TABLE --distribution tile,length --resolution 10 --meets 2,2,0/0,0,0/0,0,0",
+        "evaluate TABLE TABLE --symmetry check", "evaluate TABLE random --symmetry canonical",
+    ],
+)  # fmt: skip
+def test_nothing_uncertain_is_printed_as_certain(almost_won, monkeypatch, capsys, table, command) -> None:
+    """The probability to win is 1 - 7e-18, so no 1 and no 0 stands for a probability; counts are others."""
+    monkeypatch.chdir(almost_won)
+    assert main([*command.replace("TABLE", table).split(), *["-q"] * command.startswith("evaluate")]) == 0
+    certain = ("1 in each game", " to 1", "slides without one", "z  ", "mistakes", "best  ")
+    first = {}
+    for line in capsys.readouterr().out.splitlines():
+        name = line.partition(" ")[0]
+        if name in ("tile", "length") and first.setdefault(name, line) == line:
+            line = line.removesuffix(" 1")  # every game has at least the least value
+        if not line.startswith(("│", "   ")) and not any(word in line for word in certain):
+            assert not UNCERTAIN.search(line), line
+
+
+def test_nothing_uncertain_is_shown_as_certain_in_python(almost_won: Path) -> None:
+    for table in (almost_won / "win", almost_won / "both"):
+        judged, found = judge(table, "greedy"), evaluate(table, "greedy")
+        texts = [judged._repr_html_(), repr(judged), found._repr_html_(), repr(found)]
+        texts += [compare(table, {"best": table, "greedy": "greedy"})._repr_html_()]
+        with open_table(table) as opened:
+            answer = opened.probe("2,2,0/0,0,0/0,0,0", "win")
+            texts += [opened._repr_html_(), answer._repr_html_(), repr(answer)]
+        for text in texts:
+            assert not re.search(r"(win|optimum|value:?) 1\b(?! -)|<td>[01]</td>", text), text

@@ -15,7 +15,8 @@ from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical
 from tilebase.objectives.objective import Objective
-from tilebase.questions.distributions import NAMES, distributions
+from tilebase.objectives.values import Exact, Rounded
+from tilebase.questions.distributions import NAMES, Distribution, distributions
 from tilebase.questions.policies import Evaluation, evaluate
 from tilebase.questions.solve import solve
 
@@ -154,13 +155,26 @@ def test_boards_that_symmetries_turn_into_each_other_are_met_alike(tmp_path: Pat
         assert all(0 < p < 1 for p in met.values())
 
 
+def test_the_tail_of_a_distribution() -> None:
+    """Probabilities are added from the last: the sum of all minus the first ones would be 1e-16 there."""
+    one = Distribution("length", "mine", {1: 0.25, 2: 0.75, 3: 3e-60, 4: 1e-61}, 1, 1.75)
+    assert [row["at_least"] for row in one.rows()] == [1, 0.75, 3e-60 + 1e-61, 1e-61]
+    texts = [(row["probability"], row["at_least"]) for row in one.text_rows()]
+    assert texts == [("0.25", "1"), ("0.75", "0.75"), ("3e-60", "3.1e-60"), ("1e-61", "1e-61")]
+    sure = Distribution("tile", "mine", {32: 4e-15, 64: 1.0}, 1, 64.0)
+    assert [row["probability"] for row in sure.text_rows()] == ["4e-15", "1 - 4e-15"]
+    assert [row["at_least"] for row in sure.text_rows()] == ["1", "1 - 4e-15"]
+    alone = Distribution("tile", "mine", {64: 1.0}, 1, 64.0)
+    assert [row["probability"] for row in alone.text_rows()] == ["1"]
+
+
 def test_no_probability_is_above_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     solve(Game("2x2", 8), table=tmp_path, threads=1)
     monkeypatch.setattr("tilebase.questions.distributions.math.fsum", lambda parts: sum(parts) * (1 + 1e-15))
     found = distributions(tmp_path, str(tmp_path), threads=1)
     assert set(found.of["tile"].chances.values()) == {1.0}
-    assert Evaluation("mine", Objective("win"), 1 + 2**-52, 1.0).text == "1"
-    assert Evaluation("mine", Objective("score"), 1.5, 1.5).value == 1.5
+    assert Evaluation("mine", Objective("win"), 1 + 2**-52, Exact(1)).text == "1"
+    assert Evaluation("mine", Objective("score"), 1.5, Rounded(1.5, "float64", 1e-15)).value == 1.5
 
 
 def test_wrong_questions_have_one_sentence(tmp_path: Path) -> None:

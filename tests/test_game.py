@@ -268,7 +268,7 @@ def test_the_goal_sum_is_above_every_start() -> None:
     ("game", "text"),
     [
         (Game("2x2", 32), "2x2, to 32"),
-        (Game("2x2"), "2x2, continued"),
+        (Game("2x2"), "2x2 without a goal"),
         (Game("2x2", goal_sum=20), "2x2, to the sum 20"),
         (Game("2x2", 32, goal_sum=20), "2x2, to 32, to the sum 20"),
     ],

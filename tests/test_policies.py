@@ -18,6 +18,7 @@ import cached_oracle as oracle
 from daily import daily, each_rule
 from strategies import SMALL_GAMES
 from tilebase import evaluate, simulate, solve, thin
+from tilebase.agents import compare, judge
 from tilebase.cli import main
 from tilebase.errors import MissingBoardError, ResourceError, TilebaseError, UsageError, WrongGameError
 from tilebase.game.board import Board
@@ -26,6 +27,7 @@ from tilebase.game.symmetry import canonical
 from tilebase.objectives.encoding import FIRST, NONE, WON
 from tilebase.objectives.values import Rounded
 from tilebase.questions import policies, simulation
+from tilebase.questions.distributions import distributions
 from tilebase.runtime.resources import Allowance
 from tilebase.sparse import choosing
 from tilebase.sparse.reading import Links
@@ -610,8 +612,45 @@ def test_the_command_plays_games(folder, capsys):
     capsys.readouterr()
     assert main(["evaluate", "t", "agent:first", "--games", "50", "-q"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert "±" in lines[1]
+    assert lines[1].split() == ["agent:first", "0", "in", "each", "game"]
     assert lines[-2].split() == ["games", "50"]
     assert lines[-1].startswith("to win, 99.99 % sure")
     assert main(["evaluate", "t", "agent:first", "--states", "3", "-q"]) == 1
     assert "more than 3 states: allow more with --states" in capsys.readouterr().err
+
+
+def test_a_table_plays_for_the_objective_that_is_named(tmp_path):
+    """By its values of this objective if it has them, else by its first; every question follows this rule."""
+    game, both, alone = Game("2x3", 32), tmp_path / "both", tmp_path / "win"
+    solve(game, "win,score", table=both, threads=1)
+    solve(game, "win", table=alone, threads=1)
+    score = float(oracle.values(game, "score").start)
+    for named, by, value in (("score", "score", score), ("win", "win", None), (None, "win", None)):
+        found = evaluate(both, both, objective=named, threads=1)
+        judged = judge(both, both, objective=named, threads=1)
+        ends = distributions(both, both, objective=named, threads=1)
+        assert {one.by.name for one in (found, judged, ends)} == {by}
+        assert found.value == pytest.approx(judged.value, rel=1e-12)
+        assert found.regret == pytest.approx(0, abs=1e-9)
+        if value is not None:
+            assert (found.value, ends["score"].mean) == pytest.approx((value, value), rel=1e-12)
+            assert compare(both, {"mine": both}, objective=named).judged["mine"].regret < 1e-9
+            assert simulate(both, 10, objective=named, threads=1).objective.name == by
+        else:
+            assert ends["score"].mean < score - 1
+    other = evaluate(both, alone, objective="score", threads=1)
+    means = distributions(both, alone, objective="score", threads=1)
+    assert other.by.name == means.by.name == judge(both, alone, objective="score", threads=1).by.name == "win"
+    assert other.value == pytest.approx(means["score"].mean, rel=1e-12)
+    assert other.value < score - 1
+    with pytest.raises(UsageError, match="has no values of score"):
+        distributions(alone, alone, objective="score", threads=1)
+
+
+def test_a_table_without_the_goal_names_what_answers(tmp_path):
+    solve(Game("2x2", 32), table=tmp_path / "goal", threads=1)
+    solve(Game("2x2"), "score", table=tmp_path / "score", threads=1)
+    with pytest.raises(
+        UsageError, match=r"2x2 without a goal, not of 2x2, to 32: .*score --distribution tile"
+    ):
+        evaluate(tmp_path / "goal", tmp_path / "score", threads=1)

@@ -15,7 +15,7 @@ import pytest
 from test_records import random_game, replay
 from tilebase import review, solve
 from tilebase.cli import main
-from tilebase.cli.review import _lost
+from tilebase.cli.review import _lost, _summary, _worth
 from tilebase.errors import BoardError, UsageError
 from tilebase.game.formations import formation
 from tilebase.game.game import Game
@@ -239,10 +239,16 @@ def test_the_command(tables: Path, tmp_path: Path, capsys: pytest.CaptureFixture
 def test_the_size_of_a_negligible_loss_is_printed(tables: Path, tmp_path: Path) -> None:
     with open_table(tables / "3x3") as opened:
         found = review(opened, "2,2,0/0,0,0/0,0,0", "win")
-    lost = 1.3297640766296581e-09
-    assert _lost(lost, found, 0.99) == "≈ 0 (1.3e-9)"
-    assert _lost(0.02, found, 0.99) == "2.0 %"
-    assert _lost(0, found, 0.99) == "0"
+    losses = (1.3297640766296581e-09, 0.00015, 0.02, 0)
+    assert [_lost(loss, found) for loss in losses] == ["1.3e-7 %", "0.015 %", "2.0 %", "0"]
+    pairs = [[_worth(rounded(0.7367 - part), found, loss) for part in (0, loss)] for loss in losses]
+    assert pairs == [
+        ["73.67 %", "73.66999987 %"], ["73.67 %", "73.655 %"], ["73.7 %", "71.7 %"], ["73.7 %", "73.7 %"]
+    ]  # fmt: skip
+    near = [Rounded(1.0, "float64", 1e-13, 1, complement) for complement in (7.0112e-18, 7.0196e-18)]
+    assert [_worth(one, found, 8.4e-21) for one in near] == ["100 % - 7.011e-16 %", "100 % - 7.02e-16 %"]
+    assert found.mistakes == 0
+    assert "the worst mistake" not in {row[""] for row in _summary(found)}
 
 
 def test_a_folder_of_tables(tables: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -264,7 +270,7 @@ def test_a_folder_of_tables(tables: Path, tmp_path: Path, capsys: pytest.Capture
     ("arguments", "status", "message"),
     [
         ("review 3x3 nowhere.json", 1, "cannot read nowhere.json: No such file"),
-        ("review 3x3 3x3", 1, "cannot read 3x3: Is a directory"),
+        ("review 3x3 3x3", 1, "cannot read 3x3: it is a folder, and this must be a file"),
         ("review nowhere good.txt", 1, "nowhere is not there"),
         ("review 3x3 bytes", 2, "bytes is not text in UTF-8"),
         ("review 3x3 empty", 2, "there is no game to review: the text is empty"),

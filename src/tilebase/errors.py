@@ -29,6 +29,12 @@ class TilebaseError(Exception):
         return text
 
 
+def check_first(value: object, kind: type | tuple[type, ...], what: str) -> None:
+    """Raise `UsageError` unless the first argument of a public function has a type, named in words."""
+    if not isinstance(value, kind):
+        raise UsageError(f"the first argument must be {what}, not {repr(value)[:80]}")
+
+
 class UsageError(TilebaseError, ValueError):
     """An argument is wrong: a shape, goal, limit, board or option that does not exist or fit."""
 

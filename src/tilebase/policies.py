@@ -32,6 +32,7 @@ from tilebase.arrays import Flags, Floats, GameArrays, Keys, TableArrays
 from tilebase.errors import UsageError
 from tilebase.game.board import Board
 from tilebase.game.game import Game
+from tilebase.objectives.objective import Objective
 from tilebase.tables.probe import Table, open_table
 
 Boards: TypeAlias = npt.NDArray[np.uint8]
@@ -101,10 +102,18 @@ class ArrayPolicy:
         What it is called in results.
     boards:
         The rules of its game.
+    by:
+        The objective by which a table plays; None for other policies.
     """
 
-    def __init__(self, name: str, boards: GameArrays, answer: Callable[[Keys, Flags], Floats]) -> None:
-        self.name, self.boards, self._answer = name, boards, answer
+    def __init__(
+        self,
+        name: str,
+        boards: GameArrays,
+        answer: Callable[[Keys, Flags], Floats],
+        by: Objective | None = None,
+    ) -> None:
+        self.name, self.boards, self._answer, self.by = name, boards, answer, by
 
     def __repr__(self) -> str:
         return f"<ArrayPolicy {self.name}: {self.boards.game}>"
@@ -141,6 +150,7 @@ def as_policy(
     actions: str | Sequence[str] = "tilebase",
     illegal: Illegal = "raise",
     name: str | None = None,
+    objective: Objective | str | None = None,
 ) -> ArrayPolicy:
     """Make a policy of whatever chooses slides.
 
@@ -173,6 +183,8 @@ def as_policy(
         allowed slides in proportion to theirs, equally if they have none.
     name:
         What it is called in results.  None: the name of the function or class.
+    objective:
+        For which objective a table plays: by its values of this one if it has them, else by its first.
 
     Raises
     ------
@@ -193,7 +205,8 @@ def as_policy(
         table = open_table(policy)
         if table.game != game:
             raise UsageError(f"{table.location.name} is a table of {table.game}, not of {game}")
-        return ArrayPolicy(name or table.location.name, boards, _best(TableArrays(table)))
+        by = table.plays_by(objective)
+        return ArrayPolicy(name or table.location.name, boards, _best(TableArrays(table, by.label)), by)
     if asked is None:
         asked = (
             "predict" if hasattr(policy, "predict") else "board" if _arguments(policy)[1] == 1 else "batch"

@@ -25,7 +25,7 @@ from tilebase._kernels.arguments import Scratch
 from tilebase._kernels.packed import packed
 from tilebase.arrays import CACHED, Flags, GameArrays, Keys, sums_of
 from tilebase.errors import UsageError
-from tilebase.game.game import Game
+from tilebase.game.game import Game, check_is_game
 from tilebase.objectives.objective import MEANINGS, potentials
 from tilebase.sparse.reading import word_potentials
 
@@ -84,6 +84,7 @@ class Simulator:
     """
 
     def __init__(self, game: Game, n: int, *, reward: str = "win", seed: int | npt.ArrayLike = 0) -> None:
+        check_is_game(game)
         if reward not in REWARDS:
             raise UsageError(f"the reward must be one of {', '.join(REWARDS)}, not {reward!r}")
         if MEANINGS[reward].win and not game.can_win:

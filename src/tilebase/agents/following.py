@@ -48,7 +48,8 @@ def visited_states(
     """
     if isinstance(policy, str) and policy == "optimal":
         return walk(arrays, Optimal(arrays.boards))
-    return walk(arrays, Agent(arrays.boards, as_policy(policy, arrays.game), symmetry, batch))
+    asked = as_policy(policy, arrays.game, objective=arrays.objective)
+    return walk(arrays, Agent(arrays.boards, asked, symmetry, batch))
 
 
 class Optimal:

@@ -57,6 +57,7 @@ def judge(
         What `as_policy` takes, or what it returned.  It must answer equally for equal boards.
     objective:
         Label of an objective of the table whose values are means in floats.  None: the first of the table.
+        A table as the policy plays by its values of this objective if it has them, else by its first.
     symmetry:
         How turned boards are met.  ``canonical``: the agent is asked on the canonical board only, and its
         answer is turned.  ``check``: the same, but for one of `CHECKED` boards it is asked on a turned board,
@@ -95,14 +96,14 @@ def judge(
             share = float(np.searchsorted(arrays.sums, layer.sum)) / max(len(arrays.sums), 1)
             pace.report(layer.sum, "judge", tally.states, min(share, 0.999))
     pace.report(max(arrays.sums, default=0), "done", tally.states, 1.0)
-    optimum, regret = float(table.start[chosen.label]), sum(lost for _, lost in tally.by_sum.values())
+    start, regret = table.start[chosen.label], sum(lost for _, lost in tally.by_sum.values())
     # In each sum a visit takes at most eight roundings.
-    rounding = table.rounding(chosen).error(optimum, 0) + 8 * len(tally.by_sum) * EPSILON * regret
+    rounding = table.rounding(chosen).error(float(start), 0) + 8 * len(tally.by_sum) * EPSILON * regret
     return Judgement(
-        name=agent.policy.name, objective=chosen, optimum=optimum, regret=regret, rounding=rounding,
+        name=agent.policy.name, objective=chosen, start=start, regret=regret, rounding=rounding,
         states=tally.states, optimal=tally.optimal / tally.visits if tally.visits else 1.0,
         by_sum=tally.by_sum, by_tile=dict(sorted(tally.by_tile.items())), worst=tally.worst_decisions(),
-        layers=own_values(arrays, agent, layers),
+        layers=own_values(arrays, agent, layers), by=agent.policy.by,
     )  # fmt: skip
 
 
@@ -150,7 +151,7 @@ def _asked(
     chosen = arrays.objective
     if not chosen.is_mean or chosen.is_bound:
         raise UsageError(f"an agent is judged by a mean in floats, as win or score, not by {chosen.label}")
-    agent = Agent(arrays.boards, as_policy(policy, arrays.game), symmetry, batch)
+    agent = Agent(arrays.boards, as_policy(policy, arrays.game, objective=objective), symmetry, batch)
     return arrays, agent
 
 

@@ -16,7 +16,7 @@ from tilebase._kernels.packed import packed
 from tilebase._kernels.play import REFUSED, WINS, slide_all
 from tilebase.errors import UsageError
 from tilebase.game.compiled import CompiledGame
-from tilebase.game.game import Game
+from tilebase.game.game import Game, check_is_game
 from tilebase.game.notation import tile_text
 from tilebase.game.permutations import permutations
 from tilebase.game.symmetry import symmetries
@@ -61,6 +61,7 @@ class GameArrays:
     """The rules of a game for arrays of boards.  Safe to share between threads."""
 
     def __init__(self, game: Game) -> None:
+        check_is_game(game)
         self.game = game
         self.actions = game.directions
         self._compiled = CompiledGame(game)

@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from tilebase.cli.options import DEFAULT_ESTIMATED_RUN, DEFAULT_SHOWN, EstimatedRunOptions, ShownOptions
-from tilebase.cli.output import PICTURES, Shown, planning
-from tilebase.cli.probe import LabelOption, LocalTableArgument, game_of_table
+from tilebase.cli.output import PICTURES, Shown, planning, table_text
+from tilebase.cli.probe import LocalTableArgument, check_order, game_of_table
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
@@ -32,7 +32,13 @@ def evaluate(
         ),
     ] = None,
     *,
-    objective: LabelOption = None,
+    objective: Annotated[
+        str | None,
+        Parameter(
+            help="Which of the table's objectives. A POLICY that is a table plays by its values of this one, "
+            "if it has them, and else, or without this option, by its first."
+        ),
+    ] = None,
     states: Annotated[
         int, Parameter(help="Refuse a function that can reach more states: each takes about 1 kB of memory.")
     ] = 2_000_000,
@@ -105,6 +111,8 @@ def evaluate(
             "--distribution and --meets follow all games, and ask a function for one tilebase.Board at a "
             "time: leave --games, --symmetry and --asked out"
         )
+    if policy is not None:
+        check_order("evaluate", table, policy)
     show = shown.checked(PICTURES if distribution is not None or judged else ())
     prepare_kernels()
     if distribution is not None or meets:
@@ -138,8 +146,8 @@ def evaluate(
         )  # fmt: skip
     title = str(found.objective)
     rows: list[dict[str, Any]] = [
-        {"": found.policy, title: found.text},
-        {"": "optimal", title: digits_text(found.optimum, found.objective.type.digits)},
+        {"": found.player, title: found.text},
+        {"": "optimal", title: str(found.start)},
         {"": "regret", title: found.regret_text},
     ]
     if found.games is not None:
@@ -149,7 +157,7 @@ def evaluate(
     if found.states is not None:
         rows.append({"": "states reached", title: f"{found.states:,}"})
     if found.judged is not None:
-        rows.append({"": "best slides", title: f"{found.judged.optimal:.4%}"})
+        rows.append({"": "best slides", title: found.judged.optimal_text})
         for one in found.judged.worst[:WORST]:
             best = " or ".join(one.best)
             text = f"{one.chosen} on {one.board.text}, not {best}: {digits_text(one.regret)}"
@@ -229,7 +237,7 @@ def _print_distributions(
 ) -> int:
     """Print how games end, and the probabilities to meet boards; draw the distributions if asked."""
     from tilebase.game.names import title_of
-    from tilebase.questions.distributions import distributions
+    from tilebase.questions.distributions import NAMES, distributions
     from tilebase.questions.plots import plot_distributions
     from tilebase.questions.statements import of_distributions
     from tilebase.tables.probe import open_table
@@ -244,10 +252,16 @@ def _print_distributions(
     rows += [
         {"of": "meets", "value": board, "probability": p, "at_least": p} for board, p in found.meets.items()
     ]
-    read = [row | {name: digits_text(row[name], 9) for name in ("probability", "at_least")} for row in rows]
-    title = f"{title_of(game)}, by {found.policy}"
+    read = [row for one in found.of.values() for row in one.text_rows()]
+    read += [
+        {"of": "meets", "value": board, "probability": text, "at_least": text}
+        for board, text in ((board, found.meets_text(board)) for board in found.meets)
+    ]
+    means = "".join(f"mean {NAMES[name]}: {one.mean_text}\n" for name, one in found.of.items())
+    title = f"{title_of(game)}, by {found.player}"
+    text = f"{title}\n{table_text(read)}{means}"
     show.write(
-        read, of_distributions(game, found).as_dict() | found.as_dict(), data=rows, game=game,
+        read, of_distributions(game, found).as_dict() | found.as_dict(), data=rows, game=game, text=text,
         draw=lambda file: plot_distributions(list(found.of.values()), file, title),
     )  # fmt: skip
     return 0

@@ -16,7 +16,7 @@ from statistics import median
 from tilebase.costs.estimate import DAY, duration
 from tilebase.costs.reachable import Work, count_work, half_boards, layers_of, solve_work, solving
 from tilebase.costs.shares import Measured, measured
-from tilebase.errors import GameError
+from tilebase.errors import GameError, check_first
 from tilebase.game.formations import Formation, formations
 from tilebase.objectives.objective import Objective
 from tilebase.runtime.resources import Allowance
@@ -97,6 +97,7 @@ def size_of_table(formation: Formation, goal: int) -> TableSize:
     >>> size_of_table(formation("442"), 128).positions
     17812578
     """
+    check_first(formation, Formation, "a Formation, such as formation('L3')")
     game = formation.game(goal)
     exact = measured().get((formation.name, goal)) if formation in formations() else None
     layers, work = layers_of(game), count_work(game) + solve_work(game, WIN)

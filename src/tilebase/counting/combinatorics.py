@@ -38,7 +38,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from tilebase.game.game import Cells, Game
+from tilebase.game.game import Cells, Game, check_is_game
 from tilebase.game.symmetry import images, symmetries
 
 Cycles: TypeAlias = tuple[tuple[int, int], ...]
@@ -151,6 +151,7 @@ def bound(game: Game) -> BoundResult:
     >>> bound(Game("2x2", 32)).possible
     529
     """
+    check_is_game(game)
     test = _test_of(game)
     group = Counter(_places(game, permutation) for permutation in symmetries(game))
     exponents = range(1, max(game.tops) + 1)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Protocol
 from urllib.parse import urlsplit
 
-from tilebase.errors import CorruptError, MissingLayerError, StorageError
+from tilebase.errors import CorruptError, MissingLayerError, StorageError, check_first
 from tilebase.files import places
 from tilebase.game.grid import is_shape
 from tilebase.runtime import system
@@ -207,7 +207,10 @@ class Zip:
                 raise MissingLayerError(
                     f"{path} is a certificate, not a table: give a table, which tilebase solve -o writes"
                 ) from error
-            raise CorruptError(f"{path} is not a zip file, or is damaged: {shown(error)}") from error
+            raise CorruptError(
+                f"{path} is not a zip file of a table, or is damaged ({shown(error)}): name the folder, the "
+                "zip file or the URL of a table"
+            ) from error
         # The folder of the table in the zip file, with a slash; empty if the table is at the top.
         found = [name for name in self._members if name.rpartition("/")[2] == places.TABLE]
         self._prefix = min(found, key=len, default=places.TABLE).removesuffix(places.TABLE)
@@ -269,6 +272,7 @@ def local_path(location: Path | str) -> Path | None:
     >>> local_path(r"C:\table") is None or local_path("C://table") is None
     False
     """
+    check_first(location, (str, os.PathLike), "the name of a folder, a file or a URL")
     text = str(location)
     if text[:7].lower() == "file://":
         from urllib.request import url2pathname  # takes 20 ms, with all of HTTP

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from tilebase.errors import UsageError
+from tilebase.errors import UsageError, check_first
 from tilebase.game.grid import Grid, grid_of
 
 Position = tuple[int, ...]
@@ -175,6 +175,7 @@ def parse_rules(
     >>> parse_rules("2x3", drops="2,4", deterministic=True)
     Rules(rows=2, columns=3, drops=(1, 2), most=None, convention='rows')
     """
+    check_first(size, str, "a size such as 4x4")
     sides = re.fullmatch(r"0*([1-9]\d{0,2})x0*([1-9]\d{0,2})", size.strip().lower(), re.ASCII)
     if sides is None:
         raise UsageError(f"{size!r} is not a size: write rows x columns, as in 4x4, each from 1 to 999")

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from tilebase.costs.estimate import refuse_endless
 from tilebase.errors import UsageError
-from tilebase.game.game import Game
+from tilebase.game.game import Game, check_is_game
 from tilebase.game.symmetry import start_symmetries
 from tilebase.questions.force import MOST_UNBOUNDED, force
 from tilebase.runtime.progress import Pace
@@ -111,6 +111,7 @@ def find_border(
     >>> find_border(Game("2x2", 8, start="empty")).winning
     (('4,4/4,4', 1),)
     """
+    check_is_game(game)
     if game.goal is None or game.pattern is not None:
         raise UsageError("without a goal there is nothing to force: give a tile, and no pattern")
     if math.isinf(seconds) and game.cells - len(game.obstacles) > MOST_UNBOUNDED:

@@ -77,10 +77,11 @@ def find_before(known: Iterable[Result], game: Game, question: str, value: str) 
 def _board(game: Game) -> str | None:
     """Return a game as known results name it, without its start and pattern; None if it has another form."""
     try:
-        plain = title_of(game.changed(limits=None, pattern=None, start="two-tiles")).replace(",", "", 1)
+        plain = title_of(game.changed(limits=None, pattern=None, start="two-tiles"))
     except TilebaseError:  # a formation begins with boards of its own
         return None
-    plain = plain.removesuffix(f" continued, largest {game.largest}")  # of a search for the largest tile
+    plain = plain.removesuffix(f" without a goal, largest {game.largest}")  # of a search for the largest tile
+    plain = plain.replace(",", "", 1)
     limits = (game.limits_text or "").replace("/", ",")
     plain = plain.replace(" continued", ", continued")
     return f"{plain} within {limits}" if limits else plain

@@ -15,7 +15,7 @@ from tilebase.costs.reachable import counting
 from tilebase.counting.counts import CountResult
 from tilebase.errors import UsageError
 from tilebase.files.run import KEEP, Query, RunFolder, delete_run, is_counted
-from tilebase.game.game import Game
+from tilebase.game.game import Game, check_is_game
 from tilebase.runtime.resources import Use
 from tilebase.sparse.forward import Work, count_in
 from tilebase.sparse.shared_forward import SharedCount
@@ -85,6 +85,7 @@ def count(
     >>> count(Game("2x2", 32)).total("live")
     57
     """
+    check_is_game(game)
     if keep not in KEEP:
         raise UsageError(f"keep {keep!r} does not exist: choose one of {', '.join(KEEP)}")
     if up_to is not None and up_to < 0:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from tilebase.errors import UsageError
+from tilebase.errors import UsageError, check_first
 from tilebase.game.formations import Formation, formations
 from tilebase.game.game import Game
 from tilebase.objectives.objective import DISCOUNTED, MEANINGS, Meaning
@@ -64,6 +64,7 @@ def explain(word: str) -> tuple[Explanation, ...]:
     >>> explain("guaranteed")[0].kind, explain("afterstate")[0].text
     ('objective', 'a board after a slide and before the spawn')
     """
+    check_first(word, str, "a word")
     known = words()
     wanted = "-".join(re.split(r"[\s_]+", word.strip().lower())).lstrip("-")
     parts = [_named(wanted)] if _named(wanted) else list(map(_named, wanted.split("-")))

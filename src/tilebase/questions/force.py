@@ -31,7 +31,7 @@ from tilebase.costs.forcing import FIRST_PATIENCE, patience_for, search_seconds
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files.run import Query, RunFolder
-from tilebase.game.game import Cells, Game
+from tilebase.game.game import Cells, Game, check_is_game
 from tilebase.game.grid import parse_shape
 from tilebase.game.names import board_words, spawn_words, start_words, winning_words, within_words
 from tilebase.game.spawns import law_of
@@ -191,6 +191,7 @@ def force(
     >>> force(Game("2x2", 8, start="empty")).forced, force(Game("2x2", 16, start="empty")).forced
     (True, False)
     """
+    check_is_game(game)
     allowed = Allowance.of(**use)
     check_ways(game, engine, certificate, cluster)
     if again is not None:
@@ -380,6 +381,7 @@ def force_starts(
     >>> [(one.boards, one.forced) for one in force_starts(Game("2x2", 8))]
     [(4, True), (8, True), (4, True), (2, True), (4, True), (2, True)]
     """
+    check_is_game(game)
     allowed = Allowance.of(**use)
     if game.start != "two-tiles":
         raise UsageError("every start of two tiles is decided: leave the start out")

@@ -21,7 +21,7 @@ from tilebase.dense.held import Held
 from tilebase.errors import UsageError
 from tilebase.files import places
 from tilebase.files.run import Query, RunFolder
-from tilebase.game.game import Game
+from tilebase.game.game import Game, check_is_game
 from tilebase.objectives.objective import Objective, parse_objectives
 from tilebase.objectives.rounding import Rounding
 from tilebase.objectives.values import Value
@@ -115,6 +115,7 @@ def solve_by_groups(
     >>> solve_by_groups(Game("2x2", 32)).value
     <Rounded: 0.0828872890716>
     """
+    check_is_game(game)
     one = _one(objective, discount)
     with run_in(folder, cluster=cluster, **use) as run:
         planned = partial(grouping, objective=one, allowed=run.most, shared=run.cluster is not None)

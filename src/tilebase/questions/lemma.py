@@ -40,7 +40,7 @@ from tilebase.dense.tables import DenseLayer, free_cells, kernel_part, masks, ta
 from tilebase.errors import UsageError
 from tilebase.files import places
 from tilebase.files.run import Query, RunFolder
-from tilebase.game.game import Cells, Game
+from tilebase.game.game import Cells, Game, check_is_game
 from tilebase.objectives.backup import Backup
 from tilebase.objectives.objective import Objective
 from tilebase.questions.force import check_adversary, decide_state, searching
@@ -126,6 +126,7 @@ def check_pattern(
     >>> check_pattern(Game("2x3", 64, pattern="lemma1")).slides
     4
     """
+    check_is_game(game)
     if game.pattern is None or game.goal is None:
         raise UsageError("a check needs a goal and a pattern: write lemma1, or tiles on cells")
     check_adversary(game)
@@ -207,6 +208,7 @@ def sample_fillings(
     >>> sample_fillings(Game("2x3", 64, pattern="lemma1"), 20)
     <FillingSample of 2x3, to 64, pattern lemma1: 20 won, 0 lost, 0 undecided>
     """
+    check_is_game(game)
     if len(game.patterns) != 1 or game.goal is None or game.goal_sum is not None or game.unmergeable:
         raise UsageError("fillings are drawn for a goal and one pattern: leave out a goal sum and tiles x")
     check_adversary(game)

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from tilebase.counting.counts import FIELDS, CountResult, shown_names
 from tilebase.errors import UsageError
 from tilebase.game.names import title_of
-from tilebase.objectives.numbers import digits_text
+from tilebase.objectives.numbers import digits_text, short_number
 from tilebase.objectives.objective import Objective, find_objective
 from tilebase.objectives.results import Solution
 from tilebase.objectives.values import NEVER
@@ -281,15 +281,14 @@ def _name(result: CountResult, field: str) -> str:
 
 
 def _title(result: CountResult, drawn: Bands, field: str) -> str:
-    goal = "continued" if result.game.goal is None else f"to {result.game.goal}"
     end = "" if result.complete else f" up to sum {result.sums[-1]:,}"
-    return f"{result.game.shape_text} {goal}: {int(drawn.total.sum()):,} {_name(result, field)}{end}"
+    game = result.game.aim_text.replace(",", "")
+    return f"{game}: {int(drawn.total.sum()):,} {_name(result, field)}{end}"
 
 
 def _game_lines(result: CountResult) -> str:
     """Return the other parameters of the game, in one or two lines."""
-    _, _, *rest = str(result.game).split(", ")
-    words = ["by sum and largest tile", *rest]
+    words = ["by sum and largest tile", *str(result.game).removeprefix(result.game.aim_text).split(", ")[1:]]
     if result.lookahead:
         words.append("without states that are decided within one move")
     return "\n".join(textwrap.wrap(", ".join(words), 110, max_lines=2, placeholder=" ..."))
@@ -406,7 +405,7 @@ def plot_regret(judged: Judgement, path: Path | str, title: str) -> None:
         draw_regret(left, judged, by="sum")
         draw_regret(right, judged, by="tile")
         right.set_ylabel("")
-        head(left, title, f"{judged.objective} {judged.text}, regret {digits_text(judged.regret, 6)}")
+        head(left, title, f"{judged.objective} {judged.text}, regret {judged.regret_text}")
 
 
 def _direct(
@@ -421,6 +420,9 @@ def _direct(
 
 
 # -- distributions ---------------------------------------------------------------------------------
+
+SEEN = 2e-3
+"""A bar is drawn if it is this part of the highest one, or stands between such bars."""
 
 
 def plot_distributions(found: Sequence[Distribution], path: Path | str, title: str) -> None:
@@ -440,8 +442,16 @@ def plot_distributions(found: Sequence[Distribution], path: Path | str, title: s
 
 
 def draw_distribution(axes: Axes, one: Distribution) -> None:
-    """Draw one of the distributions that `tilebase.questions.distributions` computes, with its mean."""
+    """Draw one of the distributions that `tilebase.questions.distributions` computes, with its mean.
+
+    Values at both ends whose bars would be too low to be seen are left out, and the probability of all of
+    them is named.
+    """
     values, chances = np.array(list(one.chances), dtype=np.float64), np.array(list(one.chances.values()))
+    seen = np.flatnonzero(chances >= SEEN * chances.max())
+    drawn = slice(seen[0], seen[-1] + 1)
+    rest = math.fsum([*chances[: seen[0]], *chances[seen[-1] + 1 :]])
+    values, chances = values[drawn], chances[drawn]
     if one.name == "tile":
         axes.bar(range(len(values)), chances, color=shades(len(values)), width=0.8)
         axes.set_xticks(range(len(values)), [f"{value:,.0f}" for value in values])
@@ -455,8 +465,11 @@ def draw_distribution(axes: Axes, one: Distribution) -> None:
     axes.set_xlabel({"tile": "largest tile at the end", "length": "slides", "score": "score"}[one.name])
     _grid(axes)
     axes.set_ylim(bottom=0)
+    note = f"mean {digits_text(one.mean, 6)}"
+    if rest:
+        note = f"not drawn: {short_number(rest, 'probability')} of games beyond both ends; {note}"
     axes.annotate(
-        f"mean {one.mean:,.6g}", (1, 1), (0, 4), xycoords="axes fraction", textcoords="offset points",
+        note, (1, 1), (0, 4), xycoords="axes fraction", textcoords="offset points",
         fontsize=9, color=GREY, ha="right",
     )  # fmt: skip
 

@@ -28,7 +28,7 @@ from tilebase.dense.values import Wanted
 from tilebase.errors import UsageError
 from tilebase.files import places
 from tilebase.files.run import Query, RunFolder
-from tilebase.game.game import Game
+from tilebase.game.game import Game, check_is_game
 from tilebase.objectives.objective import Objective, check_goal_fits
 from tilebase.objectives.values import Lower, Upper
 from tilebase.questions.bounds import ProvedBound, bound_of, rounding_loss
@@ -95,6 +95,7 @@ def prove(
     >>> prove(Game("2x2", 32, start="empty"), dtype="uint32").value
     355998190
     """
+    check_is_game(game)
     chosen = _check_ways(game, direction, space, backend, work, checksums=checksums)
     objective = Objective(direction, dtype or "")
     objective.check(game)

@@ -38,6 +38,7 @@ from tilebase.game.formations import formation
 from tilebase.game.game import Cells, Game
 from tilebase.game.grid import parse_shape
 from tilebase.game.symmetry import symmetries
+from tilebase.objectives.numbers import digits_text
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.types import TYPES
 from tilebase.patterns.checkerboards import COLOURINGS, Checkerboard, checkerboard
@@ -523,7 +524,7 @@ def judge(fact: Fact, budget: float, counts: _Counts | None = None) -> Verdict:
     except TilebaseError as error:  # the other lines are not lost
         return Verdict(fact, str(error), "not possible here", time.perf_counter() - since, claim.game)
     seconds = time.perf_counter() - since
-    shown = f"{float(computed):.12g}" if isinstance(computed, Fraction) else str(computed)
+    shown = digits_text(computed) if isinstance(computed, Fraction) else str(computed)
     return Verdict(fact, shown, compare(fact, computed, cost=claim.cost), seconds, claim.game)
 
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from tilebase._version import version
-from tilebase.errors import CorruptError, UsageError
+from tilebase.errors import CorruptError, UsageError, check_first
 from tilebase.files.source import read_file
 from tilebase.game.game import Game
 from tilebase.game.names import title_of
@@ -312,8 +312,9 @@ def _name(*words: str) -> str:
 
 def _new() -> Iterator[Result]:
     for row in read_other(NEW):
+        board = row["board"].replace(", continued", " without a goal")  # as titles of games have it
         yield Result(
-            _name("new", row["board"], row["question"]), "new", row["board"], row["question"], row["value"],
+            _name("new", row["board"], row["question"]), "new", board, row["question"], row["value"],
             row["kind"], command=row["command"], version=row["version"], date=row["date"],
             checked=row.get("checked", ""), size=row.get("size", ""), took=took_of(row),
             machine=row.get("machine", ""), near=row.get("near", ""), note=row.get("note", ""),
@@ -334,6 +335,7 @@ def find_result(name: str) -> Result:
 
     Raises `UsageError` if there is none or more than one, `CorruptError` if the file is no result.
     """
+    check_first(name, str, "the name of a result or of a JSON file")
     if name.endswith(".json"):
         return read_result(Path(name))
     known = results()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from tilebase.errors import BoardError, MissingBoardError
@@ -15,7 +16,7 @@ from tilebase.objectives.values import Below, Found, value_document
 from tilebase.tables.answers import SlideAnswer, size_of
 from tilebase.tables.folders import TableFolder
 from tilebase.tables.large_tiles import read_tiles
-from tilebase.tables.probe import Table
+from tilebase.tables.probe import Table, open_table
 
 MOST_DROPS = 10
 """How many of the largest losses a review names."""
@@ -188,7 +189,7 @@ class Review:
         }
 
 
-def review(table: Table, text: str, objective: str | None = None) -> Review:
+def review(table: Table | Path | str, text: str, objective: str | None = None) -> Review:
     """Review a written game: what each slide lost.
 
     `Answer.loss` says what a slide loses.
@@ -196,7 +197,8 @@ def review(table: Table, text: str, objective: str | None = None) -> Review:
     Parameters
     ----------
     table:
-        Any table.  If its game has x that move, boards may be real boards, as for `Table.probe`.
+        Any table, or where `open_table` finds it.  If its game has x that move, boards may be real boards, as
+        for `Table.probe`.
     text:
         A saved game, a replay of 2048verse.com, or a list of positions, one a line.  Slides are made by the
         plain rules, so the game may begin before the table's and go on after it.  Positions that the
@@ -213,6 +215,7 @@ def review(table: Table, text: str, objective: str | None = None) -> Review:
     CorruptError
         If a file of the table is damaged.
     """
+    table = open_table(table)
     meaning, unit = table.meaning(objective), table.unit(objective)
     written = parse_game(table.game, text, lambda board: read_written(table.game, board))
     moves = [

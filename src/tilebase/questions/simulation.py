@@ -86,7 +86,7 @@ class Simulation:
         rounding = self.value.error if isinstance(self.value, Rounded) else 0.0
         difference = self.mean - number
         # The payoffs of games are rounded like values, and no more often.
-        if abs(difference) <= 2 * rounding:
+        if abs(difference) <= 2 * rounding < math.inf:
             return 0.0
         few = counts_wins(self.objective) and min(number, 1 - number) * self.games < NORMAL
         return None if few or not self.error else difference / self.error
@@ -149,9 +149,8 @@ def simulate(
 
 def _error(objective: Objective, payoffs: Array, value: Value | None) -> float | None:
     """Return the standard error of the mean."""
-    if value is not None and counts_wins(objective):
-        p = min(float(value), 1.0)
-        return math.sqrt(p * (1 - p) / len(payoffs))
+    if value is not None and counts_wins(objective) and 0 < float(value) < 1:
+        return math.sqrt(float(value) * (1 - float(value)) / len(payoffs))
     if len(payoffs) < 2:
         return None
     # The mean of equal numbers is rounded, and so would be their deviation, which is 0.

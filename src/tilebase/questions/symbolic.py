@@ -25,7 +25,7 @@ from tilebase.costs.estimate import WEEK, refuse_endless
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import GameError, UsageError
 from tilebase.files.run import Query, RunFolder
-from tilebase.game.game import Game
+from tilebase.game.game import Game, check_is_game
 from tilebase.game.names import board_words, spawn_words, start_words, winning_words, within_words
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
@@ -253,6 +253,7 @@ def symbolic(
     >>> found.wins, found.states, found.afterstates
     (True, 237, 151)
     """
+    check_is_game(game)
     allowed = Allowance.of(**use)
     encoding = encoding or {"bdd": "short", "zbdd": "binary"}.get(kind, "short")
     order = order or ("columns" if game.shape[0] < game.shape[-1] else "rows")
@@ -381,6 +382,7 @@ def search_orders(
 
     A trial that takes too long is left out.  Raises `UsageError` if no smaller board exists.
     """
+    check_is_game(game)
     smaller = smaller_game(game)
     encodings = [encoding] if encoding else [one for one in ENCODINGS if (kind, one) != ("zbdd", "short")]
     trials = []

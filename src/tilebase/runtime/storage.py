@@ -40,6 +40,8 @@ def storage_errors(path: Path | str, action: str = "write") -> Iterator[None]:
         yield
     except StorageError:
         raise
+    except IsADirectoryError as error:
+        raise StorageError(f"cannot {action} {path}: it is a folder, and this must be a file") from error
     except OSError as error:
         raise StorageError(f"cannot {action} {path}: {error.strerror or error}") from error
 

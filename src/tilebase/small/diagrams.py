@@ -161,4 +161,4 @@ def number(value: Fraction) -> str:
     >>> number(Fraction(1, 3)), number(Fraction(1)), number(Fraction(9, 20))
     ('0.333', '1', '0.45')
     """
-    return digits_text(float(value), 3)
+    return digits_text(value, 3)

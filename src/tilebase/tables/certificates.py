@@ -18,6 +18,7 @@ from tilebase.errors import (
     MissingBoardError,
     MissingLayerError,
     StorageError,
+    check_first,
 )
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
@@ -198,6 +199,7 @@ def open_certificate(path: Path | str) -> Certificate:
     StorageError
         If it cannot be read.
     """
+    check_first(path, (str, Path), "the name of a file")
     path = Path(path)
     try:
         with path.open("rb") as file:

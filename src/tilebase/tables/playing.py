@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, TypeVar
 
-from tilebase.errors import MissingBoardError, UsageError
+from tilebase.errors import MissingBoardError, UsageError, check_first
 from tilebase.game.board import Board
 from tilebase.game.records import Move, Record
 from tilebase.objectives.values import Found
@@ -83,6 +83,7 @@ def play_game(
 
     Raises the errors of `Table.probe` for the start.
     """
+    check_first(table, Table, "an open table: open_table(...)")
     state = start or choose_state(table, table.start_states(), rng, worst=worst, objective=objective)
     first, end = state, ""
     states: list[Board] = []
@@ -136,6 +137,7 @@ def random_position(
     MissingBoardError
         If no state of this sum was found in 200 attempts (50 games).
     """
+    check_first(table, Table, "an open table: open_table(...)")
     if by not in ("uniform", "optimal"):
         raise UsageError(f"a random position is chosen uniform or optimal, not {by!r}")
     found = _stored_states(table, rng, total) if by == "uniform" else _met(table, rng, total, objective)

@@ -228,6 +228,15 @@ class Table(Solved):
         """Return the objective of a label or name; the first if there is none.  Raises `UsageError`."""
         return self.objectives[0] if label is None else self._choose(label)[0]
 
+    def plays_by(self, objective: Objective | str | None = None) -> Objective:
+        """Return the objective by which the table plays if it is asked to play for one.
+
+        It plays by its values of this objective if it has them, and else, or if none is named, by its first.
+        """
+        words = (objective.label, objective.name) if isinstance(objective, Objective) else (objective or "",)
+        found = (find_objective(self.objectives, word) for word in words)
+        return next(filter(None, found), self.objectives[0])
+
     def meaning(self, label: str | None = None) -> str:
         """Return what the values mean that `probe` returns for this label, in words."""
         chosen = self._choose(label)

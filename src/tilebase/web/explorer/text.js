@@ -74,7 +74,12 @@ export function changeText(number, unit) {
 }
 
 /** A part of some slides, in percent. */
-export const percent = (part) => (part === null || part === undefined ? "–" : `${(100 * part).toFixed(1)} %`);
+export function percent(part) {
+  if (part === null || part === undefined) return "–";
+  const text = `${(100 * part).toFixed(1)} %`;
+  const almost = part !== 0 && part !== 1 && ["0.0 %", "100.0 %"].includes(text);
+  return almost ? short(part, "probability") : text;
+}
 
 /** A coarse probability of a packed policy, with the digits that it has; 1 is certain. */
 export function about(value) {
