@@ -447,7 +447,7 @@ def test_a_real_board_is_saved_with_its_tiles(formation_table: Table) -> None:
         made.append(seat.best())
         seat.slide(made[-1])
     found = review(formation_table, seat.saved())
-    assert [move.slide for move in found.moves][: len(made)] == made
+    assert [one for move in found.moves for one in move.slides][: len(made)] == made
     assert found.unknown == 0
     assert "8192" in found.moves[0].board
 
