@@ -432,7 +432,7 @@ def test_a_game_is_saved_for_review(tables: Path, tmp_path: Path, monkeypatch, c
     assert main(["review", "t", str(file), "-f", "json"]) == 0
     moves = json.loads(capsys.readouterr().out)["moves"]
     assert len(moves) == 6, "five slides, and the last position"
-    assert [move["slide"] for move in moves[1:]] == ["right", "up", "down", "left", None]
+    assert [move["slides"] for move in moves[1:]] == [["right"], ["up"], ["down"], ["left"], []]
     last = Board.parse(GAME, moves[-1]["board"]).unicode()
     assert last in shown.replace("\n> ", "\n")
     (tmp_path / "shown.txt").write_text(shown)

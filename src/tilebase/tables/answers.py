@@ -188,8 +188,8 @@ class Answer:
     def unjudged(self) -> str:
         """Why the table judges no slide of the board, in one sentence; empty if it does.
 
-        Large tiles that are equal can merge on the real board, which the table does not know.  So what it says
-        of the board is a warning's worth: no slide is called a mistake.
+        Large tiles that are equal can merge on the real board, and the table does not know it.  Its values
+        are shown with this warning, and no slide counts as a loss or a mistake.
         """
         equal = {} if isinstance(self.board, Board) else self.board.equal_tiles()
         if not equal:
