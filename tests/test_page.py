@@ -779,7 +779,7 @@ def test_a_long_list_is_drawn_in_parts(visit: Open, table: Table, tmp_path: Path
     reviewed(page, tmp_path / "game.txt", [board] * 1000)
     rows = page.locator(".moves tbody tr")
     expect(rows).to_have_count(200)
-    page.get_by_role("button", name="800 rows behind").click()
+    page.get_by_role("button", name="800 rows after").click()
     expect(rows).to_have_count(400)
     page.get_by_role("button", name="400", exact=True).click()
     page.keyboard.press("ArrowRight")  # to a row that is not drawn yet

@@ -232,6 +232,19 @@ def test_no_slide_is_blamed_where_large_tiles_are_equal(
     assert (EQUAL in capsys.readouterr().out) is not judged
 
 
+def test_both_reasons_are_given_where_large_tiles_are_equal_and_a_slide_is_not_known(tables: Path):
+    below = "/64,128,256,64/1024,2048,4096,8192"
+    with open_table(tables / "44") as opened:
+        found = review(opened, f"0,0,2,0/0,0,0,4{below}\n0,0,0,2/0,0,2,4{below}\n0,2,0,0/2,0,0,2{below}")
+    assert [move.slides for move in found.moves] == [("right", "down"), (), ()]
+    assert [move.problem for move in found.moves] == [
+        f"right and down may have led from line 1 to line 2; {EQUAL}",
+        f"no slide and spawn lead from line 2 to line 3, which starts anew; {EQUAL}",
+        EQUAL,
+    ]
+    assert (found.reviewed, found.unknown) == (0, 1)
+
+
 @pytest.mark.parametrize(
     ("lines", "slides", "loss", "verdict"),
     [

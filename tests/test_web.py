@@ -827,6 +827,7 @@ OUTWARD = {socket.AF_INET: "198.51.100.7", socket.AF_INET6: "2001:db8::7"}
         ("0.0.0.0", OUTWARD, ["127.0.0.1", "198.51.100.7"]),
         ("", OUTWARD, ["127.0.0.1", "198.51.100.7"]),
         ("::", OUTWARD, ["127.0.0.1", "198.51.100.7", "[2001:db8::7]"]),
+        ("0:0:0:0:0:0:0:0", OUTWARD, ["127.0.0.1", "198.51.100.7", "[2001:db8::7]"]),
         ("0.0.0.0", {}, ["127.0.0.1"]),
     ],
 )
@@ -836,7 +837,9 @@ def test_the_addresses_of_the_page(
     """Each that is named for a machine that listens everywhere is one of this machine."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     monkeypatch.setattr(web, "_outward", known.get)
-    with socket.create_server((host, 0), family=family, dualstack_ipv6=host == "::") as listener:
+    with socket.create_server(
+        (host, 0), family=family, dualstack_ipv6="1" not in host and ":" in host
+    ) as listener:
         port = listener.getsockname()[1]
         assert web.addresses(host, listener) == [f"http://{name}:{port}/" for name in names]
 

@@ -283,11 +283,11 @@ def _reviewed(table: Table, position: Position, number: int, objective: str | No
         return ReviewedMove(number, board, slides, problem=position.problem or str(error))
     found = ReviewedMove(
         number, board, slides, answer.best, answer.value, goal_cells=answer.goal_cells,
-        problem=position.problem or answer.unjudged or None,
+        problem="; ".join(filter(None, (position.problem, answer.unjudged))) or None,
     )  # fmt: skip
-    if len(slides) > 1:
+    if len(slides) > 1 and not answer.unjudged:
         return _judge_candidates(found, answer)
-    if not slides:
+    if len(slides) != 1:
         return found
     slide, loss = answer.slide(slides[0]), answer.loss(slides[0])
     value = None if slide is None else slide.value

@@ -516,8 +516,8 @@ def addresses(host: str, listener: socket.socket) -> list[str]:
     A socket that listens everywhere is reached by the addresses from which this machine reaches others; one
     for IPv6 usually by those of IPv4, too.
     """
-    port, names = listener.getsockname()[1], [host]
-    if host in ("", "0.0.0.0", "::"):
+    (name, port), names = listener.getsockname()[:2], [host]
+    if ipaddress.ip_address(name.partition("%")[0]).is_unspecified:
         six = listener.family == socket.AF_INET6
         both = six and not listener.getsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY)
         families = [socket.AF_INET] * (both or not six) + [socket.AF_INET6] * six

@@ -233,7 +233,7 @@ function Moves({ moves, lucks, at, setAt, only, digits, unit }) {
         )}
       </tbody>
     </table>
-    ${part.end < rows.length && html`<${Button} onClick=${part.later}>${several(rows.length - part.end, "row")} behind<//>`}
+    ${part.end < rows.length && html`<${Button} onClick=${part.later}>${several(rows.length - part.end, "row")} after<//>`}
     ${!rows.length && html`<p class="quiet">No slide lost anything.</p>`}
   </div>`;
 }
