@@ -659,6 +659,20 @@ def test_autoplay_plays_to_the_end(small: Path, tmp_path: Path, view: Page) -> N
             view.get_by_role("button", name="New game").click()
 
 
+def test_a_win_that_is_not_certain_is_not_100_percent(tmp_path: Path, view: Page) -> None:
+    """The start of 3x3 to 64 is worth 1 - 7e-18; where a slide wins, the win is certain."""
+    solve(Game("3x3", 64), table=tmp_path / "table", threads=1)
+    export_page(tmp_path / "table", tmp_path / "page", values=True)
+    with hosted(tmp_path / "page") as address:
+        view.goto(address)
+        expect(view.locator(".headline strong")).to_have_text("more than 99.9996 %")
+        start = view.get_by_label("About").locator("b")
+        expect(start).to_have_text("≈ 100 %")
+        expect(start).to_have_attribute("title", re.compile("^more than 1 - "))
+        set_up(view, "32,32,4/2,8,2/4,2,4")
+        expect(view.locator(".headline strong")).to_have_text("100 %")
+
+
 def test_autoplay_stops_where_a_thinned_page_ends_and_goes_on_by_hand(
     thinned: Path, tmp_path: Path, view: Page
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import html
+import http.client
 import json
 import random
 import re
@@ -813,6 +814,50 @@ def test_opening_it_to_other_machines_warns(tables: Path):
         assert served.stop() == 0
         assert served.process.stderr is not None
         assert "opens this server to other machines" in served.process.stderr.read()
+
+
+OUTWARD = {socket.AF_INET: "198.51.100.7", socket.AF_INET6: "2001:db8::7"}
+
+
+@pytest.mark.parametrize(
+    ("host", "known", "names"),
+    [
+        ("127.0.0.1", OUTWARD, ["127.0.0.1"]),
+        ("::1", OUTWARD, ["[::1]"]),
+        ("0.0.0.0", OUTWARD, ["127.0.0.1", "198.51.100.7"]),
+        ("", OUTWARD, ["127.0.0.1", "198.51.100.7"]),
+        ("::", OUTWARD, ["127.0.0.1", "198.51.100.7", "[2001:db8::7]"]),
+        ("0:0:0:0:0:0:0:0", OUTWARD, ["127.0.0.1", "198.51.100.7", "[2001:db8::7]"]),
+        ("0.0.0.0", {}, ["127.0.0.1"]),
+    ],
+)
+def test_the_addresses_of_the_page(
+    monkeypatch: pytest.MonkeyPatch, host: str, known: dict[socket.AddressFamily, str], names: list[str]
+) -> None:
+    """Each that is named for a machine that listens everywhere is one of this machine."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    monkeypatch.setattr(web, "_outward", known.get)
+    with socket.create_server(
+        (host, 0), family=family, dualstack_ipv6="1" not in host and ":" in host
+    ) as listener:
+        port = listener.getsockname()[1]
+        assert web.addresses(host, listener) == [f"http://{name}:{port}/" for name in names]
+
+
+def test_other_machines_are_told_how_to_reach_the_server(tables: Path) -> None:
+    """The page answers at each address that is printed, of IPv4 and IPv6."""
+    with serving(tables / "2x2-32", "--host", "::") as served:
+        assert served.process.stdout is not None
+        outward = [one for family in OUTWARD if (one := web._outward(family))]
+        printed = served.process.stdout.readline() if outward else ""
+        found = [urlsplit(one) for one in re.findall(r"http://\S+", printed)]
+        assert [one.hostname for one in found] == outward
+        for one in found:
+            assert one.port == served.port
+            connection = http.client.HTTPConnection(str(one.hostname), served.port, timeout=60)
+            connection.request("GET", "/api/tables")
+            assert connection.getresponse().status == 200
+            connection.close()
 
 
 def test_what_does_not_exist_is_said_before_anything_starts(tmp_path: Path):

@@ -97,21 +97,34 @@ def _read(game: str) -> str:
 
 
 def _described(found: Review) -> str:
-    """Return the summary, and the largest losses."""
+    """Return the summary, the largest losses, and slides that are not judged."""
+    from tilebase.questions.review import MOST_DROPS
+
     text = f"{found.form}, {len(found.moves):,} positions: {found.meaning}\n\n" + table_text(_summary(found))
     drops = []
     for move in found.drops:
         worth, best = (_worth(one, found, move.loss or 0) for one in (move.slide_value, move.value))
-        slides = {"slide": move.slide, "its value": worth, "best": " or ".join(move.best), "best value": best}
-        loss = _lost(move.loss or 0, found)
-        drops.append({"move": move.number, "board": move.board} | slides | {"loss": loss})
-    return text + ("\nthe largest losses\n" + table_text(drops) if drops else "")
+        slides = _named(move) | {"its value": worth, "best": " or ".join(move.best), "best value": best}
+        drops.append(slides | {"loss": _lost(move.loss or 0, found)})
+    unjudged = [_named(move) | {"why": move.problem} for move in found.unjudged]
+    more = len(unjudged) - MOST_DROPS
+    heading = "slides that are not judged" + (
+        f", the first {MOST_DROPS} of {len(unjudged):,}" if more > 0 else ""
+    )
+    for title, rows in (("the largest losses", drops), (heading, unjudged[:MOST_DROPS])):
+        text += f"\n{title}\n{table_text(rows)}" if rows else ""
+    return text
+
+
+def _named(move: ReviewedMove) -> dict[str, Any]:
+    return {"move": move.number, "board": move.board, "slide": " or ".join(move.slides)}
 
 
 def _summary(found: Review) -> list[dict[str, Any]]:
     rows = {
-        "slides with a value": f"{found.reviewed:,}",
-        "slides without one": f"{found.unknown:,}",
+        "judged": f"{found.reviewed:,}",
+        "not judged": f"{len(found.unjudged):,}",
+        "in positions that are not in the table": f"{found.unknown - len(found.unjudged):,}",
     }
     if found.agreement is not None and found.mean_loss is not None:
         rows |= {
@@ -122,7 +135,7 @@ def _summary(found: Review) -> list[dict[str, Any]]:
             "lost per slide, their mean": _lost(found.mean_loss, found),
         }
     if found.mistakes:
-        rows["the worst mistake"] = f"{found.drops[0].slide}, move {found.drops[0].number}"
+        rows["the worst mistake"] = f"{' or '.join(found.drops[0].slides)}, move {found.drops[0].number}"
     return [{"": name, "slides": text} for name, text in rows.items()]
 
 
@@ -144,7 +157,7 @@ def _row(move: ReviewedMove) -> dict[str, Any]:
     return {
         "number": move.number,
         "board": move.board,
-        "slide": move.slide or "",
+        "slide": " ".join(move.slides),
         "best": " ".join(move.best),
         "value": "" if move.value is None else str(move.value),
         "slide_value": "" if move.slide_value is None else str(move.slide_value),

@@ -11,7 +11,7 @@ import { Setup } from "./setup.js";
 import { recall, remember, useSetting } from "./store.js";
 import { ENDS, capital, count, valueText } from "./text.js";
 import { later, readRoute } from "./route.js";
-import { boardText, largestOf } from "./rules.js";
+import { boardText, largestOf, sumName } from "./rules.js";
 import { boardWords, placeWord } from "./tiles.js";
 
 /** A game on a table that outlives renderings; the component is drawn again when it changes. */
@@ -158,7 +158,7 @@ export function Play({ info, route, go, objective, unit, digits, setDigits }) {
       setEditing(false);
     };
     return html`<${Setup} info=${info} cells=${game.cells} problem=${editing ? null : game.problem} text=${editing ? "" : route.board}
-      onPlay=${done} onCancel=${game.cells ? () => setEditing(false) : fresh} cancel=${game.cells ? "Back to the game" : "New game"} />`;
+      goals=${game.goals} onPlay=${done} onCancel=${game.cells ? () => setEditing(false) : fresh} cancel=${game.cells ? "Back to the game" : "New game"} />`;
   }
   if (!game.cells) return game.problem ? html`<${Notice} again=${() => begin(game, route.board)}>${game.problem}<//>` : html`<p class="wait">Loading …</p>`;
   return html`<div class="play columns">
@@ -211,7 +211,7 @@ function Values({ game, digits, setDigits, unit, onSlide }) {
     <${Slides} info=${game.info} answer=${entries[at].end ? { slides: [], best: [] } : shown} digits=${digits} unit=${unit} onSlide=${onSlide} stale=${stale} chosen=${game.waits ? entries[at].slide : ""} />
     <p class="last">${last || "Slide with the arrow keys, W, A, S, D, a swipe, or these buttons."}</p>
     <${Notes} answer=${answer} />
-    ${shown && html`<${Facts} items=${[["Sum", count(shown.sum)], ["Largest tile", count(end ? largestOf(entries[at].cells) : shown.largest)], ["Move", at]]} />`}
+    ${shown && html`<${Facts} items=${[[sumName(game.info), count(shown.sum)], ["Largest tile", count(end ? largestOf(entries[at].cells) : shown.largest)], ["Move", at]]} />`}
   </section>`;
 }
 

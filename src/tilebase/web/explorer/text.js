@@ -105,7 +105,7 @@ export function tickTexts(ticks, unit) {
 export const count = (number) => Number(number).toLocaleString("en-US");
 
 /** "1 move", "2 moves". */
-export const several = (number, word) => `${count(number)} ${word}${number === 1 ? "" : "s"}`;
+export const several = (number, word, words = `${word}s`) => `${count(number)} ${number === 1 ? word : words}`;
 
 /** A word with a capital. */
 export const capital = (word) => word.charAt(0).toUpperCase() + word.slice(1);
