@@ -30,7 +30,8 @@ from tilebase.game.game import Cells, Game
 from tilebase.objectives.encoding import NONE, WON
 from tilebase.objectives.numbers import byte_text, digits_text
 from tilebase.objectives.objective import Objective, potentials
-from tilebase.questions.policies import MOST_STATES, Policy, choices_of, find_policy, local_folder
+from tilebase.policies import Choosing
+from tilebase.questions.policies import MOST_STATES, Policy, find_policy, local_folder
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
 from tilebase.sparse.choosing import best_slides, ratings
@@ -450,8 +451,9 @@ class _PlainWalk:
     """Follows all games of a function, without symmetry, in plain Python."""
 
     def __init__(self, game: Game, policy: Policy, ends: _Ends, most: int, pace: Pace) -> None:
-        self._game, self._policy, self._ends, self._most, self._pace = game, policy, ends, most, pace
+        self._game, self._ends, self._most, self._pace = game, ends, most, pace
         self._slider = Slider(game)
+        self._choose = Choosing(game, self._slider, policy)
         self.states = 0
 
     def run(self, boards: set[Cells]) -> dict[Cells, float]:
@@ -485,7 +487,7 @@ class _PlainWalk:
     ) -> None:  # fmt: skip
         game = self._game
         won = game.has_goal_sum(board)
-        choices = [] if won else choices_of(game, self._slider, self._policy, board)
+        choices = [] if won else self._choose(board)
         if not choices:
             self._end(base, board, board, 0, chances)
         for after, wins, weight in choices:

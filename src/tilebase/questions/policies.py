@@ -47,7 +47,16 @@ from tilebase.game.game import Cells, Game
 from tilebase.objectives.numbers import byte_text, digits_text, estimate_text
 from tilebase.objectives.objective import Objective, find_objective
 from tilebase.objectives.rounding import Rounding
-from tilebase.policies import BUILT_IN, ArrayPolicy, as_policy, takes_arrays, weights_of
+from tilebase.policies import (
+    BUILT_IN,
+    ArrayPolicy,
+    Choices,
+    Choosing,
+    as_policy,
+    choices_of,
+    takes_arrays,
+    without_sampling,
+)
 from tilebase.questions.binomial import CONFIDENCE, binomial_interval
 from tilebase.questions.sampling import sample_games
 from tilebase.runtime.html import table_html
@@ -443,7 +452,7 @@ def evaluate_callable(
     `ResourceError` if it reaches too many states.
     """
     slider, pace = Slider(game), Pace(allowed.progress, "states")
-    chosen = _reach(game, slider, policy, most_states, pace)
+    chosen = _reach(game, Choosing(game, slider, policy), most_states, pace)
     count = sum(len(layer) for layer in chosen.values())
     V: dict[Cells, float] = {}
     evaluator, discount = Evaluator(slider, objective), float(objective.discount)
@@ -473,20 +482,17 @@ def evaluate_callable(
     return objective.told(value), len(V)
 
 
-_Choices: TypeAlias = list[tuple[Cells, bool, float]]
-
-
 REACHING = 0.8
 """The share of the time for finding the states; the rest is for computing their values."""
 
 
 def _reach(
-    game: Game, slider: Slider, policy: Policy, most_states: int, pace: Pace
-) -> dict[int, dict[Cells, _Choices]]:
+    game: Game, choose: Choosing, most_states: int, pace: Pace
+) -> dict[int, dict[Cells, Choices]]:
     """By sum, the states that a policy reaches, and its slides there."""
     sizes = boards_by_sum(game)
     every, before = sum(sizes.values()), 0
-    layers: dict[int, dict[Cells, _Choices]] = {}
+    layers: dict[int, dict[Cells, Choices]] = {}
     waiting: dict[int, set[Cells]] = {}
     for board, _ in game.starts():
         waiting.setdefault(game.sum(board), set()).add(board)
@@ -502,7 +508,7 @@ def _reach(
                 share = (before + here * len(layer) / len(states)) / every
                 pace.report(total, "reach", count, REACHING * share)
                 _check_size(count, share, pace.seconds, most_states)
-            choices = layer[board] = choices_of(game, slider, policy, board)
+            choices = layer[board] = choose(board)
             for after, wins, _weight in choices:
                 if not wins:
                     for state, _ in game.spawns(after):
@@ -543,6 +549,7 @@ def sample_callable(
 ) -> npt.NDArray[np.float64]:
     """Play random games by a policy; return what each pays, ``float64[games]``.  Raises `UsageError`."""
     slider, rng, pace = Slider(game), random.Random(seed), Pace(allowed.progress, "games")
+    policy = without_sampling(policy)
     payoffs = []
     for number in range(games):
         payoffs.append(_play(game, slider, policy, objective, rng))
@@ -567,12 +574,3 @@ def _play(game: Game, slider: Slider, policy: Policy, objective: Objective, rng:
         drawn = [] if wins else game.spawns(after)
         if not drawn:  # the slide wins, or the horizon ends the game
             return payoff + factor * float(objective.end(game, after, won=wins))
-
-
-def choices_of(game: Game, slider: Slider, policy: Policy, board: Cells) -> _Choices:
-    """Return the slides that a policy takes on a board, with their probabilities.  Raises `UsageError`."""
-    slides = {direction: (after, wins) for direction, after, wins in slider.slides(board)}
-    if not slides:
-        return []
-    weights = weights_of(policy, Board(game, board), slides)
-    return [(*slides[direction], weight) for direction, weight in weights.items() if weight]
