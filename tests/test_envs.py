@@ -8,6 +8,7 @@ import sys
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
@@ -78,6 +79,24 @@ def play(env, reset) -> list:
         board, _, _, _, info = env.step(info["action_mask"].argmax())
         boards.append(board.tolist())
     return boards
+
+
+@pytest.mark.parametrize("make", [gymnasium.make, gymnasium.make_vec])
+def test_a_specification_is_text(make) -> None:
+    """Of a `Game` and of its identity; the environment of the text is the same one."""
+    options = {"autoreset_mode": AutoresetMode.SAME_STEP, "num_envs": 2} if make is gymnasium.make_vec else {}
+    game = Game("2x3", 32, spawn="1/4", limits="16,16,16/16,16,16")
+    specs = [make("tilebase/2048-v0", game=one, reward="score", **options).spec for one in (game, game.identity)]
+    assert specs[0] == specs[1]
+    text = specs[0].to_json()
+    assert text == specs[1].to_json()
+    again = make(EnvSpec.from_json(text))
+    assert again.unwrapped.game == game
+    assert again.unwrapped.reward == "score"
+    assert again.spec == specs[0]
+    with pytest.raises(UsageError, match=r"name a goal of at most 65536, as 4x4 65536, in Python Game\('4x4', 65536\)"):
+        make("tilebase/2048-v0", game=Game("4x4"))
+    assert make("tilebase/2048-v0", game=Game("4x4", 65536)).reset(seed=1)
 
 
 STUCK = Game("1x2", 8, start="2,4")
@@ -185,7 +204,11 @@ def test_the_oracle_says_what_the_table_says(table) -> None:
 
 def test_gymnasium_accepts_the_oracle(table) -> None:
     with pytest.warns(UserWarning, match="different from the unwrapped version"):  # as of any wrapper
-        check_env(OracleInfo(GameEnv(GAME), table))
+        check_env(OracleInfo(gymnasium.make("tilebase/2048-v0", game=GAME), table))
+    spec = OracleInfo(gymnasium.make("tilebase/2048-v0", game=GAME), table, objective="score").spec
+    again = gymnasium.make(EnvSpec.from_json(spec.to_json()))
+    found, expected = again.reset(options={"board": "2,4,8/0,0,0"})[1], table.probe("2,4,8/0,0,0", "score")
+    assert found["v"] == float(expected.value)
 
 
 def test_a_board_that_the_table_lacks(tmp_path) -> None:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 import gymnasium
 import numpy as np
 import numpy.typing as npt
+from gymnasium.utils import RecordConstructorArgs
 from gymnasium.vector import VectorWrapper
 
 from tilebase.arrays import Flags, Floats, Keys, TableArrays
@@ -15,6 +16,7 @@ from tilebase.envs.single import GameEnv
 from tilebase.envs.spaces import Observation
 from tilebase.envs.vector import GameVectorEnv, infos_of
 from tilebase.errors import UsageError
+from tilebase.files.source import address
 from tilebase.simulator import REWARDS, Simulator
 from tilebase.tables.probe import Table, open_table
 
@@ -73,7 +75,7 @@ def _unwrapped(env: Any, kind: type[Unwrapped]) -> Unwrapped:
     return env.unwrapped
 
 
-class OracleInfo(gymnasium.Wrapper[Observation, Any, Observation, Any]):
+class OracleInfo(gymnasium.Wrapper[Observation, Any, Observation, Any], RecordConstructorArgs):
     """Add what a table knows to each ``info`` of a `GameEnv`.
 
     ``v`` is the value of the board, 0.0 if the game has ended; ``q`` (``float64[A]``) that of each action,
@@ -105,8 +107,9 @@ class OracleInfo(gymnasium.Wrapper[Observation, Any, Observation, Any]):
         self, env: gymnasium.Env[Observation, Any], table: Table | Path | str, *, objective: str | None = None
     ) -> None:
         super().__init__(env)
-        self._games = _unwrapped(env, GameEnv).games
-        self._oracle = _Oracle(self._games, table, objective)
+        self._oracle = _Oracle(_unwrapped(env, GameEnv).games, table, objective)
+        where = address(self._oracle.arrays.table.location)
+        RecordConstructorArgs.__init__(self, table=where, objective=objective)
         self._known = self._oracle.look()
 
     def reset(
