@@ -82,11 +82,10 @@ class Sampler:
     def __init__(self) -> None:
         self._rng = np.random.default_rng(0)
 
-    def predict(
-        self, observation, state=None, episode_start=None, deterministic=False, action_masks=None
-    ):
-        drawn = self._rng.random(action_masks.shape)
-        return ((1 if deterministic else drawn) * action_masks).argmax(axis=-1), state
+    def predict(self, observation, state=None, episode_start=None, deterministic=False, action_masks=None):
+        assert state is episode_start is None
+        drawn = 1 if deterministic else self._rng.random((len(observation), len(GAME.directions)))
+        return (drawn * action_masks).argmax(axis=-1), state
 
 
 class Unsteady(Sampler):
@@ -98,7 +97,10 @@ class Unsteady(Sampler):
     def arrays(self, boards, allowed):
         return self.predict(boards, allowed)[0]
 
-    def seeded(self, boards, allowed):
+    def one(self, _, allowed):
+        return self._rng.choice(np.flatnonzero(allowed))
+
+    def seeded(self, _, allowed):
         """The same numbers in each call, so that the answer depends on the place in the batch."""
         return (np.random.default_rng(0).random(allowed.shape) * allowed).argmax(axis=1)
 
@@ -126,7 +128,9 @@ def test_agents_that_sample_only_if_they_may(table):
     assert evaluate(table, either, games=50).error >= 0
 
 
-AGAIN = r"answers otherwise when it is asked again about .*: let it return the probabilities .*, or play games"
+AGAIN = (
+    r"answers otherwise when it is asked again about .*: let it return the probabilities .*, or play games"
+)
 
 
 @pytest.mark.parametrize("form", ["predict", "arrays", "seeded", "rarely", "board", "one"])
@@ -134,7 +138,7 @@ AGAIN = r"answers otherwise when it is asked again about .*: let it return the p
 def test_agents_that_do_not_repeat_their_answers(table, form, symmetry):
     """They have no exact value, however they are asked; turned boards are not blamed for it."""
     model: Any = Unsteady()
-    policy = model if form == "predict" else getattr(model, form, model.arrays)
+    policy = model if form == "predict" else getattr(model, form)
     policy = as_policy(policy, GAME, asked="one") if form == "one" else policy
     ways = [
         lambda: judge(table, policy, symmetry=symmetry),
@@ -464,7 +468,9 @@ def test_errors_by_visits(table):
     assert found.absolute == pytest.approx((visits * values).sum() / visits.sum())
     assert found.bias == pytest.approx(-found.absolute)
     noise = np.random.default_rng(0)
-    with pytest.raises(UsageError, match=r"answers otherwise when it is asked again about .* such as dropout"):
+    with pytest.raises(
+        UsageError, match=r"answers otherwise when it is asked again about .* such as dropout"
+    ):
         value_error(table, lambda boards: noise.random(len(boards)))
     exact = value_error(table, lambda boards: arrays.probe(boards).value, weights="optimal")
     assert exact.squared == 0

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import multiprocessing
+import pickle
 import subprocess
 import sys
 
@@ -86,7 +89,9 @@ def test_a_specification_is_text(make) -> None:
     """Of a `Game` and of its identity; the environment of the text is the same one."""
     options = {"autoreset_mode": AutoresetMode.SAME_STEP, "num_envs": 2} if make is gymnasium.make_vec else {}
     game = Game("2x3", 32, spawn="1/4", limits="16,16,16/16,16,16")
-    specs = [make("tilebase/2048-v0", game=one, reward="score", **options).spec for one in (game, game.identity)]
+    specs = [
+        make("tilebase/2048-v0", game=one, reward="score", **options).spec for one in (game, game.identity)
+    ]
     assert specs[0] == specs[1]
     text = specs[0].to_json()
     assert text == specs[1].to_json()
@@ -94,7 +99,9 @@ def test_a_specification_is_text(make) -> None:
     assert again.unwrapped.game == game
     assert again.unwrapped.reward == "score"
     assert again.spec == specs[0]
-    with pytest.raises(UsageError, match=r"name a goal of at most 65536, as 4x4 65536, in Python Game\('4x4', 65536\)"):
+    with pytest.raises(
+        UsageError, match=r"name a goal of at most 65536, as 4x4 65536, in Python Game\('4x4', 65536\)"
+    ):
         make("tilebase/2048-v0", game=Game("4x4"))
     assert make("tilebase/2048-v0", game=Game("4x4", 65536)).reset(seed=1)
 
@@ -145,23 +152,21 @@ def test_many_games_are_those_of_single_environments(mode, options, oracle, tmp_
 
 def same(found, expected) -> None:
     """Compare what two environments returned: types, numbers, names, and nothing more."""
+    assert getattr(found, "dtype", type(found)) == getattr(expected, "dtype", type(expected))
     if isinstance(expected, dict):
         assert found.keys() == expected.keys()
-        for name in expected:
-            same(found[name], expected[name])
-    elif isinstance(expected, tuple):
+        for name, one in expected.items():
+            same(found[name], one)
+    elif isinstance(expected, tuple | list) or np.asarray(expected).dtype.kind == "O":
         for one, other in zip(found, expected, strict=True):
             same(one, other)
-    elif expected is None or expected.dtype != object:
-        assert np.array_equal(found, expected)
-        assert getattr(found, "dtype", None) == getattr(expected, "dtype", None)
     else:
-        same(tuple(found), tuple(expected))
+        assert np.array_equal(found, expected)
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_game_ends_in_its_last_step(mode) -> None:
-    """20 games of 2x2 to 8: some are terminated and truncated at once, as by `gymnasium.wrappers.TimeLimit`."""
+    """Some of 20 games are terminated and truncated at once, as by `gymnasium.wrappers.TimeLimit`."""
     env = GameVectorEnv(Game("2x2", 8), num_envs=20, autoreset_mode=mode, max_episode_steps=1)
     env.reset(seed=0, options={"boards": ["4,4/0,0", "2,0/0,0"] * 10})
     _, _, terminated, truncated, _ = env.step([0, 1] * 10)
@@ -180,6 +185,59 @@ def test_boards_to_begin_with() -> None:
     texts = ["2,4,8/0,0,0", Board(GAME, (1, 1, 0, 0, 0, 4))]
     for given in (texts, np.array(["2,4,8/0,0,0", "2,2,0/0,0,16"]), [texts[0], boards[1].ravel()]):
         assert env.reset(options={"boards": given})[0].tolist() == boards.tolist()
+
+
+# ---- copies ----
+
+
+def single(_):
+    return gymnasium.make("tilebase/2048-v0", game=GAME, reward="score", max_episode_steps=9)
+
+
+def vector(_):
+    return GameVectorEnv(GAME, num_envs=5, reward="score", autoreset_mode="SameStep")
+
+
+COPIED = {
+    "single": single,
+    "wide goal": lambda _: GameEnv(Game("5x4", 256)),
+    "vector": vector,
+    "OracleInfo": lambda table: OracleInfo(single(table), table),
+    "VectorOracleInfo": lambda table: VectorOracleInfo(vector(table), table),
+}
+
+
+def steps(env) -> list:
+    """What 12 steps return after a reset, and after a second one, which takes further spawns."""
+    rng = np.random.default_rng(0)
+    found = []
+    for at in range(12):
+        if at == 6:
+            found.append(env.reset())
+        shape = () if env.unwrapped.__class__ is GameEnv else env.num_envs
+        found.append(env.step(rng.integers(0, 4, shape)))
+    return found
+
+
+@pytest.fixture(scope="module")
+def elsewhere():
+    """A process that was started by spawning."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        yield lambda env: pool.apply(steps, (env,))
+
+
+@pytest.mark.parametrize("kind", COPIED)
+def test_copies_have_the_same_future(kind, table, elsewhere) -> None:
+    """They go on with the same spawns and values, and none changes the other."""
+    env = COPIED[kind](table)
+    env.reset(seed=3)
+    if kind == "wide goal":
+        env.reset(options={"board": [7, 7, *[0] * 18]})
+    env.step(env.action_space.sample() * 0)
+    deep, pickled = copy.deepcopy(env), pickle.dumps(env)
+    expected = steps(env)
+    for found in (elsewhere(pickle.loads(pickled)), steps(pickle.loads(pickled)), steps(deep)):
+        same(found, expected)
 
 
 # ---- the oracle ----
@@ -244,9 +302,7 @@ def discounted(tmp_path_factory):
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("illegal", ["noop", "terminate"])
 @pytest.mark.parametrize(("reward", "discount"), [("win", 1.0), ("score", 1.0), ("score", 0.9)])
-def test_rewards_and_regrets_add_up_to_the_value(
-    table, discounted, mode, illegal, reward, discount
-) -> None:
+def test_rewards_and_regrets_add_up_to_the_value(table, discounted, mode, illegal, reward, discount) -> None:
     """In the mean, value = rewards + regrets, whatever is played, also by actions that are not allowed."""
     n, rng = 30_000, np.random.default_rng(2)
     env = GameVectorEnv(GAME, num_envs=n, autoreset_mode=mode, illegal=illegal, reward=reward)

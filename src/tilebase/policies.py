@@ -189,7 +189,9 @@ def as_policy(
         if word not in words:
             raise UsageError(f"{word!r} is none of {', '.join(filter(None, words))}")
     if isinstance(policy, str) and policy in BUILT_IN:
-        return ArrayPolicy(name or policy, boards, _random if policy == "random" else partial(_greedy, boards))
+        return ArrayPolicy(
+            name or policy, boards, _random if policy == "random" else partial(_greedy, boards)
+        )
     if isinstance(policy, Table | Path | str):
         table = open_table(policy)
         if table.game != game:

@@ -218,7 +218,7 @@ class _Tally:
         return tuple(
             Decision(
                 Board(game, game.unpack(int(key))), float(visits), float(loss),
-                actions[int(chances.argmax())],
+                {actions[a]: float(chances[a]) for a in np.argsort(-chances, kind="stable") if chances[a]},
                 tuple(a for a, yes in zip(actions, best, strict=True) if yes), table,
             )
             for keys, *columns in self._found

@@ -26,9 +26,11 @@ class Decision(NamedTuple):
     visits:
         The probability that a game meets it; the mean number of times, discounted if the objective is.
     loss:
-        What the decision loses in this state.
-    chosen, best:
-        The direction that the agent prefers, and the best ones.
+        What the agent loses in this state: the mean over the slides that it may choose.
+    chances:
+        The directions that the agent may choose with their probabilities, the most probable first.
+    best:
+        The best directions.
     table:
         The name of the table, as the explorer knows it.
     """
@@ -36,7 +38,7 @@ class Decision(NamedTuple):
     board: Board
     visits: float
     loss: float
-    chosen: str
+    chances: dict[str, float]
     best: tuple[str, ...]
     table: str
 
@@ -44,6 +46,19 @@ class Decision(NamedTuple):
     def address(self) -> str:
         """What follows the address of the explorer, so that it shows this state: ``?table=...&board=...``."""
         return f"?table={quote(self.table)}&board={self.board.text}"
+
+    @property
+    def chosen(self) -> str:
+        """What the agent chooses, in words: ``left``, or ``left 50 %, down 50 %``."""
+        if len(self.chances) == 1:
+            return next(iter(self.chances))
+        return ", ".join(f"{direction} {100 * p:.3g} %" for direction, p in self.chances.items())
+
+    @property
+    def statement(self) -> str:
+        """The decision in words: ``left on 8,4/2,2, not right``."""
+        only = "only " if self.chances.keys() & set(self.best) else ""
+        return f"{self.chosen} on {self.board.text}, not {only}{' or '.join(self.best)}"
 
     @property
     def regret(self) -> float:
@@ -172,7 +187,7 @@ class Judgement:
             ],
             "worst": [
                 {
-                    "board": one.board.text, "visits": one.visits, "loss": one.loss, "chosen": one.chosen,
+                    "board": one.board.text, "visits": one.visits, "loss": one.loss, "chances": one.chances,
                     "best": list(one.best), "address": one.address,
                 }
                 for one in self.worst

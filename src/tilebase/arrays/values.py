@@ -42,7 +42,8 @@ class Probed(NamedTuple):
     best:
         ``bool[n, A]``: whether the slide is one of the best, as `Table.probe` says.
     known:
-        ``bool[n]``: whether the table holds all afterstates of the board.
+        ``bool[n]``: whether the table holds all afterstates of the board.  It is false for the board without
+        tiles, on which a tile is spawned before the player slides.
     """
 
     value: Floats
@@ -271,6 +272,10 @@ class TableArrays:
         if game.reached(total):  # by the goal sum: won as they are
             found.value[rows], found.known[rows] = sentinels(game, objective)[1], True
             found.q[rows], found.allowed[rows], found.best[rows] = np.nan, False, False
+            return
+        if total == 0 and not game.empty_is_state:
+            found.value[rows], found.q[rows] = np.nan, np.nan
+            found.known[rows], found.allowed[rows], found.best[rows] = False, False, False
             return
         layer = self._layer(total)
         links = layer.link_unchecked(states)

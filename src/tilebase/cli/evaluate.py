@@ -151,9 +151,7 @@ def evaluate(
     if found.judged is not None:
         rows.append({"": "best slides", title: f"{found.judged.optimal:.4%}"})
         for one in found.judged.worst[:WORST]:
-            best = " or ".join(one.best)
-            text = f"{one.chosen} on {one.board.text}, not {best}: {digits_text(one.regret)}"
-            rows.append({"": "costs most", title: text})
+            rows.append({"": "costs most", title: f"{one.statement}: {digits_text(one.regret)}"})
     game, data = game_of_table(table), found.as_dict()
     flat = [
         {name: value for name, value in data.items() if name not in ("interval", "judged")}

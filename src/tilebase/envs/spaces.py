@@ -82,7 +82,8 @@ class Described:
         if spec is not None:
             plain = {Game: lambda game: game.identity, AutoresetMode: lambda mode: mode.value}
             spec.kwargs = {
-                name: plain.get(type(value), lambda value: value)(value) for name, value in spec.kwargs.items()
+                name: plain.get(type(value), lambda value: value)(value)
+                for name, value in spec.kwargs.items()
             }
         self._spec = spec
 

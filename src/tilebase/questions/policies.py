@@ -486,9 +486,7 @@ REACHING = 0.8
 """The share of the time for finding the states; the rest is for computing their values."""
 
 
-def _reach(
-    game: Game, choose: Choosing, most_states: int, pace: Pace
-) -> dict[int, dict[Cells, Choices]]:
+def _reach(game: Game, choose: Choosing, most_states: int, pace: Pace) -> dict[int, dict[Cells, Choices]]:
     """By sum, the states that a policy reaches, and its slides there."""
     sizes = boards_by_sum(game)
     every, before = sum(sizes.values()), 0

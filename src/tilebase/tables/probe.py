@@ -149,8 +149,8 @@ class Table(Solved):
 
     def _probe(self, state: Board, objective: str | None) -> Answer:
         chosen = self._choose(objective)
-        if not self.game.sum(state.cells) and self.game.start_board is None:
-            raise self.prober.missing(state.cells)  # a spawn comes first: this is not a state
+        if not state.sum and not self.game.empty_is_state:
+            raise self.prober.missing(state.cells)
         try:
             answers = self._answers(state, chosen)
         except MissingBoardError as error:  # the error names an afterstate, so it is raised for the state

@@ -200,7 +200,7 @@ class WinningSet(Verdicts):
 
     def _read(self, board: Any) -> Board:
         state = Board.read(self.game, board)
-        if not state.sum and self.game.start_board is None:
+        if not state.sum and not self.game.empty_is_state:
             raise self._missing(state.cells)  # a spawn comes first: this is not a state
         return state
 
