@@ -14,6 +14,7 @@ from tilebase.arrays import GameArrays, TableArrays
 from tilebase.cli import main
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Game
+from tilebase.objectives.numbers import digits_text
 from tilebase.policies import ACTION_ORDERS, OBSERVATIONS, as_policy
 from tilebase.questions.binomial import CONFIDENCE, binomial_interval
 from tilebase.questions.distributions import distributions
@@ -329,7 +330,11 @@ def test_agents_are_compared(table):
     assert found.score("random") == pytest.approx(0, abs=1e-12)
     mine = found.judged["mine"]
     assert found.score("mine") == (mine.value - found.random) / (found.optimum - found.random)
-    assert repr(found) == "<Comparison of mine, random, best>"
+    values = [f"{name} {found.judged[name].text}" for name in ("best", "random", "mine")]
+    assert repr(found) == (
+        f"<Comparison: {', '.join(values)}; random {digits_text(found.random)}, "
+        f"optimum {digits_text(found.optimum)}>"
+    )
     with pytest.raises(UsageError, match="name at least one policy"):
         compare(table, {})
 

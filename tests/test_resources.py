@@ -608,6 +608,8 @@ def test_what_is_shown():
     assert describe(known) == "sum 88 slide  1,234,567 states  2.5 M/s  about 1:00 left"
     unknown = Progress(88, "slide", 1_234_567, 10.0, 2.5e6, 0.5, math.inf)
     assert describe(unknown) == "sum 88 slide  1,234,567 states  2.5 M/s"
+    for rate, text in ((999_999, "1000.0 k/s"), (12_340, "12.3 k/s"), (650.4, "650/s"), (0.25, "0.25/s")):
+        assert describe(replace(unknown, rate=rate)).endswith(f"states  {text}")
 
 
 # -- before the work begins -------------------------------------------------------------------------------

@@ -83,6 +83,11 @@ class Simulator:
     ------
     UsageError
         If the reward does not exist, the game has no win to reward, or n or a seed is no such number.
+
+    >>> games = Simulator(Game("2x2", 32), 2, reward="score", seed=[1, 5])
+    >>> games.step([0, 3])  # left, down
+    >>> games
+    <Simulator of 2 games: 2x2, to 32>
     """
 
     def __init__(self, game: Game, n: int, *, reward: str = "win", seed: int | npt.ArrayLike = 0) -> None:

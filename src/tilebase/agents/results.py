@@ -212,7 +212,10 @@ class Comparison:
     optimum: float
 
     def __repr__(self) -> str:
-        return f"<Comparison of {', '.join(self.judged)}>"
+        values = ", ".join(f"{row['policy']} {self.judged[row['policy']].text}" for row in self.rows())
+        return (
+            f"<Comparison: {values}; random {digits_text(self.random)}, optimum {digits_text(self.optimum)}>"
+        )
 
     def _repr_html_(self) -> str:
         kept = ("value", "regret", "score", "best slides")

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +55,7 @@ class ValueErrors:
     squared: float
     largest: float
     board: Board
-    by_sum: dict[int, tuple[float, float]]
+    by_sum: dict[int, tuple[float, float]] = field(repr=False)
 
 
 def value_error(

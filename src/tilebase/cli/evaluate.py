@@ -150,8 +150,10 @@ def evaluate(
         rows.append({"": "states reached", title: f"{found.states:,}"})
     if found.judged is not None:
         rows.append({"": "best slides", title: f"{found.judged.optimal:.4%}"})
-        for one in found.judged.worst[:WORST]:
-            rows.append({"": "costs most", title: f"{one.statement}: {digits_text(one.regret)}"})
+        rows += [
+            {"": "costs most", title: f"{one.statement}: {digits_text(one.regret)}"}
+            for one in found.judged.worst[:WORST]
+        ]
     game, data = game_of_table(table), found.as_dict()
     flat = [
         {name: value for name, value in data.items() if name not in ("interval", "judged")}

@@ -518,6 +518,8 @@ def _reach(game: Game, choose: Choosing, most_states: int, pace: Pace) -> dict[i
 
 
 INSTEAD = (
+    "let it take many boards at once, as policy(boards, allowed) with arrays of exponents and of allowed "
+    "slides, and judge it with --asked batch --symmetry none (symmetry='none'), which is much faster; or "
     "allow more with --states (states=), play games with --games (games=), or evaluate it in a smaller game"
 )
 
