@@ -316,6 +316,7 @@ def test_callables_are_judged_up_to_symmetry(tmp_path):
     with pytest.raises(UsageError, match="judge it with the symmetry none"):
         evaluate(table, first_slide, symmetry="check")
     plain = evaluate(table, first_slide)
+    assert plain.states == judge(table, first_slide, symmetry="none").states
     assert evaluate(table, first_slide, symmetry="none").value == pytest.approx(plain.value, rel=1e-12)
     assert evaluate(table, as_policy(first, table.game), symmetry="none").value == pytest.approx(plain.value)
     built_in = evaluate(table, "greedy", objective="score").value

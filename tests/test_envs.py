@@ -157,7 +157,7 @@ def same(found, expected) -> None:
         assert found.keys() == expected.keys()
         for name, one in expected.items():
             same(found[name], one)
-    elif isinstance(expected, tuple | list) or np.asarray(expected).dtype.kind == "O":
+    elif isinstance(expected, tuple | list) or getattr(expected, "dtype", np.dtype(int)).kind == "O":
         for one, other in zip(found, expected, strict=True):
             same(one, other)
     else:

@@ -383,8 +383,8 @@ class Choosing:
     def __call__(self, board: Cells) -> Choices:
         """Return the slides that are taken in a state."""
         choices = choices_of(self._game, self._slider, self._policy, board)
-        self._asked += 1
-        if self._asked <= self.FIRST or self._asked % self.OFTEN == 0:
+        self._asked += bool(choices)
+        if choices and (self._asked <= self.FIRST or self._asked % self.OFTEN == 0):
             self._kept.append((board, choices))
             earlier, before = self._kept[self._rng.randrange(len(self._kept))]
             again = choices_of(self._game, self._slider, self._policy, earlier)

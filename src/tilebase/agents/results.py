@@ -119,7 +119,7 @@ class Judgement:
     rounding:
         How far `value` and `regret` can be from the exact numbers by rounding.
     states:
-        How many states it can meet, up to symmetry unless it was asked without.
+        In how many states it can slide, up to symmetry unless it was asked without.
     optimal:
         The share of its slides that are the best, weighted by visits.
     by_sum:

@@ -59,8 +59,10 @@ def keys_of(games: Simulator, boards: Any) -> Keys:
     """
     given = boards.tolist() if isinstance(boards, np.ndarray) and boards.dtype.kind in "OU" else boards
     if isinstance(given, list | tuple) and any(isinstance(one, Board | str) for one in given):
-        read = [one if isinstance(one, Board | str) else np.asarray(one).ravel().tolist() for one in given]
-        given = [Board.read(games.game, one).cells if isinstance(one, Board | str) else one for one in read]
+        given = [
+            Board.read(games.game, one).cells if isinstance(one, Board | str) else np.asarray(one).ravel()
+            for one in given
+        ]
     keys = games.arrays.pack(given)
     if len(keys) != len(games):
         raise UsageError(f"give {len(games)} boards to begin with, one for each game, not {len(keys)}")
@@ -80,11 +82,12 @@ class Described:
     @spec.setter
     def spec(self, spec: EnvSpec | None) -> None:
         if spec is not None:
-            plain = {Game: lambda game: game.identity, AutoresetMode: lambda mode: mode.value}
             spec.kwargs = {
-                name: plain.get(type(value), lambda value: value)(value)
+                name: value.identity if isinstance(value, Game)
+                else value.value if isinstance(value, AutoresetMode)
+                else value
                 for name, value in spec.kwargs.items()
-            }
+            }  # fmt: skip
         self._spec = spec
 
 

@@ -202,6 +202,7 @@ def infos_of(which: Flags, columns: Mapping[str, npt.NDArray[Any]]) -> dict[str,
     infos: dict[str, Any] = {}
     for name, column in columns.items():
         infos[name] = column.copy()
-        infos[name][~which] = 0
+        if not which.all():
+            infos[name][~which] = 0
         infos[f"_{name}"] = which.copy()
     return infos

@@ -72,12 +72,6 @@ class CompiledGame:
         if len(rules.patterns):
             kernels.keep_open.want()
 
-    def __reduce__(self) -> Any:
-        return CompiledGame, (self.game,)
-
-    def __deepcopy__(self, _memo: Any) -> CompiledGame:
-        return self
-
     @property
     def _made_goal(self) -> int:
         """The exponent that wins by a flag of the slide; else it is one of `_spots`, which costs less.

@@ -30,7 +30,7 @@ from tilebase.game.game import Cells, Game
 from tilebase.objectives.encoding import NONE, WON
 from tilebase.objectives.numbers import byte_text, digits_text
 from tilebase.objectives.objective import Objective, potentials
-from tilebase.policies import Choosing
+from tilebase.policies import Choosing, takes_arrays
 from tilebase.questions.policies import MOST_STATES, Policy, find_policy, local_folder
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
@@ -179,6 +179,11 @@ def distributions(
         raise UsageError(f"the resolution must be 1 or more, not {resolution}")
     allowed, opened, found = Allowance.of(**use), open_table(table), find_policy(policy)
     game = opened.game
+    if hasattr(found, "predict") or takes_arrays(found):
+        raise UsageError(
+            "distributions ask a function for one tilebase.Board at a time: wrap an agent that takes arrays "
+            "in such a function"
+        )
     if "tile" in of and (game.patterns or game.goal_sum is not None):
         raise UsageError("the largest tile at the end is for games that a goal tile wins, or without a goal")
     if {"length", "score"} & set(of) and len(game.spawn_exponents) > 2:

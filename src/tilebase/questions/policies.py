@@ -100,7 +100,8 @@ class Evaluation:
     rounding:
         How far `regret` can be from the exact difference by rounding.  Larger differences are real.
     states:
-        For a callable, the number of states that it can reach, without symmetry; None otherwise.
+        For a callable, the number of states in which it can slide, without symmetry unless it was judged
+        by that; None otherwise.
     games, error:
         If the value is a mean over games, their number and its standard error; None if it is exact.
     interval:
@@ -446,7 +447,7 @@ def evaluate_callable(
     *,
     most_states: int = MOST_STATES,
 ) -> tuple[float, int]:
-    """Compute the value of the start under a policy in plain Python, and count the states that it reaches.
+    """Compute the value of the start under a policy in plain Python, and count the states in which it slides.
 
     No symmetry is used.  Raises `UsageError` if the policy returns a slide that is not allowed,
     `ResourceError` if it reaches too many states.
@@ -479,7 +480,9 @@ def evaluate_callable(
                 for after, wins, weight in choices
             )
     value = sum(float(p) * V[board] for board, p in game.starts())
-    return objective.told(value), len(V)
+    return objective.told(value), sum(
+        bool(choices) for layer in chosen.values() for choices in layer.values()
+    )
 
 
 REACHING = 0.8
