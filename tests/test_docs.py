@@ -8,6 +8,7 @@ import runpy
 import shutil
 import subprocess
 import sys
+import tomllib
 import unicodedata
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,13 @@ def anchors(page: Path) -> set[str]:
 def nav_pages() -> list[str]:
     text = (ROOT / "mkdocs.yml").read_text("utf-8")
     return re.findall(r"^\s+- .+: (\S+\.(?:md|ipynb))$", text, flags=re.MULTILINE)
+
+
+def test_the_index_page_names_every_extra() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = project["optional-dependencies"].keys() - {"docs", "dev"}
+    install = (DOCS / "index.md").read_text("utf-8").partition("Extras: ")[2].partition("\n\n")[0]
+    assert extras <= set(re.findall(r"`(\w+)`", install))
 
 
 def test_command_line_page_is_what_the_commands_say() -> None:

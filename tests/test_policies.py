@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -616,7 +617,10 @@ def test_the_command_plays_games(folder, capsys):
     assert lines[-2].split() == ["games", "50"]
     assert lines[-1].startswith("to win, 99.99 % sure")
     assert main(["evaluate", "t", "agent:first", "--states", "3", "-q"]) == 1
-    assert "more than 3 states: allow more with --states" in capsys.readouterr().err
+    assert re.search(
+        r"more than 3 states: let it .* with --asked batch --symmetry none .* --states .* --games",
+        " ".join(capsys.readouterr().err.split()),
+    )
 
 
 def test_a_table_plays_for_the_objective_that_is_named(tmp_path):

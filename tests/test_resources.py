@@ -608,6 +608,8 @@ def test_what_is_shown():
     assert describe(known) == "sum 88 slide  1,234,567 states  2.5 M/s  about 1:00 left"
     unknown = Progress(88, "slide", 1_234_567, 10.0, 2.5e6, 0.5, math.inf)
     assert describe(unknown) == "sum 88 slide  1,234,567 states  2.5 M/s"
+    for rate, text in ((999_999, "1000.0 k/s"), (12_340, "12.3 k/s"), (650.4, "650/s"), (0.25, "0.25/s")):
+        assert describe(replace(unknown, rate=rate)).endswith(f"states  {text}")
 
 
 # -- before the work begins -------------------------------------------------------------------------------
@@ -733,7 +735,7 @@ def test_the_keywords_of_a_question_are_those_that_are_checked():
         ("thin x -o y", 2, "give --visited or --above, one of the two"),
         ("count 2x2 32 --start 2", 2, "'2' has 1 cell; a 2x2 board has 4"),
         ("count 2x2 32 --limits 8", 2, "1 limit for a 2x2 board: give one for each cell, 4 in all"),
-        ("count 4x4", 2, "name a goal of at most 65536, or a largest tile of 32768"),
+        ("count 4x4", 2, "Game('4x4', 65536), or a largest tile of 32768"),
         ("rank 2x2 32 --rank 3", 2, "give --board, or --sum and --rank together"),
         ("count 2x2 32 --record .", 2, ". does not say its format: end its name in .txt, .csv, .json"),
         ("plan force 2x3", 2, "what a search for many goals or starts takes is not known"),

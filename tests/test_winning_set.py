@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import hashlib
 import itertools
 import json
 import math
+import pickle
 import random
 import shutil
 import subprocess
@@ -707,7 +709,9 @@ def test_sets_in_zip_files(tmp_path: Path) -> None:
     subprocess.run(["zip", "-q", "-0", "-r", "set.zip", "set"], cwd=tmp_path, check=True) if shutil.which(
         "zip"
     ) else shutil.make_archive(str(tmp_path / "set"), "zip", tmp_path, "set")
-    assert open_winning_set(tmp_path / "set.zip").probe("8,8/2,4").value == Exact(True)
+    winning = open_winning_set(tmp_path / "set.zip")
+    for one in (winning, copy.deepcopy(winning), pickle.loads(pickle.dumps(winning))):
+        assert one.probe("8,8/2,4").value == Exact(True)
 
 
 def test_a_checkpoint_cut_short_by_a_full_disk_is_noticed(tmp_path: Path) -> None:

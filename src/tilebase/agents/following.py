@@ -7,11 +7,12 @@ from itertools import groupby
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from tilebase.agents.results import Visited
 from tilebase.arrays import BATCH, Flags, Floats, GameArrays, Keys, Probed, TableArrays, by_sum
 from tilebase.errors import UsageError
-from tilebase.policies import SUM_ERROR, ArrayPolicy, as_policy
+from tilebase.policies import SUM_ERROR, ArrayPolicy, answers_differ, as_policy
 from tilebase.sparse.flow import Flow
 from tilebase.sparse.reading import merge_weights
 
@@ -21,7 +22,11 @@ SYMMETRIES = ("canonical", "check", "none")
 PIECE = 1 << 18
 """States of a sum that are followed at a time."""
 CHECKED = 8
-"""One of so many boards is also asked turned, where an agent is checked."""
+"""One of so many boards is asked a second time, and turned where an agent is checked."""
+LEAST_CHECKED = 64
+"""At least so many of the boards of a sum, or all of them."""
+REPEATED = 10_000
+"""One of so many answers may differ the second time: a network rounds otherwise in another batch."""
 
 
 def optimal_visits(arrays: TableArrays) -> Iterator[tuple[int, Keys, Floats]]:
@@ -78,6 +83,7 @@ class Agent:
         self.boards, self.symmetry, self.policy = boards, symmetry, policy
         self._batch = batch
         self._rng = np.random.default_rng(0)
+        self._asked_again = self._differ = 0
 
     def canonical(self, keys: Keys) -> Keys:
         """The boards on which the agent is asked."""
@@ -87,9 +93,9 @@ class Agent:
         """``p[n, A]``: the probability of each slide in states that have one."""
         allowed = found.allowed
         chances = self.ask(keys, allowed)
+        some = checked_rows(self._rng, len(keys))
+        self._ask_again(keys[some], allowed[some], chances[some])
         if self.symmetry == "check":
-            some = self._rng.random(len(keys)) * CHECKED < 1
-            some[:1] = True
             self._compare(keys[some], allowed[some], chances[some])
         return chances
 
@@ -98,6 +104,14 @@ class Agent:
         pieces = [slice(at, at + self._batch) for at in range(0, len(keys), self._batch)]
         asked = [self.policy.probabilities(keys[part], allowed[part]) for part in pieces]
         return np.concatenate(asked) if asked else np.zeros(allowed.shape)
+
+    def _ask_again(self, keys: Keys, allowed: Flags, chances: Floats) -> None:
+        """Raise `UsageError` if the agent does not repeat what it has answered in another order."""
+        wrong = np.abs(self.ask(keys, allowed) - chances).max(axis=1, initial=0) > SUM_ERROR
+        self._asked_again += len(keys)
+        self._differ += int(wrong.sum())
+        if self._differ * REPEATED > self._asked_again:
+            raise answers_differ(self._text(keys[wrong.argmax()]))
 
     def _compare(self, keys: Keys, allowed: Flags, chances: Floats) -> None:
         """Raise `UsageError` if the agent answers otherwise on boards turned at random."""
@@ -122,6 +136,11 @@ class Agent:
     def _text(self, key: Any) -> str:
         game = self.boards.game
         return game.format(game.unpack(int(key)))
+
+
+def checked_rows(rng: np.random.Generator, n: int) -> npt.NDArray[np.int64]:
+    """Return which of n boards are asked a second time, in random order."""
+    return rng.permutation(n)[: max(n // CHECKED, LEAST_CHECKED)]
 
 
 def walk(arrays: TableArrays, agent: Agent | Optimal) -> Iterator[Visited]:

@@ -54,7 +54,8 @@ def judge(
     table:
         A table of reachable positions with values of `objective`, or where `open_table` finds it.
     policy:
-        What `as_policy` takes, or what it returned.  It must answer equally for equal boards.
+        What `as_policy` takes, or what it returned.  It must answer equally for equal boards: one of
+        `CHECKED`, or more, is asked again in another batch, and `UsageError` says if the answer differs.
     objective:
         Label of an objective of the table whose values are means in floats.  None: the first of the table.
         A table as the policy plays by its values of this objective if it has them, else by its first.
@@ -172,7 +173,7 @@ def _expected(arrays: TableArrays, agent: Agent, keep: bool) -> Estimate:
             began = time.process_time()
             agent.ask(states[playing], may[playing])
             own = (time.process_time() - began) / len(playing)
-            own *= 1 + 1 / CHECKED if agent.symmetry == "check" else 1
+            own *= 1 + (2 if agent.symmetry == "check" else 1) / CHECKED
     return judging(arrays.game, sizes, images, own, kept)
 
 
@@ -218,7 +219,7 @@ class _Tally:
         return tuple(
             Decision(
                 Board(game, game.unpack(int(key))), float(visits), float(loss),
-                actions[int(chances.argmax())],
+                {actions[a]: float(chances[a]) for a in np.argsort(-chances, kind="stable") if chances[a]},
                 tuple(a for a, yes in zip(actions, best, strict=True) if yes), table,
             )
             for keys, *columns in self._found

@@ -28,9 +28,11 @@ class Decision(NamedTuple):
     visits:
         The probability that a game meets it; the mean number of times, discounted if the objective is.
     loss:
-        What the decision loses in this state.
-    chosen, best:
-        The direction that the agent prefers, and the best ones.
+        What the agent loses in this state: the mean over the slides that it may choose.
+    chances:
+        The directions that the agent may choose with their probabilities, the most probable first.
+    best:
+        The best directions.
     table:
         The name of the table, as the explorer knows it.
     """
@@ -38,7 +40,7 @@ class Decision(NamedTuple):
     board: Board
     visits: float
     loss: float
-    chosen: str
+    chances: dict[str, float]
     best: tuple[str, ...]
     table: str
 
@@ -46,6 +48,19 @@ class Decision(NamedTuple):
     def address(self) -> str:
         """What follows the address of the explorer, so that it shows this state: ``?table=...&board=...``."""
         return f"?table={quote(self.table)}&board={self.board.text}"
+
+    @property
+    def chosen(self) -> str:
+        """What the agent chooses, in words: ``left``, or ``left 50 %, down 50 %``."""
+        if len(self.chances) == 1:
+            return next(iter(self.chances))
+        return ", ".join(f"{direction} {100 * p:.3g} %" for direction, p in self.chances.items())
+
+    @property
+    def statement(self) -> str:
+        """The decision in words: ``left on 8,4/2,2, not right``."""
+        only = "only " if self.chances.keys() & set(self.best) else ""
+        return f"{self.chosen} on {self.board.text}, not {only}{' or '.join(self.best)}"
 
     @property
     def regret(self) -> float:
@@ -115,7 +130,7 @@ class Judgement:
     rounding:
         How far `value` and `regret` can be from the exact numbers by rounding.
     states:
-        How many states it can meet, up to symmetry unless it was asked without.
+        In how many states it can slide, up to symmetry unless it was asked without.
     optimal:
         The share of its slides that are the best, weighted by visits.
     by_sum:
@@ -200,7 +215,7 @@ class Judgement:
             ],
             "worst": [
                 {
-                    "board": one.board.text, "visits": one.visits, "loss": one.loss, "chosen": one.chosen,
+                    "board": one.board.text, "visits": one.visits, "loss": one.loss, "chances": one.chances,
                     "best": list(one.best), "address": one.address,
                 }
                 for one in self.worst
@@ -225,7 +240,10 @@ class Comparison:
     optimum: float
 
     def __repr__(self) -> str:
-        return f"<Comparison of {', '.join(self.judged)}>"
+        values = ", ".join(f"{row['policy']} {self.judged[row['policy']].text}" for row in self.rows())
+        return (
+            f"<Comparison: {values}; random {digits_text(self.random)}, optimum {digits_text(self.optimum)}>"
+        )
 
     def _repr_html_(self) -> str:
         rows = [

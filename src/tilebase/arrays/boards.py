@@ -58,7 +58,7 @@ class Slid(NamedTuple):
 
 
 class GameArrays:
-    """The rules of a game for arrays of boards.  Safe to share between threads."""
+    """The rules of a game for arrays of boards.  Safe to share between threads; a deep copy is itself."""
 
     def __init__(self, game: Game) -> None:
         check_is_game(game)
@@ -69,6 +69,12 @@ class GameArrays:
 
     def __repr__(self) -> str:
         return f"<GameArrays of {self.game}>"
+
+    def __reduce__(self) -> Any:
+        return GameArrays, (self.game,)
+
+    def __deepcopy__(self, _memo: Any) -> GameArrays:
+        return self
 
     def pack(self, boards: npt.ArrayLike, *, encoding: Encoding = "exponents") -> Keys:
         """Pack boards: ``uint64[n]``.

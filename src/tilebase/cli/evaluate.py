@@ -158,10 +158,10 @@ def evaluate(
         rows.append({"": "states reached", title: f"{found.states:,}"})
     if found.judged is not None:
         rows.append({"": "best slides", title: found.judged.optimal_text})
-        for one in found.judged.worst[:WORST]:
-            best = " or ".join(one.best)
-            text = f"{one.chosen} on {one.board.text}, not {best}: {digits_text(one.regret)}"
-            rows.append({"": "costs most", title: text})
+        rows += [
+            {"": "costs most", title: f"{one.statement}: {digits_text(one.regret)}"}
+            for one in found.judged.worst[:WORST]
+        ]
     game, data = game_of_table(table), found.as_dict()
     flat = [
         {name: value for name, value in data.items() if name not in ("interval", "judged")}

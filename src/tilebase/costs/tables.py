@@ -98,7 +98,7 @@ def judging(game: Game, sizes: Mapping[int, int], images: int, own: float, state
     largest = STATES * max(sizes.values(), default=0) * images
     layers = min(LAYER_BYTES, AFTER_BYTES * afters)
     return Estimate(
-        "judging an agent in", game, sum(boards_by_sum(game).values()), states, "states",
+        "judging an agent in", game, sum(boards_by_sum(game).values()), states, "states at most",
         len(sizes) * rate.layer + states * (rate.judged + own), 1,
         OVERHEAD + layers + int(JUDGED_BYTES * largest + state_bytes * states), 0.0, STATES_SPREAD,
     )  # fmt: skip

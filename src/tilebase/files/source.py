@@ -281,6 +281,12 @@ def local_path(location: Path | str) -> Path | None:
     return None if _URL.match(text) else Path(location)
 
 
+def address(location: Location) -> str:
+    """Return what `open_location` takes, also in another working folder: an absolute path, or a URL."""
+    path = local_path(location.name)
+    return location.name if path is None else str(path.absolute())
+
+
 def open_location(location: Path | str) -> Location:
     """Return the folder, zip file or URL of this name.  Raises `MissingLayerError` if it does not exist."""
     path = local_path(location)

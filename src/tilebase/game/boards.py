@@ -274,6 +274,11 @@ class Boards:
         """The board, with the player to move, that the game starts from; None if a spawn comes first."""
         return None if self.begin.spawns else self.begin.boards[0]
 
+    @property
+    def empty_is_state(self) -> bool:
+        """Whether the player slides on the board without tiles: only if play begins with it."""
+        return self.start_board is not None and not self.sum(self.start_board)
+
     @cached_property
     def start_afters(self) -> tuple[Cells, ...]:
         """The boards on which the first tile is spawned, if one tile is; else none."""

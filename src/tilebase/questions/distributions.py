@@ -31,11 +31,11 @@ from tilebase.game.game import Cells, Game
 from tilebase.objectives.encoding import NONE, WON
 from tilebase.objectives.numbers import byte_text, digits_text, rounded_text
 from tilebase.objectives.objective import Objective, find_objective, potentials
+from tilebase.policies import Choosing, takes_arrays
 from tilebase.questions.policies import (
     MOST_STATES,
     Policy,
     check_plays,
-    choices_of,
     find_policy,
     local_folder,
     player_text,
@@ -230,6 +230,11 @@ def distributions(
         raise UsageError(f"the resolution must be 1 or more, not {resolution}")
     allowed, opened, found = Allowance.of(**use), open_table(table), find_policy(policy)
     game = opened.game
+    if hasattr(found, "predict") or takes_arrays(found):
+        raise UsageError(
+            "distributions ask a function for one tilebase.Board at a time: wrap an agent that takes arrays "
+            "in such a function"
+        )
     if "tile" in of and (game.patterns or game.goal_sum is not None):
         raise UsageError("the largest tile at the end is for games that a goal tile wins, or without a goal")
     if {"length", "score"} & set(of) and len(game.spawn_exponents) > 2:
@@ -505,8 +510,9 @@ class _PlainWalk:
     """Follows all games of a function, without symmetry, in plain Python."""
 
     def __init__(self, game: Game, policy: Policy, ends: _Ends, most: int, pace: Pace) -> None:
-        self._game, self._policy, self._ends, self._most, self._pace = game, policy, ends, most, pace
+        self._game, self._ends, self._most, self._pace = game, ends, most, pace
         self._slider = Slider(game)
+        self._choose = Choosing(game, self._slider, policy)
         self.states = 0
 
     def run(self, boards: set[Cells]) -> dict[Cells, float]:
@@ -540,7 +546,7 @@ class _PlainWalk:
     ) -> None:  # fmt: skip
         game = self._game
         won = game.has_goal_sum(board)
-        choices = [] if won else choices_of(game, self._slider, self._policy, board)
+        choices = [] if won else self._choose(board)
         if not choices:
             self._end(base, board, board, 0, chances)
         for after, wins, weight in choices:

@@ -49,7 +49,16 @@ from tilebase.objectives.numbers import byte_text, difference_text, estimate_tex
 from tilebase.objectives.objective import Objective, find_objective
 from tilebase.objectives.rounding import Rounding
 from tilebase.objectives.values import Value
-from tilebase.policies import BUILT_IN, ArrayPolicy, as_policy, takes_arrays, weights_of
+from tilebase.policies import (
+    BUILT_IN,
+    ArrayPolicy,
+    Choices,
+    Choosing,
+    as_policy,
+    choices_of,
+    takes_arrays,
+    without_sampling,
+)
 from tilebase.questions.binomial import CONFIDENCE, binomial_interval
 from tilebase.questions.sampling import sample_games
 from tilebase.runtime.html import table_html
@@ -94,7 +103,8 @@ class Evaluation:
     rounding, value_rounding:
         How far `regret` and `value` can be from the exact numbers by rounding.  Larger differences are real.
     states:
-        For a callable, the number of states that it can reach, without symmetry; None otherwise.
+        For a callable, the number of states in which it can slide, without symmetry unless it was judged
+        by that; None otherwise.
     games, error:
         If the value is a mean over games, their number and its standard error; None if it is exact.
     interval:
@@ -474,13 +484,13 @@ def evaluate_callable(
     *,
     most_states: int = MOST_STATES,
 ) -> tuple[float, int]:
-    """Compute the value of the start under a policy in plain Python, and count the states that it reaches.
+    """Compute the value of the start under a policy in plain Python, and count the states in which it slides.
 
     No symmetry is used.  Raises `UsageError` if the policy returns a slide that is not allowed,
     `ResourceError` if it reaches too many states.
     """
     slider, pace = Slider(game), Pace(allowed.progress, "states")
-    chosen = _reach(game, slider, policy, most_states, pace)
+    chosen = _reach(game, Choosing(game, slider, policy), most_states, pace)
     count = sum(len(layer) for layer in chosen.values())
     V: dict[Cells, float] = {}
     evaluator, discount = Evaluator(slider, objective), float(objective.discount)
@@ -507,23 +517,20 @@ def evaluate_callable(
                 for after, wins, weight in choices
             )
     value = sum(float(p) * V[board] for board, p in game.starts())
-    return objective.told(value), len(V)
-
-
-_Choices: TypeAlias = list[tuple[Cells, bool, float]]
+    return objective.told(value), sum(
+        bool(choices) for layer in chosen.values() for choices in layer.values()
+    )
 
 
 REACHING = 0.8
 """The share of the time for finding the states; the rest is for computing their values."""
 
 
-def _reach(
-    game: Game, slider: Slider, policy: Policy, most_states: int, pace: Pace
-) -> dict[int, dict[Cells, _Choices]]:
+def _reach(game: Game, choose: Choosing, most_states: int, pace: Pace) -> dict[int, dict[Cells, Choices]]:
     """By sum, the states that a policy reaches, and its slides there."""
     sizes = boards_by_sum(game)
     every, before = sum(sizes.values()), 0
-    layers: dict[int, dict[Cells, _Choices]] = {}
+    layers: dict[int, dict[Cells, Choices]] = {}
     waiting: dict[int, set[Cells]] = {}
     for board, _ in game.starts():
         waiting.setdefault(game.sum(board), set()).add(board)
@@ -539,7 +546,7 @@ def _reach(
                 share = (before + here * len(layer) / len(states)) / every
                 pace.report(total, "reach", count, REACHING * share)
                 _check_size(count, share, pace.seconds, most_states)
-            choices = layer[board] = choices_of(game, slider, policy, board)
+            choices = layer[board] = choose(board)
             for after, wins, _weight in choices:
                 if not wins:
                     for state, _ in game.spawns(after):
@@ -551,6 +558,8 @@ def _reach(
 
 
 INSTEAD = (
+    "let it take many boards at once, as policy(boards, allowed) with arrays of exponents and of allowed "
+    "slides, and judge it with --asked batch --symmetry none (symmetry='none'), which is much faster; or "
     "allow more with --states (states=), play games with --games (games=), or evaluate it in a smaller game"
 )
 
@@ -580,6 +589,7 @@ def sample_callable(
 ) -> npt.NDArray[np.float64]:
     """Play random games by a policy; return what each pays, ``float64[games]``.  Raises `UsageError`."""
     slider, rng, pace = Slider(game), random.Random(seed), Pace(allowed.progress, "games")
+    policy = without_sampling(policy)
     payoffs = []
     for number in range(games):
         payoffs.append(_play(game, slider, policy, objective, rng))
@@ -604,12 +614,3 @@ def _play(game: Game, slider: Slider, policy: Policy, objective: Objective, rng:
         drawn = [] if wins else game.spawns(after)
         if not drawn:  # the slide wins, or the horizon ends the game
             return payoff + factor * float(objective.end(game, after, won=wins))
-
-
-def choices_of(game: Game, slider: Slider, policy: Policy, board: Cells) -> _Choices:
-    """Return the slides that a policy takes on a board, with their probabilities.  Raises `UsageError`."""
-    slides = {direction: (after, wins) for direction, after, wins in slider.slides(board)}
-    if not slides:
-        return []
-    weights = weights_of(policy, Board(game, board), slides)
-    return [(*slides[direction], weight) for direction, weight in weights.items() if weight]

@@ -53,8 +53,16 @@ def describe(progress: Progress) -> str:
     )
     return (
         f"{measure} {progress.total} {progress.step:5}  {progress.positions:,} {progress.unit}  "
-        f"{progress.rate / 1e6:.1f} M/s{left}"
+        f"{_speed(progress.rate)}{left}"
     )
+
+
+def _speed(rate: float) -> str:
+    """Return a rate with two digits or more: ``12.3 M/s``, ``850.0 k/s``, ``0.25/s``."""
+    for unit, letter in ((1e6, "M"), (1e3, "k")):
+        if rate >= unit:
+            return f"{rate / unit:.1f} {letter}/s"
+    return f"{rate:.3g}/s"
 
 
 def _rough(seconds: float) -> float:

@@ -6,12 +6,14 @@ Whoever asks about boards of a solved game calls these members, and does not loo
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, ClassVar, Self, TypeAlias, TypeVar, overload
 
 import numpy.typing as npt
 
 from tilebase.errors import MissingBoardError, UsageError
+from tilebase.files.source import Location, open_location
 from tilebase.game.board import Board
 from tilebase.game.game import Game
 from tilebase.objectives.numbers import Unit
@@ -36,6 +38,9 @@ class Solved(ABC):
     """
 
     kind: ClassVar[str]
+
+    def __deepcopy__(self, _memo: Any) -> Self:
+        return self  # nothing changes it, and threads may share it
 
     @property
     @abstractmethod
@@ -106,6 +111,14 @@ class Solved(ABC):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+Stored = TypeVar("Stored", bound=Solved)
+
+
+def opened_again(what: Callable[[Location, Any], Stored], where: str, manifest: Any) -> Stored:
+    """Return a table or winning set that was pickled.  Files of another one do not fit its manifest."""
+    return what(open_location(where), manifest)
 
 
 class Verdicts(Solved):

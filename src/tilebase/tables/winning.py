@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tilebase.errors import CorruptError, MissingBoardError, UsageError
-from tilebase.files.source import Location
+from tilebase.files.source import Location, address
 from tilebase.files.winning import AFTERSTATES, STATES, StoredSet, WinningManifest
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
@@ -22,7 +22,7 @@ from tilebase.objectives.values import Exact, Found, Unknown
 from tilebase.tables.answers import Answer, SlideAnswer
 from tilebase.tables.probe import read_manifest
 from tilebase.tables.slides import Slider
-from tilebase.tables.solved import Verdicts
+from tilebase.tables.solved import Verdicts, opened_again
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,9 @@ class WinningSet(Verdicts):
         return (
             f"<WinningSet {self.location.name} of {self.game}: {self.manifest.meaning}, {len(self):,} states>"
         )
+
+    def __reduce__(self) -> Any:
+        return opened_again, (type(self), address(self.location), self.manifest)
 
     def __len__(self) -> int:
         return self.manifest.total(STATES)
@@ -197,7 +200,7 @@ class WinningSet(Verdicts):
 
     def _read(self, board: Any) -> Board:
         state = Board.read(self.game, board)
-        if not state.sum and self.game.start_board is None:
+        if not state.sum and not self.game.empty_is_state:
             raise self._missing(state.cells)  # a spawn comes first: this is not a state
         return state
 
