@@ -62,16 +62,25 @@ def test_visits_are_those_of_optimal_play(table):
         met[key] = met.get(key, 0.0) + float(p)
     for total in range(80):
         for state in [board for board in met if game.sum(board) == total and not game.has_goal_sum(board)]:
-            if slides := game.slides(state):
-                after = slides[table.probe(Board(game, state)).choice]
+            slides, best = game.slides(state), table.probe(Board(game, state)).best
+            for after in map(slides.__getitem__, best):
                 for board, p in [] if game.wins(after) else game.spawns(after):
                     key = canonical(game, board)
-                    met[key] = met.get(key, 0.0) + met[state] * float(p)
+                    met[key] = met.get(key, 0.0) + met[state] * float(p) / len(best)
     for key, cells, visit in zip(
         *(rows[name].to_pylist() for name in ("key", "cells", "visits")), strict=True
     ):
-        expected = met.get(tuple(cells), 0.0) if game.slides(cells) else 0.0
-        assert visit == pytest.approx(expected, rel=1e-12), key
+        assert visit == pytest.approx(met.pop(tuple(cells), 0.0), rel=1e-12), key
+    assert all(game.has_goal_sum(board) for board in met)
+
+
+def test_a_discount_does_not_change_how_often_a_state_is_met(tmp_path):
+    """If only 2s are spawned, every game meets each sum until no slide is left."""
+    solve(Game("1x4", 16, start="2,0,0,0", spawn=0), "score", discount="1/2", table=tmp_path)
+    with open_table(tmp_path) as table:
+        rows = to_arrow(table, visits=True).read_all().to_pylist()
+    visits = {total: sum(row["visits"] for row in rows if row["sum"] == total) for total in (2, 4, 6)}
+    assert visits == pytest.approx({2: 1.0, 4: 1.0, 6: 1.0}, rel=1e-15)
 
 
 def test_afterstates_and_pieces(table, monkeypatch, tmp_path):

@@ -32,6 +32,7 @@ from tilebase.arrays import Flags, Floats, GameArrays, Keys, TableArrays
 from tilebase.errors import UsageError
 from tilebase.game.board import Board
 from tilebase.game.game import Game
+from tilebase.sparse.choosing import even
 from tilebase.tables.probe import Table, open_table
 
 Boards: TypeAlias = npt.NDArray[np.uint8]
@@ -352,8 +353,7 @@ def _best(arrays: TableArrays) -> Callable[[Keys, Flags], Floats]:
 
 def _shared(chosen: Flags) -> Floats:
     """Return equal probabilities of the chosen slides of each board; 0 where none is chosen."""
-    shared: Floats = chosen / np.maximum(chosen.sum(axis=1, keepdims=True), 1)
-    return shared
+    return even(chosen, axis=1)
 
 
 # -- what an answer means ----------------------------------------------------------------------
