@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 
@@ -101,6 +102,30 @@ def test_afterstates_and_pieces(table, monkeypatch, tmp_path):
     assert found == expected.to_pylist()
 
 
+def test_a_data_set_that_is_not_finished_has_no_name(table, monkeypatch, tmp_path):
+    """After a full disk nothing is left; the same call works again, and replaces what it has written."""
+    to = tmp_path / "data"
+    write, files = columns._write, []
+
+    def full(path, *rest):
+        files.append(path)
+        if len(files) == 3:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write(path, *rest)
+
+    monkeypatch.setattr(columns, "_write", full)
+    with pytest.raises(StorageError, match="No space left on device"):
+        write_parquet(table, to)
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.undo()
+    rows = write_parquet(table, to)
+    (to / columns.LOCK).touch()  # a kill at the very end leaves it
+    before = {path.name: path.read_bytes() for path in to.glob("*.parquet")}
+    assert write_parquet(table, to) == rows
+    assert {path.name: path.read_bytes() for path in to.iterdir()} == before
+    assert list(tmp_path.iterdir()) == [to]
+
+
 def test_files_tell_what_they_are(table, tmp_path):
     reports = []
     write_parquet(table, tmp_path / "data", command="a command", progress=reports.append)
@@ -158,11 +183,13 @@ def test_what_is_wrong_is_said(tmp_path, monkeypatch):
     ):
         with pytest.raises(UsageError, match=words):
             to_arrow(table, **options)
-    with pytest.raises(UsageError, match="is not an empty folder"):
-        write_parquet(table, tmp_path)
-    (tmp_path / "file").write_text("")
-    with pytest.raises(StorageError, match="cannot make"):
-        write_parquet(table, tmp_path / "file" / "data")
+    (tmp_path / "000004.parquet").write_text("mine")
+    for folder in (tmp_path, tmp_path / "table", tmp_path / "000004.parquet"):
+        with pytest.raises(UsageError, match=r"holds other files|lies in"):
+            write_parquet(table, folder)
+    for name, words in (("000004.parquet/data", "does not exist"), ("nowhere/data", "does not exist")):
+        with pytest.raises(StorageError, match=words):
+            write_parquet(table, tmp_path / name)
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     with pytest.raises(MissingExtraError, match=r"install tilebase\[parquet\]"):
         to_arrow(table)

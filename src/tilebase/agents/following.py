@@ -62,7 +62,7 @@ class Optimal:
         """The boards that are played."""
         return self._boards.least(keys)
 
-    def probabilities(self, keys: Keys, found: Probed) -> Floats:
+    def probabilities(self, _: Keys, found: Probed) -> Floats:
         """``p[n, A]``: the probability of each slide."""
         return even(found.best, axis=1)
 
@@ -165,9 +165,7 @@ def _decided(
     )
 
 
-def _spread(
-    arrays: TableArrays, agent: Agent | Optimal, flow: Flow, layer: Visited, discount: float
-) -> None:
+def _spread(arrays: TableArrays, agent: Agent | Optimal, flow: Flow, layer: Visited, discount: float) -> None:
     """Add the states that follow."""
     boards = arrays.boards
     slid = boards.slide(layer.keys)

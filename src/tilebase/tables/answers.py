@@ -151,7 +151,7 @@ class Answer:
         return AFTER if self.after else WON if self.board.won else PLAY if self.slides else LOST
 
     def draw(self, rng: random.Random) -> str | None:
-        """Return a slide of optimal play: one of the best, each with the same probability; None if none is."""
+        """Return a slide of optimal play: each of the best with the same probability; None without one."""
         return rng.choice(self.best) if self.best else None
 
     @property

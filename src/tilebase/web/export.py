@@ -1,8 +1,8 @@
 """A page that plays a table on any web host: the policy in few bits a state, and a player of files.
 
 A state is a start, or what a spawn makes of a stored afterstate.  The page holds the best slides of each
-state for which the table says which they are, up to symmetry.  These are all states of a whole table in which a
-slide is allowed.  A thinned table leaves out afterstates, so that it does not know the best slide of every
+state for which the table says which they are, up to symmetry.  These are all states of a whole table in which
+a slide is allowed.  A thinned table leaves out afterstates, so that it does not know the best slides of every
 state.  Then the probability that a game of optimal play comes to such a state is computed: forward over the
 layers, exact up to rounding.
 """
@@ -22,10 +22,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase._version import version
-from tilebase.errors import CorruptError, ResourceError, StorageError, UsageError, WrongGameError
+from tilebase.errors import CorruptError, MissingLayerError, ResourceError, UsageError, WrongGameError
 from tilebase.files import places
-from tilebase.files.outputs import refuse_kept
+from tilebase.files.outputs import check_folder
 from tilebase.files.policy import FORMAT, VALUE_STEP, VERSION, PolicyWriter, coarse
+from tilebase.files.source import read_file
 from tilebase.game.game import Cells, Game
 from tilebase.game.names import title_of
 from tilebase.game.symmetry import symmetries
@@ -36,7 +37,7 @@ from tilebase.objectives.values import value_document
 from tilebase.questions.policies import afterstate_counts, reachable_folder
 from tilebase.runtime.documents import parse_json, to_json
 from tilebase.runtime.progress import Pace, Progress
-from tilebase.runtime.storage import atomic_folder, storage_errors, write_whole
+from tilebase.runtime.storage import atomic_folder, write_whole
 from tilebase.sparse.choosing import best_slides, even, ratings
 from tilebase.sparse.flow import Visits
 from tilebase.sparse.reading import MISSING, LayerReader
@@ -141,7 +142,8 @@ def export_page(
         )
     _check_size(opened, afterstate_counts(opened), values, anyway)
     target = Path(output)
-    _check_target(target)
+    if check_folder(target) and not (target.is_dir() and _is_page(target)):
+        raise WrongGameError(f"{target} is not an exported page: choose a new folder")
     with atomic_folder(target) as folder:
         states, leaves, files_of_policy = _write_policy(opened, reader, chosen, folder, values, progress)
         header = _header(opened, chosen, values, leaves, files_of_policy)
@@ -164,28 +166,11 @@ def _check_size(table: Table, sizes: dict[int, int], values: bool, anyway: bool)
         )
 
 
-def _check_target(target: Path) -> None:
-    """Raise an error unless the folder is new, empty or an exported page, and not in a table or a run."""
-    refuse_kept(target)
-    with storage_errors(target):
-        if not target.parent.is_dir():
-            raise StorageError(f"cannot write {target}: the folder {target.parent} does not exist")
-        if not target.exists():
-            return
-        if target.resolve() == Path.cwd():
-            raise UsageError(
-                "a page replaces its folder as a whole: name another folder than the current one"
-            )
-        if target.is_dir() and not any(target.iterdir()):
-            return
-        if not target.is_dir() or not _is_page(target / places.POLICY):
-            raise WrongGameError(f"{target} is not an exported page: choose a new folder")
-
-
-def _is_page(header: Path) -> bool:
+def _is_page(folder: Path) -> bool:
+    header = folder / places.POLICY
     try:
-        found = parse_json(header.read_bytes(), str(header))
-    except (FileNotFoundError, CorruptError):
+        found = parse_json(read_file(header), str(header))
+    except (MissingLayerError, CorruptError):
         return False
     return isinstance(found, dict) and found.get("format") == FORMAT
 

@@ -17,7 +17,12 @@ from tilebase.runtime.command import COMMAND
 def data(
     table: TableArgument,
     *,
-    output: Annotated[Path, Parameter(name=["--output", "-o"], help="A new folder for the files.")],
+    output: Annotated[
+        Path,
+        Parameter(
+            name=["--output", "-o"], help="A new folder, or one of an earlier call, which is replaced."
+        ),
+    ],
     visits: Annotated[
         bool, Parameter(negative=(), help="Add the probability that optimal play meets each state.")
     ] = False,
