@@ -10,10 +10,17 @@ The columns of states, of which each orbit has one row:
     v        float64              the value
     q_left   float64              the value of each slide, and so on for each direction; NULL if not allowed
     best     uint8                bit a is set if action a is one of the best: left, right, up, down
-    visits   float64              if asked for: the probability that optimal play meets it
+    visits   float64              if asked for: the probability that a game of optimal play meets it
     split    uint8                if asked for: 0 train, 1 validation, 2 test, by a hash of the orbit
 
 Afterstates have no ``q_left`` to ``visits``.  What a thinned table does not hold is NULL, too.
+
+Optimal play makes each of the best slides with the same probability, so `visits` follows from the file alone:
+that of a state is its probability as a start, plus for each state before and each of its best slides the
+visits of that state, divided by the number of its best slides, times the probability of the spawn.  States
+without a slide, and states that optimal play never meets (0), have visits, too.  A discount is not counted.
+A game meets at most one state of each sum, so the visits of a sum add up to at most 1.  Each game meets one
+start, and ends in a state without a slide, with a slide that wins or, at the horizon, with any slide.
 """
 
 from __future__ import annotations
