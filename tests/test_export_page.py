@@ -461,7 +461,7 @@ def test_the_command_says_what_it_wrote(
 ) -> None:
     assert main(["export", "page", str(thinned), "-o", "page", "-q"]) == 0
     printed = capsys.readouterr().out
-    assert re.search(r"^live states +[\d,]+$", printed, re.MULTILINE)
+    assert re.search(r"^live states, up to symmetry +[\d,]+$", printed, re.MULTILINE)
     assert re.search(r"^chance to reach a state without a known slide +\d+\.\d+ %$", printed, re.MULTILINE)
     files = [path for path in (folder / "page").rglob("*") if path.is_file()]
     size = byte_text(sum(path.stat().st_size for path in files))

@@ -1,4 +1,4 @@
-"""Games played by the policy of a table, many at once, and compared with the table's value.
+"""Games of optimal play by a table, many at once, and compared with the table's value.
 
 All games at one sum are played together, so that each layer of the table is read once.  The
 same seed gives the same games.

@@ -24,7 +24,7 @@ def data(
         ),
     ],
     visits: Annotated[
-        bool, Parameter(negative=(), help="Add the probability that optimal play meets each state.")
+        bool, Parameter(negative=(), help="Add the probability that a game of optimal play meets each state.")
     ] = False,
     objective: LabelOption = None,
     quiet: QuietOption = False,
@@ -45,5 +45,5 @@ def data(
         rows = write_parquet(
             opened, output, objective=objective, visits=visits, command=COMMAND.get(), progress=progress
         )
-    print(f"{output}: {rows:,} states")
+    print(f"{output}: {rows:,} states up to symmetry")
     return 0
