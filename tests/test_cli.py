@@ -132,7 +132,7 @@ def test_a_layer_is_named_by_its_folder_and_sum(tmp_path, capsys, refused):
     for place in ("t", "u.zip", "run"):
         command = ["export", "boards", str(tmp_path / place), *out]
         assert main([*command, "--sum", "10"]) == 0
-        assert capsys.readouterr().out == f"{out[1]}: {size} boards\n"
+        assert capsys.readouterr().out == f"{out[1]}: {size} boards up to symmetry\n"
         refused([*command, "--sum", "21"], 1, "has no layer of sum 21: sums from 4")
     ten = ["--sum", "10", *out]
     refused(["export", "boards", str(tmp_path / "run"), "--states", *ten], 1, "--keep states writes some")
