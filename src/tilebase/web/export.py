@@ -48,7 +48,7 @@ Array = npt.NDArray[Any]
 MOST_BYTES = 200_000_000
 """A larger policy is refused, unless the caller insists."""
 STATE_BITS, VALUE_BITS = 5, 5
-"""Bits of a state, and of its value, for the estimate before the work.  Measured on whole tables: 4.5 to 5 and 4 to 5."""
+"""Bits of a state, and of its value, for the estimate before the work.  Whole tables: 4.5 to 5 and 4 to 5."""
 STATES = 1.5
 """States in which a slide is allowed, per afterstate, where a table does not count them."""
 PAGE = "index.html"
