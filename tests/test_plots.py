@@ -148,7 +148,7 @@ def test_a_picture_says_what_it_shows(tmp_path: Path) -> None:
     assert all(f"<!-- {tile} -->" in words for tile in (2, 4, 8, 16))
     plot_counts(made_up(100), tmp_path / "counts.svg")
     words = comments(tmp_path / "counts.svg")
-    assert "states up to sum 202 -->" in words
+    assert "states up to symmetry up to sum 202 -->" in words
     assert "decided within one move" in words
 
 

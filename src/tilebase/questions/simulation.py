@@ -1,4 +1,4 @@
-"""Games of optimal play by a table, many at once, and compared with the table's value.
+"""Random games that a table plays optimally, many at once, and compared with the table's value.
 
 All games at one sum are played together, so that each layer of the table is read once.  The
 same seed gives the same games.
@@ -111,7 +111,7 @@ def simulate(
     objective: str | None = None,
     **use: Unpack[Use],
 ) -> Simulation:
-    """Play games of optimal play by a table, and compare with its value of the start.
+    """Play random games by a table, optimally, and compare with its value of the start.
 
     Raises `UsageError` unless there is at least one game, the seed is not negative and the table is a folder
     on this machine; `ResourceError` if the games do not fit into memory.
