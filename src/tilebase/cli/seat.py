@@ -165,7 +165,7 @@ class Seat:
             return None
         if self._known is None or self._known[0] != self.board:
             found = self.table.get(self.board, None, self.objective)
-            self._known = self.board, found, found and found.draw(self.rng)
+            self._known = self.board, found, None if found is None else found.draw(self.rng)
         return self._known[1]
 
     @property
