@@ -40,9 +40,10 @@ from tilebase.sparse.forward import ForwardPass
 
 def test_count_prints_totals(capsys):
     assert main(["count", "2x2", "32", "-q"]) == 0
-    lines = dict(line.split() for line in capsys.readouterr().out.splitlines() if len(line.split()) == 2)
-    assert lines["live"] == "57"
-    assert lines["afterstates"] == "45"
+    printed = capsys.readouterr().out.splitlines()[1:]
+    lines = {name.strip(): number for name, number in (line.rsplit(maxsplit=1) for line in printed)}
+    assert lines["live, up to symmetry"] == "57"
+    assert lines["afterstates, up to symmetry"] == "45"
 
 
 def test_count_writes_what_it_prints(tmp_path, capsys):
@@ -131,7 +132,7 @@ def test_a_layer_is_named_by_its_folder_and_sum(tmp_path, capsys, refused):
     for place in ("t", "u.zip", "run"):
         command = ["export", "boards", str(tmp_path / place), *out]
         assert main([*command, "--sum", "10"]) == 0
-        assert capsys.readouterr().out == f"{out[1]}: {size} boards\n"
+        assert capsys.readouterr().out == f"{out[1]}: {size} boards up to symmetry\n"
         refused([*command, "--sum", "21"], 1, "has no layer of sum 21: sums from 4")
     ten = ["--sum", "10", *out]
     refused(["export", "boards", str(tmp_path / "run"), "--states", *ten], 1, "--keep states writes some")
@@ -149,8 +150,8 @@ def test_values_are_exported_for_data_frames(tmp_path, capsys, refused):
     assert main([*command, "-o", str(tmp_path / "a.parquet")]) == 0
     rows = pq.read_table(tmp_path / "a.parquet").to_pylist()
     assert capsys.readouterr().out.endswith(
-        f": {len(rows):,} afterstates, which polars.read_parquet or pandas.read_parquet reads; "
-        "cells are exponents, as 8 for the tile 256; "
+        f": {len(rows):,} afterstates up to symmetry, which polars.read_parquet or pandas.read_parquet "
+        "reads; cells are exponents, as 8 for the tile 256; "
         "--states writes states, and what each slide is worth\n"
     )
     assert len(rows) == 4_375
@@ -161,7 +162,7 @@ def test_values_are_exported_for_data_frames(tmp_path, capsys, refused):
             assert float(table.probe_after(board).value) == row["value"]
     assert main([*command, "--states", "--sum", "30", "-o", str(tmp_path / "a.csv")]) == 0
     reads = "polars.read_csv or pandas.read_csv reads"
-    expected = f" states, which {reads}; cells are exponents, as 8 for the tile 256\n"
+    expected = f" states up to symmetry, which {reads}; cells are exponents, as 8 for the tile 256\n"
     assert capsys.readouterr().out.endswith(expected)
     with (tmp_path / "a.csv").open() as lines:
         states = list(csv.DictReader(lines))

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 import cached_oracle as oracle
+from tilebase.agents import judge
+from tilebase.datasets import to_arrow
 from tilebase.errors import UsageError
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
@@ -19,6 +21,8 @@ from tilebase.objectives.values import Exact, Rounded
 from tilebase.questions.distributions import NAMES, Distribution, distributions
 from tilebase.questions.policies import Evaluation, evaluate
 from tilebase.questions.solve import solve
+from tilebase.questions.thinning import thin
+from tilebase.tables.probe import open_table
 
 GAMES = (
     Game("2x2"),
@@ -113,6 +117,33 @@ def test_they_are_those_of_the_rules(case: tuple[Game, Path], policy: str) -> No
         assert sum(found[name].chances.values()) == pytest.approx(1, rel=1e-13)
     expected = {text: float(meets[canonical(game, Board.read(game, text).cells)]) for text in boards}
     assert found.meets == pytest.approx(expected, rel=1e-12)
+
+
+def test_optimal_play_meets_the_same_states_however_it_is_asked(
+    case: tuple[Game, Path], tmp_path: Path
+) -> None:
+    """In a data set, judged, and thinned.  Games end where no slide is left, win, or reach the horizon."""
+    game, path = case
+    rules, meets = by_rules(game, "score")
+    with open_table(path) as table:
+        rows = to_arrow(table, visits=True).read_all().to_pylist()
+        judged = judge(table, table, keep=True)
+    visits = {tuple(row["cells"]): row["visits"] for row in rows}
+    exact = {board: float(meets.get(board, 0)) for board in visits}
+    assert visits == pytest.approx(exact, rel=1e-12)
+    assert meets.keys() <= visits.keys()
+    live = {
+        game.unpack(int(key)): visit
+        for layer in judged.layers
+        for key, visit in zip(layer.keys, layer.visits, strict=True)
+    }
+    assert live == pytest.approx({b: float(p) for b, p in meets.items() if game.slides(b)}, rel=1e-12)
+    assert thin(path, tmp_path / "thin", above=0).visited == len(meets)
+    lost = sum(row["visits"] for row in rows if not row["best"])
+    if game.horizon is None:
+        assert lost == pytest.approx(float(1 - rules["tile"].get(game.goal or 0, Fraction(0))), abs=1e-12)
+    for total in {row["sum"] for row in rows}:
+        assert sum(row["visits"] for row in rows if row["sum"] == total) <= 1 + 1e-12
 
 
 def test_the_mean_score_is_the_value_of_the_policy(case: tuple[Game, Path]) -> None:

@@ -138,7 +138,7 @@ def test_counts_and_distributions(table):
     for kind, words in (("stacked", "largest tiles stacked"), ("lines", "not stacked")):
         axes = Figure().add_subplot()
         draw_counts(axes, counted, kind=kind)
-        assert axes.get_ylabel() == f"states per sum, {words}"
+        assert axes.get_ylabel() == f"states up to symmetry per sum, {words}"
         assert {one.get_text() for one in axes.texts} <= {str(1 << e) for e in range(1, 5)}
         assert "16" in {one.get_text() for one in axes.texts}
     with pytest.raises(UsageError, match="kind 'pie' does not exist"):

@@ -146,11 +146,11 @@ def test_every_game_is_drawn(game: Game, kind: str, suffix: str, tmp_path: Path)
 def test_a_picture_says_what_it_shows(tmp_path: Path) -> None:
     plot_counts(SMALL, tmp_path / "counts.svg", field="live")
     words = comments(tmp_path / "counts.svg")
-    assert "<!-- 2x2 to 32: 57 live states -->" in words
+    assert "<!-- 2x2 to 32: 57 live states up to symmetry -->" in words
     assert all(f"<!-- {tile} -->" in words for tile in (2, 4, 8, 16))
     plot_counts(made_up(100), tmp_path / "counts.svg")
     words = comments(tmp_path / "counts.svg")
-    assert "states up to sum 202 -->" in words
+    assert "states up to symmetry up to sum 202 -->" in words
     assert "decided within one move" in words
 
 
@@ -210,7 +210,7 @@ def test_bad_requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_plot_counts_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["export", "counts", "2x2", "32", "--field", "live", "-o", "b.svg"]) == 0
-    assert capsys.readouterr().out == "b.svg: 57 live states\n"
+    assert capsys.readouterr().out == "b.svg: 57 live states up to symmetry\n"
     assert main(["export", "counts", "2x2", "-q", "-o", "a.svg", "-o", "a.png"]) == 0
     assert capsys.readouterr().out.startswith("a.svg: ")
     assert {file.name for file in folder.glob("*.*")} == {"a.svg", "a.png", "b.svg"}

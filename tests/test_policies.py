@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import random
 import re
 import shutil
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -25,13 +27,12 @@ from tilebase.errors import MissingBoardError, ResourceError, TilebaseError, Usa
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical
-from tilebase.objectives.encoding import FIRST, NONE, WON
-from tilebase.objectives.values import Rounded
+from tilebase.objectives.values import Rounded, Unknown
 from tilebase.questions import policies, simulation
 from tilebase.questions.distributions import distributions
 from tilebase.runtime.resources import Allowance
 from tilebase.sparse import choosing
-from tilebase.sparse.reading import Links
+from tilebase.tables.answers import Answer
 from tilebase.tables.probe import open_table
 from tilebase.tables.verify import verify_table
 
@@ -341,17 +342,21 @@ def test_rare_wins_have_an_interval_and_no_number_of_errors(solved):
     assert value.z is None
 
 
-def test_games_prefer_a_slide_that_wins(tmp_path):
-    """Two slides of this state are worth 1, but only the second one wins at once."""
-    game = Game("2x2", 16, start="8,8/8,4", spawn=0)
-    solve(game, "win", table=tmp_path)
-    with open_table(tmp_path) as table:
-        assert simulate(table, 50).slides == 50
-        q = np.array([[1.0], [1.0 - 1e-16], [-np.inf], [0.5]])
-        slots = np.array([[FIRST], [WON], [NONE], [FIRST]], dtype=np.uint32)
-        best = choosing.best_slides(q, 1e-12)
-        assert best.ravel().tolist() == [True, True, False, False]
-        assert choosing.chosen_slides(best, Links(slots, {}, slots)).tolist() == [1]
+def test_games_make_each_of_the_best_slides_alike():
+    """Of 30,000 games each of three best slides is made in 10,000, plus or minus five standard deviations."""
+    best = choosing.best_slides(np.array([[0.5], [1.0], [1.0 - 1e-16], [-np.inf], [1.0]]), 1e-12)
+    assert best.ravel().tolist() == [False, True, True, False, True]
+    assert choosing.even(best).ravel().tolist() == [0, 1 / 3, 1 / 3, 0, 1 / 3]
+    drawn = choosing.drawn_slides(np.repeat(best, 30_000, axis=1), np.random.default_rng(1))
+    answer = Answer(Board.parse(SMALL, "2,0/0,2"), "", "probability", Unknown(), best=("left", "up", "down"))
+    rng = random.Random(1)
+    one_by_one = [answer.draw(rng) for _ in range(30_000)]
+    for found, slides in ((drawn.tolist(), {1, 2, 4}), (one_by_one, {"left", "up", "down"})):
+        counts = Counter(found)
+        assert counts.keys() == slides
+        assert all(abs(count - 10_000) < 5 * math.sqrt(30_000 * 2 / 9) for count in counts.values())
+    nowhere = choosing.drawn_slides(np.zeros((4, 2), dtype=bool), np.random.default_rng(1))
+    assert nowhere.tolist() == [0, 0]
 
 
 def test_certain_wins(solved):

@@ -35,6 +35,7 @@ from tilebase.errors import UsageError
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
 from tilebase.objectives.objective import Objective
+from tilebase.sparse.choosing import even
 from tilebase.tables.probe import Table, open_table
 from tilebase.tables.slides import Slider
 
@@ -410,12 +411,12 @@ class Choosing:
 
 
 def _random(_: Keys, allowed: Flags) -> Floats:
-    return _shared(allowed)
+    return even(allowed, axis=1)
 
 
 def _greedy(boards: GameArrays, keys: Keys, allowed: Flags) -> Floats:
     reward = np.where(allowed, boards.slide(keys).reward, -1)
-    return _shared(allowed & (reward == reward.max(axis=1, keepdims=True)))
+    return even(allowed & (reward == reward.max(axis=1, keepdims=True)), axis=1)
 
 
 def _best(arrays: TableArrays, keys: Keys, _: Flags) -> Floats:
@@ -423,13 +424,7 @@ def _best(arrays: TableArrays, keys: Keys, _: Flags) -> Floats:
     if not found.known.all():
         missing = int(keys[int((~found.known).argmax())])
         raise arrays.table.prober.missing(arrays.game.unpack(missing))
-    return _shared(found.best)
-
-
-def _shared(chosen: Flags) -> Floats:
-    """Return equal probabilities of the chosen slides of each board; 0 where none is chosen."""
-    shared: Floats = chosen / np.maximum(chosen.sum(axis=1, keepdims=True), 1)
-    return shared
+    return even(found.best, axis=1)
 
 
 # -- what an answer means ----------------------------------------------------------------------
@@ -487,11 +482,11 @@ class _Meaning:
         if np.isnan(scores[allowed]).any():
             raise UsageError("the policy gives the score NaN to a slide that is allowed")
         scores = np.where(allowed, scores, -np.inf)
-        return _shared(allowed & (scores == scores.max(axis=1, keepdims=True)))
+        return even(allowed & (scores == scores.max(axis=1, keepdims=True)), axis=1)
 
     def _masked(self, chances: Floats, allowed: Flags) -> Floats:
         if self._illegal == "raise":
             return chances
         kept = np.where(allowed, chances, 0.0)
         total = kept.sum(axis=1, keepdims=True)
-        return np.where(total > 0, kept / np.where(total > 0, total, 1.0), _shared(allowed))
+        return np.where(total > 0, kept / np.where(total > 0, total, 1.0), even(allowed), axis=1)

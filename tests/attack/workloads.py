@@ -103,7 +103,8 @@ def workloads() -> tuple[Workload, ...]:
         "count 2x3 16 --keep states -o run -q",
         output="x.parquet",
     )
-    return (*QUICK, export, batched())
+    data = workload("export data t -o d -q --visits", "solve 2x3 16 --objective score -o t -q --threads 1")
+    return (*QUICK, export, data, batched())
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from tilebase.agents.results import Visited
 from tilebase.arrays import BATCH, Flags, Floats, GameArrays, Keys, Probed, TableArrays, by_sum
 from tilebase.errors import UsageError
 from tilebase.policies import SUM_ERROR, ArrayPolicy, answers_differ, as_policy
+from tilebase.sparse.choosing import even
 from tilebase.sparse.flow import Flow
 from tilebase.sparse.reading import merge_weights
 
@@ -32,15 +33,15 @@ REPEATED = 10_000
 def optimal_visits(arrays: TableArrays) -> Iterator[tuple[int, Keys, Floats]]:
     """Yield the states that optimal play meets: sums, ascending, keys ``uint64[n]``, visits ``float64[n]``.
 
-    Keys are canonical and ascending.  Visits are probabilities, discounted if the objective is.  Of several
-    best slides, one is made that wins at once, else the first in the order of the directions, as `Table`
-    chooses.  Raises `UsageError` if the values of the objective are not means.
+    Keys are canonical and ascending.  A visit is the probability that a game meets the state, also under an
+    objective with a discount.  States in which no slide is allowed are met, too; boards that have won are no
+    states.  Raises `UsageError` if the values of the objective are not means.
     """
     if not arrays.objective.is_mean:
         raise UsageError(
             f"optimal play is followed by a mean, as win or score, not by {arrays.objective.label}"
         )
-    layers = map(joined, pieces_by_sum(walk(arrays, Optimal(arrays.boards))))
+    layers = map(joined, pieces_by_sum(walk(arrays, Optimal(arrays.boards), ended=True)))
     return ((layer.sum, layer.keys, layer.visits) for layer in layers)
 
 
@@ -49,7 +50,7 @@ def visited_states(
 ) -> Iterator[Visited]:
     """Yield the states that a policy meets and in which it slides, ascending by sum, in pieces.
 
-    `policy` and `symmetry` are those of `judge`; ``optimal`` is optimal play, as in `optimal_visits`.
+    `policy` and `symmetry` are those of `judge`; ``optimal`` is optimal play.  Visits are probabilities.
     """
     if isinstance(policy, str) and policy == "optimal":
         return walk(arrays, Optimal(arrays.boards))
@@ -58,7 +59,7 @@ def visited_states(
 
 
 class Optimal:
-    """Chooses the best slides."""
+    """Makes each of the best slides with the same probability."""
 
     def __init__(self, boards: GameArrays) -> None:
         self._boards = boards
@@ -67,13 +68,9 @@ class Optimal:
         """The boards that are played."""
         return self._boards.least(keys)
 
-    def probabilities(self, keys: Keys, found: Probed) -> Floats:
-        """``p[n, A]``: 1 for the slide that is made."""
-        winning = found.best & self._boards.slide(keys).wins
-        chances = np.zeros(found.best.shape)
-        made = np.where(winning.any(axis=1, keepdims=True), winning, found.best).argmax(axis=1)
-        chances[np.arange(len(keys)), made] = 1.0
-        return chances
+    def probabilities(self, _: Keys, found: Probed) -> Floats:
+        """``p[n, A]``: the probability of each slide."""
+        return even(found.best, axis=1)
 
 
 class Agent:
@@ -143,8 +140,14 @@ def checked_rows(rng: np.random.Generator, n: int) -> npt.NDArray[np.int64]:
     return rng.permutation(n)[: max(n // CHECKED, LEAST_CHECKED)]
 
 
-def walk(arrays: TableArrays, agent: Agent | Optimal) -> Iterator[Visited]:
-    """Follow all games of an agent, from the smallest sum up; yield the states in which it slides."""
+def walk(
+    arrays: TableArrays, agent: Agent | Optimal, *, discount: float = 1.0, ended: bool = False
+) -> Iterator[Visited]:
+    """Follow all games of an agent, from the smallest sum up; yield the states in which it slides.
+
+    A visit is the probability that a game meets a state, times the `discount` for each slide before.  If
+    `ended`, the states without a slide are yielded, too.
+    """
     game, flow = arrays.game, Flow()
     for board, p in game.starts():
         key = np.array([game.pack(board)], dtype=np.uint64)
@@ -156,20 +159,22 @@ def walk(arrays: TableArrays, agent: Agent | Optimal) -> Iterator[Visited]:
             continue
         for begin in range(0, len(keys), PIECE):
             part = slice(begin, begin + PIECE)
-            layer = _decided(arrays, agent, total, keys[part], visits[part])
+            layer = _decided(arrays, agent, total, keys[part], visits[part], ended)
             if len(layer.keys):
                 yield layer
                 if not game.ended(total):
-                    _spread(arrays, agent, flow, layer)
+                    _spread(arrays, agent, flow, layer, discount)
 
 
-def _decided(arrays: TableArrays, agent: Agent | Optimal, total: int, keys: Keys, visits: Floats) -> Visited:
-    """Return those of some states of a sum in which a slide is allowed, and what the agent does there."""
+def _decided(
+    arrays: TableArrays, agent: Agent | Optimal, total: int, keys: Keys, visits: Floats, ended: bool
+) -> Visited:
+    """Return some states of a sum, those without a slide only if `ended`, and what the agent does there."""
     found = arrays.probe_keys(keys)
     if not found.known.all():
         first = int(keys[int((~found.known).argmax())])
         raise arrays.table.prober.missing(arrays.game.unpack(first))
-    going = found.allowed.any(axis=1)
+    going = found.allowed.any(axis=1) | ended
     keys, visits = keys[going], visits[going]
     found = Probed._make(column[going] for column in found)
     chances = agent.probabilities(keys, found)
@@ -180,12 +185,12 @@ def _decided(arrays: TableArrays, agent: Agent | Optimal, total: int, keys: Keys
     )
 
 
-def _spread(arrays: TableArrays, agent: Agent | Optimal, flow: Flow, layer: Visited) -> None:
+def _spread(arrays: TableArrays, agent: Agent | Optimal, flow: Flow, layer: Visited, discount: float) -> None:
     """Add the states that follow."""
     boards = arrays.boards
     slid = boards.slide(layer.keys)
     taken = (layer.chances > 0) & ~slid.wins
-    weights = (layer.visits[:, None] * layer.chances)[taken] * float(arrays.objective.discount)
+    weights = (layer.visits[:, None] * layer.chances)[taken] * discount
     afters, weights = merge_weights(agent.canonical(slid.after[taken]), weights)
     states, origin, chance = boards.spawns(afters)
     states, weights = merge_weights(agent.canonical(states), weights[origin] * chance)

@@ -90,7 +90,7 @@ def judge(
     admit(_expected(arrays, agent, keep), allowed, lambda _: INSTEAD)
     tally, pace = _Tally(arrays, worst), Pace(allowed.progress, "states")
     layers: list[Visited] = []
-    for layer in walk(arrays, agent):
+    for layer in walk(arrays, agent, discount=float(chosen.discount)):
         tally.add(layer)
         layers += [layer] if keep else []
         if pace.due():

@@ -26,7 +26,7 @@ class Decision(NamedTuple):
     board:
         The state.
     visits:
-        The probability that a game meets it; the mean number of times, discounted if the objective is.
+        The probability that a game meets it, times the discount for each slide before it.
     loss:
         What the agent loses in this state: the mean over the slides that it may choose.
     chances:
@@ -76,7 +76,8 @@ class Visited(NamedTuple):
     sum:
         The sum of their tiles.
     keys, visits:
-        ``uint64[n]``, ascending, and ``float64[n]``: as in `Decision`.
+        ``uint64[n]``, ascending, and ``float64[n]``: the probability that a game meets each; in a `Judgement`
+        as in `Decision`.
     value, q, best:
         What the table says of them, as in `Probed`.
     chances:

@@ -155,7 +155,8 @@ def evaluate(
     if found.interval is not None:
         rows.append({"": f"to win, {_sure()} % sure", title: ends_text(*found.interval)})
     if found.states is not None:
-        rows.append({"": "states reached", title: f"{found.states:,}"})
+        how = "without symmetry" if found.judged is None or symmetry == "none" else "up to symmetry"
+        rows.append({"": f"states reached, {how}", title: f"{found.states:,}"})
     if found.judged is not None:
         rows.append({"": "best slides", title: found.judged.optimal_text})
         rows += [

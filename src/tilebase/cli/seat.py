@@ -132,7 +132,8 @@ class Seat:
         self.table, self.objective, self.rng, self.worst = table, objective, rng, worst
         self.unit: Unit = table.unit(objective)
         self._start = start
-        self._known: tuple[AnyBoard, Answer | None] | None = None
+        # The board, what the table says of it, and the slide that the table makes there.
+        self._known: tuple[AnyBoard, Answer | None, str | None] | None = None
         self.history: list[AnyBoard] = []
         self.moves: list[Move] = []
         self.last = ""
@@ -163,7 +164,8 @@ class Seat:
         if self.won or self.last:
             return None
         if self._known is None or self._known[0] != self.board:
-            self._known = self.board, self.table.get(self.board, None, self.objective)
+            found = self.table.get(self.board, None, self.objective)
+            self._known = self.board, found, None if found is None else found.draw(self.rng)
         return self._known[1]
 
     @property
@@ -202,9 +204,8 @@ class Seat:
         return True
 
     def best(self) -> str | None:
-        """Return the slide that the table makes; None if it does not know any."""
-        answer = self.answer()
-        return None if answer is None else answer.choice
+        """Return the slide that the table makes in the position; None if it does not know any."""
+        return self._known[2] if self.answer() is not None and self._known is not None else None
 
     def undo(self) -> bool:
         """Undo a slide; return whether there was one."""

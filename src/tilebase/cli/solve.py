@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from tilebase.questions.bounds import ProvedBound
 
 CHANCES = ("win", "lower", "upper")
+UP_TO_SYMMETRY = "afterstates, up to symmetry"
 """The objectives that are, or bound, the probability to win."""
 ObjectiveOption = Annotated[
     str,
@@ -349,7 +350,7 @@ def _solve_exactly(
         with counting_progress(quiet=run.quiet) as progress:
             found.append(solve_exactly(question, one, play=play, **run.use(progress)))
     title = title_of(question)
-    rows: list[dict[str, Any]] = [{"": "afterstates", title: f"{found[0].afterstates:,}"}]
+    rows: list[dict[str, Any]] = [{"": UP_TO_SYMMETRY, title: f"{found[0].afterstates:,}"}]
     for solution in found:
         rows.append({"": solution.title, title: solution.text})
         if solution.text != str(solution.start):
@@ -397,7 +398,8 @@ def _solve_by_groups(
 
 
 def _totals(solution: Solution, title: str) -> list[dict[str, Any]]:
-    rows = [{"": solution.unit, title: f"{solution.positions:,}"}]
+    what = UP_TO_SYMMETRY if solution.unit == "afterstates" else solution.unit
+    rows = [{"": what, title: f"{solution.positions:,}"}]
     names = [one.name for one in solution.objectives]
     for one, value in zip(solution.objectives, solution.start.values(), strict=solution.complete):
         words = one.text

@@ -42,7 +42,7 @@ from tilebase.questions.policies import (
 )
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
-from tilebase.sparse.choosing import best_slides, ratings
+from tilebase.sparse.choosing import best_slides, even, ratings
 from tilebase.sparse.flow import Flow
 from tilebase.sparse.reading import LayerReader, Links, ReadLayer, merge_weights, word_potentials
 from tilebase.tables.probe import Table, open_table
@@ -367,7 +367,7 @@ class _Reader(LayerReader):
 def _chooser(table: Table, policy: Any, objective: str | None) -> _Chooser:
     """Return a policy that is a name or a table.  Raises `UsageError` for a table of another game."""
     if policy == "random":
-        return _Chooser("random", _Reader(table, ()), lambda _, links: _even(links.slots != NONE))
+        return _Chooser("random", _Reader(table, ()), lambda _, links: even(links.slots != NONE))
     if policy == "greedy":
         return _Chooser("greedy", _Reader(table, ()), _greedy)
     check_plays(policy, table.game)
@@ -377,20 +377,14 @@ def _chooser(table: Table, policy: Any, objective: str | None) -> _Chooser:
     slack = policy.slack(by)
 
     def weights(layer: ReadLayer, links: Links) -> Array:
-        return _even(best_slides(ratings(by, layer, links), slack))
+        return even(best_slides(ratings(by, layer, links), slack))
 
     return _Chooser(policy.name, _Reader(policy, (by,)), weights, by)
 
 
-def _even(chosen: Array) -> Array:
-    """Return the same probability for each slide that is chosen in a state; none without a slide."""
-    found: Array = chosen / np.maximum(chosen.sum(axis=0), 1)
-    return found
-
-
 def _greedy(_: ReadLayer, links: Links) -> Array:
     gains = np.where(links.slots == NONE, -1, np.repeat(links.gains["tile"], 2, axis=0))
-    return _even((gains == gains.max(axis=0)) & (links.slots != NONE))
+    return even((gains == gains.max(axis=0)) & (links.slots != NONE))
 
 
 class _Walk:

@@ -53,11 +53,11 @@ if TYPE_CHECKING:
 KINDS = ("auto", "stacked", "lines")
 
 NAMES = {
-    "states": "states",
-    "live": "live states",
-    "losing": "losing states",
-    "winning": "states that can win at once",
-    "afterstates": "afterstates",
+    "states": "states up to symmetry",
+    "live": "live states up to symmetry",
+    "losing": "losing states up to symmetry",
+    "winning": "states up to symmetry that can win at once",
+    "afterstates": "afterstates up to symmetry",
     "raw_states": "states without symmetry",
     "raw_live": "live states without symmetry",
 }

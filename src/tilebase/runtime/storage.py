@@ -29,6 +29,8 @@ from tilebase.runtime.threads import map_in_threads
 
 RETIRE_TRIES = 10
 """How often a folder is emptied into which others may just have written."""
+LOCK = ".lock"
+"""The name of the lock in a folder that `atomic_folder` writes; a kill at its very end leaves it there."""
 SYNC_THREADS = 16
 """Threads that flush files.  A file system serves several flushes with one write of its journal."""
 
@@ -303,7 +305,7 @@ def atomic_folder(path: Path) -> Iterator[Path]:
     with storage_errors(path):
         refuse_link(old)
         make_folder(part)
-        lock = FileLock.take(part / ".lock")
+        lock = FileLock.take(part / LOCK)
     if lock is None:
         raise StorageError(f"cannot write {path}: another process is writing it")
     try:

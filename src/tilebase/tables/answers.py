@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -149,11 +150,9 @@ class Answer:
         """`AFTER` a slide, else `WON`, `PLAY` or `LOST`."""
         return AFTER if self.after else WON if self.board.won else PLAY if self.slides else LOST
 
-    @property
-    def choice(self) -> str | None:
-        """The slide of the optimal policy: one that wins, else the first of the best."""
-        winning = [one.direction for one in self.slides if one.wins and one.direction in self.best]
-        return next(iter(winning or self.best), None)
+    def draw(self, rng: random.Random) -> str | None:
+        """Return a slide of optimal play: each of the best with the same probability; None without one."""
+        return rng.choice(self.best) if self.best else None
 
     @property
     def refused(self) -> dict[str, str]:

@@ -99,7 +99,8 @@ def _transitions(game: Game, lookahead: bool, specials: bool, group: bool, most:
     from tilebase.small.graphs import state_graph, to_dot
 
     found = state_graph(game, lookahead=lookahead, specials=specials, max_states=most)
-    return to_dot(found, group=group), f"{len(found.states):,} states, {len(found.edges):,} transitions"
+    size = f"{len(found.states):,} states up to symmetry, {len(found.edges):,} transitions"
+    return to_dot(found, group=group), size
 
 
 def _values(game: Game, optimal: bool, discount: str, most: int) -> tuple[str, str]:
@@ -108,4 +109,4 @@ def _values(game: Game, optimal: bool, discount: str, most: int) -> tuple[str, s
     factor = parse_discount(discount)
     diagram = decision_diagram(game, optimal=optimal, discount=factor, max_states=most)
     actions = sum(len(found) for found in diagram.actions.values())
-    return diagram_to_dot(diagram), f"{len(diagram.values):,} states, {actions:,} actions"
+    return diagram_to_dot(diagram), f"{len(diagram.values):,} states up to symmetry, {actions:,} actions"
