@@ -305,6 +305,7 @@ def test_without_a_home_a_run_needs_a_folder(command, tmp_path, monkeypatch, ref
     for name in ("TILEBASE_RUNS_DIR", "TILEBASE_CACHE_DIR", "XDG_STATE_HOME", "XDG_CACHE_HOME", "HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(Path, "home", nobody)
+    monkeypatch.setattr(paths, "_is_private", lambda _: False)
     assert paths.cache_folder() is None
     refused([command, "2x2", "8", "-q"], 1, "there is no home folder")
     folder = ["--work" if command == "force" else "-o", str(tmp_path / "run")]

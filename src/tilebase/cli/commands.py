@@ -131,9 +131,10 @@ def _status(arguments: Sequence[str], stops: Sequence[int]) -> int:
 
 
 def _failed(reason: object, status: int) -> int:
-    """Print one sentence on standard error; return the status."""
+    """Print one sentence on standard error, and the notes of an error below it; return the status."""
+    notes = [f"  {note}" for note in getattr(reason, "__notes__", ())]
     try:
-        print(f"tilebase: {reason}", file=sys.stderr, flush=True)
+        print(f"tilebase: {reason}", *notes, sep="\n", file=sys.stderr, flush=True)
     except OSError:  # it cannot be said anywhere else
         _drop(sys.stderr)
     return status

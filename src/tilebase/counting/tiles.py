@@ -3,7 +3,7 @@
 Two random tiles begin.  Each slide merges all pairs of equal tiles at once, no tile twice, and a random tile
 is added, until the goal is there.  On a board, tiles may be in each other's way, so that it takes longer.
 
-Source: Lees-Miller, The Mathematics of 2048: Minimum Moves to Win with Markov Chains, cited in the later
+Source unless a function names another: Lees-Miller, The Mathematics of 2048: Minimum Moves to Win with Markov Chains, cited in the later
 parts of the series.
 """
 
@@ -46,6 +46,24 @@ def least_expected_slides(game: Game) -> float:
                 slid[after] += p
         begun = _spawned(slid, law)
     return expected
+
+
+def least_slides(game: Game) -> int | None:
+    """Return a number of slides before which no play makes the goal tile; None if there is none like it.
+
+    A tile at most doubles in a slide, so what the last n - 2 spawns put on the board is not part of 2^n; and a
+    spawn adds at most 4.  So M(n) = (2^n - 8)/4 + n - 2 slides are needed from two tiles of at most 4 each.
+    The same number suffices for 2048 on 4x4.
+
+    Source: Dabish, Perfect 2048: Kernel-Verified Optima and Extremal Play, 2026, section 4.
+
+    >>> least_slides(Game("4x4", 2048))
+    519
+    """
+    wins_else = game.pattern is not None or game.goal_sum is not None
+    if wins_else or game.begin.boards or max(game.spawn_exponents) > 2 or (game.goal or 0) < 8:
+        return None
+    return (game.goal - 8) // 4 + game.goal.bit_length() - 3
 
 
 def _merged(tiles: Tiles) -> Tiles:

@@ -20,6 +20,7 @@ SOURCES = {
     "slizkov": "Slizkov",
     "edixhoven": "Edixhoven",
     "endgames": "2048EndgameTablebase",
+    "dabish": "Dabish",
 }
 LESS_IS_BETTER = "drops_to_an_end_position"
 """The question of the facts whose answer is the least number that somebody found."""
