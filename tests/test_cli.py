@@ -365,7 +365,7 @@ def test_the_help_names_shared_options_and_describes_them_on_request(command, ca
         ("afterstates", ["afterstate"]),
         ("formations", ["formation"]),
         ("winning sets", ["winning set"]),
-        ("losses", ["loss"]),
+        ("losses", ["loss", "loss"]),
         ("masks", ["masks"]),
     ],
 )
