@@ -48,7 +48,15 @@ def test_it_is_what_a_search_finds(game: Game) -> None:
 
 @pytest.mark.parametrize(
     ("shape", "goal", "slides"),
-    [("2x2", 8, 1), ("2x2", 16, 4), ("2x2", 32, 9), ("2x3", 64, 18), ("3x3", 16, 4), ("3x3", 32, 9), ("3x3", 64, 18)],
+    [
+        ("2x2", 8, 1),
+        ("2x2", 16, 4),
+        ("2x2", 32, 9),
+        ("2x3", 64, 18),
+        ("3x3", 16, 4),
+        ("3x3", 32, 9),
+        ("3x3", 64, 18),
+    ],
 )
 def test_small_boards_need_no_more_slides_than_the_theorem_says(shape: str, goal: int, slides: int) -> None:
     """Dabish 2026: (goal - 8)/4 + n - 2 for the tile 2^n, and every board of at most nine cells attains it."""
@@ -64,7 +72,13 @@ def test_other_spawns_and_starts_need_more_slides_than_the_theorem_says(game: Ga
 
 @pytest.mark.parametrize(
     "rules",
-    [{"start": "8,8/0,0"}, {"spawn": "2:0.5,8:0.5"}, {"pattern": "8,*/*,*"}, {"goal_sum": 12}, {"goal": None}],
+    [
+        {"start": "8,8/0,0"},
+        {"spawn": "2:0.5,8:0.5"},
+        {"pattern": "8,*/*,*"},
+        {"goal_sum": 12},
+        {"goal": None},
+    ],
     ids=str,
 )
 def test_the_theorem_is_about_two_small_tiles_and_one_way_to_win(rules: dict[str, object]) -> None:

@@ -71,7 +71,12 @@ def test_the_smallest_number_that_is_large_enough_counts() -> None:
 
 @pytest.mark.parametrize(
     ("written", "law"),
-    [("50%", "1/2"), ("12.5 %", "1/8"), ("10 %, 4: 25%", "1/10, 4: 1/4"), ("2: 90 %, 8: 10 %", "2: 9/10, 8: 1/10")],
+    [
+        ("50%", "1/2"),
+        ("12.5 %", "1/8"),
+        ("10 %, 4: 25%", "1/10, 4: 1/4"),
+        ("2: 90 %, 8: 10 %", "2: 9/10, 8: 1/10"),
+    ],
 )
 def test_a_probability_may_be_a_percentage(written: str, law: str) -> None:
     assert SpawnLaw.of(written) == SpawnLaw.of(law)

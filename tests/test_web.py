@@ -11,6 +11,7 @@ import re
 import shutil
 import socket
 import time
+import tomllib
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
@@ -723,6 +724,28 @@ def test_the_rate_is_said_with_the_time_to_wait(tables: Path, monkeypatch: pytes
 
 
 # -- the page ----------------------------------------------------------------------------------------
+
+
+def test_each_library_of_the_page_has_its_licences_beside_it(server: Served):
+    """Also those of what a library contains, and help leads there."""
+    help_text = server.ask("GET", "/help.js").data.decode()
+    wheel = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))["project"][
+        "license-files"
+    ]
+    assert "src/tilebase/web/explorer/vendor/*.LICENSE" in wheel
+    wanted = {
+        "htm-preact.js": ["htm 3.1.1", "Preact", "Apache License", "Permission is hereby granted"],
+        "viz.js": ["Viz.js 3.31.0", "Graphviz 16.1.0", "Eclipse Public License - v 1.0", "Expat 2.8.5"],
+    }
+    folder = Path(web.__file__).parent / "explorer" / "vendor"
+    assert {path.name for path in folder.glob("*.js")} == set(wanted)
+    assert (folder / "viz.js").read_text("utf-8").startswith("/*!\nViz.js 3.31.0\n")
+    for name, texts in wanted.items():
+        licence = f"vendor/{name.removesuffix('.js')}.LICENSE"
+        assert f'href="{licence}"' in help_text
+        answer = server.ask("GET", f"/{licence}")
+        assert answer.status == 200
+        assert [text for text in texts if text not in answer.data.decode()] == []
 
 
 def test_the_page_is_small_and_loads_nothing_from_elsewhere(server: Served):

@@ -80,7 +80,11 @@ def _recorded(game: Game, objectives: Sequence[Objective]) -> Iterator[str]:
         return
     for one in found:
         for objective in objectives:
-            if one.board == board and one.group != "open" and one.question.startswith(objective.text.partition(",")[0]):
+            if (
+                one.board == board
+                and one.group != "open"
+                and one.question.startswith(objective.text.partition(",")[0])
+            ):
                 yield f"{one.question}, {one.value}: tilebase cite {one.name}"
                 return
     yield f"what is recorded of this game: tilebase cite {words}"

@@ -96,7 +96,6 @@ def count(
         if not is_counted(run.folder):
             takes = partial(counting, allowed=run.most, keep=keep)
 
-
             def others(fits: Callable[[Estimate], bool]) -> Iterable[str]:
                 from tilebase.questions.alternatives import instead_of_counting  # only a refusal needs it
 
