@@ -135,7 +135,7 @@ UNLABELLED = {"play", "serve"}
 
 
 def test_each_label_that_a_command_prints_is_explained(folder, monkeypatch, capsys) -> None:
-    """Titles of games, tiles and numbers aside: they hold digits, as formations, which have lines of their own."""
+    """Titles of games, formations, tiles and numbers have digits, and are no words."""
     labels: set[str] = set()
     write = output.Shown.write
 

@@ -59,7 +59,7 @@ def test_it_is_what_a_search_finds(game: Game) -> None:
     ],
 )
 def test_small_boards_need_no_more_slides_than_the_theorem_says(shape: str, goal: int, slides: int) -> None:
-    """Dabish 2026: (goal - 8)/4 + n - 2 for the tile 2^n, and every board of at most nine cells attains it."""
+    """Dabish 2026: (goal - 8)/4 + n - 2 for the tile 2^n; every board of at most nine cells attains it."""
     game = Game(shape, goal)
     assert least_slides(game) == slides
     assert solve(game, "fewest", threads=1).value == Exact(slides)

@@ -59,9 +59,9 @@ def shared(console: Console, options: ConsoleOptions, panel: HelpPanel) -> None:
 
 
 def every_command(console: Console, options: ConsoleOptions, panel: HelpPanel) -> None:
-    """Print the last group, and where the shared options are described; below all commands, what else there is.
+    """Print the last group, and where the shared options are described.
 
-    That is the environment variables and examples.
+    Below all commands, print the environment variables and examples, too.
     """
     from rich.text import Text
 

@@ -3,8 +3,8 @@
 Two random tiles begin.  Each slide merges all pairs of equal tiles at once, no tile twice, and a random tile
 is added, until the goal is there.  On a board, tiles may be in each other's way, so that it takes longer.
 
-Source unless a function names another: Lees-Miller, The Mathematics of 2048: Minimum Moves to Win with Markov Chains, cited in the later
-parts of the series.
+Source, unless a function names another: Lees-Miller, The Mathematics of 2048: Minimum Moves to Win with
+Markov Chains, cited in the later parts of the series.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ def least_expected_slides(game: Game) -> float:
 
 
 def least_slides(game: Game) -> int | None:
-    """Return a number of slides before which no play makes the goal tile; None if there is none like it.
+    """Return a lower bound of the slides to the goal tile, for the luckiest play; None if it does not apply.
 
-    A tile at most doubles in a slide, so what the last n - 2 spawns put on the board is not part of 2^n; and a
-    spawn adds at most 4.  So M(n) = (2^n - 8)/4 + n - 2 slides are needed from two tiles of at most 4 each.
-    The same number suffices for 2048 on 4x4.
+    A tile at most doubles in a slide, so the tiles of the last n - 2 spawns are no part of 2^n, and a spawn
+    adds at most 4.  So from two tiles of at most 4 each, M(n) = (2^n - 8)/4 + n - 2 slides are needed.  For
+    2048 on 4x4 this number is enough.
 
     Source: Dabish, Perfect 2048: Kernel-Verified Optima and Extremal Play, 2026, section 4.
 

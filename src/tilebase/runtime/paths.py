@@ -6,6 +6,7 @@ import os
 import stat
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from tilebase.errors import StorageError
@@ -19,9 +20,9 @@ NO_CACHE = (
 """What it means that `cache_folder` is None, and what to do."""
 VARIABLES = {
     "TILEBASE_CACHE_DIR": (
-        "the folder for compiled kernels and measured speeds. Kernels in it are executed, so nobody else may be "
-        "able to write there. Default: tilebase in $NUMBA_CACHE_DIR, $XDG_CACHE_HOME or ~/.cache; if none of "
-        "them can be written, a private folder in that of TILEBASE_RUNS_DIR or of temporary files"
+        "the folder for compiled kernels and measured speeds. Kernels in it are executed, so nobody else may "
+        "be able to write there. Default: tilebase in $NUMBA_CACHE_DIR, $XDG_CACHE_HOME or ~/.cache; if none "
+        "of them can be written, a private folder in that of TILEBASE_RUNS_DIR or of temporary files"
     ),
     "TILEBASE_RUNS_DIR": (
         "the folder for runs for which no folder is named. Default: tilebase/runs in $XDG_STATE_HOME or "
@@ -29,14 +30,15 @@ VARIABLES = {
     ),
     "TILEBASE_TIMEOUT": "the most seconds that one request to a server with a table may take. Default: 30",
     "TILEBASE_DEBUG": (
-        "1: kernels check the bounds of arrays; python: Python runs them, a thousand times slower, for a debugger"
+        "1: kernels check the bounds of arrays; python: Python runs them, a thousand times slower, for a "
+        "debugger"
     ),
 }
 """The environment variables that tilebase reads, and what each means."""
 
 
 def cache_folder() -> Path | None:
-    """Return the folder for compiled kernels, made if it was missing: that of TILEBASE_CACHE_DIR, or a default.
+    """Return the folder for compiled kernels: that of TILEBASE_CACHE_DIR, or a default; make it if need be.
 
     What lies in the folder is executed.  So where the defaults in the home cannot be written, a folder that
     others may reach is used only if it is private.  None if no folder can be used.
@@ -89,10 +91,8 @@ def _can_be_written(folder: Path) -> bool:
 def _shared_folders() -> Iterator[Path]:
     """Yield folders of this user in folders in which others may write, too."""
     if hasattr(os, "getuid"):  # elsewhere nothing says who may write
-        try:
+        with suppress(StorageError):  # no home
             yield runs_folder() / ".kernels"
-        except StorageError:
-            pass
         yield Path(tempfile.gettempdir()) / f"tilebase-{os.getuid()}"
 
 

@@ -36,7 +36,9 @@ def graph(
     group: Annotated[
         bool, Parameter(negative=(), help="One node for all states of one sum and largest tile.")
     ] = False,
-    specials: Annotated[bool, Parameter(negative=(), help="Draw win and lose, too.")] = False,
+    specials: Annotated[
+        bool, Parameter(negative=(), help="Draw win and lose, too, as --values always does.")
+    ] = False,
     lookahead: Annotated[
         bool, Parameter(negative=(), help="Collapse states that are won or lost within one move.")
     ] = False,
@@ -82,8 +84,8 @@ def graph(
     most = max_states if max_states is not None else DRAWN if drawn else WRITTEN
     question = make_game(shape, goal, game)
     if values or optimal:
-        if group or specials or lookahead:
-            raise UsageError("values are drawn state by state: leave out --group, --specials and --lookahead")
+        if group or lookahead:
+            raise UsageError("values are drawn state by state: leave out --group and --lookahead")
         text, summary = _values(question, optimal, discount, min(most, DRAWN))
     else:
         text, summary = _transitions(question, lookahead, specials, group, most)
