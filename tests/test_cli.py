@@ -189,7 +189,7 @@ def test_the_default_folder_goes_when_all_is_done(tmp_path, monkeypatch, capsys)
         patch.setattr(ForwardPass, "_layer", interrupted)
         assert main(["count", "2x2", "32", "-q"]) == 130
     assert len(list(tmp_path.iterdir())) == 1
-    assert "the same command goes on where it was" in capsys.readouterr().err
+    assert "the same command continues there" in capsys.readouterr().err
     assert main(["count", "2x2", "32", "-q"]) == 0
     assert list(tmp_path.iterdir()) == []
 
@@ -218,8 +218,8 @@ def test_the_default_folder_goes_when_all_is_done(tmp_path, monkeypatch, capsys)
         (["verify", "nothing.tbl"], 1, "not there"),
         (["export", "boards", "/", "--sum", "4", "-o", "x.parquet"], 1, "/ holds no finished table"),
         (["explain", "guarantied"], 2, "did you mean guaranteed?"),
-        (["explain", "the"], 2, "'the' is no word of tilebase"),
-        (["explain", "bound", "lowr"], 2, "'lowr' is no word of tilebase: did you mean lower"),
+        (["explain", "the"], 2, "unknown word 'the'"),
+        (["explain", "bound", "lowr"], 2, "unknown word 'lowr': did you mean lower"),
         (["solve", "2x2", "8", "--objectiv", "win"], 2, "Did you mean --objective?"),
         (["solve", "2x2", "8", "--objective", "won"], 2, "choose one of win,"),
         (["prob", "t"], 2, "Did you mean"),

@@ -308,7 +308,7 @@ def test_a_plan_is_printed_and_nothing_is_begun(
 @pytest.mark.parametrize(
     ("command", "reason"),
     [
-        ("reach board 2,4/4,2", "plan does not plan reach board: nobody knows before"),
+        ("reach board 2,4/4,2", "plan does not plan reach board: the number of positions"),
         ("reach replay 2x2 RRDRL", "plan does not plan reach replay: it takes a moment"),
         ("export counts 4x4 64 --threads", "plan does not plan export: it plans count, solve, force, "),
         ("explain win", "plan does not plan explain"),

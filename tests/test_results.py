@@ -583,7 +583,7 @@ def test_recorded_bounds_say_what_is_proved_and_of_which_game() -> None:
     assert find_result("new-3x3-to-1024-probability-to-win").statement == (
         "2048 on 3x3 to 1024 from two random tiles, spawns of 2 with probability 9/10 and 4 with probability "
         "1/10: under optimal play, the probability to win is proved to be at least 0.011337880082489 and at "
-        "most 0.011337880082564 (in integers, rounded the safe way)."
+        "most 0.011337880082564 (in integers, rounded outward)."
     )
     (limited,) = find_results("3x4", "512", "256,128,16,16/64,64,32,16/16,16,16,16", "uint32")
     assert "from the empty board, a spawn first, spawns of 2" in limited.statement

@@ -657,7 +657,7 @@ def test_a_table_that_is_removed_extended_or_comes_back(tmp_path: Path):
         assert client.get("/api/probe", **asked).status == 200
         folder.rename(tmp_path / "elsewhere")
         gone = client.get("/api/probe", **asked)
-        assert (gone.status, "is not there" in gone.json["detail"]) == (404, True)
+        assert (gone.status, "no finished table found" in gone.json["detail"]) == (404, True)
         assert client.get("/api/tables").json["tables"][0]["state"] == "failed"
         (tmp_path / "elsewhere").rename(folder)
         solve(Game("2x2", 16), "score", table=folder)
@@ -824,7 +824,7 @@ def test_ports_and_addresses_that_cannot_be_used(refused, tables: Path):
     refused(["serve"], 2, "`tilebase serve 3x3 256`")
     refused(["serve"], 2, "`tilebase serve 3x3-256/`")
     refused(["serve"], 2, "`tilebase serve tables/`")
-    refused(["serve", "nowhere"], 1, "nowhere is not there")
+    refused(["serve", "nowhere"], 1, "nowhere not found")
     refused(["serve", "3x3", "512", "table"], 2, "comes its goal")
     refused(["serve", str(tables / "2x2-32"), "--spawn", "0"], 2, "a table has its own rules")
     refused(["serve", str(tables / "2x2-32"), "--rate", "0"], 2, "the rate is 0")
@@ -839,7 +839,7 @@ def test_opening_it_to_other_machines_warns(tables: Path):
 
 
 def test_what_does_not_exist_is_said_before_anything_starts(tmp_path: Path):
-    with pytest.raises(MissingLayerError, match="is not there"):
+    with pytest.raises(MissingLayerError, match="no finished table found"):
         Collection([tmp_path / "nothing"])
     with pytest.raises(UsageError, match="nothing to serve"):
         web.serve()

@@ -190,9 +190,9 @@ def _stopped(arguments: Sequence[str]) -> str:
     command, *words = [*arguments[at:], "", "", ""]
     largest = "--every-shape" in words or (not words[1:2][0].isdecimal() and "--formation" not in words)
     if command == "force" and not largest:
-        return "stopped; what is decided is kept, and the same command goes on where it was"
+        return "stopped; what is decided is kept, and the same command continues there"
     if command in ("count", "solve", "lemma") or (command, words[0]) == ("export", "counts"):
-        return "stopped; finished layers are kept, and the same command goes on where it was"
+        return "stopped; finished layers are kept, and the same command continues there"
     return "stopped"
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def reproduce(
     source: Annotated[
-        str | None, Parameter(help="lees-miller, slizkov, edixhoven, endgames or dabish; all if left out.")
+        str | None, Parameter(help="lees-miller, slizkov, edixhoven, endgames or dabish; default: all.")
     ] = None,
     *,
     budget: Annotated[str, Parameter(help="Longest time for one line, as 60s, 10min or 2h.")] = "60s",

@@ -208,14 +208,14 @@ def admit(
             refused.add_note(line)
         raise refused
     if found.seconds >= WORTH_TELLING:
-        others = f"; {told}" if (told := busy()) else ""
-        LOG.info(EXPECTED, found.sentence + others)
+        load = f"; {text}" if (text := busy()) else ""
+        LOG.info(EXPECTED, found.sentence + load)
 
 
 def refuse_endless(question: str) -> NoReturn:
     """Raise `ResourceError` for a question that may never end and was asked without a time limit."""
     raise ResourceError(
-        f"nobody knows whether {question} ends: say how long it may take, as --budget 10min (seconds=600); "
+        f"the time for {question} cannot be estimated: give a limit, such as --budget 10min (seconds=600); "
         "what is known by then is printed"
     )
 

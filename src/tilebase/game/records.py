@@ -375,7 +375,7 @@ def _listed(game: Game, text: str, read: Reader) -> Iterator[Position]:
             words = f"{', '.join(found[:-1])} and {found[-1]}"
             yield Position(tiles, None, f"{words} may have led from line {number} to line {following[0]}")
         else:
-            problem = f"no slide and spawn lead from line {number} to line {following[0]}, which starts anew"
+            problem = f"no slide and spawn lead from line {number} to line {following[0]}, which starts again"
             yield Position(tiles, None, problem)
     yield Position(boards[-1][1])
 

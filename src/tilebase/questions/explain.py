@@ -76,7 +76,7 @@ def explain(word: str) -> tuple[Explanation, ...]:
             word = wanted = next(one for one in wanted.split("-") if not _named(one))
         near = difflib.get_close_matches(wanted, [one.word.lower() for one in known], n=3, cutoff=0.6)
         hint = f"did you mean {', '.join(dict.fromkeys(near))}? " if near else ""
-        raise UsageError(f"{word!r} is no word of tilebase: {hint}tilebase explain lists them all")
+        raise UsageError(f"unknown word {word!r}: {hint}tilebase explain lists them all")
     return found
 
 

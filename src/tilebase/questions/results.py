@@ -133,7 +133,7 @@ class Result:
             return f"{words} ({self.kind}){also}."
         return (
             f"2048 on {self.board}{_rules(self.command)}: under optimal play, the {asked} is proved to be "
-            f"{told} (in integers, rounded the safe way){also}."
+            f"{told} (in integers, rounded outward){also}."
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -452,7 +452,7 @@ def _read(path: Path, document: Any) -> Result:
     again = document["again"]["statement"] if "again" in document else ""
     texts = (board, question, value, kind, said, command, program, day, machine, layers, again)
     if not all(isinstance(one, str) for one in texts):
-        raise TypeError("a result is told in text")
+        raise TypeError("a result is written as text")
     shlex.split(command)  # what cites it reads its words
     found = Result(
         _name(path.stem), "new", board, question, value, kind, command=command, version=program, date=day,

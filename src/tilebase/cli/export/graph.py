@@ -51,7 +51,7 @@ def graph(
     discount: DiscountOption = "1",
     max_states: Annotated[
         int | None,
-        Parameter(help=f"Refuse larger games. Left out: {DRAWN:,} for ungrouped SVG, else {WRITTEN:,}."),
+        Parameter(help=f"Refuse larger games. Default: {DRAWN:,} for ungrouped SVG, else {WRITTEN:,}."),
     ] = None,
     output: Annotated[
         list[Path] | None,
@@ -59,7 +59,7 @@ def graph(
             name=["--output", "-o"],
             negative=(),
             help="File to write, .dot or .svg (needs the program dot); may be repeated. "
-            "Left out: DOT is printed.",
+            "Default: DOT is printed.",
         ),
     ] = None,
 ) -> int:

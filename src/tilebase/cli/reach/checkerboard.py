@@ -38,7 +38,7 @@ def checkerboard(
     drops: Annotated[
         str | None,
         Parameter(
-            help="Tiles that are dropped: 2 (the game of the thesis) or 2,4 (the real game). Left out: rows "
+            help="Tiles that are dropped: 2 (the game of the thesis) or 2,4 (the real game). Default: rows "
             "for both; with --deterministic, --count or --search 2 alone."
         ),
     ] = None,
