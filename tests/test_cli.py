@@ -215,7 +215,7 @@ def test_the_default_folder_goes_when_all_is_done(tmp_path, monkeypatch, capsys)
         (["count", "2x2", "32", "--keep", "states"], 2, "name one with -o"),
         (["count", "2x2", "32", "-q", "--record", "/nowhere/at/all.csv"], 1, "cannot write"),
         (["count", "2x2", "32", "-q", "-o", "/proc/run"], 1, "cannot use"),
-        (["verify", "nothing.tbl"], 1, "not there"),
+        (["verify", "nothing.tbl"], 1, "not found"),
         (["export", "boards", "/", "--sum", "4", "-o", "x.parquet"], 1, "/ holds no finished table"),
         (["explain", "guarantied"], 2, "did you mean guaranteed?"),
         (["explain", "the"], 2, "unknown word 'the'"),

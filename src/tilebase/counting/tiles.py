@@ -60,10 +60,11 @@ def least_slides(game: Game) -> int | None:
     >>> least_slides(Game("4x4", 2048))
     519
     """
+    n = game.goal_exponent or 0
     wins_else = game.pattern is not None or game.goal_sum is not None
-    if wins_else or game.begin.boards or max(game.spawn_exponents) > 2 or (game.goal or 0) < 8:
+    if wins_else or game.begin.boards or max(game.spawn_exponents) > 2 or n < 3:
         return None
-    return (game.goal - 8) // 4 + game.goal.bit_length() - 3
+    return ((1 << n) - 8) // 4 + n - 2
 
 
 def _merged(tiles: Tiles) -> Tiles:
