@@ -226,9 +226,9 @@ def test_slides_that_are_not_allowed(keys):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"asked": "twice"}, "'twice' is none of batch, one, board, predict"),
-        ({"output": "q"}, "'q' is none of actions, probabilities, scores"),
-        ({"illegal": "skip"}, "'skip' is none of raise, mask"),
+        ({"asked": "twice"}, "'twice' is not one of batch, one, board, predict"),
+        ({"output": "q"}, "'q' is not one of actions, probabilities, scores"),
+        ({"illegal": "skip"}, "'skip' is not one of raise, mask"),
         ({"observation": "text"}, "the observation must be one of exponents"),
         ({"actions": "dopamine"}, "actions must be tilebase, gymnasium-2048"),
         ({"actions": ("left", "right", "up")}, "actions must be the directions of"),

@@ -190,7 +190,7 @@ def test_the_default_folder_goes_when_all_is_done(tmp_path, monkeypatch, capsys)
         patch.setattr(ForwardPass, "_layer", interrupted)
         assert main(["count", "2x2", "32", "-q"]) == 130
     assert len(list(tmp_path.iterdir())) == 1
-    assert "the same command goes on where it was" in capsys.readouterr().err
+    assert "the same command continues there" in capsys.readouterr().err
     assert main(["count", "2x2", "32", "-q"]) == 0
     assert list(tmp_path.iterdir()) == []
 
@@ -216,11 +216,11 @@ def test_the_default_folder_goes_when_all_is_done(tmp_path, monkeypatch, capsys)
         (["count", "2x2", "32", "--keep", "states"], 2, "name one with -o"),
         (["count", "2x2", "32", "-q", "--record", "/nowhere/at/all.csv"], 1, "cannot write"),
         (["count", "2x2", "32", "-q", "-o", "/proc/run"], 1, "cannot use"),
-        (["verify", "nothing.tbl"], 1, "not there"),
+        (["verify", "nothing.tbl"], 1, "not found"),
         (["export", "boards", "/", "--sum", "4", "-o", "x.parquet"], 1, "/ holds no finished table"),
         (["explain", "guarantied"], 2, "did you mean guaranteed?"),
-        (["explain", "the"], 2, "'the' is no word of tilebase"),
-        (["explain", "bound", "lowr"], 2, "'lowr' is no word of tilebase: did you mean lower"),
+        (["explain", "the"], 2, "unknown word 'the'"),
+        (["explain", "bound", "lowr"], 2, "unknown word 'lowr': did you mean lower"),
         (["solve", "2x2", "8", "--objectiv", "win"], 2, "Did you mean --objective?"),
         (["solve", "2x2", "8", "--objective", "won"], 2, "choose one of win,"),
         (["prob", "t"], 2, "Did you mean"),
@@ -306,6 +306,7 @@ def test_without_a_home_a_run_needs_a_folder(command, tmp_path, monkeypatch, ref
     for name in ("TILEBASE_RUNS_DIR", "TILEBASE_CACHE_DIR", "XDG_STATE_HOME", "XDG_CACHE_HOME", "HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(Path, "home", nobody)
+    monkeypatch.setattr(paths, "_is_private", lambda _: False)
     assert paths.cache_folder() is None
     refused([command, "2x2", "8", "-q"], 1, "there is no home folder")
     folder = ["--work" if command == "force" else "-o", str(tmp_path / "run")]
@@ -365,7 +366,7 @@ def test_the_help_names_shared_options_and_describes_them_on_request(command, ca
         ("afterstates", ["afterstate"]),
         ("formations", ["formation"]),
         ("winning sets", ["winning set"]),
-        ("losses", ["loss"]),
+        ("losses", ["loss", "loss"]),
         ("masks", ["masks"]),
     ],
 )

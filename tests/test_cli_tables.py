@@ -173,7 +173,7 @@ def test_play_to_a_win_and_back(table, monkeypatch, printed):
     type_in(monkeypatch, "left", "h", "up", "p", "undo", "p")
     out = printed("play", "t", "--start", "16,16/0,2", "--seed", 1, "--delay", 0, "--objective", "win")
     assert "the table does not know" in out
-    assert "allowed: none: u takes a slide back, n begins anew" in out
+    assert "allowed: none: u takes a slide back, n starts again" in out
     assert out.count("won after 1 slide") >= 3
 
 
@@ -235,7 +235,7 @@ def test_being_the_adversary(forced, printed, monkeypatch):
         "play", forced / "16", "--be-adversary", "--start", "8,8,0/0,0,0", "--seed", 1, "--no-values"
     )
     assert "won after 1 slide" in out
-    assert "no tile can be spawned: u takes a spawn back, n begins anew" in out
+    assert "no tile can be spawned: u takes a spawn back, n starts again" in out
     type_in(monkeypatch)
     assert printed("play", forced / "16", "--be-adversary", "--seed", 1).endswith("> ")
 
@@ -285,7 +285,7 @@ def test_verify(table, capsys):
     assert main(["verify", "t", "-q"]) == 1
     found = capsys.readouterr()
     assert "t/values/win, sum 20, is damaged in chunk 0" in found.out
-    assert found.out.splitlines()[-1] == "t: 1 damaged; the command that made it, called again, mends it"
+    assert found.out.splitlines()[-1] == "t: 1 damaged; rerun the original command to repair it"
     path = table / "values/win/000.seg"
     assert main(["verify", str(path)]) == 1
     assert "is not a zip file" in capsys.readouterr().err
@@ -366,7 +366,7 @@ def test_graph_with_values(folder, printed):
         ("solve 2x2 32 -q -o full", 1, "holds other files"),
         ("solve 2x2 16 -q -o t", 1, "t"),
         ("solve 2x2 32 -q -o full/letter.txt", 1, "full/letter.txt"),
-        ("probe nowhere", 1, "is not there"),
+        ("probe nowhere", 1, "not found"),
         ("probe full", 1, "holds no finished table"),
         ("probe full/letter.txt", 1, "not a zip file"),
         ("probe unfinished 2,2/0,0", 1, "holds no finished table: make one with tilebase solve"),
@@ -381,7 +381,7 @@ def test_graph_with_values(folder, printed):
         ("probe t [[2,4],[0,\n8", 2, "is not a board in JSON"),
         ("probe t 2,2/0,0 --objective fun", 2, "t has no values of fun: it has win, lower, upper, score"),
         ("probe t 2,2/0,0 -f xml", 2, "choose one of table, csv, json"),
-        ("play nowhere --auto", 1, "is not there"),
+        ("play nowhere --auto", 1, "not found"),
         ("play t --be-adversary --auto", 2, "leave out --adversary, --auto and --train"),
         ("play t --delay -1", 2, "the delay must be 0 to 3600 seconds, not -1"),
         ("play t --delay nan", 2, "the delay must be 0 to 3600 seconds, not nan"),
@@ -391,7 +391,7 @@ def test_graph_with_values(folder, printed):
         ("evaluate t --games 0 -q", 2, "must be 1 or more, not 0"),
         ("evaluate t --games 100000 --seed -1 -q", 2, "the seed must be 0 or more, not -1"),
         ("evaluate t --games 100000 --objective fun -q", 2, "has no values of fun"),
-        ("evaluate nowhere --games 9 -q", 1, "is not there"),
+        ("evaluate nowhere --games 9 -q", 1, "not found"),
         ("evaluate t clever -q", 2, "there is no policy 'clever'"),
         ("evaluate t math:pi -q", 2, "is not a function"),
         ("evaluate t nowhere:left -q", 2, "cannot be imported"),
@@ -408,7 +408,7 @@ def test_graph_with_values(folder, printed):
         ("thin t --visited 0 -o new -f parquet -q", 2, "Parquet"),
         ("thin t --visited 0 -o new --objective fun -q", 2, "has no values of fun"),
         ("thin unfinished --above 0 -o new -q", 1, "holds no finished table"),
-        ("verify nowhere", 1, "is not there"),
+        ("verify nowhere", 1, "not found"),
         ("verify full", 1, "holds no finished table"),
         ("verify full/letter.txt", 1, "full/letter.txt is not a zip file"),
         ("verify t --sample -1", 2, "the sample must be 0 values or more, not -1"),
@@ -492,7 +492,7 @@ def test_a_missing_file_of_values_is_made_again(table):
         ("evaluate t a:b --distribution tile --asked batch", 2, "leave --games, --symmetry and --asked out"),
         ("solve 2x2 16 -q --record rows.foo", 2, "does not say its format: end its name in"),
         ("count 2x2 16 --keep foo", 2, "choose one of counts"),
-        ("probe t 0,0/0,0", 1, "no play of"),
+        ("probe t 0,0/0,0", 1, "cannot occur in"),
     ],
 )
 def test_what_new_users_tried(command, status, sentence, table, refused):

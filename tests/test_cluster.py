@@ -254,7 +254,7 @@ def test_a_run_goes_on_after_its_scheduler_was_lost(tmp_path: Path, monkeypatch:
 
     monkeypatch.setattr(shared_backward.SharedLayers, "parts", lose)
     try:
-        with pytest.raises(ClusterError, match="the same command goes on"):
+        with pytest.raises(ClusterError, match="the same command continues"):
             solve(SMALL, table=tmp_path / "table", cluster=workers.executor)
     finally:
         workers.executor.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable
 from functools import partial
 from math import exp, inf, log, sqrt
@@ -307,7 +308,7 @@ def test_a_plan_is_printed_and_nothing_is_begun(
 @pytest.mark.parametrize(
     ("command", "reason"),
     [
-        ("reach board 2,4/4,2", "plan does not plan reach board: nobody knows before"),
+        ("reach board 2,4/4,2", "plan does not plan reach board: the number of positions"),
         ("reach replay 2x2 RRDRL", "plan does not plan reach replay: it takes a moment"),
         ("export counts 4x4 64 --threads", "plan does not plan export: it plans count, solve, force, "),
         ("explain win", "plan does not plan explain"),
@@ -364,3 +365,34 @@ def test_what_cannot_end_on_a_table_is_refused(folder: Path, monkeypatch: pytest
         with pytest.raises(ResourceError, match=r"more than a week; .* --anyway"):
             call()
         assert call(anyway=True)
+
+
+BOARD = "2,4,8,16/0,2,4,8/0,0,2,4/0,0,0,2"
+INSTEAD = [
+    ("solve 4x4 2048", ["cite", "solve", "force", "plan"]),
+    ("solve 4x4 2048 --objective fewest", ["no play wins in fewer than 519 slides", "cite"]),
+    (f"solve 4x4 2048 --start {BOARD} --objective score", ["cite", "solve"]),
+    (f"solve 4x4 2048 --start {BOARD}", ["cite", "solve", "force", "plan"]),
+    ("solve 5x4 256 --spawn 2:0.5,8:0.5", ["solve"]),
+    ("solve 8192 --formation 4442", ["force"]),
+    ("solve 4x4 256 --space groups", ["cite", "solve", "force", "plan"]),
+    ("count 4x4 2048", ["cite", "count", "count"]),
+]
+
+
+@pytest.mark.parametrize(("refused", "named"), INSTEAD, ids=[command for command, _ in INSTEAD])
+def test_a_refusal_names_what_can_be_asked(refused, named, capsys, folder):
+    """Each command that it names is accepted: it gives a result, and one that takes long at least a plan."""
+    assert main([*shlex.split(refused), "-q"]) == 1
+    sentence, *notes = capsys.readouterr().err.splitlines()
+    assert "anyway" in sentence
+    commands = [note.partition(": tilebase ")[2] for note in notes]
+    assert [text.partition(" ")[0] or notes[0].strip().partition(" (")[0] for text in commands] == named
+    for text in filter(None, commands):
+        board = BOARD + "/0,0,0,0" * text.startswith("solve 5x4")
+        words = shlex.split(text.replace("BOARD", board).replace("SUM", "56").replace("10min", "1"))
+        long = words[0] == "solve" or "--up-to" in words
+        status = main(["plan", *words] if long else words)
+        printed = capsys.readouterr().out
+        assert status == 0 or "undecided" in printed, words
+        assert not long or "refuses" not in printed, words

@@ -647,7 +647,7 @@ def test_a_border_within_a_budget_is_true_as_far_as_it_goes():
         (lambda: largest_forced("2x2", limits="2,2/2"), GameError, "3 limits for a 2x2 board"),
         (lambda: largest_forced("2x2", start="2,3/0,0"), GameError, "3 is not a power of two"),
         (lambda: largest_forced("4xq"), GameError, "is not a shape"),
-        (lambda: largest_forced("4x4"), ResourceError, "say how long it may take, as --budget 10min"),
+        (lambda: largest_forced("4x4"), ResourceError, "give a limit, such as --budget 10min"),
         (lambda: find_border(Game("2x2")), UsageError, "nothing to force"),
         (lambda: find_border(Game("3x4", 512)), UsageError, "give lower limits"),
         (lambda: Search(Game("2x2", 8), Allowance(memory=1000, threads=1)), ResourceError, "MiB of memory"),
@@ -725,7 +725,7 @@ def test_the_command(folder, capsys):
     assert main(["force", "--every-shape", "--budget", "2s", "-q"]) == 0
     assert capsys.readouterr().out.startswith("1x1           2")
     assert main(["force", "3x4", "128", "--budget", "0.1s", "-q", "--work", "run"]) == 1
-    assert "the same command goes on" in capsys.readouterr().err
+    assert "the same command continues" in capsys.readouterr().err
 
 
 def test_limits_minimal(folder, capsys):

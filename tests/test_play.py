@@ -553,7 +553,7 @@ def test_a_game_is_solved_first_in_a_terminal(tmp_path: Path, key: str, status: 
         ("play 2x2 5", 2, "goal 5 is not a power of two"),
         ("play 2x2 16 --objective fun", 2, "objective 'fun' does not exist"),
         ("play 2x2 16 --start 2,2,2/0,0,0", 2, "has 6 cells"),
-        ("play nowhere", 1, "nowhere is not there"),
+        ("play nowhere", 1, "nowhere not found"),
         ("play t --auto --train", 2, "with --auto the table slides, and --train is for your slides"),
         ("play t --be-adversary --train", 2, "leave out --adversary, --auto and --train"),
         ("play 16 --formation fun", 2, "fun"),

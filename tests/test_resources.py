@@ -78,7 +78,7 @@ def test_what_cannot_end_is_refused_at_once(command, folder, refused):
 )
 def test_what_may_never_end_begins_only_with_a_time_limit(command, folder, refused, monkeypatch):
     monkeypatch.setattr(forcing, "TRIED", 0.0)
-    refused(command.split(), 1, "ends: say how long it may take, as --budget 10min")
+    refused(command.split(), 1, "cannot be estimated: give a limit, such as --budget 10min")
     assert not (folder / "proof.cert").exists()
     assert main([*command.split(), "--budget", "0.1s", "-q"]) == 1
 
@@ -272,7 +272,7 @@ def test_a_search_that_may_never_end_is_tried(command, capsys, refused, monkeypa
     assert main([*command.replace("3x3 64", "2x3 16").split(), "-q"]) == 0
     capsys.readouterr()
     monkeypatch.setattr(forcing, "TRIED", 0.0)
-    refused(command.split(), 1, "which 0 s did not decide, ends: say how long")
+    refused(command.split(), 1, "which is undecided after 0 s, cannot be estimated: give a limit")
     assert list((folder / "runs").glob("*")), "what is decided is kept"
     monkeypatch.setattr(forcing, "TRIED", 60.0)
     assert main([*command.split(), "--budget", "10min", "-q"]) == 0

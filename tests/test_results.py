@@ -647,6 +647,20 @@ def test_types_of_results_are_true() -> None:
     assert (fewer.value, fewer.kind, fewer.group) == ("156", "found", "improved")
 
 
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("3x3", "2048"), "goal 2048 cannot be made on 3x3: 9 cells make at most 1024"),
+        (("2x4", "to", "8"), "may be computed, as by tilebase solve 2x4 8"),
+        (("nothing",), "may be computed, as by tilebase solve 3x3 512"),
+    ],
+)
+def test_a_game_without_results_says_what_may_be_asked(words: tuple[str, ...], sentence: str) -> None:
+    with pytest.raises(UsageError, match="no result has all of the words") as raised:
+        find_results(*words)
+    assert sentence in str(raised.value)
+
+
 def test_words_list_the_results_that_have_them_all(capsys: pytest.CaptureFixture[str]) -> None:
     found = find_results("3x4", "256")
     assert {one.name for one in found} >= {"new-3x4-to-256-probability-to-win"}

@@ -116,7 +116,7 @@ def test_the_largest_losses(table: Table):
 def test_a_list_that_starts_anew(table: Table):
     found = review(table, "2,2,0/0,0,0/0,0,0\n0,8,8/4,0,0/2,0,2\n0,0,16/0,2,4/0,0,4", "win")
     assert [move.slides for move in found.moves] == [(), ("right",), ()]
-    assert found.moves[0].problem == "no slide and spawn lead from line 1 to line 2, which starts anew"
+    assert found.moves[0].problem == "no slide and spawn lead from line 1 to line 2, which starts again"
     assert (found.reviewed, found.unknown) == (1, 0)
 
 
@@ -354,7 +354,7 @@ def test_a_folder_of_tables(tables: Path, tmp_path: Path, capsys: pytest.Capture
     [
         ("review 3x3 nowhere.json", 1, "cannot read nowhere.json: No such file"),
         ("review 3x3 3x3", 1, "cannot read 3x3: it is a folder, and this must be a file"),
-        ("review nowhere good.txt", 1, "nowhere is not there"),
+        ("review nowhere good.txt", 1, "nowhere not found"),
         ("review 3x3 bytes", 2, "bytes is not text in UTF-8"),
         ("review 3x3 empty", 2, "there is no game to review: the text is empty"),
         ("review 3x3 long", 2, "more than 1,048,576 bytes is not read"),

@@ -12,6 +12,7 @@ import re
 import shutil
 import socket
 import time
+import tomllib
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
@@ -657,7 +658,7 @@ def test_a_table_that_is_removed_extended_or_comes_back(tmp_path: Path):
         assert client.get("/api/probe", **asked).status == 200
         folder.rename(tmp_path / "elsewhere")
         gone = client.get("/api/probe", **asked)
-        assert (gone.status, "is not there" in gone.json["detail"]) == (404, True)
+        assert (gone.status, "no finished table found" in gone.json["detail"]) == (404, True)
         assert client.get("/api/tables").json["tables"][0]["state"] == "failed"
         (tmp_path / "elsewhere").rename(folder)
         solve(Game("2x2", 16), "score", table=folder)
@@ -724,6 +725,28 @@ def test_the_rate_is_said_with_the_time_to_wait(tables: Path, monkeypatch: pytes
 
 
 # -- the page ----------------------------------------------------------------------------------------
+
+
+def test_each_library_of_the_page_has_its_licences_beside_it(server: Served):
+    """Also those of what a library contains, and help leads there."""
+    help_text = server.ask("GET", "/help.js").data.decode()
+    wheel = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))["project"][
+        "license-files"
+    ]
+    assert "src/tilebase/web/explorer/vendor/*.LICENSE" in wheel
+    wanted = {
+        "htm-preact.js": ["htm 3.1.1", "Preact", "Apache License", "Permission is hereby granted"],
+        "viz.js": ["Viz.js 3.31.0", "Graphviz 16.1.0", "Eclipse Public License - v 1.0", "Expat 2.8.5"],
+    }
+    folder = Path(web.__file__).parent / "explorer" / "vendor"
+    assert {path.name for path in folder.glob("*.js")} == set(wanted)
+    assert (folder / "viz.js").read_text("utf-8").startswith("/*!\nViz.js 3.31.0\n")
+    for name, texts in wanted.items():
+        licence = f"vendor/{name.removesuffix('.js')}.LICENSE"
+        assert f'href="{licence}"' in help_text
+        answer = server.ask("GET", f"/{licence}")
+        assert answer.status == 200
+        assert [text for text in texts if text not in answer.data.decode()] == []
 
 
 def test_the_page_is_small_and_loads_nothing_from_elsewhere(server: Served):
@@ -802,7 +825,7 @@ def test_ports_and_addresses_that_cannot_be_used(refused, tables: Path):
     refused(["serve"], 2, "`tilebase serve 3x3 256`")
     refused(["serve"], 2, "`tilebase serve 3x3-256/`")
     refused(["serve"], 2, "`tilebase serve tables/`")
-    refused(["serve", "nowhere"], 1, "nowhere is not there")
+    refused(["serve", "nowhere"], 1, "nowhere not found")
     refused(["serve", "3x3", "512", "table"], 2, "comes its goal")
     refused(["serve", str(tables / "2x2-32"), "--spawn", "0"], 2, "a table has its own rules")
     refused(["serve", str(tables / "2x2-32"), "--rate", "0"], 2, "the rate is 0")
@@ -861,7 +884,7 @@ def test_other_machines_are_told_how_to_reach_the_server(tables: Path) -> None:
 
 
 def test_what_does_not_exist_is_said_before_anything_starts(tmp_path: Path):
-    with pytest.raises(MissingLayerError, match="is not there"):
+    with pytest.raises(MissingLayerError, match="no finished table found"):
         Collection([tmp_path / "nothing"])
     with pytest.raises(UsageError, match="nothing to serve"):
         web.serve()

@@ -325,7 +325,7 @@ def test_a_set_is_verified_by_its_checksums(
     data[-10] ^= 1
     path.write_bytes(data)
     assert main(["verify", "tables/set"]) == 1
-    assert "tables/set: 1 damaged; make the folder anew\n" in capsys.readouterr().out
+    assert "tables/set: 1 damaged; make the folder again\n" in capsys.readouterr().out
     path.unlink()
     assert main(["verify", "tables/set"]) == 1
     assert FILE in capsys.readouterr().out

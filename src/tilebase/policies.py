@@ -200,7 +200,7 @@ def as_policy(
         return policy
     for word, words in ((asked, (None, *ASKED)), (output, (None, *OUTPUTS)), (illegal, ILLEGAL)):
         if word not in words:
-            raise UsageError(f"{word!r} is none of {', '.join(filter(None, words))}")
+            raise UsageError(f"{word!r} is not one of {', '.join(filter(None, words))}")
     if isinstance(policy, str) and policy in BUILT_IN:
         return ArrayPolicy(
             name or policy, boards, _random if policy == "random" else partial(_greedy, boards)

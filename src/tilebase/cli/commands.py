@@ -131,9 +131,10 @@ def _status(arguments: Sequence[str], stops: Sequence[int]) -> int:
 
 
 def _failed(reason: object, status: int) -> int:
-    """Print one sentence on standard error; return the status."""
+    """Print one sentence on standard error, and the notes of an error below it; return the status."""
+    notes = [f"  {note}" for note in getattr(reason, "__notes__", ())]
     try:
-        print(f"tilebase: {reason}", file=sys.stderr, flush=True)
+        print(f"tilebase: {reason}", *notes, sep="\n", file=sys.stderr, flush=True)
     except OSError:  # it cannot be said anywhere else
         _drop(sys.stderr)
     return status
@@ -189,9 +190,9 @@ def _stopped(arguments: Sequence[str]) -> str:
     command, *words = [*arguments[at:], "", "", ""]
     largest = "--every-shape" in words or (not words[1:2][0].isdecimal() and "--formation" not in words)
     if command == "force" and not largest:
-        return "stopped; what is decided is kept, and the same command goes on where it was"
+        return "stopped; what is decided is kept, and the same command continues there"
     if command in ("count", "solve", "lemma") or (command, words[0]) == ("export", "counts"):
-        return "stopped; finished layers are kept, and the same command goes on where it was"
+        return "stopped; finished layers are kept, and the same command continues there"
     return "stopped"
 
 

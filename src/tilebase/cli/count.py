@@ -63,7 +63,7 @@ def count(
         Path | None,
         Parameter(
             name=["--output", "-o"],
-            help="Folder of the run, which --keep fills; the same command continues there. Left out, one in "
+            help="Folder of the run, which --keep fills; the same command continues there. Default: one in "
             "your state folder is used and removed at the end.",
         ),
     ] = None,

@@ -27,7 +27,7 @@ def evaluate(
         str | None,
         Parameter(
             help="random, greedy, the folder of another table of the same game, or module:function, which "
-            "runs the code of that module, from the current folder too. Left out, with --games: the "
+            "runs the code of that module, from the current folder too. Default with --games: the "
             "table's own policy."
         ),
     ] = None,
@@ -45,8 +45,8 @@ def evaluate(
     games: Annotated[
         int | None,
         Parameter(
-            help="Play so many random games, with a function or with the table's own policy, for a mean and "
-            "its standard error."
+            help="Play this number of random games, with a function or with the table's own policy, for a "
+            "mean and its standard error."
         ),
     ] = None,
     seed: Annotated[int, Parameter(help="The same seed gives the same games.")] = 0,

@@ -54,7 +54,7 @@ def limits(
     boards: Annotated[
         str | None,
         Parameter(
-            help="Boards within the limits at most: 1e6, 50M. Left out: what the budget allows; without one, "
+            help="Boards within the limits at most: 1e6, 50M. Default: what the budget allows; without one, "
             "16 times those of the first limits, or 1M."
         ),
     ] = None,

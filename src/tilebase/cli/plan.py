@@ -128,8 +128,8 @@ def formations(
             "without a goal, each to the largest."
         ),
     ] = None,
-    memory: Annotated[str | None, Parameter(help="The same with so much memory: 16GiB.")] = None,
-    disk: Annotated[str | None, Parameter(help="The same with so much disk: 50GB.")] = None,
+    memory: Annotated[str | None, Parameter(help="The same with this much memory: 16GiB.")] = None,
+    disk: Annotated[str | None, Parameter(help="The same with this much disk: 50GB.")] = None,
     threads: ThreadsOption = None,
     shown: ShownOptions = DEFAULT_SHOWN,
 ) -> int:

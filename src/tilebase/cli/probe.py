@@ -23,7 +23,7 @@ TableArgument = Annotated[str, Parameter(help="Folder, zip file or URL of a tabl
 LocalTableArgument = Annotated[str, Parameter(help="Folder of a table on this machine.")]
 LabelOption = Annotated[
     str | None,
-    Parameter(help="Which of the table's objectives; left out: the first, or the interval."),
+    Parameter(help="Which of the table's objectives; default: the first, or the interval."),
 ]
 
 
@@ -67,7 +67,7 @@ def probe(
         str | None,
         Parameter(
             help="Tiles by rows (2,4/0,8), a key (0x...), hexadecimal digits of exponents, or JSON. "
-            "Left out: the value of the start."
+            "Default: the value of the start."
         ),
     ] = None,
     *,

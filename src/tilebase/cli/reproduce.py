@@ -22,7 +22,7 @@ def reproduce(
     source: Annotated[
         str | None,
         Parameter(
-            help="lees-miller, slizkov, edixhoven, endgames, yamashita, dabish or galebach. Default: all."
+            help="lees-miller, slizkov, edixhoven, endgames, yamashita, dabish or galebach; default: all."
         ),
     ] = None,
     *,

@@ -74,7 +74,7 @@ def solve(
         Parameter(
             help="reachable: the positions that occur, counted first; all: every board within the limits, "
             "by perfect index, without counting; groups: these, one multiset of tiles at a time: slower, "
-            "and large games take less memory; auto: what takes less time, but reachable with -o. Left out: "
+            "and large games take less memory; auto: what takes less time, but reachable with -o. Default: "
             "auto with masks, all for bounds within limits that need no table, else reachable."
         ),
     ] = None,
@@ -106,7 +106,7 @@ def solve(
         Parameter(
             negative="--no-lean",
             group=USED,
-            help="Keep one layer above the one in work in memory, not two; left out: where memory "
+            help="Keep one layer above the one in progress in memory, not two; default: where memory "
             "asks for it.",
         ),
     ] = None,
@@ -122,7 +122,7 @@ def solve(
 
     By backward induction. Prints the value of the start, averaged over the two random tiles, or over the
     start boards of a formation, which are listed too. Values are floats, rounded in each step; guaranteed,
-    survival and longest are exact; lower and upper are proved, in integers rounded the safe way, and each
+    survival and longest are exact; lower and upper are proved, in integers rounded outward, and each
     comes with a sentence that can be cited. With -o all values are kept as a table for probe, play, evaluate
     and thin.
 
@@ -386,7 +386,7 @@ def _solve_by_groups(
         rows += [
             {"": each.objective.text, title: str(each.value)},
             {"": "  held at once", title: held + (" of files" if each.in_files else "")},
-            {"": "  in work", title: byte_text(most.working)},
+            {"": "  in progress", title: byte_text(most.working)},
         ]
     data = [
         {"objective": each.objective.label, "kind": each.value.kind, "type": each.objective.dtype}

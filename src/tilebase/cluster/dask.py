@@ -282,7 +282,8 @@ class _Flight:
     def _nobody(self) -> ClusterError:
         what = "has no workers left" if self._client.status == "running" else "no longer answers"
         return ClusterError(
-            f"the scheduler at {self._address} {what}: finished layers are kept, and the same command goes on"
+            f"the scheduler at {self._address} {what}: finished layers are kept, and the same command "
+            "continues"
         )
 
     def _begin_again(self) -> None:

@@ -6,7 +6,7 @@ import logging
 import math
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -154,13 +154,16 @@ def check(
     estimate: Callable[[Game], Estimate],
     allowed: Allowance,
     folder: Path | None = None,
+    others: Callable[[Callable[[Estimate], bool]], Iterable[str]] = lambda _: (),
 ) -> Estimate:
     """Return the estimate of a run.
 
     Raises `ResourceError` if it cannot end within a week, or does not fit into memory or on the disk.
 
     Without a folder the disk is that of temporary files.  With `anyway` nothing is refused.  `estimate` is
-    also called with smaller games, since the message proposes one that can be solved.  The estimate of a run
+    also called with smaller games, since the message proposes one that can be solved.  `others` returns the
+    notes of the error, other queries and facts, given a function that says whether a run is accepted.  The
+    estimate of a run
     that begins is logged if the run takes `WORTH_TELLING` seconds or more.
     """
 
@@ -175,7 +178,7 @@ def check(
         return f"ask for {fewer}, fewer cells"
 
     found = estimate(game)
-    admit(found, allowed, ways, folder)
+    admit(found, allowed, ways, folder, others)
     return found
 
 
@@ -184,6 +187,7 @@ def admit(
     allowed: Allowance,
     ways: Callable[[Callable[[Estimate], str | None]], str],
     folder: Path | None = None,
+    others: Callable[[Callable[[Estimate], bool]], Iterable[str]] = lambda _: (),
 ) -> None:
     """Refuse or log as `check` does, by an estimate that is there.
 
@@ -196,19 +200,22 @@ def admit(
 
     wrong = None if allowed.anyway else too_much(found)
     if wrong is not None:
-        raise ResourceError(
+        refused = ResourceError(
             f"{found.sentence}: {wrong}; {ways(too_much)}, or begin it all the same with --anyway "
             "(in Python anyway=True)"
         )
+        for line in others(lambda one: too_much(one) is None):
+            refused.add_note(line)
+        raise refused
     if found.seconds >= WORTH_TELLING:
-        others = f"; {told}" if (told := busy()) else ""
-        LOG.info(EXPECTED, found.sentence + others)
+        load = f"; {text}" if (text := busy()) else ""
+        LOG.info(EXPECTED, found.sentence + load)
 
 
 def refuse_endless(question: str) -> NoReturn:
     """Raise `ResourceError` for a question that may never end and was asked without a time limit."""
     raise ResourceError(
-        f"nobody knows whether {question} ends: say how long it may take, as --budget 10min (seconds=600); "
+        f"the time for {question} cannot be estimated: give a limit, such as --budget 10min (seconds=600); "
         "what is known by then is printed"
     )
 

@@ -248,4 +248,4 @@ class GroupPass:
             except StorageError as error:
                 if self._in_files:
                     raise
-                LOG.info("the pass goes on, but is not saved: %s", error)  # all values are in memory
+                LOG.info("the pass continues, but is not saved: %s", error)  # all values are in memory

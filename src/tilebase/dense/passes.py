@@ -281,7 +281,7 @@ class DensePass:
         if last is None or last not in self._layers.totals or self._plan.batched:
             return
         if problem := self._checkpoint(last):
-            raise StorageError(f"the layers that a later call goes on from are not saved: {problem}")
+            raise StorageError(f"the layers from which a later call continues are not saved: {problem}")
 
     def _resume(self, totals: list[int]) -> list[int]:
         """Take up a checkpoint; return the sums that are missing, descending."""
@@ -373,8 +373,8 @@ class DensePass:
             problem = self._checkpoint(total)
             if problem and not self._told:
                 LOG.info(
-                    "sum %d: no checkpoint is saved: %s; the run goes on, and if it is killed begins again "
-                    "at an earlier one, or anew", total, problem,
+                    "sum %d: no checkpoint is saved: %s; the run continues, and if it is killed starts again "
+                    "at an earlier one, or at the beginning", total, problem,
                 )  # fmt: skip
                 self._told = True
 

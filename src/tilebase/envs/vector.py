@@ -143,8 +143,7 @@ class GameVectorEnv(Described, VectorEnv[Observation, npt.NDArray[np.int64], npt
         given = games.checked(actions)
         if self._mode is AutoresetMode.DISABLED and begin.any():
             raise UsageError(
-                f"game {int(begin.argmax())} has ended: begin it anew with "
-                "reset(options={'reset_mask': mask})"
+                f"game {int(begin.argmax())} has ended: restart it with reset(options={{'reset_mask': mask}})"
             )
         if self._illegal == "raise":
             demand_allowed(games, given, ~begin)

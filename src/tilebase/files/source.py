@@ -96,7 +96,7 @@ class LocalFile:
         try:
             descriptor = os.open(self._path, os.O_RDONLY | system.AS_IT_IS)
         except (FileNotFoundError, NotADirectoryError) as error:
-            raise MissingLayerError(f"{self._path} is not there") from error
+            raise MissingLayerError(f"{self._path} not found") from error
         except (OSError, ValueError) as error:
             raise StorageError(f"cannot read {self._path}: {getattr(error, 'strerror', error)}") from error
         mode = os.fstat(descriptor).st_mode
@@ -300,4 +300,4 @@ def open_location(location: Path | str) -> Location:
     if mode:
         return Zip(path)
     made = f", which tilebase solve {path.name} GOAL -o {path} makes" if is_shape(path.name) else ""
-    raise MissingLayerError(f"{path} is not there: name the folder or zip file of a table{made}")
+    raise MissingLayerError(f"{path} not found: name the folder or zip file of a table{made}")

@@ -171,8 +171,9 @@ def list_runs() -> tuple[LeftRun, ...]:
 
 
 def _is_run(path: Path) -> bool:
-    """Return whether a folder holds only files that runs write."""
-    return path.is_dir() and all(places.KNOWN.fullmatch(entry.name) for entry in path.iterdir())
+    """Return whether a folder holds only files that runs write; compiled kernels lie in a hidden one."""
+    visible = not path.name.startswith(".")
+    return visible and path.is_dir() and all(places.KNOWN.fullmatch(entry.name) for entry in path.iterdir())
 
 
 def _describe(path: Path) -> LeftRun | None:

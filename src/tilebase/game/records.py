@@ -379,7 +379,7 @@ def _listed(game: Game, text: str, read: Reader) -> Iterator[Position]:
             problem = f"{words} may have led from line {number} to line {following[0]}"
             yield Position(tiles, None, problem, tuple(found))
         else:
-            problem = f"no slide and spawn lead from line {number} to line {following[0]}, which starts anew"
+            problem = f"no slide and spawn lead from line {number} to line {following[0]}, which starts again"
             yield Position(tiles, None, problem)
     yield Position(boards[-1][1])
 

@@ -115,7 +115,7 @@ def find_border(
     if game.goal is None or game.pattern is not None:
         raise UsageError("without a goal there is nothing to force: give a tile, and no pattern")
     if math.isinf(seconds) and game.cells - len(game.obstacles) > MOST_UNBOUNDED:
-        refuse_endless(f"a search for the least limits of {game}")
+        refuse_endless(f"the least limits of {game}")
     search = _BorderSearch(game, time.monotonic() + seconds, Allowance.of(**use))
     since = time.monotonic()
     with suppress(KeyboardInterrupt):

@@ -470,7 +470,7 @@ def _largest(
     Allowance.of(**use)  # refuses here, too, where no goal is tried
     law, cells = law_of(spawns), math.prod(parse_shape(shape))
     if math.isinf(seconds) and cells > MOST_UNBOUNDED and max(parse_shape(shape)) < cells:
-        refuse_endless(f"a search for the largest tile on {shape}, of {cells} cells,")
+        refuse_endless(f"the largest tile on {shape}, of {cells} cells")
     before = time.perf_counter()
     most = 15 if cells <= 16 else 7 if cells <= 21 else 3  # the largest exponent that fits into 64 bits
     whole = Game(shape, spawn=law, start=start, limits=limits, largest=2**most)
@@ -542,7 +542,7 @@ def _time_limit(game: Game, seconds: float, allowed: Allowance) -> tuple[float, 
 
 
 def _endless(game: Game) -> str:
-    return f"a search for {game}, which {TRIED:.0f} s did not decide,"
+    return f"{game}, which is undecided after {TRIED:.0f} s,"
 
 
 TRIED = 5.0

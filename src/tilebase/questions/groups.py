@@ -25,6 +25,7 @@ from tilebase.game.game import Game, check_is_game
 from tilebase.objectives.objective import Objective, parse_objectives
 from tilebase.objectives.rounding import Rounding
 from tilebase.objectives.values import Value
+from tilebase.questions.alternatives import instead_of_solving
 from tilebase.runtime.resources import Use
 
 
@@ -119,7 +120,8 @@ def solve_by_groups(
     one = _one(objective, discount)
     with run_in(folder, cluster=cluster, **use) as run:
         planned = partial(grouping, objective=one, allowed=run.most, shared=run.cluster is not None)
-        in_files = estimate.check(game, planned, run.most, run.folder).disk > 0
+        others = partial(instead_of_solving, game, (one,), planned)
+        in_files = estimate.check(game, planned, run.most, run.folder, others).disk > 0
         if folder is None and not in_files:
             solving = GroupPass(game, one, run)
             value = solving.run()

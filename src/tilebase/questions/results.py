@@ -13,7 +13,7 @@ import json
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from fractions import Fraction
@@ -26,7 +26,8 @@ from tilebase._version import version
 from tilebase.errors import CorruptError, UsageError, check_first
 from tilebase.files.source import read_file
 from tilebase.game.game import Game
-from tilebase.game.names import title_of
+from tilebase.game.grid import is_shape
+from tilebase.game.names import game_text, title_of
 from tilebase.objectives.values import Found, Interval, Lower, Upper
 from tilebase.questions.comparing import Before, find_before
 from tilebase.questions.published import (
@@ -377,8 +378,7 @@ def find_results(*words: str) -> tuple[Result, ...]:
         found = _with_value(words[0].replace(",", ""))
     if not found:
         raise UsageError(
-            f"no result has all of the words {' '.join(words)!r}: tilebase cite lists them; what nobody has "
-            "recorded may be computed, as by tilebase solve 3x3 512"
+            f"no result has all of the words {' '.join(words)!r}: tilebase cite lists them; {_instead(asked)}"
         )
     return found
 
@@ -402,6 +402,16 @@ def _with_value(word: str) -> tuple[Result, ...]:
 
 def _numbers(text: str) -> set[Fraction]:
     return {Fraction(found[0]) for found in NUMBER.finditer(text.replace(",", ""))}
+
+
+def _instead(asked: Sequence[str]) -> str:
+    """Return what may be done where nothing is recorded, in words: of a game that is named, what is wrong."""
+    named = [word for word in asked if is_shape(word)] + [word for word in asked if word.isdecimal()]
+    try:
+        game = Game(named[0], int(named[1])) if len(named) == 2 else Game("3x3", 512)
+    except UsageError as error:
+        return str(error)
+    return f"what nobody has recorded may be computed, as by tilebase solve {game_text(game)}"
 
 
 def _has_all(one: Result, asked: list[str]) -> bool:
@@ -491,7 +501,7 @@ def _read(path: Path, document: Any) -> Result:
     again = document["again"]["statement"] if "again" in document else ""
     texts = (board, question, value, kind, said, command, program, day, machine, layers, again)
     if not all(isinstance(one, str) for one in texts):
-        raise TypeError("a result is told in text")
+        raise TypeError("a result is written as text")
     shlex.split(command)  # what cites it reads its words
     found = Result(
         _name(path.stem), "new", board, question, value, kind, command=command, version=program, date=day,

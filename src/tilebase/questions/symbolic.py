@@ -266,7 +266,7 @@ def symbolic(
     task = replace(task, nodes=nodes, export=str(export or ""), certificate=str(certificate or ""))
     known = expected_cost(game, strategy, until, corollary7=corollary7).seconds <= WEEK
     if boards > MANY_BOARDS and seconds == math.inf and not (until or known or allowed.anyway):
-        refuse_endless(f"the symbolic solution of {game}, of {boards:.1g} boards,")
+        refuse_endless(f"the symbolic solution of {game}, of {boards:.1g} boards")
     pace, lines, done, share = Pace(allowed.progress, "states"), list[Line](), 0, 0.0
     began = time.perf_counter()
 

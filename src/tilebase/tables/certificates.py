@@ -205,7 +205,7 @@ def open_certificate(path: Path | str) -> Certificate:
         with path.open("rb") as file:
             return _read(path, file)
     except FileNotFoundError as error:
-        raise MissingLayerError(f"{path} is not there: name the file of a certificate") from error
+        raise MissingLayerError(f"{path} not found: name the file of a certificate") from error
     except OSError as error:
         raise StorageError(f"cannot read {path}: {error.strerror}") from error
 

@@ -414,7 +414,7 @@ def open_table(location: Table | Path | str) -> Table:
     >>> open_table("nowhere")
     Traceback (most recent call last):
         ...
-    tilebase.errors.MissingLayerError: nowhere is not there: name the folder or zip file of a table
+    tilebase.errors.MissingLayerError: nowhere not found: name the folder or zip file of a table
     """
     if isinstance(location, Table):
         return location

@@ -258,7 +258,7 @@ def open_winning_set(location: Path | str) -> WinningSet:
     >>> open_winning_set("nowhere")
     Traceback (most recent call last):
         ...
-    tilebase.errors.MissingLayerError: nowhere is not there: name the folder or zip file of a table
+    tilebase.errors.MissingLayerError: nowhere not found: name the folder or zip file of a table
     """
     opened, name, data = read_manifest(location)
     return WinningSet(opened, WinningManifest.parse(data, name))

@@ -36,7 +36,9 @@ def graph(
     group: Annotated[
         bool, Parameter(negative=(), help="One node for all states of one sum and largest tile.")
     ] = False,
-    specials: Annotated[bool, Parameter(negative=(), help="Draw win and lose, too.")] = False,
+    specials: Annotated[
+        bool, Parameter(negative=(), help="Draw win and lose, too, as --values always does.")
+    ] = False,
     lookahead: Annotated[
         bool, Parameter(negative=(), help="Collapse states that are won or lost within one move.")
     ] = False,
@@ -49,7 +51,7 @@ def graph(
     discount: DiscountOption = "1",
     max_states: Annotated[
         int | None,
-        Parameter(help=f"Refuse larger games. Left out: {DRAWN:,} for ungrouped SVG, else {WRITTEN:,}."),
+        Parameter(help=f"Refuse larger games. Default: {DRAWN:,} for ungrouped SVG, else {WRITTEN:,}."),
     ] = None,
     output: Annotated[
         list[Path] | None,
@@ -57,7 +59,7 @@ def graph(
             name=["--output", "-o"],
             negative=(),
             help="File to write, .dot or .svg (needs the program dot); may be repeated. "
-            "Left out: DOT is printed.",
+            "Default: DOT is printed.",
         ),
     ] = None,
 ) -> int:
@@ -82,8 +84,8 @@ def graph(
     most = max_states if max_states is not None else DRAWN if drawn else WRITTEN
     question = make_game(shape, goal, game)
     if values or optimal:
-        if group or specials or lookahead:
-            raise UsageError("values are drawn state by state: leave out --group, --specials and --lookahead")
+        if group or lookahead:
+            raise UsageError("values are drawn state by state: leave out --group and --lookahead")
         text, summary = _values(question, optimal, discount, min(most, DRAWN))
     else:
         text, summary = _transitions(question, lookahead, specials, group, most)
