@@ -385,7 +385,7 @@ def find_results(*words: str) -> tuple[Result, ...]:
 
 def _with_value(word: str) -> tuple[Result, ...]:
     """Return the results with a value; without any, those whose values are rounded or truncated to it."""
-    known = results()
+    known = [one for one in results() if one.group != "open"]
     if not NUMBER.fullmatch(word):
         return tuple(one for one in known if word in (one.value, one.published))
     number, unit = Fraction(word), unit_of(word)
