@@ -55,7 +55,7 @@ class Estimate:
     disk:
         Bytes expected on disk at the same time.
     optional_disk:
-        Bytes more that save time, of which a run writes no more than a quarter of what is free.
+        Bytes more that save time, at the peak of a run, which writes no more than a quarter of what is free.
     spread:
         Positions, seconds and disk may be smaller or larger by this factor; 1 if they are known.
     moved:
@@ -79,6 +79,12 @@ class Estimate:
     def most_disk(self) -> int:
         """Bytes expected on disk, those included that are not needed."""
         return int(self.disk + self.optional_disk)
+
+    @property
+    def disk_text(self) -> str:
+        """The bytes on disk in words, and those of the peak where it is higher."""
+        peak = f", {byte_text(self.most_disk)} at the peak" if self.optional_disk >= 1e6 else ""
+        return byte_text(int(self.disk)) + peak
 
     @property
     def size(self) -> str:
@@ -110,7 +116,7 @@ class Estimate:
     def row(self) -> dict[str, str]:
         """Return it as a row of `tilebase plan`."""
         most = f"at least {byte_text(self.memory)}"
-        size = {"positions": self.size, "time": self.time, "memory": most, "disk": byte_text(self.most_disk)}
+        size = {"positions": self.size, "time": self.time, "memory": most, "disk": self.disk_text}
         return {"step": f"{self.task} {title_of(self.game)}"} | size
 
     @property

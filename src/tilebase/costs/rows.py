@@ -299,7 +299,7 @@ def _alone(what: str, on: str, found: Estimate) -> dict[str, Any]:
     size = f"{found.bound:,}" if found.spread == 1 else f"about {number_in_words(found.positions)}"
     return {
         "what": what, "on": on, "boards": f"{size} {found.unit}",
-        "time": time, "memory": f"at least {byte_text(found.memory)}", "disk": byte_text(found.most_disk),
+        "time": time, "memory": f"at least {byte_text(found.memory)}", "disk": found.disk_text,
         "moved": "", "reason": "",
     }  # fmt: skip
 
