@@ -147,7 +147,8 @@ def evaluate(
     if found.interval is not None:
         rows.append({"": f"to win, {_sure()} % sure", title: ends_text(*found.interval)})
     if found.states is not None:
-        rows.append({"": "states reached", title: f"{found.states:,}"})
+        turned = ", up to symmetry" * (found.judged is not None and symmetry != "none")
+        rows.append({"": f"live states reached{turned}", title: f"{found.states:,}"})
     if found.judged is not None:
         rows.append({"": "best slides", title: f"{found.judged.optimal:.4%}"})
         for one in found.judged.worst[:WORST]:

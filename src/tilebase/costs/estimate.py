@@ -60,6 +60,8 @@ class Estimate:
         Positions, seconds and disk may be smaller or larger by this factor; 1 if they are known.
     moved:
         Bytes that a pass over all boards reads and writes.
+    upper:
+        Whether positions, seconds and memory are those at most, as where nobody knows what an agent meets.
     """
 
     task: str
@@ -74,6 +76,7 @@ class Estimate:
     spread: float = 1.0
     moved: float = 0.0
     optional_disk: float = 0.0
+    upper: bool = False
 
     @property
     def most_disk(self) -> int:
@@ -89,6 +92,8 @@ class Estimate:
     @property
     def size(self) -> str:
         """The size in words."""
+        if self.upper:
+            return f"at most {self.bound:,} {self.unit}"
         if self.spread == 1:
             return f"{self.bound:,} {self.unit}"
         low, high = (
@@ -103,7 +108,7 @@ class Estimate:
     def time(self) -> str:
         """The time in words."""
         threads = f"{self.threads} thread{'s' * (self.threads > 1)}"
-        return f"about {duration(self.seconds)} with {threads}{self.span}"
+        return f"{'at most ' * self.upper}about {duration(self.seconds)} with {threads}{self.span}"
 
     @property
     def span(self) -> str:
@@ -115,7 +120,7 @@ class Estimate:
 
     def row(self) -> dict[str, str]:
         """Return it as a row of `tilebase plan`."""
-        most = f"at least {byte_text(self.memory)}"
+        most = f"at {'most' if self.upper else 'least'} {byte_text(self.memory)}"
         size = {"positions": self.size, "time": self.time, "memory": most, "disk": self.disk_text}
         return {"step": f"{self.task} {title_of(self.game)}"} | size
 
@@ -221,9 +226,9 @@ def refuse_endless(question: str) -> NoReturn:
 
 def _too_much(estimate: Estimate, memory: int, folder: Path | None) -> str | None:
     """Return why a run in a folder, or in a temporary one, is refused, in words; None if it is not."""
-    faults = ["more than a week"] if estimate.seconds > WEEK else []
+    faults = ["perhaps " * estimate.upper + "more than a week"] if estimate.seconds > WEEK else []
     if few := shortages(estimate, memory, folder):
-        faults.append(f"{NO_FIT}: {'; '.join(few.values())}")
+        faults.append(f"{'perhaps ' * estimate.upper}{NO_FIT}: {'; '.join(few.values())}")
     return "; ".join(faults) or None
 
 
@@ -231,7 +236,7 @@ def shortages(estimate: Estimate, memory: int, folder: Path | None = None) -> di
     """Return what a run has too little of, memory or disk, each with the reason in words."""
     few = {}
     if estimate.memory > memory:
-        few["memory"] = _short(estimate.memory, "memory", memory, "may be used")
+        few["memory"] = _short(estimate.memory, "memory", memory, "may be used", upper=estimate.upper)
     place = folder or Path(tempfile.gettempdir())
     try:
         there = next(path for path in [place, *place.absolute().parents] if path.exists())
@@ -245,8 +250,9 @@ def shortages(estimate: Estimate, memory: int, folder: Path | None = None) -> di
     return few
 
 
-def _short(needed: float, what: str, there: float, how: str) -> str:
-    return f"it needs {byte_text(int(needed))} of {what}, and {byte_text(int(there))} {how}"
+def _short(needed: float, what: str, there: float, how: str, *, upper: bool = False) -> str:
+    needs = "may need" if upper else "needs"
+    return f"it {needs} {byte_text(int(needed))} of {what}, and {byte_text(int(there))} {how}"
 
 
 def _smaller_goals(game: Game) -> Iterator[Game]:

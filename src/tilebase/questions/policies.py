@@ -91,7 +91,8 @@ class Evaluation:
     rounding:
         How far `regret` can be from the exact difference by rounding.  Larger differences are real.
     states:
-        For a callable, the number of states that it can reach, without symmetry; None otherwise.
+        For a callable, the number of live states, in which it slides, that it can reach: without symmetry, or
+        up to it where it was judged so; None otherwise.
     games, error:
         If the value is a mean over games, their number and its standard error; None if it is exact.
     interval:
@@ -437,7 +438,7 @@ def evaluate_callable(
     *,
     most_states: int = MOST_STATES,
 ) -> tuple[float, int]:
-    """Compute the value of the start under a policy in plain Python, and count the states that it reaches.
+    """Compute the value of the start under a policy in plain Python, and count the live states it reaches.
 
     No symmetry is used.  Raises `UsageError` if the policy returns a slide that is not allowed,
     `ResourceError` if it reaches too many states.
@@ -470,7 +471,7 @@ def evaluate_callable(
                 for after, wins, weight in choices
             )
     value = sum(float(p) * V[board] for board, p in game.starts())
-    return objective.told(value), len(V)
+    return objective.told(value), sum(bool(choices) for layer in chosen.values() for choices in layer.values())
 
 
 _Choices: TypeAlias = list[tuple[Cells, bool, float]]
