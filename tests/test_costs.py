@@ -63,6 +63,13 @@ def test_counted_games_are_those_that_are_counted() -> None:
         assert result.afterstates.sum() == round(share.afterstates * boards_of(game))
 
 
+def test_a_plan_says_a_published_total() -> None:
+    """Kaneko and Yamashita, arXiv:2510.04580; the fit to other games gave 1.3 trillion."""
+    game = Game("3x4")
+    assert round(reachable.counting(game, TWO).positions) == 1_152_817_492_752
+    assert round(share_of(game).afterstates * boards_of(game)) == 739_648_886_170
+
+
 def test_expected_errors_of_fitted_games() -> None:
     """Each counted game, estimated from all others: as the module says."""
     errors = []

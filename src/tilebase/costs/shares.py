@@ -141,7 +141,7 @@ def counted() -> dict[tuple[tuple[int, ...], int | None], Share]:
     for row in read_table("counted.tsv"):
         boards = int(row["boards"]) / int(row["symmetries"])
         shape = tuple(map(int, row["shape"].split("x")))
-        found[shape, int(row["goal"])] = Share(
+        found[shape, None if row["goal"] == "-" else int(row["goal"])] = Share(
             int(row["states"]) / boards, int(row["afterstates"]) / boards, COUNTED
         )
     return found
