@@ -752,7 +752,9 @@ def test_a_plan_is_printed_and_nothing_is_begun(folder: Path, capsys: pytest.Cap
         for workers in (1, 2):
             assert main(["plan", *command.split(), "--cluster", f"local:{workers}", "-f", "csv"]) == 0
             rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
-            (shared,) = (row for row in rows if row["on"].startswith("this machine") and "worker" in row["on"])
+            (shared,) = (
+                row for row in rows if row["on"].startswith("this machine") and "worker" in row["on"]
+            )
             assert shared["moved"] == "0 B"
             assert "the workers would do nothing" in shared["reason"]
     assert main(["plan", "count", "4x4", "64", "--threads", "256", "-f", "csv"]) == 0

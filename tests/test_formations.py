@@ -641,7 +641,7 @@ def test_formations_that_fit(load, capsys, monkeypatch):
     assert "Left out" not in every
     assert main([*few, "--disk", "200MB"]) == 0
     told = capsys.readouterr().out
-    listed, (note,) = told.split("\n\n")[0], re.findall("^Left out.*", told, re.M)
+    listed, (note,) = told.split("\n\n")[0], re.findall("^Left out.*", told, re.MULTILINE)
     # 444 wins with 0.9999999994620637, the best of the real formations to 128 (`formations.tsv`).
     assert "444 " not in listed
     assert re.search(r"best of them by the known chance to win is 444 to 128 \(99.999999946 %, ", note)

@@ -124,8 +124,8 @@ def formations(
     budget: Annotated[
         str | None,
         Parameter(
-            help="List what is solved within this time: 1min, 2h, by the printed times; without a goal, each to "
-            "the largest."
+            help="List what is solved within this time: 1min, 2h, by the printed times; without a goal, "
+            "each to the largest."
         ),
     ] = None,
     memory: Annotated[str | None, Parameter(help="The same with so much memory: 16GiB.")] = None,
@@ -137,10 +137,11 @@ def formations(
 
     For one goal, the list begins with what is solved soonest, has games on a smaller board at its end, and
     names the best by the chance to win; with --budget, of those solved in time, and what is left out and
-    better. Else it has the number of free cells, the known chance to win its largest goal, and the time to solve each goal; "no" is what the
-    engine refuses. A chance is known where a table was solved once. In games on a smaller board the x are
-    walls: the list names them. Numbers of positions with ~ are estimates; times are those with a table (-o):
-    without one, all boards may be solved sooner. tilebase explain 442 draws one.
+    better. Else it has the number of free cells, the known chance to win its largest goal, and the time to
+    solve each goal; "no" is what the engine refuses. A chance is known where a table was solved once. In
+    games on a smaller board the x are walls: the list names them. Numbers of positions with ~ are estimates;
+    times are those with a table (-o): without one, all boards may be solved sooner. tilebase explain 442
+    draws one.
 
     tilebase plan formations
 
@@ -218,7 +219,9 @@ def _left_out(
     """Return how many tables do not fit, the best of them by the known chance, and with what it would."""
     if not hidden:
         return ""
-    best = max(hidden, key=lambda size: (not size.formation.fixed, size.chance or 0.0, -size.seconds(threads)))
+    best = max(
+        hidden, key=lambda size: (not size.formation.fixed, size.chance or 0.0, -size.seconds(threads))
+    )
     needs = {"--budget": (best.seconds(threads), "s"), "--memory": (best.memory / 1e6, "MB")}
     needs["--disk"] = best.disk / 1e6, "MB"
     scales = (1.0, 1e6, 1e6)

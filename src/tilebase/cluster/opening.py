@@ -38,9 +38,8 @@ def open_cluster(cluster: str | Executor | None, memory: int | None = None) -> I
     """Give the executor that a text names, closed at the end of the block; None stays None.
 
     An executor that the caller made is not closed.  `memory` limits the bytes that a worker process may
-    take, or all processes of ``local:N`` together.  If the workers of a text did nothing until the end, the log
-    says so.  Raises `UsageError`, `ClusterError`, `ResourceError`, or
-    `MissingExtraError`.
+    take, or all processes of ``local:N`` together.  If the workers of a text did nothing until the end, the
+    log says so.  Raises `UsageError`, `ClusterError`, `ResourceError`, or `MissingExtraError`.
     """
     if not isinstance(cluster, str):
         yield cluster

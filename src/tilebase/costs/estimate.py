@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from tilebase.costs.rates import busy
-from tilebase.errors import ResourceError, UsageError
+from tilebase.errors import RefusedError, ResourceError, UsageError
 from tilebase.game.game import Game
 from tilebase.game.names import title_of
 from tilebase.objectives.numbers import byte_text
@@ -168,7 +168,7 @@ def check(
 ) -> Estimate:
     """Return the estimate of a run.
 
-    Raises `ResourceError` if it cannot end within a week, or does not fit into memory or on the disk.
+    Raises `RefusedError` if it cannot end within a week, or does not fit into memory or on the disk.
 
     Without a folder the disk is that of temporary files.  With `anyway` nothing is refused.  `estimate` is
     also called with smaller games, since the message proposes one that can be solved.  The estimate of a run
@@ -207,7 +207,7 @@ def admit(
 
     wrong = None if allowed.anyway else too_much(found)
     if wrong is not None:
-        raise ResourceError(
+        raise RefusedError(
             f"{found.sentence}: {wrong}; {ways(too_much)}, or begin it all the same with --anyway "
             "(in Python anyway=True)"
         )
@@ -217,8 +217,8 @@ def admit(
 
 
 def refuse_endless(question: str) -> NoReturn:
-    """Raise `ResourceError` for a question that may never end and was asked without a time limit."""
-    raise ResourceError(
+    """Raise `RefusedError` for a question that may never end and was asked without a time limit."""
+    raise RefusedError(
         f"nobody knows whether {question} ends: say how long it may take, as --budget 10min (seconds=600); "
         "what is known by then is printed"
     )

@@ -68,8 +68,8 @@ class Share:
     spread:
         What is estimated from these may be smaller or larger by this factor.
     stored:
-        Bytes on disk of an afterstate in a table, its key and its probability to win in float64; None where no
-        measured table says it.
+        Bytes on disk of an afterstate in a table, its key and its probability to win in float64; None where
+        no measured table says it.
     """
 
     states: float

@@ -471,7 +471,9 @@ def evaluate_callable(
                 for after, wins, weight in choices
             )
     value = sum(float(p) * V[board] for board, p in game.starts())
-    return objective.told(value), sum(bool(choices) for layer in chosen.values() for choices in layer.values())
+    return objective.told(value), sum(
+        bool(choices) for layer in chosen.values() for choices in layer.values()
+    )
 
 
 _Choices: TypeAlias = list[tuple[Cells, bool, float]]
