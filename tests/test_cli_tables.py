@@ -259,7 +259,7 @@ def test_evaluate(table, folder, printed):
     document = json.loads(printed("evaluate", "t", "t", "-q", "-f", "json", "--objective", "score"))
     assert document["regret"] == pytest.approx(0, abs=1e-9)
     (folder / "leftward.py").write_text("def left(board):\n    return next(iter(board.slides()))\n")
-    assert "states reached, without symmetry" in printed("evaluate", "t", "leftward:left", "-q")
+    assert "live states reached, without symmetry" in printed("evaluate", "t", "leftward:left", "-q")
     assert "regret" in printed("evaluate", "t", "greedy", "-q", "--record", "found.csv")
     assert (folder / "found.csv").read_text().splitlines()[1].startswith("greedy,")
 

@@ -64,6 +64,13 @@ def test_counted_games_are_those_that_are_counted() -> None:
         assert result.afterstates.sum() == round(share.afterstates * boards_of(game))
 
 
+def test_a_plan_says_a_published_total() -> None:
+    """Kaneko and Yamashita, arXiv:2510.04580; the fit to other games gave 1.3 trillion."""
+    game = Game("3x4")
+    assert round(reachable.counting(game, TWO).positions) == 1_152_817_492_752
+    assert round(share_of(game).afterstates * boards_of(game)) == 739_648_886_170
+
+
 def test_expected_errors_of_fitted_games() -> None:
     """Each counted game, estimated from all others: as the module says."""
     errors = []
@@ -148,6 +155,31 @@ def test_a_plan_says_what_solve_expects(
     assert byte_text(found.memory) in row["memory"]
     assert byte_text(int(found.disk)) in row["disk"]
     assert bool(row["reason"]) == (found.memory > 827 << 20)
+
+
+@pytest.mark.parametrize(
+    ("command", "kept", "peak"),  # bytes that a run with -o left, and had at its peak, on 2026-11-28
+    [
+        ("--formation 442 128", 91_050_444, 386_325_090),
+        ("--formation 442 256", 208_419_730, 751_203_821),
+        ("3x3 512", 51_216_608, 176_877_777),
+    ],
+)
+def test_disk_is_what_runs_took(
+    command: str, kept: int, peak: int, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """442 to 256 was once said to take 745 MB, the peak, by one command, and 209 MB by another."""
+    game = formation("442").game(int(command.split()[-1])) if "442" in command else Game("3x3", 512)
+    found = solving(game, parse_objectives("win"), TWO, table=True)
+    assert found.disk == pytest.approx(kept, rel=0.03)
+    assert found.most_disk == pytest.approx(peak, rel=0.2)
+    assert main(["plan", "solve", *command.split(), "-o", str(folder / "table"), "-f", "json"]) == 0
+    row = json.loads(capsys.readouterr().out)[0]
+    assert row["disk"] == f"{byte_text(int(found.disk))}, {byte_text(found.most_disk)} at the peak"
+    if "442" in command:
+        assert main(["plan", *command.split()[:2], "-f", "json"]) == 0
+        disks = {one["goal"]: one["disk"] for one in json.loads(capsys.readouterr().out)}
+        assert disks[int(command.split()[-1])] == round(found.disk)
 
 
 def test_a_plan_of_one_device_has_its_row_alone(capsys: pytest.CaptureFixture[str]) -> None:

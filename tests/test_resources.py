@@ -80,6 +80,7 @@ def test_what_may_never_end_begins_only_with_a_time_limit(command, folder, refus
     monkeypatch.setattr(forcing, "TRIED", 0.0)
     refused(command.split(), 1, "cannot be estimated: give a limit, such as --budget 10min")
     assert not (folder / "proof.cert").exists()
+    assert not list((folder / "runs").glob("*"))
     assert main([*command.split(), "--budget", "0.1s", "-q"]) == 1
 
 
@@ -273,7 +274,12 @@ def test_a_search_that_may_never_end_is_tried(command, capsys, refused, monkeypa
     capsys.readouterr()
     monkeypatch.setattr(forcing, "TRIED", 0.0)
     refused(command.split(), 1, "which is undecided after 0 s, cannot be estimated: give a limit")
-    assert list((folder / "runs").glob("*")), "what is decided is kept"
+    assert not list((folder / "runs").glob("*")), "the user cannot go on with the same command"
+    assert main([*command.split(), "--budget", "0s", "-q"]) == 1
+    capsys.readouterr()
+    (begun,) = (folder / "runs").glob("*")
+    refused(command.split(), 1, "which is undecided after 0 s, cannot be estimated: give a limit")
+    assert list((folder / "runs").glob("*")) == [begun], "an earlier command began it with a time limit"
     monkeypatch.setattr(forcing, "TRIED", 60.0)
     assert main([*command.split(), "--budget", "10min", "-q"]) == 0
 
@@ -531,7 +537,7 @@ class Clock:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 1000.0
-        monkeypatch.setattr(progress.time, "perf_counter", lambda: self.now)
+        monkeypatch.setattr(progress, "working_time", lambda: self.now)
 
 
 def followed(

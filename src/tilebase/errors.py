@@ -65,6 +65,10 @@ class ResourceError(TilebaseError, RuntimeError):
     """Not enough memory or disk for what was asked."""
 
 
+class RefusedError(ResourceError):
+    """A question that was refused before it began, or after a short try: there is nothing to continue."""
+
+
 class StorageError(TilebaseError, OSError):
     """The system refused to read or write: the disk is full, read-only or removed."""
 

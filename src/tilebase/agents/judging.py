@@ -174,7 +174,8 @@ def _expected(arrays: TableArrays, agent: Agent, keep: bool) -> Estimate:
             agent.ask(states[playing], may[playing])
             own = (time.process_time() - began) / len(playing)
             own *= 1 + (2 if agent.symmetry == "check" else 1) / CHECKED
-    return judging(arrays.game, sizes, images, own, kept)
+    live = arrays.table.manifest.counts.get("raw_live" if agent.symmetry == "none" else "live")
+    return judging(arrays.game, sizes, live, images, own, kept)
 
 
 class _Tally:

@@ -156,7 +156,7 @@ def evaluate(
         rows.append({"": f"to win, {_sure()} % sure", title: ends_text(*found.interval)})
     if found.states is not None:
         how = "without symmetry" if found.judged is None or symmetry == "none" else "up to symmetry"
-        rows.append({"": f"states reached, {how}", title: f"{found.states:,}"})
+        rows.append({"": f"live states reached, {how}", title: f"{found.states:,}"})
     if found.judged is not None:
         rows.append({"": "best slides", title: found.judged.optimal_text})
         rows += [

@@ -174,13 +174,15 @@ def force(
             return 0
         return _diagrams(question, chosen, kept, certificate, budget, work, show, run)
     if planning():
+        from tilebase.cluster.opening import workers_here
         from tilebase.costs.rows import forcing, solving
         from tilebase.questions.force import check_ways
 
         check_ways(question, engine, certificate, cluster)
         if engine in ("dense", "reachable"):
             space = "all" if engine == "dense" else engine
-            rows = solving(question, [Objective("guaranteed")], space, run.allowed())
+            workers = None if cluster is None else workers_here(cluster)
+            rows = solving(question, [Objective("guaranteed")], space, run.allowed(), workers=workers)
         else:
             free = engine is None and certificate is None
             rows = forcing(question, run.allowed(), search_only=not free)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -36,6 +35,7 @@ from tilebase.game.game import Game
 from tilebase.game.names import title_of
 from tilebase.objectives.numbers import byte_text, digits_text
 from tilebase.objectives.objective import MEANINGS, Objective, parse_objectives
+from tilebase.runtime.measured import working_time
 
 if TYPE_CHECKING:
     from tilebase.objectives.results import Solution
@@ -220,14 +220,14 @@ def solve(
             return 0
         from tilebase.questions import solve as engine
 
-        since = time.perf_counter()
+        since = working_time()
         with counting_progress(quiet=run.quiet, known=known) as progress:
             solution = engine.solve(
                 question, objectives, table=table, folder=None if table else place.path,
                 lean=lean, down_to=down_to, space=within, backend=backend, above=above, cluster=cluster,
                 **run.use(progress),
             )  # fmt: skip
-        _write(solution, show, within, time.perf_counter() - since, table, above, by=by is not None)
+        _write(solution, show, within, working_time() - since, table, above, by=by is not None)
         if solution.complete:
             place.finish()
     if not solution.complete:

@@ -29,7 +29,6 @@ from __future__ import annotations
 
 import logging
 import shutil
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -63,6 +62,7 @@ from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import LayerSummary
 from tilebase.objectives.values import Number
 from tilebase.runtime.documents import text
+from tilebase.runtime.measured import working_time
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.saving import SaveClock
 from tilebase.runtime.storage import make_folder, remove_parts, storage_errors
@@ -171,7 +171,7 @@ class DensePass:
             workers = Workers(
                 self._run.cluster, self.folder, self.index, self.objective, self.wanted, lowest=self._last
             )
-        since = time.perf_counter()
+        since = working_time()
         self._tables = rules = DenseRules(self.index, self._pool, merge=self.objective.merge)
         self.work.add("tables", since)
         if self._plan.words is not None:
@@ -388,7 +388,7 @@ class DensePass:
     def _checkpoint(self, total: int) -> str | None:
         """Save layers in memory so that a run can go on below `total`; return what prevents it."""
         assert isinstance(self._layers, InMemory)
-        since, needed = time.perf_counter(), self._needed(total)
+        since, needed = working_time(), self._needed(total)
         with self._save_clock.saving():
             problem = self._lacks_space(sum(map(self._layers.bytes_to_save, needed)))
             if problem is None:

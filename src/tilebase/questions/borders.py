@@ -27,6 +27,7 @@ from tilebase.errors import UsageError
 from tilebase.game.game import Game, check_is_game
 from tilebase.game.symmetry import start_symmetries
 from tilebase.questions.force import MOST_UNBOUNDED, force
+from tilebase.runtime.measured import working_time
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
 
@@ -117,10 +118,10 @@ def find_border(
     if math.isinf(seconds) and game.cells - len(game.obstacles) > MOST_UNBOUNDED:
         refuse_endless(f"the least limits of {game}")
     search = _BorderSearch(game, time.monotonic() + seconds, Allowance.of(**use))
-    since = time.monotonic()
+    since = working_time()
     with suppress(KeyboardInterrupt):
         search.run()
-    return search.result(time.monotonic() - since)
+    return search.result(working_time() - since)
 
 
 class _BorderSearch:

@@ -45,6 +45,7 @@ from tilebase.objectives.backup import Backup
 from tilebase.objectives.objective import Objective
 from tilebase.questions.force import check_adversary, decide_state, searching
 from tilebase.runtime.documents import understood
+from tilebase.runtime.measured import working_time
 from tilebase.runtime.resources import Allowance, Use
 
 CERTAIN = (1 << 15) - 1
@@ -215,7 +216,7 @@ def sample_fillings(
     if count < 1:
         raise UsageError(f"the number of fillings must be 1 or more, not {count}")
     filled = game if fillings is None else game.changed(limits=fillings)
-    rng, since = random.Random(seed), time.perf_counter()
+    rng, since = random.Random(seed), working_time()
     found: list[tuple[Cells, bool | None]] = []
     with searching(game.changed(pattern=None), None, Allowance.of(**use), math.inf) as search:
         for _ in range(count):
@@ -227,11 +228,11 @@ def sample_fillings(
             found.append((board, decide_state(search, board)))
     verdicts = [verdict for _, verdict in found]
     lost = tuple(board for board, verdict in found if verdict is False)
-    return FillingSample(game, verdicts.count(True), verdicts.count(None), lost, time.perf_counter() - since)
+    return FillingSample(game, verdicts.count(True), verdicts.count(None), lost, working_time() - since)
 
 
 def _check(game: Game, fillings: str | Sequence[int] | None, within: int | None, run: Run) -> PatternCheck:
-    since = time.perf_counter()
+    since = working_time()
     search = _Search(game, fillings, within)
     values = run.folder / places.values_folder(search.label)
     if not (values / places.SOLVED).exists():
@@ -262,7 +263,7 @@ def _check(game: Game, fillings: str | Sequence[int] | None, within: int | None,
         holds,
         slides if holds else None,
         search.index.unrank(total, rank),
-        time.perf_counter() - since,
+        working_time() - since,
     )
 
 

@@ -32,6 +32,7 @@ from tilebase.game.symmetry import start_symmetries
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.rounding import Rounding
 from tilebase.objectives.values import Value
+from tilebase.runtime.measured import working_time
 from tilebase.runtime.resources import Allowance, Use
 from tilebase.runtime.storage import temporary_folder
 
@@ -160,7 +161,7 @@ def search_limits(
     if boards is None and seconds == math.inf:
         most = max(10**6, 16 * _boards(game, first))
     bench = _Bench(game, most, Allowance.of(**use), time.monotonic() + seconds)
-    since = time.monotonic()
+    since = working_time()
     if not with_limits(game, first).goal_fits:
         raise UsageError(
             f"within the first limits {with_limits(game, first)} cannot be won: give higher limits"
@@ -177,7 +178,7 @@ def search_limits(
         if game.limits is None:
             _raise_all(game, bench, path, step)
         _climb(game, bench, path, step)
-    return Search(path[-1], tuple(path), len(bench.found), most, bench.done, time.monotonic() - since)
+    return Search(path[-1], tuple(path), len(bench.found), most, bench.done, working_time() - since)
 
 
 def _refuse_long(game: Game, bench: _Bench, first: Limits, seconds: float) -> None:

@@ -103,8 +103,8 @@ class Evaluation:
     rounding, value_rounding:
         How far `regret` and `value` can be from the exact numbers by rounding.  Larger differences are real.
     states:
-        For a callable, the number of states in which it can slide, without symmetry unless it was judged
-        by that; None otherwise.
+        For a callable, the number of live states, in which it slides, that it can reach: without symmetry, or
+        up to it where it was judged so; None otherwise.
     games, error:
         If the value is a mean over games, their number and its standard error; None if it is exact.
     interval:
@@ -484,7 +484,7 @@ def evaluate_callable(
     *,
     most_states: int = MOST_STATES,
 ) -> tuple[float, int]:
-    """Compute the value of the start under a policy in plain Python, and count the states in which it slides.
+    """Compute the value of the start under a policy in plain Python, and count the live states it reaches.
 
     No symmetry is used.  Raises `UsageError` if the policy returns a slide that is not allowed,
     `ResourceError` if it reaches too many states.

@@ -34,6 +34,8 @@ what it would take to compute published lines that were not."""
 ERRATA, RUNS, SECTIONS = "errata.tsv", "runs.tsv", "sections.tsv"
 """Mistakes of the sources, runs and measurements that are no results, and the sections of the sources: rows
 of pages (`make-results`)."""
+MACHINES = ("two_cores", "16_cores", "one_H200")
+"""The machines of `NEEDED` that are named where a line is cited."""
 BESIDE = frozenset((RECORDS, RECOMPUTED, NEW, OPEN, NEEDED, ERRATA, RUNS, SECTIONS))
 """The files that hold no published lines."""
 NO_QUESTION = frozenset(
@@ -216,14 +218,16 @@ def read_recomputed() -> dict[tuple[str, str, str], Record]:
 def read_needed() -> dict[tuple[str, str, str], str]:
     """By file of facts, board and question, what it would take to compute a line that was not computed.
 
-    The last words are the command; one that was stopped goes on.
+    Of each way to do it, the last words are the command; one that was stopped goes on.
     """
-    return {
-        (row["file"], row["board"], row["question"]): (
-            f"{row['needs']}; by `{row['command'].replace(' plan ', ' ', 1)}`"
-        )
-        for row in read_other(NEEDED)
-    }
+    found: dict[tuple[str, str, str], str] = {}
+    for row in read_other(NEEDED):
+        words = [f"{name.replace('_', ' ')}: {row[name]}" for name in MACHINES if row[name]]
+        words += [row["otherwise"]] if row["otherwise"] else []
+        words += [f"by `{row['command'].replace(' plan ', ' ', 1)}`"] if row["command"] else []
+        key = row["file"], row["board"], row["question"]
+        found[key] = "; or ".join([*([found[key]] if key in found else []), "; ".join(words)])
+    return found
 
 
 def read_other(name: str) -> list[dict[str, str]]:

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 import re
-import time
 from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -54,6 +53,7 @@ from tilebase.questions.prove import prove
 from tilebase.questions.published import Fact, Record, agrees, read_facts, read_records
 from tilebase.questions.solve import solve
 from tilebase.questions.symbolic import Symbolic, expected_cost, symbolic
+from tilebase.runtime.measured import working_time
 from tilebase.runtime.resources import Allowance
 from tilebase.runtime.storage import temporary_folder
 from tilebase.small import oracle
@@ -518,12 +518,12 @@ def judge(fact: Fact, budget: float, counts: _Counts | None = None) -> Verdict:
         if record is None:
             return Verdict(fact, "", "over budget", claim.seconds, claim.game)
         return Verdict(fact, record.computed, "recorded", claim.seconds, claim.game, record)
-    since = time.perf_counter()
+    since = working_time()
     try:
         computed = claim.compute()
     except TilebaseError as error:  # the other lines are not lost
-        return Verdict(fact, str(error), "not possible here", time.perf_counter() - since, claim.game)
-    seconds = time.perf_counter() - since
+        return Verdict(fact, str(error), "not possible here", working_time() - since, claim.game)
+    seconds = working_time() - since
     shown = digits_text(computed) if isinstance(computed, Fraction) else str(computed)
     return Verdict(fact, shown, compare(fact, computed, cost=claim.cost), seconds, claim.game)
 

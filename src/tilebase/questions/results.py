@@ -327,7 +327,7 @@ def _open() -> Iterator[Result]:
         name = _name("open", row["board"], row["question"])
         yield Result(
             name, "open", row["board"], row["question"], row["known"], "open", checked=row["see"],
-            needs=row["needs"],
+            needs=read_needed()[OPEN, row["board"], row["question"]],
         )  # fmt: skip
 
 

@@ -15,10 +15,11 @@ the time since the beginning.  `describe` rounds it, so that a reader sees it ch
 from __future__ import annotations
 
 import math
-import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+
+from tilebase.runtime.measured import working_time
 
 LEAST_SECONDS = 5.0
 LEAST_SHARE = 0.01
@@ -103,7 +104,7 @@ class Pace:
 
     def start(self, fraction: float = 0.0) -> None:
         """Begin the work now; `fraction` of it was done by earlier runs."""
-        self._began = time.perf_counter()
+        self._began = working_time()
         self._reported = -math.inf
         self._before = fraction
         # Each entry: seconds since the start, the share of this run done then, total seconds predicted then.
@@ -113,8 +114,8 @@ class Pace:
 
     @property
     def seconds(self) -> float:
-        """Seconds since the work began."""
-        return max(time.perf_counter() - self._began, 1e-9)
+        """Seconds since the work began, without those of compiling."""
+        return max(working_time() - self._began, 1e-9)
 
     def due(self) -> bool:
         """Return whether the last report is at least `OFTEN` seconds old."""
