@@ -489,4 +489,4 @@ class _Meaning:
             return chances
         kept = np.where(allowed, chances, 0.0)
         total = kept.sum(axis=1, keepdims=True)
-        return np.where(total > 0, kept / np.where(total > 0, total, 1.0), even(allowed), axis=1)
+        return np.where(total > 0, kept / np.where(total > 0, total, 1.0), even(allowed, axis=1))
