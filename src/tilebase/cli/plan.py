@@ -222,13 +222,14 @@ def _left_out(
     best = max(
         hidden, key=lambda size: (not size.formation.fixed, size.chance or 0.0, -size.seconds(threads))
     )
-    needs = {"--budget": (best.seconds(threads), "s"), "--memory": (best.memory / 1e6, "MB")}
-    needs["--disk"] = best.disk / 1e6, "MB"
-    scales = (1.0, 1e6, 1e6)
+    takes = best.seconds(threads), best.memory / 1e6, best.disk / 1e6
+    limits = most[0], *(None if one is None else one / 1e6 for one in most[1:])
     more = " ".join(
-        f"{option} {math.ceil(amount)}{unit}"
-        for (option, (amount, unit)), limit, scale in zip(needs.items(), most, scales, strict=True)
-        if limit is not None and amount > limit / scale
+        f"{option}{math.ceil(amount)}{unit}"
+        for option, unit, amount, limit in zip(
+            ("--budget ", "--memory ", "--disk "), ("s", "MB", "MB"), takes, limits, strict=True
+        )
+        if limit is not None and amount > limit
     )
     known = best.chance is not None
     which = "the best of them by the known chance to win" if known else "the one that is solved soonest"
