@@ -81,7 +81,7 @@ def _row(verdict: Verdict) -> dict[str, Any]:
 
 def _reference(verdict: Verdict) -> str:
     """Return where the reader of a row finds more: the page, and the run that was recorded."""
-    run = verdict.record and f"{verdict.record.command} ({verdict.record.date})"
+    run = "" if verdict.record is None else f"{verdict.record.command} ({verdict.record.date})"
     place = f"own reading, {verdict.fact.place}" if verdict.fact.reading else verdict.fact.place
     return "; ".join(filter(None, (place, run)))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 from xml.sax.saxutils import escape
 
 import numpy as np
@@ -134,7 +134,9 @@ def formatter(write: Callable[[float], str]) -> Any:
     return FuncFormatter(lambda value, _: write(value))
 
 
-def whole_ticks(axis: Axis, bins: int | str = "auto", steps: Sequence[float] | None = None) -> None:
+def whole_ticks(
+    axis: Axis, bins: int | Literal["auto"] = "auto", steps: Sequence[float] | None = None
+) -> None:
     """Put ticks at whole numbers only, for an axis of counts."""
     from matplotlib.ticker import MaxNLocator
 
