@@ -22,7 +22,7 @@ def reproduce(
     source: Annotated[
         str | None,
         Parameter(
-            help="lees-miller, slizkov, edixhoven, endgames, yamashita, dabish or galebach; default: all."
+            help="lees-miller, slizkov, edixhoven, endgames, yamashita, dabish or galebach. Default: all."
         ),
     ] = None,
     *,
@@ -81,7 +81,7 @@ def _row(verdict: Verdict) -> dict[str, Any]:
 
 def _reference(verdict: Verdict) -> str:
     """Return where the reader of a row finds more: the page, and the run that was recorded."""
-    run = f"{verdict.record.command} ({verdict.record.date})" if verdict.record else ""
+    run = "" if verdict.record is None else f"{verdict.record.command} ({verdict.record.date})"
     place = f"own reading, {verdict.fact.place}" if verdict.fact.reading else verdict.fact.place
     return "; ".join(filter(None, (place, run)))
 

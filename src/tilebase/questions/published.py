@@ -155,11 +155,11 @@ class Fact:
         if "formation" in named:
             return f"formation {named['formation']} to {named['goal']}"
         board = f"{named['N']}x{named['N']} to {2 ** int(named['M'])}" if "N" in named else named["board"]
-        goal, rules = (
-            named.get("goal"),
-            named.get("rules") or ("continued" if named.get("goal") == "" else ""),
-        )
-        board += (f" to {goal}" if goal else "") + (f", {rules}" if rules else "")
+        goal, rules = named.get("goal"), named.get("rules")
+        if goal:
+            board += f" to {goal}"
+        elif goal is not None or rules:
+            board += f", {rules or 'continued'}"
         return board + (f" within {named['limits']}" if "limits" in named else "")
 
     @property

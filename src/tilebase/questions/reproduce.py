@@ -162,9 +162,8 @@ def _claim_counts(fact: Fact, counts: _Counts) -> Claim | None:
 
         def states() -> int:
             result = counts(game, until)
-            found = (
-                result.live if game.goal else result.states
-            )  # of a game with a goal, live ones are published
+            # Of a game with a goal, live states are published.
+            found = result.live if game.goal else result.states
             return int(found[result.sums == total].sum())
 
         return Claim(states, counting_seconds(game, until), game=game)
@@ -474,9 +473,8 @@ def _from_two_twos(game: Game, objective: str) -> Fraction:
         with closing(open_table(folder / "table")) as table:
             pairs = list(combinations(range(game.cells), 2))
             boards = [game.format(tuple(int(cell in pair) for cell in range(game.cells))) for pair in pairs]
-            return sum((Fraction(float(table.probe(board).value)) for board in boards), Fraction()) / len(
-                pairs
-            )
+            values = [Fraction(float(table.probe(board).value)) for board in boards]
+    return sum(values, Fraction()) / len(values)
 
 
 CLAIMS = (

@@ -511,6 +511,7 @@ def _read(path: Path, document: Any) -> Result:
     played = document.get("game")  # `reach` names it in words
     game = Game.from_identity(played) if isinstance(played, dict) else None
     before = None if game is None else find_before(results(), game, question, value)
+    found = replace(found, value=value.removeprefix(f"{found.relation} "))
     return found if before is None else _with_before(found, before)
 
 
