@@ -518,7 +518,7 @@ def test_a_start_board_breaks_symmetries_of_limits():
     assert solve(one).value != solve(other).value
     bench = _Bench(game, 2000, Allowance(memory=1 << 30, threads=1), math.inf)
     trials = [bench.trial(tuple(limited.limits or ())) for limited in (one, other)]
-    assert [trial.value for trial in trials if trial] == pytest.approx(
+    assert [float(trial.value) for trial in trials if trial] == pytest.approx(
         [float(solve(limited).value) for limited in (one, other)], abs=1e-6
     )
 
