@@ -433,7 +433,7 @@ def test_a_search_keeps_its_budget_and_climbs():
     assert values == sorted(values) == steps
     assert found.best.value > 0.7
     proved = prove(with_limits(game, found.best.limits), dtype="uint32")
-    assert float(proved.bound) == pytest.approx(found.best.value, abs=1e-5)
+    assert float(proved.bound) == pytest.approx(float(found.best.value), abs=1e-5)
 
 
 def test_limits_that_would_take_longer_than_the_time_are_left_out(monkeypatch):
