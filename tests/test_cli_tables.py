@@ -520,7 +520,7 @@ def almost_won(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-UNCERTAIN = re.compile(r"(^|[ >])(1|0|1\.0|0\.0|100(\.0+)? ?%|0(\.0+)? ?%)([ <(]|$)")
+UNCERTAIN = re.compile(r"(^|[ >])(1|0|1\.0|0\.0|100(\.0+)? ?%|0(\.0+)? ?%)(?! - )([ <(]|$)")
 
 
 @pytest.mark.parametrize("table", ["win", "both"])
@@ -537,7 +537,17 @@ def test_nothing_uncertain_is_printed_as_certain(almost_won, monkeypatch, capsys
     """The probability to win is 1 - 7e-18, so no 1 and no 0 stands for a probability; counts are others."""
     monkeypatch.chdir(almost_won)
     assert main([*command.replace("TABLE", table).split(), *["-q"] * command.startswith("evaluate")]) == 0
-    certain = ("1 in each game", " to 1", "slides without one", "z  ", "mistakes", "best  ")
+    certain = (
+        "1 in each game",
+        " to 1",
+        "slides without one",
+        "z  ",
+        "mistakes",
+        "best  ",
+        "most in a row",
+        "lost ",
+        "worst mistake",
+    )
     first = {}
     for line in capsys.readouterr().out.splitlines():
         name = line.partition(" ")[0]

@@ -237,7 +237,7 @@ def test_plot_counts_from_a_file(folder: Path, capsys: pytest.CaptureFixture[str
         ("good.json 32 -o x.svg", 2, "leave goal and rules out"),
         ("good.json --up-to 8 -o x.svg", 2, "leave goal and rules out"),
         ("none.json -o x.svg", 1, "none.json is neither a shape, as 3x3, nor a file of counts"),
-        ("folder -o x.svg", 1, "cannot read folder: it is a folder, and this must be a file"),
+        ("folder -o x.svg", 1, "cannot read folder: Is a directory"),
         ("bad.json -o x.svg", 1, "cannot draw bad.json: it is not JSON"),
         ("odd.json -o x.svg", 1, "cannot draw odd.json: these are not counts"),
         ("good.json -o none/x.svg", 1, "cannot write none/x.svg"),

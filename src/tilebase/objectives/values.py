@@ -130,6 +130,10 @@ class Exact(Known):
     def __float__(self) -> float:
         return float(self.ends[0])
 
+    def _formatted(self, form: str) -> str:
+        number = self.ends[0]
+        return format(float(number) if isinstance(number, Fraction) else number, form)
+
     def __bool__(self) -> bool:
         return bool(self.value)
 

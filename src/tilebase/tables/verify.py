@@ -56,7 +56,7 @@ class Verification:
 
     layers: int
     values: int
-    skipped: int  # values of a thinned table whose successors it does not hold
+    skipped: int  # values whose successors a thinned table does not hold, or of which no error is proved
     wrong: tuple[str, ...]
     unread: tuple[str, ...] = ()
 
