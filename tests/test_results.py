@@ -510,7 +510,7 @@ def test_a_plan_is_named_only_where_there_is_one(command: str, planned: bool) ->
 def test_a_published_result_is_credited_to_its_source() -> None:
     sources = {Cited.of(one.source) for one in results() if one.kind == "published"}
     assert {(one.author, one.year) for one in sources} == {
-        ("Slizkov", "2023"), ("Lees-Miller", "2017"), ("Edixhoven", "2019"),
+        ("Slizkov", "2023"), ("Lees-Miller", "2017"), ("Edixhoven", "2019"), ("Dabish", "2026"),
     }  # fmt: skip
     (bound,) = find_results("0.99969486")
     assert bound.bibtex().startswith(
