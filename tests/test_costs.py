@@ -404,6 +404,8 @@ INSTEAD = [
     ("solve 4x4 2048", ["cite", "solve", "force", "plan"]),
     ("solve 4x4 2048 --objective fewest", ["no play wins in fewer than 519 slides", "cite"]),
     (f"solve 4x4 2048 --start {BOARD} --objective score", ["cite", "solve"]),
+    ("solve 4x4 2048 --start empty --objective moves:float32 --discount 0.9", ["cite", "solve"]),
+    (f"solve 4x4 2048 --start {BOARD} --horizon 1052", ["cite", "solve", "force"]),
     (f"solve 4x4 2048 --start {BOARD}", ["cite", "solve", "force", "plan"]),
     ("solve 5x4 256 --spawn 2:0.5,8:0.5", ["solve"]),
     ("solve 8192 --formation 4442", ["force"]),

@@ -825,7 +825,7 @@ def test_ports_and_addresses_that_cannot_be_used(refused, tables: Path):
     refused(["serve"], 2, "`tilebase serve 3x3 256`")
     refused(["serve"], 2, "`tilebase serve 3x3-256/`")
     refused(["serve"], 2, "`tilebase serve tables/`")
-    refused(["serve", "nowhere"], 1, "nowhere not found")
+    refused(["serve", "nowhere"], 1, "no finished table found at nowhere")
     refused(["serve", "3x3", "512", "table"], 2, "comes its goal")
     refused(["serve", str(tables / "2x2-32"), "--spawn", "0"], 2, "a table has its own rules")
     refused(["serve", str(tables / "2x2-32"), "--rate", "0"], 2, "the rate is 0")

@@ -173,9 +173,8 @@ def check(
 
     Without a folder the disk is that of temporary files.  With `anyway` nothing is refused.  `estimate` is
     also called with smaller games, since the message proposes one that can be solved.  `others` returns the
-    notes of the error, other queries and facts, given a function that says whether a run is accepted.  The
-    estimate of a run
-    that begins is logged if the run takes `WORTH_TELLING` seconds or more.
+    notes of the error, other queries and facts; it is called with a function that says whether a run is
+    accepted.  The estimate of a run that begins is logged if the run takes `WORTH_TELLING` seconds or more.
     """
 
     def ways(too_much: Callable[[Estimate], str | None]) -> str:

@@ -35,20 +35,11 @@ def instead_of_solving(
     `takes` estimates the time to solve a game; `fits` says whether a run of this estimate is accepted.
     """
     names = [one.name for one in objectives]
-    solving = f"tilebase solve {game_text(game)}"
-    if names != ["win"]:
-        solving += f" --objective {','.join(names)}"
     if "fewest" in names and (least := least_slides(game)) is not None:
         yield f"no play wins in fewer than {least} slides (Dabish 2026)"
     yield from _recorded(game, objectives)
-    if game.start_board is None and formation_of(game) is None and "fewest" not in names:
-        yield f"the value of a board if the game ends at a sum: {solving} --start BOARD --horizon SUM"
-    elif game.start_board is not None:
-        first = sum(1 << exponent for exponent in game.start_board if exponent and not game.is_x(exponent))
-        sums = range(first + 4, game.horizon or first + 1024, 4)
-        total = _last(sums, lambda horizon: takes(game.changed(horizon=horizon)), fits)
-        if total is not None:
-            yield f"the value if the game ends at the sum {total}: {solving} --horizon {total}"
+    if formation_of(game) is None and "fewest" not in names:
+        yield from _look_ahead(game, objectives, takes, fits)
     if OF_WINS.intersection(names):
         with suppress(UsageError):
             check_ways(game, None, None, None)
@@ -57,6 +48,31 @@ def instead_of_solving(
         plain = game.changed(start="two-tiles") == Game("4x4", game.goal or 2048)
         if plain and any(one.least_goal <= goal <= one.largest_goal for one in formations()):
             yield f"endgames in which large tiles keep to a corner: tilebase plan formations {goal}"
+
+
+def _look_ahead(
+    game: Game,
+    objectives: Sequence[Objective],
+    takes: Callable[[Game], Estimate],
+    fits: Callable[[Estimate], bool],
+) -> Iterator[str]:
+    """Yield the longest game from a start board that is solved soon, or else that a board may be named."""
+    values = ",".join(f"{one.name}:{one.dtype}" for one in objectives)
+    factors = {f" --discount {one.discount}" for one in objectives if one.discount != 1}
+    asked = f"--objective {values}{''.join(factors)}"
+    if game.start_board is None:
+        named = game_text(game.changed(start="two-tiles", horizon=None))
+        yield (
+            "the value of a board if the game ends at a sum: "
+            f"tilebase solve {named} {asked} --start BOARD --horizon SUM"
+        )
+        return
+    first = game.sum(game.start_board)
+    sums = range(first + 4, game.horizon or first + 1024, 4)
+    total = _last(sums, lambda horizon: takes(game.changed(horizon=horizon)), fits)
+    if total is not None:
+        named = game_text(game.changed(horizon=total))
+        yield f"the value if the game ends at the sum {total}: tilebase solve {named} {asked}"
 
 
 def instead_of_counting(
