@@ -156,11 +156,11 @@ def test_a_tile_is_compared_with_a_published_bound(board: str, value: str, verdi
 @pytest.mark.parametrize(
     ("number", "board"),
     [
-        ("5468.49", "3x3, continued"),  # published, and computed with more digits
-        ("5468.487", "3x3, continued"),  # rounded
-        ("5,470", "3x3, continued"),
-        ("1152817492752", "3x4, continued"),
-        ("50724.26", "3x4, continued from two 2s"),
+        ("5468.49", "3x3 without a goal"),  # published, and computed with more digits
+        ("5468.487", "3x3 without a goal"),  # rounded
+        ("5,470", "3x3 without a goal"),
+        ("1152817492752", "3x4 without a goal"),
+        ("50724.26", "3x4 without a goal, from two 2s"),
         ("0.011337880", "3x3 to 1024"),  # of an interval
         ("7.517e12", "4x4 to 2048"),
     ],

@@ -83,7 +83,6 @@ def _board(game: Game) -> str | None:
     plain = plain.removesuffix(f" without a goal, largest {game.largest}")  # of a search for the largest tile
     plain = plain.replace(",", "", 1)
     limits = (game.limits_text or "").replace("/", ",")
-    plain = plain.replace(" continued", ", continued")
     return f"{plain} within {limits}" if limits else plain
 
 

@@ -40,7 +40,7 @@ BESIDE = frozenset((RECORDS, RECOMPUTED, NEW, OPEN, NEEDED, ERRATA, RUNS, SECTIO
 """The files that hold no published lines."""
 NO_QUESTION = frozenset(
     ("value", "answer", "max_tile", "lower_bound", "claim", "relation", "source", "precision", "note")
-    + ("board", "goal", "rules", "limits", "formation", "N", "M", "needs")
+    + ("board", "goal", "rules", "limits", "formation", "N", "M")
 )
 """The columns of fact files that are no part of a question."""
 MEASURES = {
@@ -155,11 +155,12 @@ class Fact:
         if "formation" in named:
             return f"formation {named['formation']} to {named['goal']}"
         board = f"{named['N']}x{named['N']} to {2 ** int(named['M'])}" if "N" in named else named["board"]
-        goal, rules = named.get("goal"), named.get("rules")
-        if goal:
-            board += f" to {goal}"
-        elif goal is not None or rules:
-            board += f", {rules or 'continued'}"
+        if named.get("goal"):
+            board += f" to {named['goal']}"
+        elif "goal" in named and named.get("quantity") != "largest tile that can be forced":
+            board += " without a goal"
+        if named.get("rules"):
+            board += f", {named['rules']}"
         return board + (f" within {named['limits']}" if "limits" in named else "")
 
     @property

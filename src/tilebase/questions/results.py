@@ -242,7 +242,7 @@ def _of_fact(fact: Fact) -> Result:
     if record is None:
         return Result(
             name, "published", fact.board, _asked(fact), fact.published, "published", fact.stated,
-            fact.source, needs=read_needed().get(key) or fact.columns.get("needs", ""), note=fact.note,
+            fact.source, needs=read_needed().get(key, ""), note=fact.note,
         )  # fmt: skip
     return Result(
         name, _group(fact, record), fact.board, _asked(fact), record.computed, _kind(fact, record),
@@ -313,9 +313,8 @@ def _name(*words: str) -> str:
 
 def _new() -> Iterator[Result]:
     for row in read_other(NEW):
-        board = row["board"].replace(", continued", " without a goal")  # as titles of games have it
         yield Result(
-            _name("new", row["board"], row["question"]), "new", board, row["question"], row["value"],
+            _name("new", row["board"], row["question"]), "new", row["board"], row["question"], row["value"],
             row["kind"], command=row["command"], version=row["version"], date=row["date"],
             checked=row.get("checked", ""), size=row.get("size", ""), took=took_of(row),
             machine=row.get("machine", ""), near=row.get("near", ""), note=row.get("note", ""),
