@@ -8,7 +8,7 @@ import signal
 import sys
 from _thread import interrupt_main
 from collections.abc import Sequence
-from contextlib import nullcontext, redirect_stdout
+from contextlib import nullcontext, redirect_stderr, redirect_stdout
 from threading import Timer, main_thread
 from typing import Annotated, Any, TextIO
 
@@ -17,9 +17,9 @@ from cyclopts import App, CycloptsError, Group, Parameter
 from tilebase._version import version
 from tilebase.cli.helping import ALL, every_command, helping
 from tilebase.cli.log import logging_to
-from tilebase.cli.output import Output, OutputError, naming_command
+from tilebase.cli.output import Output, OutputError, Readable, naming_command
 from tilebase.cli.usage import usage_sentence
-from tilebase.errors import TilebaseError, UsageError
+from tilebase.errors import TilebaseError, UsageError, sentence
 
 app = App(
     name="tilebase",
@@ -89,7 +89,7 @@ def run(arguments: Sequence[str], *, stops: Sequence[int] = ()) -> int:
     """
     if sys.stdout is None:
         return _failed("cannot write the output: standard output is closed", 1)
-    with redirect_stdout(Output(sys.stdout)):
+    with redirect_stdout(Readable(Output(sys.stdout))), redirect_stderr(sys.stderr and Readable(sys.stderr)):
         try:
             status = _status(arguments, stops)
             sys.stdout.flush()
@@ -133,7 +133,7 @@ def _status(arguments: Sequence[str], stops: Sequence[int]) -> int:
 def _failed(reason: object, status: int) -> int:
     """Print one sentence on standard error; return the status."""
     try:
-        print(f"tilebase: {reason}", file=sys.stderr, flush=True)
+        print(f"tilebase: {sentence(reason)}", file=sys.stderr, flush=True)
     except OSError:  # it cannot be said anywhere else
         _drop(sys.stderr)
     return status
