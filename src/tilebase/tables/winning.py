@@ -48,8 +48,6 @@ class Fillings:
 class WinningSet(Verdicts):
     """All boards from which one side wins.  `open_winning_set` makes it.
 
-    ``len(winning)`` is the number of states in it.
-
     Attributes
     ----------
     manifest:
@@ -65,10 +63,12 @@ class WinningSet(Verdicts):
 
     def __repr__(self) -> str:
         return (
-            f"<WinningSet {self.location.name} of {self.game}: {self.manifest.meaning}, {len(self):,} states>"
+            f"<WinningSet {self.location.name} of {self.game}: {self.manifest.meaning}, {self.states:,} states>"
         )
 
-    def __len__(self) -> int:
+    @property
+    def states(self) -> int:
+        """The number of states in the set."""
         return self.manifest.total(STATES)
 
     @property
