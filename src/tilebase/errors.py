@@ -13,7 +13,9 @@ MOST_TEXT = 1000
 """Characters of a message.  A quoted text could make it longer."""
 MOST_WORD = 200
 """Characters of a word of a message, such as a path."""
-_UNREADABLE = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_UNREADABLE = re.compile(
+    "[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 
 
 def readable(text: str) -> str:

@@ -124,6 +124,12 @@ def _status(arguments: Sequence[str], stops: Sequence[int]) -> int:
         return _failed(error, error.exit_status)
     except (MemoryError, OSError, RuntimeError) as error:
         return _failed(_in_words(error), 1)
+    except ValueError as error:
+        if "integer string conversion" not in str(error):
+            raise
+        return _failed(
+            "a number has more digits than Python reads: give a shorter one", UsageError.exit_status
+        )
     except KeyboardInterrupt as stop:
         return _failed(_stopped(arguments), SIGNALLED + _number_of(stop))
     except SystemExit as stop:

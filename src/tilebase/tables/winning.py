@@ -62,9 +62,8 @@ class WinningSet(Verdicts):
         self._slider = Slider(manifest.game)
 
     def __repr__(self) -> str:
-        return (
-            f"<WinningSet {self.location.name} of {self.game}: {self.manifest.meaning}, {self.states:,} states>"
-        )
+        what = f"{self.manifest.meaning}, {self.states:,} states"
+        return f"<WinningSet {self.location.name} of {self.game}: {what}>"
 
     @property
     def states(self) -> int:
