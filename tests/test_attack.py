@@ -32,7 +32,7 @@ SEEDS = {
     "written": (1, 3, 1067, 1103, 80056, 90090, 6279),
     "folders": (1, 2, 3),
     "requests": (1, 5028),
-    "extremes": (4,),
+    "extremes": (4, 104),
     "datasets": (101, 105),
     "vectors": (0, 11, 14),
 }
