@@ -610,6 +610,35 @@ def test_a_wrong_manifest_is_refused(tmp_path: Path, name: str, value: object) -
         probe_all(folder)
 
 
+@pytest.mark.parametrize("more", [1, 2**63, 10**25])
+def test_a_set_has_no_more_states_than_its_game_has_boards(tmp_path: Path, more: int) -> None:
+    """A cell of 2x2 to 16 holds nothing, 2, 4 or 8."""
+    saved(tmp_path)
+    path = tmp_path / "manifest.json"
+    values = json.loads(path.read_bytes())
+    layer = values["layers"][0]
+    layer["states"] += 4**4 - open_winning_set(tmp_path).states
+    stored.sign(path, values)
+    assert open_winning_set(tmp_path).states == 4**4
+    layer["states"] += more
+    stored.sign(path, values)
+    with pytest.raises(CorruptError, match="the number of states is"):
+        open_winning_set(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "name"), [("sum", "9" * 30), ("sum", "all"), ("sweep", "4"), ("accumulative", "\x1b")]
+)
+def test_layers_have_the_names_of_their_strategy(tmp_path: Path, strategy: str, name: str) -> None:
+    saved(tmp_path, strategy=strategy)
+    path = tmp_path / "manifest.json"
+    values = json.loads(path.read_bytes())
+    values["layers"][0]["name"] = name
+    stored.sign(path, values)
+    with pytest.raises(CorruptError, match="is not that of a layer"):
+        open_winning_set(tmp_path)
+
+
 def test_wrong_kinds(tmp_path: Path) -> None:
     with pytest.raises(MissingLayerError):
         open_winning_set(tmp_path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterable
 from fractions import Fraction
-from math import gcd
+from math import gcd, inf
 from pathlib import Path
 from typing import Any
 
@@ -128,7 +128,8 @@ def judge(
         number, exact = value.value, -exact if objective.is_cost else exact
         tolerance = Fraction(TOLERANCES.get(objective.dtype, 0)) * max(1, exact)
         wrong = abs(Fraction(number) - exact)
-        allowed = min(tolerance, Fraction(value.error)) if isinstance(value, Rounded) else 0
+        error = value.error if isinstance(value, Rounded) else 0
+        allowed = inf if error == inf else min(tolerance, Fraction(error))  # infinite: nothing is promised
         good = isinstance(value, Exact | Rounded) and wrong <= allowed
     what = f"{objective.label}: {value}, by the rules {float(exact)!r} = {str(exact)[:60]}"
     case.expect(good, f"value, {where}, {objective.name}", what, lines)
@@ -320,7 +321,7 @@ def check_thin(case: Case, drawn: DrawnGame, folder: Path, lines: str) -> None:
     if found is REFUSED:
         return
     with open_table(folder) as whole, open_table(small) as part:
-        visits = optimal_visits(drawn, whole, objective)
+        visits = optimal_visits(drawn, objective)
         for state, chance in visits.items():
             answer = part.get(drawn.rules.text(state))
             if answer is None:
@@ -337,21 +338,31 @@ def check_thin(case: Case, drawn: DrawnGame, folder: Path, lines: str) -> None:
     shutil.rmtree(small)
 
 
-def optimal_visits(drawn: DrawnGame, table: Any, objective: Objective) -> dict[Board, Fraction]:
-    """With which probability optimal play, ties shared evenly, ever visits each state up to symmetry."""
+def optimal_visits(
+    drawn: DrawnGame, objective: Objective, kept: dict[Board, Board] | None = None
+) -> dict[Board, Fraction]:
+    """With which probability optimal play, ties shared evenly, ever visits each state up to symmetry.
+
+    With `kept`, which has the stored board of each least one, the first of the best slides of this board is
+    made, or one that wins at once.
+    """
     rules, k = drawn.rules, measure(objective)
     flow: dict[int, dict[Board, Fraction]] = {}
     for board, p in rules.starts.items():
         add(flow, rules, board, p)
     visits: dict[Board, Fraction] = {}
     while flow:
-        for board, chance in flow.pop(min(flow)).items():
-            visits[board] = chance
+        for least, chance in flow.pop(min(flow)).items():
+            visits[least] = chance
+            board = least if kept is None else kept.get(least, least)
             worths = {direction: worth[k] for direction, worth in rules.worths(board).items()}
             best = max(worths.values(), default=Fraction(0))
             near = Fraction(1e-13) * abs(best)  # a discount makes small values of all
             tied = [direction for direction, worth in worths.items() if worth >= best - near]
             slides = rules.slides(board)
+            if kept is not None:
+                order = [direction for direction in drawn.game.directions if direction in tied]
+                tied = ([direction for direction in order if slides[direction][1]] or order)[:1]
             for direction in tied:
                 after, wins, _ = slides[direction]
                 for state, p in [] if wins else rules.spawns(after):

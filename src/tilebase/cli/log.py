@@ -19,7 +19,7 @@ from platform import python_version
 from typing import IO
 
 from tilebase._version import version
-from tilebase.errors import TilebaseError
+from tilebase.errors import TilebaseError, readable
 from tilebase.runtime.resources import available_memory
 from tilebase.runtime.storage import storage_errors
 from tilebase.runtime.system import processors
@@ -35,6 +35,10 @@ class _Lines(logging.StreamHandler[IO[str]]):
         super().__init__(file)
         self.setFormatter(LINE)
         self._name = name
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return a line as `readable` text."""
+        return readable(super().format(record))
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: ARG002  # a name of `logging`
         """Say once what is wrong, and write no more."""

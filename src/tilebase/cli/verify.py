@@ -273,7 +273,7 @@ def _verify_winning(winning: WinningSet, report: _Report) -> None:
         winning.check()
     report.add(
         winning.name, found.wrong, found.unread,
-        f"as it was written, by its checksums: {len(winning):,} states of {len(winning.manifest.layers)} "
+        f"as it was written, by its checksums: {winning.states:,} states of {len(winning.manifest.layers)} "
         f"layers in which {winning.text}, not derived again",
         layers=len(winning.manifest.layers),
     )  # fmt: skip

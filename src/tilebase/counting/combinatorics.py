@@ -193,6 +193,25 @@ def _ways_around(game: Game, cycles: Cycles, held: Sequence[int]) -> Ways:
     return result
 
 
+def convolved(ways: npt.NDArray[Any], other: npt.NDArray[Any]) -> Ways:
+    """Return the sums over ``i + j = n`` of ``ways[i] * other[j]``, exact where they have 64 bits.
+
+    It takes as many products as there are pairs of entries that are not 0.  Large tiles have few sums: two
+    cells with tiles to 16384 have 107 of 16,385.
+
+    >>> convolved(np.array([1, 0, 2]), np.array([3, 1])).tolist()
+    [3, 1, 6, 2]
+    """
+    if np.count_nonzero(ways) > np.count_nonzero(other):
+        ways, other = other, ways
+    found = np.zeros(max(len(ways) + len(other) - 1, 1), dtype=np.uint64)
+    places = np.flatnonzero(other)
+    counts = other[places].astype(np.uint64)
+    for place in np.flatnonzero(ways):
+        found[place + places] += np.uint64(ways[place]) * counts
+    return found
+
+
 def _with_cycle(ways: Ways, length: int, exponents: Sequence[int]) -> Ways:
     shifts = [0, *(length << exponent - 1 for exponent in exponents)]
     sums = ways.shape[1]

@@ -15,6 +15,7 @@ from tilebase.errors import MissingExtraError, UsageError
 from tilebase.files.outputs import check_output
 from tilebase.runtime.command import COMMAND
 from tilebase.runtime.storage import atomic_file
+from tilebase.runtime.system import library_errors
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,6 +51,9 @@ STYLE: dict[str, Any] = {
     "savefig.dpi": 160,
 }
 
+MATPLOTLIB = ("matplotlib", ("MPL", "MATPLOTLIB", "SOURCE_DATE_EPOCH"), "matplotlibrc")
+"""The arguments of `library_errors`: matplotlib reads a file of the current folder when it is loaded."""
+
 
 @contextmanager
 def picture(path: Path | str, width: float, height: float) -> Iterator[Figure]:
@@ -63,7 +67,7 @@ def picture(path: Path | str, width: float, height: float) -> Iterator[Figure]:
         figure = Figure(figsize=(width, height), layout="constrained")
         yield figure
         form = file.suffix.lower()[1:]
-        with atomic_file(file) as whole:
+        with atomic_file(file) as whole, library_errors(*MATPLOTLIB):
             figure.savefig(whole, format=form, metadata=_metadata(form))
 
 
@@ -105,7 +109,8 @@ def check_path(path: Path | str) -> Path:
 def require_matplotlib() -> None:
     """Raise `MissingExtraError` if matplotlib is not installed."""
     try:
-        import matplotlib.figure  # noqa: F401
+        with library_errors(*MATPLOTLIB):
+            import matplotlib.figure  # noqa: F401
     except ImportError as error:
         raise MissingExtraError("pictures need matplotlib: pip install 'tilebase[plot]'") from error
 

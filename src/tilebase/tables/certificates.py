@@ -69,9 +69,11 @@ class Certificate(Verdicts):
             self.starts = tuple(self._begun())
 
     def __repr__(self) -> str:
-        return f"<Certificate {self.path.name} of {self.game}: {self.claim}, {len(self):,} boards>"
+        return f"<Certificate {self.path.name} of {self.game}: {self.claim}, {self.states:,} boards>"
 
-    def __len__(self) -> int:
+    @property
+    def states(self) -> int:
+        """The number of states that the certificate lists."""
         return len(self._spawns)
 
     @property

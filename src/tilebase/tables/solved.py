@@ -122,10 +122,18 @@ def opened_again(what: Callable[[Location, Any], Stored], where: str, manifest: 
 
 
 class Verdicts(Solved):
-    """What says whether one side wins, and has no objectives; ``len`` is how many states it lists."""
+    """What says whether one side wins, and has no objectives.
 
+    ``len`` is the number of its `states`; above 2^63 - 1, Python raises `OverflowError` instead.
+    """
+
+    @property
     @abstractmethod
-    def __len__(self) -> int: ...
+    def states(self) -> int:
+        """How many states it lists."""
+
+    def __len__(self) -> int:
+        return self.states
 
     def __bool__(self) -> bool:
         return True  # one without states can be asked, too
@@ -166,7 +174,7 @@ class Verdicts(Solved):
             "adversary": True,
             "objectives": [{"label": WINNING, "text": self.text, "type": "bit", "unit": self.unit()}],
             "start": {WINNING: value_document(self.value, self.unit())},
-            "positions": len(self),
+            "positions": self.states,
             "layers": None,
             "sums": None,
             "thinned": None,

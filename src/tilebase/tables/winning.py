@@ -48,8 +48,6 @@ class Fillings:
 class WinningSet(Verdicts):
     """All boards from which one side wins.  `open_winning_set` makes it.
 
-    ``len(winning)`` is the number of states in it.
-
     Attributes
     ----------
     manifest:
@@ -64,14 +62,15 @@ class WinningSet(Verdicts):
         self._slider = Slider(manifest.game)
 
     def __repr__(self) -> str:
-        return (
-            f"<WinningSet {self.location.name} of {self.game}: {self.manifest.meaning}, {len(self):,} states>"
-        )
+        what = f"{self.manifest.meaning}, {self.states:,} states"
+        return f"<WinningSet {self.location.name} of {self.game}: {what}>"
 
     def __reduce__(self) -> Any:
         return opened_again, (type(self), address(self.location), self.manifest)
 
-    def __len__(self) -> int:
+    @property
+    def states(self) -> int:
+        """The number of states in the set."""
         return self.manifest.total(STATES)
 
     @property
