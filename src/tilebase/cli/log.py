@@ -18,8 +18,10 @@ from pathlib import Path
 from platform import python_version
 from typing import IO
 
+from cyclopts import CycloptsError
+
 from tilebase._version import version
-from tilebase.errors import TilebaseError, readable
+from tilebase.errors import TilebaseError, readable, sentence
 from tilebase.runtime.resources import available_memory
 from tilebase.runtime.storage import storage_errors
 from tilebase.runtime.system import processors
@@ -71,7 +73,7 @@ def logging_to(name: str, words: Sequence[str]) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        ended = str(error) if isinstance(error, TilebaseError) else repr(error)
+        ended = sentence(error) if isinstance(error, TilebaseError | CycloptsError) else repr(error)
         raise
     finally:
         LOG.debug("ended after %.2f s: %s", time.perf_counter() - since, ended)
