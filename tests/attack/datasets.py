@@ -42,8 +42,8 @@ def compare(case: Case, drawn: Any, table: Any, rows: list[dict[str, Any]], line
     game, rules, objective = drawn.game, drawn.rules, table.objectives[0]
     k, sign = measure(objective), -1 if objective.is_cost else 1
     boards = [tuple(0 if not e else X if game.is_x(e) else 1 << e for e in row["cells"]) for row in rows]
-    kept = {rules.least(board): board for board in boards}
-    visits = optimal_visits(drawn, objective, kept)
+    kept = {rules.least(board) for board in boards}
+    visits = optimal_visits(drawn, objective)
     for row, board in zip(rows, boards, strict=True):
         case.done["rows"] += 1
         least, text = rules.least(board), rules.text(board)
@@ -65,5 +65,5 @@ def compare(case: Case, drawn: Any, table: Any, rows: list[dict[str, Any]], line
             row["orbit"] == len(rules.orbit(board)), "data: orbit", f"{row['orbit']} of {text}", lines
         )
     wanted = {rules.least(board) for board in rules.reachable()[0] if not rules.has_sum(board)}
-    missing = ", ".join(rules.text(board) for board in sorted(wanted ^ kept.keys(), key=str)[:3])
+    missing = ", ".join(rules.text(board) for board in sorted(wanted ^ kept, key=str)[:3])
     case.expect(not missing, "data: other states", missing, lines)

@@ -338,31 +338,21 @@ def check_thin(case: Case, drawn: DrawnGame, folder: Path, lines: str) -> None:
     shutil.rmtree(small)
 
 
-def optimal_visits(
-    drawn: DrawnGame, objective: Objective, kept: dict[Board, Board] | None = None
-) -> dict[Board, Fraction]:
-    """With which probability optimal play, ties shared evenly, ever visits each state up to symmetry.
-
-    With `kept`, which has the stored board of each least one, the first of the best slides of this board is
-    made, or one that wins at once.
-    """
+def optimal_visits(drawn: DrawnGame, objective: Objective) -> dict[Board, Fraction]:
+    """With which probability optimal play, ties shared evenly, ever visits each state up to symmetry."""
     rules, k = drawn.rules, measure(objective)
     flow: dict[int, dict[Board, Fraction]] = {}
     for board, p in rules.starts.items():
         add(flow, rules, board, p)
     visits: dict[Board, Fraction] = {}
     while flow:
-        for least, chance in flow.pop(min(flow)).items():
-            visits[least] = chance
-            board = least if kept is None else kept.get(least, least)
+        for board, chance in flow.pop(min(flow)).items():
+            visits[board] = chance
             worths = {direction: worth[k] for direction, worth in rules.worths(board).items()}
             best = max(worths.values(), default=Fraction(0))
             near = Fraction(1e-13) * abs(best)  # a discount makes small values of all
             tied = [direction for direction, worth in worths.items() if worth >= best - near]
             slides = rules.slides(board)
-            if kept is not None:
-                order = [direction for direction in drawn.game.directions if direction in tied]
-                tied = ([direction for direction in order if slides[direction][1]] or order)[:1]
             for direction in tied:
                 after, wins, _ = slides[direction]
                 for state, p in [] if wins else rules.spawns(after):
