@@ -437,7 +437,9 @@ def test_the_command(table, folder, capsys):
     assert document["value"] == exact.value
     assert document["judged"]["worst"][0]["board"] == exact.worst[0].board.text
     assert main(words) == 0
-    assert f"costs most      left on {exact.worst[0].board.text}, not " in capsys.readouterr().out
+    words_of_worst = " ".join(capsys.readouterr().out.split())
+    assert f"costs most {exact.worst[0].statement}: " in words_of_worst
+    assert exact.worst[0].chosen == "left"
     assert main(["plan", *words]) == 0
     assert "judging an agent in 2x3, to 16" in capsys.readouterr().out
     assert main([*words[:5], "--games", "500", "-q"]) == 0

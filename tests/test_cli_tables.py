@@ -540,9 +540,10 @@ def test_nothing_uncertain_is_printed_as_certain(almost_won, monkeypatch, capsys
     certain = (
         "1 in each game",
         " to 1",
-        "slides without one",
+        "in positions",
         "z  ",
         "mistakes",
+        "judged",
         "best  ",
         "most in a row",
         "lost ",

@@ -193,7 +193,7 @@ def test_bad_requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         plot_counts(SMALL, tmp_path / "counts.svg", kind="pie")
     with pytest.raises(UsageError, match="'wins' was not counted"):
         plot_counts(SMALL, tmp_path / "counts.svg", field="wins")
-    with pytest.raises(UsageError, match="no live states were counted"):
+    with pytest.raises(UsageError, match="no live states up to symmetry were counted"):
         plot_counts(oracle.count(Game("1x1", start="empty")), tmp_path / "counts.svg", field="live")
     with pytest.raises(UsageError, match="no codec was measured"):
         codec_plots.plot_pareto([], tmp_path / "pareto.svg")

@@ -239,7 +239,7 @@ def test_both_reasons_are_given_where_large_tiles_are_equal_and_a_slide_is_not_k
     assert [move.slides for move in found.moves] == [("right", "down"), (), ()]
     assert [move.problem for move in found.moves] == [
         f"right and down may have led from line 1 to line 2; {EQUAL}",
-        f"no slide and spawn lead from line 2 to line 3, which starts anew; {EQUAL}",
+        f"no slide and spawn lead from line 2 to line 3, which starts again; {EQUAL}",
         EQUAL,
     ]
     assert (found.reviewed, found.unknown) == (0, 1)

@@ -130,6 +130,8 @@ class Seat:
         worst: bool = False,
     ) -> None:
         self.table, self.objective, self.rng, self.worst = table, objective, rng, worst
+        # A stream of its own: the spawns do not depend on whether the table was asked.
+        self._ties = random.Random(repr(rng.getstate()))
         self.unit: Unit = table.unit(objective)
         self._start = start
         # The board, what the table says of it, and the slide that the table makes there.
@@ -165,7 +167,7 @@ class Seat:
             return None
         if self._known is None or self._known[0] != self.board:
             found = self.table.get(self.board, None, self.objective)
-            self._known = self.board, found, None if found is None else found.draw(self.rng)
+            self._known = self.board, found, None if found is None else found.draw(self._ties)
         return self._known[1]
 
     @property
