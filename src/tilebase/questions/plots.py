@@ -444,14 +444,14 @@ def plot_distributions(found: Sequence[Distribution], path: Path | str, title: s
 def draw_distribution(axes: Axes, one: Distribution) -> None:
     """Draw one of the distributions that `tilebase.questions.distributions` computes, with its mean.
 
-    Values at both ends whose bars would be too low to be seen are left out, and the probability of all of
-    them is named.
+    Lengths and scores at both ends whose bars would be too low to be seen are left out; their probability
+    stands in the caption.
     """
     values, chances = np.array(list(one.chances), dtype=np.float64), np.array(list(one.chances.values()))
-    seen = np.flatnonzero(chances >= SEEN * chances.max())
-    drawn = slice(seen[0], seen[-1] + 1)
-    rest = math.fsum([*chances[: seen[0]], *chances[seen[-1] + 1 :]])
-    values, chances = values[drawn], chances[drawn]
+    seen = np.flatnonzero(chances >= SEEN * chances.max() * (one.name != "tile"))
+    first, end = int(seen[0]), int(seen[-1]) + 1
+    rest = math.fsum([*chances[:first], *chances[end:]])
+    values, chances = values[first:end], chances[first:end]
     if one.name == "tile":
         axes.bar(range(len(values)), chances, color=shades(len(values)), width=0.8)
         axes.set_xticks(range(len(values)), [f"{value:,.0f}" for value in values])
