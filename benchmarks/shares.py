@@ -25,14 +25,16 @@ def main() -> int:
     )
     parser.add_argument("--most", type=float, default=1e7, help="boards up to symmetry")
     most, same = parser.parse_args().most, True
-    for (shape, goal), share in sorted(counted().items(), key=lambda line: (math.prod(line[0][0]), *line[0])):
+    for (shape, goal), share in sorted(
+        counted().items(), key=lambda line: (math.prod(line[0][0]), line[0][0], line[0][1] or math.inf)
+    ):
         game = Game(shape, goal)
         boards, order = sum(boards_by_sum(game).values()), len(symmetries(game))
         if boards / order > most:
             continue
         found = count(game)
         states, afters = found.total("states"), int(found.afterstates.sum())
-        print(game.shape_text, goal, order, boards, states, afters, sep="\t", flush=True)
+        print(game.shape_text, goal or "-", order, boards, states, afters, sep="\t", flush=True)
         same &= states == round(share.states * boards / order)
         same &= afters == round(share.afterstates * boards / order)
     print("reached: all are as in the file" if same else "MISSED: some differ", file=sys.stderr)

@@ -116,14 +116,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def refused(capsys: pytest.CaptureFixture[str]) -> Callable[..., None]:
-    """Assert that a command prints nothing but one sentence and exits with a status."""
+    """Assert that a command prints nothing but one sentence, perhaps with notes, and exits with a status."""
 
     def check(arguments: Sequence[str], status: int, *sentences: str) -> None:
         assert main(list(arguments)) == status
         printed = capsys.readouterr()
         assert not printed.out
         assert printed.err.startswith("tilebase: ")
-        assert printed.err.count("\n") == 1
+        assert all(line.startswith("  ") for line in printed.err.splitlines()[1:]), printed.err
         assert all(sentence in printed.err for sentence in sentences), printed.err
 
     return check

@@ -14,6 +14,7 @@ from tilebase.errors import MissingBoardError, UsageError
 from tilebase.game.game import Game
 from tilebase.game.symmetry import canonical, symmetries
 from tilebase.objectives.objective import Objective
+from tilebase.objectives.values import Rounded
 
 GAMES = (
     Game("2x2", 32),
@@ -96,11 +97,31 @@ def test_the_worst_decisions(tmp_path):
         assert 0 < few.rounding < 1e-9
 
 
+def test_decisions_of_an_agent_that_mixes_slides(tmp_path):
+    """The loss is that of the mixture; a best slide among those chosen is no contradiction."""
+    solve(Game("2x2", 32), table=tmp_path)
+    with open_table(tmp_path) as table:
+        judged = judge(table, "greedy", symmetry="canonical")
+        for one in judged.worst:
+            answer = table.probe(one.board)
+            values = {slide.direction: float(slide.value) for slide in answer.slides}
+            mean = sum(p * values[direction] for direction, p in one.chances.items())
+            assert sum(one.chances.values()) == pytest.approx(1)
+            assert one.loss == pytest.approx(float(answer.value) - mean, abs=1e-12)
+        # On 2,2/4,8 left and right merge the two 2s, and nothing else merges.
+        worst = next(one for one in judged.worst if one.board.text == "2,2/4,8")
+        assert worst.chances == {"left": 0.5, "right": 0.5}
+        assert worst.best == ("left",)
+        assert worst.statement == "left 50 %, right 50 % on 2,2/4,8, not only left"
+        assert judged.as_dict()["worst"][judged.worst.index(worst)]["chances"] == worst.chances
+
+
 def test_a_value_that_is_less_than_rounding():
     """The noise of a difference is not printed."""
-    judged = Judgement("fool", Objective("win"), 0.5, 0.5 - 1e-16, 3e-15, 10, 0.1, {}, {}, ())
-    assert judged.text == "less than 3e-15"
-    assert repr(judged) == "<Judgement of fool: win less than 3e-15, regret 0.5>"
+    start = Rounded(0.5, "float64", 1e-15, 1)
+    judged = Judgement("fool", Objective("win"), start, 0.5 - 1e-16, 3e-15, 10, 0.1, {}, {}, ())
+    assert judged.text == "less than 3.2e-15"
+    assert repr(judged) == "<Judgement of fool: win less than 3.2e-15, regret 0.5>"
 
 
 def test_a_discount(tmp_path):

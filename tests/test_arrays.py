@@ -285,3 +285,24 @@ def test_what_a_table_cannot_answer(tmp_path):
 def test_every_objective_is_compared():
     names = {name for game in GAMES for name in objectives_of(game).replace(":", ",").split(",")}
     assert set(MEANINGS) <= names
+
+
+@pytest.mark.parametrize("start", ["two-tiles", "empty", "2,4/0,8", "after 2,4/0,8", "0,0/0,0"])
+def test_the_empty_board_is_a_state_only_where_play_begins_with_it(start, tmp_path):
+    """Tables and their arrays agree: elsewhere it is not known.  No slide is possible on it."""
+    game = Game("2x2", 32, start=start)
+    solve(game, table=tmp_path)
+    with open_table(tmp_path) as table:
+        found = TableArrays(table).probe([[0, 0, 0, 0], game.starts()[0][0]])
+        assert found.known.tolist() == [start == "0,0/0,0", True]
+        assert not found.allowed[0].any()
+        assert not found.best[0].any()
+        if start == "0,0/0,0":
+            assert found.value.tolist() == [0, 0]
+            assert float(table.probe("0,0/0,0").value) == 0
+        else:
+            assert np.isnan(found.value[0])
+            with pytest.raises(MissingBoardError, match="no play of 2x2"):
+                table.probe("0,0/0,0")
+            with pytest.raises(MissingBoardError, match="no play of 2x2"):
+                TableArrays(table).probe([[0, 0, 0, 0]], missing="raise")

@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tilebase import evaluate, open_table, solve
+from tilebase import count, evaluate, open_table, solve
 from tilebase.agents import compare, cost_of, judge, value_error
 from tilebase.arrays import GameArrays, TableArrays
 from tilebase.cli import main
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Game
+from tilebase.objectives.numbers import digits_text
 from tilebase.policies import ACTION_ORDERS, OBSERVATIONS, as_policy
 from tilebase.questions.binomial import CONFIDENCE, binomial_interval
+from tilebase.questions.distributions import distributions
 
 GAME = Game("2x3", 16)
 
@@ -73,6 +75,97 @@ def test_forms_of_one_agent(keys):
         np.testing.assert_array_equal(policy.probabilities(keys), expected)
     allowed = boards.slide(keys).allowed
     np.testing.assert_array_equal(forms[0](boards.unpack(keys), allowed), expected)
+
+
+class Sampler:
+    """The signature of ``MaskablePPO.predict`` of sb3-contrib, which samples unless it is told not to."""
+
+    def __init__(self) -> None:
+        self._rng = np.random.default_rng(0)
+
+    def predict(self, observation, state=None, episode_start=None, deterministic=False, action_masks=None):
+        assert state is episode_start is None
+        drawn = 1 if deterministic else self._rng.random((len(observation), len(GAME.directions)))
+        return (drawn * action_masks).argmax(axis=-1), state
+
+
+class Unsteady(Sampler):
+    """As `Sampler`, without the parameter: it always samples."""
+
+    def predict(self, observation, action_masks=None):
+        return super().predict(observation, action_masks=action_masks)
+
+    def arrays(self, boards, allowed):
+        return self.predict(boards, allowed)[0]
+
+    def one(self, _, allowed):
+        return self._rng.choice(np.flatnonzero(allowed))
+
+    def seeded(self, _, allowed):
+        """The same numbers in each call, so that the answer depends on the place in the batch."""
+        return (np.random.default_rng(0).random(allowed.shape) * allowed).argmax(axis=1)
+
+    def rarely(self, boards, allowed):
+        """Every slide with the same probability, but for one board of 50."""
+        rare = (self._rng.random(len(boards)) < 0.02)[:, None]
+        return np.where(rare, np.eye(4)[allowed.argmax(axis=1)], allowed / allowed.sum(axis=1, keepdims=True))
+
+    def board(self, board):
+        return self._rng.choice(list(board.slides()))
+
+
+def test_agents_that_sample_only_if_they_may(table):
+    """``deterministic=True`` is passed where it is taken: the slides are those of `first`."""
+    exact = judge(table, first, symmetry="none")
+    assert judge(table, Sampler(), symmetry="none").value == exact.value
+    assert evaluate(table, Sampler(), symmetry="none").value == exact.value
+    assert evaluate(table, Sampler(), games=50, seed=1) == evaluate(table, Sampler(), games=50, seed=1)
+
+    def either(board, deterministic=False):
+        return first_slide(board) if deterministic else Unsteady().board(board)
+
+    assert judge(table, either, symmetry="none").value == exact.value
+    assert evaluate(table, either).value == pytest.approx(exact.value, rel=1e-12)
+    assert evaluate(table, either, games=50).error >= 0
+
+
+AGAIN = (
+    r"answers otherwise when it is asked again about .*: let it return the probabilities .*, or play games"
+)
+
+
+@pytest.mark.parametrize("form", ["predict", "arrays", "seeded", "rarely", "board", "one"])
+@pytest.mark.parametrize("symmetry", ["check", "canonical", "none"])
+def test_agents_that_do_not_repeat_their_answers(table, form, symmetry):
+    """They have no exact value, however they are asked; turned boards are not blamed for it."""
+    model: Any = Unsteady()
+    policy = model if form == "predict" else getattr(model, form)
+    policy = as_policy(policy, GAME, asked="one") if form == "one" else policy
+    ways = [
+        lambda: judge(table, policy, symmetry=symmetry),
+        lambda: compare(table, {"random": "random", "mine": policy}, symmetry=symmetry),
+        lambda: evaluate(table, policy, symmetry=symmetry),
+        lambda: value_error(table, lambda boards: np.zeros(len(boards)), weights=policy, symmetry=symmetry),
+    ]
+    if form == "board":
+        ways += [lambda: evaluate(table, policy), lambda: distributions(table, policy, of=["tile"])]
+    for way in ways:
+        with pytest.raises(UsageError, match=AGAIN):
+            way()
+    assert evaluate(table, policy, games=20).error >= 0
+
+
+def test_networks_may_round_otherwise_in_another_batch(table):
+    """Probabilities that differ from call to call by less than `SUM_ERROR` are not refused."""
+    calls = []
+
+    def rounded(boards, allowed):
+        calls.append(len(boards))
+        weights = allowed * (1 + 1e-7 * np.sin(len(calls) + np.arange(4)))
+        return weights / weights.sum(axis=1, keepdims=True)
+
+    judged = judge(table, rounded, symmetry="check")
+    assert judged.value == pytest.approx(evaluate(table, "random").value, rel=1e-4)
 
 
 @pytest.mark.parametrize("package", ACTION_ORDERS)
@@ -133,9 +226,9 @@ def test_slides_that_are_not_allowed(keys):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"asked": "twice"}, "'twice' is none of batch, one, board, predict"),
-        ({"output": "q"}, "'q' is none of actions, probabilities, scores"),
-        ({"illegal": "skip"}, "'skip' is none of raise, mask"),
+        ({"asked": "twice"}, "'twice' is not one of batch, one, board, predict"),
+        ({"output": "q"}, "'q' is not one of actions, probabilities, scores"),
+        ({"illegal": "skip"}, "'skip' is not one of raise, mask"),
         ({"observation": "text"}, "the observation must be one of exponents"),
         ({"actions": "dopamine"}, "actions must be tilebase, gymnasium-2048"),
         ({"actions": ("left", "right", "up")}, "actions must be the directions of"),
@@ -223,6 +316,7 @@ def test_callables_are_judged_up_to_symmetry(tmp_path):
     with pytest.raises(UsageError, match="judge it with the symmetry none"):
         evaluate(table, first_slide, symmetry="check")
     plain = evaluate(table, first_slide)
+    assert plain.states == judge(table, first_slide, symmetry="none").states
     assert evaluate(table, first_slide, symmetry="none").value == pytest.approx(plain.value, rel=1e-12)
     assert evaluate(table, as_policy(first, table.game), symmetry="none").value == pytest.approx(plain.value)
     built_in = evaluate(table, "greedy", objective="score").value
@@ -237,9 +331,21 @@ def test_agents_are_compared(table):
     assert found.score("random") == pytest.approx(0, abs=1e-12)
     mine = found.judged["mine"]
     assert found.score("mine") == (mine.value - found.random) / (found.optimum - found.random)
-    assert repr(found) == "<Comparison of mine, random, best>"
+    values = [f"{name} {found.judged[name].text}" for name in ("best", "random", "mine")]
+    assert repr(found) == (
+        f"<Comparison: {', '.join(values)}; random {digits_text(found.random)}, "
+        f"optimum {digits_text(found.optimum)}>"
+    )
     with pytest.raises(UsageError, match="name at least one policy"):
         compare(table, {})
+
+
+def test_one_agent_reaches_as_many_states_however_it_is_asked(table):
+    """The plain evaluation once counted losing states, too."""
+    plain = evaluate(table, first_slide)
+    judged = evaluate(table, first_slide, symmetry="none")
+    assert plain.states == judged.states
+    assert float(plain.value) == pytest.approx(float(judged.value), abs=1e-12)
 
 
 def test_what_judging_takes_is_asked_before(table, monkeypatch):
@@ -250,8 +356,10 @@ def test_what_judging_takes_is_asked_before(table, monkeypatch):
         return allowed.argmax(axis=1)
 
     turned, alone = (cost_of(table, counting, symmetry=one) for one in ("none", "canonical"))
-    assert turned.positions == GameArrays(GAME).order * alone.positions
-    assert judge(table, first, symmetry="canonical").states <= alone.positions * alone.spread
+    known = count(GAME).totals
+    assert (alone.positions, turned.positions) == (known["live"], known["raw_live"])
+    assert judge(table, first, symmetry="canonical").states <= alone.positions
+    assert alone.size == f"at most {known['live']:,} states, those of the table"
     assert turned.memory >= alone.memory
     assert len(asked) == 2
     asked.clear()
@@ -329,7 +437,9 @@ def test_the_command(table, folder, capsys):
     assert document["value"] == exact.value
     assert document["judged"]["worst"][0]["board"] == exact.worst[0].board.text
     assert main(words) == 0
-    assert f"costs most      left on {exact.worst[0].board.text}, not " in capsys.readouterr().out
+    words_of_worst = " ".join(capsys.readouterr().out.split())
+    assert f"costs most {exact.worst[0].statement}: " in words_of_worst
+    assert exact.worst[0].chosen == "left"
     assert main(["plan", *words]) == 0
     assert "judging an agent in 2x3, to 16" in capsys.readouterr().out
     assert main([*words[:5], "--games", "500", "-q"]) == 0
@@ -375,6 +485,11 @@ def test_errors_by_visits(table):
     found = value_error(table, lambda boards: np.zeros(len(boards)), weights=first, symmetry="none")
     assert found.absolute == pytest.approx((visits * values).sum() / visits.sum())
     assert found.bias == pytest.approx(-found.absolute)
+    noise = np.random.default_rng(0)
+    with pytest.raises(
+        UsageError, match=r"answers otherwise when it is asked again about .* such as dropout"
+    ):
+        value_error(table, lambda boards: noise.random(len(boards)))
     exact = value_error(table, lambda boards: arrays.probe(boards).value, weights="optimal")
     assert exact.squared == 0
     with pytest.raises(UsageError, match=r"answers an array \[1\] of float64; \d+ boards need \d+ numbers"):

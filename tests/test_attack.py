@@ -20,9 +20,9 @@ SEEDS = {
     "games": (6006, 128, 301, 391, 108, 195, 213, 309),
     "formations": (24, 366, 397, 70060),
     "calls": (0, 100, 200),
-    "kills": (22, 40, 42, 61, 69, 71, 96, 142),
+    "kills": (5, 9, 22, 40, 42, 61, 69, 71, 96, 142),
     "flips": (9, 14, 62, 79, 5502, 5792),
-    "faults": (2, 17, 32, 35),
+    "faults": (8, 2, 17, 32, 35),
     "hostile": (6, 19, 51, 116),
     "commands": (0, 1, 2, 3, 4, 5, 80043),
     "certificates": (0, 1),
@@ -32,6 +32,9 @@ SEEDS = {
     "written": (1, 3, 1067, 1103, 80056, 90090, 6279),
     "folders": (1, 2, 3),
     "requests": (1, 5028),
+    "extremes": (4, 104),
+    "datasets": (101, 105),
+    "vectors": (0, 11, 14),
 }
 DAILY = 3
 """So many seeds of each attack run by default."""

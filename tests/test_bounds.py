@@ -433,7 +433,7 @@ def test_a_search_keeps_its_budget_and_climbs():
     assert values == sorted(values) == steps
     assert found.best.value > 0.7
     proved = prove(with_limits(game, found.best.limits), dtype="uint32")
-    assert float(proved.bound) == pytest.approx(found.best.value, abs=1e-5)
+    assert float(proved.bound) == pytest.approx(float(found.best.value), abs=1e-5)
 
 
 def test_limits_that_would_take_longer_than_the_time_are_left_out(monkeypatch):
@@ -518,7 +518,7 @@ def test_a_start_board_breaks_symmetries_of_limits():
     assert solve(one).value != solve(other).value
     bench = _Bench(game, 2000, Allowance(memory=1 << 30, threads=1), math.inf)
     trials = [bench.trial(tuple(limited.limits or ())) for limited in (one, other)]
-    assert [trial.value for trial in trials if trial] == pytest.approx(
+    assert [float(trial.value) for trial in trials if trial] == pytest.approx(
         [float(solve(limited).value) for limited in (one, other)], abs=1e-6
     )
 

@@ -351,3 +351,11 @@ def test_the_command_says_what_it_cannot_decide(capsys: pytest.CaptureFixture[st
     assert main(["reach", "checkerboard", "4x4", "--drops", "2,4", "--search", "--budget", "0.01s"]) == 1
     assert "not decided" in capsys.readouterr().out
     assert main(["reach", "checkerboard", "3x3", "--colouring", "8"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "said"), [(["--count"], True), (["--count", "--drops", "2,4"], False), ([], False)]
+)
+def test_drops_of_2s_alone_are_said(words: list[str], said: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reach", "checkerboard", "2x2", "-q", *words]) == 0
+    assert ("These are drops of 2s only" in capsys.readouterr().out) == said

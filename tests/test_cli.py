@@ -40,9 +40,10 @@ from tilebase.sparse.forward import ForwardPass
 
 def test_count_prints_totals(capsys):
     assert main(["count", "2x2", "32", "-q"]) == 0
-    lines = dict(line.split() for line in capsys.readouterr().out.splitlines() if len(line.split()) == 2)
-    assert lines["live"] == "57"
-    assert lines["afterstates"] == "45"
+    printed = capsys.readouterr().out.splitlines()[1:]
+    lines = {name.strip(): number for name, number in (line.rsplit(maxsplit=1) for line in printed)}
+    assert lines["live, up to symmetry"] == "57"
+    assert lines["afterstates, up to symmetry"] == "45"
 
 
 def test_count_writes_what_it_prints(tmp_path, capsys):
@@ -131,7 +132,7 @@ def test_a_layer_is_named_by_its_folder_and_sum(tmp_path, capsys, refused):
     for place in ("t", "u.zip", "run"):
         command = ["export", "boards", str(tmp_path / place), *out]
         assert main([*command, "--sum", "10"]) == 0
-        assert capsys.readouterr().out == f"{out[1]}: {size} boards\n"
+        assert capsys.readouterr().out == f"{out[1]}: {size} boards up to symmetry\n"
         refused([*command, "--sum", "21"], 1, "has no layer of sum 21: sums from 4")
     ten = ["--sum", "10", *out]
     refused(["export", "boards", str(tmp_path / "run"), "--states", *ten], 1, "--keep states writes some")
@@ -149,8 +150,8 @@ def test_values_are_exported_for_data_frames(tmp_path, capsys, refused):
     assert main([*command, "-o", str(tmp_path / "a.parquet")]) == 0
     rows = pq.read_table(tmp_path / "a.parquet").to_pylist()
     assert capsys.readouterr().out.endswith(
-        f": {len(rows):,} afterstates, which polars.read_parquet or pandas.read_parquet reads; "
-        "cells are exponents, as 8 for the tile 256; "
+        f": {len(rows):,} afterstates up to symmetry, which polars.read_parquet or pandas.read_parquet "
+        "reads; cells are exponents, as 8 for the tile 256; "
         "--states writes states, and what each slide is worth\n"
     )
     assert len(rows) == 4_375
@@ -161,7 +162,7 @@ def test_values_are_exported_for_data_frames(tmp_path, capsys, refused):
             assert float(table.probe_after(board).value) == row["value"]
     assert main([*command, "--states", "--sum", "30", "-o", str(tmp_path / "a.csv")]) == 0
     reads = "polars.read_csv or pandas.read_csv reads"
-    expected = f" states, which {reads}; cells are exponents, as 8 for the tile 256\n"
+    expected = f" states up to symmetry, which {reads}; cells are exponents, as 8 for the tile 256\n"
     assert capsys.readouterr().out.endswith(expected)
     with (tmp_path / "a.csv").open() as lines:
         states = list(csv.DictReader(lines))
@@ -189,7 +190,7 @@ def test_the_default_folder_goes_when_all_is_done(tmp_path, monkeypatch, capsys)
         patch.setattr(ForwardPass, "_layer", interrupted)
         assert main(["count", "2x2", "32", "-q"]) == 130
     assert len(list(tmp_path.iterdir())) == 1
-    assert "the same command goes on where it was" in capsys.readouterr().err
+    assert "the same command continues there" in capsys.readouterr().err
     assert main(["count", "2x2", "32", "-q"]) == 0
     assert list(tmp_path.iterdir()) == []
 
@@ -215,11 +216,11 @@ def test_the_default_folder_goes_when_all_is_done(tmp_path, monkeypatch, capsys)
         (["count", "2x2", "32", "--keep", "states"], 2, "name one with -o"),
         (["count", "2x2", "32", "-q", "--record", "/nowhere/at/all.csv"], 1, "cannot write"),
         (["count", "2x2", "32", "-q", "-o", "/proc/run"], 1, "cannot use"),
-        (["verify", "nothing.tbl"], 1, "not there"),
+        (["verify", "nothing.tbl"], 1, "not found"),
         (["export", "boards", "/", "--sum", "4", "-o", "x.parquet"], 1, "/ holds no finished table"),
         (["explain", "guarantied"], 2, "did you mean guaranteed?"),
-        (["explain", "the"], 2, "'the' is no word of tilebase"),
-        (["explain", "bound", "lowr"], 2, "'lowr' is no word of tilebase: did you mean lower"),
+        (["explain", "the"], 2, "unknown word 'the'"),
+        (["explain", "bound", "lowr"], 2, "unknown word 'lowr': did you mean lower"),
         (["solve", "2x2", "8", "--objectiv", "win"], 2, "Did you mean --objective?"),
         (["solve", "2x2", "8", "--objective", "won"], 2, "choose one of win,"),
         (["prob", "t"], 2, "Did you mean"),
@@ -305,6 +306,7 @@ def test_without_a_home_a_run_needs_a_folder(command, tmp_path, monkeypatch, ref
     for name in ("TILEBASE_RUNS_DIR", "TILEBASE_CACHE_DIR", "XDG_STATE_HOME", "XDG_CACHE_HOME", "HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(Path, "home", nobody)
+    monkeypatch.setattr(paths, "_is_private", lambda _: False)
     assert paths.cache_folder() is None
     refused([command, "2x2", "8", "-q"], 1, "there is no home folder")
     folder = ["--work" if command == "force" else "-o", str(tmp_path / "run")]
@@ -364,7 +366,7 @@ def test_the_help_names_shared_options_and_describes_them_on_request(command, ca
         ("afterstates", ["afterstate"]),
         ("formations", ["formation"]),
         ("winning sets", ["winning set"]),
-        ("losses", ["loss"]),
+        ("losses", ["loss", "loss"]),
         ("masks", ["masks"]),
     ],
 )

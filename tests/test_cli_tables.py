@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -15,7 +16,8 @@ import pytest
 
 import cached_oracle as oracle
 from stored import chunks_of, contents
-from tilebase import __version__, solve
+from tilebase import __version__, evaluate, solve
+from tilebase.agents import compare, judge
 from tilebase.cli import main
 from tilebase.game.game import Game
 from tilebase.game.symmetry import canonical
@@ -171,7 +173,7 @@ def test_play_to_a_win_and_back(table, monkeypatch, printed):
     type_in(monkeypatch, "left", "h", "up", "p", "undo", "p")
     out = printed("play", "t", "--start", "16,16/0,2", "--seed", 1, "--delay", 0, "--objective", "win")
     assert "the table does not know" in out
-    assert "allowed: none: u takes a slide back, n begins anew" in out
+    assert "allowed: none: u takes a slide back, n starts again" in out
     assert out.count("won after 1 slide") >= 3
 
 
@@ -233,7 +235,7 @@ def test_being_the_adversary(forced, printed, monkeypatch):
         "play", forced / "16", "--be-adversary", "--start", "8,8,0/0,0,0", "--seed", 1, "--no-values"
     )
     assert "won after 1 slide" in out
-    assert "no tile can be spawned: u takes a spawn back, n begins anew" in out
+    assert "no tile can be spawned: u takes a spawn back, n starts again" in out
     type_in(monkeypatch)
     assert printed("play", forced / "16", "--be-adversary", "--seed", 1).endswith("> ")
 
@@ -257,7 +259,7 @@ def test_evaluate(table, folder, printed):
     document = json.loads(printed("evaluate", "t", "t", "-q", "-f", "json", "--objective", "score"))
     assert document["regret"] == pytest.approx(0, abs=1e-9)
     (folder / "leftward.py").write_text("def left(board):\n    return next(iter(board.slides()))\n")
-    assert "states reached" in printed("evaluate", "t", "leftward:left", "-q")
+    assert "live states reached, without symmetry" in printed("evaluate", "t", "leftward:left", "-q")
     assert "regret" in printed("evaluate", "t", "greedy", "-q", "--record", "found.csv")
     assert (folder / "found.csv").read_text().splitlines()[1].startswith("greedy,")
 
@@ -283,7 +285,7 @@ def test_verify(table, capsys):
     assert main(["verify", "t", "-q"]) == 1
     found = capsys.readouterr()
     assert "t/values/win, sum 20, is damaged in chunk 0" in found.out
-    assert found.out.splitlines()[-1] == "t: 1 damaged; the command that made it, called again, mends it"
+    assert found.out.splitlines()[-1] == "t: 1 damaged; rerun the original command to repair it"
     path = table / "values/win/000.seg"
     assert main(["verify", str(path)]) == 1
     assert "is not a zip file" in capsys.readouterr().err
@@ -364,7 +366,7 @@ def test_graph_with_values(folder, printed):
         ("solve 2x2 32 -q -o full", 1, "holds other files"),
         ("solve 2x2 16 -q -o t", 1, "t"),
         ("solve 2x2 32 -q -o full/letter.txt", 1, "full/letter.txt"),
-        ("probe nowhere", 1, "is not there"),
+        ("probe nowhere", 1, "not found"),
         ("probe full", 1, "holds no finished table"),
         ("probe full/letter.txt", 1, "not a zip file"),
         ("probe unfinished 2,2/0,0", 1, "holds no finished table: make one with tilebase solve"),
@@ -379,7 +381,7 @@ def test_graph_with_values(folder, printed):
         ("probe t [[2,4],[0,\n8", 2, "is not a board in JSON"),
         ("probe t 2,2/0,0 --objective fun", 2, "t has no values of fun: it has win, lower, upper, score"),
         ("probe t 2,2/0,0 -f xml", 2, "choose one of table, csv, json"),
-        ("play nowhere --auto", 1, "is not there"),
+        ("play nowhere --auto", 1, "not found"),
         ("play t --be-adversary --auto", 2, "leave out --adversary, --auto and --train"),
         ("play t --delay -1", 2, "the delay must be 0 to 3600 seconds, not -1"),
         ("play t --delay nan", 2, "the delay must be 0 to 3600 seconds, not nan"),
@@ -389,7 +391,7 @@ def test_graph_with_values(folder, printed):
         ("evaluate t --games 0 -q", 2, "must be 1 or more, not 0"),
         ("evaluate t --games 100000 --seed -1 -q", 2, "the seed must be 0 or more, not -1"),
         ("evaluate t --games 100000 --objective fun -q", 2, "has no values of fun"),
-        ("evaluate nowhere --games 9 -q", 1, "is not there"),
+        ("evaluate nowhere --games 9 -q", 1, "not found"),
         ("evaluate t clever -q", 2, "there is no policy 'clever'"),
         ("evaluate t math:pi -q", 2, "is not a function"),
         ("evaluate t nowhere:left -q", 2, "cannot be imported"),
@@ -406,7 +408,7 @@ def test_graph_with_values(folder, printed):
         ("thin t --visited 0 -o new -f parquet -q", 2, "Parquet"),
         ("thin t --visited 0 -o new --objective fun -q", 2, "has no values of fun"),
         ("thin unfinished --above 0 -o new -q", 1, "holds no finished table"),
-        ("verify nowhere", 1, "is not there"),
+        ("verify nowhere", 1, "not found"),
         ("verify full", 1, "holds no finished table"),
         ("verify full/letter.txt", 1, "full/letter.txt is not a zip file"),
         ("verify t --sample -1", 2, "the sample must be 0 values or more, not -1"),
@@ -490,7 +492,7 @@ def test_a_missing_file_of_values_is_made_again(table):
         ("evaluate t a:b --distribution tile --asked batch", 2, "leave --games, --symmetry and --asked out"),
         ("solve 2x2 16 -q --record rows.foo", 2, "does not say its format: end its name in"),
         ("count 2x2 16 --keep foo", 2, "choose one of counts"),
-        ("probe t 0,0/0,0", 1, "no play of"),
+        ("probe t 0,0/0,0", 1, "cannot occur in"),
     ],
 )
 def test_what_new_users_tried(command, status, sentence, table, refused):
@@ -503,3 +505,66 @@ def test_a_full_disk_behind_standard_output():
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr == "tilebase: cannot write the output: No space left on device\n"
+
+
+# -- what is certain -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def almost_won(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with tables of 3x3 to 64, which is lost with a probability of 7e-18, and a game on it."""
+    folder = tmp_path_factory.mktemp("almost")
+    solve(Game("3x3", 64), "win", table=folder / "win")
+    solve(Game("3x3", 64), "win,loss", table=folder / "both")
+    (folder / "game.txt").write_text("2,2,0/0,0,0/0,0,0\n4,0,0/0,2,0/0,0,0\n0,0,0/0,2,0/4,2,0\n")
+    return folder
+
+
+UNCERTAIN = re.compile(r"(^|[ >])(1|0|1\.0|0\.0|100(\.0+)? ?%|0(\.0+)? ?%)(?! - )([ <(]|$)")
+
+
+@pytest.mark.parametrize("table", ["win", "both"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "probe TABLE", "probe TABLE 2,2,0/0,0,0/0,0,0", "review TABLE game.txt", "evaluate TABLE random",
+        "evaluate TABLE greedy", "evaluate TABLE TABLE", "evaluate TABLE --games 100",
+        "evaluate TABLE TABLE --distribution tile,length --resolution 10 --meets 2,2,0/0,0,0/0,0,0",
+        "evaluate TABLE TABLE --symmetry check", "evaluate TABLE random --symmetry canonical",
+    ],
+)  # fmt: skip
+def test_nothing_uncertain_is_printed_as_certain(almost_won, monkeypatch, capsys, table, command) -> None:
+    """The probability to win is 1 - 7e-18, so no 1 and no 0 stands for a probability; counts are others."""
+    monkeypatch.chdir(almost_won)
+    assert main([*command.replace("TABLE", table).split(), *["-q"] * command.startswith("evaluate")]) == 0
+    certain = (
+        "1 in each game",
+        " to 1",
+        "in positions",
+        "z  ",
+        "mistakes",
+        "judged",
+        "best  ",
+        "most in a row",
+        "lost ",
+        "worst mistake",
+    )
+    first = {}
+    for line in capsys.readouterr().out.splitlines():
+        name = line.partition(" ")[0]
+        if name in ("tile", "length") and first.setdefault(name, line) == line:
+            line = line.removesuffix(" 1")  # every game has at least the least value
+        if not line.startswith(("│", "   ")) and not any(word in line for word in certain):
+            assert not UNCERTAIN.search(line), line
+
+
+def test_nothing_uncertain_is_shown_as_certain_in_python(almost_won: Path) -> None:
+    for table in (almost_won / "win", almost_won / "both"):
+        judged, found = judge(table, "greedy"), evaluate(table, "greedy")
+        texts = [judged._repr_html_(), repr(judged), found._repr_html_(), repr(found)]
+        texts += [compare(table, {"best": table, "greedy": "greedy"})._repr_html_()]
+        with open_table(table) as opened:
+            answer = opened.probe("2,2,0/0,0,0/0,0,0", "win")
+            texts += [opened._repr_html_(), answer._repr_html_(), repr(answer)]
+        for text in texts:
+            assert not re.search(r"(win|optimum|value:?) 1\b(?! -)|<td>[01]</td>", text), text

@@ -178,9 +178,13 @@ def test_workers_write_the_same_files(tmp_path: Path, workers: Workers, game: Ga
 def test_the_command_uses_the_scheduler_at_an_address_or_in_a_file(
     tmp_path: Path, address: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    assert main(["count", "2x3", "32", "--cluster", address]) == 0
+    assert "the workers did nothing" in capsys.readouterr().err
     layers = shared_layers(monkeypatch)
-    assert main(["count", "3x3", "64", "--cluster", address, "-o", str(tmp_path / "work"), "-q"]) == 0
-    assert "304,257" in capsys.readouterr().out
+    assert main(["count", "3x3", "64", "--cluster", address, "-o", str(tmp_path / "work")]) == 0
+    told = capsys.readouterr()
+    assert "304,257" in told.out
+    assert "the workers did nothing" not in told.err
     counted = len(layers)
     assert counted
     file = tmp_path / "scheduler.json"
@@ -254,7 +258,7 @@ def test_a_run_goes_on_after_its_scheduler_was_lost(tmp_path: Path, monkeypatch:
 
     monkeypatch.setattr(shared_backward.SharedLayers, "parts", lose)
     try:
-        with pytest.raises(ClusterError, match="the same command goes on"):
+        with pytest.raises(ClusterError, match="the same command continues"):
             solve(SMALL, table=tmp_path / "table", cluster=workers.executor)
     finally:
         workers.executor.close()
@@ -740,8 +744,19 @@ def test_a_plan_is_printed_and_nothing_is_begun(folder: Path, capsys: pytest.Cap
         assert main(["plan", command, "4x4", "64", "--cluster", "local:4", "-f", "csv"]) == 0
         rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
         assert rows[1]["on"] == "this machine, 4 workers, --cluster"
-        assert rows[1]["moved"]
+        assert rows[1]["moved"].endswith(" GB")
+        assert not rows[1]["reason"]
         assert len(rows) == 3, "many machines would take longer"
+    for command in ("count 2x3 32", "solve 2x3 32", "solve 2x3 32 --space all", "solve 2x3 32 --space groups",
+                    "force 2x3 32 --engine dense"):  # fmt: skip
+        for workers in (1, 2):
+            assert main(["plan", *command.split(), "--cluster", f"local:{workers}", "-f", "csv"]) == 0
+            rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+            (shared,) = (
+                row for row in rows if row["on"].startswith("this machine") and "worker" in row["on"]
+            )
+            assert shared["moved"] == "0 B"
+            assert "the workers would do nothing" in shared["reason"]
     assert main(["plan", "count", "4x4", "64", "--threads", "256", "-f", "csv"]) == 0
     few, usual = next(csv.DictReader(capsys.readouterr().out.splitlines())), f"{os.cpu_count()} processor"
     assert few["on"].startswith(f"this machine, 256 threads on {usual}")

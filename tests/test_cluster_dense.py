@@ -171,7 +171,7 @@ def test_a_run_goes_on_after_its_scheduler_was_lost(tmp_path: Path, monkeypatch:
     when_layer_begins(monkeypatch, lambda total: total == 40, workers.end)
     options: dict[str, Any] = {"space": "all", "table": tmp_path / "table"}
     try:
-        with pytest.raises(ClusterError, match="the same command goes on"):
+        with pytest.raises(ClusterError, match="the same command continues"):
             solve(SMALL, "lower:uint32", cluster=workers.executor, **options)
     finally:
         workers.executor.close()

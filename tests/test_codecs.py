@@ -222,7 +222,7 @@ def test_codecs_command_as_data(command: list[str], capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize(
     ("words", "status", "sentence"),
     [
-        ("none --sum 88", 1, "none is not there"),
+        ("none --sum 88", 1, "none not found"),
         ("odd --sum 88", 1, "odd is not a zip file"),
         ("folder --sum 88", 1, "folder holds no finished table"),
         ("run --sum 90", 1, "has no layer of sum 90: sums from 88 to 88 are there"),

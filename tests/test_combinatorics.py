@@ -6,11 +6,12 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable
 
+import numpy as np
 import pytest
 
 from facts import Fact, facts
 from strategies import GAMES, SMALL_GAMES
-from tilebase.counting.combinatorics import boards_by_sum, boards_by_sum_and_max, bound
+from tilebase.counting.combinatorics import boards_by_sum, boards_by_sum_and_max, bound, convolved
 from tilebase.counting.groups import groups_of
 from tilebase.counting.tiles import least_expected_slides
 from tilebase.errors import BoardError, ResourceError, UsageError
@@ -193,6 +194,26 @@ def test_groups_that_are_not_listed() -> None:
 
 
 # -- tiles without a board ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("cells", "most"), [(2, 16384), (2, 8), (3, 512)])
+def test_products_are_those_of_pairs(cells: int, most: int) -> None:
+    """Of two halves of some cells, each empty or with a tile; the sums of pairs, one by one."""
+    tiles = [0, *(1 << e for e in range(1, most.bit_length()))]
+    half = Counter(sum(board) for board in itertools.product(tiles, repeat=cells))
+    ways = np.zeros(max(half) // 2 + 1, dtype=np.int64)
+    for total, count in half.items():
+        ways[total // 2] = count
+    wanted: Counter[int] = Counter()
+    for (a, m), (b, n) in itertools.product(half.items(), repeat=2):
+        wanted[a + b] += m * n
+    found = convolved(ways, ways.astype(np.uint64))
+    assert {2 * i: n for i, n in enumerate(found.tolist()) if n} == dict(wanted)
+
+
+def test_products_have_64_bits() -> None:
+    large, other = np.array([0, (1 << 32) - 1]), np.array([(1 << 32) - 1, 0, 1])
+    assert convolved(large, other).tolist() == [0, ((1 << 32) - 1) ** 2, 0, (1 << 32) - 1]
 
 
 def test_slides_without_a_board() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable
 from functools import partial
 from math import exp, inf, log, sqrt
@@ -61,6 +62,13 @@ def test_counted_games_are_those_that_are_counted() -> None:
         assert share.spread == COUNTED
         assert result.total("states") == round(share.states * boards_of(game))
         assert result.afterstates.sum() == round(share.afterstates * boards_of(game))
+
+
+def test_a_plan_says_a_published_total() -> None:
+    """Kaneko and Yamashita, arXiv:2510.04580; the fit to other games gave 1.3 trillion."""
+    game = Game("3x4")
+    assert round(reachable.counting(game, TWO).positions) == 1_152_817_492_752
+    assert round(share_of(game).afterstates * boards_of(game)) == 739_648_886_170
 
 
 def test_expected_errors_of_fitted_games() -> None:
@@ -147,6 +155,31 @@ def test_a_plan_says_what_solve_expects(
     assert byte_text(found.memory) in row["memory"]
     assert byte_text(int(found.disk)) in row["disk"]
     assert bool(row["reason"]) == (found.memory > 827 << 20)
+
+
+@pytest.mark.parametrize(
+    ("command", "kept", "peak"),  # bytes that a run with -o left, and had at its peak, on 2026-11-28
+    [
+        ("--formation 442 128", 91_050_444, 386_325_090),
+        ("--formation 442 256", 208_419_730, 751_203_821),
+        ("3x3 512", 51_216_608, 176_877_777),
+    ],
+)
+def test_disk_is_what_runs_took(
+    command: str, kept: int, peak: int, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """442 to 256 was once said to take 745 MB, the peak, by one command, and 209 MB by another."""
+    game = formation("442").game(int(command.split()[-1])) if "442" in command else Game("3x3", 512)
+    found = solving(game, parse_objectives("win"), TWO, table=True)
+    assert found.disk == pytest.approx(kept, rel=0.03)
+    assert found.most_disk == pytest.approx(peak, rel=0.2)
+    assert main(["plan", "solve", *command.split(), "-o", str(folder / "table"), "-f", "json"]) == 0
+    row = json.loads(capsys.readouterr().out)[0]
+    assert row["disk"] == f"{byte_text(int(found.disk))}, {byte_text(found.most_disk)} at the peak"
+    if "442" in command:
+        assert main(["plan", *command.split()[:2], "-f", "json"]) == 0
+        disks = {one["goal"]: one["disk"] for one in json.loads(capsys.readouterr().out)}
+        assert disks[int(command.split()[-1])] == round(found.disk)
 
 
 def test_a_plan_of_one_device_has_its_row_alone(capsys: pytest.CaptureFixture[str]) -> None:
@@ -307,7 +340,7 @@ def test_a_plan_is_printed_and_nothing_is_begun(
 @pytest.mark.parametrize(
     ("command", "reason"),
     [
-        ("reach board 2,4/4,2", "plan does not plan reach board: nobody knows before"),
+        ("reach board 2,4/4,2", "plan does not plan reach board: the number of positions"),
         ("reach replay 2x2 RRDRL", "plan does not plan reach replay: it takes a moment"),
         ("export counts 4x4 64 --threads", "plan does not plan export: it plans count, solve, force, "),
         ("explain win", "plan does not plan explain"),
@@ -364,3 +397,36 @@ def test_what_cannot_end_on_a_table_is_refused(folder: Path, monkeypatch: pytest
         with pytest.raises(ResourceError, match=r"more than a week; .* --anyway"):
             call()
         assert call(anyway=True)
+
+
+BOARD = "2,4,8,16/0,2,4,8/0,0,2,4/0,0,0,2"
+INSTEAD = [
+    ("solve 4x4 2048", ["cite", "solve", "force", "plan"]),
+    ("solve 4x4 2048 --objective fewest", ["no play wins in fewer than 519 slides", "cite"]),
+    (f"solve 4x4 2048 --start {BOARD} --objective score", ["cite", "solve"]),
+    ("solve 4x4 2048 --start empty --objective moves:float32 --discount 0.9", ["cite", "solve"]),
+    (f"solve 4x4 2048 --start {BOARD} --horizon 1052", ["cite", "solve", "force"]),
+    (f"solve 4x4 2048 --start {BOARD}", ["cite", "solve", "force", "plan"]),
+    ("solve 5x4 256 --spawn 2:0.5,8:0.5", ["solve"]),
+    ("solve 8192 --formation 4442", ["force"]),
+    ("solve 4x4 256 --space groups", ["cite", "solve", "force", "plan"]),
+    ("count 4x4 2048", ["cite", "count", "count"]),
+]
+
+
+@pytest.mark.parametrize(("refused", "named"), INSTEAD, ids=[command for command, _ in INSTEAD])
+def test_a_refusal_names_what_can_be_asked(refused, named, capsys, folder):
+    """Each command that it names is accepted: it gives a result, and one that takes long at least a plan."""
+    assert main([*shlex.split(refused), "-q"]) == 1
+    sentence, *notes = capsys.readouterr().err.splitlines()
+    assert "anyway" in sentence
+    commands = [note.partition(": tilebase ")[2] for note in notes]
+    assert [text.partition(" ")[0] or notes[0].strip().partition(" (")[0] for text in commands] == named
+    for text in filter(None, commands):
+        board = BOARD + "/0,0,0,0" * text.startswith("solve 5x4")
+        words = shlex.split(text.replace("BOARD", board).replace("SUM", "56").replace("10min", "1"))
+        long = words[0] == "solve" or "--up-to" in words
+        status = main(["plan", *words] if long else words)
+        printed = capsys.readouterr().out
+        assert status == 0 or "undecided" in printed, words
+        assert not long or "refuses" not in printed, words

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 
@@ -62,16 +63,25 @@ def test_visits_are_those_of_optimal_play(table):
         met[key] = met.get(key, 0.0) + float(p)
     for total in range(80):
         for state in [board for board in met if game.sum(board) == total and not game.has_goal_sum(board)]:
-            if slides := game.slides(state):
-                after = slides[table.probe(Board(game, state)).choice]
+            slides, best = game.slides(state), table.probe(Board(game, state)).best
+            for after in map(slides.__getitem__, best):
                 for board, p in [] if game.wins(after) else game.spawns(after):
                     key = canonical(game, board)
-                    met[key] = met.get(key, 0.0) + met[state] * float(p)
+                    met[key] = met.get(key, 0.0) + met[state] * float(p) / len(best)
     for key, cells, visit in zip(
         *(rows[name].to_pylist() for name in ("key", "cells", "visits")), strict=True
     ):
-        expected = met.get(tuple(cells), 0.0) if game.slides(cells) else 0.0
-        assert visit == pytest.approx(expected, rel=1e-12), key
+        assert visit == pytest.approx(met.pop(tuple(cells), 0.0), rel=1e-12), key
+    assert all(game.has_goal_sum(board) for board in met)
+
+
+def test_a_discount_does_not_change_how_often_a_state_is_met(tmp_path):
+    """If only 2s are spawned, every game meets each sum until no slide is left."""
+    solve(Game("1x4", 16, start="2,0,0,0", spawn=0), "score", discount="1/2", table=tmp_path)
+    with open_table(tmp_path) as table:
+        rows = to_arrow(table, visits=True).read_all().to_pylist()
+    visits = {total: sum(row["visits"] for row in rows if row["sum"] == total) for total in (2, 4, 6)}
+    assert visits == pytest.approx({2: 1.0, 4: 1.0, 6: 1.0}, rel=1e-15)
 
 
 def test_afterstates_and_pieces(table, monkeypatch, tmp_path):
@@ -90,6 +100,30 @@ def test_afterstates_and_pieces(table, monkeypatch, tmp_path):
     assert max(pq.ParquetFile(file).metadata.num_row_groups for file in files) == 2
     found = [row for file in files for row in pq.read_table(file).to_pylist()]
     assert found == expected.to_pylist()
+
+
+def test_a_data_set_that_is_not_finished_has_no_name(table, monkeypatch, tmp_path):
+    """After a full disk nothing is left; the same call works again, and replaces what it has written."""
+    to = tmp_path / "data"
+    write, files = columns._write, []
+
+    def full(path, *rest):
+        files.append(path)
+        if len(files) == 3:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write(path, *rest)
+
+    monkeypatch.setattr(columns, "_write", full)
+    with pytest.raises(StorageError, match="No space left on device"):
+        write_parquet(table, to)
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.undo()
+    rows = write_parquet(table, to)
+    (to / columns.LOCK).touch()  # a kill at the very end leaves it
+    before = {path.name: path.read_bytes() for path in to.glob("*.parquet")}
+    assert write_parquet(table, to) == rows
+    assert {path.name: path.read_bytes() for path in to.iterdir()} == before
+    assert list(tmp_path.iterdir()) == [to]
 
 
 def test_files_tell_what_they_are(table, tmp_path):
@@ -149,11 +183,13 @@ def test_what_is_wrong_is_said(tmp_path, monkeypatch):
     ):
         with pytest.raises(UsageError, match=words):
             to_arrow(table, **options)
-    with pytest.raises(UsageError, match="is not an empty folder"):
-        write_parquet(table, tmp_path)
-    (tmp_path / "file").write_text("")
-    with pytest.raises(StorageError, match="cannot make"):
-        write_parquet(table, tmp_path / "file" / "data")
+    (tmp_path / "000004.parquet").write_text("mine")
+    for folder in (tmp_path, tmp_path / "table", tmp_path / "000004.parquet"):
+        with pytest.raises(UsageError, match=r"holds other files|lies in"):
+            write_parquet(table, folder)
+    for name, words in (("000004.parquet/data", "does not exist"), ("nowhere/data", "does not exist")):
+        with pytest.raises(StorageError, match=words):
+            write_parquet(table, tmp_path / name)
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     with pytest.raises(MissingExtraError, match=r"install tilebase\[parquet\]"):
         to_arrow(table)

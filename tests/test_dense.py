@@ -418,7 +418,7 @@ def test_a_pass_goes_on_where_the_disk_has_no_space_for_a_checkpoint(tmp_path, m
 
 def test_a_pass_that_cannot_save_what_it_is_stopped_with_says_so(tmp_path, monkeypatch):
     monkeypatch.setattr(InMemory, "save", quota)
-    wanted = "the layers that a later call goes on from are not saved: .*quota"
+    wanted = "the layers from which a later call continues are not saved: .*quota"
     with pytest.raises(StorageError, match=wanted):
         run(tmp_path / "part", BATCHED, "lower", down_to=20)
     stop_at(monkeypatch, (20,))

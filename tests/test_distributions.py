@@ -10,14 +10,19 @@ from pathlib import Path
 import pytest
 
 import cached_oracle as oracle
+from tilebase.agents import judge
+from tilebase.datasets import to_arrow
 from tilebase.errors import UsageError
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical
 from tilebase.objectives.objective import Objective
-from tilebase.questions.distributions import NAMES, distributions
+from tilebase.objectives.values import Exact, Rounded
+from tilebase.questions.distributions import NAMES, Distribution, distributions
 from tilebase.questions.policies import Evaluation, evaluate
 from tilebase.questions.solve import solve
+from tilebase.questions.thinning import thin
+from tilebase.tables.probe import open_table
 
 GAMES = (
     Game("2x2"),
@@ -114,6 +119,33 @@ def test_they_are_those_of_the_rules(case: tuple[Game, Path], policy: str) -> No
     assert found.meets == pytest.approx(expected, rel=1e-12)
 
 
+def test_optimal_play_meets_the_same_states_however_it_is_asked(
+    case: tuple[Game, Path], tmp_path: Path
+) -> None:
+    """In a data set, judged, and thinned.  Games end where no slide is left, win, or reach the horizon."""
+    game, path = case
+    rules, meets = by_rules(game, "score")
+    with open_table(path) as table:
+        rows = to_arrow(table, visits=True).read_all().to_pylist()
+        judged = judge(table, table, keep=True)
+    visits = {tuple(row["cells"]): row["visits"] for row in rows}
+    exact = {board: float(meets.get(board, 0)) for board in visits}
+    assert visits == pytest.approx(exact, rel=1e-12)
+    assert meets.keys() <= visits.keys()
+    live = {
+        game.unpack(int(key)): visit
+        for layer in judged.layers
+        for key, visit in zip(layer.keys, layer.visits, strict=True)
+    }
+    assert live == pytest.approx({b: float(p) for b, p in meets.items() if game.slides(b)}, rel=1e-12)
+    assert thin(path, tmp_path / "thin", above=0).visited == len(meets)
+    lost = sum(row["visits"] for row in rows if not row["best"])
+    if game.horizon is None:
+        assert lost == pytest.approx(float(1 - rules["tile"].get(game.goal or 0, Fraction(0))), abs=1e-12)
+    for total in {row["sum"] for row in rows}:
+        assert sum(row["visits"] for row in rows if row["sum"] == total) <= 1 + 1e-12
+
+
 def test_the_mean_score_is_the_value_of_the_policy(case: tuple[Game, Path]) -> None:
     _, path = case
     assert distributions(path, path)["score"].mean == pytest.approx(evaluate(path, path).optimum, rel=1e-12)
@@ -154,13 +186,26 @@ def test_boards_that_symmetries_turn_into_each_other_are_met_alike(tmp_path: Pat
         assert all(0 < p < 1 for p in met.values())
 
 
+def test_the_tail_of_a_distribution() -> None:
+    """Probabilities are added from the last: the sum of all minus the first ones would be 1e-16 there."""
+    one = Distribution("length", "mine", {1: 0.25, 2: 0.75, 3: 3e-60, 4: 1e-61}, 1, 1.75)
+    assert [row["at_least"] for row in one.rows()] == [1, 0.75, 3e-60 + 1e-61, 1e-61]
+    texts = [(row["probability"], row["at_least"]) for row in one.text_rows()]
+    assert texts == [("0.25", "1"), ("0.75", "0.75"), ("3e-60", "3.1e-60"), ("1e-61", "1e-61")]
+    sure = Distribution("tile", "mine", {32: 4e-15, 64: 1.0}, 1, 64.0)
+    assert [row["probability"] for row in sure.text_rows()] == ["4e-15", "1 - 4e-15"]
+    assert [row["at_least"] for row in sure.text_rows()] == ["1", "1 - 4e-15"]
+    alone = Distribution("tile", "mine", {64: 1.0}, 1, 64.0)
+    assert [row["probability"] for row in alone.text_rows()] == ["1"]
+
+
 def test_no_probability_is_above_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     solve(Game("2x2", 8), table=tmp_path, threads=1)
     monkeypatch.setattr("tilebase.questions.distributions.math.fsum", lambda parts: sum(parts) * (1 + 1e-15))
     found = distributions(tmp_path, str(tmp_path), threads=1)
     assert set(found.of["tile"].chances.values()) == {1.0}
-    assert Evaluation("mine", Objective("win"), 1 + 2**-52, 1.0).text == "1"
-    assert Evaluation("mine", Objective("score"), 1.5, 1.5).value == 1.5
+    assert Evaluation("mine", Objective("win"), 1 + 2**-52, Exact(1)).text == "1"
+    assert Evaluation("mine", Objective("score"), 1.5, Rounded(1.5, "float64", 1e-15)).value == 1.5
 
 
 def test_wrong_questions_have_one_sentence(tmp_path: Path) -> None:

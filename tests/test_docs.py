@@ -8,6 +8,7 @@ import runpy
 import shutil
 import subprocess
 import sys
+import tomllib
 import unicodedata
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,9 @@ import pytest
 import tilebase
 import transcripts
 from tilebase import Game, count, open_table, solve
+from tilebase.cli import main
 from tilebase.cli.commands import app
+from tilebase.runtime.paths import VARIABLES
 from transcripts import Block
 
 ROOT = Path(__file__).parents[1]
@@ -57,10 +60,27 @@ def nav_pages() -> list[str]:
     return re.findall(r"^\s+- .+: (\S+\.(?:md|ipynb))$", text, flags=re.MULTILINE)
 
 
+def test_the_index_page_names_every_extra() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = project["optional-dependencies"].keys() - {"docs", "dev"}
+    install = (DOCS / "index.md").read_text("utf-8").partition("Extras: ")[2].partition("\n\n")[0]
+    assert extras <= set(re.findall(r"`(\w+)`", install))
+
+
 def test_command_line_page_is_what_the_commands_say() -> None:
     script = [sys.executable, "scripts/make-cli-docs", "--check"]
     done = subprocess.run(script, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_command_line_page_shows_the_help_that_users_see(capsys: pytest.CaptureFixture[str]) -> None:
+    made = runpy.run_path(str(ROOT / "scripts" / "make-cli-docs"))
+    for words in ((), ("count",), ("reach", "board")):
+        assert main([*words, "--help"]) == 0
+        begin = capsys.readouterr().out.partition("╭")[0]
+        assert made["help_text"](words).partition("╭")[0].split() == begin.split()
+        assert begin.startswith("Usage: tilebase ")
+    assert all(f"- `{name}`: " in made["page"]() for name in VARIABLES)
 
 
 def test_every_public_name_is_on_the_page_of_the_interface() -> None:

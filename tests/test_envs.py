@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import copy
+import multiprocessing
+import pickle
 import subprocess
 import sys
 
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
@@ -80,70 +84,94 @@ def play(env, reset) -> list:
     return boards
 
 
+@pytest.mark.parametrize("make", [gymnasium.make, gymnasium.make_vec])
+def test_a_specification_is_text(make) -> None:
+    """Of a `Game` and of its identity; the environment of the text is the same one."""
+    options = {"autoreset_mode": AutoresetMode.SAME_STEP, "num_envs": 2} if make is gymnasium.make_vec else {}
+    game = Game("2x3", 32, spawn="1/4", limits="16,16,16/16,16,16")
+    specs = [
+        make("tilebase/2048-v0", game=one, reward="score", **options).spec for one in (game, game.identity)
+    ]
+    assert specs[0] == specs[1]
+    text = specs[0].to_json()
+    assert text == specs[1].to_json()
+    again = make(EnvSpec.from_json(text))
+    assert again.unwrapped.game == game
+    assert again.unwrapped.reward == "score"
+    assert again.spec == specs[0]
+    with pytest.raises(
+        UsageError, match=r"name a goal of at most 65536, as 4x4 65536, in Python Game\('4x4', 65536\)"
+    ):
+        make("tilebase/2048-v0", game=Game("4x4"))
+    assert make("tilebase/2048-v0", game=Game("4x4", 65536)).reset(seed=1)
+
+
+STUCK = Game("1x2", 8, start="2,4")
+"""Games that begin without a slide: the first step terminates them."""
+DIFFERENT = [
+    {"game": GAME},
+    {"game": GAME, "reward": "score", "illegal": "terminate"},
+    {"game": Game("2x2", 8), "max_episode_steps": 3},
+    {"game": GAME, "reward": "score", "max_episode_steps": 4, "illegal": "terminate"},
+    {"game": STUCK},
+    {"game": STUCK, "max_episode_steps": 1, "illegal": "terminate"},
+]
+
+
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("illegal", ["noop", "terminate"])
-def test_many_games_are_those_of_single_environments(mode, illegal) -> None:
-    """Step by step what Gymnasium's own vector environment makes of single ones, with the same infos."""
-    n, rng = 7, np.random.default_rng(0)
-    ours = gymnasium.make_vec(
-        "tilebase/2048-v0", num_envs=n, game=GAME, autoreset_mode=mode, illegal=illegal, reward="score"
-    )
-    theirs = SyncVectorEnv(
-        [lambda: GameEnv(GAME, illegal=illegal, reward="score") for _ in range(n)],
-        autoreset_mode=AutoresetMode(mode),
-    )
-    assert ours.metadata["autoreset_mode"] == AutoresetMode(mode)
-    assert ours.single_observation_space == theirs.single_observation_space
-    assert ours.action_space == theirs.action_space
-    found, expected = ours.reset(seed=11), theirs.reset(seed=11)
-    same(found, expected)
-    for _ in range(60):
-        actions = rng.integers(0, 4, n)
-        found, expected = ours.step(actions), theirs.step(actions)
-        same(found, expected)
-        ended = found[2] | found[3]
-        if mode == "Disabled" and ended.any():
-            same(
-                ours.reset(options={"reset_mask": ended})[:1], theirs.reset(options={"reset_mask": ended})[:1]
-            )
+@pytest.mark.parametrize("options", DIFFERENT, ids=str)
+@pytest.mark.parametrize("oracle", [False, True])
+def test_many_games_are_those_of_single_environments(mode, options, oracle, tmp_path) -> None:
+    """Whatever Gymnasium's own vector environment returns of single ones, bit for bit, with all infos."""
+    n = 7
+    if oracle:
+        solve(options["game"], options.get("reward", "win"), discount="9/10", table=tmp_path)
+
+    def single():
+        env = gymnasium.make("tilebase/2048-v0", **options)
+        return OracleInfo(env, tmp_path) if oracle else env
+
+    made = gymnasium.make_vec("tilebase/2048-v0", num_envs=n, autoreset_mode=mode, **options)
+    ours = VectorOracleInfo(made, tmp_path) if oracle else made
+    theirs = SyncVectorEnv([single] * n, autoreset_mode=AutoresetMode(mode))
+    assert made.metadata["autoreset_mode"] == AutoresetMode(mode)
+    assert made.single_observation_space == theirs.single_observation_space
+    assert made.action_space == theirs.action_space
+    for seed in (11, 12):
+        rng = np.random.default_rng(seed)
+        same(ours.reset(seed=seed), theirs.reset(seed=seed))
+        for step in range(25):
+            actions = rng.integers(0, made.single_action_space.n, n)
+            found, expected = ours.step(actions), theirs.step(actions)
+            same(found, expected)
+            again = found[2] | found[3] if mode == "Disabled" else rng.random(n) < 0.3
+            if again.any() and (mode == "Disabled" or step % 5 == 0):
+                chosen = [{"reset_mask": again.copy()} for _ in range(2)]
+                same(ours.reset(options=chosen[0]), theirs.reset(options=chosen[1]))
 
 
 def same(found, expected) -> None:
-    """Compare what two environments returned: arrays, flags and infos with their names."""
-    *arrays, infos = found
-    *others, told = expected
-    if not isinstance(infos, dict):
-        arrays, others, infos, told = [*arrays, infos], [*others, told], {}, {}
-    for one, other in zip(arrays, others, strict=True):
-        assert one.dtype == other.dtype
-        assert one.tolist() == other.tolist()
-    compare(infos, told)
+    """Compare what two environments returned: types, numbers, names, and nothing more."""
+    assert getattr(found, "dtype", type(found)) == getattr(expected, "dtype", type(expected))
+    if isinstance(expected, dict):
+        assert found.keys() == expected.keys()
+        for name, one in expected.items():
+            same(found[name], one)
+    elif isinstance(expected, tuple | list) or getattr(expected, "dtype", np.dtype(int)).kind == "O":
+        for one, other in zip(found, expected, strict=True):
+            same(one, other)
+    else:
+        assert np.array_equal(found, expected)
 
 
-def compare(infos, told) -> None:
-    assert infos.keys() == told.keys()
-    for name in (name for name in told if not name.startswith("_")):
-        which = told[f"_{name}"]
-        assert infos[f"_{name}"].tolist() == which.tolist()
-        if isinstance(told[name], dict):
-            compare(infos[name], told[name])
-        else:
-            assert [np.asarray(x).tolist() for x in infos[name][which]] == [
-                np.asarray(x).tolist() for x in told[name][which]
-            ]
-
-
-@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
-def test_a_game_is_truncated_after_its_steps(mode) -> None:
-    env = GameVectorEnv(Game("4x4", 2048), num_envs=3, autoreset_mode=mode, max_episode_steps=5)
-    _, infos = env.reset(seed=1)
-    cuts = []
-    for _ in range(12):
-        _, _, terminated, truncated, infos = env.step(infos["action_mask"].argmax(axis=1))
-        assert not terminated.any()
-        cuts.append(truncated.tolist())
-    period = 6 if mode == "NextStep" else 5
-    assert cuts == [[k % period == 4] * 3 for k in range(12)]
+@pytest.mark.parametrize("mode", MODES)
+def test_a_game_ends_in_its_last_step(mode) -> None:
+    """Some of 20 games are terminated and truncated at once, as by `gymnasium.wrappers.TimeLimit`."""
+    env = GameVectorEnv(Game("2x2", 8), num_envs=20, autoreset_mode=mode, max_episode_steps=1)
+    env.reset(seed=0, options={"boards": ["4,4/0,0", "2,0/0,0"] * 10})
+    _, _, terminated, truncated, _ = env.step([0, 1] * 10)
+    assert terminated.tolist() == [True, False] * 10
+    assert truncated.all()
 
 
 def test_boards_to_begin_with() -> None:
@@ -154,6 +182,62 @@ def test_boards_to_begin_with() -> None:
     found, _ = env.reset(options={"boards": boards[::-1], "reset_mask": np.array([True, False])})
     assert found.tolist() == [boards[1].tolist()] * 2
     assert env.action_masks().tolist() == [[True, True, True, True]] * 2
+    texts = ["2,4,8/0,0,0", Board(GAME, (1, 1, 0, 0, 0, 4))]
+    for given in (texts, np.array(["2,4,8/0,0,0", "2,2,0/0,0,16"]), [texts[0], boards[1].ravel()]):
+        assert env.reset(options={"boards": given})[0].tolist() == boards.tolist()
+
+
+# ---- copies ----
+
+
+def single(_):
+    return gymnasium.make("tilebase/2048-v0", game=GAME, reward="score", max_episode_steps=9)
+
+
+def vector(_):
+    return GameVectorEnv(GAME, num_envs=5, reward="score", autoreset_mode="SameStep")
+
+
+COPIED = {
+    "single": single,
+    "wide goal": lambda _: GameEnv(Game("5x4", 256)),
+    "vector": vector,
+    "OracleInfo": lambda table: OracleInfo(single(table), table),
+    "VectorOracleInfo": lambda table: VectorOracleInfo(vector(table), table),
+}
+
+
+def steps(env) -> list:
+    """What 12 steps return after a reset, and after a second one, which takes further spawns."""
+    rng = np.random.default_rng(0)
+    found = []
+    for at in range(12):
+        if at == 6:
+            found.append(env.reset())
+        shape = () if env.unwrapped.__class__ is GameEnv else env.num_envs
+        found.append(env.step(rng.integers(0, 4, shape)))
+    return found
+
+
+@pytest.fixture(scope="module")
+def elsewhere():
+    """A process that was started by spawning."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        yield lambda env: pool.apply(steps, (env,))
+
+
+@pytest.mark.parametrize("kind", COPIED)
+def test_copies_have_the_same_future(kind, table, elsewhere) -> None:
+    """They go on with the same spawns and values, and none changes the other."""
+    env = COPIED[kind](table)
+    env.reset(seed=3)
+    if kind == "wide goal":
+        env.reset(options={"board": [7, 7, *[0] * 18]})
+    env.step(env.action_space.sample() * 0)
+    deep, pickled = copy.deepcopy(env), pickle.dumps(env)
+    expected = steps(env)
+    for found in (elsewhere(pickle.loads(pickled)), steps(pickle.loads(pickled)), steps(deep)):
+        same(found, expected)
 
 
 # ---- the oracle ----
@@ -167,30 +251,71 @@ def test_the_oracle_says_what_the_table_says(table) -> None:
         answer = table.probe(Board(GAME, tuple(board.ravel())))
         assert info["v"] == float(answer.value)
         values = {slide.direction: float(slide.value) for slide in answer.slides}
-        assert {d: q for d, q in zip(GAME.directions, info["q"], strict=True) if q == q} == values
+        assert {d: q for d, q in zip(GAME.directions, info["q"], strict=True) if q > -np.inf} == values
         action = rng.choice(np.flatnonzero(info["action_mask"]))
         board, _, terminated, _, info = env.step(action)
         assert info["regret"] == float(answer.value) - values[GAME.directions[action]]
     assert terminated
     assert info["v"] == 0.0
-    assert np.isnan(info["q"]).all()
+    assert (info["q"] == -np.inf).all()
+
+
+def test_gymnasium_accepts_the_oracle(table) -> None:
+    with pytest.warns(UserWarning, match="different from the unwrapped version"):  # as of any wrapper
+        check_env(OracleInfo(gymnasium.make("tilebase/2048-v0", game=GAME), table))
+    spec = OracleInfo(gymnasium.make("tilebase/2048-v0", game=GAME), table, objective="score").spec
+    again = gymnasium.make(EnvSpec.from_json(spec.to_json()))
+    found, expected = again.reset(options={"board": "2,4,8/0,0,0"})[1], table.probe("2,4,8/0,0,0", "score")
+    assert found["v"] == float(expected.value)
+
+
+def test_a_board_that_the_table_lacks(tmp_path) -> None:
+    """Its value is not known: NaN, and not 0."""
+    game = Game("2x2", 32, start="2,4/0,8")
+    solve(game, table=tmp_path)
+    env = OracleInfo(GameEnv(game), tmp_path)
+    info = env.reset(options={"board": "2,2/0,0"})[1]
+    assert np.isnan(info["v"])
+    assert [bool(np.isnan(q)) for q in info["q"]] == [True, True, False, True]
+    assert info["q"][2] == -np.inf
+
+
+def test_a_discount_as_in_a_return(tmp_path) -> None:
+    """The first slide counts whole.  By hand: down wins at once; left needs two slides, if a 4 is spawned."""
+    game = Game("2x2", 8, start="4,2/4,0")
+    solve(game, "win,score", discount="1/2", table=tmp_path)
+    info = OracleInfo(GameEnv(game), tmp_path).reset()[1]
+    assert info["v"] == 1.0
+    assert dict(zip(game.directions, info["q"], strict=True))["down"] == 1.0
+    info = OracleInfo(GameEnv(game, reward="score"), tmp_path).reset()[1]
+    assert info["v"] == 8.0
+
+
+@pytest.fixture(scope="module")
+def discounted(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("discounted")
+    solve(GAME, "win,score", discount="9/10", table=folder)
+    with open_table(folder) as table:
+        yield table
 
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("illegal", ["noop", "terminate"])
-@pytest.mark.parametrize("reward", ["win", "score"])
-def test_rewards_and_regrets_add_up_to_the_value(table, mode, illegal, reward) -> None:
+@pytest.mark.parametrize(("reward", "discount"), [("win", 1.0), ("score", 1.0), ("score", 0.9)])
+def test_rewards_and_regrets_add_up_to_the_value(table, discounted, mode, illegal, reward, discount) -> None:
     """In the mean, value = rewards + regrets, whatever is played, also by actions that are not allowed."""
     n, rng = 30_000, np.random.default_rng(2)
     env = GameVectorEnv(GAME, num_envs=n, autoreset_mode=mode, illegal=illegal, reward=reward)
-    oracle = VectorOracleInfo(env, table)
+    oracle = VectorOracleInfo(env, table if discount == 1 else discounted)
     _, infos = oracle.reset(seed=1)
-    v, total, going = infos["v"].copy(), np.zeros(n), np.ones(n, dtype=bool)
+    v, total, going, steps = infos["v"].copy(), np.zeros(n), np.ones(n, dtype=bool), 0
     for _ in range(25 if mode != "Disabled" else 1):
         _, rewards, terminated, truncated, infos = oracle.step(rng.integers(0, 4, n))
-        total += np.where(going, rewards + infos["regret"], 0.0)
+        lost = infos["regret"] + infos.get("final_info", {"regret": 0})["regret"]
+        total += np.where(going, discount**steps * (rewards + lost), 0.0)
         going &= ~(terminated | truncated)
-    rest = np.where(going, infos["v"], 0.0)
+        steps += 1
+    rest = discount**steps * np.where(going, infos["v"], 0.0)
     difference = total + rest - v
     assert abs(difference.mean()) < 5 * difference.std() / n**0.5
 

@@ -1,4 +1,4 @@
-"""Every objective and every field of a game is known wherever users meet them.
+"""Every objective, every field of a game and every printed label is known wherever users meet them.
 
 The rules of both stand in one place, `MEANINGS` and `Game`.  These tests fail if one is added there and is
 missing in the documentation, in the attacks or in what is written as JSON; tests/test_page.py asks the page.
@@ -9,14 +9,25 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
 from attack import rules, tables
 from conformance.games import GAMES
+from tilebase.cli import main, output
+from tilebase.cli.commands import NAMES
+from tilebase.costs.spaces import SPACES
+from tilebase.errors import UsageError
 from tilebase.game.game import Game
 from tilebase.objectives.objective import DISCOUNTED, MEANINGS, Meaning, Objective
+from tilebase.objectives.types import TYPES
+from tilebase.policies import BUILT_IN
+from tilebase.questions.exact import PLAYS
+from tilebase.questions.explain import explain
+from tilebase.questions.force import ENGINES
+from tilebase.runtime.paths import VARIABLES
 
 DOCS = Path(__file__).parents[1] / "docs"
 FIELDS = [field.name for field in dataclasses.fields(Game)]
@@ -82,3 +93,89 @@ def test_the_docs_and_json_know_a_field_of_a_game(field: str) -> None:
     for game in games:
         identity = json.loads(json.dumps(game.identity))
         assert Game.from_identity(identity) == game
+
+
+SOURCES = Path(output.__file__).parents[1]
+LABELLED = """
+solve 2x2 32 -o t --objective win,lower,upper,score --by sum
+solve 2x2 16 --exact
+solve 2x2 16 --space groups
+count 2x2 32
+count 2x2 32 --by sum,max
+count 2x2 32 --bound
+plan count 2x2 32
+plan formations
+plan formations 128
+rank 2x2 32 --by sum
+force 2x2
+force 2x2 8 -c c.cert
+force 2x2 8 --engine diagrams
+limits 2x2 8 --minimal --start empty
+limits 2x3 16 --budget 1s
+lemma 3x3 64
+probe t 2,4/0,8
+evaluate t greedy
+evaluate t t --distribution length
+thin t --above 0.1 -o smaller
+verify t
+verify c.cert
+review t game.txt
+export page t -o page
+export values t --states -o v.csv
+reach lemmas 2x2
+reach checkerboard 2x3
+cite 3x4 256
+reproduce slizkov --budget 0.01s
+runs
+explain
+"""
+"""A command of each name that prints a table, and options that print another one."""
+UNLABELLED = {"play", "serve"}
+"""Commands that print no table."""
+
+
+def test_each_label_that_a_command_prints_is_explained(folder, monkeypatch, capsys) -> None:
+    """Titles of games, formations, tiles and numbers have digits, and are no words."""
+    labels: set[str] = set()
+    write = output.Shown.write
+
+    def collect(show, rows, *rest, **options):
+        for row in rows:
+            labels.update(row)
+            labels.add(str(row.get("", "")))
+        write(show, rows, *rest, **options)
+
+    monkeypatch.setattr(output.Shown, "write", collect)
+    commands = [shlex.split(line) for line in LABELLED.strip().splitlines()]
+    assert {words[0] for words in commands} == NAMES - UNLABELLED
+    (folder / "game.txt").write_text("2,4/0,8\n0,4/2,8\n")
+    for words in commands:
+        status = main(words)
+        assert status == 0, (words, capsys.readouterr().err)
+    words = {label.strip() for label in labels if label.strip() and not re.search(r"\d", label)}
+    assert {"regret", "optimal", "boards", "afterstates", "at_least"} <= words
+    unknown = [word for word in sorted(words) if not _explained(word)]
+    assert not unknown
+
+
+@pytest.mark.parametrize(
+    "names", [MEANINGS, TYPES, VARIABLES, BUILT_IN, ENGINES, SPACES, PLAYS, OPTIONS], ids=len
+)
+def test_each_name_that_an_option_takes_is_explained(names) -> None:
+    assert [name for name in names if not _explained(name)] == []
+
+
+def _explained(word: str) -> bool:
+    try:
+        return bool(explain(word))
+    except UsageError:
+        return False
+
+
+def test_each_variable_that_the_program_reads_is_explained() -> None:
+    read = {
+        name
+        for path in SOURCES.rglob("*.py")
+        for name in re.findall(r"TILEBASE_[A-Z]+(?:_[A-Z]+)*", path.read_text("utf-8"))
+    }
+    assert read == set(VARIABLES)

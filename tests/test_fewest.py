@@ -10,6 +10,7 @@ import pytest
 
 import cached_oracle as oracle
 from tilebase.cli import main
+from tilebase.counting.tiles import least_slides
 from tilebase.errors import UsageError
 from tilebase.game.game import Cells, Game
 from tilebase.objectives.objective import Objective
@@ -43,6 +44,45 @@ def test_it_is_what_a_search_finds(game: Game) -> None:
     found = solve(game, "fewest", threads=1).value
     assert found == Exact(shortest(game))
     assert -oracle.values(game, "fewest").start == shortest(game)
+
+
+@pytest.mark.parametrize(
+    ("shape", "goal", "slides"),
+    [
+        ("2x2", 8, 1),
+        ("2x2", 16, 4),
+        ("2x2", 32, 9),
+        ("2x3", 64, 18),
+        ("3x3", 16, 4),
+        ("3x3", 32, 9),
+        ("3x3", 64, 18),
+    ],
+)
+def test_small_boards_need_no_more_slides_than_the_theorem_says(shape: str, goal: int, slides: int) -> None:
+    """Dabish 2026: (goal - 8)/4 + n - 2 for the tile 2^n; every board of at most nine cells attains it."""
+    game = Game(shape, goal)
+    assert least_slides(game) == slides
+    assert solve(game, "fewest", threads=1).value == Exact(slides)
+
+
+@pytest.mark.parametrize("game", [Game("2x2", 16, spawn=0), Game("2x3", 16, start="empty")], ids=str)
+def test_other_spawns_and_starts_need_more_slides_than_the_theorem_says(game: Game) -> None:
+    assert (least_slides(game) or 0) < shortest(game)
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        {"start": "8,8/0,0"},
+        {"spawn": "2:0.5,8:0.5"},
+        {"pattern": "8,*/*,*"},
+        {"goal_sum": 12},
+        {"goal": None},
+    ],
+    ids=str,
+)
+def test_the_theorem_is_about_two_small_tiles_and_one_way_to_win(rules: dict[str, object]) -> None:
+    assert least_slides(Game("2x2", **{"goal": 16, **rules})) is None  # type: ignore[arg-type]
 
 
 def test_what_cannot_be_won_is_never(tmp_path: Path) -> None:

@@ -401,7 +401,7 @@ def test_segment_of_another_version(many):
 
 def test_missing_files(many):
     (many / "000.seg").unlink()
-    with pytest.raises(MissingLayerError, match=r"000\.seg is not there"):
+    with pytest.raises(MissingLayerError, match=r"000\.seg not found"):
         read(many, 4)
     (many / "layers.idx").unlink()
     with pytest.raises(MissingLayerError, match="no layer of sum 4"):

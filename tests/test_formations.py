@@ -16,8 +16,8 @@ from facts import facts
 from tilebase import Formation, Game, formation, formations, open_table, solve
 from tilebase.cli import main
 from tilebase.cli.plan import GOALS, brief
+from tilebase.costs import rates
 from tilebase.costs.formations import TableSize, size_of_table, sizes_of, tables_that_fit
-from tilebase.costs.rates import slowdown
 from tilebase.costs.shares import leave_out, measured
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import GameError, StorageError
@@ -630,10 +630,27 @@ def test_formations_that_fit(load, capsys, monkeypatch):
     fit = ["plan", "formations", "--memory", "2GB", "--disk", "5GB", "--budget"]
     assert main([*fit, "10min", "--threads", "2", "-f", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    expected = {size.formation.name: size.goal for size in tables_that_fit(2e9, 5e9, 600.0 / slowdown(), 2)}
+    expected = {size.formation.name: size.goal for size in tables_that_fit(2e9, 5e9, 600.0, 2)}
     assert {one["formation"]: one["goal"] for one in found} == expected
     assert main(["plan", "formations", "--memory", "1MB"]) == 2
     assert "no formation fits into 1MB" in capsys.readouterr().err
+    monkeypatch.setitem(rates.FACTORS, "sparse", 1.0)
+    few = ["plan", "formations", "128", "--threads", "2", "--budget", "30s"]
+    assert main(few[:5]) == 0
+    every = capsys.readouterr().out
+    assert "Left out" not in every
+    assert main([*few, "--disk", "200MB"]) == 0
+    told = capsys.readouterr().out
+    listed, (note,) = told.split("\n\n")[0], re.findall("^Left out.*", told, re.MULTILINE)
+    # 444 wins with 0.9999999994620637, the best of the real formations to 128 (`formations.tsv`).
+    assert "444 " not in listed
+    assert re.search(r"best of them by the known chance to win is 444 to 128 \(99.999999946 %, ", note)
+    able = [line for line in every.split("\n\n")[0].splitlines()[1:] if "refuses it" not in line]
+    shown = len(listed.splitlines()) - 1
+    assert int(re.search(r"more: (\d+);", note)[1]) == len(able) - shown
+    options = re.search(r"which (.*) lists", note)[1].split()
+    assert main([*few[:5], *options]) == 0
+    assert "\n444 " in capsys.readouterr().out, "with what the note says it is listed"
     assert main([*fit, "soon"]) == 2
     assert "not a time" in capsys.readouterr().err
 

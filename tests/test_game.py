@@ -18,6 +18,7 @@ from tilebase.errors import BoardError, GameError, UsageError
 from tilebase.game.game import Cells, Game, merge_line
 from tilebase.game.grid import parse_shape
 from tilebase.game.notation import exponent_of
+from tilebase.patterns.rules import parse_rules
 
 REAL = Game("4x4", 2048)
 
@@ -268,7 +269,7 @@ def test_the_goal_sum_is_above_every_start() -> None:
     ("game", "text"),
     [
         (Game("2x2", 32), "2x2, to 32"),
-        (Game("2x2"), "2x2, continued"),
+        (Game("2x2"), "2x2 without a goal"),
         (Game("2x2", goal_sum=20), "2x2, to the sum 20"),
         (Game("2x2", 32, goal_sum=20), "2x2, to 32, to the sum 20"),
     ],
@@ -288,6 +289,12 @@ def test_the_start_is_written_in_one_way() -> None:
     assert (key, key.bounds) == (text, text.bounds)  # what can be built counts the tiles of the start
     text, key = (Game("2x2", 8, start=one, masks="x./..|.x/..") for one in (".,x/2,0", "0x0f10"))
     assert (key, key.unmergeable) == (text, (1,))
+
+
+@pytest.mark.parametrize("text", ["2x3", "2×3", " 2X3 ", "2 × 3"])
+def test_a_shape_is_written_with_a_letter_or_a_sign(text: str) -> None:
+    assert parse_shape(text) == Game(text, 8).shape == (2, 3)
+    assert (parse_rules(text).rows, parse_rules(text).columns) == (2, 3)
 
 
 @pytest.mark.parametrize(

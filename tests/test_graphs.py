@@ -188,7 +188,9 @@ def test_graph_command_prints_dot(capsys: pytest.CaptureFixture[str]) -> None:
 def test_graph_command_writes_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = [tmp_path / "graph.dot", tmp_path / "graph.svg"]
     assert main(["export", "graph", "2x2", "32", "-o", str(files[0]), "-o", str(files[1])]) == 0
-    assert capsys.readouterr().out == "".join(f"{file}: 57 states, 149 transitions\n" for file in files)
+    assert capsys.readouterr().out == "".join(
+        f"{file}: 57 states up to symmetry, 149 transitions\n" for file in files
+    )
     assert files[0].read_text("utf-8") == to_dot(state_graph(SMALL))
     assert ET.parse(files[1]).getroot().tag == f"{SVG}svg"
 

@@ -12,6 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,6 +31,7 @@ from tilebase._kernels.packed import packed
 from tilebase.cli.progress import counting_progress, watching_compiler
 from tilebase.game.compiled import CompiledGame
 from tilebase.game.symmetry import canonical
+from tilebase.runtime import paths
 
 KERNELS = Path(jit.__file__).parent
 
@@ -204,6 +206,98 @@ def test_kernels_that_were_not_used_for_long_are_deleted(tmp_path, monkeypatch):
     os.utime(other, (0, 0))
     new = jit._kernel_cache.__wrapped__("rank")
     assert {path.name for path in tmp_path.iterdir()} == {Path(new).name, "rank-1", "forward-0"}
+
+
+KEPT = """
+import sys
+import tempfile
+import numpy
+tempfile.tempdir = sys.argv[1]
+from tilebase._kernels.bits import count_ones
+for _ in range(2):
+    assert count_ones(numpy.array([7, 1], dtype=numpy.uint64)) == 4
+print(*count_ones._cache_hits.values())
+"""
+"""A kernel is called; what is printed is how often it was found in the cache."""
+
+
+def run_in_a_home_that_cannot_be_written(tmp_path, **environment):
+    """What a process prints and says, its temporary files in tmp_path/shared."""
+    (tmp_path / "file").touch()
+    own = {"HOME": str(tmp_path / "file"), "TILEBASE_RUNS_DIR": str(tmp_path / "file")}
+    dropped = ("TILEBASE_CACHE_DIR", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME")
+    rest = {name: text for name, text in os.environ.items() if name not in dropped}
+    done = subprocess.run(
+        [sys.executable, "-c", KEPT, str(tmp_path / "shared")],
+        env=rest | own | {name: str(path) for name, path in environment.items()},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return done.stdout.strip(), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("variable", "folder"),
+    [
+        ("TILEBASE_CACHE_DIR", "chosen"),
+        ("NUMBA_CACHE_DIR", "chosen/tilebase"),
+        ("XDG_CACHE_HOME", "chosen/tilebase"),
+        ("TILEBASE_RUNS_DIR", "chosen/.kernels"),
+        ("", f"shared/tilebase-{os.getuid()}"),
+    ],
+)
+def test_kernels_are_kept_where_the_home_cannot_be_written(variable, folder, tmp_path):
+    (tmp_path / "shared").mkdir(mode=0o700)
+    chosen = {variable: tmp_path / "chosen"} if variable else {}
+    assert run_in_a_home_that_cannot_be_written(tmp_path, **chosen) == ("", "")
+    assert run_in_a_home_that_cannot_be_written(tmp_path, **chosen) == ("1", "")
+    assert list((tmp_path / folder).glob("bits-*"))
+
+
+def test_where_nothing_can_be_written_a_line_names_the_variable(tmp_path):
+    (tmp_path / "shared").touch()
+    counts, said = run_in_a_home_that_cannot_be_written(tmp_path)
+    assert not counts
+    assert said.count("\n") == 1
+    assert "set TILEBASE_CACHE_DIR to a folder" in said
+
+
+def others_write(folder):
+    folder.chmod(0o770)
+
+
+def others_rename(folder):
+    folder.parent.chmod(0o777)
+
+
+def others_own(folder):
+    os.chown(folder, 12345, -1)
+
+
+def others_link(folder):
+    folder.rename(folder.parent / "else")
+    folder.symlink_to("else")
+
+
+@pytest.mark.parametrize("spoil", [others_write, others_rename, others_own, others_link])
+def test_a_folder_that_others_can_change_is_not_used(spoil, tmp_path, monkeypatch):
+    """What lies in the folder is executed."""
+    shared = tmp_path / "shared"
+    shared.mkdir(mode=0o700)
+    for name in ("TILEBASE_CACHE_DIR", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("HOME", str(tmp_path / "file"))
+    monkeypatch.setenv("TILEBASE_RUNS_DIR", str(tmp_path / "file"))
+    monkeypatch.setattr(tempfile, "tempdir", str(shared))
+    private = shared / f"tilebase-{os.getuid()}"
+    assert paths.cache_folder() == private
+    assert private.stat().st_mode & 0o777 == 0o700
+    shared.chmod(0o1777)  # as folders of temporary files are
+    assert paths.cache_folder() == private
+    if spoil is others_own and os.getuid():
+        pytest.skip("only root can give a folder away")
+    spoil(private)
+    assert paths.cache_folder() is None
 
 
 class Inner(NamedTuple):

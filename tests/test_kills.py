@@ -16,6 +16,7 @@ SOLVE, COUNT, FORCE = (["solve", *GAME], ["count", *GAME], ["force", *GAME])
 DENSE = [*SOLVE, "--space", "all"]
 ABOVE = [*SOLVE, "--above", "0.3", "--objective", "win,moves", "-o"]
 THIN = ["thin", "source", "--visited", "0.01", "-q", "-o"]
+DATA = ["export", "data", "source", "--visits", "-q", "-o"]
 
 
 @pytest.fixture(scope="module")
@@ -23,8 +24,9 @@ def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Commands]:
     folder = tmp_path_factory.mktemp("kills")
     table = str(folder / "source")
     thin = ["thin", table, "--visited", "0.01", "-q", "-o", str(folder / "thin")]
+    data = ["export", "data", table, "--visits", "-q", "-o", str(folder / "warm")]
     with Commands(
-        folder, [COUNT, [*SOLVE, "-o", table], DENSE, FORCE, thin, [*ABOVE, str(folder / "above")]]
+        folder, [COUNT, [*SOLVE, "-o", table], DENSE, FORCE, thin, data, [*ABOVE, str(folder / "above")]]
     ) as found:
         yield found
 
@@ -77,6 +79,10 @@ def test_certificate(commands: Commands) -> None:
 def test_thinning(commands: Commands) -> None:
     kill_everywhere(commands, [*THIN, "thinned"], commands.folder / "thinned", step=2)
     assert not (commands.folder / "thinned/thin.json").exists()
+
+
+def test_data_set(commands: Commands) -> None:
+    kill_everywhere(commands, [*DATA, "data"], commands.folder / "data", step=2)
 
 
 def test_output(commands: Commands) -> None:

@@ -11,9 +11,11 @@ import duckdb
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+import yaml
 
 import cached_oracle as oracle
 from tilebase import Game, open_table
+from tilebase._version import version
 from tilebase.arrays import GameArrays
 from tilebase.datasets import BENCHMARKS, SPLITS, benchmark, make_dataset, split_of, to_arrow
 from tilebase.datasets.card import CONTEXT
@@ -117,6 +119,19 @@ def test_the_metadata_name_what_is_there(made):
                 assert int(one["arrayShape"]) == column.type.list_size
 
 
+def test_the_front_matter_names_the_files(made):
+    """So that `datasets.load_dataset` of Hugging Face (tried: 5.2.0) loads each benchmark, or the first."""
+    folder, parts = made
+    front = yaml.safe_load((folder / "README.md").read_text().split("---\n")[1])
+    assert (front["license"], front["task_categories"]) == ("mit", ["reinforcement-learning"])
+    assert [one["config_name"] for one in front["configs"]] == [part.task.name for part in parts]
+    assert [one.get("default", False) for one in front["configs"]] == [True, False, False]
+    for one, part in zip(front["configs"], parts, strict=True):
+        files = {entry["split"]: folder / entry["path"] for entry in one["data_files"]}
+        assert list(files) == list(SPLITS)
+        assert [pq.read_metadata(file).num_rows for file in files.values()] == [f.rows for f in part.files]
+
+
 def test_the_card_and_the_tasks(made):
     folder, parts = made
     card = (folder / "README.md").read_text()
@@ -125,6 +140,8 @@ def test_the_card_and_the_tasks(made):
         assert f"{part.rows:,}" in card
     assert "licence: MIT" in card
     assert "`a command`" in card
+    date = json.loads((folder / "croissant.json").read_text())["datePublished"]
+    assert f"year={{{date[:4]}}}, version={{1.0.0}}, note={{made by tilebase {version()}}}" in card
     tasks = json.loads((folder / "benchmarks.json").read_text())
     assert [one["name"] for one in tasks] == list(NAMES)
     assert [Game.from_identity(one["identity"]) for one in tasks] == [part.task.game for part in parts]

@@ -90,7 +90,7 @@ def test_the_command_ends_at_the_horizon(tmp_path, capsys, monkeypatch):
     assert main(["play", "t", "--seed", "1"]) == 0
     out = capsys.readouterr().out
     assert out.count("the game ends at the sum 6") == 1
-    assert "is not allowed here; allowed: none: u takes a slide back, n begins anew" in out
+    assert "is not allowed here; allowed: none: u takes a slide back, n starts again" in out
     assert "the table does not know" in out
 
 

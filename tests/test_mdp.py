@@ -15,6 +15,7 @@ from quantecon.markov import DiscreteDP
 
 import cached_oracle as oracle
 from tilebase import solve
+from tilebase.cli import main
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical, images
@@ -201,6 +202,16 @@ def test_text_is_stable_and_sound(optimal):
     actions = sum(len(found) for found in diagram.actions.values())
     outcomes = sum(len(a.outcomes) for found in diagram.actions.values() for a in found)
     assert len(edges) == len(set(edges)) == actions + outcomes
+
+
+def test_a_legend_says_what_numbers_mean(capsys):
+    text = diagram_to_dot(decision_diagram(Game("2x2", 8), discount="9/10"))
+    assert "2x2, to 8 under optimal play: states up to symmetry" in text
+    assert "its value, the probability to win, discount 9/10" in text
+    assert main(["export", "graph", "2x2", "8", "--values", "--specials"]) == 0  # both ends are drawn anyway
+    drawn = capsys.readouterr().out
+    assert drawn == diagram_to_dot(decision_diagram(Game("2x2", 8)))
+    assert "\n  win [" in drawn
 
 
 @needs_dot

@@ -16,7 +16,7 @@ from tilebase.agents import compare, judge
 from tilebase.cli import main
 from tilebase.errors import UsageError
 from tilebase.policies import as_policy
-from tilebase.questions.distributions import distributions
+from tilebase.questions.distributions import Distribution, distributions
 from tilebase.questions.plots import draw_counts, draw_distribution, draw_regret, draw_values
 
 ROOT = Path(__file__).parents[1]
@@ -138,7 +138,7 @@ def test_counts_and_distributions(table):
     for kind, words in (("stacked", "largest tiles stacked"), ("lines", "not stacked")):
         axes = Figure().add_subplot()
         draw_counts(axes, counted, kind=kind)
-        assert axes.get_ylabel() == f"states per sum, {words}"
+        assert axes.get_ylabel() == f"states up to symmetry per sum, {words}"
         assert {one.get_text() for one in axes.texts} <= {str(1 << e) for e in range(1, 5)}
         assert "16" in {one.get_text() for one in axes.texts}
     with pytest.raises(UsageError, match="kind 'pie' does not exist"):
@@ -147,6 +147,12 @@ def test_counts_and_distributions(table):
     one = distributions(table, "random", of=("tile",)).of["tile"]
     draw_distribution(axes, one)
     assert [bar.get_height() for bar in axes.patches] == pytest.approx(list(one.chances.values()))
+    axes = Figure().add_subplot()
+    draw_distribution(
+        axes, Distribution("length", "mine", {5: 1e-30, 8: 0.5, 9: 1e-9, 10: 0.5, 90: 2e-9}, 1, 9.0)
+    )
+    assert [bar.get_x() for bar in axes.patches] == [8, 9, 10]  # what lies between is drawn
+    assert axes.texts[-1].get_text() == "not drawn: 2e-7 % of games beyond both ends; mean 9"
 
 
 def test_commands_draw_values_and_regret(table, folder, capsys):

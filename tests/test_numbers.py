@@ -3,14 +3,32 @@
 from __future__ import annotations
 
 import csv
+import json
 import math
+import operator
 import random
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from tilebase import Board, Exact, Game, Rounded, UsageError, open_table, solve
+from tilebase import (
+    Below,
+    Board,
+    Exact,
+    Game,
+    Interval,
+    Lower,
+    Rounded,
+    Upper,
+    UsageError,
+    evaluate,
+    open_table,
+    simulate,
+    solve,
+    verify_table,
+)
 from tilebase.objectives.numbers import (
     digits_text,
     ends_text,
@@ -23,7 +41,7 @@ from tilebase.objectives.numbers import (
 )
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.rounding import Rounding
-from tilebase.objectives.values import short_text
+from tilebase.objectives.values import NEVER, Unknown, short_text
 from tilebase.questions.binomial import binomial_interval
 from tilebase.small import oracle
 
@@ -64,6 +82,8 @@ def test_numbers_are_written_as_the_table_says(case: dict[str, str]) -> None:
         (Rounded(0.0, "float64", 3e-321, 1), "less than 3e-321"),
         (Rounded(1.0, "float64", 1e-13), "1"),
         (Rounded(1234.5, "float64", 1e-9), "1234.5"),
+        (Rounded(1234.5, "float64", math.inf), "about 1234.5 (no error is proved)"),
+        (Rounded(1.0, "float64", 1.0, 1), "about 1 (no error is proved)"),
         (Exact(1), "1"),
         (Exact(Fraction(3, 7)), "3/7"),
         (Exact(False), "no"),
@@ -88,13 +108,86 @@ def test_what_is_no_probability_is_no_percentage() -> None:
 def test_means_and_intervals_are_rounded_the_safe_way() -> None:
     assert estimate_text(0.73652, 0.00139) == "0.7365 ± 0.0014"
     assert estimate_text(21034.4, 212.0) == "21034 ± 212"
-    assert [estimate_text(1.0, error) for error in (0.0, None)] == ["1 ± 0", "1"]
+    assert [estimate_text(1.0, error) for error in (0.0, None)] == ["1 in each game", "1"]
     assert ends_text(0.99012345, 1.0) == "0.9901 to 1"
 
 
 def test_a_mistake_is_a_part_of_the_value() -> None:
     lost = [(0.001, 0.9), (1e-11, 1e-9), (1.8e-6, 0.9997), (0.0, 0.0)]
     assert [is_mistake(loss, of) for loss, of in lost] == [True, True, False, False]
+
+
+# -- values as numbers -------------------------------------------------------------------------------
+
+
+HALF = Fraction(1, 2)
+
+
+def test_values_are_formatted_and_rounded() -> None:
+    """A bound is rounded to the side where it holds: 2/3 is at least 0.66 and at most 0.67."""
+    value = Rounded(0.0828872890716, "float64", 1e-14, 1)
+    assert (f"{value:.3f}", f"{value:.1%}", f"{value:>16}", f"{value}") == (
+        "0.083", "8.3%", " 0.0828872890716", "0.0828872890716"
+    )  # fmt: skip
+    assert (round(value, 2), float(value), bool(value)) == (0.08, 0.0828872890716, True)
+    low, high = Lower(Fraction(2, 3)), Upper(Fraction(2, 3))
+    assert (f"{low:.2f}", f"{high:.2f}", f"{Interval(low.bound, high.bound):.2f}") == (
+        "0.66",
+        "0.67",
+        "0.66 to 0.67",
+    )
+    assert (round(low, 2), round(high, 2), round(low), round(high)) == (0.66, 0.67, 0, 1)
+    assert (f"{Exact(7):d}", f"{Exact(Fraction(1, 3)):.2f}", round(Exact(Fraction(5, 2)))) == ("7", "0.33", 2)
+    assert [bool(Exact(value)) for value in (True, False, 0)] == [True, False, False]
+
+
+ABOUT = Rounded(0.5, "float64", 1e-15, 1)
+BETWEEN = Interval(Fraction(1, 4), HALF)
+
+
+SIGNS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+
+
+@pytest.mark.parametrize(
+    ("one", "sign", "other", "truth"),
+    [
+        (ABOUT, ">", 0.4, True), (0.6, ">", ABOUT, True), (ABOUT, "<=", 0.5, True), (ABOUT, "<", HALF, False),
+        (ABOUT, ">", Exact(Fraction(2, 5)), True), (ABOUT, "<", np.float32(0.75), True),
+        (Lower(HALF), ">", 0.4, True), (Lower(HALF), ">=", HALF, True), (Lower(HALF), "<=", 1, True),
+        (Lower(HALF), "<", 0.5, False), (Lower(HALF), "<", 0.6, None), (Lower(HALF), ">", HALF, None),
+        (Upper(HALF), "<", 0.6, True), (Upper(HALF), "<", Lower(Fraction(3, 5)), True),
+        (Upper(HALF), ">", 0.4, None), (Upper(HALF), ">", HALF, False), (Lower(HALF), ">", Upper(HALF), None),
+        (BETWEEN, "<", 0.6, True), (BETWEEN, ">", HALF, False), (0.3, ">", BETWEEN, None),
+        (Below(0.5), "<", 0.6, True), (Exact(NEVER), ">", 10**9, True), (Unknown(), ">", 0, None),
+    ],
+)  # fmt: skip
+def test_values_are_compared(one: object, sign: str, other: object, truth: bool | None) -> None:
+    """With numbers and each other; a bound decides what it proves, and nothing else."""
+    if truth is not None:
+        assert SIGNS[sign](one, other) is truth
+        return
+    with pytest.raises(UsageError, match=r"^it is not known whether .* is less than "):
+        SIGNS[sign](one, other)
+
+
+def test_a_value_is_not_compared_with_text() -> None:
+    with pytest.raises(TypeError, match="not supported"):
+        assert ABOUT < "a half"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "equal"),
+    [
+        (Exact(1), 1, True), (Exact(HALF), 0.5, True), (Exact(True), True, True), (Exact(1), Exact(2), False),
+        (Rounded(1.0, "float64", 1e-13, 1), 1, False), (Rounded(1.0, "float64", 1e-13, 1), Exact(1), False),
+        (ABOUT, Rounded(0.5, "float64", 1e-15, 1), True), (ABOUT, Rounded(0.5, "float32", 1e-15, 1), False),
+        (Lower(HALF), Lower(HALF), True), (Lower(HALF), Upper(HALF), False), (Lower(HALF), HALF, False),
+    ],
+)  # fmt: skip
+def test_only_an_exact_value_equals_a_number(one: object, other: object, equal: bool) -> None:
+    """Whatever is equal has the same hash; 1 after rounding is not 1."""
+    assert (one == other) is equal
+    assert len({one, other}) == 2 - equal
 
 
 # -- rounding ------------------------------------------------------------------------------------------
@@ -214,3 +307,20 @@ def test_intervals_hold_what_they_say() -> None:
 def test_intervals_that_do_not_exist(arguments: tuple[int, int, float]) -> None:
     with pytest.raises(UsageError, match="has no interval"):
         binomial_interval(*arguments)
+
+
+@pytest.mark.parametrize("digits", [14, 16, 17, 18])
+def test_a_four_that_is_almost_certain(digits: int, tmp_path: Path) -> None:
+    """No error is proved: it is infinite, None in JSON and said in words; values are those of 4s alone."""
+    spawn = 1 - Fraction(1, 10**digits)
+    solution = solve(Game("2x2", spawn=spawn), "score", table=tmp_path, threads=1)
+    fours = float(oracle.values(Game("2x2", spawn=1), "score").start)
+    assert float(solution.value) == pytest.approx(fours, rel=1e-9)
+    assert solution.value.as_dict()["error"] is None
+    assert str(solution.value) == f"about {fours:g} (no error is proved)"
+    assert verify_table(tmp_path).wrong == ()
+    found = evaluate(tmp_path, "random", threads=1)
+    assert json.dumps(found.as_dict(), allow_nan=False)
+    assert float(found.regret_text) == pytest.approx(fours - found.value)
+    assert found.regret > 90
+    assert simulate(tmp_path, 10, threads=1).z in (0, None)

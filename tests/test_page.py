@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import csv
 import gzip
+import itertools
 import json
+import random
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -475,6 +477,15 @@ def test_a_position_is_set_up_by_clicks(visit: Open) -> None:
     addressed(page, "4,0,0/0,0,0/0,16,0")
 
 
+@pytest.mark.parametrize("touch", [False, True])
+def test_setting_up_speaks_of_keys_only_where_they_are(visit: Open, touch: bool) -> None:
+    page = visit(touch=touch, viewport=PHONE)
+    ready(page)
+    page.get_by_role("button", name="Set up a position").click()
+    expect(page.get_by_text("for the next larger tile")).to_be_visible()
+    expect(page.get_by_text("with Shift")).to_be_visible(visible=not touch)
+
+
 def test_a_pasted_board(visit: Open) -> None:
     page = visit()
     for text in ("2 0 4\n0 8 0\n0 0 2", KEY):
@@ -681,6 +692,150 @@ def test_the_chart_of_a_review_agrees_with_its_list(visit: Open, served: Served)
     accessible(page)
 
 
+LOCKED = "/64,128,256,512/1024,2048,4096,8192"
+PLAIN = ["2,0,0,2/0,0,0,0/0,0,0,0/0,0,0,0", "4,0,2,0/0,0,0,0/0,0,0,0/0,0,0,0"]
+"""Two positions that no table of a formation holds."""
+
+
+def endgame(table: Table, moves: int) -> list[str]:
+    """Positions of games that a table knows, in which each fifth slide is the worst."""
+    rng, found, board = random.Random(3), list[str](), ""
+    while len(found) < moves:
+        board = board or f"0,0,0,2/2,0,0,0{LOCKED}"
+        found.append(board)
+        slides = sorted(table.probe(board).slides, key=lambda one: float(one.value), reverse=True)
+        slide = slides[-1 if len(found) % 5 == 0 else 0] if slides else None
+        board = rng.choice(slide.spawns())[0].text if slide and slide.spawns() else ""
+    return found
+
+
+def reviewed(page: Page, file: Path, game: list[str]) -> None:
+    """Review a game from a file, since a browser takes long to type so much."""
+    file.write_text("\n".join(game))
+    page.locator(".review input[type=file]").set_input_files(file)
+    expect(page.locator(".stage")).to_be_visible()
+
+
+def test_a_long_game_is_shown_where_the_table_knows_it(
+    visit: Open, served: Served, tables: Path, tmp_path: Path
+) -> None:
+    """7,536 positions, of which the table knows 40 in the middle and the last 62."""
+    with open_table(tables / "44-32") as opened:
+        known = endgame(opened, 102)
+    game = [*(PLAIN * 1000), *known[:40], *(PLAIN * 2717), *known[40:]]
+    found = served.post("/api/review", {"table": "44-32", "game": "\n".join(game)}).json
+    assert len(game) == found["positions"] == 7536
+    stretches = [range(2001, 2041), range(7475, 7537)]
+    judged = [one["number"] for one in found["moves"] if one["value"] is not None]
+    assert judged == [number for stretch in stretches for number in stretch]
+    page = visit("?table=44-32&view=review")
+    reviewed(page, tmp_path / "game.txt", game)
+    rows = page.locator(".moves tbody tr")
+    expect(rows).to_have_count(2 + len(judged))
+    assert page.locator(".moves .gap").all_inner_texts() == [
+        "Moves 1 to 2,000 are not in the table", "Moves 2,041 to 7,474 are not in the table",
+    ]  # fmt: skip
+    drop = page.locator(".drops button").last  # of each loss, the row is seen in the list
+    number = found["drops"][4]
+    drop.click()
+    words = words_of(found["moves"][number - 1]["board"])
+    shows(page, [f"{word}, goal cell" if 4 <= cell < 8 else word for cell, word in enumerate(words)])
+    chosen = page.locator(".moves tr[aria-current]")
+    expect(chosen.locator(".link")).to_have_text(f"{number:,}")
+    assert chosen.evaluate(SEEN)
+    # The chart has an end at the first and one at the last known move, and both stretches fill it.
+    chart = page.locator(".chart")
+    expect(chart).to_have_attribute("aria-label", re.compile("from move 2,001 to move 7,536, in "))
+    assert chart.locator("text").all_text_contents()[-2:] == ["Move 2,001", "Move 7,536"]
+    paths = " ".join(
+        line.get_attribute("d") or "" for line in chart.locator(".line").all() if line.get_attribute("d")
+    )
+    places = sorted({float(x) for x in re.findall(r"[ML](-?[\d.]+) ", paths)})
+    width = places[-1] - places[0]
+    assert max(right - left for left, right in itertools.pairwise(places)) < 0.05 * width
+    # A position that no table knows is shown when it is chosen, too.
+    page.get_by_role("button", name="2,001", exact=True).click()
+    page.keyboard.press("ArrowLeft")
+    expect(chosen.locator(".link")).to_have_text("2,000")
+    expect(chosen).to_contain_text("not in the table")
+    assert chosen.evaluate(SEEN)
+    page.get_by_label("Only losses").check()
+    expect(rows).to_have_count(sum(bool(one["loss"]) for one in found["moves"]))
+    accessible(page)
+
+
+SEEN = """row => {
+  const { top, bottom } = row.getBoundingClientRect();
+  const list = row.closest(".moves").getBoundingClientRect();
+  return top >= list.top && bottom <= list.bottom;
+}"""
+"""Whether a row is seen whole in its list, in JavaScript."""
+
+
+def test_a_long_list_is_drawn_in_parts(visit: Open, table: Table, tmp_path: Path) -> None:
+    """Also if the table knows all of it."""
+    board = "2,4,8/16,32,2/0,4,2"
+    page = visit("?table=3x3-64&view=review")
+    reviewed(page, tmp_path / "game.txt", [board] * 1000)
+    rows = page.locator(".moves tbody tr")
+    expect(rows).to_have_count(200)
+    page.get_by_role("button", name="800 rows after").click()
+    expect(rows).to_have_count(400)
+    page.get_by_role("button", name="400", exact=True).click()
+    page.keyboard.press("ArrowRight")  # to a row that is not drawn yet
+    chosen = page.locator(".moves tr[aria-current]")
+    expect(chosen.locator(".link")).to_have_text("401")
+    assert chosen.evaluate(SEEN)
+    expect(page.get_by_role("button", name="200 rows before")).to_be_visible()
+
+
+def test_a_game_of_which_the_table_knows_nothing_is_said_to_be_one(visit: Open) -> None:
+    page = visit("?table=44-32&view=review")
+    review(page, "\n".join(PLAIN * 3))
+    expect(page.get_by_label("Summary")).to_contain_text(
+        "This table knows none of these positions. Of the last one: the board has 0"
+    )
+    assert page.locator(".chart, .moves, .facts").count() == 0
+    accessible(page)
+
+
+EQUAL = "/64,128,256,64/1024,2048,4096,8192"
+
+
+@pytest.mark.parametrize(
+    ("lines", "row", "sentence"),
+    [
+        (
+            [f"0,0,2,0/2,0,0,0{EQUAL}", f"0,0,0,4/2,0,2,0{EQUAL}"],
+            "down not judged",
+            "Large tiles are equal (2 of 64), and the table does not know that they can merge.",
+        ),
+        (
+            [f"0,0,2,0/0,0,0,4{LOCKED}", f"0,0,0,2/0,0,2,4{LOCKED}"],
+            "right or down not judged",
+            "Right and down may have led from line 1 to line 2: right is best, down loses",
+        ),
+    ],
+)
+def test_why_a_slide_is_not_judged(visit: Open, lines: list[str], row: str, sentence: str) -> None:
+    page = visit("?table=44-32&view=review")
+    review(page, "\n".join(lines))
+    expect(page.locator(".moves tbody tr").first).to_contain_text(row)
+    expect(page.locator(".stage .notice")).to_contain_text(sentence)
+    expect(page.locator(".stage .notice")).not_to_contain_text("The last position")
+    expect(fact(page, "Not judged")).to_have_text("1")
+    expect(page.locator(".goal")).to_have_count(4)  # a board of a review has its goal cells
+    assert page.locator(".drops").count() == 0
+    page.get_by_role("button", name="Play from here").click()
+    ready(page)
+    if "equal" in sentence:
+        expect(page.locator(".notes")).to_contain_text(sentence)
+        assert page.locator(".slide .loss").all_inner_texts() == ["best", "best", "breaks the formation", ""]
+        page.keyboard.press("ArrowDown")
+        expect(page.locator(".last")).to_have_text("The table does not know what down lost.")
+        assert page.locator(".drops").count() == 0
+
+
 # -- the trainer ---------------------------------------------------------------------------------------
 
 
@@ -734,11 +889,11 @@ def test_the_trainer_begins_with_a_sum(visit: Open) -> None:
     page = visit("?table=3x3-64&view=train")
     for way, total in (("uniform", 40), ("optimal", 44)):
         page.get_by_label("From").select_option(way)
-        page.get_by_label(re.compile("Sum of its tiles")).fill(str(total))
+        page.get_by_label(re.compile("^Sum, ")).fill(str(total))
         page.get_by_role("button", name="Start").click()
         until(page, SUM, arg=total)
         assert Board.parse(GAME, address(page)["board"]).sum == total
-    page.get_by_label(re.compile("Sum of its tiles")).fill("9999")
+    page.get_by_label(re.compile("^Sum, ")).fill("9999")
     page.get_by_role("button", name="Start").click()
     expect(page.get_by_role("alert")).to_contain_text("9999")
 
@@ -838,6 +993,21 @@ def test_a_real_board_of_a_formation(visit: Open, tables: Path) -> None:
     page.keyboard.press(KEYS[answer.best[0]])
     moved(page, 1)
     assert any("4096" in word for word in shown(page))
+    small = sum(
+        int(word.split(",")[0]) for at, word in enumerate(shown(page)) if at % 4 < 2 and word[0].isdigit()
+    )
+    expect(fact(page, "Sum without large tiles")).to_have_text(
+        str(small)
+    )  # as the trainer and the layers count
+    page.get_by_role("button", name="Set up a position").click()
+    expect(page.locator(".goal")).to_have_count(4)
+    assert "goal cell" in shown(page)[1]  # rotated as the board is
+    page.get_by_role("button", name="Clear").click()
+    assert [at for at, word in enumerate(shown(page)) if "goal cell" in word] == [4, 5, 6, 7]
+    page.get_by_role("link", name="Train").click()
+    expect(page.get_by_label("From")).to_be_visible()
+    page.get_by_label("From").select_option("uniform")
+    expect(page.get_by_label(re.compile("^Sum without large tiles, 2 to 108"))).to_be_visible()
     page.get_by_role("link", name="Layers").click()
     expect(page.get_by_text("The tile 32 wins only on a goal cell")).to_be_visible()
     accessible(page)
@@ -961,6 +1131,7 @@ def test_keyboard_alone(visit: Open) -> None:
     page.keyboard.press("?")
     expect(page.get_by_role("dialog")).to_be_visible()
     expect(page.get_by_role("dialog")).to_contain_text("undo")
+    expect(page.get_by_role("dialog")).to_contain_text("in a review: the position before")
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_be_hidden()
     page.keyboard.press("n")
@@ -1017,6 +1188,55 @@ def test_a_view_is_accessible_and_fits_a_phone(visit: Open, view: str) -> None:
     accessible(page)
 
 
+def test_help_opens_at_its_top_on_a_phone(visit: Open) -> None:
+    page = visit(viewport=PHONE, touch=True)
+    ready(page)
+    page.get_by_role("button", name="Help").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_be_visible()
+    assert dialog.evaluate("one => one.scrollHeight > one.clientHeight")  # it is longer than the screen
+    assert dialog.evaluate("one => one.scrollTop") == 0
+    dialog.get_by_role("button", name="Close").click()
+    expect(dialog).to_be_hidden()
+
+
+def test_a_win_that_is_not_certain_is_nowhere_100_percent(visit: Open, table: Table) -> None:
+    """The start of 3x3 to 64 is worth 1 - 7e-18, which rounds to 1; only a slide that wins is certain."""
+    assert str(table.value).startswith("more than 1 - ")
+    winning = "32,32,4/2,8,2/4,2,4"  # left and right win
+    almost = "2,0,0/0,0,0/0,0,2"
+    for query in ("play", "browse", "browse&slide=left", "train", "review", "layers&sum=8"):
+        page = visit(at(almost, f"{PLAY}&view={query}"))
+        if query == "play":
+            ready(page)
+        elif query == "train":
+            expect(page.get_by_text("Which slide is best?")).to_be_visible()
+            page.keyboard.press("ArrowLeft")
+            expect(page.locator(".before")).to_be_visible()
+        elif query == "review":
+            review(page, f"{almost}\n0,2,0/0,0,0/2,0,2")
+            page.get_by_role("button", name="1", exact=True).click()
+        elif query.startswith("layers"):
+            expect(page.get_by_text("Mean value")).to_be_visible()
+        else:
+            expect(page.locator(".tile-card .number").first).to_be_visible()
+        values = page.locator(VALUES).all_inner_texts()
+        assert values, query
+        for digits in (False, True):
+            if digits and page.get_by_label("All digits").count():
+                page.get_by_label("All digits").check()
+            for text in page.locator(VALUES).all_inner_texts():
+                assert not re.fullmatch(r"1|100(\.0)? %", text), (query, text)
+    page = visit(at(winning))
+    ready(page)
+    expect(page.locator(".headline strong")).to_have_text("100 %")
+
+
+VALUES = (
+    ".headline strong, .slide .number, .tile-card .number, .before b, .moves td:nth-child(2), "
+    ".pair td:nth-child(3)"
+)
+"""Where views write values."""
 LIKELY = "2,4,8/16,2,4/0,0,2"
 """A board with long values: the win is nearly certain."""
 WORD = "x" * 200

@@ -8,6 +8,7 @@ import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import pytest
 
 import cached_oracle as oracle
 from tilebase._version import version
+from tilebase.bdd.strategies import Line
 from tilebase.cli import main
 from tilebase.cli.output import naming_command
 from tilebase.counting.counts import FIELDS, CountResult
@@ -144,11 +146,11 @@ def test_every_game_is_drawn(game: Game, kind: str, suffix: str, tmp_path: Path)
 def test_a_picture_says_what_it_shows(tmp_path: Path) -> None:
     plot_counts(SMALL, tmp_path / "counts.svg", field="live")
     words = comments(tmp_path / "counts.svg")
-    assert "<!-- 2x2 to 32: 57 live states -->" in words
+    assert "<!-- 2x2 to 32: 57 live states up to symmetry -->" in words
     assert all(f"<!-- {tile} -->" in words for tile in (2, 4, 8, 16))
     plot_counts(made_up(100), tmp_path / "counts.svg")
     words = comments(tmp_path / "counts.svg")
-    assert "states up to sum 202 -->" in words
+    assert "states up to symmetry up to sum 202 -->" in words
     assert "decided within one move" in words
 
 
@@ -191,7 +193,7 @@ def test_bad_requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         plot_counts(SMALL, tmp_path / "counts.svg", kind="pie")
     with pytest.raises(UsageError, match="'wins' was not counted"):
         plot_counts(SMALL, tmp_path / "counts.svg", field="wins")
-    with pytest.raises(UsageError, match="no live states were counted"):
+    with pytest.raises(UsageError, match="no live states up to symmetry were counted"):
         plot_counts(oracle.count(Game("1x1", start="empty")), tmp_path / "counts.svg", field="live")
     with pytest.raises(UsageError, match="no codec was measured"):
         codec_plots.plot_pareto([], tmp_path / "pareto.svg")
@@ -208,7 +210,7 @@ def test_bad_requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_plot_counts_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["export", "counts", "2x2", "32", "--field", "live", "-o", "b.svg"]) == 0
-    assert capsys.readouterr().out == "b.svg: 57 live states\n"
+    assert capsys.readouterr().out == "b.svg: 57 live states up to symmetry\n"
     assert main(["export", "counts", "2x2", "-q", "-o", "a.svg", "-o", "a.png"]) == 0
     assert capsys.readouterr().out.startswith("a.svg: ")
     assert {file.name for file in folder.glob("*.*")} == {"a.svg", "a.png", "b.svg"}
@@ -272,3 +274,23 @@ def test_metadata_name_the_command_and_the_version(suffix: str, tmp_path: Path) 
     assert b"tilebase evaluate t random" in data
     with pytest.raises(UsageError, match="nothing to draw"):
         plots.plot_distributions([], file, "2x2")
+
+
+def test_an_axis_of_counts_has_ticks_at_whole_numbers_only(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """20 iterations had ticks at 2.5, 7.5, 12.5 and 17.5, which were written as 2, 8, 12 and 18."""
+    from matplotlib.figure import Figure
+
+    lines = [Line(f"(2,{count})", iterations, 1.0, nodes=count) for count, iterations in ((1, 20), (2, 1))]
+    found = SimpleNamespace(statement="made up", strategy="sweep", lines=lines)
+    length = Distribution("length", "random", {0: 0.5, 20: 0.5}, 1, 10.0)
+    drawn: list[Figure] = []
+    monkeypatch.setattr(Figure, "savefig", lambda figure, *_, **__: drawn.append(figure))
+    plots.plot_lines(found, tmp_path / "a.svg")
+    plots.plot_distributions([length], tmp_path / "b.svg", "2x2")
+    (work, ends) = drawn
+    for axis in (work.axes[0].xaxis, work.axes[0].yaxis, ends.axes[0].xaxis):
+        ticks = axis.get_majorticklocs()
+        assert len(ticks) > 1
+        assert all(tick == round(tick) for tick in ticks)

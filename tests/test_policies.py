@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import random
+import re
 import shutil
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -18,17 +21,18 @@ import cached_oracle as oracle
 from daily import daily, each_rule
 from strategies import SMALL_GAMES
 from tilebase import evaluate, simulate, solve, thin
+from tilebase.agents import compare, judge
 from tilebase.cli import main
 from tilebase.errors import MissingBoardError, ResourceError, TilebaseError, UsageError, WrongGameError
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical
-from tilebase.objectives.encoding import FIRST, NONE, WON
-from tilebase.objectives.values import Rounded
+from tilebase.objectives.values import Rounded, Unknown
 from tilebase.questions import policies, simulation
+from tilebase.questions.distributions import distributions
 from tilebase.runtime.resources import Allowance
 from tilebase.sparse import choosing
-from tilebase.sparse.reading import Links
+from tilebase.tables.answers import Answer
 from tilebase.tables.probe import open_table
 from tilebase.tables.verify import verify_table
 
@@ -338,17 +342,21 @@ def test_rare_wins_have_an_interval_and_no_number_of_errors(solved):
     assert value.z is None
 
 
-def test_games_prefer_a_slide_that_wins(tmp_path):
-    """Two slides of this state are worth 1, but only the second one wins at once."""
-    game = Game("2x2", 16, start="8,8/8,4", spawn=0)
-    solve(game, "win", table=tmp_path)
-    with open_table(tmp_path) as table:
-        assert simulate(table, 50).slides == 50
-        q = np.array([[1.0], [1.0 - 1e-16], [-np.inf], [0.5]])
-        slots = np.array([[FIRST], [WON], [NONE], [FIRST]], dtype=np.uint32)
-        best = choosing.best_slides(q, 1e-12)
-        assert best.ravel().tolist() == [True, True, False, False]
-        assert choosing.chosen_slides(best, Links(slots, {}, slots)).tolist() == [1]
+def test_games_make_each_of_the_best_slides_alike():
+    """Of 30,000 games each of three best slides is made in 10,000, plus or minus five standard deviations."""
+    best = choosing.best_slides(np.array([[0.5], [1.0], [1.0 - 1e-16], [-np.inf], [1.0]]), 1e-12)
+    assert best.ravel().tolist() == [False, True, True, False, True]
+    assert choosing.even(best).ravel().tolist() == [0, 1 / 3, 1 / 3, 0, 1 / 3]
+    drawn = choosing.drawn_slides(np.repeat(best, 30_000, axis=1), np.random.default_rng(1))
+    answer = Answer(Board.parse(SMALL, "2,0/0,2"), "", "probability", Unknown(), best=("left", "up", "down"))
+    rng = random.Random(1)
+    one_by_one = [answer.draw(rng) for _ in range(30_000)]
+    for found, slides in ((drawn.tolist(), {1, 2, 4}), (one_by_one, {"left", "up", "down"})):
+        counts = Counter(found)
+        assert counts.keys() == slides
+        assert all(abs(count - 10_000) < 5 * math.sqrt(30_000 * 2 / 9) for count in counts.values())
+    nowhere = choosing.drawn_slides(np.zeros((4, 2), dtype=bool), np.random.default_rng(1))
+    assert nowhere.tolist() == [0, 0]
 
 
 def test_certain_wins(solved):
@@ -610,8 +618,48 @@ def test_the_command_plays_games(folder, capsys):
     capsys.readouterr()
     assert main(["evaluate", "t", "agent:first", "--games", "50", "-q"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert "±" in lines[1]
+    assert lines[1].split() == ["agent:first", "0", "in", "each", "game"]
     assert lines[-2].split() == ["games", "50"]
     assert lines[-1].startswith("to win, 99.99 % sure")
     assert main(["evaluate", "t", "agent:first", "--states", "3", "-q"]) == 1
-    assert "more than 3 states: allow more with --states" in capsys.readouterr().err
+    assert re.search(
+        r"more than 3 states: let it .* with --asked batch --symmetry none .* --states .* --games",
+        " ".join(capsys.readouterr().err.split()),
+    )
+
+
+def test_a_table_plays_for_the_objective_that_is_named(tmp_path):
+    """By its values of this objective if it has them, else by its first; every question follows this rule."""
+    game, both, alone = Game("2x3", 32), tmp_path / "both", tmp_path / "win"
+    solve(game, "win,score", table=both, threads=1)
+    solve(game, "win", table=alone, threads=1)
+    score = float(oracle.values(game, "score").start)
+    for named, by, value in (("score", "score", score), ("win", "win", None), (None, "win", None)):
+        found = evaluate(both, both, objective=named, threads=1)
+        judged = judge(both, both, objective=named, threads=1)
+        ends = distributions(both, both, objective=named, threads=1)
+        assert {one.by.name for one in (found, judged, ends)} == {by}
+        assert found.value == pytest.approx(judged.value, rel=1e-12)
+        assert found.regret == pytest.approx(0, abs=1e-9)
+        if value is not None:
+            assert (found.value, ends["score"].mean) == pytest.approx((value, value), rel=1e-12)
+            assert compare(both, {"mine": both}, objective=named).judged["mine"].regret < 1e-9
+            assert simulate(both, 10, objective=named, threads=1).objective.name == by
+        else:
+            assert ends["score"].mean < score - 1
+    other = evaluate(both, alone, objective="score", threads=1)
+    means = distributions(both, alone, objective="score", threads=1)
+    assert other.by.name == means.by.name == judge(both, alone, objective="score", threads=1).by.name == "win"
+    assert other.value == pytest.approx(means["score"].mean, rel=1e-12)
+    assert other.value < score - 1
+    with pytest.raises(UsageError, match="has no values of score"):
+        distributions(alone, alone, objective="score", threads=1)
+
+
+def test_a_table_without_the_goal_names_what_answers(tmp_path):
+    solve(Game("2x2", 32), table=tmp_path / "goal", threads=1)
+    solve(Game("2x2"), "score", table=tmp_path / "score", threads=1)
+    with pytest.raises(
+        UsageError, match=r"2x2 without a goal, not of 2x2, to 32: .*score --distribution tile"
+    ):
+        evaluate(tmp_path / "goal", tmp_path / "score", threads=1)

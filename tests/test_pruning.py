@@ -410,7 +410,7 @@ def test_the_commands(folder: Path, capsys: pytest.CaptureFixture[str], refused:
     assert main(["solve", "2x3", "32", "-o", "whole", "-q"]) == 0
     assert main(["thin", "whole", "--above", "0.4", "-o", "pruned", "-q"]) == 0
     out = capsys.readouterr().out
-    assert "win 0.4 and more\nafterstates kept" in out
+    assert "win 0.4 and more\nafterstates kept, up to symmetry" in out
     assert main(["thin", "whole", "--above", "0.4", "-o", "pruned", "-q", "-f", "json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert (data["least_value"], data["objective"]) == (0.4, "win")

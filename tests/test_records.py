@@ -121,7 +121,7 @@ def test_a_real_game_goes_beyond_the_game_of_the_table():
 def test_positions_that_do_not_follow():
     found = parse_game(GAME, "2,2,0/0,0,0/0,0,0\n\n4,0,0/0,2,0/0,0,0\n8,0,0/0,0,0/0,0,2", read(GAME))
     assert [one.slide for one in found.positions] == ["left", None, None]
-    assert found.positions[1].problem == ("no slide and spawn lead from line 3 to line 4, which starts anew")
+    assert found.positions[1].problem == ("no slide and spawn lead from line 3 to line 4, which starts again")
 
 
 def test_a_list_ends_with_the_board_after_a_slide():

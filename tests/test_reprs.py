@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
+import shutil
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -12,9 +14,12 @@ import pytest
 
 import tilebase
 from stored import layers_of
-from tilebase import Board, Exact, Game, Interval, Lower, Objective, Rounded, Upper, open_table
+from tilebase import Board, Exact, Game, Interval, Lower, Objective, Rounded, Table, Upper, open_table
+from tilebase.agents import compare, judge
+from tilebase.arrays import GameArrays, TableArrays
 from tilebase.dense.index import PerfectIndex
-from tilebase.errors import MissingObjectiveError, UsageError
+from tilebase.errors import CorruptError, MissingLayerError, MissingObjectiveError, UsageError
+from tilebase.policies import as_policy
 from tilebase.questions.borders import find_border
 from tilebase.questions.force import largest_forced
 from tilebase.questions.limits import search_limits
@@ -120,6 +125,62 @@ def test_tables_and_what_they_answer(solved: Callable[..., Path], tmp_path: Path
     assert repr(layer) == f"<Layer {folder}/values/win, sum 20: {len(layer)} boards>"
     with layers_of(folder / "values" / "win") as layers:
         assert repr(layers) == f"<LayerFolder {folder}/values/win: {len(layers.sums())} layers>"
+
+
+# -- copies ----------------------------------------------------------------------------------------
+
+KEYS = GameArrays(SMALL).pack([[1, 2, 0, 3], [1, 1, 0, 0]])
+COPIED: dict[str, tuple[Callable[[Table], Any], Callable[[Any], Any]]] = {
+    "Game": (lambda _: SMALL, repr),
+    "Board": (lambda _: Board.parse(SMALL, "2,4/0,8"), lambda board: board.slides()),
+    "Table": (lambda table: table, lambda table: table.probe("2,4/0,8", "score")),
+    "GameArrays": (lambda _: GameArrays(SMALL), lambda arrays: arrays.slide(KEYS).after.tolist()),
+    "TableArrays": (
+        lambda table: TableArrays(table, "score", threads=2),
+        lambda arrays: arrays.probe_keys(KEYS).value.tolist(),
+    ),
+    "greedy": (lambda _: as_policy("greedy", SMALL), lambda policy: policy.probabilities(KEYS).tolist()),
+    "policy of a table": (
+        lambda table: as_policy(table, SMALL), lambda policy: policy.probabilities(KEYS).tolist()
+    ),
+    "policy of a function": (
+        lambda _: as_policy(first_of, SMALL, observation="pgx", actions="pgx", illegal="mask"),
+        lambda policy: policy.probabilities(KEYS).tolist(),
+    ),
+    "Judgement": (lambda table: judge(table, "greedy"), lambda judged: judged.as_dict()),
+    "Comparison": (lambda table: compare(table, {"mine": "greedy"}), lambda found: found.rows()),
+    "Evaluation": (lambda table: tilebase.evaluate(table, "random"), lambda found: found.as_dict()),
+    "Answer": (lambda table: table.probe("2,4/0,8"), lambda answer: answer),
+}  # fmt: skip
+
+
+def first_of(boards: Any, allowed: Any) -> Any:
+    """The first action of the policy's own order."""
+    return boards.argmax(axis=-1)[:, 0, 0] * 0
+
+
+@pytest.mark.parametrize("name", COPIED)
+def test_what_is_public_can_be_copied(name: str, solved: Callable[..., Path]) -> None:
+    make, say = COPIED[name]
+    thing = make(open_table(solved(SMALL, "win,score")))
+    assert say(copy.deepcopy(thing)) == say(pickle.loads(pickle.dumps(thing))) == say(thing)
+
+
+def test_a_table_is_opened_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From another working folder; and never another table that took its place."""
+    tilebase.solve(SMALL, table=tmp_path / "table")
+    monkeypatch.chdir(tmp_path)
+    pickled = pickle.dumps(open_table("table"))
+    monkeypatch.chdir("/")
+    value = pickle.loads(pickled).probe("2,4/0,8").value
+    assert value == open_table(tmp_path / "table").probe("2,4/0,8").value
+    shutil.rmtree(tmp_path / "table")
+    tilebase.solve(SMALL.changed(spawn="1/2"), table=tmp_path / "table")
+    with pytest.raises(CorruptError, match=r"make it again|another game"):
+        pickle.loads(pickled).probe("2,4/0,8")
+    shutil.rmtree(tmp_path / "table")
+    with pytest.raises(MissingLayerError, match="is not there: name the folder or zip file"):
+        pickle.loads(pickled)
 
 
 # -- the values of the start -----------------------------------------------------------------------

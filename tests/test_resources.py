@@ -78,8 +78,9 @@ def test_what_cannot_end_is_refused_at_once(command, folder, refused):
 )
 def test_what_may_never_end_begins_only_with_a_time_limit(command, folder, refused, monkeypatch):
     monkeypatch.setattr(forcing, "TRIED", 0.0)
-    refused(command.split(), 1, "ends: say how long it may take, as --budget 10min")
+    refused(command.split(), 1, "cannot be estimated: give a limit, such as --budget 10min")
     assert not (folder / "proof.cert").exists()
+    assert not list((folder / "runs").glob("*"))
     assert main([*command.split(), "--budget", "0.1s", "-q"]) == 1
 
 
@@ -272,8 +273,13 @@ def test_a_search_that_may_never_end_is_tried(command, capsys, refused, monkeypa
     assert main([*command.replace("3x3 64", "2x3 16").split(), "-q"]) == 0
     capsys.readouterr()
     monkeypatch.setattr(forcing, "TRIED", 0.0)
-    refused(command.split(), 1, "which 0 s did not decide, ends: say how long")
-    assert list((folder / "runs").glob("*")), "what is decided is kept"
+    refused(command.split(), 1, "which is undecided after 0 s, cannot be estimated: give a limit")
+    assert not list((folder / "runs").glob("*")), "the user cannot go on with the same command"
+    assert main([*command.split(), "--budget", "0s", "-q"]) == 1
+    capsys.readouterr()
+    (begun,) = (folder / "runs").glob("*")
+    refused(command.split(), 1, "which is undecided after 0 s, cannot be estimated: give a limit")
+    assert list((folder / "runs").glob("*")) == [begun], "an earlier command began it with a time limit"
     monkeypatch.setattr(forcing, "TRIED", 60.0)
     assert main([*command.split(), "--budget", "10min", "-q"]) == 0
 
@@ -531,7 +537,7 @@ class Clock:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 1000.0
-        monkeypatch.setattr(progress.time, "perf_counter", lambda: self.now)
+        monkeypatch.setattr(progress, "working_time", lambda: self.now)
 
 
 def followed(
@@ -608,6 +614,8 @@ def test_what_is_shown():
     assert describe(known) == "sum 88 slide  1,234,567 states  2.5 M/s  about 1:00 left"
     unknown = Progress(88, "slide", 1_234_567, 10.0, 2.5e6, 0.5, math.inf)
     assert describe(unknown) == "sum 88 slide  1,234,567 states  2.5 M/s"
+    for rate, text in ((999_999, "1000.0 k/s"), (12_340, "12.3 k/s"), (650.4, "650/s"), (0.25, "0.25/s")):
+        assert describe(replace(unknown, rate=rate)).endswith(f"states  {text}")
 
 
 # -- before the work begins -------------------------------------------------------------------------------
@@ -733,7 +741,7 @@ def test_the_keywords_of_a_question_are_those_that_are_checked():
         ("thin x -o y", 2, "give --visited or --above, one of the two"),
         ("count 2x2 32 --start 2", 2, "'2' has 1 cell; a 2x2 board has 4"),
         ("count 2x2 32 --limits 8", 2, "1 limit for a 2x2 board: give one for each cell, 4 in all"),
-        ("count 4x4", 2, "name a goal of at most 65536, or a largest tile of 32768"),
+        ("count 4x4", 2, "Game('4x4', 65536), or a largest tile of 32768"),
         ("rank 2x2 32 --rank 3", 2, "give --board, or --sum and --rank together"),
         ("count 2x2 32 --record .", 2, ". does not say its format: end its name in .txt, .csv, .json"),
         ("plan force 2x3", 2, "what a search for many goals or starts takes is not known"),

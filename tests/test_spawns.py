@@ -70,8 +70,23 @@ def test_the_smallest_number_that_is_large_enough_counts() -> None:
 
 
 @pytest.mark.parametrize(
+    ("written", "law"),
+    [
+        ("50%", "1/2"),
+        ("12.5 %", "1/8"),
+        ("10 %, 4: 25%", "1/10, 4: 1/4"),
+        ("2: 90 %, 8: 10 %", "2: 9/10, 8: 1/10"),
+    ],
+)
+def test_a_probability_may_be_a_percentage(written: str, law: str) -> None:
+    assert SpawnLaw.of(written) == SpawnLaw.of(law)
+
+
+@pytest.mark.parametrize(
     ("law", "sentence"),
     [
+        ("110%", "the probability of a 4 is 110%, but must lie between 0 and 1"),
+        ("%", "'%' is not a probability"),
         ("1/10, 2", "'2' is not part of a spawn law: write the largest number of empty cells"),
         ("1/10, 2: 1/3, 2: 1/4", "'2: 1/4' is not part of a spawn law"),
         ("1/10, 0: 1/3", "is not part of a spawn law"),

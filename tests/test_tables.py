@@ -156,7 +156,7 @@ def test_boards_that_no_play_makes(game, objective, exponents, solved):
                 continue
             refused += 1
             assert answer == "unknown"
-            with pytest.raises(MissingBoardError, match=r"no play of .* makes it"):
+            with pytest.raises(MissingBoardError, match=r"cannot occur in"):
                 table.probe(Board(game, board))
     assert answered
     assert refused

@@ -267,7 +267,7 @@ def test_damaged_and_unreadable_files_are_both_told(copy, capsys):
     unreadable(folder / "values/score/000.seg")
     assert main(["verify", str(folder), "-q"]) == 1
     last = capsys.readouterr().out.splitlines()[-1]
-    assert last == f"{folder}: 1 damaged; the command that made it, called again, mends it; {LATER}"
+    assert last == f"{folder}: 1 damaged; rerun the original command to repair it; {LATER}"
 
 
 def unreadable(path: Path) -> None:
@@ -329,7 +329,7 @@ def test_values_of_an_unfinished_run_are_verified(whole, tmp_path, capsys):
     here = folder / "values/score"
     kept = (here / "layers.idx").read_bytes()
     last = min(layers_of(here).records)
-    mended = "damaged; the command that made it, called again, mends it"
+    mended = "damaged; rerun the original command to repair it"
     chunks_of(here, last).flip()
     wrong = f"{here}, sum {last}, is damaged in chunk 0; make it again"
     assert verified(folder, capsys) == [wrong, f"{folder}: 1 {mended}"]
@@ -346,7 +346,7 @@ def test_values_of_an_unfinished_run_are_verified(whole, tmp_path, capsys):
     assert verified(folder, capsys) == [f"{folder}: {UNFINISHED}"]
 
 
-UNFINISHED = "sound so far; the table is not finished: the same tilebase solve goes on"
+UNFINISHED = "sound so far; the table is not finished: the same tilebase solve continues"
 
 
 def verified(folder: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import gzip
 import html
+import http.client
 import json
 import random
 import re
 import shutil
 import socket
 import time
+import tomllib
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
@@ -656,7 +658,7 @@ def test_a_table_that_is_removed_extended_or_comes_back(tmp_path: Path):
         assert client.get("/api/probe", **asked).status == 200
         folder.rename(tmp_path / "elsewhere")
         gone = client.get("/api/probe", **asked)
-        assert (gone.status, "is not there" in gone.json["detail"]) == (404, True)
+        assert (gone.status, "no finished table found" in gone.json["detail"]) == (404, True)
         assert client.get("/api/tables").json["tables"][0]["state"] == "failed"
         (tmp_path / "elsewhere").rename(folder)
         solve(Game("2x2", 16), "score", table=folder)
@@ -723,6 +725,28 @@ def test_the_rate_is_said_with_the_time_to_wait(tables: Path, monkeypatch: pytes
 
 
 # -- the page ----------------------------------------------------------------------------------------
+
+
+def test_each_library_of_the_page_has_its_licences_beside_it(server: Served):
+    """Also those of what a library contains, and help leads there."""
+    help_text = server.ask("GET", "/help.js").data.decode()
+    wheel = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))["project"][
+        "license-files"
+    ]
+    assert "src/tilebase/web/explorer/vendor/*.LICENSE" in wheel
+    wanted = {
+        "htm-preact.js": ["htm 3.1.1", "Preact", "Apache License", "Permission is hereby granted"],
+        "viz.js": ["Viz.js 3.31.0", "Graphviz 16.1.0", "Eclipse Public License - v 1.0", "Expat 2.8.5"],
+    }
+    folder = Path(web.__file__).parent / "explorer" / "vendor"
+    assert {path.name for path in folder.glob("*.js")} == set(wanted)
+    assert (folder / "viz.js").read_text("utf-8").startswith("/*!\nViz.js 3.31.0\n")
+    for name, texts in wanted.items():
+        licence = f"vendor/{name.removesuffix('.js')}.LICENSE"
+        assert f'href="{licence}"' in help_text
+        answer = server.ask("GET", f"/{licence}")
+        assert answer.status == 200
+        assert [text for text in texts if text not in answer.data.decode()] == []
 
 
 def test_the_page_is_small_and_loads_nothing_from_elsewhere(server: Served):
@@ -801,7 +825,7 @@ def test_ports_and_addresses_that_cannot_be_used(refused, tables: Path):
     refused(["serve"], 2, "`tilebase serve 3x3 256`")
     refused(["serve"], 2, "`tilebase serve 3x3-256/`")
     refused(["serve"], 2, "`tilebase serve tables/`")
-    refused(["serve", "nowhere"], 1, "nowhere is not there")
+    refused(["serve", "nowhere"], 1, "no finished table found at nowhere")
     refused(["serve", "3x3", "512", "table"], 2, "comes its goal")
     refused(["serve", str(tables / "2x2-32"), "--spawn", "0"], 2, "a table has its own rules")
     refused(["serve", str(tables / "2x2-32"), "--rate", "0"], 2, "the rate is 0")
@@ -815,8 +839,52 @@ def test_opening_it_to_other_machines_warns(tables: Path):
         assert "opens this server to other machines" in served.process.stderr.read()
 
 
+OUTWARD = {socket.AF_INET: "198.51.100.7", socket.AF_INET6: "2001:db8::7"}
+
+
+@pytest.mark.parametrize(
+    ("host", "known", "names"),
+    [
+        ("127.0.0.1", OUTWARD, ["127.0.0.1"]),
+        ("::1", OUTWARD, ["[::1]"]),
+        ("0.0.0.0", OUTWARD, ["127.0.0.1", "198.51.100.7"]),
+        ("", OUTWARD, ["127.0.0.1", "198.51.100.7"]),
+        ("::", OUTWARD, ["127.0.0.1", "198.51.100.7", "[2001:db8::7]"]),
+        ("0:0:0:0:0:0:0:0", OUTWARD, ["127.0.0.1", "198.51.100.7", "[2001:db8::7]"]),
+        ("0.0.0.0", {}, ["127.0.0.1"]),
+    ],
+)
+def test_the_addresses_of_the_page(
+    monkeypatch: pytest.MonkeyPatch, host: str, known: dict[socket.AddressFamily, str], names: list[str]
+) -> None:
+    """Each that is named for a machine that listens everywhere is one of this machine."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    monkeypatch.setattr(web, "_outward", known.get)
+    with socket.create_server(
+        (host, 0), family=family, dualstack_ipv6="1" not in host and ":" in host
+    ) as listener:
+        port = listener.getsockname()[1]
+        assert web.addresses(host, listener) == [f"http://{name}:{port}/" for name in names]
+
+
+def test_other_machines_are_told_how_to_reach_the_server(tables: Path) -> None:
+    """The page answers at each address that is printed, of IPv4 and IPv6."""
+    with serving(tables / "2x2-32", "--host", "::") as served:
+        assert served.process.stdout is not None
+        outward = [one for family in OUTWARD if (one := web._outward(family))]
+        printed = served.process.stdout.readline() if outward else ""
+        found = [urlsplit(one) for one in re.findall(r"http://\S+", printed)]
+        assert [one.hostname for one in found] == outward
+        for one in found:
+            assert one.port == served.port
+            connection = http.client.HTTPConnection(str(one.hostname), served.port, timeout=60)
+            connection.request("GET", "/api/tables")
+            assert connection.getresponse().status == 200
+            connection.close()
+
+
 def test_what_does_not_exist_is_said_before_anything_starts(tmp_path: Path):
-    with pytest.raises(MissingLayerError, match="is not there"):
+    with pytest.raises(MissingLayerError, match="no finished table found"):
         Collection([tmp_path / "nothing"])
     with pytest.raises(UsageError, match="nothing to serve"):
         web.serve()

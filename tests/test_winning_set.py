@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import hashlib
 import itertools
 import json
 import math
+import pickle
 import random
 import shutil
 import subprocess
@@ -323,7 +325,7 @@ def test_a_set_is_verified_by_its_checksums(
     data[-10] ^= 1
     path.write_bytes(data)
     assert main(["verify", "tables/set"]) == 1
-    assert "tables/set: 1 damaged; make the folder anew\n" in capsys.readouterr().out
+    assert "tables/set: 1 damaged; make the folder again\n" in capsys.readouterr().out
     path.unlink()
     assert main(["verify", "tables/set"]) == 1
     assert FILE in capsys.readouterr().out
@@ -608,6 +610,35 @@ def test_a_wrong_manifest_is_refused(tmp_path: Path, name: str, value: object) -
         probe_all(folder)
 
 
+@pytest.mark.parametrize("more", [1, 2**63, 10**25])
+def test_a_set_has_no_more_states_than_its_game_has_boards(tmp_path: Path, more: int) -> None:
+    """A cell of 2x2 to 16 holds nothing, 2, 4 or 8."""
+    saved(tmp_path)
+    path = tmp_path / "manifest.json"
+    values = json.loads(path.read_bytes())
+    layer = values["layers"][0]
+    layer["states"] += 4**4 - open_winning_set(tmp_path).states
+    stored.sign(path, values)
+    assert open_winning_set(tmp_path).states == 4**4
+    layer["states"] += more
+    stored.sign(path, values)
+    with pytest.raises(CorruptError, match="the number of states is"):
+        open_winning_set(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "name"), [("sum", "9" * 30), ("sum", "all"), ("sweep", "4"), ("accumulative", "\x1b")]
+)
+def test_layers_have_the_names_of_their_strategy(tmp_path: Path, strategy: str, name: str) -> None:
+    saved(tmp_path, strategy=strategy)
+    path = tmp_path / "manifest.json"
+    values = json.loads(path.read_bytes())
+    values["layers"][0]["name"] = name
+    stored.sign(path, values)
+    with pytest.raises(CorruptError, match="is not that of a layer"):
+        open_winning_set(tmp_path)
+
+
 def test_wrong_kinds(tmp_path: Path) -> None:
     with pytest.raises(MissingLayerError):
         open_winning_set(tmp_path)
@@ -707,7 +738,9 @@ def test_sets_in_zip_files(tmp_path: Path) -> None:
     subprocess.run(["zip", "-q", "-0", "-r", "set.zip", "set"], cwd=tmp_path, check=True) if shutil.which(
         "zip"
     ) else shutil.make_archive(str(tmp_path / "set"), "zip", tmp_path, "set")
-    assert open_winning_set(tmp_path / "set.zip").probe("8,8/2,4").value == Exact(True)
+    winning = open_winning_set(tmp_path / "set.zip")
+    for one in (winning, copy.deepcopy(winning), pickle.loads(pickle.dumps(winning))):
+        assert one.probe("8,8/2,4").value == Exact(True)
 
 
 def test_a_checkpoint_cut_short_by_a_full_disk_is_noticed(tmp_path: Path) -> None:

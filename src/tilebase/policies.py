@@ -21,7 +21,9 @@ from __future__ import annotations
 
 import inspect
 import math
+import random
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -31,8 +33,11 @@ import numpy.typing as npt
 from tilebase.arrays import Flags, Floats, GameArrays, Keys, TableArrays
 from tilebase.errors import UsageError
 from tilebase.game.board import Board
-from tilebase.game.game import Game
+from tilebase.game.game import Cells, Game
+from tilebase.objectives.objective import Objective
+from tilebase.sparse.choosing import even
 from tilebase.tables.probe import Table, open_table
+from tilebase.tables.slides import Slider
 
 Boards: TypeAlias = npt.NDArray[np.uint8]
 Asked: TypeAlias = Literal["batch", "one", "board", "predict"]
@@ -65,35 +70,31 @@ ACTION_ORDERS = {
 """``ACTION_ORDERS[package][a]``: the direction that an environment of another package calls action a."""
 
 
-def _one_hot(depth: int, dtype: type) -> Callable[[Boards], Any]:
-    """Return a function that gives each cell `depth` numbers: 1 for its exponent, 0 for the others."""
-
-    def shown(boards: Boards) -> Any:
-        if boards.max(initial=0) >= depth:
-            raise UsageError(f"the observation holds exponents below {depth}: a board has a larger tile")
-        return np.eye(depth, dtype=dtype)[boards]
-
-    return shown
+def _one_hot(depth: int, dtype: type, boards: Boards) -> Any:
+    """Give each cell `depth` numbers: 1 for its exponent, 0 for the others."""
+    if boards.max(initial=0) >= depth:
+        raise UsageError(f"the observation holds exponents below {depth}: a board has a larger tile")
+    return np.eye(depth, dtype=dtype)[boards]
 
 
-def _tiles(dtype: type) -> Callable[[Boards], Any]:
-    return lambda boards: np.where(boards, np.int64(1) << boards.astype(np.int64), 0).astype(dtype)
+def _tiles(dtype: type, boards: Boards) -> Any:
+    return np.where(boards, np.int64(1) << boards.astype(np.int64), 0).astype(dtype)
 
 
 OBSERVATIONS: dict[str, Callable[[Boards], Any]] = {
-    "exponents": lambda boards: boards,
-    "tiles": _tiles(np.int64),
-    "gymnasium-2048": _one_hot(16, np.uint8),
-    "jumanji": lambda boards: boards.astype(np.int32),
-    "open-spiel": _tiles(np.float32),
-    "pgx": _one_hot(31, np.bool_),
+    "exponents": np.asarray,
+    "tiles": partial(_tiles, np.int64),
+    "gymnasium-2048": partial(_one_hot, 16, np.uint8),
+    "jumanji": partial(np.asarray, dtype=np.int32),
+    "open-spiel": partial(_tiles, np.float32),
+    "pgx": partial(_one_hot, 31, np.bool_),
 }
 """What a policy is shown of ``boards[n, *shape]``: exponents ``uint8``, tiles ``int64``, or as in a package:
 one-hot ``uint8[n, *shape, 16]``, exponents ``int32``, tiles ``float32``, one-hot ``bool[n, *shape, 31]``."""
 
 
 class ArrayPolicy:
-    """A policy of one game.  `as_policy` makes it.
+    """A policy of one game.  `as_policy` makes it.  It can be pickled if what it was made of can be.
 
     Attributes
     ----------
@@ -101,10 +102,18 @@ class ArrayPolicy:
         What it is called in results.
     boards:
         The rules of its game.
+    by:
+        The objective by which a table plays; None for other policies.
     """
 
-    def __init__(self, name: str, boards: GameArrays, answer: Callable[[Keys, Flags], Floats]) -> None:
-        self.name, self.boards, self._answer = name, boards, answer
+    def __init__(
+        self,
+        name: str,
+        boards: GameArrays,
+        answer: Callable[[Keys, Flags], Floats],
+        by: Objective | None = None,
+    ) -> None:
+        self.name, self.boards, self._answer, self.by = name, boards, answer, by
 
     def __repr__(self) -> str:
         return f"<ArrayPolicy {self.name}: {self.boards.game}>"
@@ -141,6 +150,7 @@ def as_policy(
     actions: str | Sequence[str] = "tilebase",
     illegal: Illegal = "raise",
     name: str | None = None,
+    objective: Objective | str | None = None,
 ) -> ArrayPolicy:
     """Make a policy of whatever chooses slides.
 
@@ -157,6 +167,8 @@ def as_policy(
         one board, without the first axis.  ``board``: ``policy(board)`` with a `Board`, which answers a
         direction, or directions with probabilities.  ``predict``: ``policy.predict(boards)`` for n boards,
         with ``action_masks=allowed`` if it takes this; of a tuple the first is the answer.
+        A function or method with a parameter ``deterministic``, such as ``predict`` of Stable-Baselines3,
+        gets ``deterministic=True``.
         None: ``predict`` if there is such a method, ``board`` for a function that takes one argument only,
         else ``batch``.
     output:
@@ -173,6 +185,8 @@ def as_policy(
         allowed slides in proportion to theirs, equally if they have none.
     name:
         What it is called in results.  None: the name of the function or class.
+    objective:
+        For which objective a table plays: by its values of this one if it has them, else by its first.
 
     Raises
     ------
@@ -186,30 +200,49 @@ def as_policy(
         return policy
     for word, words in ((asked, (None, *ASKED)), (output, (None, *OUTPUTS)), (illegal, ILLEGAL)):
         if word not in words:
-            raise UsageError(f"{word!r} is none of {', '.join(filter(None, words))}")
+            raise UsageError(f"{word!r} is not one of {', '.join(filter(None, words))}")
     if isinstance(policy, str) and policy in BUILT_IN:
-        return ArrayPolicy(name or policy, boards, _random if policy == "random" else _greedy(boards))
+        return ArrayPolicy(
+            name or policy, boards, _random if policy == "random" else partial(_greedy, boards)
+        )
     if isinstance(policy, Table | Path | str):
         table = open_table(policy)
         if table.game != game:
             raise UsageError(f"{table.location.name} is a table of {table.game}, not of {game}")
-        return ArrayPolicy(name or table.location.name, boards, _best(TableArrays(table)))
+        by = table.plays_by(objective)
+        arrays = TableArrays(table, by.label)
+        return ArrayPolicy(name or table.location.name, boards, partial(_best, arrays), by)
     if asked is None:
         asked = (
             "predict" if hasattr(policy, "predict") else "board" if _arguments(policy)[1] == 1 else "batch"
         )
-    if not callable(policy.predict if asked == "predict" and hasattr(policy, "predict") else policy):
+    function = policy.predict if asked == "predict" and hasattr(policy, "predict") else policy
+    if not callable(function):
         raise UsageError(f"the policy must be a function, a table or an object with predict, not {policy!r}")
-    order = _order(game, actions)
+    function, order = without_sampling(function), _order(game, actions)
     ask: Callable[[Keys, Flags], Any] = (
-        _by_board(policy, game, illegal)
+        partial(_ask_boards, function, game, illegal)
         if asked == "board"
-        else _by_arrays(policy, boards, asked, _shown(observation), order)
+        else partial(_ask_arrays, function, boards, asked, _shown(observation), order)
     )
     # A function of a `Board` names directions: its answers are in our order.
     meaning = _Meaning(output, np.arange(len(order)) if asked == "board" else order, illegal)
     named = str(name or getattr(policy, "__name__", type(policy).__name__))
-    return ArrayPolicy(named, boards, lambda keys, allowed: meaning.chances(ask(keys, allowed), allowed))
+    return ArrayPolicy(named, boards, partial(_answer, ask, meaning))
+
+
+def without_sampling(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function with ``deterministic=True``, if it has this parameter."""
+    return partial(function, deterministic=True) if "deterministic" in _parameters(function) else function
+
+
+def answers_differ(board: str) -> UsageError:
+    """Return the error for a policy that did not repeat its answer to a board."""
+    return UsageError(
+        f"the policy answers otherwise when it is asked again about {board}, so it has no exact value: "
+        "let it return the probabilities of the slides instead of drawing one (and switch off dropout and "
+        "memory of earlier boards), or play games with it (games=, --games)"
+    )
 
 
 def takes_arrays(policy: Any) -> bool:
@@ -219,13 +252,26 @@ def takes_arrays(policy: Any) -> bool:
 
 def _arguments(policy: Any) -> tuple[int, float]:
     """Return how many arguments by position a function needs, and how many it takes."""
-    try:
-        found = [*inspect.signature(policy).parameters.values()]
-    except (TypeError, ValueError):  # of what is no Python function, and is not known
+    found = _parameters(policy)
+    if found is UNKNOWN:
         return 0, math.inf
-    named = [one for one in found if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+    named = [
+        one for name, one in found.items()
+        if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD) and name != "deterministic"
+    ]  # fmt: skip
     needed = sum(one.default is one.empty for one in named)
-    return needed, math.inf if any(one.kind is one.VAR_POSITIONAL for one in found) else len(named)
+    return needed, math.inf if any(one.kind is one.VAR_POSITIONAL for one in found.values()) else len(named)
+
+
+UNKNOWN: Mapping[str, inspect.Parameter] = {}
+
+
+def _parameters(function: Any) -> Mapping[str, inspect.Parameter]:
+    """Return the parameters of a function by name; `UNKNOWN` for what is not written in Python."""
+    try:
+        return inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return UNKNOWN
 
 
 # -- what is asked -----------------------------------------------------------------------------
@@ -252,50 +298,45 @@ def _order(game: Game, actions: str | Sequence[str]) -> npt.NDArray[np.int64]:
     return np.array([game.directions.index(direction) for direction in actions], dtype=np.int64)
 
 
-def _by_arrays(
+def _answer(ask: Callable[[Keys, Flags], Any], meaning: _Meaning, keys: Keys, allowed: Flags) -> Floats:
+    return meaning.chances(ask(keys, allowed), allowed)
+
+
+def _ask_arrays(
     policy: Any,
     boards: GameArrays,
     asked: str,
     shown: Callable[[Boards], Any],
     order: npt.NDArray[np.int64],
-) -> Callable[[Keys, Flags], Any]:
-    """Return what asks a policy that takes arrays."""
-    masked = asked == "predict" and "action_masks" in inspect.signature(policy.predict).parameters
-
-    def ask(keys: Keys, allowed: Flags) -> Any:
-        seen, mask = shown(boards.unpack(keys)), allowed[:, order]
-        try:
-            return answers(seen, mask)
-        except Exception as error:  # the user's function may raise anything
-            raise UsageError(
-                f"the policy fails on {len(keys)} boards: {type(error).__name__}: {error}"
-            ) from error
-
-    def answers(seen: Any, mask: Flags) -> Any:
+    keys: Keys,
+    allowed: Flags,
+) -> Any:
+    """Ask a policy that takes arrays."""
+    seen, mask = shown(boards.unpack(keys)), allowed[:, order]
+    try:
         if asked == "batch":
             return policy(seen, mask)
         if asked == "one":
             return np.array([np.asarray(policy(one, may)) for one, may in zip(seen, mask, strict=True)])
-        answer = policy.predict(seen, action_masks=mask) if masked else policy.predict(seen)
+        masked = "action_masks" in _parameters(policy)
+        answer = policy(seen, action_masks=mask) if masked else policy(seen)
         return answer[0] if isinstance(answer, tuple) else answer
+    except Exception as error:  # the user's function may raise anything
+        raise UsageError(
+            f"the policy fails on {len(keys)} boards: {type(error).__name__}: {error}"
+        ) from error
 
-    return ask
 
-
-def _by_board(policy: Any, game: Game, illegal: Illegal) -> Callable[[Keys, Flags], Any]:
-    """Return what asks a policy that takes one `Board` after the other."""
-
-    def ask(keys: Keys, allowed: Flags) -> Any:
-        chances = np.zeros(allowed.shape)
-        for row, key, may in zip(chances, keys, allowed, strict=True):
-            slides = [direction for direction, yes in zip(game.directions, may, strict=True) if yes]
-            board = Board(game, game.unpack(int(key)))
-            taken = slides if illegal == "raise" else game.directions
-            for direction, weight in weights_of(policy, board, taken).items():
-                row[game.directions.index(direction)] = weight
-        return chances
-
-    return ask
+def _ask_boards(policy: Any, game: Game, illegal: Illegal, keys: Keys, allowed: Flags) -> Floats:
+    """Ask a policy that takes one `Board` after the other."""
+    chances = np.zeros(allowed.shape)
+    for row, key, may in zip(chances, keys, allowed, strict=True):
+        slides = [direction for direction, yes in zip(game.directions, may, strict=True) if yes]
+        board = Board(game, game.unpack(int(key)))
+        taken = slides if illegal == "raise" else game.directions
+        for direction, weight in weights_of(policy, board, taken).items():
+            row[game.directions.index(direction)] = weight
+    return chances
 
 
 def weights_of(policy: Callable[[Board], Any], board: Board, directions: Collection[str]) -> dict[str, float]:
@@ -327,33 +368,63 @@ def weights_of(policy: Callable[[Board], Any], board: Board, directions: Collect
     return {direction: number / sum(numbers) for direction, number in zip(weights, numbers, strict=True)}
 
 
+Choices: TypeAlias = list[tuple[Cells, bool, float]]
+"""Afterstates, whether each wins, and the probabilities of the slides that lead there."""
+
+
+def choices_of(game: Game, slider: Slider, policy: Callable[[Board], Any], board: Cells) -> Choices:
+    """Return the slides that a function of one `Board` takes.  Raises `UsageError`."""
+    slides = {direction: (after, wins) for direction, after, wins in slider.slides(board)}
+    if not slides:
+        return []
+    weights = weights_of(policy, Board(game, board), slides)
+    return [(*slides[direction], weight) for direction, weight in weights.items() if weight]
+
+
+class Choosing:
+    """Asks a function about one `Board` after the other, and about some earlier ones again.
+
+    Calls raise `UsageError` as `choices_of` does, and if the function does not repeat an answer.
+    """
+
+    FIRST, OFTEN, KEPT = 64, 8, 1000
+    """After each of the first states, and then after one of so many, one of those kept is asked again."""
+
+    def __init__(self, game: Game, slider: Slider, policy: Callable[[Board], Any]) -> None:
+        self._game, self._slider, self._policy = game, slider, without_sampling(policy)
+        self._rng, self._asked = random.Random(0), 0
+        self._kept: list[tuple[Cells, Choices]] = []
+
+    def __call__(self, board: Cells) -> Choices:
+        """Return the slides that are taken in a state."""
+        choices = choices_of(self._game, self._slider, self._policy, board)
+        self._asked += bool(choices)
+        if choices and (self._asked <= self.FIRST or self._asked % self.OFTEN == 0):
+            self._kept.append((board, choices))
+            earlier, before = self._kept[self._rng.randrange(len(self._kept))]
+            again = choices_of(self._game, self._slider, self._policy, earlier)
+            one, other = ({choice[:2]: choice[2] for choice in found} for found in (before, again))
+            if any(abs(one.get(to, 0) - other.get(to, 0)) > SUM_ERROR for to in one.keys() | other.keys()):
+                raise answers_differ(self._game.format(earlier))
+            del self._kept[: -self.KEPT]
+        return choices
+
+
 def _random(_: Keys, allowed: Flags) -> Floats:
-    return _shared(allowed)
+    return even(allowed, axis=1)
 
 
-def _greedy(boards: GameArrays) -> Callable[[Keys, Flags], Floats]:
-    def answer(keys: Keys, allowed: Flags) -> Floats:
-        reward = np.where(allowed, boards.slide(keys).reward, -1)
-        return _shared(allowed & (reward == reward.max(axis=1, keepdims=True)))
-
-    return answer
+def _greedy(boards: GameArrays, keys: Keys, allowed: Flags) -> Floats:
+    reward = np.where(allowed, boards.slide(keys).reward, -1)
+    return even(allowed & (reward == reward.max(axis=1, keepdims=True)), axis=1)
 
 
-def _best(arrays: TableArrays) -> Callable[[Keys, Flags], Floats]:
-    def answer(keys: Keys, _: Flags) -> Floats:
-        found = arrays.probe_keys(keys)
-        if not found.known.all():
-            missing = int(keys[int((~found.known).argmax())])
-            raise arrays.table.prober.missing(arrays.game.unpack(missing))
-        return _shared(found.best)
-
-    return answer
-
-
-def _shared(chosen: Flags) -> Floats:
-    """Return equal probabilities of the chosen slides of each board; 0 where none is chosen."""
-    shared: Floats = chosen / np.maximum(chosen.sum(axis=1, keepdims=True), 1)
-    return shared
+def _best(arrays: TableArrays, keys: Keys, _: Flags) -> Floats:
+    found = arrays.probe_keys(keys)
+    if not found.known.all():
+        missing = int(keys[int((~found.known).argmax())])
+        raise arrays.table.prober.missing(arrays.game.unpack(missing))
+    return even(found.best, axis=1)
 
 
 # -- what an answer means ----------------------------------------------------------------------
@@ -411,11 +482,11 @@ class _Meaning:
         if np.isnan(scores[allowed]).any():
             raise UsageError("the policy gives the score NaN to a slide that is allowed")
         scores = np.where(allowed, scores, -np.inf)
-        return _shared(allowed & (scores == scores.max(axis=1, keepdims=True)))
+        return even(allowed & (scores == scores.max(axis=1, keepdims=True)), axis=1)
 
     def _masked(self, chances: Floats, allowed: Flags) -> Floats:
         if self._illegal == "raise":
             return chances
         kept = np.where(allowed, chances, 0.0)
         total = kept.sum(axis=1, keepdims=True)
-        return np.where(total > 0, kept / np.where(total > 0, total, 1.0), _shared(allowed))
+        return np.where(total > 0, kept / np.where(total > 0, total, 1.0), even(allowed, axis=1))

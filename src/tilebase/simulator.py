@@ -25,7 +25,7 @@ from tilebase._kernels.arguments import Scratch
 from tilebase._kernels.packed import packed
 from tilebase.arrays import CACHED, Flags, GameArrays, Keys, sums_of
 from tilebase.errors import UsageError
-from tilebase.game.game import Game
+from tilebase.game.game import Game, check_is_game
 from tilebase.objectives.objective import MEANINGS, potentials
 from tilebase.sparse.reading import word_potentials
 
@@ -44,6 +44,8 @@ SCALE = 1 << 63
 
 class Simulator:
     """Games that are played at once.  Not safe to share between threads.
+
+    Copies (`copy.deepcopy`, pickled ones) go on with the same spawns.
 
     Parameters
     ----------
@@ -81,9 +83,15 @@ class Simulator:
     ------
     UsageError
         If the reward does not exist, the game has no win to reward, or n or a seed is no such number.
+
+    >>> games = Simulator(Game("2x2", 32), 2, reward="score", seed=[1, 5])
+    >>> games.step([0, 3])  # left, down
+    >>> games
+    <Simulator of 2 games: 2x2, to 32>
     """
 
     def __init__(self, game: Game, n: int, *, reward: str = "win", seed: int | npt.ArrayLike = 0) -> None:
+        check_is_game(game)
         if reward not in REWARDS:
             raise UsageError(f"the reward must be one of {', '.join(REWARDS)}, not {reward!r}")
         if MEANINGS[reward].win and not game.can_win:
@@ -92,7 +100,7 @@ class Simulator:
             raise UsageError(f"the number of games must be 1 or more, not {n}")
         self.game, self.reward, self.actions = game, reward, game.directions
         self.arrays = GameArrays(game)
-        cells, actions = (n, game.cells), (n, len(self.actions))
+        actions = n, len(self.actions)
         self.keys: Keys = np.zeros(n, dtype=np.uint64)
         self.boards: npt.NDArray[np.uint8] = np.zeros((n, *game.shape), dtype=np.uint8)
         self.after: Keys = np.zeros(actions, dtype=np.uint64)
@@ -100,17 +108,29 @@ class Simulator:
         self.wins: Flags = np.zeros(actions, dtype=np.bool_)
         self.rewards = np.zeros(n)
         self.refused: Flags = np.zeros(n, dtype=np.bool_)
-        self._spawns = packed(_spawn_rules(game, reward))
         self._kinds = np.zeros(actions, dtype=np.uint8)
         self._standing = np.zeros(n, dtype=np.uint8)
         self._streams = np.zeros(n, dtype=np.uint64)
-        self._cells = self.boards.reshape(cells)
-        width = min(n, CACHED)
-        self._scratch = packed(Scratch.of(2 * width + 8))
-        self._marks = np.zeros(2 * width, dtype=np.uint8)
         self._every = np.ones(n, dtype=np.bool_)
+        self._make_memory()
         self.seed(seed)
         self.begin()
+
+    def _make_memory(self) -> None:
+        """Make what kernels read and write beside the state of the games, and what shares its memory."""
+        self._spawns = packed(_spawn_rules(self.game, self.reward))
+        self._cells = self.boards.reshape(len(self), self.game.cells)
+        width = min(len(self), CACHED)
+        self._scratch = packed(Scratch.of(2 * width + 8))
+        self._marks = np.zeros(2 * width, dtype=np.uint8)
+
+    def __getstate__(self) -> dict[str, Any]:
+        made = ("_spawns", "_cells", "_scratch", "_marks")
+        return {name: value for name, value in vars(self).items() if name not in made}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._make_memory()
 
     def __repr__(self) -> str:
         return f"<Simulator of {len(self):,} games: {self.game}>"

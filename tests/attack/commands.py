@@ -13,10 +13,12 @@ from pathlib import Path
 
 from attack import flips
 from attack.case import Case
-from attack.processes import put, run
+from attack.processes import EVIL, put, run
 
 PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
 SECONDS, MEMORY = 60.0, 3 << 30
+LONGEST = 1200
+"""Characters of a message, of the name of the program, and a few more."""
 SMALL_SHAPES = ("1x2", "1x4", "2x2", "2x2", "2x3", "3x2", "1x2x2")
 SHAPES = (
     *SMALL_SHAPES,
@@ -71,6 +73,7 @@ WORDS = (
     "inf",
     "1e400",
     "9" * 5000,
+    EVIL,
     "ä",
     "\u202e",
     "a b",
@@ -355,5 +358,9 @@ def attack(case: Case) -> None:
     lines = f"tilebase {shlex.join(words)}"[:1500]
     if done.complaint:
         case.fail(f"{words[0]}: {done.complaint[:60]}", done.err[-700:] or done.complaint, lines)
+    elif "--log" in words:
+        pass  # its lines may be there, too
     elif done.status == 2 and done.err.strip().count("\n") > 0:
         case.fail(f"{words[0]}: not one sentence", done.err[:600], lines)
+    elif done.status == 2 and len(done.err) > LONGEST:
+        case.fail(f"{words[0]}: a very long sentence", done.err[:600], lines)

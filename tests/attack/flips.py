@@ -13,7 +13,7 @@ from typing import Any
 
 from attack.case import Case
 from attack.processes import contents, put
-from tilebase import Game, count, force, open_table, solve, thin, verify_table
+from tilebase import Game, count, force, open_table, solve, symbolic, thin, verify_table
 from tilebase.check import RefusedError, check_certificate
 from tilebase.errors import TilebaseError
 from tilebase.files.format import Contents
@@ -80,6 +80,7 @@ MAKERS: dict[str, Callable[[Path], Any]] = {
     "thin": _thin,
     "zip": _zip,
     "certificates": _certificates,
+    "winning": lambda folder: symbolic(GAME, export=folder),
 }
 
 

@@ -6,6 +6,7 @@ What such a file says of values cannot be checked, so answers are not compared.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
 import struct
@@ -19,11 +20,13 @@ import zstandard
 
 from attack import flips
 from attack.case import Case
-from attack.processes import put, run
+from attack.processes import EVIL, put, run
 from tilebase import Game, force
 from tilebase.runtime.documents import sealed
 from tilebase.search.search import CRC
 from tilebase.search.search import HEAD as SAVED
+from tilebase.web.app import make_app
+from tilebase.web.collection import Collection
 
 SECONDS, MEMORY = 20.0, 1 << 30
 """What a command may take, beyond what it has when it begins."""
@@ -49,6 +52,7 @@ WORDS = (
     ),
     *(
         "x",
+        EVIL,
         "4x4",
         "99999x99999",
         "1x1",
@@ -74,6 +78,7 @@ VALUES: tuple[Any, ...] = (
         31,
         2**31,
         2**32,
+        2**63 - 1,
         2**63,
         2**64,
         -(2**63),
@@ -93,6 +98,8 @@ def attack(case: Case) -> None:
     folder = case.folder / "here"
     put(folder, files)
     args = case.rng.choice(commands).split("|")
+    if kind in ("manifest", "winning"):
+        serve(case, folder / "t", history)
     done = run(folder, args, seconds=SECONDS, limit=MEMORY)
     case.done["hostile files"] += 1
     lines = f"{kind}: {history}\ntilebase {' '.join(args)}"
@@ -102,6 +109,29 @@ def attack(case: Case) -> None:
         case.fail(f"{args[0]}, {kind}: not one sentence", done.err[:600], lines)
     elif done.status and len(done.err) > 2000:
         case.fail(f"{args[0]}, {kind}: a very long sentence", done.err[:300], lines)
+
+
+def serve(case: Case, folder: Path, history: str) -> None:
+    """Ask the explorer for what a thing says of itself: its status may be 500, but no handler is missing."""
+    app = make_app(Collection([folder]))
+    for path in ("/api/tables", "/api/tables/t"):
+        case.call(f"GET {path}", history, asyncio.run, get(app, path))
+
+
+async def get(app: Any, path: str) -> None:
+    """Send a request; what no handler turns into an answer is raised."""
+    scope = {
+        "type": "http", "http_version": "1.1", "method": "GET", "scheme": "http", "path": path,
+        "root_path": "", "query_string": b"", "headers": [(b"host", b"x")], "client": ("127.0.0.1", 1),
+    }  # fmt: skip
+
+    async def receive() -> Any:
+        return {"type": "http.request"}
+
+    async def send(_: Any) -> None:
+        pass
+
+    await app(scope, receive, send)
 
 
 def below(files: Files, folder: str) -> Files:
@@ -140,6 +170,33 @@ def mutate(rng: random.Random, values: Any) -> str:
     return f"{name} = {str(value)[:60]!r}"
 
 
+def extreme(rng: random.Random, values: Any) -> str:
+    """Set a whole number of a JSON object to one that is hardly bounded; say which."""
+    found, waiting = list[tuple[Any, Any]](), [values]
+    while waiting:
+        here = waiting.pop()
+        for name, inner in here.items() if isinstance(here, dict) else enumerate(here):
+            if isinstance(inner, dict | list):
+                waiting.append(inner)
+            elif type(inner) is int:
+                found.append((here, name))
+    here, name = rng.choice(found)
+    bits = rng.choice((31, 32, 53, 62, 63, 64, 100))
+    here[name] = (1 << bits) - rng.choice((0, 1))
+    return f"a number {name} = {here[name]}"
+
+
+def winning(rng: random.Random) -> tuple[Files, str, list[str]]:
+    """A winning set whose manifest says something else."""
+    files = dict(flips.made("winning"))
+    values = json.loads(files["manifest.json"])
+    values.pop("check")
+    history = extreme(rng, values) if rng.random() < 0.5 else mutate(rng, values)
+    files["manifest.json"] = sealed(dump(values)).encode()
+    commands = ["probe|t|2,4,0/0,0,0", "probe|t", "verify|t|-q", "verify|t|-f|json", "lemma|2x3|16|-q"]
+    return below(files, "t"), f"manifest of a winning set: {history}", commands
+
+
 def dump(values: Any, **options: Any) -> str:
     """JSON, with something deep in place of `DEEP`."""
     return json.dumps(values, **options).replace(f'"{DEEP}"', "[" * 3000 + "]" * 3000)
@@ -159,6 +216,9 @@ def manifest(rng: random.Random) -> tuple[Files, str, list[str]]:
         name, text = rng.choice(("four", "discount")), rng.choice(WORDS)
         where[name] = text
         history = f"{name} = {text[:60]}"
+    elif rng.random() < 0.3:
+        values = json.loads(sound)
+        history = extreme(rng, values)
     files["manifest.json"] = sealed(dump(values)).encode()
     if rng.random() < 0.05:
         files["manifest.json"] = rng.choice(
@@ -186,7 +246,7 @@ def run_folder(rng: random.Random) -> tuple[Files, str, list[str]]:
     if rng.random() < 0.5:
         values = json.loads(files["run.json"])
         values.pop("check")
-        history = mutate(rng, values)
+        history = extreme(rng, values) if rng.random() < 0.3 else mutate(rng, values)
         files["run.json"] = sealed(dump(values)).encode()
     else:
         lines = files["counts.jsonl"].splitlines()
@@ -347,8 +407,9 @@ def layer(rng: random.Random) -> tuple[Files, str, list[str]]:
         f"probe|t|{board}|--objective|lower",
         f"probe|t|{board}|--objective|{label}",
         f"probe|t|{board}",
-        f"export|t|--sum|{total}|-o|x.parquet",
-        f"codecs|t|--sum|{total}|--codecs|raw,zstd|-q",
+        f"export|boards|t|--sum|{total}|-o|x.parquet",
+        f"export|codecs|t|--sum|{total}|--codecs|raw,zstd|-q",
+        "export|data|t|--visits|-o|x|-q",
     ]
     return below(files, "t"), f"{folder}, sum {total}: {'; '.join(history)}", commands
 
@@ -366,11 +427,12 @@ def counted_layer(rng: random.Random) -> tuple[Files, str, list[str]]:
         text = dump(told, sort_keys=True, separators=(",", ":")).encode()
         lines.append(text + f"\t{zlib.crc32(text):08x}\n".encode())
     files["counts.jsonl"] = b"".join(lines)
+    states = "|--states" if kind == "states" else ""
     commands = [
         "count|2x3|16|--keep|states|--work|r|-q|--threads|1",
         "verify|r",
-        f"export|r|--kind|{kind}|--sum|{total}|-o|x.parquet",
-        f"codecs|r|--kind|{kind}|--codecs|raw,zstd|-q",
+        f"export|boards|r|--sum|{total}|-o|x.parquet{states}",
+        f"export|codecs|r|--sum|{total}|--codecs|raw,zstd|-q{states}",
     ]
     return below(files, "r"), f"{kind}, sum {total}: {'; '.join(history)}", commands
 
@@ -409,7 +471,7 @@ def certificate(rng: random.Random) -> tuple[Files, str, list[str]]:
         boards, history = b"0" * 200_000_000, "200 MB of zeros without a line break"
     packed = gzip.compress(dump(values).encode() + b"\n" + boards, 1, mtime=0)
     line = f"tilebase certificate 1 {hashlib.sha256(packed).hexdigest()}\n".encode()
-    return {"p.cert": line + packed}, f"certificate: {history}", ["check|p.cert|-q"]
+    return {"p.cert": line + packed}, f"certificate: {history}", ["verify|p.cert|-q"]
 
 
 def search(rng: random.Random) -> tuple[Files, str, list[str]]:
@@ -444,6 +506,7 @@ def searched() -> Files:
 
 KINDS: dict[str, Callable[[random.Random], tuple[Files, str, list[str]]]] = {
     "manifest": manifest,
+    "winning": winning,
     "layer": layer,
     "layer of a run": counted_layer,
     "run": run_folder,

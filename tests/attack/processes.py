@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -14,6 +15,10 @@ from pathlib import Path
 from typing import Any
 
 TESTS = Path(__file__).parents[1]
+CONTROLS = ("Cc", "Cf", "Cs", "Zl", "Zp")
+"""Unicode's categories of control characters, directions of writing, surrogates and line separators."""
+EVIL = "\x1b]0;owned\x07\x1b[31m\x9b2J\u202e\u2066"
+"""A text that sets the title, the colour and the direction of writing of a terminal that it reaches."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,8 @@ class Run:
         """What is wrong with the way it ended, if it was not meant to be killed."""
         if self.status is None:
             return "it does not end"
+        if commanding := {c for c in self.out + self.err if unicodedata.category(c) in CONTROLS} - {*"\n\t"}:
+            return f"it commands the terminal: {''.join(sorted(commanding))!r}"
         if "Traceback (most recent call last)" in self.err:
             return f"a traceback: {self.err.strip().splitlines()[-1]}"
         if self.status not in (0, 1, 2, 130):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterable
 from fractions import Fraction
-from math import gcd
+from math import gcd, inf
 from pathlib import Path
 from typing import Any
 
@@ -128,7 +128,8 @@ def judge(
         number, exact = value.value, -exact if objective.is_cost else exact
         tolerance = Fraction(TOLERANCES.get(objective.dtype, 0)) * max(1, exact)
         wrong = abs(Fraction(number) - exact)
-        allowed = min(tolerance, Fraction(value.error)) if isinstance(value, Rounded) else 0
+        error = value.error if isinstance(value, Rounded) else 0
+        allowed = inf if error == inf else min(tolerance, Fraction(error))  # infinite: nothing is promised
         good = isinstance(value, Exact | Rounded) and wrong <= allowed
     what = f"{objective.label}: {value}, by the rules {float(exact)!r} = {str(exact)[:60]}"
     case.expect(good, f"value, {where}, {objective.name}", what, lines)
@@ -320,7 +321,7 @@ def check_thin(case: Case, drawn: DrawnGame, folder: Path, lines: str) -> None:
     if found is REFUSED:
         return
     with open_table(folder) as whole, open_table(small) as part:
-        visits = optimal_visits(drawn, whole, objective)
+        visits = optimal_visits(drawn, objective)
         for state, chance in visits.items():
             answer = part.get(drawn.rules.text(state))
             if answer is None:
@@ -337,7 +338,7 @@ def check_thin(case: Case, drawn: DrawnGame, folder: Path, lines: str) -> None:
     shutil.rmtree(small)
 
 
-def optimal_visits(drawn: DrawnGame, table: Any, objective: Objective) -> dict[Board, Fraction]:
+def optimal_visits(drawn: DrawnGame, objective: Objective) -> dict[Board, Fraction]:
     """With which probability optimal play, ties shared evenly, ever visits each state up to symmetry."""
     rules, k = drawn.rules, measure(objective)
     flow: dict[int, dict[Board, Fraction]] = {}

@@ -59,7 +59,7 @@ def serve(table: str) -> None:
         finally:
             signal.raise_signal(signal.SIGINT)
 
-    serve([table], port=0, told=lambda address: threading.Thread(target=ask, args=(address,)).start())
+    serve([table], port=0, told=lambda addresses: threading.Thread(target=ask, args=addresses[:1]).start())
     page, values = answers
     assert b"<html" in page
     assert json.loads(values)["value"], values

@@ -4,7 +4,7 @@ Numba's cache looks at the file of the compiled function only, so an edit in a c
 unnoticed.  Here each module of kernels has a folder whose name holds a hash of its source, of the sources
 of the modules of this package that it imports, of the versions of Numba and llvmlite, and of the settings
 that change the code.  An edit elsewhere leaves its compiled kernels as they are.  Where no folder can be
-written, or its disk is full, kernels are compiled anew in each process.
+used (`paths.cache_folder`), or its disk is full, each process compiles its kernels, and says so.
 
 Nor do kernels count references (``_nrt=False``): what they are given outlives the call. The counts are
 atomic, so that threads that share an array would wait for each other whenever one takes a slice. So a
@@ -37,7 +37,7 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.typing.templates import infer_global, make_intrinsic_template
 from numba.extending import intrinsic, overload
 
-from tilebase._kernels.machine_code import CheckedFiles, loaded
+from tilebase._kernels.machine_code import CheckedFiles, loaded, say_uncached
 from tilebase._kernels.packed import packed_type
 from tilebase.runtime.paths import cache_folder
 
@@ -128,7 +128,8 @@ def _compiled(function: Callable[..., Any]) -> Any:
     if PLAIN:
         return _wrapping(function)
     package, _, module = function.__module__.rpartition(".")
-    folder = _kernel_cache(module) if package == PACKAGE else None
+    own = package == PACKAGE
+    folder = _kernel_cache(module) if own else None
     kept, config.CACHE_DIR = config.CACHE_DIR, folder or ""
     try:
         found = numba.njit(
@@ -141,6 +142,8 @@ def _compiled(function: Callable[..., Any]) -> Any:
     compile_alone = found.compile
 
     def compile_with_callees(signature: Any) -> Any:
+        if own and folder is None:
+            say_uncached("no folder for them can be written")
         for callee in _callees(function):
             callee.call()
         return compile_alone(signature)

@@ -16,6 +16,7 @@ import pickle
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -23,6 +24,8 @@ from llvmlite import binding
 from numba.core.caching import IndexDataCacheFile
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompileResult, compile_result
+
+from tilebase.runtime.paths import NO_CACHE
 
 LOG = logging.getLogger(__name__)
 
@@ -43,7 +46,7 @@ class CheckedFiles(IndexDataCacheFile):  # type: ignore[misc]
         try:
             super().save(key, data)
         except OSError as error:
-            LOG.debug("a compiled kernel is not kept: %s", error)
+            say_uncached(error.strerror or str(error))
 
     @contextmanager
     def _open_for_write(self, path: str) -> Iterator[BinaryIO]:
@@ -61,6 +64,12 @@ class CheckedFiles(IndexDataCacheFile):  # type: ignore[misc]
 
     def _load_data(self, name: str) -> Any:
         return pickle.loads(_checked(self._data_path(name)))
+
+
+@cache
+def say_uncached(reason: str) -> None:
+    """Say once why compiled kernels are not kept."""
+    LOG.warning("compiled kernels are not kept (%s): %s", reason, NO_CACHE)
 
 
 def _checked(path: str) -> bytes:

@@ -37,6 +37,9 @@ class Packed:
                 self._parts[name] = Packed(field, memory, address)
             address += 8 * len(_words(field))
 
+    def __reduce__(self) -> Any:
+        raise TypeError("the memory holds addresses: whoever keeps it says how it is made again")
+
     def __getattr__(self, name: str) -> Any:
         return self._parts.get(name) or getattr(self._value, name)
 

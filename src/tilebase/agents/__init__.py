@@ -28,10 +28,10 @@ from __future__ import annotations
 
 from tilebase.agents.following import Symmetry, optimal_visits, visited_states
 from tilebase.agents.judging import compare, cost_of, judge
-from tilebase.agents.results import Comparison, Decision, Judgement, Visited, normalised, worth_as_dict
+from tilebase.agents.results import Comparison, Decision, Judgement, Visited, normalised
 from tilebase.agents.value_errors import ValueErrors, value_error
 
 __all__ = [
     "Comparison", "Decision", "Judgement", "Symmetry", "ValueErrors", "Visited", "compare", "cost_of",
-    "judge", "normalised", "optimal_visits", "value_error", "visited_states", "worth_as_dict",
+    "judge", "normalised", "optimal_visits", "value_error", "visited_states",
 ]  # fmt: skip

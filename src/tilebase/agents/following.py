@@ -7,11 +7,13 @@ from itertools import groupby
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from tilebase.agents.results import Visited
 from tilebase.arrays import BATCH, Flags, Floats, GameArrays, Keys, Probed, TableArrays, by_sum
 from tilebase.errors import UsageError
-from tilebase.policies import SUM_ERROR, ArrayPolicy, as_policy
+from tilebase.policies import SUM_ERROR, ArrayPolicy, answers_differ, as_policy
+from tilebase.sparse.choosing import even
 from tilebase.sparse.flow import Flow
 from tilebase.sparse.reading import merge_weights
 
@@ -21,21 +23,25 @@ SYMMETRIES = ("canonical", "check", "none")
 PIECE = 1 << 18
 """States of a sum that are followed at a time."""
 CHECKED = 8
-"""One of so many boards is also asked turned, where an agent is checked."""
+"""One of so many boards is asked a second time, and turned where an agent is checked."""
+LEAST_CHECKED = 64
+"""At least so many of the boards of a sum, or all of them."""
+REPEATED = 10_000
+"""One of so many answers may differ the second time: a network rounds otherwise in another batch."""
 
 
 def optimal_visits(arrays: TableArrays) -> Iterator[tuple[int, Keys, Floats]]:
     """Yield the states that optimal play meets: sums, ascending, keys ``uint64[n]``, visits ``float64[n]``.
 
-    Keys are canonical and ascending.  Visits are probabilities, discounted if the objective is.  Of several
-    best slides, one is made that wins at once, else the first in the order of the directions, as `Table`
-    chooses.  Raises `UsageError` if the values of the objective are not means.
+    Keys are canonical and ascending.  A visit is the probability that a game meets the state, also under an
+    objective with a discount.  States in which no slide is allowed are met, too; boards that have won are no
+    states.  Raises `UsageError` if the values of the objective are not means.
     """
     if not arrays.objective.is_mean:
         raise UsageError(
             f"optimal play is followed by a mean, as win or score, not by {arrays.objective.label}"
         )
-    layers = map(joined, pieces_by_sum(walk(arrays, Optimal(arrays.boards))))
+    layers = map(joined, pieces_by_sum(walk(arrays, Optimal(arrays.boards), ended=True)))
     return ((layer.sum, layer.keys, layer.visits) for layer in layers)
 
 
@@ -44,15 +50,16 @@ def visited_states(
 ) -> Iterator[Visited]:
     """Yield the states that a policy meets and in which it slides, ascending by sum, in pieces.
 
-    `policy` and `symmetry` are those of `judge`; ``optimal`` is optimal play, as in `optimal_visits`.
+    `policy` and `symmetry` are those of `judge`; ``optimal`` is optimal play.  Visits are probabilities.
     """
     if isinstance(policy, str) and policy == "optimal":
         return walk(arrays, Optimal(arrays.boards))
-    return walk(arrays, Agent(arrays.boards, as_policy(policy, arrays.game), symmetry, batch))
+    asked = as_policy(policy, arrays.game, objective=arrays.objective)
+    return walk(arrays, Agent(arrays.boards, asked, symmetry, batch))
 
 
 class Optimal:
-    """Chooses the best slides."""
+    """Makes each of the best slides with the same probability."""
 
     def __init__(self, boards: GameArrays) -> None:
         self._boards = boards
@@ -61,13 +68,9 @@ class Optimal:
         """The boards that are played."""
         return self._boards.least(keys)
 
-    def probabilities(self, keys: Keys, found: Probed) -> Floats:
-        """``p[n, A]``: 1 for the slide that is made."""
-        winning = found.best & self._boards.slide(keys).wins
-        chances = np.zeros(found.best.shape)
-        made = np.where(winning.any(axis=1, keepdims=True), winning, found.best).argmax(axis=1)
-        chances[np.arange(len(keys)), made] = 1.0
-        return chances
+    def probabilities(self, _: Keys, found: Probed) -> Floats:
+        """``p[n, A]``: the probability of each slide."""
+        return even(found.best, axis=1)
 
 
 class Agent:
@@ -77,6 +80,7 @@ class Agent:
         self.boards, self.symmetry, self.policy = boards, symmetry, policy
         self._batch = batch
         self._rng = np.random.default_rng(0)
+        self._asked_again = self._differ = 0
 
     def canonical(self, keys: Keys) -> Keys:
         """The boards on which the agent is asked."""
@@ -86,9 +90,9 @@ class Agent:
         """``p[n, A]``: the probability of each slide in states that have one."""
         allowed = found.allowed
         chances = self.ask(keys, allowed)
+        some = checked_rows(self._rng, len(keys))
+        self._ask_again(keys[some], allowed[some], chances[some])
         if self.symmetry == "check":
-            some = self._rng.random(len(keys)) * CHECKED < 1
-            some[:1] = True
             self._compare(keys[some], allowed[some], chances[some])
         return chances
 
@@ -97,6 +101,14 @@ class Agent:
         pieces = [slice(at, at + self._batch) for at in range(0, len(keys), self._batch)]
         asked = [self.policy.probabilities(keys[part], allowed[part]) for part in pieces]
         return np.concatenate(asked) if asked else np.zeros(allowed.shape)
+
+    def _ask_again(self, keys: Keys, allowed: Flags, chances: Floats) -> None:
+        """Raise `UsageError` if the agent does not repeat what it has answered in another order."""
+        wrong = np.abs(self.ask(keys, allowed) - chances).max(axis=1, initial=0) > SUM_ERROR
+        self._asked_again += len(keys)
+        self._differ += int(wrong.sum())
+        if self._differ * REPEATED > self._asked_again:
+            raise answers_differ(self._text(keys[wrong.argmax()]))
 
     def _compare(self, keys: Keys, allowed: Flags, chances: Floats) -> None:
         """Raise `UsageError` if the agent answers otherwise on boards turned at random."""
@@ -123,8 +135,19 @@ class Agent:
         return game.format(game.unpack(int(key)))
 
 
-def walk(arrays: TableArrays, agent: Agent | Optimal) -> Iterator[Visited]:
-    """Follow all games of an agent, from the smallest sum up; yield the states in which it slides."""
+def checked_rows(rng: np.random.Generator, n: int) -> npt.NDArray[np.int64]:
+    """Return which of n boards are asked a second time, in random order."""
+    return rng.permutation(n)[: max(n // CHECKED, LEAST_CHECKED)]
+
+
+def walk(
+    arrays: TableArrays, agent: Agent | Optimal, *, discount: float = 1.0, ended: bool = False
+) -> Iterator[Visited]:
+    """Follow all games of an agent, from the smallest sum up; yield the states in which it slides.
+
+    A visit is the probability that a game meets a state, times the `discount` for each slide before.  If
+    `ended`, the states without a slide are yielded, too.
+    """
     game, flow = arrays.game, Flow()
     for board, p in game.starts():
         key = np.array([game.pack(board)], dtype=np.uint64)
@@ -136,20 +159,22 @@ def walk(arrays: TableArrays, agent: Agent | Optimal) -> Iterator[Visited]:
             continue
         for begin in range(0, len(keys), PIECE):
             part = slice(begin, begin + PIECE)
-            layer = _decided(arrays, agent, total, keys[part], visits[part])
+            layer = _decided(arrays, agent, total, keys[part], visits[part], ended)
             if len(layer.keys):
                 yield layer
                 if not game.ended(total):
-                    _spread(arrays, agent, flow, layer)
+                    _spread(arrays, agent, flow, layer, discount)
 
 
-def _decided(arrays: TableArrays, agent: Agent | Optimal, total: int, keys: Keys, visits: Floats) -> Visited:
-    """Return those of some states of a sum in which a slide is allowed, and what the agent does there."""
+def _decided(
+    arrays: TableArrays, agent: Agent | Optimal, total: int, keys: Keys, visits: Floats, ended: bool
+) -> Visited:
+    """Return some states of a sum, those without a slide only if `ended`, and what the agent does there."""
     found = arrays.probe_keys(keys)
     if not found.known.all():
         first = int(keys[int((~found.known).argmax())])
         raise arrays.table.prober.missing(arrays.game.unpack(first))
-    going = found.allowed.any(axis=1)
+    going = found.allowed.any(axis=1) | ended
     keys, visits = keys[going], visits[going]
     found = Probed._make(column[going] for column in found)
     chances = agent.probabilities(keys, found)
@@ -160,12 +185,12 @@ def _decided(arrays: TableArrays, agent: Agent | Optimal, total: int, keys: Keys
     )
 
 
-def _spread(arrays: TableArrays, agent: Agent | Optimal, flow: Flow, layer: Visited) -> None:
+def _spread(arrays: TableArrays, agent: Agent | Optimal, flow: Flow, layer: Visited, discount: float) -> None:
     """Add the states that follow."""
     boards = arrays.boards
     slid = boards.slide(layer.keys)
     taken = (layer.chances > 0) & ~slid.wins
-    weights = (layer.visits[:, None] * layer.chances)[taken] * float(arrays.objective.discount)
+    weights = (layer.visits[:, None] * layer.chances)[taken] * discount
     afters, weights = merge_weights(agent.canonical(slid.after[taken]), weights)
     states, origin, chance = boards.spawns(afters)
     states, weights = merge_weights(agent.canonical(states), weights[origin] * chance)

@@ -54,9 +54,11 @@ def judge(
     table:
         A table of reachable positions with values of `objective`, or where `open_table` finds it.
     policy:
-        What `as_policy` takes, or what it returned.  It must answer equally for equal boards.
+        What `as_policy` takes, or what it returned.  It must answer equally for equal boards: one of
+        `CHECKED`, or more, is asked again in another batch, and `UsageError` says if the answer differs.
     objective:
         Label of an objective of the table whose values are means in floats.  None: the first of the table.
+        A table as the policy plays by its values of this objective if it has them, else by its first.
     symmetry:
         How turned boards are met.  ``canonical``: the agent is asked on the canonical board only, and its
         answer is turned.  ``check``: the same, but for one of `CHECKED` boards it is asked on a turned board,
@@ -88,21 +90,21 @@ def judge(
     admit(_expected(arrays, agent, keep), allowed, lambda _: INSTEAD)
     tally, pace = _Tally(arrays, worst), Pace(allowed.progress, "states")
     layers: list[Visited] = []
-    for layer in walk(arrays, agent):
+    for layer in walk(arrays, agent, discount=float(chosen.discount)):
         tally.add(layer)
         layers += [layer] if keep else []
         if pace.due():
             share = float(np.searchsorted(arrays.sums, layer.sum)) / max(len(arrays.sums), 1)
             pace.report(layer.sum, "judge", tally.states, min(share, 0.999))
     pace.report(max(arrays.sums, default=0), "done", tally.states, 1.0)
-    optimum, regret = float(table.start[chosen.label]), sum(lost for _, lost in tally.by_sum.values())
+    start, regret = table.start[chosen.label], sum(lost for _, lost in tally.by_sum.values())
     # In each sum a visit takes at most eight roundings.
-    rounding = table.rounding(chosen).error(optimum, 0) + 8 * len(tally.by_sum) * EPSILON * regret
+    rounding = table.rounding(chosen).error(float(start), 0) + 8 * len(tally.by_sum) * EPSILON * regret
     return Judgement(
-        name=agent.policy.name, objective=chosen, optimum=optimum, regret=regret, rounding=rounding,
+        name=agent.policy.name, objective=chosen, start=start, regret=regret, rounding=rounding,
         states=tally.states, optimal=tally.optimal / tally.visits if tally.visits else 1.0,
         by_sum=tally.by_sum, by_tile=dict(sorted(tally.by_tile.items())), worst=tally.worst_decisions(),
-        layers=own_values(arrays, agent, layers),
+        layers=own_values(arrays, agent, layers), by=agent.policy.by,
     )  # fmt: skip
 
 
@@ -150,7 +152,7 @@ def _asked(
     chosen = arrays.objective
     if not chosen.is_mean or chosen.is_bound:
         raise UsageError(f"an agent is judged by a mean in floats, as win or score, not by {chosen.label}")
-    agent = Agent(arrays.boards, as_policy(policy, arrays.game), symmetry, batch)
+    agent = Agent(arrays.boards, as_policy(policy, arrays.game, objective=objective), symmetry, batch)
     return arrays, agent
 
 
@@ -171,8 +173,9 @@ def _expected(arrays: TableArrays, agent: Agent, keep: bool) -> Estimate:
             began = time.process_time()
             agent.ask(states[playing], may[playing])
             own = (time.process_time() - began) / len(playing)
-            own *= 1 + 1 / CHECKED if agent.symmetry == "check" else 1
-    return judging(arrays.game, sizes, images, own, kept)
+            own *= 1 + (2 if agent.symmetry == "check" else 1) / CHECKED
+    live = arrays.table.manifest.counts.get("raw_live" if agent.symmetry == "none" else "live")
+    return judging(arrays.game, sizes, live, images, own, kept)
 
 
 class _Tally:
@@ -217,7 +220,7 @@ class _Tally:
         return tuple(
             Decision(
                 Board(game, game.unpack(int(key))), float(visits), float(loss),
-                actions[int(chances.argmax())],
+                {actions[a]: float(chances[a]) for a in np.argsort(-chances, kind="stable") if chances[a]},
                 tuple(a for a, yes in zip(actions, best, strict=True) if yes), table,
             )
             for keys, *columns in self._found

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from tilebase.arrays import Flags, Floats, Keys
 from tilebase.game.board import Board
-from tilebase.objectives.numbers import digits_text
+from tilebase.objectives.numbers import difference_text, digits_text, rounded_text, share_text
 from tilebase.objectives.objective import Objective
+from tilebase.objectives.values import Value
 from tilebase.runtime.html import table_html
 
 SHOWN = 10
@@ -24,11 +26,13 @@ class Decision(NamedTuple):
     board:
         The state.
     visits:
-        The probability that a game meets it; the mean number of times, discounted if the objective is.
+        The probability that a game meets it, times the discount for each slide before it.
     loss:
-        What the decision loses in this state.
-    chosen, best:
-        The direction that the agent prefers, and the best ones.
+        What the agent loses in this state: the mean over the slides that it may choose.
+    chances:
+        The directions that the agent may choose with their probabilities, the most probable first.
+    best:
+        The best directions.
     table:
         The name of the table, as the explorer knows it.
     """
@@ -36,7 +40,7 @@ class Decision(NamedTuple):
     board: Board
     visits: float
     loss: float
-    chosen: str
+    chances: dict[str, float]
     best: tuple[str, ...]
     table: str
 
@@ -44,6 +48,19 @@ class Decision(NamedTuple):
     def address(self) -> str:
         """What follows the address of the explorer, so that it shows this state: ``?table=...&board=...``."""
         return f"?table={quote(self.table)}&board={self.board.text}"
+
+    @property
+    def chosen(self) -> str:
+        """What the agent chooses, in words: ``left``, or ``left 50 %, down 50 %``."""
+        if len(self.chances) == 1:
+            return next(iter(self.chances))
+        return ", ".join(f"{direction} {100 * p:.3g} %" for direction, p in self.chances.items())
+
+    @property
+    def statement(self) -> str:
+        """The decision in words: ``left on 8,4/2,2, not right``."""
+        only = "only " if self.chances.keys() & set(self.best) else ""
+        return f"{self.chosen} on {self.board.text}, not {only}{' or '.join(self.best)}"
 
     @property
     def regret(self) -> float:
@@ -59,7 +76,8 @@ class Visited(NamedTuple):
     sum:
         The sum of their tiles.
     keys, visits:
-        ``uint64[n]``, ascending, and ``float64[n]``: as in `Decision`.
+        ``uint64[n]``, ascending, and ``float64[n]``: the probability that a game meets each; in a `Judgement`
+        as in `Decision`.
     value, q, best:
         What the table says of them, as in `Probed`.
     chances:
@@ -84,11 +102,20 @@ class Visited(NamedTuple):
 
 
 def worth_as_dict(policy: str, found: Any) -> dict[str, Any]:
-    """What a `Judgement` and an `Evaluation` both say of a policy, as plain JSON values."""
-    numbers = ("value", "optimum", "regret", "rounding", "states")
-    return {"policy": policy, "objective": found.objective.identity} | {
-        name: getattr(found, name) for name in numbers
-    }
+    """What a `Judgement` and an `Evaluation` both say of a policy, as plain JSON values.
+
+    None for an infinite rounding.
+    """
+    numbers = {name: getattr(found, name) for name in ("value", "optimum", "regret", "rounding", "states")}
+    if numbers["rounding"] == math.inf:
+        numbers["rounding"] = None
+    played = None if found.by is None else found.by.identity
+    return {"policy": policy, "plays_by": played, "objective": found.objective.identity} | numbers
+
+
+def worth_text(value: float, error: float, objective: Objective) -> str:
+    """Return the value of a policy as it is printed; it is wrong by at most `error`."""
+    return rounded_text(value, error, most=1 if objective.unit == "probability" else None)
 
 
 @dataclass(frozen=True)
@@ -99,12 +126,12 @@ class Judgement:
     ----------
     name, objective:
         The agent, and the objective of the values.
-    optimum, regret:
-        The value of the start under optimal play, and what the agent loses against it.
+    start, regret:
+        The value of the start under optimal play, as the table has it, and what the agent loses against it.
     rounding:
         How far `value` and `regret` can be from the exact numbers by rounding.
     states:
-        How many states it can meet, up to symmetry unless it was asked without.
+        In how many states it can slide, up to symmetry unless it was asked without.
     optimal:
         The share of its slides that are the best, weighted by visits.
     by_sum:
@@ -115,11 +142,13 @@ class Judgement:
         The decisions that lose most, the worst first.
     layers:
         All states that it meets, if they were asked for: a `Visited` for each sum, ascending.
+    by:
+        The objective by which the agent plays, if it is a table.
     """
 
     name: str
     objective: Objective
-    optimum: float
+    start: Value
     regret: float
     rounding: float
     states: int
@@ -128,6 +157,12 @@ class Judgement:
     by_tile: dict[int, tuple[float, float]]
     worst: tuple[Decision, ...]
     layers: tuple[Visited, ...] = field(default=(), repr=False)
+    by: Objective | None = None
+
+    @property
+    def optimum(self) -> float:
+        """The value of the start under optimal play."""
+        return float(self.start)
 
     @property
     def value(self) -> float:
@@ -137,24 +172,33 @@ class Judgement:
     @property
     def text(self) -> str:
         """The value as it is printed: what cannot be told from 0 is less than the rounding."""
-        small = abs(self.value) <= self.rounding
-        return f"less than {self.rounding:.0e}" if small else digits_text(self.value)
+        return worth_text(self.value, self.rounding, self.objective)
+
+    @property
+    def regret_text(self) -> str:
+        """The loss as it is printed."""
+        return difference_text(self.regret, self.rounding)
+
+    @property
+    def optimal_text(self) -> str:
+        """The share of the best slides as it is printed."""
+        return share_text(self.optimal) if self.optimal < 1 else "≈ 100 %"
 
     def __repr__(self) -> str:
-        regret = digits_text(self.regret if self.regret > self.rounding else 0)
-        return f"<Judgement of {self.name}: {self.objective.label} {self.text}, regret {regret}>"
+        return f"<Judgement of {self.name}: {self.objective.label} {self.text}, regret {self.regret_text}>"
 
     def _repr_html_(self) -> str:
         rows = [
             {
                 "costs most": one.board.text, "slides": one.chosen, "best": " or ".join(one.best),
-                "visits": f"{one.visits:.3g}", "loss": f"{one.loss:.3g}", "regret": f"{one.regret:.3g}",
+                "visits": digits_text(one.visits, 3), "loss": digits_text(one.loss, 3),
+                "regret": digits_text(one.regret, 3),
             }
             for one in self.worst[:SHOWN]
         ]  # fmt: skip
         caption = (
-            f"{self.name}: {self.objective} {self.text}, optimum {digits_text(self.optimum)}, "
-            f"{self.optimal:.2%} best slides, {self.states:,} states"
+            f"{self.name}: {self.objective} {self.text}, optimum {self.start}, "
+            f"{self.optimal_text} best slides, {self.states:,} states"
         )
         return table_html(caption, rows)
 
@@ -172,7 +216,7 @@ class Judgement:
             ],
             "worst": [
                 {
-                    "board": one.board.text, "visits": one.visits, "loss": one.loss, "chosen": one.chosen,
+                    "board": one.board.text, "visits": one.visits, "loss": one.loss, "chances": one.chances,
                     "best": list(one.best), "address": one.address,
                 }
                 for one in self.worst
@@ -197,12 +241,21 @@ class Comparison:
     optimum: float
 
     def __repr__(self) -> str:
-        return f"<Comparison of {', '.join(self.judged)}>"
+        values = ", ".join(f"{row['policy']} {self.judged[row['policy']].text}" for row in self.rows())
+        return (
+            f"<Comparison: {values}; random {digits_text(self.random)}, optimum {digits_text(self.optimum)}>"
+        )
 
     def _repr_html_(self) -> str:
-        kept = ("value", "regret", "score", "best slides")
-        rows = [row | {name: f"{row[name]:.6g}" for name in kept} for row in self.rows()]
-        return table_html(f"optimum {digits_text(self.optimum)}, random {digits_text(self.random)}", rows)
+        rows = [
+            row
+            | {"value": one.text, "regret": one.regret_text, "score": digits_text(row["score"], 6)}
+            | {"best slides": one.optimal_text}
+            for row in self.rows()
+            for one in [self.judged[row["policy"]]]
+        ]
+        best = next(iter(self.judged.values())).start
+        return table_html(f"optimum {best}, random {digits_text(self.random)}", rows)
 
     def score(self, name: str) -> float:
         """Return the normalised score of an agent: 0 for random slides, 1 for optimal play."""

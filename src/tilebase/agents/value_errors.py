@@ -14,14 +14,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tilebase.agents.following import PIECE, Symmetry, visited_states
+from tilebase.agents.following import PIECE, Symmetry, checked_rows, visited_states
 from tilebase.arrays import BATCH, Floats, Keys, TableArrays
 from tilebase.errors import UsageError
 from tilebase.game.board import Board
@@ -29,6 +29,8 @@ from tilebase.tables.probe import Table
 
 ValueFunction = Callable[[npt.NDArray[np.uint8]], npt.ArrayLike]
 """``function(boards)``: exponents ``uint8[n, *shape]`` to values ``float[n]``."""
+REPEATED = 1e-4
+"""How far an answer may be from the first one, in relation to the largest: networks round."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class ValueErrors:
     squared: float
     largest: float
     board: Board
-    by_sum: dict[int, tuple[float, float]]
+    by_sum: dict[int, tuple[float, float]] = field(repr=False)
 
 
 def value_error(
@@ -73,6 +75,7 @@ def value_error(
         A table of reachable positions, or where `open_table` finds it.
     function:
         A `ValueFunction`; it is asked on canonical boards, and on all boards with the symmetry ``none``.
+        As of an agent, some boards are asked again.
     weights:
         ``uniform``: each state of the table up to symmetry has the weight 1; ``optimal``: how often optimal
         play meets it; or a policy, as `judge` takes it: how often this meets it.
@@ -84,14 +87,23 @@ def value_error(
     Raises
     ------
     UsageError
-        If the function answers with a wrong shape or NaN, or as `judge` does.
+        If the function answers with a wrong shape or NaN, does not repeat its answers, or as `judge` does.
     """
     arrays, boards = TableArrays(table, objective), 0
     total = bias = absolute = squared = 0.0
     worst, where = 0.0, np.uint64(0)
     by_sum: dict[int, tuple[float, float]] = {}
     for at, keys, value, weight in _weighed(arrays, weights, symmetry, batch):
-        error = _asked(function, arrays, keys, batch) - value
+        given = _asked(function, arrays, keys, batch)
+        some = checked_rows(np.random.default_rng(at), len(keys))
+        differ = np.abs(_asked(function, arrays, keys[some], batch) - given[some])
+        if differ.max() > REPEATED * np.abs(given).max():
+            board = arrays.game.format(arrays.game.unpack(int(keys[some[differ.argmax()]])))
+            raise UsageError(
+                f"the value function answers otherwise when it is asked again about {board}: switch off what "
+                "is random in it, such as dropout"
+            )
+        error = given - value
         size = np.abs(error)
         if boards == 0 or size.max() > abs(worst):
             worst, where = float(error[size.argmax()]), keys[size.argmax()]

@@ -16,7 +16,7 @@ from tilebase._kernels.packed import packed
 from tilebase._kernels.play import REFUSED, WINS, slide_all
 from tilebase.errors import UsageError
 from tilebase.game.compiled import CompiledGame
-from tilebase.game.game import Game
+from tilebase.game.game import Game, check_is_game
 from tilebase.game.notation import tile_text
 from tilebase.game.permutations import permutations
 from tilebase.game.symmetry import symmetries
@@ -58,9 +58,10 @@ class Slid(NamedTuple):
 
 
 class GameArrays:
-    """The rules of a game for arrays of boards.  Safe to share between threads."""
+    """The rules of a game for arrays of boards.  Safe to share between threads; a deep copy is itself."""
 
     def __init__(self, game: Game) -> None:
+        check_is_game(game)
         self.game = game
         self.actions = game.directions
         self._compiled = CompiledGame(game)
@@ -68,6 +69,12 @@ class GameArrays:
 
     def __repr__(self) -> str:
         return f"<GameArrays of {self.game}>"
+
+    def __reduce__(self) -> Any:
+        return GameArrays, (self.game,)
+
+    def __deepcopy__(self, _memo: Any) -> GameArrays:
+        return self
 
     def pack(self, boards: npt.ArrayLike, *, encoding: Encoding = "exponents") -> Keys:
         """Pack boards: ``uint64[n]``.

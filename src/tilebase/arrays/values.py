@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -42,7 +42,8 @@ class Probed(NamedTuple):
     best:
         ``bool[n, A]``: whether the slide is one of the best, as `Table.probe` says.
     known:
-        ``bool[n]``: whether the table holds all afterstates of the board.
+        ``bool[n]``: whether the table holds all afterstates of the board.  It is false for the board without
+        tiles, on which a tile is spawned before the player slides.
     """
 
     value: Floats
@@ -81,6 +82,7 @@ class TableArrays:
     Layers are read whole when they are needed, from a folder, a zip file or a server.  The last are kept.
     The best slides follow from the values of one objective: of an almost certain win, ask `loss`.
     `threads` share the boards that are asked at once; None: one for each processor.
+    It is pickled as the table is; a deep copy is itself.
     Raises `UsageError` for a table of all boards (``space="all"``), which keeps no keys, and for an objective
     that the table does not have.
     """
@@ -105,6 +107,12 @@ class TableArrays:
 
     def __repr__(self) -> str:
         return f"<TableArrays of {self.table.location.name}: {self.objective.label}>"
+
+    def __reduce__(self) -> Any:
+        return partial(TableArrays, threads=self._threads), (self.table, self.objective.label)
+
+    def __deepcopy__(self, _memo: Any) -> TableArrays:
+        return self
 
     def __len__(self) -> int:
         """Return how many afterstates have values.  Opens every layer."""
@@ -264,6 +272,10 @@ class TableArrays:
         if game.reached(total):  # by the goal sum: won as they are
             found.value[rows], found.known[rows] = sentinels(game, objective)[1], True
             found.q[rows], found.allowed[rows], found.best[rows] = np.nan, False, False
+            return
+        if total == 0 and not game.empty_is_state:
+            found.value[rows], found.q[rows] = np.nan, np.nan
+            found.known[rows], found.allowed[rows], found.best[rows] = False, False, False
             return
         layer = self._layer(total)
         links = layer.link_unchecked(states)

@@ -80,9 +80,9 @@ class Rules:
     counts:
         Whether boards and nodes are counted.
     corollary7:
-        Whether states that play from an empty board cannot make are left out: those without a tile that was
-        just spawned, and those that break Edixhoven's corollary 7.  For a tile of exponent k, k - 1 cells are
-        empty or hold less; k - 2 if 4s are spawned.
+        Whether states that play from an empty board cannot make are left out: those that break Edixhoven's
+        corollary 7, and, a condition of ours, those without a tile that was just spawned.  For a tile of
+        exponent k, k - 1 cells are empty or hold less; k - 2 if 4s are spawned.
     until:
         The name of the last line that is computed; empty for all.
     """
@@ -360,7 +360,7 @@ class Analysis:
 
     @cached_property
     def _possible(self) -> Diagram:
-        """The states that can follow a spawn, and that corollary 7 allows."""
+        """The states that can follow a spawn, which is our condition, and that corollary 7 allows."""
         sets, exponents = self.sets, self.game.spawn_exponents
         spawned = exponents[-1]
         old = sets.where([[value for value in values if value not in exponents] for values in sets.allowed])

@@ -59,7 +59,7 @@ def cite(
     if len(found) > 1 or not result:
         found = tuple(one for one in found if group in (None, one.group))
     if len(found) != 1:
-        rows = [{"result": one.name, "group": one.group, "value": one.value} for one in found]
+        rows = [{"result": one.name, "group": one.group, "value": one.answer} for one in found]
         few = result and 0 < len(found) <= FEW
         first = f"{_cited(found[0])}\n" if few else ""
         text = f"{first}{table_text(rows)}\n{MORE if first else FEWER}\n"

@@ -8,7 +8,7 @@ import signal
 import sys
 from _thread import interrupt_main
 from collections.abc import Sequence
-from contextlib import nullcontext, redirect_stdout
+from contextlib import nullcontext, redirect_stderr, redirect_stdout
 from threading import Timer, main_thread
 from typing import Annotated, Any, TextIO
 
@@ -17,9 +17,9 @@ from cyclopts import App, CycloptsError, Group, Parameter
 from tilebase._version import version
 from tilebase.cli.helping import ALL, every_command, helping
 from tilebase.cli.log import logging_to
-from tilebase.cli.output import Output, OutputError, naming_command
+from tilebase.cli.output import Output, OutputError, Readable, naming_command
 from tilebase.cli.usage import usage_sentence
-from tilebase.errors import TilebaseError, UsageError
+from tilebase.errors import TilebaseError, UsageError, sentence
 
 app = App(
     name="tilebase",
@@ -89,7 +89,7 @@ def run(arguments: Sequence[str], *, stops: Sequence[int] = ()) -> int:
     """
     if sys.stdout is None:
         return _failed("cannot write the output: standard output is closed", 1)
-    with redirect_stdout(Output(sys.stdout)):
+    with redirect_stdout(Readable(Output(sys.stdout))), redirect_stderr(sys.stderr and Readable(sys.stderr)):
         try:
             status = _status(arguments, stops)
             sys.stdout.flush()
@@ -124,6 +124,12 @@ def _status(arguments: Sequence[str], stops: Sequence[int]) -> int:
         return _failed(error, error.exit_status)
     except (MemoryError, OSError, RuntimeError) as error:
         return _failed(_in_words(error), 1)
+    except ValueError as error:
+        if "integer string conversion" not in str(error):
+            raise
+        return _failed(
+            "a number has more digits than Python reads: give a shorter one", UsageError.exit_status
+        )
     except KeyboardInterrupt as stop:
         return _failed(_stopped(arguments), SIGNALLED + _number_of(stop))
     except SystemExit as stop:
@@ -131,9 +137,10 @@ def _status(arguments: Sequence[str], stops: Sequence[int]) -> int:
 
 
 def _failed(reason: object, status: int) -> int:
-    """Print one sentence on standard error; return the status."""
+    """Print one sentence on standard error, and the notes of an error below it; return the status."""
+    notes = [f"  {note}" for note in getattr(reason, "__notes__", ())]
     try:
-        print(f"tilebase: {reason}", file=sys.stderr, flush=True)
+        print(f"tilebase: {sentence(reason)}", *notes, sep="\n", file=sys.stderr, flush=True)
     except OSError:  # it cannot be said anywhere else
         _drop(sys.stderr)
     return status
@@ -189,9 +196,9 @@ def _stopped(arguments: Sequence[str]) -> str:
     command, *words = [*arguments[at:], "", "", ""]
     largest = "--every-shape" in words or (not words[1:2][0].isdecimal() and "--formation" not in words)
     if command == "force" and not largest:
-        return "stopped; what is decided is kept, and the same command goes on where it was"
+        return "stopped; what is decided is kept, and the same command continues there"
     if command in ("count", "solve", "lemma") or (command, words[0]) == ("export", "counts"):
-        return "stopped; finished layers are kept, and the same command goes on where it was"
+        return "stopped; finished layers are kept, and the same command continues there"
     return "stopped"
 
 

@@ -34,11 +34,14 @@ if TYPE_CHECKING:
 
 TOLD = {
     "states": "states, up to symmetry",
-    "winning": "winning in one slide",
+    "live": "live, up to symmetry",
+    "losing": "losing, up to symmetry",
+    "winning": "winning in one slide, up to symmetry",
+    "afterstates": "afterstates, up to symmetry",
     "raw states": "states, without symmetry",
     "raw live": "live, without symmetry",
 }
-"""What a reader is told that the totals count, where the names of the rows do not say it."""
+"""What a reader is told that the totals count."""
 
 
 def count(
@@ -60,7 +63,7 @@ def count(
         Path | None,
         Parameter(
             name=["--output", "-o"],
-            help="Folder of the run, which --keep fills; the same command continues there. Left out, one in "
+            help="Folder of the run, which --keep fills; the same command continues there. Default: one in "
             "your state folder is used and removed at the end.",
         ),
     ] = None,

@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from tilebase.cli.options import DEFAULT_ESTIMATED_RUN, DEFAULT_SHOWN, EstimatedRunOptions, ShownOptions
-from tilebase.cli.output import PICTURES, Shown, planning
-from tilebase.cli.probe import LabelOption, LocalTableArgument, game_of_table
+from tilebase.cli.output import PICTURES, Shown, planning, table_text
+from tilebase.cli.probe import LocalTableArgument, check_order, game_of_table
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
@@ -27,20 +27,26 @@ def evaluate(
         str | None,
         Parameter(
             help="random, greedy, the folder of another table of the same game, or module:function, which "
-            "runs the code of that module, from the current folder too. Left out, with --games: the "
+            "runs the code of that module, from the current folder too. Default with --games: the "
             "table's own policy."
         ),
     ] = None,
     *,
-    objective: LabelOption = None,
+    objective: Annotated[
+        str | None,
+        Parameter(
+            help="Which of the table's objectives. A POLICY that is a table plays by its values of this one, "
+            "if it has them, and else, or without this option, by its first."
+        ),
+    ] = None,
     states: Annotated[
         int, Parameter(help="Refuse a function that can reach more states: each takes about 1 kB of memory.")
     ] = 2_000_000,
     games: Annotated[
         int | None,
         Parameter(
-            help="Play so many random games, with a function or with the table's own policy, for a mean and "
-            "its standard error."
+            help="Play this number of random games, with a function or with the table's own policy, for a "
+            "mean and its standard error."
         ),
     ] = None,
     seed: Annotated[int, Parameter(help="The same seed gives the same games.")] = 0,
@@ -105,6 +111,8 @@ def evaluate(
             "--distribution and --meets follow all games, and ask a function for one tilebase.Board at a "
             "time: leave --games, --symmetry and --asked out"
         )
+    if policy is not None:
+        check_order("evaluate", table, policy)
     show = shown.checked(PICTURES if distribution is not None or judged else ())
     prepare_kernels()
     if distribution is not None or meets:
@@ -138,8 +146,8 @@ def evaluate(
         )  # fmt: skip
     title = str(found.objective)
     rows: list[dict[str, Any]] = [
-        {"": found.policy, title: found.text},
-        {"": "optimal", title: digits_text(found.optimum, found.objective.type.digits)},
+        {"": found.player, title: found.text},
+        {"": "optimal", title: str(found.start)},
         {"": "regret", title: found.regret_text},
     ]
     if found.games is not None:
@@ -147,13 +155,14 @@ def evaluate(
     if found.interval is not None:
         rows.append({"": f"to win, {_sure()} % sure", title: ends_text(*found.interval)})
     if found.states is not None:
-        rows.append({"": "states reached", title: f"{found.states:,}"})
+        how = "without symmetry" if found.judged is None or symmetry == "none" else "up to symmetry"
+        rows.append({"": f"live states reached, {how}", title: f"{found.states:,}"})
     if found.judged is not None:
-        rows.append({"": "best slides", title: f"{found.judged.optimal:.4%}"})
-        for one in found.judged.worst[:WORST]:
-            best = " or ".join(one.best)
-            text = f"{one.chosen} on {one.board.text}, not {best}: {digits_text(one.regret)}"
-            rows.append({"": "costs most", title: text})
+        rows.append({"": "best slides", title: found.judged.optimal_text})
+        rows += [
+            {"": "costs most", title: f"{one.statement}: {digits_text(one.regret)}"}
+            for one in found.judged.worst[:WORST]
+        ]
     game, data = game_of_table(table), found.as_dict()
     flat = [
         {name: value for name, value in data.items() if name not in ("interval", "judged")}
@@ -229,7 +238,7 @@ def _print_distributions(
 ) -> int:
     """Print how games end, and the probabilities to meet boards; draw the distributions if asked."""
     from tilebase.game.names import title_of
-    from tilebase.questions.distributions import distributions
+    from tilebase.questions.distributions import NAMES, distributions
     from tilebase.questions.plots import plot_distributions
     from tilebase.questions.statements import of_distributions
     from tilebase.tables.probe import open_table
@@ -244,10 +253,16 @@ def _print_distributions(
     rows += [
         {"of": "meets", "value": board, "probability": p, "at_least": p} for board, p in found.meets.items()
     ]
-    read = [row | {name: digits_text(row[name], 9) for name in ("probability", "at_least")} for row in rows]
-    title = f"{title_of(game)}, by {found.policy}"
+    read = [row for one in found.of.values() for row in one.text_rows()]
+    read += [
+        {"of": "meets", "value": board, "probability": text, "at_least": text}
+        for board, text in ((board, found.meets_text(board)) for board in found.meets)
+    ]
+    means = "".join(f"mean {NAMES[name]}: {one.mean_text}\n" for name, one in found.of.items())
+    title = f"{title_of(game)}, by {found.player}"
+    text = f"{title}\n{table_text(read)}{means}"
     show.write(
-        read, of_distributions(game, found).as_dict() | found.as_dict(), data=rows, game=game,
+        read, of_distributions(game, found).as_dict() | found.as_dict(), data=rows, game=game, text=text,
         draw=lambda file: plot_distributions(list(found.of.values()), file, title),
     )  # fmt: skip
     return 0

@@ -12,7 +12,7 @@ from tilebase.cli.options import DEFAULT_SHOWN, ShownOptions
 def explain(
     *word: Annotated[
         str,
-        Parameter(help="Objectives, types, rules, formations or FILE.toml, or terms; all if left out."),
+        Parameter(help="Objectives, types, rules, formations or FILE.toml, or terms; default: all."),
     ],
     shown: ShownOptions = DEFAULT_SHOWN,
 ) -> int:

@@ -45,7 +45,7 @@ SHAPES_BUDGET = "60s"
 def force(
     shape: ShapeOrGoal = "",
     goal: Annotated[
-        int | None, Parameter(help="The tile to force; left out: the largest that can be forced is found.")
+        int | None, Parameter(help="The tile to force; default: the largest that can be forced is found.")
     ] = None,
     *,
     game: ForcedOptions = DEFAULT_FORCED,
@@ -64,7 +64,7 @@ def force(
         Parameter(
             help="search; dense or reachable (a pass over all boards, or those that occur); or diagrams: the "
             "winning set as decision diagrams. More words say how: diagrams:sweep,zbdd (tilebase explain "
-            "diagrams). Left out: the search, and if that takes long dense, where it fits."
+            "diagrams). Default: the search, and if that takes long dense, where it fits."
         ),
     ] = None,
     variant: Annotated[
@@ -98,7 +98,7 @@ def force(
     again: Annotated[
         str | None,
         Parameter(
-            help="A second engine that counts the boards and wins of each layer of --engine dense anew: "
+            help="A second engine that counts the boards and wins of each layer of --engine dense again: "
             "diagrams, or plain (the rules in Python, for small games)."
         ),
     ] = None,
@@ -174,13 +174,15 @@ def force(
             return 0
         return _diagrams(question, chosen, kept, certificate, budget, work, show, run)
     if planning():
+        from tilebase.cluster.opening import workers_here
         from tilebase.costs.rows import forcing, solving
         from tilebase.questions.force import check_ways
 
         check_ways(question, engine, certificate, cluster)
         if engine in ("dense", "reachable"):
             space = "all" if engine == "dense" else engine
-            rows = solving(question, [Objective("guaranteed")], space, run.allowed())
+            workers = None if cluster is None else workers_here(cluster)
+            rows = solving(question, [Objective("guaranteed")], space, run.allowed(), workers=workers)
         else:
             free = engine is None and certificate is None
             rows = forcing(question, run.allowed(), search_only=not free)
@@ -197,7 +199,7 @@ def force(
             )  # fmt: skip
         _write_answer(answer, show, certificate)
         if answer.forced is None:
-            print(f"what is decided stays in {folder.path}: the same command goes on", file=sys.stderr)
+            print(f"what is decided stays in {folder.path}: the same command continues", file=sys.stderr)
             return 1
         folder.finish()
     return 1 if answer.again is not None and answer.again.differ else 0

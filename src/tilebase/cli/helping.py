@@ -59,13 +59,20 @@ def shared(console: Console, options: ConsoleOptions, panel: HelpPanel) -> None:
 
 
 def every_command(console: Console, options: ConsoleOptions, panel: HelpPanel) -> None:
-    """Print the last group, and where the shared options are described; below all commands, examples."""
+    """Print the last group, and where the shared options are described.
+
+    Below all commands, print the environment variables and examples, too.
+    """
     from rich.text import Text
+
+    from tilebase.runtime.paths import VARIABLES
 
     shared(console, options, panel)
     if not _IN_FULL.get():
         console.print(Text(f"{ALL} describes these, too."))
     if _OF_ALL.get():
         wide = max(len(command) for command, _ in EXAMPLES)
-        lines = [f"{command:{wide}}  {what}" for command, what in EXAMPLES]
+        lines = ["Environment variables (tilebase explain NAME says what each is for):"]
+        lines += [" ".join(VARIABLES), ""]
+        lines += [f"{command:{wide}}  {what}" for command, what in EXAMPLES]
         console.print(Text("\n".join(["", *lines])), soft_wrap=True)

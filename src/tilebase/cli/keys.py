@@ -89,8 +89,9 @@ class Keyboard:
 
     def show(self, text: str) -> None:
         """Write to the terminal at once."""
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        out = getattr(sys.stdout, "rich_proxied_file", sys.stdout)
+        out.write(text)
+        out.flush()
 
     def read(self, seconds: float | None = None) -> str:
         """Return the next key; empty if none was pressed in these seconds.

@@ -41,31 +41,33 @@ def lemma(
         str | None,
         Parameter(
             help="Largest tile of each cell where the pattern is looked for; --limits are for the play. "
-            "Left out: what the play allows."
+            "Default: what the play allows."
         ),
     ] = None,
     within: Annotated[
         int | None,
-        Parameter(help="Look only for wins within so many slides, among fewer boards. Left out: any number."),
+        Parameter(
+            help="Look only for wins within this number of slides, among fewer boards. Default: any number."
+        ),
     ] = None,
     winning: Annotated[
         Path | None,
         Parameter(
             name="--set",
             help="Folder of a winning set of the game (tilebase force --engine diagrams -o): count the "
-            "fillings in it, of whole large layers at once. Left out: a pass over all boards.",
+            "fillings in it, of whole large layers at once. Default: a pass over all boards.",
         ),
     ] = None,
     sample: Annotated[
         int | None,
         Parameter(
-            help="Decide so many random fillings by the search instead of all: one that is lost refutes the "
-            "pattern; if none is lost, nothing is proved."
+            help="Decide this number of random fillings by the search instead of all: one that is lost "
+            "refutes the pattern; if none is lost, nothing is proved."
         ),
     ] = None,
     seed: Annotated[int, Parameter(help="Of the random fillings.")] = 0,
     budget: Annotated[
-        str | None, Parameter(help="Longest search for one of the random fillings. Left out: 1s.")
+        str | None, Parameter(help="Longest search for one of the random fillings. Default: 1s.")
     ] = None,
     work: WorkOption = None,
     shown: ShownOptions = DEFAULT_SHOWN,

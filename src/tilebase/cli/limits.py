@@ -54,7 +54,7 @@ def limits(
     boards: Annotated[
         str | None,
         Parameter(
-            help="Boards within the limits at most: 1e6, 50M. Left out: what the budget allows; without one, "
+            help="Boards within the limits at most: 1e6, 50M. Default: what the budget allows; without one, "
             "16 times those of the first limits, or 1M."
         ),
     ] = None,
@@ -90,7 +90,7 @@ def limits(
     from tilebase.questions.limits import search_limits, with_limits
 
     def tell(trial: Trial, tried: int) -> None:
-        print(f"{tried} tried: {trial.text}  {trial.boards:,} boards  {trial.value_text}", file=sys.stderr)
+        print(f"{tried} tried: {trial.text}  {trial.boards:,} boards  {trial.value}", file=sys.stderr)
 
     found = search_limits(question, most, seconds=seconds, step=None if run.quiet else tell, **run.use())
     if not found.best.value:
@@ -100,9 +100,10 @@ def limits(
             "more --boards or time, or begin with other --limits"
         )
     rows = [
-        {"limits": trial.text, "boards": trial.boards, "win (float32)": float(trial.value_text)}
+        {"limits": trial.text, "boards": trial.boards, "win (float32)": float(trial.value)}
         for trial in found.path
     ]
+    read = [row | {"win (float32)": str(trial.value)} for row, trial in zip(rows, found.path, strict=True)]
     document = {
         "game": question.identity,
         "budget": found.most,
@@ -117,7 +118,7 @@ def limits(
     takes = present.time if proving.seconds >= 1 else "a moment"
     proof = f"tilebase solve {game_text(limited)} --objective lower --record bound.json"
     more = f"{signature()}\n\nto prove this bound ({takes}):\n{proof}\n"
-    show.write(rows, document, text=table_text(rows) + more, game=question)
+    show.write(read, document, data=rows, text=table_text(read) + more, game=question)
     if not found.finished:
         print("stopped early: a longer --budget may find better limits", file=sys.stderr)
     return 0

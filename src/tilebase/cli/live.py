@@ -123,7 +123,9 @@ class Live:
         made, unit = self.seat.made, self.seat.unit
         lines = [made.text(unit) if made is not None and (self.train or self.values) else ""]
         lines += [self.seat.score.text(unit)] if self.train else []
-        message = "the table plays: any key stops it" if self.playing else self.message
+        answer = self.seat.answer()
+        parts = [self.message, "" if answer is None else answer.unjudged]
+        message = "the table plays: any key stops it" if self.playing else "; ".join(filter(None, parts))
         lines += textwrap.wrap(message, max(columns, 20)) or [""]
         help_text = BOX_HELP if len(self.seat.table.game.shape) == 3 else HELP
         return lines + [style(line, DIM, self.colors) for line in textwrap.wrap(help_text, max(columns, 20))]

@@ -18,8 +18,10 @@ from pathlib import Path
 from platform import python_version
 from typing import IO
 
+from cyclopts import CycloptsError
+
 from tilebase._version import version
-from tilebase.errors import TilebaseError
+from tilebase.errors import TilebaseError, readable, sentence
 from tilebase.runtime.resources import available_memory
 from tilebase.runtime.storage import storage_errors
 from tilebase.runtime.system import processors
@@ -35,6 +37,10 @@ class _Lines(logging.StreamHandler[IO[str]]):
         super().__init__(file)
         self.setFormatter(LINE)
         self._name = name
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return a line as `readable` text."""
+        return readable(super().format(record))
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: ARG002  # a name of `logging`
         """Say once what is wrong, and write no more."""
@@ -67,7 +73,7 @@ def logging_to(name: str, words: Sequence[str]) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        ended = str(error) if isinstance(error, TilebaseError) else repr(error)
+        ended = sentence(error) if isinstance(error, TilebaseError | CycloptsError) else repr(error)
         raise
     finally:
         LOG.debug("ended after %.2f s: %s", time.perf_counter() - since, ended)

@@ -42,7 +42,7 @@ WorkOption = Annotated[
     Parameter(
         name=["--work", "-w"],
         group=USED,
-        help="Folder for finished layers; the same command continues there. Left out, one in your state "
+        help="Folder for finished layers; the same command continues there. Default: one in your state "
         "folder is used and removed at the end.",
     ),
 ]
@@ -50,9 +50,7 @@ DiscountOption = Annotated[str, Parameter(help="Discount in (0, 1], exact: 0.99 
 MemoryOption = Annotated[
     str | None, Parameter(group=USED, help="Memory to use, as 16GiB; what needs more is spilled to disk.")
 ]
-ThreadsOption = Annotated[
-    int | None, Parameter(group=USED, help="Threads to use; all processors if left out.")
-]
+ThreadsOption = Annotated[int | None, Parameter(group=USED, help="Threads to use; default: all processors.")]
 ClusterOption = Annotated[
     str | None,
     Parameter(

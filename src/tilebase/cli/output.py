@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from tilebase._version import version
-from tilebase.errors import MissingExtraError, StorageError, UsageError
+from tilebase.errors import MissingExtraError, StorageError, UsageError, readable
 from tilebase.game.game import Game
 from tilebase.game.names import game_text
 from tilebase.runtime.command import COMMAND
@@ -25,6 +25,9 @@ from tilebase.runtime.documents import to_json
 from tilebase.runtime.latex import latex_escaped
 from tilebase.runtime.measured import run_facts
 from tilebase.runtime.storage import atomic_file, write_whole
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 FORMATS = ("table", "csv", "json", "markdown", "latex")
 """What is printed."""
@@ -52,6 +55,33 @@ PICTURES = (".svg", ".pdf", ".eps", ".png")
 
 class OutputError(StorageError):
     """Standard output cannot be written."""
+
+
+class Readable:
+    """A standard stream that writes text as `readable`: whatever a stranger wrote is printed through it.
+
+    Attributes
+    ----------
+    rich_proxied_file:
+        The stream itself, for escape sequences of this program.  Rich looks for this name.
+    """
+
+    def __init__(self, stream: TextIO | Output) -> None:
+        self.rich_proxied_file = stream
+
+    def write(self, text: str) -> int:
+        """Write some text."""
+        return self.rich_proxied_file.write(readable(text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.rich_proxied_file, name)
+
+
+def terminal(*, quiet: bool = False) -> Console:
+    """Return what draws on standard error, while that may be replaced by what Rich puts in its place."""
+    from rich.console import Console
+
+    return Console(file=getattr(sys.stderr, "rich_proxied_file", sys.stderr), quiet=quiet)
 
 
 class Output:
@@ -292,7 +322,7 @@ def write_text(text: str, file: Path | None) -> None:
     if file is None:
         sys.stdout.write(text)
         return
-    write_whole(file, text)
+    write_whole(file, readable(text))
 
 
 def table_text(rows: Sequence[Row]) -> str:
@@ -370,7 +400,7 @@ def _cells(rows: Sequence[Row]) -> list[list[str]]:
 def _cell(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    return f"{value:,}" if isinstance(value, int) else " ".join(str(value).splitlines())
 
 
 def _are_numbers(rows: Sequence[Row]) -> list[bool]:
@@ -393,4 +423,5 @@ def _write_parquet(rows: Sequence[Row], file: Path) -> None:
     except ImportError as error:
         raise MissingExtraError(PYARROW) from error
     with atomic_file(file) as whole:
-        pq.write_table(pa.Table.from_pylist([dict(row) for row in rows]), whole)
+        plain = [{n: readable(v) if isinstance(v, str) else v for n, v in row.items()} for row in rows]
+        pq.write_table(pa.Table.from_pylist(plain), whole)

@@ -124,23 +124,24 @@ def formations(
     budget: Annotated[
         str | None,
         Parameter(
-            help="List what is solved within this time as long as this machine is as busy as now: 1min, 2h; "
-            "without a goal, each to the largest."
+            help="List what is solved within this time: 1min, 2h, by the printed times; without a goal, "
+            "each to the largest."
         ),
     ] = None,
-    memory: Annotated[str | None, Parameter(help="The same with so much memory: 16GiB.")] = None,
-    disk: Annotated[str | None, Parameter(help="The same with so much disk: 50GB.")] = None,
+    memory: Annotated[str | None, Parameter(help="The same with this much memory: 16GiB.")] = None,
+    disk: Annotated[str | None, Parameter(help="The same with this much disk: 50GB.")] = None,
     threads: ThreadsOption = None,
     shown: ShownOptions = DEFAULT_SHOWN,
 ) -> int:
     """List the formations of endgames, with their chance to win and what solving them takes on this machine.
 
     For one goal, the list begins with what is solved soonest, has games on a smaller board at its end, and
-    names the best by the chance to win; with --budget, of those solved in time. Else it has the number of
-    free cells, the known chance to win its largest goal, and the time to solve each goal; "no" is what the
-    engine refuses. A chance is known where a table was solved once. In games on a smaller board the x are
-    walls: the list names them. Numbers of positions with ~ are estimates; times are those with a table (-o):
-    without one, all boards may be solved sooner. tilebase explain 442 draws one.
+    names the best by the chance to win; with --budget, of those solved in time, and what is left out and
+    better. Else it has the number of free cells, the known chance to win its largest goal, and the time to
+    solve each goal; "no" is what the engine refuses. A chance is known where a table was solved once. In
+    games on a smaller board the x are walls: the list names them. Numbers of positions with ~ are estimates;
+    times are those with a table (-o): without one, all boards may be solved sooner. tilebase explain 442
+    draws one.
 
     tilebase plan formations
 
@@ -154,7 +155,7 @@ def formations(
     prepare_kernels()  # so that this machine is measured before times decide what is named
     given = [text for text in (budget, memory, disk) if text is not None]
     most = parse_seconds(budget), parse_bytes(memory), parse_bytes(disk)
-    sizes = _fitting(given, most, used, goal) if given else _sizes(all_formations(), goal)
+    sizes, hidden = _fitting(given, most, used, goal) if given else (_sizes(all_formations(), goal), [])
     legend = note = ""
     if goal is not None:
         sizes = sorted(sizes, key=lambda size: (size.formation.fixed, not size.possible, size.seconds(used)))
@@ -164,6 +165,7 @@ def formations(
         rows = _rows(sizes, used, "formation", "goal")
     else:
         rows, legend = _times(sizes, used), LEGEND
+    note += _left_out(hidden, most, used)
     document = [_as_dict(size, used) for size in sizes]
     walled = list(dict.fromkeys(size.formation.name for size in sizes if size.formation.fixed))
     note += f"\nIn {', '.join(walled)} {WALLED}\n" if walled else ""
@@ -189,22 +191,53 @@ def _fitting(
     most: tuple[float | None, int | None, int | None],
     threads: int,
     goal: int | None,
-) -> list[TableSize]:
-    """Return what takes at most so much time, memory and disk, as far as they are `given`."""
-    from tilebase.costs.formations import tables_that_fit
-    from tilebase.costs.rates import slowdown
+) -> tuple[list[TableSize], list[TableSize]]:
+    """Return what takes at most so much time, memory and disk, as far as they are `given`; and what does not.
+
+    Without a goal, that is the smallest table of each formation of which none fits.
+    """
+    from tilebase.costs.formations import sizes_of, tables_that_fit
 
     seconds, memory, disk = (math.inf if one is None else one for one in most)
-    seconds /= slowdown()
     if goal is None:
         found = list(tables_that_fit(memory, disk, seconds, threads))
+        named = {size.formation.name for size in found}
+        hidden = [next(sizes_of(one)) for one in all_formations() if one.name not in named]
     else:
         listed = _sizes(all_formations(), goal)
         found = [size for size in listed if size.fits(memory, disk, seconds, threads)]
+        hidden = [size for size in listed if size not in found]
     if not found:
         what = "no formation" if goal is None else f"no formation to {goal}"
         raise UsageError(f"{what} fits into {' and '.join(given)}: allow more")
-    return found
+    return found, [size for size in hidden if size.possible]
+
+
+def _left_out(
+    hidden: Sequence[TableSize], most: tuple[float | None, int | None, int | None], threads: int
+) -> str:
+    """Return how many tables do not fit, the best of them by the known chance, and with what it would."""
+    if not hidden:
+        return ""
+    best = max(
+        hidden, key=lambda size: (not size.formation.fixed, size.chance or 0.0, -size.seconds(threads))
+    )
+    takes = best.seconds(threads), best.memory / 1e6, best.disk / 1e6
+    limits = most[0], *(None if one is None else one / 1e6 for one in most[1:])
+    more = " ".join(
+        f"{option}{math.ceil(amount)}{unit}"
+        for option, unit, amount, limit in zip(
+            ("--budget ", "--memory ", "--disk "), ("s", "MB", "MB"), takes, limits, strict=True
+        )
+        if limit is not None and amount > limit
+    )
+    known = best.chance is not None
+    which = "the best of them by the known chance to win" if known else "the one that is solved soonest"
+    chance = f"{_chance(best)}, " * known
+    return (
+        f"\nLeft out, since they take more: {len(hidden)}; {which} is {best.formation.name} to {best.goal} "
+        f"({chance}{best.time_text(threads)}), which {more} lists.\n"
+    )
 
 
 # -- tables ------------------------------------------------------------------------------------------

@@ -65,8 +65,8 @@ def play(
     objective: Annotated[
         str | None,
         Parameter(
-            help="Which of the table's objectives; left out: the first, or the interval. With a shape: for "
-            "what to solve; left out: win, score without a goal, guaranteed against an adversary."
+            help="Which of the table's objectives; default: the first, or the interval. With a shape: for "
+            "what to solve; default: win, score without a goal, guaranteed against an adversary."
         ),
     ] = None,
     kept: Annotated[

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from cyclopts import Parameter
 
 from tilebase.cli.options import DEFAULT_SHOWN, ShownOptions
-from tilebase.errors import UsageError
+from tilebase.errors import StorageError, UsageError
 from tilebase.game.game import NOTHING, Game
 from tilebase.game.names import title_of
 from tilebase.objectives.values import value_document
@@ -22,8 +23,29 @@ TableArgument = Annotated[str, Parameter(help="Folder, zip file or URL of a tabl
 LocalTableArgument = Annotated[str, Parameter(help="Folder of a table on this machine.")]
 LabelOption = Annotated[
     str | None,
-    Parameter(help="Which of the table's objectives; left out: the first, or the interval."),
+    Parameter(help="Which of the table's objectives; default: the first, or the interval."),
 ]
+
+
+def check_order(command: str, table: str, other: str) -> None:
+    """Raise `UsageError` if a table stands behind what the command takes as the second argument."""
+    if _holds_values(other) and not _holds_values(table):
+        raise UsageError(f"the table comes first: tilebase {shlex.join([command, other, table])}")
+
+
+def _holds_values(name: str) -> bool:
+    """Return whether a name is that of a folder or zip file with a table, or of a folder of tables."""
+    from tilebase.files import places
+    from tilebase.files.source import local_path, mode_of
+    from tilebase.tables.folders import holds_tables
+
+    path = local_path(name)
+    if path is None or path.suffix == ".zip":
+        return True
+    try:
+        return bool(mode_of(path / places.TABLE)) or holds_tables(name)
+    except (OSError, StorageError):  # a board may be too long for the name of a file
+        return False
 
 
 def game_of_table(table: str) -> Game:
@@ -45,7 +67,7 @@ def probe(
         str | None,
         Parameter(
             help="Tiles by rows (2,4/0,8), a key (0x...), hexadecimal digits of exponents, or JSON. "
-            "Left out: the value of the start."
+            "Default: the value of the start."
         ),
     ] = None,
     *,
@@ -67,6 +89,8 @@ def probe(
     tilebase probe 442-512/ "0,2,4,0/0,8,16,2/2,4,512,1024/1024,2048,4096,8192"
     """
     show = shown.checked()
+    if board is not None:
+        check_order("probe", table, board)
     said = _ask_after(table, board, objective) if after else _ask(table, board, objective)
     show.write(said.rows, said.document, text=said.text, game=None)
     return 0

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from tilebase.cli.output import planning
-from tilebase.errors import UsageError
+from tilebase.cli.output import planning, terminal
+from tilebase.errors import UsageError, readable
 from tilebase.runtime.progress import EXPECTED, clock, describe
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class _Notes(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print one message."""
-        lines = [record.getMessage()]
+        lines = [readable(record.getMessage())]  # a bar prints them without this filter
         if self._known is not None and record.msg == EXPECTED:
             lines.append(self._known())
             self._known = None
@@ -80,7 +80,6 @@ class _Notes(logging.Handler):
 
 @contextmanager
 def _bar() -> Iterator[Callable[[Progress], None]]:
-    from rich.console import Console
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bars
 
@@ -90,7 +89,7 @@ def _bar() -> Iterator[Callable[[Progress], None]]:
         TextColumn("{task.description}"),
         TimeElapsedColumn(),
     )
-    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
+    with Bars(*columns, console=terminal(), transient=True) as bars:
         task = bars.add_task("starting", total=1.0)
 
         def update(progress: Progress) -> None:
@@ -157,10 +156,9 @@ def share_progress(unit: str, *, quiet: bool = False) -> Iterator[Callable[..., 
     if quiet or not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console
     from rich.progress import Progress as Bars
 
-    with Bars(console=Console(stderr=True), transient=True) as bars:
+    with Bars(console=terminal(), transient=True) as bars:
         task = bars.add_task(unit, total=None)
 
         def update(done: int, every: int, *_: int) -> None:

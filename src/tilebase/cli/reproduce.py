@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 def reproduce(
     source: Annotated[
-        str | None, Parameter(help="lees-miller, slizkov, edixhoven or endgames; all if left out.")
+        str | None,
+        Parameter(
+            help="lees-miller, slizkov, edixhoven, endgames, yamashita, dabish or galebach. Default: all."
+        ),
     ] = None,
     *,
     budget: Annotated[str, Parameter(help="Longest time for one line, as 60s, 10min or 2h.")] = "60s",
@@ -32,7 +35,8 @@ def reproduce(
     Prints one row a line of the fact files: what is played, published, computed, verdict, time. Lines that
     would take longer than the budget, by a rough estimate, are not run: they are listed with the estimate,
     and with the result of an earlier run if one was recorded. A number that differs because the source is
-    wrong is called an erratum, with its place in docs/errata.md. What a run costs, in seconds or nodes, is
+    wrong is called an erratum, with its place in docs/errata.md. Where a source leaves open what it counts,
+    the number is called our own reading, and agrees with nothing. What a run costs, in seconds or nodes, is
     compared only. Exits with 1 if a number differs and nothing explains it.
 
     tilebase reproduce lees-miller --budget 10min
@@ -71,15 +75,15 @@ def _row(verdict: Verdict) -> dict[str, Any]:
     fact = verdict.fact
     return {
         "line": f"{fact.file}:{fact.number}", "board": fact.board, "question": fact.question,
-        "published": fact.published, "computed": verdict.computed, "verdict": verdict.verdict,
+        "published": fact.stated, "computed": verdict.computed, "verdict": verdict.verdict,
     }  # fmt: skip
 
 
 def _reference(verdict: Verdict) -> str:
-    """Return where the reader of a row finds more: the erratum, or the run that was recorded."""
-    if verdict.record is not None:
-        return f"{verdict.record.command} ({verdict.record.date})"
-    return verdict.fact.erratum[0] if verdict.fact.erratum else ""
+    """Return where the reader of a row finds more: the page, and the run that was recorded."""
+    run = "" if verdict.record is None else f"{verdict.record.command} ({verdict.record.date})"
+    place = f"own reading, {verdict.fact.place}" if verdict.fact.reading else verdict.fact.place
+    return "; ".join(filter(None, (place, run)))
 
 
 def _data(verdict: Verdict, *, text: bool) -> dict[str, Any]:
@@ -89,6 +93,7 @@ def _data(verdict: Verdict, *, text: bool) -> dict[str, Any]:
     return {
         "seconds": round(verdict.seconds, 2) if ran else None,
         "estimated_seconds": None if ran or verdict.seconds == math.inf else round(verdict.seconds, 1),
+        "relation": verdict.fact.relation, "note": verdict.fact.note,
         "erratum": verdict.fact.erratum[0] if verdict.fact.erratum else None,
         "recorded_by": record and record.command, "recorded_on": record and record.date,
         "recorded_version": record and record.version,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,11 +10,12 @@ from cyclopts import Parameter
 
 from tilebase.cli.options import DEFAULT_SHOWN, ShownOptions
 from tilebase.cli.output import Shown, table_text
-from tilebase.cli.probe import LabelOption
-from tilebase.errors import MissingBoardError, StorageError, UsageError
+from tilebase.cli.probe import LabelOption, check_order
+from tilebase.errors import MissingBoardError, UsageError
 from tilebase.game.names import game_text, title_of
-from tilebase.objectives.numbers import MISTAKE_TEXT, loss_text, power, share_text
+from tilebase.objectives.numbers import MISTAKE_TEXT, loss_text, share_text
 from tilebase.objectives.values import short_text
+from tilebase.runtime.storage import storage_errors
 
 if TYPE_CHECKING:
     from tilebase.objectives.values import Found
@@ -35,9 +35,8 @@ def review(
 
     The game is a saved game, a replay of 2048verse.com, or a list of positions, one a line, from which
     the slides are inferred. Prints how often the slides were best, what they lost, and the largest
-    losses; one below a millionth of the value is ≈ 0, with its size behind it. Every other format has every
-    position. A table of a formation takes the game as it was played, and positions that it does not hold
-    count as unknown.
+    losses. Every other format has every position. A table of a formation takes the game as it was
+    played, and positions that it does not hold count as unknown.
 
     tilebase review 3x3-512/ game.json
 
@@ -47,6 +46,7 @@ def review(
     from tilebase.tables.probe import open_table
 
     show = shown.checked()
+    check_order("review", table, game)
     text = _read(game)
     if holds_tables(table):
         return _review_folder(table, text, objective, show)
@@ -90,61 +90,63 @@ def _read(game: str) -> str:
             if sys.stdin is None:
                 raise UsageError("standard input is closed: name a file with the game")
             return sys.stdin.read(MOST_TEXT + 1)
-        with Path(game).open(encoding="utf-8") as file:
+        with storage_errors(game, "read"), Path(game).open(encoding="utf-8") as file:
             return file.read(MOST_TEXT + 1)
     except UnicodeDecodeError as error:
         raise UsageError(f"{game} is not text in UTF-8: save the game as text") from error
-    except OSError as error:
-        raise StorageError(f"cannot read {game}: {error.strerror or error}") from error
 
 
 def _described(found: Review) -> str:
-    """Return the summary, and the largest losses."""
+    """Return the summary, the largest losses, and slides that are not judged."""
+    from tilebase.questions.review import MOST_DROPS
+
     text = f"{found.form}, {len(found.moves):,} positions: {found.meaning}\n\n" + table_text(_summary(found))
     drops = []
     for move in found.drops:
-        worth, best = _compared(move.slide_value, move.value, found)
-        slides = {"slide": move.slide, "its value": worth, "best": " or ".join(move.best), "best value": best}
-        loss = _lost(move.loss or 0, found, move.of)
-        drops.append({"move": move.number, "board": move.board} | slides | {"loss": loss})
-    return text + ("\nthe largest losses\n" + table_text(drops) if drops else "")
+        worth, best = (_worth(one, found, move.loss or 0) for one in (move.slide_value, move.value))
+        slides = _named(move) | {"its value": worth, "best": " or ".join(move.best), "best value": best}
+        drops.append(slides | {"loss": _lost(move.loss or 0, found)})
+    unjudged = [_named(move) | {"why": move.problem} for move in found.unjudged]
+    more = len(unjudged) - MOST_DROPS
+    heading = "slides that are not judged" + (
+        f", the first {MOST_DROPS} of {len(unjudged):,}" if more > 0 else ""
+    )
+    for title, rows in (("the largest losses", drops), (heading, unjudged[:MOST_DROPS])):
+        text += f"\n{title}\n{table_text(rows)}" if rows else ""
+    return text
+
+
+def _named(move: ReviewedMove) -> dict[str, Any]:
+    return {"move": move.number, "board": move.board, "slide": " or ".join(move.slides)}
 
 
 def _summary(found: Review) -> list[dict[str, Any]]:
     rows = {
-        "slides with a value": f"{found.reviewed:,}",
-        "slides without one": f"{found.unknown:,}",
+        "judged": f"{found.reviewed:,}",
+        "not judged": f"{len(found.unjudged):,}",
+        "in positions that are not in the table": f"{found.unknown - len(found.unjudged):,}",
     }
     if found.agreement is not None and found.mean_loss is not None:
         rows |= {
             "best": f"{found.agreed:,} ({share_text(found.agreement)})",
             f"mistakes, {MISTAKE_TEXT}": f"{found.mistakes:,}",
             "most in a row": f"{found.longest_run:,}",
-            "lost in total, the sum of the losses of single slides": _lost(found.total_loss, found, found.of),
-            "lost per slide, their mean": _lost(found.mean_loss, found, found.of),
+            "lost in total, the sum of the losses of single slides": _lost(found.total_loss, found),
+            "lost per slide, their mean": _lost(found.mean_loss, found),
         }
-    if found.drops:
-        worst = f"{found.drops[0].slide}, move {found.drops[0].number}"
-        rows["the worst slide"] = worst if found.mistakes else f"{worst}, which is no mistake"
+    if found.mistakes:
+        rows["the worst mistake"] = f"{' or '.join(found.drops[0].slides)}, move {found.drops[0].number}"
     return [{"": name, "slides": text} for name, text in rows.items()]
 
 
-def _lost(loss: float, found: Review, of: float) -> str:
-    """Write a loss; of a negligible one, which is ≈ 0, also the number with two digits: ``≈ 0 (1.3e-9)``."""
-    text = loss_text(loss, found.unit, of)
-    return f"{text} ({power(Fraction(loss))})" if text.startswith("≈") else text
+def _lost(loss: float, found: Review) -> str:
+    """Write a loss with two digits, also a negligible one: ``3.4e-7 %``."""
+    return loss_text(loss, found.unit, 0.0)
 
 
-def _compared(slide: Found | None, best: Found | None, found: Review) -> tuple[str, str]:
-    """What a slide and the best one are worth: with all digits if fewer do not tell them apart."""
-    short = _short(slide, found), _short(best, found)
-    if short[0] == short[1] and slide is not None and best is not None:
-        return str(slide), str(best)
-    return short
-
-
-def _short(value: Found | None, found: Review) -> str:
-    return "" if value is None else short_text(value, found.unit)
+def _worth(value: Found | None, found: Review, loss: float) -> str:
+    """Write what a slide or the best one is worth, with as many digits as show the loss."""
+    return "" if value is None else short_text(value, found.unit, loss)
 
 
 def _rows(found: Review) -> list[dict[str, Any]]:
@@ -155,7 +157,7 @@ def _row(move: ReviewedMove) -> dict[str, Any]:
     return {
         "number": move.number,
         "board": move.board,
-        "slide": move.slide or "",
+        "slide": " ".join(move.slides),
         "best": " ".join(move.best),
         "value": "" if move.value is None else str(move.value),
         "slide_value": "" if move.slide_value is None else str(move.slide_value),

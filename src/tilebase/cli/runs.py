@@ -12,7 +12,7 @@ from tilebase.objectives.numbers import byte_text
 
 
 def runs(
-    *which: Annotated[str, Parameter(help="Names of runs, as this command prints them; all if left out.")],
+    *which: Annotated[str, Parameter(help="Names of runs, as this command prints them; default: all.")],
     remove: Annotated[
         bool, Parameter(negative=(), help="Delete the runs, apart from those that are in use.")
     ] = False,

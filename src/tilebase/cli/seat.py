@@ -130,9 +130,12 @@ class Seat:
         worst: bool = False,
     ) -> None:
         self.table, self.objective, self.rng, self.worst = table, objective, rng, worst
+        # A stream of its own: the spawns do not depend on whether the table was asked.
+        self._ties = random.Random(repr(rng.getstate()))
         self.unit: Unit = table.unit(objective)
         self._start = start
-        self._known: tuple[AnyBoard, Answer | None] | None = None
+        # The board, what the table says of it, and the slide that the table makes there.
+        self._known: tuple[AnyBoard, Answer | None, str | None] | None = None
         self.history: list[AnyBoard] = []
         self.moves: list[Move] = []
         self.last = ""
@@ -163,7 +166,8 @@ class Seat:
         if self.won or self.last:
             return None
         if self._known is None or self._known[0] != self.board:
-            self._known = self.board, self.table.get(self.board, None, self.objective)
+            found = self.table.get(self.board, None, self.objective)
+            self._known = self.board, found, None if found is None else found.draw(self._ties)
         return self._known[1]
 
     @property
@@ -202,9 +206,8 @@ class Seat:
         return True
 
     def best(self) -> str | None:
-        """Return the slide that the table makes; None if it does not know any."""
-        answer = self.answer()
-        return None if answer is None else answer.choice
+        """Return the slide that the table makes in the position; None if it does not know any."""
+        return self._known[2] if self.answer() is not None and self._known is not None else None
 
     def undo(self) -> bool:
         """Undo a slide; return whether there was one."""

@@ -61,12 +61,14 @@ def serve(
     if question is not None:
         prepare_kernels()
 
-    def told(address: str) -> None:
+    def told(addresses: list[str]) -> None:
         if not is_loopback(host):
             print(_warning(host, rate), file=sys.stderr, flush=True)
-        print(f"open {address} in a browser; Ctrl-C stops the server", flush=True)
+        print(f"open {addresses[0]} in a browser; Ctrl-C stops the server", flush=True)
+        if addresses[1:]:
+            print(f"other machines open {' or '.join(addresses[1:])}", flush=True)
         if browse:
-            webbrowser.open(address)
+            webbrowser.open(addresses[0])
 
     run(
         () if question is not None else what, game=question, objective=objective,

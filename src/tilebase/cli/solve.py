@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -36,6 +35,7 @@ from tilebase.game.game import Game
 from tilebase.game.names import title_of
 from tilebase.objectives.numbers import digits_text
 from tilebase.objectives.objective import MEANINGS, Objective, parse_objectives
+from tilebase.runtime.measured import working_time
 
 if TYPE_CHECKING:
     from tilebase.objectives.results import Solution
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from tilebase.questions.bounds import ProvedBound
 
 CHANCES = ("win", "lower", "upper")
+UP_TO_SYMMETRY = "afterstates, up to symmetry"
 """The objectives that are, or bound, the probability to win."""
 ObjectiveOption = Annotated[
     str,
@@ -73,7 +74,7 @@ def solve(
         Parameter(
             help="reachable: the positions that occur, counted first; all: every board within the limits, "
             "by perfect index, without counting; auto: what takes less time, but reachable with -o. "
-            "Left out: auto with masks, all for bounds within limits that need no table, else reachable."
+            "Default: auto with masks, all for bounds within limits that need no table, else reachable."
         ),
     ] = None,
     by: Annotated[str | None, Parameter(group=PRINTED, help="Rows by sum.")] = None,
@@ -104,7 +105,7 @@ def solve(
         Parameter(
             negative="--no-lean",
             group=USED,
-            help="Keep one layer above the one in work in memory, not two; left out: where memory "
+            help="Keep one layer above the one in progress in memory, not two; default: where memory "
             "asks for it.",
         ),
     ] = None,
@@ -120,7 +121,7 @@ def solve(
 
     By backward induction. Prints the value of the start, averaged over the two random tiles, or over the
     start boards of a formation, which are listed too. Values are floats, rounded in each step; guaranteed,
-    survival and longest are exact; lower and upper are proved, in integers rounded the safe way, and each
+    survival and longest are exact; lower and upper are proved, in integers rounded outward, and each
     comes with a sentence that can be cited. With -o all values are kept as a table for probe, play, evaluate
     and thin.
 
@@ -211,14 +212,14 @@ def solve(
             return 0
         from tilebase.questions import solve as engine
 
-        since = time.perf_counter()
+        since = working_time()
         with counting_progress(quiet=run.quiet, known=known) as progress:
             solution = engine.solve(
                 question, objectives, table=table, folder=None if table else place.path,
                 lean=lean, down_to=down_to, space=within, backend=backend, above=above, cluster=cluster,
                 **run.use(progress),
             )  # fmt: skip
-        _write(solution, show, within, time.perf_counter() - since, table, above, by=by is not None)
+        _write(solution, show, within, working_time() - since, table, above, by=by is not None)
         if solution.complete:
             place.finish()
     if not solution.complete:
@@ -341,7 +342,7 @@ def _solve_exactly(
         with counting_progress(quiet=run.quiet) as progress:
             found.append(solve_exactly(question, one, play=play, **run.use(progress)))
     title = title_of(question)
-    rows: list[dict[str, Any]] = [{"": "afterstates", title: f"{found[0].afterstates:,}"}]
+    rows: list[dict[str, Any]] = [{"": UP_TO_SYMMETRY, title: f"{found[0].afterstates:,}"}]
     for solution in found:
         rows.append({"": solution.title, title: solution.text})
         if solution.text != str(solution.start):
@@ -356,7 +357,8 @@ def _solve_exactly(
 
 
 def _totals(solution: Solution, title: str) -> list[dict[str, Any]]:
-    rows = [{"": solution.unit, title: f"{solution.positions:,}"}]
+    what = UP_TO_SYMMETRY if solution.unit == "afterstates" else solution.unit
+    rows = [{"": what, title: f"{solution.positions:,}"}]
     names = [one.name for one in solution.objectives]
     for one, value in zip(solution.objectives, solution.start.values(), strict=solution.complete):
         words = one.text

@@ -107,7 +107,7 @@ class Screen:
             elif word in ("?", "h", "help"):
                 sys.stdout.write(SPAWN_HELP)
             elif slid is None or chosen is None:
-                sys.stdout.write("no tile can be spawned: u takes a spawn back, n begins anew\n")
+                sys.stdout.write("no tile can be spawned: u takes a spawn back, n starts again\n")
             elif word:
                 self._spawn(slid, chosen, word)
 
@@ -158,7 +158,7 @@ class Screen:
                 self._tell()
             self.show()
         else:
-            allowed = ", ".join(self.seat.slides) or "none: u takes a slide back, n begins anew"
+            allowed = ", ".join(self.seat.slides) or "none: u takes a slide back, n starts again"
             sys.stdout.write(f"{self.seat.refusal(direction)}; allowed: {allowed}\n")
 
     def _tell(self) -> None:

@@ -61,10 +61,10 @@ def thin(
         )
     title = f"visited: {digits_text(visited)} and more"
     rows: list[dict[str, Any]] = [
-        {"": "states kept", title: f"{found.states:,}"},
-        {"": "states optimal play can visit", title: f"{found.visited:,}"},
-        {"": "afterstates kept", title: f"{found.afterstates:,}"},
-        {"": "afterstates before", title: f"{found.before:,}"},
+        {"": "states kept, up to symmetry", title: f"{found.states:,}"},
+        {"": "states optimal play can visit, up to symmetry", title: f"{found.visited:,}"},
+        {"": "afterstates kept, up to symmetry", title: f"{found.afterstates:,}"},
+        {"": "afterstates before, up to symmetry", title: f"{found.before:,}"},
         {"": "probability left out", title: short_number(found.left_out, "probability")},
     ]
     data, game = found.as_dict(), game_of_table(table)
@@ -93,8 +93,8 @@ def _prune(
         found = prune(table, output, above=bound, objective=objective, anyway=anyway, progress=progress)
     title = f"{found.objective} {digits_text(bound)} and more"
     rows: list[dict[str, Any]] = [
-        {"": "afterstates kept", title: f"{found.afterstates:,}"},
-        {"": "afterstates before", title: f"{found.before:,}"},
+        {"": "afterstates kept, up to symmetry", title: f"{found.afterstates:,}"},
+        {"": "afterstates before, up to symmetry", title: f"{found.before:,}"},
     ]
     data = found.as_dict()
     show.write(rows, data, data=[data], game=game_of_table(table))

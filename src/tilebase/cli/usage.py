@@ -32,7 +32,7 @@ def usage_sentence(error: CycloptsError) -> str:
         words = error.unused_tokens or []
         if made := _table_first(error.root_input_tokens or [], words):
             return f"{chain} takes the table of a game: {made} makes one"
-        return f"{' '.join(map(str, words))!r} is more than {chain or 'tilebase'} takes: leave it out{more}"
+        return f"unexpected argument {' '.join(map(str, words))!r}: leave it out{more}"
     return " ".join(str(error).split())
 
 

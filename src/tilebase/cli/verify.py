@@ -139,9 +139,7 @@ class _Report:
         verdicts = []
         if wrong:
             made_here = (Path(what) / places.QUERY).exists()
-            remedy = (
-                "the command that made it, called again, mends it" if made_here else "make the folder anew"
-            )
+            remedy = "rerun the original command to repair it" if made_here else "make the folder again"
             verdicts.append(f"{len(wrong)} damaged; {remedy}")
         if unread:
             verdicts.append("not all of it could be read, so verify again when it can be")
@@ -243,7 +241,7 @@ def _verify_run(path: Path, report: _Report) -> None:
         verify_run(path, found)
         for folder in begun:
             verify_values(folder, found)
-    unfinished = "sound so far; the table is not finished: the same tilebase solve goes on"
+    unfinished = "sound so far; the table is not finished: the same tilebase solve continues"
     report.add(path, found.wrong, found.unread, unfinished if begun else "sound")
 
 
@@ -275,7 +273,7 @@ def _verify_winning(winning: WinningSet, report: _Report) -> None:
         winning.check()
     report.add(
         winning.name, found.wrong, found.unread,
-        f"as it was written, by its checksums: {len(winning):,} states of {len(winning.manifest.layers)} "
+        f"as it was written, by its checksums: {winning.states:,} states of {len(winning.manifest.layers)} "
         f"layers in which {winning.text}, not derived again",
         layers=len(winning.manifest.layers),
     )  # fmt: skip

@@ -54,7 +54,7 @@ class DaskExecutor:
     """The workers of one scheduler: an `executors.Executor`.
 
     `security` is what Dask shows there; None for what its configuration says.  `release` is called at the
-    end.
+    end.  `used` says whether a piece was given to them.
 
     Raises
     ------
@@ -77,6 +77,7 @@ class DaskExecutor:
         self.address = address
         self._release = release
         self._exchange: Exchange | None = None
+        self.used = False
         self._names = 0  # of pieces, which the scheduler may remember
         self._client = _connect(address, security)
         try:
@@ -171,7 +172,7 @@ class DaskExecutor:
     def map(self, job: Job[R], pieces: Iterable[Piece]) -> Generator[R, None, None]:
         """Yield the results of all pieces, in order.  Raises what a piece raises, and `ClusterError`."""
         flight = _Flight(self._client, self.address, pickle.dumps(job), self._attached)
-        source = iter(pieces)
+        source, self.used = iter(pieces), True
         most = AHEAD * self.threads + 32
         try:
             flight.submit(list(itertools.islice(source, most)))
@@ -282,7 +283,8 @@ class _Flight:
     def _nobody(self) -> ClusterError:
         what = "has no workers left" if self._client.status == "running" else "no longer answers"
         return ClusterError(
-            f"the scheduler at {self._address} {what}: finished layers are kept, and the same command goes on"
+            f"the scheduler at {self._address} {what}: finished layers are kept, and the same command "
+            "continues"
         )
 
     def _begin_again(self) -> None:

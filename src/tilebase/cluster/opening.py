@@ -7,11 +7,12 @@ scheduler.json     a file in which a scheduler has written its address, as on SL
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tilebase.cluster.executors import Executor
 from tilebase.errors import ClusterError, MissingExtraError, TilebaseError, UsageError
@@ -19,8 +20,17 @@ from tilebase.runtime.documents import parse_json
 from tilebase.runtime.resources import MOST_THREADS
 from tilebase.runtime.storage import remove_parts
 
+if TYPE_CHECKING:
+    from tilebase.cluster.dask import DaskExecutor
+
+LOG = logging.getLogger("tilebase")
 MOST_FILE = 1 << 24
 """Most bytes of a scheduler file, which lists the workers, too."""
+IDLE = (
+    "no layer was large enough to be shared out, so the workers did nothing and --cluster gained nothing: "
+    "tilebase explain cluster says how large they have to be"
+)
+"""What is said of workers that were not needed."""
 
 
 @contextmanager
@@ -28,8 +38,8 @@ def open_cluster(cluster: str | Executor | None, memory: int | None = None) -> I
     """Give the executor that a text names, closed at the end of the block; None stays None.
 
     An executor that the caller made is not closed.  `memory` limits the bytes that a worker process may
-    take, or all processes of ``local:N`` together.  Raises `UsageError`, `ClusterError`, `ResourceError`, or
-    `MissingExtraError`.
+    take, or all processes of ``local:N`` together.  If the workers of a text did nothing until the end, the
+    log says so.  Raises `UsageError`, `ClusterError`, `ResourceError`, or `MissingExtraError`.
     """
     if not isinstance(cluster, str):
         yield cluster
@@ -37,6 +47,8 @@ def open_cluster(cluster: str | Executor | None, memory: int | None = None) -> I
     executor = executor_of(cluster, memory)
     try:
         yield executor
+        if not executor.used:
+            LOG.info(IDLE)
     finally:
         executor.close()
 
@@ -58,7 +70,7 @@ def attached(executor: Executor | None, folder: Path) -> Iterator[None]:
         remove_parts(folder)
 
 
-def executor_of(text: str, memory: int | None = None) -> Executor:
+def executor_of(text: str, memory: int | None = None) -> DaskExecutor:
     """Return the executor that a text names; the caller closes it.  Raises as `open_cluster` does."""
     try:
         from tilebase.cluster.dask import DaskExecutor
@@ -84,7 +96,7 @@ def workers_here(text: str) -> int | None:
     return workers
 
 
-def _local(workers: int, memory: int | None) -> Executor:
+def _local(workers: int, memory: int | None) -> DaskExecutor:
     from tilebase.cluster import local
     from tilebase.cluster.dask import DaskExecutor
 

@@ -150,6 +150,7 @@ def passing(
         read + moved,
         written + moved + stored,
         files,
+        len(large),
     )
 
 

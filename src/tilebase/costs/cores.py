@@ -67,6 +67,8 @@ class Scale:
         Bytes from and to the folder, by all machines.
     files:
         The most files of one layer at the same time.
+    shared:
+        How many layers are large enough to be shared out; one process does the others.
     """
 
     cores: int
@@ -77,6 +79,7 @@ class Scale:
     read: float
     written: float
     files: int
+    shared: int = 0
 
     def row(self) -> dict[str, Any]:
         """Return it as a row of a table."""
@@ -97,7 +100,7 @@ def counting(game: Game, cores: int, layers: Mapping[int, Layer], each: int = MA
     machines, threads, rate = -(-cores // each), min(cores, each), rates("sparse")
     slides, wanted = slides_of(game), shared_forward.PIECES * cores
     seconds = read = written = disk = 0.0
-    files = 1
+    files, large = 1, 0
     for layer in layers.values():
         keys, work = KEY_BYTES * layer.afterstates, count_seconds(layer, slides)
         read, written = read + 2 * keys, written + keys
@@ -109,11 +112,11 @@ def counting(game: Game, cores: int, layers: Mapping[int, Layer], each: int = MA
         read, written, disk = read + moved, written + moved, max(disk, moved)
         work += layer.states * rate.exchange
         takes = max(work / min(cores, pieces), moved / (machines * rate.disk))
-        seconds += takes + 4 * (pieces * rate.piece + rate.step)
+        seconds, large = seconds + takes + 4 * (pieces * rate.piece + rate.step), large + 1
         files = max(files, 2 * pieces + 3)
     largest = max((layer.ranks for layer in layers.values()), default=0.0)
     memory = OVERHEAD + threads * (largest / 8 / wanted * 10 + (64 << 20))
-    return Scale(cores, machines, seconds, memory, disk, read, written, files)
+    return Scale(cores, machines, seconds, memory, disk, read, written, files, large)
 
 
 def solving(
@@ -128,7 +131,7 @@ def solving(
     wanted = shared_forward.PIECES * cores
     stored, after = table_bytes(objectives), solve_seconds(game, len(objectives))
     seconds = read = written = disk = 0.0
-    files = 1
+    files, large = 1, 0
     for layer in layers.values():
         n = layer.afterstates
         keys, values = KEY_BYTES * n, stored * n
@@ -140,8 +143,8 @@ def solving(
         read, written, disk = read + moved, written + values, max(disk, values)
         # A span has whole chunks, and at most `PART_KEYS` boards.
         pieces = max(wanted, int(n / PART_KEYS)) if n > wanted * CHUNK_KEYS else int(n / CHUNK_KEYS) + 1
-        work = n * (after / cores + rate.load / threads)
+        work, large = n * (after / cores + rate.load / threads), large + 1
         seconds += max(work, (moved + values) / (machines * rate.disk)) + pieces * rate.piece + rate.step
         files = max(files, pieces + 2)
     memory = threads * (32 << 20) + solving_memory(game, objectives, 2)  # both layers above
-    return Scale(cores, machines, seconds, memory, disk, read, written, files)
+    return Scale(cores, machines, seconds, memory, disk, read, written, files, large)

@@ -6,14 +6,14 @@ import logging
 import math
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
 from tilebase.costs.rates import busy
-from tilebase.errors import ResourceError, UsageError
+from tilebase.errors import RefusedError, ResourceError, UsageError
 from tilebase.game.game import Game
 from tilebase.game.names import title_of
 from tilebase.objectives.numbers import byte_text
@@ -55,11 +55,13 @@ class Estimate:
     disk:
         Bytes expected on disk at the same time.
     optional_disk:
-        Bytes more that save time, of which a run writes no more than a quarter of what is free.
+        Bytes more that save time, at the peak of a run, which writes no more than a quarter of what is free.
     spread:
         Positions, seconds and disk may be smaller or larger by this factor; 1 if they are known.
     moved:
         Bytes that a pass over all boards reads and writes.
+    upper:
+        Whether positions, seconds and memory are those at most, as where nobody knows what an agent meets.
     """
 
     task: str
@@ -74,6 +76,7 @@ class Estimate:
     spread: float = 1.0
     moved: float = 0.0
     optional_disk: float = 0.0
+    upper: bool = False
 
     @property
     def most_disk(self) -> int:
@@ -81,8 +84,16 @@ class Estimate:
         return int(self.disk + self.optional_disk)
 
     @property
+    def disk_text(self) -> str:
+        """The bytes on disk in words, and those of the peak where it is higher."""
+        peak = f", {byte_text(self.most_disk)} at the peak" if self.optional_disk >= 1e6 else ""
+        return byte_text(int(self.disk)) + peak
+
+    @property
     def size(self) -> str:
         """The size in words."""
+        if self.upper:
+            return f"at most {self.bound:,} {self.unit}"
         if self.spread == 1:
             return f"{self.bound:,} {self.unit}"
         low, high = (
@@ -97,7 +108,7 @@ class Estimate:
     def time(self) -> str:
         """The time in words."""
         threads = f"{self.threads} thread{'s' * (self.threads > 1)}"
-        return f"about {duration(self.seconds)} with {threads}{self.span}"
+        return f"{'at most ' * self.upper}about {duration(self.seconds)} with {threads}{self.span}"
 
     @property
     def span(self) -> str:
@@ -109,8 +120,8 @@ class Estimate:
 
     def row(self) -> dict[str, str]:
         """Return it as a row of `tilebase plan`."""
-        most = f"at least {byte_text(self.memory)}"
-        size = {"positions": self.size, "time": self.time, "memory": most, "disk": byte_text(self.most_disk)}
+        most = f"at {'most' if self.upper else 'least'} {byte_text(self.memory)}"
+        size = {"positions": self.size, "time": self.time, "memory": most, "disk": self.disk_text}
         return {"step": f"{self.task} {title_of(self.game)}"} | size
 
     @property
@@ -154,14 +165,16 @@ def check(
     estimate: Callable[[Game], Estimate],
     allowed: Allowance,
     folder: Path | None = None,
+    others: Callable[[Callable[[Estimate], bool]], Iterable[str]] = lambda _: (),
 ) -> Estimate:
     """Return the estimate of a run.
 
-    Raises `ResourceError` if it cannot end within a week, or does not fit into memory or on the disk.
+    Raises `RefusedError` if it cannot end within a week, or does not fit into memory or on the disk.
 
     Without a folder the disk is that of temporary files.  With `anyway` nothing is refused.  `estimate` is
-    also called with smaller games, since the message proposes one that can be solved.  The estimate of a run
-    that begins is logged if the run takes `WORTH_TELLING` seconds or more.
+    also called with smaller games, since the message proposes one that can be solved.  `others` returns the
+    notes of the error, other queries and facts; it is called with a function that says whether a run is
+    accepted.  The estimate of a run that begins is logged if the run takes `WORTH_TELLING` seconds or more.
     """
 
     def ways(too_much: Callable[[Estimate], str | None]) -> str:
@@ -175,7 +188,7 @@ def check(
         return f"ask for {fewer}, fewer cells"
 
     found = estimate(game)
-    admit(found, allowed, ways, folder)
+    admit(found, allowed, ways, folder, others)
     return found
 
 
@@ -184,6 +197,7 @@ def admit(
     allowed: Allowance,
     ways: Callable[[Callable[[Estimate], str | None]], str],
     folder: Path | None = None,
+    others: Callable[[Callable[[Estimate], bool]], Iterable[str]] = lambda _: (),
 ) -> None:
     """Refuse or log as `check` does, by an estimate that is there.
 
@@ -196,28 +210,31 @@ def admit(
 
     wrong = None if allowed.anyway else too_much(found)
     if wrong is not None:
-        raise ResourceError(
+        refused = RefusedError(
             f"{found.sentence}: {wrong}; {ways(too_much)}, or begin it all the same with --anyway "
             "(in Python anyway=True)"
         )
+        for line in others(lambda one: too_much(one) is None):
+            refused.add_note(line)
+        raise refused
     if found.seconds >= WORTH_TELLING:
-        others = f"; {told}" if (told := busy()) else ""
-        LOG.info(EXPECTED, found.sentence + others)
+        load = f"; {text}" if (text := busy()) else ""
+        LOG.info(EXPECTED, found.sentence + load)
 
 
 def refuse_endless(question: str) -> NoReturn:
-    """Raise `ResourceError` for a question that may never end and was asked without a time limit."""
-    raise ResourceError(
-        f"nobody knows whether {question} ends: say how long it may take, as --budget 10min (seconds=600); "
+    """Raise `RefusedError` for a question that may never end and was asked without a time limit."""
+    raise RefusedError(
+        f"the time for {question} cannot be estimated: give a limit, such as --budget 10min (seconds=600); "
         "what is known by then is printed"
     )
 
 
 def _too_much(estimate: Estimate, memory: int, folder: Path | None) -> str | None:
     """Return why a run in a folder, or in a temporary one, is refused, in words; None if it is not."""
-    faults = ["more than a week"] if estimate.seconds > WEEK else []
+    faults = ["perhaps " * estimate.upper + "more than a week"] if estimate.seconds > WEEK else []
     if few := shortages(estimate, memory, folder):
-        faults.append(f"{NO_FIT}: {'; '.join(few.values())}")
+        faults.append(f"{'perhaps ' * estimate.upper}{NO_FIT}: {'; '.join(few.values())}")
     return "; ".join(faults) or None
 
 
@@ -225,7 +242,7 @@ def shortages(estimate: Estimate, memory: int, folder: Path | None = None) -> di
     """Return what a run has too little of, memory or disk, each with the reason in words."""
     few = {}
     if estimate.memory > memory:
-        few["memory"] = _short(estimate.memory, "memory", memory, "may be used")
+        few["memory"] = _short(estimate.memory, "memory", memory, "may be used", upper=estimate.upper)
     place = folder or Path(tempfile.gettempdir())
     try:
         there = next(path for path in [place, *place.absolute().parents] if path.exists())
@@ -239,8 +256,9 @@ def shortages(estimate: Estimate, memory: int, folder: Path | None = None) -> di
     return few
 
 
-def _short(needed: float, what: str, there: float, how: str) -> str:
-    return f"it needs {byte_text(int(needed))} of {what}, and {byte_text(int(there))} {how}"
+def _short(needed: float, what: str, there: float, how: str, *, upper: bool = False) -> str:
+    needs = "may need" if upper else "needs"
+    return f"it {needs} {byte_text(int(needed))} of {what}, and {byte_text(int(there))} {how}"
 
 
 def _smaller_goals(game: Game) -> Iterator[Game]:

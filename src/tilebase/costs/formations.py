@@ -11,19 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from statistics import median
 
 from tilebase.costs.estimate import DAY, duration
-from tilebase.costs.reachable import Work, count_work, half_boards, layers_of, solve_work, solving
-from tilebase.costs.shares import Measured, measured
-from tilebase.errors import GameError
+from tilebase.costs.reachable import WIN, Work, count_work, half_boards, layers_of, solve_work, solving
+from tilebase.costs.shares import measured
+from tilebase.errors import GameError, check_first
 from tilebase.game.formations import Formation, formations
-from tilebase.objectives.objective import Objective
 from tilebase.runtime.resources import Allowance
 from tilebase.sparse.halves import TABLE_LIMIT
 
-WIN = (Objective("win"),)
-"""What a table is solved for."""
 ONE = Allowance(memory=0, threads=1)
 """One thread, which needs the least memory."""
 
@@ -97,15 +93,17 @@ def size_of_table(formation: Formation, goal: int) -> TableSize:
     >>> size_of_table(formation("442"), 128).positions
     17812578
     """
+    check_first(formation, Formation, "a Formation, such as formation('L3')")
     game = formation.game(goal)
     exact = measured().get((formation.name, goal)) if formation in formations() else None
     layers, work = layers_of(game), count_work(game) + solve_work(game, WIN)
     positions = float(layers.afterstates.sum())
+    expected = solving(game, WIN, ONE, table=True)
     return TableSize(
         formation, goal, sum(layers.boards.values()),
         exact.positions if exact else round(positions), exact is not None,
         None if exact is None else exact.win, work.seconds(1),
-        solving(game, WIN, ONE, table=True).memory, (exact and exact.disk) or round(positions * _bytes(goal)),
+        expected.memory, round(expected.disk),
         half_boards(game) <= TABLE_LIMIT, work,
     )  # fmt: skip
 
@@ -132,18 +130,6 @@ def sizes_of(formation: Formation) -> Iterator[TableSize]:
     with suppress(GameError):  # tiles larger than the goal may not fit into a key
         while (goal := 2 * goal) <= formation.largest_goal:
             yield size_of_table(formation, goal)
-
-
-def _bytes(goal: int) -> float:
-    """Return the bytes on disk per position; for a larger goal fewer values are 1 and they take more."""
-    goals = {one.goal for one in _large()}
-    largest = max((one for one in goals if one <= goal), default=min(goals))
-    return float(median((one.disk or 0) / one.positions for one in _large() if one.goal == largest))
-
-
-def _large() -> list[Measured]:
-    """Return the solved tables that are large enough for rates."""
-    return [one for one in measured().values() if one.positions > 1e6 and one.cpu_seconds is not None]
 
 
 def _two_digits(number: int) -> int:

@@ -58,6 +58,8 @@ BY_LINE = 0.55
 """The work for a board or a spawn of a game whose slides are judged line by line (`sparse.lines`)."""
 FEW_BYTES = 4 << 20
 """So much more tables take if there are few half boards."""
+WIN = (Objective("win"),)
+"""What measured tables hold."""
 SLIDE_BYTES = 10
 """Bytes of the recorded slides of a state, on average."""
 
@@ -226,14 +228,17 @@ def solving(
     before, layers = counting(game, allowed, keep="afterstates"), layers_of(game)
     work = count_work(game) + solve_work(game, objectives, down_to)
     solved = layers.sums >= (down_to or 0)
-    values = table_bytes(objectives) * float(layers.afterstates[solved].sum())
+    stored = share_of(game).stored
+    each = stored - KEY_BYTES if stored and tuple(objectives) == WIN else table_bytes(objectives)
+    values = each * float(layers.afterstates[solved].sum()) * (1 if table else 0.05)
+    peak = before.disk + recorded_bytes(game, objectives)  # each layer's slides are deleted when it is solved
     return replace(
         before,
         task="solving",
         seconds=work.seconds(allowed.cores),
         memory=max(before.memory, solving_memory(game, objectives, 3 if lean is False else 1, down_to)),
-        disk=before.disk + values * (1 if table else 0.05),
-        optional_disk=recorded_bytes(game, objectives),
+        disk=before.disk + values,
+        optional_disk=max(peak - before.disk - values, 0.0),
     )
 
 

@@ -34,6 +34,7 @@ from tilebase.costs.machines import this_machine
 from tilebase.costs.reachable import Work, layers_of
 from tilebase.costs.spaces import check_space, expected
 from tilebase.counting.combinatorics import boards_by_sum
+from tilebase.dense import shared as dense_shared
 from tilebase.dense.index import PerfectIndex
 from tilebase.errors import ResourceError, StorageError, UsageError
 from tilebase.game.game import Game
@@ -43,6 +44,12 @@ from tilebase.runtime.paths import runs_folder
 from tilebase.runtime.resources import Allowance
 from tilebase.runtime.system import processors
 
+_NOTHING_SHARED = {
+    "moved": "0 B",
+    "reason": "no layer is large enough to be shared out, so the workers would do nothing: leave --cluster "
+    "out; tilebase explain cluster says how large they have to be",
+}
+"""What is said of workers for small layers alone."""
 COLUMNS = ("what", "on", "boards", "time", "memory", "disk", "moved", "reason")
 
 
@@ -108,7 +115,7 @@ def solving(
         _check(one, game)
     passes = partial(
         _passes, game, objectives, allowed, folder, keep=keep, down_to=down_to, summaries=summaries,
-        backend=backend,
+        backend=backend, workers=workers,
     )  # fmt: skip
     if space == "all":
         return passes()
@@ -192,6 +199,7 @@ def _passes(
     down_to: int | None = None,
     summaries: bool = True,
     backend: str = "threads",
+    workers: int | None = None,
 ) -> list[dict[str, Any]]:
     from tilebase.costs import batches  # the other engine is loaded if it is asked
     from tilebase.dense.values import Wanted
@@ -208,6 +216,12 @@ def _passes(
             rows.append({name: row[name] for name in COLUMNS})
         if backend == "cuda":
             continue
+        if workers is not None:
+            each = Allowance(memory=allowed.memory // workers, threads=1)
+            found = batches.passing(index, one, workers, wanted=wanted, machine=each, lowest=lowest)
+            row = _shared(_all(one), boards, found) | {"on": _workers_here(workers)}
+            large = max(index.sizes().values()) >= dense_shared.SHARED_BOARDS
+            rows.append(row if large else row | _NOTHING_SHARED)
         scales = [
             batches.passing(index, one, number, wanted=wanted, lowest=lowest)
             for number in (MACHINE_CORES, MOST_CORES)
@@ -250,7 +264,7 @@ def _alone(what: str, on: str, found: Estimate) -> dict[str, Any]:
     size = f"{found.bound:,}" if found.spread == 1 else f"about {number_in_words(found.positions)}"
     return {
         "what": what, "on": on, "boards": f"{size} {found.unit}",
-        "time": time, "memory": f"at least {byte_text(found.memory)}", "disk": byte_text(found.most_disk),
+        "time": time, "memory": f"at least {byte_text(found.memory)}", "disk": found.disk_text,
         "moved": "", "reason": "",
     }  # fmt: skip
 
@@ -283,7 +297,8 @@ def _reachable(
     if workers is not None:
         on = _workers_here(workers)
         row = _shared(what, boards, shared(workers, 1), kept=here.disk)
-        rows.append(row | {"on": on, "time": duration(shared(min(workers, processors()), 1).seconds)})
+        row |= {"on": on, "time": duration(shared(min(workers, processors()), 1).seconds)}
+        rows.append(row if shared(max(workers, 2), 1).shared else row | _NOTHING_SHARED)
     one = replace(here, seconds=work.seconds(MACHINE_CORES))
     rows.append(_alone(what, _cores(MACHINE_CORES, 1), one))
     many = shared(MOST_CORES, MACHINE_CORES)
@@ -316,6 +331,6 @@ def _together(first: Scale, then: Scale) -> Scale:
     """Return what two steps take, one after the other."""
     return replace(
         then, seconds=first.seconds + then.seconds, memory=max(first.memory, then.memory),
-        disk=max(first.disk, then.disk),
+        disk=max(first.disk, then.disk), shared=first.shared + then.shared,
         read=first.read + then.read, written=first.written + then.written, files=max(first.files, then.files),
     )  # fmt: skip

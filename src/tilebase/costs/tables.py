@@ -37,9 +37,8 @@ from tilebase.runtime.resources import OVERHEAD, Allowance
 VISITED, VISITED_SPREAD = 0.5, 2.0
 """The states that optimal play visits, as a share of the afterstates of a table, and the factor by which that
 may be wrong."""
-STATES, STATES_SPREAD = 1.6, 1.5
-"""The states that play meets for each afterstate (3x3 to 512: 1.63), and the factor by which those that an
-agent meets may be fewer or more."""
+STATES = 1.6
+"""The states that lead to the afterstates of a table, for each of them (3x3 to 512: 1.63)."""
 AFTER_BYTES, LAYER_BYTES = 20, 1 << 31
 """Bytes of memory of an afterstate with its value, and those of all layers that are kept in memory."""
 JUDGED_BYTES = 150
@@ -87,28 +86,30 @@ def verifying(
     return Estimate("verifying a table of", game, boards, boards, "boards", seconds, threads, OVERHEAD, 0.0)
 
 
-def judging(game: Game, sizes: Mapping[int, int], images: int, own: float, state_bytes: int) -> Estimate:
+def judging(
+    game: Game, sizes: Mapping[int, int], live: int | None, images: int, own: float, state_bytes: int
+) -> Estimate:
     """Return the estimate for judging an agent that takes `own` seconds for a board.
 
-    It meets at most `images` times the states of a table of these afterstates, and `state_bytes` are kept of
-    each.
+    It meets at most the `live` states of a table of these afterstates, of `images` for each where it is asked
+    without symmetry; None if they were not counted.  How many it does meet is not known: often it is a small
+    part.  `state_bytes` are kept of each.
     """
     rate, afters = rates("sparse"), sum(sizes.values())
-    states = STATES * afters * images
-    largest = STATES * max(sizes.values(), default=0) * images
+    states = round(STATES * afters * images) if live is None else live
+    largest = states * max(sizes.values(), default=0) / max(afters, 1)
     layers = min(LAYER_BYTES, AFTER_BYTES * afters)
     return Estimate(
-        "judging an agent in", game, sum(boards_by_sum(game).values()), states, "states",
+        "judging an agent in", game, states, states, "states, those of the table",
         len(sizes) * rate.layer + states * (rate.judged + own), 1,
-        OVERHEAD + layers + int(JUDGED_BYTES * largest + state_bytes * states), 0.0, STATES_SPREAD,
+        OVERHEAD + layers + int(JUDGED_BYTES * largest + state_bytes * states), 0.0, upper=True,
     )  # fmt: skip
 
 
 def calling(game: Game, states: float, state_bytes: int) -> Estimate:
     """Return the estimate for evaluating a function that reaches at most so many states."""
-    boards = sum(boards_by_sum(game).values())
-    reached = min(states, boards)
+    reached = int(min(states, sum(boards_by_sum(game).values())))
     return Estimate(
-        "evaluating a function in", game, boards, reached, "states at most", reached * rates("sparse").called,
-        1, OVERHEAD + int(state_bytes * reached), 0.0, 1.0,
+        "evaluating a function in", game, reached, reached, "states", reached * rates("sparse").called,
+        1, OVERHEAD + int(state_bytes * reached), 0.0, upper=True,
     )  # fmt: skip

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import ResourceError, UsageError
-from tilebase.game.game import Game
+from tilebase.game.game import Game, check_is_game
 
 Array = npt.NDArray[Any]
 
@@ -66,6 +66,7 @@ def groups_of(game: Game) -> Groups:
     >>> groups_of(Game("4x4", 512))
     <735,471 groups of 4x4, to 512, at most 163,459,296,000 boards in one>
     """
+    check_is_game(game)
     if game.unmergeable:
         raise UsageError(f"the groups of {game} are not counted: it has unmergeable tiles")
     cells, top = game.free_cells, max(game.tops)

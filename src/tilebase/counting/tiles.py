@@ -3,8 +3,8 @@
 Two random tiles begin.  Each slide merges all pairs of equal tiles at once, no tile twice, and a random tile
 is added, until the goal is there.  On a board, tiles may be in each other's way, so that it takes longer.
 
-Source: Lees-Miller, The Mathematics of 2048: Minimum Moves to Win with Markov Chains, cited in the later
-parts of the series.
+Source, unless a function names another: Lees-Miller, The Mathematics of 2048: Minimum Moves to Win with
+Markov Chains, cited in the later parts of the series.
 """
 
 from __future__ import annotations
@@ -46,6 +46,25 @@ def least_expected_slides(game: Game) -> float:
                 slid[after] += p
         begun = _spawned(slid, law)
     return expected
+
+
+def least_slides(game: Game) -> int | None:
+    """Return a lower bound of the slides to the goal tile, for the luckiest play; None if it does not apply.
+
+    A tile at most doubles in a slide, so the tiles of the last n - 2 spawns are no part of 2^n, and a spawn
+    adds at most 4.  So from two tiles of at most 4 each, M(n) = (2^n - 8)/4 + n - 2 slides are needed.  For
+    2048 on 4x4 this number is enough.
+
+    Source: Dabish, Perfect 2048: Kernel-Verified Optima and Extremal Play, 2026, section 4.
+
+    >>> least_slides(Game("4x4", 2048))
+    519
+    """
+    n = game.goal_exponent or 0
+    wins_else = game.pattern is not None or game.goal_sum is not None
+    if wins_else or game.begin.boards or max(game.spawn_exponents) > 2 or n < 3:
+        return None
+    return ((1 << n) - 8) // 4 + n - 2
 
 
 def _merged(tiles: Tiles) -> Tiles:

@@ -1,4 +1,7 @@
-"""The data card of a data set, for readers, and its Croissant metadata, for programs.
+"""The data card of a data set, for readers, and its metadata, for programs: Croissant, and that of the card.
+
+The card begins with YAML, by which ``datasets.load_dataset(FOLDER, BENCHMARK)`` of Hugging Face finds the
+files; without a benchmark it loads the first.
 
 Croissant (version 1.1, by MLCommons) is JSON-LD: each file is a ``cr:FileObject`` with its checksum, and each
 part of a benchmark a ``cr:RecordSet`` whose fields name columns of its file.  Paths are relative to the
@@ -16,6 +19,7 @@ from tilebase.datasets.benchmarks import NAME, VERSION
 from tilebase.datasets.columns import SPLITS
 from tilebase.game.names import title_of
 from tilebase.objectives.numbers import byte_text, digits_text
+from tilebase.runtime.documents import to_json
 from tilebase.runtime.measured import run_facts
 
 if TYPE_CHECKING:
@@ -29,10 +33,7 @@ ABOUT = (
     "and tasks with fixed names that score an agent against optimal and random play. Values were computed by "
     "backward induction over all states, in 64-bit floats."
 )
-CITE = (
-    "@misc{tilebase2048, title={Exact values of 2048 on small boards}, author={{tilebase contributors}}, "
-    f"note={{version {VERSION}}}}}"
-)
+KEYWORDS = ["2048", "reinforcement learning", "tablebase", "exact values", "Markov decision process"]
 COLUMNS = {
     "key": ("cr:UInt64", "The packed board, ascending within a sum."),
     "cells": (
@@ -45,7 +46,10 @@ COLUMNS = {
     "v": ("cr:Float64", "The value of the state under optimal play."),
     "q": ("cr:Float64", "The value of the slide {}, with what it adds; NULL if it is not allowed."),
     "best": ("cr:UInt8", "Bit a is set if slide a is one of the best, in the order of the q columns."),
-    "visits": ("cr:Float64", "The probability that a game of optimal play meets the state."),
+    "visits": (
+        "cr:Float64",
+        "The probability that a game of optimal play, which makes each best slide alike, meets the state.",
+    ),
     "split": ("cr:UInt8", "0 train, 1 validation, 2 test, by a hash of the orbit."),
 }
 """Type and meaning of each column; that of ``q_left`` is ``q``."""
@@ -121,14 +125,8 @@ def croissant(parts: Sequence[Part]) -> dict[str, Any]:
         "version": VERSION,
         "datePublished": run_facts()["date"],
         "creator": {"@type": "sc:Organization", "name": "tilebase contributors"},
-        "citeAs": CITE,
-        "keywords": [
-            "2048",
-            "reinforcement learning",
-            "tablebase",
-            "exact values",
-            "Markov decision process",
-        ],
+        "citeAs": _bibtex(),
+        "keywords": KEYWORDS,
         "distribution": [_file_object(file) for file in everything],
         "recordSet": [
             _record_set(part, split, file)
@@ -136,6 +134,14 @@ def croissant(parts: Sequence[Part]) -> dict[str, Any]:
             for split, file in zip(SPLITS, part.files, strict=True)
         ],
     }
+
+
+def _bibtex() -> str:
+    """Return an entry of BibTeX for a data set that is made now."""
+    return (
+        f"@misc{{tilebase2048, title={{{TITLE}}}, author={{{{tilebase contributors}}}}, "
+        f"year={{{run_facts()['date'][:4]}}}, version={{{VERSION}}}, note={{made by tilebase {version()}}}}}"
+    )
 
 
 def _file_object(file: File) -> dict[str, Any]:
@@ -184,14 +190,34 @@ def data_card(parts: Sequence[Part], command: str) -> str:
     facts = run_facts()
     tables = {part.table.path: part.table for part in parts if part.table is not None}
     return (files("tilebase.datasets") / "card.md").read_text("utf-8").format(
-        title=TITLE, about=ABOUT, version=VERSION, program=version(), licence=LICENCE, cite=CITE,
-        command=command or "make_dataset", date=facts["date"], machine=facts["machine"],
+        front=_front_matter(parts), first=parts[0].task.name, title=TITLE, about=ABOUT, version=VERSION,
+        program=version(), licence=LICENCE, cite=_bibtex(), command=command or "make_dataset",
+        date=facts["date"], machine=facts["machine"],
         cpu_seconds=facts["cpu_seconds"], states=sum(part.rows for part in parts), count=len(parts),
         benchmarks=_table([_task_row(part) for part in parts]),
         columns=_table([_column_row(name) for name in parts[0].names]),
         made=_table([_made_row(part) for part in parts]),
         tables=_table([{"table": f"`{one.path}`", "size": byte_text(one.size)} for one in tables.values()]),
     )  # fmt: skip
+
+
+def _front_matter(parts: Sequence[Part]) -> str:
+    """Return the metadata of the card as YAML, of which JSON is a part."""
+    configs = [
+        {
+            "config_name": part.task.name, **({} if at else {"default": True}),
+            "data_files": [
+                {"split": split, "path": file.path} for split, file in zip(SPLITS, part.files, strict=True)
+            ],
+        }
+        for at, part in enumerate(parts)
+    ]  # fmt: skip
+    found = {
+        "pretty_name": TITLE, "license": LICENCE.lower(), "task_categories": ["reinforcement-learning"],
+        "tags": KEYWORDS,
+    }  # fmt: skip
+    lines = [f"{name}: {to_json(value)}" for name, value in found.items()]
+    return "\n".join([*lines, "configs:", *(f"- {to_json(one)}" for one in configs)])
 
 
 def _task_row(part: Part) -> dict[str, str]:

@@ -10,14 +10,22 @@ The columns of states, of which each orbit has one row:
     v        float64              the value
     q_left   float64              the value of each slide, and so on for each direction; NULL if not allowed
     best     uint8                bit a is set if action a is one of the best: left, right, up, down
-    visits   float64              if asked for: the probability that optimal play meets it
+    visits   float64              if asked for: the probability that a game of optimal play meets it
     split    uint8                if asked for: 0 train, 1 validation, 2 test, by a hash of the orbit
 
 Afterstates have no ``q_left`` to ``visits``.  What a thinned table does not hold is NULL, too.
+
+Optimal play makes each of the best slides with the same probability, so `visits` follows from the file alone:
+that of a state is its probability as a start, plus for each state before and each of its best slides the
+visits of that state, divided by the number of its best slides, times the probability of the spawn.  States
+without a slide, and states that optimal play never meets (0), have visits, too.  A discount is not counted.
+A game meets at most one state of each sum, so the visits of a sum add up to at most 1.  Each game meets one
+start, and ends in a state without a slide, with a slide that wins or, at the horizon, with any slide.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,12 +37,12 @@ import numpy.typing as npt
 from tilebase._version import version
 from tilebase.agents import optimal_visits
 from tilebase.arrays import Floats, Keys, LayerArrays, TableArrays
-from tilebase.errors import StorageError, UsageError
-from tilebase.files.outputs import refuse_kept
+from tilebase.errors import UsageError
+from tilebase.files.outputs import check_folder
 from tilebase.files.parquet import load_pyarrow
 from tilebase.runtime.documents import to_json
 from tilebase.runtime.progress import Pace, Progress
-from tilebase.runtime.storage import atomic_file
+from tilebase.runtime.storage import LOCK, atomic_file, atomic_folder
 from tilebase.runtime.threads import Pool
 from tilebase.tables.probe import Table
 
@@ -49,6 +57,8 @@ WAITING = 2
 NEEDED = "Arrow and Parquet need pyarrow: install tilebase[parquet]"
 SPLITS = ("train", "validation", "test")
 """The parts of a data set by the number in the column ``split``: 8, 1 and 1 of 10 orbits."""
+NAMED = re.compile(r"\d{6,}(_\d{3,})?\.parquet", re.ASCII)
+"""Matches the names of the files of `write_parquet`."""
 META = "tilebase"
 """The name of the description in the metadata: game, objective, kind, version, command, as JSON."""
 
@@ -103,35 +113,32 @@ def write_parquet(
     """Write the boards of a table as Parquet, files for each sum; return how many rows there are.
 
     ``000088.parquet`` has the first million boards of the sum 88, ``000088_001.parquet`` the next, in row
-    groups of `ROWS`, compressed with zstd.  Parameters are those of `to_arrow`; `progress` is called with a
-    `Progress` several times a second.
+    groups of `ROWS`, compressed with zstd.  The folder gets its name when it is complete; one with the files
+    of an earlier call is replaced as a whole.
+
+    Parameters are those of `to_arrow`; `progress` is called with a `Progress` several times a second.
 
     Raises
     ------
     UsageError
-        As `to_arrow` does, and if the folder exists and is not empty.
+        As `to_arrow` does, and if the folder holds other files.
     StorageError
         If it cannot be written.
     MissingExtraError
         If pyarrow is not installed.
     """
     columns, to = Columns(table, objective, kind, visits, command), Path(folder)
-    refuse_kept(to)
-    if to.exists() and (not to.is_dir() or any(to.iterdir())):
-        raise UsageError(f"{to} is not an empty folder: name a new one")
-    try:
-        to.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StorageError(f"cannot make {to}: {error.strerror}") from error
+    if check_folder(to) and not _is_data(to):
+        raise UsageError(f"{to} holds other files than a data set of export data: name a new folder")
     pace, rows, sums = Pace(progress, kind), 0, columns.arrays.sums
 
     # One thread compresses and writes while this one computes.
     def write(file: tuple[int, str, list[Any]]) -> tuple[int, int]:
         total, name, batches = file
-        _write(to / name, columns.schema, batches)
+        _write(part / name, columns.schema, batches)
         return total, sum(len(batch) for batch in batches)
 
-    with Pool(1) as pool:
+    with atomic_folder(to) as part, Pool(1) as pool:
         for total, more in pool.map(write, columns.files(), ahead=WAITING):
             rows += more
             if pace.due():
@@ -248,6 +255,20 @@ def split_of(boards: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
         mixed ^= mixed >> np.uint64(31)
     tenth = mixed % np.uint64(10)
     return np.where(tenth == 8, 1, np.where(tenth == 9, 2, 0)).astype(np.uint8)
+
+
+def _is_data(folder: Path) -> bool:
+    """Return whether a folder holds only the files of `write_parquet`."""
+    if not folder.is_dir():
+        return False
+    names = sorted(path.name for path in folder.iterdir() if path.name != LOCK)
+    if not names or not all(NAMED.fullmatch(name) for name in names):
+        return False
+    pa, pq = load_pyarrow(NEEDED)
+    try:
+        return META.encode() in (pq.read_schema(folder / names[0]).metadata or {})
+    except (pa.ArrowException, OSError):
+        return False
 
 
 def _name(total: int, number: int) -> str:

@@ -55,9 +55,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tilebase.counting.combinatorics import fillings_by_sum
+from tilebase.counting.combinatorics import convolved, fillings_by_sum
 from tilebase.errors import BoardError, ResourceError, UsageError
-from tilebase.game.game import Cells, Game
+from tilebase.game.game import Cells, Game, check_is_game
 
 LOG = logging.getLogger(__name__)
 Array = npt.NDArray[Any]
@@ -193,6 +193,7 @@ class PerfectIndex:
     """
 
     def __init__(self, game: Game, most_bytes: int | None = None) -> None:
+        check_is_game(game)
         self.game = game
         self.axes, cells = cut_into_parts(game)
         movable = 0 if game.fixed else len(game.unmergeable) - len(game.held)
@@ -270,7 +271,7 @@ class PerfectIndex:
         for part in self.parts:
             joined: dict[int, Array] = {}
             for (k, ways), (more, other) in itertools.product(found.items(), self._by_x(part)):
-                both = np.convolve(ways, other)
+                both = convolved(ways, other)
                 joined[k + more] = _added(joined.get(k + more, both[:0]), both)
             found = joined
         ways = found[self._offset // self._weight]

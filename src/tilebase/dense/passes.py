@@ -29,7 +29,6 @@ from __future__ import annotations
 
 import logging
 import shutil
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -62,6 +61,7 @@ from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import LayerSummary
 from tilebase.objectives.values import Number
 from tilebase.runtime.documents import text
+from tilebase.runtime.measured import working_time
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.saving import SaveClock
 from tilebase.runtime.storage import make_folder, remove_parts, storage_errors
@@ -170,7 +170,7 @@ class DensePass:
             workers = Workers(
                 self._run.cluster, self.folder, self.index, self.objective, self.wanted, lowest=self._last
             )
-        since = time.perf_counter()
+        since = working_time()
         self._tables = rules = DenseRules(self.index, self._pool, merge=self.objective.merge)
         self.work.add("tables", since)
         if self._plan.words is not None:
@@ -280,7 +280,7 @@ class DensePass:
         if last is None or last not in self._layers.totals or self._plan.batched:
             return
         if problem := self._checkpoint(last):
-            raise StorageError(f"the layers that a later call goes on from are not saved: {problem}")
+            raise StorageError(f"the layers from which a later call continues are not saved: {problem}")
 
     def _resume(self, totals: list[int]) -> list[int]:
         """Take up a checkpoint; return the sums that are missing, descending."""
@@ -371,8 +371,8 @@ class DensePass:
             problem = self._checkpoint(total)
             if problem and not self._told:
                 LOG.info(
-                    "sum %d: no checkpoint is saved: %s; the run goes on, and if it is killed begins again "
-                    "at an earlier one, or anew", total, problem,
+                    "sum %d: no checkpoint is saved: %s; the run continues, and if it is killed starts again "
+                    "at an earlier one, or at the beginning", total, problem,
                 )  # fmt: skip
                 self._told = True
 
@@ -386,7 +386,7 @@ class DensePass:
     def _checkpoint(self, total: int) -> str | None:
         """Save layers in memory so that a run can go on below `total`; return what prevents it."""
         assert isinstance(self._layers, InMemory)
-        since, needed = time.perf_counter(), self._needed(total)
+        since, needed = working_time(), self._needed(total)
         with self._save_clock.saving():
             problem = self._lacks_space(sum(map(self._layers.bytes_to_save, needed)))
             if problem is None:

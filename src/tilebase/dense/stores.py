@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from tilebase.dense.tables import DenseLayer, runs
 from tilebase.errors import CorruptError
 from tilebase.files import places
 from tilebase.files.format import CHUNK_KEYS
+from tilebase.runtime.measured import working_time
 from tilebase.runtime.storage import open_own, publish, storage_errors
 
 Array = npt.NDArray[Any]
@@ -155,7 +155,7 @@ class DiskStore(RawLayer):
 
     def read(self, backend: Backend[D], source: Source) -> D:
         """Read the blocks of a source into memory."""
-        since = time.perf_counter()
+        since = working_time()
         here = backend.layer(source)
         values, size = here.buffer(), self.dtype.itemsize
         with storage_errors(self.path, "read"), self.path.open("rb", buffering=0) as file:
@@ -169,7 +169,7 @@ class DiskStore(RawLayer):
 
     def write(self, layer: DenseLayer) -> None:
         """Write the values of some blocks where they belong.  The file must be there."""
-        since = time.perf_counter()
+        since = working_time()
         values, size = layer.data, self.dtype.itemsize
         with storage_errors(self.path), open_own(self.path, "r+b", 0) as file:
             for local, there, count in runs(layer.map, self.map):

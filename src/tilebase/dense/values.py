@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from tilebase.files.store import LayerStore, LayerWriter
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import ChunkSummary, LayerSummary
+from tilebase.runtime.measured import working_time
 from tilebase.runtime.threads import Pool
 
 Array = npt.NDArray[Any]
@@ -191,7 +191,7 @@ class LayerValues:
             self._write(values, self._writer)
 
     def _write(self, values: Array, writer: LayerWriter) -> None:
-        since = time.perf_counter()
+        since = working_time()
         objective = self._kept.objective
 
         def encode(at: int) -> Chunk:

@@ -14,7 +14,6 @@ twice; the states are written; the afterstates are in no file.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,6 +29,7 @@ from tilebase.dense.tables import DenseRules
 from tilebase.dense.values import LayerValues, checksum_parts
 from tilebase.dense.workspace import Shares, Stored
 from tilebase.files import places
+from tilebase.runtime.measured import working_time
 from tilebase.runtime.storage import part_path
 from tilebase.runtime.threads import Pool
 
@@ -124,7 +124,7 @@ class InWindows(Stored[BitLayer, RawLayer]):
 
     @contextmanager
     def _disk(self) -> Iterator[None]:
-        since = time.perf_counter()
+        since = working_time()
         yield
         self._work.add("disk", since)
 

@@ -8,14 +8,16 @@ from typing import Any, NamedTuple, TypeVar
 import gymnasium
 import numpy as np
 import numpy.typing as npt
-from gymnasium.vector import AutoresetMode, VectorWrapper
+from gymnasium.utils import RecordConstructorArgs
+from gymnasium.vector import VectorWrapper
 
-from tilebase.arrays import Flags, Floats, TableArrays
+from tilebase.arrays import Flags, Floats, Keys, TableArrays
 from tilebase.envs.single import GameEnv
 from tilebase.envs.spaces import Observation
-from tilebase.envs.vector import GameVectorEnv
+from tilebase.envs.vector import GameVectorEnv, infos_of
 from tilebase.errors import UsageError
-from tilebase.simulator import Simulator
+from tilebase.files.source import address
+from tilebase.simulator import REWARDS, Simulator
 from tilebase.tables.probe import Table, open_table
 
 Unwrapped = TypeVar("Unwrapped")
@@ -36,26 +38,35 @@ class _Oracle:
         if opened.game != games.game:
             raise UsageError(f"{opened.location.name} is a table of {opened.game}, not of {games.game}")
         self.arrays = TableArrays(opened, games.reward if objective is None else objective)
-        if not self.arrays.objective.is_mean or self.arrays.objective.is_cost:
+        if self.arrays.objective.name not in REWARDS:
             label = self.arrays.objective.label
             raise UsageError(f"{label} is not the mean of a reward: name an objective as win or score")
-        self._games = games
+        self._games, self._discount = games, float(self.arrays.objective.discount)
 
     def look(self) -> _Known:
-        """Return what the games are worth that go on; a game that has ended is worth 0."""
-        going, actions = self._games.going, len(self._games.actions)
-        known = _Known(np.zeros(len(going)), np.full((len(going), actions), np.nan))
+        """Return what the games are worth."""
+        return self.known(self._games.keys, self._games.going)
+
+    def known(self, keys: Keys, going: Flags) -> _Known:
+        """Return what packed boards are worth; one on which the game has ended is worth 0.
+
+        The table discounts the reward of the first slide, too; a return does not.
+        """
+        known = _Known(np.zeros(len(keys)), np.full((len(keys), len(self._games.actions)), -np.inf))
         if going.any():
-            found = self.arrays.probe_keys(self._games.keys[going])
-            known.v[going], known.q[going] = found.value, found.q
+            found = self.arrays.probe_keys(keys[going])
+            known.v[going] = found.value / self._discount
+            known.q[going] = np.where(found.allowed, found.q / self._discount, -np.inf)
         return known
 
     def regret(self, before: _Known, actions: npt.NDArray[np.int64], stepped: Flags, ended: Any) -> Floats:
-        """What actions have lost: V less Q; V if a refused action ended the game, 0 if nothing slid."""
-        games = self._games
-        lost = before.v - before.q[np.arange(len(games)), actions]
-        lost = np.where(games.refused, np.where(ended, before.v, 0.0), lost)
-        return np.where(stepped, lost, 0.0)
+        """Return what actions have lost: V less Q.
+
+        An action that is not allowed loses V if it ended the game, else what the discount takes from V.
+        """
+        q = before.q[np.arange(len(actions)), actions]
+        lost = np.where(ended, before.v, (1 - self._discount) * before.v)  # V is 0 if the game had ended
+        return np.where(stepped, np.where(q == -np.inf, lost, before.v - q), 0.0)
 
 
 def _unwrapped(env: Any, kind: type[Unwrapped]) -> Unwrapped:
@@ -64,12 +75,17 @@ def _unwrapped(env: Any, kind: type[Unwrapped]) -> Unwrapped:
     return env.unwrapped
 
 
-class OracleInfo(gymnasium.Wrapper[Observation, Any, Observation, Any]):
+class OracleInfo(gymnasium.Wrapper[Observation, Any, Observation, Any], RecordConstructorArgs):
     """Add what a table knows to each ``info`` of a `GameEnv`.
 
     ``v`` is the value of the board, 0.0 if the game has ended; ``q`` (``float64[A]``) that of each action,
-    NaN if it is not allowed; ``regret`` what the last action lost, 0.0 after `reset`.  The mean of the sum
-    of rewards is the value of the first board less the mean of the sum of regrets.
+    -inf if it is not allowed; ``regret`` what the last action lost, 0.0 after `reset`.  Both are NaN where
+    the table lacks the board.  The mean of the sum of rewards is the value of the first board less the mean
+    of the sum of regrets.
+
+    If the objective has a discount g, these are sums of discounted returns: reward and regret of the first
+    step count whole, those of the next g times, and so on.  So ``v`` and ``q`` are 1/g of the table's values,
+    which discount the first slide, too.  An action that does nothing loses a step: (1 - g) v.
 
     Parameters
     ----------
@@ -83,15 +99,17 @@ class OracleInfo(gymnasium.Wrapper[Observation, Any, Observation, Any]):
     Raises
     ------
     UsageError
-        If this is another environment, or the table is of another game or lacks the objective.
+        If this is another environment, the table is of another game or lacks the objective, or this is not
+        one of `REWARDS`.
     """
 
     def __init__(
         self, env: gymnasium.Env[Observation, Any], table: Table | Path | str, *, objective: str | None = None
     ) -> None:
         super().__init__(env)
-        self._games = _unwrapped(env, GameEnv).games
-        self._oracle = _Oracle(self._games, table, objective)
+        self._oracle = _Oracle(_unwrapped(env, GameEnv).games, table, objective)
+        where = address(self._oracle.arrays.table.location)
+        RecordConstructorArgs.__init__(self, table=where, objective=objective)
         self._known = self._oracle.look()
 
     def reset(
@@ -123,32 +141,31 @@ class VectorOracleInfo(VectorWrapper):
 
     def __init__(self, env: Any, table: Table | Path | str, *, objective: str | None = None) -> None:
         super().__init__(env)
-        inner = _unwrapped(env, GameVectorEnv)
-        self._games = inner.games
-        self._next = inner.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
-        self._oracle = _Oracle(self._games, table, objective)
+        self._inner = _unwrapped(env, GameVectorEnv)
+        self._oracle = _Oracle(self._inner.games, table, objective)
         self._known = self._oracle.look()
-        self._ended: Flags = np.zeros(self.num_envs, dtype=np.bool_)
 
     def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin games."""
         boards, infos = self.env.reset(seed=seed, options=options)
-        self._ended[:] = False
-        return boards, infos | self._said(np.zeros(self.num_envs))
+        self._known = self._oracle.look()
+        return boards, infos | _said(infos["_won"], self._known, np.zeros(self.num_envs))
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         """Slide and spawn in each game."""
-        before, stepped = self._known, ~self._ended
+        before, stepped = self._known, ~self._inner.ended
         boards, rewards, terminated, truncated, infos = self.env.step(actions)
         lost = self._oracle.regret(before, np.asarray(actions).astype(np.int64), stepped, terminated)
-        if self._next:
-            self._ended = terminated | truncated
-        return boards, rewards, terminated, truncated, infos | self._said(lost)
-
-    def _said(self, regret: Floats) -> dict[str, Any]:
+        final = infos.get("_final_info")
+        if final is not None:  # these games have begun again
+            keys, going = np.zeros(self.num_envs, dtype=np.uint64), final & ~terminated
+            if going.any():
+                keys[going] = self._oracle.arrays.boards.pack(np.stack(infos["final_obs"][going].tolist()))
+            infos["final_info"] |= _said(final, self._oracle.known(keys, going), lost)
+            lost = np.where(final, 0.0, lost)
         self._known = self._oracle.look()
-        every = np.ones(self.num_envs, dtype=np.bool_)
-        return {
-            "v": self._known.v.copy(), "q": self._known.q.copy(), "regret": regret,
-            "_v": every, "_q": every, "_regret": every,
-        }  # fmt: skip
+        return boards, rewards, terminated, truncated, infos | _said(infos["_won"], self._known, lost)
+
+
+def _said(which: Flags, known: _Known, regret: Floats) -> dict[str, Any]:
+    return infos_of(which, {"v": known.v, "q": known.q, "regret": regret})

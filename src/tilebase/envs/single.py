@@ -11,13 +11,14 @@ from gymnasium import spaces
 
 from tilebase.arrays import Flags
 from tilebase.envs.spaces import (
+    Described,
     Illegal,
     Observation,
     checked_illegal,
     checked_options,
     demand_allowed,
     game_of,
-    key_of,
+    keys_of,
     observation_space,
 )
 from tilebase.errors import UsageError
@@ -25,7 +26,7 @@ from tilebase.game.game import Game
 from tilebase.simulator import Simulator
 
 
-class GameEnv(gymnasium.Env[Any, Any]):
+class GameEnv(Described, gymnasium.Env[Any, Any]):
     """One game of 2048, for ``gymnasium.make("tilebase/2048-v0")``.
 
     Observations are the exponents of the cells, ``uint8[*shape]``: 3 for an 8, 0 for an empty cell.  Actions
@@ -96,7 +97,7 @@ class GameEnv(gymnasium.Env[Any, Any]):
             self._seeded = True
         self.games.begin()
         if board is not None:
-            self.games.place(key_of(self.games, board))
+            self.games.place(keys_of(self.games, [board]))
         return self.games.boards[0].copy(), self._info()
 
     def step(self, action: SupportsInt) -> tuple[Observation, float, bool, bool, dict[str, Any]]:

@@ -8,6 +8,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
+from gymnasium.envs.registration import EnvSpec
+from gymnasium.vector import AutoresetMode
 
 from tilebase.arrays import Flags, Keys
 from tilebase.errors import UsageError
@@ -50,15 +52,43 @@ def observation_space(game: Game) -> spaces.Box:
     return spaces.Box(0, high, game.shape, np.uint8)
 
 
-def key_of(games: Simulator, board: object) -> Keys:
-    """``uint64[1]``: the key of a start board: a `Board`, text, or an array of exponents.
+def keys_of(games: Simulator, boards: Any) -> Keys:
+    """``uint64[n]``: the keys of n start boards: each a `Board`, text, or an array of exponents.
 
-    Raises `UsageError` if it is not a state of the game.
+    Raises `UsageError` if there are not as many as games, or one is not a state of the game.
     """
-    if isinstance(board, Board | str):
-        cells = Board.read(games.game, board).cells
-        return games.arrays.pack([cells])
-    return games.arrays.pack(np.asarray(board)[None])
+    given = boards.tolist() if isinstance(boards, np.ndarray) and boards.dtype.kind in "OU" else boards
+    if isinstance(given, list | tuple) and any(isinstance(one, Board | str) for one in given):
+        given = [
+            Board.read(games.game, one).cells if isinstance(one, Board | str) else np.asarray(one).ravel()
+            for one in given
+        ]
+    keys = games.arrays.pack(given)
+    if len(keys) != len(games):
+        raise UsageError(f"give {len(games)} boards to begin with, one for each game, not {len(keys)}")
+    return keys
+
+
+class Described:
+    """An environment whose specification is JSON: it names the game by its identity."""
+
+    _spec: EnvSpec | None = None
+
+    @property
+    def spec(self) -> EnvSpec | None:
+        """How Gymnasium makes the environment; ``spec.to_json()`` is text."""
+        return self._spec
+
+    @spec.setter
+    def spec(self, spec: EnvSpec | None) -> None:
+        if spec is not None:
+            spec.kwargs = {
+                name: value.identity if isinstance(value, Game)
+                else value.value if isinstance(value, AutoresetMode)
+                else value
+                for name, value in spec.kwargs.items()
+            }  # fmt: skip
+        self._spec = spec
 
 
 def checked_options(options: Mapping[str, Any] | None, known: Sequence[str]) -> Mapping[str, Any]:

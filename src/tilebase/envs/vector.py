@@ -13,12 +13,14 @@ from gymnasium.vector.utils import batch_space
 
 from tilebase.arrays import Flags
 from tilebase.envs.spaces import (
+    Described,
     Illegal,
     Observation,
     checked_illegal,
     checked_options,
     demand_allowed,
     game_of,
+    keys_of,
     observation_space,
 )
 from tilebase.errors import UsageError
@@ -28,7 +30,7 @@ from tilebase.simulator import Simulator
 MODES = tuple(mode.value for mode in AutoresetMode)
 
 
-class GameVectorEnv(VectorEnv[Observation, npt.NDArray[np.int64], npt.NDArray[Any]]):
+class GameVectorEnv(Described, VectorEnv[Observation, npt.NDArray[np.int64], npt.NDArray[Any]]):
     """Games of 2048 that are played at once, for ``gymnasium.make_vec("tilebase/2048-v0", num_envs=n)``.
 
     Observations, actions and rewards are those of `GameEnv`, with one axis more.  Game i with the seed s is
@@ -48,10 +50,20 @@ class GameVectorEnv(VectorEnv[Observation, npt.NDArray[np.int64], npt.NDArray[An
     max_episode_steps:
         Steps after which a game is truncated; None for no bound.
 
+    Attributes
+    ----------
+    ended:
+        ``bool[n]``: the games that were terminated or truncated and have not begun again.
+
     Raises
     ------
     UsageError
         As `GameEnv` does.
+
+    >>> envs = GameVectorEnv(Game("2x2", 32), num_envs=2, autoreset_mode="SameStep")
+    >>> boards, infos = envs.reset(seed=1, options={"boards": ["2,4/0,8", "2,2/0,0"]})
+    >>> infos["action_mask"].tolist()  # left, right, up, down
+    [[1, 0, 0, 1], [1, 1, 0, 1]]
     """
 
     metadata: ClassVar[dict[str, Any]] = {"autoreset_mode": AutoresetMode.NEXT_STEP}  # type: ignore[misc]
@@ -80,10 +92,8 @@ class GameVectorEnv(VectorEnv[Observation, npt.NDArray[np.int64], npt.NDArray[An
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._seeded = False
-        self._ended: Flags = np.zeros(num_envs, dtype=np.bool_)  # terminated or truncated, and not begun anew
+        self.ended: Flags = np.zeros(num_envs, dtype=np.bool_)
         self._steps = np.zeros(num_envs, dtype=np.int64)  # of the game that is played
-        self._every: Flags = np.ones(num_envs, dtype=np.bool_)
-        self._every.flags.writeable = False
 
     def reset(
         self, *, seed: int | Sequence[int] | None = None, options: dict[str, Any] | None = None
@@ -96,8 +106,8 @@ class GameVectorEnv(VectorEnv[Observation, npt.NDArray[np.int64], npt.NDArray[An
             The seed of the first game, the next number for the next game; or one seed for each game.  None:
             spawns go on as they were.
         options:
-            ``reset_mask``: ``bool[n]``, the games that begin; without it all do.  ``boards``: exponents
-            ``uint8[n, *shape]`` to begin with.
+            ``reset_mask``: ``bool[n]``, the games that begin; without it all do.  ``boards``: n states to
+            begin with, exponents ``uint8[n, *shape]`` or a list of what `GameEnv` takes.
 
         Raises
         ------
@@ -116,9 +126,9 @@ class GameVectorEnv(VectorEnv[Observation, npt.NDArray[np.int64], npt.NDArray[An
         if given.get("boards") is None:
             self.games.begin(which)
         else:
-            self.games.place(self.games.arrays.pack(given["boards"]), which)
-        self._ended[which], self._steps[which] = False, 0
-        return self.games.boards.copy(), self._infos()
+            self.games.place(keys_of(self.games, given["boards"]), which)
+        self.ended[which], self._steps[which] = False, 0
+        return self.games.boards.copy(), self._infos(which)
 
     def step(
         self, actions: npt.ArrayLike
@@ -129,31 +139,32 @@ class GameVectorEnv(VectorEnv[Observation, npt.NDArray[np.int64], npt.NDArray[An
         ``bool[n]`` and infos.  Raises `UsageError` if the actions are not n numbers below A, one is not
         allowed and so to be refused, or a game has ended and nothing begins it anew.
         """
-        games, begin = self.games, self._ended
+        games, begin = self.games, self.ended
         given = games.checked(actions)
         if self._mode is AutoresetMode.DISABLED and begin.any():
             raise UsageError(
-                f"game {int(begin.argmax())} has ended: begin it anew with "
-                "reset(options={'reset_mask': mask})"
+                f"game {int(begin.argmax())} has ended: restart it with reset(options={{'reset_mask': mask}})"
             )
         if self._illegal == "raise":
             demand_allowed(games, given, ~begin)
         games.step(given, begin=begin, illegal="terminate" if self._illegal == "terminate" else "noop")
         self._steps += 1
         self._steps[begin] = 0
-        terminated = ~games.going
-        if self._most is None:
-            truncated: Flags = np.zeros(self.num_envs, dtype=np.bool_)
+        # A game that begins without a slide is terminated by its first step, as a single one is.
+        terminated = ~games.going & ~begin
+        truncated: Flags = np.zeros(self.num_envs, dtype=np.bool_)
+        if self._most is not None:
+            truncated = self._steps >= self._most
+        rewards, ended, final = games.rewards.copy(), terminated | truncated, {}
+        if self._mode is AutoresetMode.SAME_STEP:
+            if ended.any():
+                final = self._final(ended)
+                games.begin(ended)
+                self._steps[ended] = 0
         else:
-            truncated = (self._steps >= self._most) & ~terminated
-        rewards, ended = games.rewards.copy(), terminated | truncated
-        if self._mode is AutoresetMode.SAME_STEP and ended.any():
-            final = self._final(ended)
-            games.begin(ended)
-            self._steps[ended] = 0
-            return games.boards.copy(), rewards, terminated, truncated, self._infos() | final
-        self._ended = ended
-        return games.boards.copy(), rewards, terminated, truncated, self._infos()
+            self.ended = ended
+        every = np.ones(self.num_envs, dtype=np.bool_)
+        return games.boards.copy(), rewards, terminated, truncated, self._infos(every) | final
 
     def action_masks(self) -> Flags:
         """``bool[n, A]``: which actions are allowed."""
@@ -162,20 +173,17 @@ class GameVectorEnv(VectorEnv[Observation, npt.NDArray[np.int64], npt.NDArray[An
     def _mask(self, mask: Any) -> Flags:
         """Return the games that begin."""
         if mask is None:
-            return self._every
+            return np.ones(self.num_envs, dtype=np.bool_)
         if not (isinstance(mask, np.ndarray) and mask.dtype == np.bool_ and mask.shape == (self.num_envs,)):
             raise UsageError(f"the reset_mask must be an array of {self.num_envs} booleans, not {mask!r}")
         if not mask.any():
             raise UsageError("the reset_mask chooses no game: choose one or more")
         return mask
 
-    def _infos(self, which: Flags | None = None) -> dict[str, Any]:
-        """What is said of the games beside their boards, and of which games it is said."""
-        said = self._every if which is None else which
-        return {
-            "action_mask": self.games.allowed.astype(np.int8), "_action_mask": said,
-            "won": self.games.won, "_won": said,
-        }  # fmt: skip
+    def _infos(self, which: Flags) -> dict[str, Any]:
+        """Return the infos of some games."""
+        allowed = self.games.allowed.astype(np.int8)
+        return infos_of(which, {"action_mask": allowed, "won": self.games.won})
 
     def _final(self, ended: Flags) -> dict[str, Any]:
         """Return the last boards and infos of games that have ended, as Gymnasium names them."""
@@ -183,6 +191,17 @@ class GameVectorEnv(VectorEnv[Observation, npt.NDArray[np.int64], npt.NDArray[An
         for i in np.flatnonzero(ended):
             boards[i] = self.games.boards[i].copy()
         return {
-            "final_obs": boards, "_final_obs": ended,
-            "final_info": self._infos(ended), "_final_info": ended,
+            "final_obs": boards, "_final_obs": ended.copy(),
+            "final_info": self._infos(ended), "_final_info": ended.copy(),
         }  # fmt: skip
+
+
+def infos_of(which: Flags, columns: Mapping[str, npt.NDArray[Any]]) -> dict[str, Any]:
+    """Return infos as Gymnasium batches them: 0 for the games that they say nothing of, and flags."""
+    infos: dict[str, Any] = {}
+    for name, column in columns.items():
+        infos[name] = column.copy()
+        if not which.all():
+            infos[name][~which] = 0
+        infos[f"_{name}"] = which.copy()
+    return infos

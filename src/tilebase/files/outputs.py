@@ -6,10 +6,10 @@ import os
 import re
 from pathlib import Path
 
-from tilebase.errors import UsageError
+from tilebase.errors import StorageError, UsageError
 from tilebase.files import places
 from tilebase.files.source import beginning, is_certificate
-from tilebase.runtime.storage import check_writable
+from tilebase.runtime.storage import check_writable, storage_errors
 
 MARKS = (places.QUERY, places.TABLE, places.POLICY)
 """Names of the files that say what a folder of tilebase is, if they name one of its formats."""
@@ -25,6 +25,23 @@ def check_output(path: Path, *, over_proof: bool = False) -> None:
     """
     check_writable(path)
     refuse_kept(path, over_proof=over_proof)
+
+
+def check_folder(target: Path) -> bool:
+    """Return whether a folder that `atomic_folder` will write holds something; to be called before.
+
+    Raises `UsageError` if it is the current folder, or lies in one that `check_output` refuses, and
+    `StorageError` if the folder around it does not exist.
+    """
+    refuse_kept(target)
+    with storage_errors(target):
+        if not target.parent.is_dir():
+            raise StorageError(f"cannot write {target}: the folder {target.parent} does not exist")
+        if target.resolve() == Path.cwd():
+            raise UsageError(
+                "the folder is written as a whole: name another folder than the current one for it"
+            )
+        return target.exists() and not (target.is_dir() and not any(target.iterdir()))
 
 
 def refuse_kept(path: Path, *, over_proof: bool = False) -> None:

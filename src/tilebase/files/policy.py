@@ -1,11 +1,10 @@
-"""Packed policies: a slide for each state, in files that a page reads by ranges over HTTP.
+"""Packed policies: the best slides of each state, in files that a page reads by ranges over HTTP.
 
 The states of one sum are a sorted list of *ranks*.  The rank of a board is the number of boards that come
 before it in key order, among all boards of this sum whose tiles do not exceed what each cell may hold.
 Ranks lie much closer together than keys.  Bits per state of 3x3 to 512 at the sum 400, where 57,042 boards,
 1 in 22 of this sum, are states: differences of keys with deflate 6.2, of ranks 2.0, by a Golomb-Rice code
-3.9; slides 2.0, with deflate 1.8; values 4.9; all with blocks of 1,024 states 4.2, of 4,096 3.8, of 16,384
-3.6.  With
+3.9; values 4.9; slides on 3x3 to 256 with deflate 2.5.  With
 ``N(i, s)`` as the number of ways to fill the cells from i on with tiles of the sum s, the rank of a board
 with the codes ``c[i]`` is
 
@@ -19,7 +18,7 @@ where ``s(i)`` is the sum of the cells from i on.  An unmergeable tile has the s
     index-CRC.bin    for each block, layer by layer: the first rank (8 bytes), the number of bytes of the
                      block and their CRC-32 (4 bytes each)
 
-A block holds the slide of each state in `slide_bits` bits from the low bit up, padded to a byte; then, if
+A block holds `slide_bits` bits for each state: bit a is set if slide a is one of the best.  Then follow, if
 there are values, one byte for each state; then the differences between neighbouring ranks in LEB128.
 """
 
@@ -97,8 +96,8 @@ class Ranks:
 
 
 def slide_bits(directions: int) -> int:
-    """Return bits of a slide: 2, or 4 in a box, where 3 take more after compression."""
-    return 2 if directions <= 4 else 4
+    """Return the bits of a state: one for each direction, and 8 in a box, where 6 compress worse."""
+    return directions if directions <= 4 else 8
 
 
 def coarse(values: Array, certain: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint8]:
@@ -135,13 +134,14 @@ class PolicyWriter:
         """Close the file."""
         self._file.close()
 
-    def add(self, total: int, keys: Array, slides: Array, values: Array | None) -> None:
-        """Add the states of a sum: ascending keys, the index of the direction of each, coarse values."""
+    def add(self, total: int, keys: Array, best: Array, values: Array | None) -> None:
+        """Add the states of a sum: ascending keys, whether ``best[k, x]`` slide k is best, coarse values."""
         ranks = self._ranks.of(keys, total).astype(np.uint64)
+        flags = np.zeros((len(keys), self.bits), dtype=np.uint8)
+        flags[:, : len(best)] = best.T
         for at in range(0, len(ranks), BLOCK):
             part = slice(at, at + BLOCK)
-            packed = ((slides[part, None] >> np.arange(self.bits)) & 1).astype(np.uint8)
-            head = np.packbits(packed, bitorder="little").tobytes()
+            head = np.packbits(flags[part], bitorder="little").tobytes()
             self._block(ranks[part], head, b"" if values is None else values[part].tobytes())
         self.layers.append((total, len(keys)))
 

@@ -251,7 +251,7 @@ class HttpServer:
         except urllib.error.HTTPError as error:
             with error:
                 if error.code in GONE:
-                    raise MissingLayerError(f"{where} is not there") from error
+                    raise MissingLayerError(f"{where} not found") from error
                 if error.code == REFUSED_RANGE and (size := _refused(error.headers, begin)) is not None:
                     return b"", size
                 said = f"{error.code} {shown(error.reason, 80)}".strip()
@@ -336,7 +336,7 @@ class FsspecServer:
         except FileNotFoundError as error:
             if not _is_gone(error):
                 raise StorageError(f"cannot read {where}: {_in_words(error.__cause__ or error)}") from error
-            raise MissingLayerError(f"{where} is not there") from error
+            raise MissingLayerError(f"{where} not found") from error
 
 
 def _is_gone(error: FileNotFoundError) -> bool:

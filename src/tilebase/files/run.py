@@ -62,7 +62,7 @@ MOST_JOURNAL = 1 << 28
 """Most bytes of a journal; the line of a layer has less than 1 kB."""
 MOST_SUM = 1 << 31
 """A sum that no board reaches."""
-ANEW = "delete it, and the same command begins anew"
+ANEW = "delete it, and run the command again"
 """What to do with a journal that is damaged, or another one."""
 KEEP = ("counts", "afterstates", "states")
 """What a run keeps when it ends; each entry includes the entries before it."""

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Protocol
 from urllib.parse import urlsplit
 
-from tilebase.errors import CorruptError, MissingLayerError, StorageError
+from tilebase.errors import CorruptError, MissingLayerError, StorageError, check_first
 from tilebase.files import places
 from tilebase.game.grid import is_shape
 from tilebase.runtime import system
@@ -96,7 +96,7 @@ class LocalFile:
         try:
             descriptor = os.open(self._path, os.O_RDONLY | system.AS_IT_IS)
         except (FileNotFoundError, NotADirectoryError) as error:
-            raise MissingLayerError(f"{self._path} is not there") from error
+            raise MissingLayerError(f"{self._path} not found") from error
         except (OSError, ValueError) as error:
             raise StorageError(f"cannot read {self._path}: {getattr(error, 'strerror', error)}") from error
         mode = os.fstat(descriptor).st_mode
@@ -207,7 +207,10 @@ class Zip:
                 raise MissingLayerError(
                     f"{path} is a certificate, not a table: give a table, which tilebase solve -o writes"
                 ) from error
-            raise CorruptError(f"{path} is not a zip file, or is damaged: {shown(error)}") from error
+            raise CorruptError(
+                f"{path} is not a zip file of a table, or is damaged ({shown(error)}): name the folder, the "
+                "zip file or the URL of a table"
+            ) from error
         # The folder of the table in the zip file, with a slash; empty if the table is at the top.
         found = [name for name in self._members if name.rpartition("/")[2] == places.TABLE]
         self._prefix = min(found, key=len, default=places.TABLE).removesuffix(places.TABLE)
@@ -269,12 +272,19 @@ def local_path(location: Path | str) -> Path | None:
     >>> local_path(r"C:\table") is None or local_path("C://table") is None
     False
     """
+    check_first(location, (str, os.PathLike), "the name of a folder, a file or a URL")
     text = str(location)
     if text[:7].lower() == "file://":
         from urllib.request import url2pathname  # takes 20 ms, with all of HTTP
 
         return Path(url2pathname(urlsplit(text).path))
     return None if _URL.match(text) else Path(location)
+
+
+def address(location: Location) -> str:
+    """Return what `open_location` takes, also in another working folder: an absolute path, or a URL."""
+    path = local_path(location.name)
+    return location.name if path is None else str(path.absolute())
 
 
 def open_location(location: Path | str) -> Location:
@@ -290,4 +300,4 @@ def open_location(location: Path | str) -> Location:
     if mode:
         return Zip(path)
     made = f", which tilebase solve {path.name} GOAL -o {path} makes" if is_shape(path.name) else ""
-    raise MissingLayerError(f"{path} is not there: name the folder or zip file of a table{made}")
+    raise MissingLayerError(f"{path} not found: name the folder or zip file of a table{made}")

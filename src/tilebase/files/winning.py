@@ -192,9 +192,14 @@ class WinningManifest:
             raise CorruptError("a layer occurs twice")
         if not re.fullmatch(r"[0-9a-f]{64}", text(file["sha256"], "a SHA-256 sum"), re.ASCII):
             raise CorruptError("the SHA-256 sum of its file is malformed")
+        if not all(re.fullmatch(STRATEGIES[words["strategy"]], layer.name, re.ASCII) for layer in layers):
+            raise CorruptError(f"a name is not that of a layer of the strategy {words['strategy']}")
         codes = {
             int(value): text(code, "a code") for value, code in mapping(values["codes"], "codes").items()
         }
+        for what in (STATES, AFTERSTATES):
+            every = sum(getattr(layer, what) for layer in layers)
+            whole(every, f"the number of {what}", len(codes) ** game.cells)
         return cls(
             game=game, **words, **flags, verdict=values["verdict"], codes=codes,
             variables=_variables(values["variables"], codes, game), layers=layers,
@@ -214,7 +219,8 @@ def is_winning(data: bytes) -> bool:
 
 _WORDS = ("variant", "player", "strategy", "encoding", "order")
 _FLAGS = ("strong", "corollary7")
-STRATEGIES = ("sum", "sweep", "accumulative")
+STRATEGIES = {"sum": r"\d{1,9}", "sweep": r"\(\d{1,2},\d{1,2}\)", "accumulative": "all"}
+"""The names of layers by strategy, as `WinningManifest.layer_of` makes them."""
 
 
 def _layer(values: Any) -> Layer:

@@ -1,9 +1,9 @@
 """Folders of runs for which the user named no folder: one for each query, used by one process at a time.
 
 A command without a folder argument makes a folder in `paths.runs_folder`.  So the same command can continue
-after a kill.  It deletes the folder at its end.  Until then it holds the lock ``.NAME.lock`` beside the
-folder; another process with the same query takes the folder NAME-2, and so on.  `list_runs` lists the folders
-that killed runs left, and `remove_runs` deletes them.
+after a kill.  It deletes the folder at its end, and where it refuses what was asked.  Until then it holds the
+lock ``.NAME.lock`` beside the folder; another process with the same query takes the folder NAME-2, and so on.
+`list_runs` lists the folders that killed runs left, and `remove_runs` deletes them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,13 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
-from tilebase.errors import MissingLayerError, StorageError, WrongGameError
+from tilebase.errors import (
+    MissingLayerError,
+    RefusedError,
+    StorageError,
+    UsageError,
+    WrongGameError,
+)
 from tilebase.files import places
 from tilebase.files.run import check_query, delete_run, read_manifest
 from tilebase.game.game import Game
@@ -54,7 +60,8 @@ def _delete(path: Path, *, damaged: bool = False) -> None:
 def work_folder(named: Path | None, name: str) -> Iterator[WorkFolder]:
     """The folder that the user named, or one for the query `name` that no other process uses.
 
-    Raises `StorageError` if no folder can be made.
+    One that was made here is deleted if the query is refused: there is nothing to continue.  Raises
+    `StorageError` if no folder can be made.
     """
     if named is not None:
         yield WorkFolder(named, None)
@@ -64,8 +71,13 @@ def work_folder(named: Path | None, name: str) -> Iterator[WorkFolder]:
         path, lock = _take(base, name)
     except OSError as error:
         raise StorageError(f"cannot use {base}: {error.strerror or error}; {OTHER_RUNS}") from error
+    begun = path.exists()
     try:
         yield WorkFolder(path, lock)
+    except (RefusedError, UsageError):
+        if path.exists() and not begun:
+            _delete(path)
+        raise
     finally:
         lock.release(delete=True)
 
@@ -171,8 +183,9 @@ def list_runs() -> tuple[LeftRun, ...]:
 
 
 def _is_run(path: Path) -> bool:
-    """Return whether a folder holds only files that runs write."""
-    return path.is_dir() and all(places.KNOWN.fullmatch(entry.name) for entry in path.iterdir())
+    """Return whether a folder holds only files that runs write; compiled kernels lie in a hidden one."""
+    visible = not path.name.startswith(".")
+    return visible and path.is_dir() and all(places.KNOWN.fullmatch(entry.name) for entry in path.iterdir())
 
 
 def _describe(path: Path) -> LeftRun | None:

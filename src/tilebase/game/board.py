@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from tilebase.errors import BoardError, UsageError
 from tilebase.game import symmetry
-from tilebase.game.game import Cells, Game
+from tilebase.game.game import Cells, Game, check_is_game
 
 X_TILE = -1
 """What stands for an unmergeable tile in an array of tiles."""
@@ -65,6 +65,12 @@ class Board:
     cells: Cells
 
     def __post_init__(self) -> None:
+        check_is_game(self.game)
+        cells: object = self.cells
+        if isinstance(cells, str):
+            raise BoardError(
+                f"the cells of a Board are exponents: read tiles as Board.read(game, {cells[:80]!r})"
+            )
         object.__setattr__(self, "cells", self.game.check_after(self.cells))
 
     # -- reading -------------------------------------------------------------------------------
@@ -78,6 +84,7 @@ class Board:
 
         Raises `BoardError` if this is not a board of the game.
         """
+        check_is_game(game)
         return cls(game, game.parse(_picture_text(text) if "│" in text else text))
 
     @classmethod
@@ -91,6 +98,7 @@ class Board:
         >>> Board.read(Game("2x2", 32), "1203") == Board.read(Game("2x2", 32), "[[2, 4], [0, 8]]")
         True
         """
+        check_is_game(game)
         if isinstance(board, Board):
             return cls(game, game.check(board.cells))
         if isinstance(board, str):
@@ -110,6 +118,7 @@ class Board:
 
         Raises `BoardError` if the game has no such board.
         """
+        check_is_game(game)
         try:
             number = index(key)
         except TypeError as error:

@@ -56,11 +56,7 @@ class Boards:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def __str__(self) -> str:
-        words = [self.shape_text]
-        if self.goal is not None or self.goal_sum is None:
-            words.append("continued" if self.goal is None else f"to {self.goal}")
-        if self.goal_sum is not None:
-            words.append(f"to the sum {self.goal_sum}")
+        words = [self.aim_text]
         if self.spawn != ORIGINAL:
             words.append(f"spawn {self.spawn}")
         if self.start != "two-tiles":
@@ -82,6 +78,15 @@ class Boards:
         if self.horizon is not None:
             words.append(f"until the sum {self.horizon}")
         return ", ".join(words)
+
+    @property
+    def aim_text(self) -> str:
+        """The shape and what wins: ``3x3, to 64``, ``3x3 without a goal``."""
+        if self.goal is None and self.goal_sum is None:
+            return f"{self.shape_text} without a goal"
+        goal = [] if self.goal is None else [f"to {self.goal}"]
+        goals = goal if self.goal_sum is None else [*goal, f"to the sum {self.goal_sum}"]
+        return ", ".join([self.shape_text, *goals])
 
     # -- cells -----------------------------------------------------------------------------------
 
@@ -185,7 +190,7 @@ class Boards:
 
     @cached_property
     def goal_exponent(self) -> int | None:
-        """Exponent of the goal tile, or None in a continued game."""
+        """Exponent of the goal tile, or None without a goal tile."""
         return None if self.goal is None else self.goal.bit_length() - 1
 
     @cached_property
@@ -268,6 +273,11 @@ class Boards:
     def start_board(self) -> Cells | None:
         """The board, with the player to move, that the game starts from; None if a spawn comes first."""
         return None if self.begin.spawns else self.begin.boards[0]
+
+    @property
+    def empty_is_state(self) -> bool:
+        """Whether the player slides on the board without tiles: only if play begins with it."""
+        return self.start_board is not None and not self.sum(self.start_board)
 
     @cached_property
     def start_afters(self) -> tuple[Cells, ...]:

@@ -69,7 +69,8 @@ def _check_tiles(game: Boards) -> None:
         raise GameError(
             f"tiles to {2 ** max(game.tops)} can be made on {game.shape_text} and do not fit into "
             f"{game.bits} bits a cell, which hold tiles to {2**code}: name a goal of at most "
-            f"{2 ** (code + 1)}, or a largest tile of {2**code}"
+            f"{2 ** (code + 1)}, as {game.shape_text} {2 ** (code + 1)}, in Python "
+            f"Game('{game.shape_text}', {2 ** (code + 1)}), or a largest tile of {2**code}"
         )
 
 

@@ -36,7 +36,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from tilebase.errors import GameError, StorageError
+from tilebase.errors import GameError, StorageError, check_first
 from tilebase.game.game import Game
 from tilebase.game.grid import Grid, grid_of
 from tilebase.game.notation import count_of, integer_of
@@ -339,6 +339,7 @@ def formation(name_or_path: str | Path) -> Formation:
     >>> formation("ll").name
     'LL'
     """
+    check_first(name_or_path, (str, Path), "the name of a formation, or of its file")
     if isinstance(name_or_path, Path) or name_or_path.lower().endswith(".toml"):
         return _read(Path(name_or_path))
     known = {one.name.lower(): one for one in formations()}

@@ -36,7 +36,7 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any
 
-from tilebase.errors import GameError
+from tilebase.errors import GameError, check_first
 from tilebase.game.boards import Boards
 from tilebase.game.checks import check_game
 from tilebase.game.grid import Cells as Cells
@@ -68,7 +68,7 @@ class Game(Boards):
         ``"4x4"`` or ``(4, 4)``; three sizes make a box of planes, rows, columns.
     goal:
         The tile that wins, a power of two above every spawned tile; None to play on
-        until no slide is left (a continued game).
+        until no slide is left (a game without a goal).
     spawn:
         The spawn law: the probability that a spawned tile is a 4, exact; 0 for only 2s, 1 for only 4s. It may
         depend on how many cells are empty, as ``"1/10, 4: 1/4"``, and give weights to cells, as
@@ -411,3 +411,14 @@ def merge_line(line: Cells, x: int = 0) -> Cells:
             result.append(exponent)
             mergeable = True
     return tuple(result) + (0,) * (len(line) - len(result))
+
+
+def check_is_game(game: object) -> None:
+    """Raise `UsageError` unless the first argument of a public function is a game.
+
+    >>> check_is_game("2x2")
+    Traceback (most recent call last):
+        ...
+    tilebase.errors.UsageError: the first argument must be a Game, such as Game("2x2", 32), not '2x2'
+    """
+    check_first(game, Game, 'a Game, such as Game("2x2", 32)')

@@ -133,16 +133,17 @@ def is_shape(text: str) -> bool:
 
 
 def parse_shape(text: str | Sequence[int]) -> tuple[int, ...]:
-    """``"3x4"`` or ``(3, 4)`` as a tuple: two or three dimensions, each at least 1.
+    """``"3x4"``, ``"3×4"`` or ``(3, 4)`` as a tuple: two or three dimensions, each at least 1.
 
     Raises `GameError` on anything else.
     """
     if isinstance(text, str):
-        if not re.fullmatch(r"\d{1,3}(x\d{1,3}){1,2}", text.strip().lower()):
+        written = re.sub(r"\s*[x×]\s*", "x", text.strip().lower())
+        if not re.fullmatch(r"\d{1,3}(x\d{1,3}){1,2}", written, re.ASCII):
             raise GameError(
                 f"{text!r} is not a shape: write rows x columns, as in 4x4, or three sizes, as in 2x2x3"
             )
-        sizes = tuple(int(part) for part in text.strip().lower().split("x"))
+        sizes = tuple(int(part) for part in written.split("x"))
     else:
         try:
             sizes = tuple(map(index, text))

@@ -42,7 +42,9 @@ MOST_DIGITS = 1000
 
 
 def fraction_of(value: Any) -> Fraction:
-    """Return an exact number: text as ``0.1``, ``1/10`` or ``1e-9``, a float as it is printed, or a number.
+    """Return an exact number: text such as ``0.1``, ``1/10``, ``10 %`` or ``1e-9``, a float, or a number.
+
+    A float stands for the decimal that is printed for it.
 
     Long texts and large exponents are refused first, since ``Fraction("1e-999999999")`` would take all
     memory.  Raises ValueError, also for a denominator of 0, or TypeError.
@@ -55,6 +57,8 @@ def fraction_of(value: Any) -> Fraction:
         exponent = re.search(r"[eE]([-+]?[\d_]+)\s*$", value)
         if exponent and abs(int(exponent[1])) > MOST_DIGITS:
             raise ValueError(f"the exponent {exponent[1]} is not from {-MOST_DIGITS} to {MOST_DIGITS}")
+        if value.rstrip().endswith("%"):
+            return fraction_of(value.rstrip()[:-1]) / 100
     try:
         return Fraction(value)
     except (ZeroDivisionError, OverflowError) as error:

@@ -133,11 +133,14 @@ class Position:
         The slide that was made; None if it is not known, or none was made.
     problem:
         Why the slide is not known, in one sentence; empty at the end of a game.
+    candidates:
+        The slides of which one was made, if more than one leads to the next position.
     """
 
     tiles: Cells
     slide: str | None = None
     problem: str = ""
+    candidates: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -373,9 +376,10 @@ def _listed(game: Game, text: str, read: Reader) -> Iterator[Position]:
                 return  # the last line is the board after the last slide, not a position
         elif found:
             words = f"{', '.join(found[:-1])} and {found[-1]}"
-            yield Position(tiles, None, f"{words} may have led from line {number} to line {following[0]}")
+            problem = f"{words} may have led from line {number} to line {following[0]}"
+            yield Position(tiles, None, problem, tuple(found))
         else:
-            problem = f"no slide and spawn lead from line {number} to line {following[0]}, which starts anew"
+            problem = f"no slide and spawn lead from line {number} to line {following[0]}, which starts again"
             yield Position(tiles, None, problem)
     yield Position(boards[-1][1])
 

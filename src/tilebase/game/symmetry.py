@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from operator import itemgetter
 
-from tilebase.game.game import Cells, Game
+from tilebase.game.game import Cells, Game, check_is_game
 
 
 @lru_cache(maxsize=256)
@@ -21,6 +21,7 @@ def symmetries(game: Game) -> tuple[Cells, ...]:
 
     Each is a tuple of source cells.
     """
+    check_is_game(game)
     return tuple(sorted(p for p in game.grid.symmetries if _keeps(game, p)))
 
 

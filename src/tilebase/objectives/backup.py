@@ -174,7 +174,7 @@ def discounted(objective: Objective, values: Array, most: int) -> Array:
 
 
 def discounted_bounds(objective: Objective, states: Array) -> Array:
-    """Bounds of states (uint64, in units) times the discount, rounded the safe way.  Changes `states`."""
+    """Bounds of states (uint64, in units) times the discount, rounded outward.  Changes `states`."""
     up, discount = objective.rounds_up, objective.discount
     if up and objective.most < objective.one:
         states[states == objective.most] = objective.one

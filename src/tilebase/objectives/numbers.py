@@ -4,7 +4,8 @@
 that both must print alike.
 
 *With all digits* a number has twelve significant digits, or fewer if it was stored in a smaller type
-(`digits_text`, `types`).  A number that is not 1 is not printed as 1: it has more digits then.
+(`digits_text`, `types`).  A number that is not 1 is not printed as 1: it has more digits then.  A number that
+was rounded is printed as 1 or 0 only where this is certain (`rounded_text`, `difference_text`).
 
 *As people read it* (`short_number`) a probability is always written in percent, with one decimal, or so many
 that the smaller of it and its complement has two significant digits: 73.7 %, 99.97 %, 0.026 %.  Below 0.0001
@@ -20,6 +21,7 @@ standard error (`estimate_text`), and an end of an interval four significant dig
 
 from __future__ import annotations
 
+import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 from typing import Literal, TypeAlias
@@ -31,6 +33,8 @@ SMALL = 1e-6
 """A smaller probability is written with a power of ten."""
 NEAR_ONE = Fraction(1e-9)
 """A probability whose complement is smaller is ≈ 100 %."""
+LEAST_APART = Fraction(1e-13)
+"""Two numbers that lie closer have the digits of numbers that lie so far apart."""
 NEGLIGIBLE = 1e-6
 """A loss of a smaller part of the value is ≈ 0."""
 MISTAKE = 1e-3
@@ -41,17 +45,67 @@ MISTAKE_TEXT = "a thousandth of the value or more"
 NEAR, DOWN, UP = ROUND_HALF_EVEN, ROUND_FLOOR, ROUND_CEILING
 
 
-def digits_text(number: float, digits: int = 12) -> str:
+def digits_text(number: float | Fraction, digits: int = 12) -> str:
     """Return a number with so many significant digits; with more if it would be shown as 1 without being 1.
+
+    A fraction that is nearer to 1 than any float is shown by its distance.
 
     >>> digits_text(2 / 3), digits_text(1 - 2**-50), digits_text(0.7367, 4)
     ('0.666666666667', '0.999999999999999', '0.7367')
+    >>> digits_text(1 - Fraction(1, 10**20))
+    '1 - 1e-20'
     """
-    text = f"{number:.{digits}g}"
+    text = f"{float(number):.{digits}g}"
     while text == "1" and number != 1 and digits < 17:
         digits += 1
-        text = f"{number:.{digits}g}"
+        text = f"{float(number):.{digits}g}"
+    if text == "1" and number != 1:
+        return f"1 - {power(1 - Fraction(number))}"
     return text.replace("e-0", "e-").replace("e+0", "e+")
+
+
+def rounded_text(
+    number: float,
+    error: float,
+    digits: int = 12,
+    *,
+    most: int | None = None,
+    complement: float | None = None,
+) -> str:
+    """Return a number that was rounded and is wrong by at most `error`; `most` is 1 for a probability.
+
+    1 or 0 is the nearest certain number, or 1 minus its `complement` where that was computed by itself.
+
+    >>> rounded_text(1.0, 9.5e-14, most=1), rounded_text(1.0, 1e-13, most=1, complement=7e-18)
+    ('more than 1 - 9.5e-14', '1 - 7e-18')
+    >>> rounded_text(0.0, 3e-320, most=1), rounded_text(0.3, 1e-14, most=1), rounded_text(136.0, math.inf)
+    ('less than 3e-320', '0.3', 'about 136 (no error is proved)')
+    """
+    if complement is not None and 0 < complement < SMALL:
+        return f"1 - {digits_text(complement, digits)}"
+    text = digits_text(number, digits)
+    if not error:
+        return text
+    if error == math.inf or (most is not None and error >= max(number, most - number)):
+        return f"about {text} (no error is proved)"
+    if most is not None and number + error >= most and f"{min(number, 1.0):.{digits}g}" == "1":
+        less = 1 - Fraction(number) + Fraction(error)
+        bound = f"1 - {power(less, UP)}" if less < 0.001 else cut(1 - less, up=False, digits=3)
+        return f"more than {bound}"
+    if (most is not None and text == "0") or 0 < abs(number) <= error:
+        return f"less than {power(Fraction(abs(number)) + Fraction(error), UP)}"
+    return text
+
+
+def difference_text(number: float, error: float) -> str:
+    """Return the difference of two rounded numbers: what cannot be told from 0 is less than its error.
+
+    >>> difference_text(0.25, 1e-12), difference_text(3e-14, 4.1e-13), difference_text(0, 0)
+    ('0.25', 'less than 4.5e-13', '0')
+    """
+    if not error < abs(number) and 0 < error < math.inf:
+        return f"less than {power(Fraction(abs(number)) + Fraction(error), UP)}"
+    return digits_text(number)
 
 
 def cut(number: Fraction, *, up: bool, digits: int = 15) -> str:
@@ -78,28 +132,35 @@ def byte_text(count: float) -> str:
 # -- as people read them ---------------------------------------------------------------------------
 
 
-def short_number(number: float | Fraction, unit: Unit, rounding: str = NEAR) -> str:
+def short_number(number: float | Fraction, unit: Unit, rounding: str = NEAR, apart: float = 0.0) -> str:
     """Return a number with about as many digits as people read, rounded to the nearest, `DOWN` or `UP`.
+
+    Two numbers that lie so far `apart`, if that is not 0, have two digits in which they can differ.
 
     >>> [short_number(p, "probability") for p in (0.73677, 1 - 4.5e-6, 2.6e-4, 3.14e-9, 1 - 7e-12)]
     ['73.7 %', '99.99955 %', '0.026 %', '3.1e-7 %', '≈ 100 %']
     >>> short_number(1234.52, "score"), short_number(7, "slides"), short_number(1, "probability")
     ('1,234.5', '7', '100 %')
     """
-    if rounding == NEAR and isinstance(number, float) and unit == "probability" and 0.1 <= number <= 0.9:
+    plain = rounding == NEAR and not apart and unit == "probability"
+    if plain and isinstance(number, float) and 0.1 <= number <= 0.9:
         return f"{100 * number:.1f} %"  # as below, at a tenth of the time: a page asks for thousands a second
     if unit == "yes-no":
         return "yes" if number >= 0.5 else "no"
     exact = Fraction(number)
     if unit != "probability" or not 0 <= exact <= 1:
-        return _amount(exact, rounding)
+        return _amount(exact, rounding, Fraction(apart))
     if exact in (0, 1):
         return f"{100 * exact} %"
+    margin = min(exact, 1 - exact)
+    if 0 < apart < margin and exact >= SMALL:
+        return _percent(exact, max(Fraction(apart), LEAST_APART), rounding)
     if 1 - exact < NEAR_ONE and rounding == NEAR:
         return "≈ 100 %"
     if exact < SMALL:
-        return f"{power(100 * exact, rounding)} %"
-    return _percent(exact, max(min(exact, 1 - exact), NEAR_ONE), rounding)
+        more = math.floor(math.log10(exact / Fraction(apart))) if 0 < apart < exact else 0
+        return f"{power(100 * exact, rounding, min(2 + more, 12))} %"
+    return _percent(exact, max(margin, NEAR_ONE), rounding)
 
 
 def loss_text(loss: float, unit: Unit, of: float) -> str:
@@ -137,18 +198,30 @@ def is_mistake(loss: float, of: float) -> bool:
 
 
 def share_text(part: float | None) -> str:
-    """Return a part of some slides or games: ``92.3 %``; ``–`` of no slides."""
-    return "–" if part is None else f"{100 * part:.1f} %"
+    """Return a part of some slides or games: ``92.3 %``; ``–`` of no slides.
+
+    >>> share_text(0.92345), share_text(0.99996), share_text(1.0), share_text(None)
+    ('92.3 %', '99.996 %', '100.0 %', '–')
+    """
+    if part is None:
+        return "–"
+    text = f"{100 * part:.1f} %"
+    almost = part not in (0, 1) and text in ("0.0 %", "100.0 %")
+    return short_number(part, "probability") if almost else text
 
 
 def estimate_text(mean: float, error: float | None) -> str:
     """Return a mean of games and its standard error, both with two significant digits of the error.
 
+    An error of 0 says that all games paid the same.
+
     >>> estimate_text(0.736521, 0.00139), estimate_text(1234.5, 21.3), estimate_text(0.5, None)
     ('0.7365 ± 0.0014', '1234 ± 21', '0.5')
+    >>> estimate_text(1.0, 0.0)
+    '1 in each game'
     """
     if not error:
-        return digits_text(mean, 6) + ("" if error is None else " ± 0")
+        return digits_text(mean, 6) + ("" if error is None else " in each game")
     decimals = max(1 - Decimal(f"{error:.1e}").adjusted(), 0)
     return f"{mean:.{decimals}f} ± {error:.{decimals}f}"
 
@@ -166,13 +239,13 @@ def ends_text(low: float, high: float) -> str:
     return f"{text(low, DOWN)} to {text(high, UP)}"
 
 
-def power(number: Fraction, rounding: str = NEAR) -> str:
-    """Two significant digits, with a power of ten where it is short: ``3.1e-7``; 0 stays 0."""
-    rounded = Context(prec=2, rounding=rounding).divide(Decimal(number.numerator), number.denominator)
+def power(number: Fraction, rounding: str = NEAR, digits: int = 2) -> str:
+    """Two significant digits or more, with a power of ten: ``3.1e-7``; 0 stays 0."""
+    rounded = Context(prec=digits, rounding=rounding).divide(Decimal(number.numerator), number.denominator)
     if not rounded:
         return "0"
-    digits, _, exponent = f"{rounded.normalize():e}".partition("e")
-    return f"{digits}e{int(exponent)}"
+    mantissa, _, exponent = f"{rounded.normalize():e}".partition("e")
+    return f"{mantissa}e{int(exponent)}"
 
 
 def _percent(number: Fraction, margin: Fraction, rounding: str) -> str:
@@ -186,14 +259,16 @@ def _percent(number: Fraction, margin: Fraction, rounding: str) -> str:
     return f"{whole}.{behind.rstrip('0') or '0'} %"
 
 
-def _amount(number: Fraction, rounding: str) -> str:
+def _amount(number: Fraction, rounding: str, apart: Fraction = Fraction(0)) -> str:
     """Return a score, or a number of slides: one decimal, two below 100; a whole number without decimals."""
     if number.denominator == 1:
         return f"{number.numerator:,}"
     if 0 < number < Fraction(1, 100):
         return power(number, rounding)
-    text = _fixed(number, 1 if abs(number) >= 100 else 2, rounding)
-    return f"{Decimal(text):,}"
+    decimals = 1 if abs(number) >= 100 else 2
+    if apart:
+        decimals = max(decimals, 1 - Decimal(f"{float(max(apart, LEAST_APART)):.1e}").adjusted())
+    return f"{Decimal(_fixed(number, decimals, rounding)):,}"
 
 
 def _fixed(number: Fraction, decimals: int, rounding: str) -> str:

@@ -89,19 +89,22 @@ class Rounding:
     # -- errors ----------------------------------------------------------------------------------
 
     def error(self, number: float, total: int) -> float:
-        """Prove how far the optimum can be from the value of a state or an afterstate of this sum."""
+        """Prove how far the optimum can be from the value of a state or an afterstate of this sum.
+
+        It is infinite if nothing is proved, as where a 4 is almost certain.
+        """
         size = abs(number)
         # The value of a state follows from that of an afterstate by `OTHER` roundings at most.
-        relative = math.expm1(self._at(self._sums, total) + OTHER * DOUBLE)
+        sums = self._at(self._sums, total) + OTHER * DOUBLE
         layers = max(len(self._sums) - total // 2, 0)
         error = 2 * self.objective.type.least * (layers + 1)
-        error += size * relative / (1 - relative) if relative < 1 else math.inf
+        error += _share(size, math.expm1(sums) if sums < 1 else math.inf)
         return min(error, max(size, 1 - size)) if self.objective.unit == "probability" else error
 
     def step_error(self, number: float, total: int) -> float:
         """Bound the distance of an afterstate's value from the exact mean of the stored values after it."""
         relative = self._at(self._steps, total) + OTHER * DOUBLE
-        return abs(number) * relative / (1 - relative) + 4 * self.objective.type.least
+        return _share(abs(number), relative) + 4 * self.objective.type.least
 
     def _at(self, array: Array, total: int) -> float:
         index = max(total, 0) // 2
@@ -154,3 +157,8 @@ class Rounding:
         logs = logs + math.log(self.objective.discount)
         chances: Array = np.minimum(np.cumsum(logs[::-1])[::-1], 0.0)
         return chances
+
+
+def _share(size: float, relative: float) -> float:
+    """Return how far a number can be from the exact one, of which it is wrong by at most this part."""
+    return size * relative / (1 - relative) if relative < 1 else math.inf

@@ -4,18 +4,48 @@ An `Exact` value is the optimum.  A `Rounded` one was computed with floats.  A `
 proved.  An `Interval` is proved to hold the optimum.  `Below` says that a table leaves a board out.
 
 `str` of a value has all its digits; `short_text` has as many as people read (`numbers`).
+
+Values are used like numbers: in `float` and `round`, in formats such as ``.3f``, and with ``<``, ``<=``,
+``>`` and ``>=``; an exact or rounded 0, and an exact "no", is false.  A bound is rounded outward and compared
+as a bound: a comparison that it does not decide raises `UsageError`.  ``==`` is stricter: an `Exact` value
+equals the number that it is; any other value equals only one of the same type with the same fields, since 1
+after rounding need not be 1.
+
+>>> value = Rounded(0.0828872890716, "float64", 1e-14, 1)
+>>> f"{value:.3f}", round(value, 2), value > 0.08, value == 0.0828872890716, Exact(1) == 1
+('0.083', 0.08, True, False, True)
+>>> f"{Lower(Fraction(2, 3)):.2f}", Lower(Fraction(1, 2)) > 0.4
+('0.66', True)
+>>> Lower(Fraction(1, 2)) < 0.6
+Traceback (most recent call last):
+    ...
+tilebase.errors.UsageError: it is not known whether the value at least 0.5 is less than 0.6: compare its float
 """
 
 from __future__ import annotations
 
 import math
+import re
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from decimal import Context, Decimal, localcontext
 from fractions import Fraction
-from typing import Any, TypeAlias
+from numbers import Real
+from typing import Any, ClassVar, TypeAlias
 
 from tilebase.errors import UsageError
 from tilebase.game.notation import fraction_of
-from tilebase.objectives.numbers import DOWN, NEAR, SMALL, UP, Unit, cut, digits_text, power, short_number
+from tilebase.objectives.numbers import (
+    DOWN,
+    NEAR,
+    SMALL,
+    UP,
+    Unit,
+    cut,
+    digits_text,
+    rounded_text,
+    short_number,
+)
 from tilebase.objectives.types import TYPES
 
 Number: TypeAlias = float | int | bool | Fraction
@@ -24,8 +54,59 @@ NEVER = 1 << 30
 """The number of slides to a win that stands for "never"."""
 
 
+class Known(ABC):
+    """What is known of a number: it is compared by the least and the largest number that it can be."""
+
+    @property
+    @abstractmethod
+    def ends(self) -> tuple[Number, Number]:
+        """The least and the largest number that it can be; of a rounded value both are its float."""
+
+    @abstractmethod
+    def __float__(self) -> float: ...
+
+    def __lt__(self, other: object) -> Any:
+        return _is_less(self, other)
+
+    def __le__(self, other: object) -> Any:
+        return _is_less(self, other, or_equal=True)
+
+    def __gt__(self, other: object) -> Any:
+        return _is_less(other, self)
+
+    def __ge__(self, other: object) -> Any:
+        return _is_less(other, self, or_equal=True)
+
+    def __format__(self, form: str) -> str:
+        """Format the number, as ``.3f``; a form that only names a width pads the text."""
+        return format(str(self), form) if re.fullmatch(r"(.?[<>^])?\d*s?", form) else self._formatted(form)
+
+    def _formatted(self, form: str) -> str:
+        return format(float(self), form)
+
+
+def _is_less(one: object, other: object, *, or_equal: bool = False) -> Any:
+    """Return whether a value is less than another one.  Raises `UsageError` if that is not known."""
+    if not (isinstance(one, Known | Real) and isinstance(other, Known | Real)):
+        return NotImplemented
+    (low, high), (least, most) = _ends(one), _ends(other)
+    if high < least or (or_equal and high == least):
+        return True
+    if low > most or (low == most and not or_equal):
+        return False
+    what, than = (f"the value {x}" if isinstance(x, Known) else str(x) for x in (one, other))
+    raise UsageError(f"it is not known whether {what} is less than {than}: compare its float")
+
+
+def _ends(value: Known | Real) -> tuple[Number, Number]:
+    if isinstance(value, Known):
+        return value.ends
+    number = value if isinstance(value, int | Fraction) else float(value)
+    return number, number
+
+
 @dataclass(frozen=True)
-class Exact:
+class Exact(Known):
     """The optimum itself: an integer, a Boolean value or a fraction.
 
     A value of 1 or 0 is exact where it is certain: of a position that is won or lost, of a win that is
@@ -38,8 +119,32 @@ class Exact:
     def __repr__(self) -> str:
         return f"Exact({self.value!r})"
 
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Real):
+            return self.ends[0] == other
+        return isinstance(other, Exact) and self.value == other.value
+
+    def __hash__(self) -> int:
+        return hash(self.ends[0])
+
     def __float__(self) -> float:
-        return math.inf if self.value == NEVER else float(self.value)
+        return float(self.ends[0])
+
+    def _formatted(self, form: str) -> str:
+        number = self.ends[0]
+        return format(float(number) if isinstance(number, Fraction) else number, form)
+
+    def __bool__(self) -> bool:
+        return bool(self.value)
+
+    def __round__(self, digits: int | None = None) -> Any:
+        return round(float(self), digits)
+
+    @property
+    def ends(self) -> tuple[Number, Number]:
+        """Twice the number, which is infinite for `NEVER`."""
+        number = math.inf if self.value == NEVER else self.value
+        return number, number
 
     def __str__(self) -> str:
         if isinstance(self.value, bool):
@@ -55,7 +160,7 @@ class Exact:
 
 
 @dataclass(frozen=True)
-class Rounded:
+class Rounded(Known):
     """The optimum up to rounding: a float that was computed step by step.
 
     Attributes
@@ -63,7 +168,8 @@ class Rounded:
     value, dtype:
         The number, and the type in which it was stored: the name of a float in `types.TYPES`.
     error:
-        How far from it the optimum can be.  This is proved (`rounding`), and usually much too large.
+        How far from it the optimum can be.  This is proved (`rounding`), and usually much too large; infinite
+        if nothing is proved.
     most:
         1 for a probability, which cannot be larger; None for other numbers.
     complement:
@@ -83,22 +189,21 @@ class Rounded:
     def __float__(self) -> float:
         return self.value
 
+    def __bool__(self) -> bool:
+        return self.value != 0
+
+    def __round__(self, digits: int | None = None) -> Any:
+        return round(self.value, digits)
+
+    @property
+    def ends(self) -> tuple[Number, Number]:
+        """Twice the float, without its error."""
+        return self.value, self.value
+
     def __str__(self) -> str:
-        """Return the digits of its type; of a probability that may be 1 or 0, the nearest that is certain."""
+        """Return the digits of its type (`numbers.rounded_text`)."""
         digits = TYPES[self.dtype].digits
-        if self.is_near_one:
-            return f"1 - {digits_text(self.complement or 0.0, digits)}"
-        text = digits_text(self.value, digits)
-        if self.most is None:
-            return text
-        if self.value + self.error >= self.most and f"{min(self.value, 1.0):.{digits}g}" == "1":
-            less = 1 - Fraction(self.value) + Fraction(self.error)
-            return (
-                f"more than 1 - {power(less, UP)}"
-                if less < 0.001
-                else f"more than {cut(1 - less, up=False, digits=3)}"
-            )
-        return f"less than {power(Fraction(self.error), UP)}" if text == "0" else text
+        return rounded_text(self.value, self.error, digits, most=self.most, complement=self.complement)
 
     @property
     def is_near_one(self) -> bool:
@@ -106,55 +211,72 @@ class Rounded:
         return self.complement is not None and 0 < self.complement < SMALL
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain JSON values."""
-        found = {"kind": self.kind, "type": self.dtype, "value": self.value, "error": self.error}
+        """Return plain JSON values; None for an infinite error."""
+        error = self.error if math.isfinite(self.error) else None
+        found = {"kind": self.kind, "type": self.dtype, "value": self.value, "error": error}
         return found if self.complement is None else found | {"complement": self.complement}
 
 
 @dataclass(frozen=True)
-class Lower:
+class Bound(Known):
+    """A proved bound of a probability: `Lower` or `Upper`.  It is rounded to the side where it holds."""
+
+    bound: Fraction
+    kind: ClassVar[str]
+    words: ClassVar[str]
+    rounding: ClassVar[str]
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self}>"
+
+    def __float__(self) -> float:
+        return float(self.bound)
+
+    def __round__(self, digits: int | None = None) -> Any:
+        text = self._formatted(f".{digits or 0}f")
+        return int(text) if digits is None else float(text)
+
+    def __str__(self) -> str:
+        return f"{self.words} {cut(self.bound, up=self.rounding == UP)}"
+
+    def _formatted(self, form: str) -> str:
+        return _formatted(self.bound, form, self.rounding)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {"kind": self.kind, "bound": str(self.bound), "float": float(self.bound)}
+
+
+class Lower(Bound):
     """The optimum is proved to be at least this."""
 
-    bound: Fraction
-    kind = "lower"
+    kind, words, rounding = "lower", "at least", DOWN
 
-    def __repr__(self) -> str:
-        return f"<Lower: {self}>"
-
-    def __float__(self) -> float:
-        return float(self.bound)
-
-    def __str__(self) -> str:
-        return f"at least {cut(self.bound, up=False)}"
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain JSON values."""
-        return {"kind": self.kind, "bound": str(self.bound), "float": float(self.bound)}
+    @property
+    def ends(self) -> tuple[Number, Number]:
+        """The bound and 1."""
+        return self.bound, 1
 
 
-@dataclass(frozen=True)
-class Upper:
+class Upper(Bound):
     """The optimum is proved to be at most this."""
 
-    bound: Fraction
-    kind = "upper"
+    kind, words, rounding = "upper", "at most", UP
 
-    def __repr__(self) -> str:
-        return f"<Upper: {self}>"
+    @property
+    def ends(self) -> tuple[Number, Number]:
+        """0 and the bound."""
+        return 0, self.bound
 
-    def __float__(self) -> float:
-        return float(self.bound)
 
-    def __str__(self) -> str:
-        return f"at most {cut(self.bound, up=True)}"
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain JSON values."""
-        return {"kind": self.kind, "bound": str(self.bound), "float": float(self.bound)}
+def _formatted(bound: Fraction, form: str, rounding: str) -> str:
+    """Format a bound as a decimal number, rounded to its safe side."""
+    with localcontext(Context(prec=50, rounding=rounding)) as context:
+        return format(context.divide(Decimal(bound.numerator), bound.denominator), form)
 
 
 @dataclass(frozen=True)
-class Interval:
+class Interval(Known):
     """The optimum is proved to be at least `low` and at most `high`."""
 
     low: Fraction
@@ -166,6 +288,14 @@ class Interval:
 
     def __float__(self) -> float:
         return float((self.low + self.high) / 2)
+
+    @property
+    def ends(self) -> tuple[Number, Number]:
+        """The proved ends."""
+        return self.low, self.high
+
+    def _formatted(self, form: str) -> str:
+        return f"{_formatted(self.low, form, DOWN)} to {_formatted(self.high, form, UP)}"
 
     @property
     def width(self) -> Fraction:
@@ -186,7 +316,7 @@ class Interval:
 
 
 @dataclass(frozen=True)
-class Below:
+class Below(Known):
     """The value of a board that a table leaves out, since it is less than a bound.  It is not a number.
 
     If `reached` is false, the table does not show that play makes the board.  Then it is either worth less
@@ -207,6 +337,11 @@ class Below:
         """Raise `UsageError`: the value is not known."""
         raise UsageError(f"a value {self} is not a number: ask for its bound, or for a table with this board")
 
+    @property
+    def ends(self) -> tuple[Number, Number]:
+        """0 and the bound."""
+        return 0, self.bound
+
     def as_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
         return {"kind": self.kind, "bound": self.bound, "reached": self.reached}
@@ -216,13 +351,18 @@ Value: TypeAlias = Exact | Rounded | Lower | Upper | Interval
 
 
 @dataclass(frozen=True)
-class Unknown:
+class Unknown(Known):
     """A value that was not computed."""
 
     kind = "unknown"
 
     def __float__(self) -> float:
         return math.nan
+
+    @property
+    def ends(self) -> tuple[Number, Number]:
+        """Without ends: it can be any number."""
+        return -math.inf, math.inf
 
     def __str__(self) -> str:
         return "unknown"
@@ -286,8 +426,8 @@ def join_bounds(low: Found, high: Found) -> Interval:
 # -- as people read values -------------------------------------------------------------------------
 
 
-def short_text(value: Found, unit: Unit) -> str:
-    """Return a value with about as many digits as people read.
+def short_text(value: Found, unit: Unit, apart: float = 0.0) -> str:
+    """Return a value with about as many digits as people read; with more if numbers lie so far `apart`.
 
     A lower bound is rounded down and an upper bound up, so no bound is shown better than proved.  Of an
     interval whose ends read alike, only this one text is shown.  `str` of a value has all digits.
@@ -306,6 +446,8 @@ def short_text(value: Found, unit: Unit) -> str:
     '73.7 %'
     >>> short_text(Interval(Fraction("0.736"), Fraction("0.738")), "probability")
     '73.6 to 73.8 %'
+    >>> [short_text(Rounded(p, "float64", 0.0, 1), "probability", 1.1e-4) for p in (0.73674, 0.73663)]
+    ['73.674 %', '73.663 %']
     """
     if isinstance(value, Unknown):
         return str(value)
@@ -315,14 +457,16 @@ def short_text(value: Found, unit: Unit) -> str:
         return _interval_text(value, unit)
     if isinstance(value, Exact):
         certain = isinstance(value.value, bool) or value.value == NEVER
-        return str(value) if certain else short_number(value.value, unit)
+        return str(value) if certain else short_number(value.value, unit, apart=apart)
     if isinstance(value, Rounded) and value.is_near_one:
-        return f"100 % - {short_number(value.complement or 0.0, unit)}"
+        return f"100 % - {short_number(value.complement or 0.0, unit, apart=apart)}"
     if isinstance(value, Rounded):
         certain = value.most is None or 0 < value.value < value.most
-        return short_number(value.value, unit) if certain else "≈ 100 %" if value.value else "≈ 0 %"
+        if not certain:
+            return "≈ 100 %" if value.value else "≈ 0 %"
+        return short_number(value.value, unit, apart=apart)
     up = isinstance(value, Upper)
-    return f"{'≤' if up else '≥'} {short_number(value.bound, unit, UP if up else DOWN)}"
+    return f"{'≤' if up else '≥'} {short_number(value.bound, unit, value.rounding, apart)}"
 
 
 def value_document(value: Found, unit: Unit) -> dict[str, Any]:

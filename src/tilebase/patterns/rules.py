@@ -8,14 +8,13 @@ The engines of the other packages hold a board in 64 bits.  Here a board has as 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from tilebase.errors import UsageError
-from tilebase.game.grid import Grid, grid_of
+from tilebase.errors import UsageError, check_first
+from tilebase.game.grid import Grid, grid_of, parse_shape
 
 Position = tuple[int, ...]
 DIRECTIONS = ("U", "D", "L", "R")
@@ -175,15 +174,19 @@ def parse_rules(
     >>> parse_rules("2x3", drops="2,4", deterministic=True)
     Rules(rows=2, columns=3, drops=(1, 2), most=None, convention='rows')
     """
-    sides = re.fullmatch(r"0*([1-9]\d{0,2})x0*([1-9]\d{0,2})", size.strip().lower(), re.ASCII)
-    if sides is None:
-        raise UsageError(f"{size!r} is not a size: write rows x columns, as in 4x4, each from 1 to 999")
+    check_first(size, str, "a size such as 4x4")
+    try:
+        rows, columns = parse_shape(size)
+    except ValueError as error:
+        raise UsageError(
+            f"{size!r} is not a size: write rows x columns, as in 4x4, each from 1 to 999"
+        ) from error
     if convention not in (None, *CONVENTIONS):
         raise UsageError(f"convention {convention!r} does not exist: choose {' or '.join(CONVENTIONS)}")
     if convention is not None and not deterministic:
         raise UsageError("a convention is for deterministic games: leave it out, or add deterministic")
     chosen = (convention or "rows") if deterministic else None
-    return Rules(int(sides[1]), int(sides[2]), parse_drops(drops), most, chosen)
+    return Rules(rows, columns, parse_drops(drops), most, chosen)
 
 
 def parse_drops(text: str) -> tuple[int, ...]:

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Unpack
@@ -29,6 +28,7 @@ from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Cells, Game
 from tilebase.objectives.results import LayerSummary
 from tilebase.questions.symbolic import symbolic
+from tilebase.runtime.measured import working_time
 from tilebase.runtime.resources import Use
 
 SECOND = ("diagrams", "plain")
@@ -116,7 +116,7 @@ def reproduce_layers(
         If the game has more than `MOST_PLAIN` boards for the plain rules, or diagrams do not fit into memory.
     """
     check_second(game, engine)
-    since = time.perf_counter()
+    since = working_time()
     if engine == "plain":
         again, found = _plain_layers(game)
     else:
@@ -125,7 +125,7 @@ def reproduce_layers(
     differ = tuple(sorted({one.sum for one in set(layers) ^ set(again)}))
     if not differ and found is not forced:
         raise ResourceError(f"{engine} counts the same wins, and decides the start of {game} otherwise")
-    return Again(engine, found, len(again), differ, time.perf_counter() - since)
+    return Again(engine, found, len(again), differ, working_time() - since)
 
 
 def check_second(game: Game, engine: str) -> None:

@@ -24,9 +24,10 @@ import numpy.typing as npt
 
 from tilebase.costs.estimate import refuse_endless
 from tilebase.errors import UsageError
-from tilebase.game.game import Game
+from tilebase.game.game import Game, check_is_game
 from tilebase.game.symmetry import start_symmetries
 from tilebase.questions.force import MOST_UNBOUNDED, force
+from tilebase.runtime.measured import working_time
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
 
@@ -111,15 +112,16 @@ def find_border(
     >>> find_border(Game("2x2", 8, start="empty")).winning
     (('4,4/4,4', 1),)
     """
+    check_is_game(game)
     if game.goal is None or game.pattern is not None:
         raise UsageError("without a goal there is nothing to force: give a tile, and no pattern")
     if math.isinf(seconds) and game.cells - len(game.obstacles) > MOST_UNBOUNDED:
-        refuse_endless(f"a search for the least limits of {game}")
+        refuse_endless(f"the least limits of {game}")
     search = _BorderSearch(game, time.monotonic() + seconds, Allowance.of(**use))
-    since = time.monotonic()
+    since = working_time()
     with suppress(KeyboardInterrupt):
         search.run()
-    return search.result(time.monotonic() - since)
+    return search.result(working_time() - since)
 
 
 class _BorderSearch:

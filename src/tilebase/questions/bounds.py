@@ -160,7 +160,7 @@ def bound_of(
     game: Game, objective: Objective, found: Fraction, space: str, positions: int, seconds: float,
     moved: int = 0,
 ) -> ProvedBound:  # fmt: skip
-    """Return a bound as an integer over the power of two of its type, rounded the safe way."""
+    """Return a bound as an integer over the power of two of its type, rounded outward."""
     one = objective.one
     value = math.ceil(found * one) if objective.rounds_up else math.floor(found * one)
     return ProvedBound(game, objective.name, objective.dtype, value, one, space, positions, seconds, moved)

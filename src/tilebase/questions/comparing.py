@@ -6,6 +6,7 @@ limits, begin with the empty board, the others with two random tiles.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 from fractions import Fraction
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tilebase.errors import TilebaseError
 from tilebase.game.game import Game
 from tilebase.game.names import title_of
-from tilebase.questions.published import agrees
+from tilebase.questions.published import agrees, split_relation
 
 if TYPE_CHECKING:
     from tilebase.questions.results import Result
@@ -30,9 +31,9 @@ ALIKE = {
         "whether the player can force it", "whether the goal can be forced within the limits",
     ),
     LARGEST: (LARGEST,),
-    "states, live states and afterstates, up to symmetry": ("live states",),
+    "states, live states and afterstates, up to symmetry": ("live states", "states"),
 }  # fmt: skip
-"""By the question of a record, how known results ask it."""
+"""By the question of a record, how known results ask it, if not in the same words."""
 BOUNDED = "probability to make the tile or the pattern of Lemma 1, uint"
 """How the published lower bounds within limits begin."""
 NUMBER = r"(?:at least |≈ )?(\d+(?:[./]\d+)?)(?:, .*)?"
@@ -53,8 +54,8 @@ def find_before(known: Iterable[Result], game: Game, question: str, value: str) 
     The value is the text of a record; of counts, the live states are compared.
     """
     asked, board = question.split(", proved ")[0], _board(game)
-    names = ALIKE.get(asked, ())
-    if board is None or not names:
+    names = (*ALIKE.get(asked, ()), asked)
+    if board is None:
         return None
     forced = asked == LARGEST or asked.startswith("whether")
     if game.limits is not None or forced:
@@ -76,32 +77,48 @@ def find_before(known: Iterable[Result], game: Game, question: str, value: str) 
 def _board(game: Game) -> str | None:
     """Return a game as known results name it, without its start and pattern; None if it has another form."""
     try:
-        plain = title_of(game.changed(limits=None, pattern=None, start="two-tiles")).replace(",", "", 1)
+        plain = title_of(game.changed(limits=None, pattern=None, start="two-tiles"))
     except TilebaseError:  # a formation begins with boards of its own
         return None
-    plain = plain.removesuffix(f" continued, largest {game.largest}")  # of a search for the largest tile
+    plain = plain.removesuffix(f" without a goal, largest {game.largest}")  # of a search for the largest tile
+    plain = plain.replace(",", "", 1)
     limits = (game.limits_text or "").replace("/", ",")
     return f"{plain} within {limits}" if limits else plain
 
 
 def _verdict(one: Result, asked: str, value: str) -> str:
     """Return how a value agrees with a known result."""
-    before = (one.published or one.value).split(" (")[0].split(",")[0]
+    relation, before = split_relation((one.published or one.answer).split(" (")[0].split(",")[0])
     if asked.startswith("whether"):
         return "" if value == "undecided" else _word(WORDS.get(before, before) == value)
-    if asked == LARGEST and not value.isdecimal():
-        return ""
-    found = re.search(r"(\d[\d,]*) live", value) or re.fullmatch(NUMBER, value)
+    if asked == LARGEST:
+        return _compared(_range(relation, before), _range(*split_relation(value)))
+    counted = re.search(rf"(\d[\d,]*) {one.question.split()[0]}", value)
+    found = counted or re.fullmatch(NUMBER, value)
     if found is None:
         return ""
     number = Fraction(found[1].replace(",", ""))
-    low, _, high = before.partition(" to ")
+    low, _, high = before.removeprefix("from ").partition(" to ")
     if high:
         return _word(Fraction(low) <= number <= Fraction(high))
     if asked == LOWER and not agrees(low, number):  # a smaller bound contradicts nothing
         better = "improved" if one.question.startswith(BOUNDED) else "differs"
         return better if number > Fraction(low) else ""
     return _word(agrees(low, number))
+
+
+def _range(relation: str, tile: str) -> tuple[int, float]:
+    """Return the smallest and the largest tile that a result allows."""
+    return int(tile), math.inf if relation == "at least" else int(tile)
+
+
+def _compared(before: tuple[int, float], now: tuple[int, float]) -> str:
+    """Return what a result that allows the tiles `now` says of one that allowed those `before`."""
+    if now == before:
+        return "recomputed"
+    if now[0] > before[1] or now[1] < before[0]:
+        return "differs"
+    return "improved" if now[0] >= before[0] and now[1] <= before[1] else ""
 
 
 def _word(same: bool) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Unpack
@@ -11,11 +11,12 @@ from tilebase.cluster.executors import Executor
 from tilebase.cluster.opening import attached
 from tilebase.cluster.runs import run_in
 from tilebase.costs import estimate
+from tilebase.costs.estimate import Estimate
 from tilebase.costs.reachable import counting
 from tilebase.counting.counts import CountResult
 from tilebase.errors import UsageError
 from tilebase.files.run import KEEP, Query, RunFolder, delete_run, is_counted
-from tilebase.game.game import Game
+from tilebase.game.game import Game, check_is_game
 from tilebase.runtime.resources import Use
 from tilebase.sparse.forward import Work, count_in
 from tilebase.sparse.shared_forward import SharedCount
@@ -85,6 +86,7 @@ def count(
     >>> count(Game("2x2", 32)).total("live")
     57
     """
+    check_is_game(game)
     if keep not in KEEP:
         raise UsageError(f"keep {keep!r} does not exist: choose one of {', '.join(KEEP)}")
     if up_to is not None and up_to < 0:
@@ -93,8 +95,14 @@ def count(
         raise UsageError("lookahead collapses wins by a slide, but a sum wins by a spawn: leave it out")
     with run_in(folder, cluster=cluster, **use) as run:
         if not is_counted(run.folder):
-            takes = partial(counting, allowed=run.most, up_to=up_to, keep=keep)
-            estimate.check(game, takes, run.most, run.folder)
+            takes = partial(counting, allowed=run.most, keep=keep)
+
+            def others(fits: Callable[[Estimate], bool]) -> Iterable[str]:
+                from tilebase.questions.alternatives import instead_of_counting  # only a refusal needs it
+
+                return instead_of_counting(game, lambda total: takes(game, up_to=total), fits)
+
+            estimate.check(game, partial(takes, up_to=up_to), run.most, run.folder, others)
         with (
             RunFolder(run.folder, Query(game, lookahead, keep)) as opened,
             attached(run.cluster, run.folder),

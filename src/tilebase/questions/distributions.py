@@ -18,6 +18,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
@@ -28,12 +29,20 @@ from tilebase.errors import ResourceError, UsageError
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
 from tilebase.objectives.encoding import NONE, WON
-from tilebase.objectives.numbers import byte_text, digits_text
-from tilebase.objectives.objective import Objective, potentials
-from tilebase.questions.policies import MOST_STATES, Policy, choices_of, find_policy, local_folder
+from tilebase.objectives.numbers import byte_text, digits_text, rounded_text
+from tilebase.objectives.objective import Objective, find_objective, potentials
+from tilebase.policies import Choosing, takes_arrays
+from tilebase.questions.policies import (
+    MOST_STATES,
+    Policy,
+    check_plays,
+    find_policy,
+    local_folder,
+    player_text,
+)
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
-from tilebase.sparse.choosing import best_slides, ratings
+from tilebase.sparse.choosing import best_slides, even, ratings
 from tilebase.sparse.flow import Flow
 from tilebase.sparse.reading import LayerReader, Links, ReadLayer, merge_weights, word_potentials
 from tilebase.tables.probe import Table, open_table
@@ -43,6 +52,15 @@ Array = npt.NDArray[Any]
 
 NAMES = {"tile": "largest tile at the end", "length": "slides of a game", "score": "score of a game"}
 """What has a distribution, and in words."""
+DIGITS = 9
+"""How many digits of probabilities and means are printed."""
+ROUNDING = 1e-9
+"""A relative error that no probability reaches: a million roundings."""
+
+
+def _chance_text(chance: float, others: float) -> str:
+    """Return a probability as it is printed, with that of all other games, which was computed by itself."""
+    return rounded_text(chance, 0.0, DIGITS, most=1, complement=others)
 
 
 @dataclass(frozen=True)
@@ -76,10 +94,30 @@ class Distribution:
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield one dictionary for each value: its probability, and that of at least this value."""
-        left = math.fsum(self.chances.values())
-        for value, p in self.chances.items():
-            yield {"of": self.name, "value": value, "probability": p, "at_least": min(max(left, p), 1.0)}
-            left -= p
+        for value, p, left in zip(self.chances, self.chances.values(), self._at_least(), strict=True):
+            yield {"of": self.name, "value": value, "probability": p, "at_least": min(left, 1.0)}
+
+    def text_rows(self) -> Iterator[dict[str, Any]]:
+        """Yield the same rows as they are printed: 1 minus the others where nearly all games have a value."""
+        below = 0.0
+        above = [*self._at_least()[1:], 0.0]
+        for row, more in zip(self.rows(), above, strict=True):
+            p = row["probability"]
+            texts = {"probability": _chance_text(p, below + more)}
+            yield row | texts | {"at_least": _chance_text(row["at_least"], below)}
+            below += p
+
+    @property
+    def mean_text(self) -> str:
+        """The mean as it is printed."""
+        return digits_text(self.mean, DIGITS)
+
+    def _at_least(self) -> list[float]:
+        """``[i]``: the probability of the i-th value and all larger ones: of the first, 1.
+
+        They are added from the last on, since the last are mostly the smallest.
+        """
+        return [1.0, *list(accumulate(reversed([*self.chances.values()])))[-2::-1]]
 
     def as_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
@@ -108,12 +146,24 @@ class Distributions:
         orientation.
     states:
         How many states the policy meets, up to symmetry; of a function, without.
+    by:
+        The objective by which the policy plays, if it is a table.
     """
 
     policy: str
     of: Mapping[str, Distribution] = field(hash=False)
     meets: Mapping[str, float] = field(hash=False)
     states: int
+    by: Objective | None = None
+
+    @property
+    def player(self) -> str:
+        """The policy; of a table also by which objective it plays."""
+        return player_text(self.policy, self.by)
+
+    def meets_text(self, board: str) -> str:
+        """Return the probability that a game comes to a board, as it is printed."""
+        return rounded_text(self.meets[board], ROUNDING * self.meets[board], DIGITS, most=1)
 
     def __getitem__(self, name: str) -> Distribution:
         return self.of[name]
@@ -123,6 +173,7 @@ class Distributions:
         found = [one.as_dict() for one in self.of.values()]
         return {
             "policy": self.policy,
+            "plays_by": None if self.by is None else self.by.identity,
             "states": self.states,
             "distributions": found,
             "meets": dict(self.meets),
@@ -156,7 +207,8 @@ def distributions(
     boards:
         Boards with the player to move: the probability that a game comes to each of them.
     objective:
-        Label of the objective by which a table plays.  None: its first.
+        A table plays by its values of the objective with this label if it has them, and else, or with None,
+        by its first.  `table` or the policy must have it.
     states:
         A callable is refused if it reaches more states.
     use:
@@ -178,6 +230,11 @@ def distributions(
         raise UsageError(f"the resolution must be 1 or more, not {resolution}")
     allowed, opened, found = Allowance.of(**use), open_table(table), find_policy(policy)
     game = opened.game
+    if hasattr(found, "predict") or takes_arrays(found):
+        raise UsageError(
+            "distributions ask a function for one tilebase.Board at a time: wrap an agent that takes arrays "
+            "in such a function"
+        )
     if "tile" in of and (game.patterns or game.goal_sum is not None):
         raise UsageError("the largest tile at the end is for games that a goal tile wins, or without a goal")
     if {"length", "score"} & set(of) and len(game.spawn_exponents) > 2:
@@ -189,15 +246,16 @@ def distributions(
     ends = _Ends(game, of)
     if callable(found):
         name = policy if isinstance(policy, str) else getattr(found, "__name__", "callable")
+        by = None
         walk: _Walk | _PlainWalk = _PlainWalk(game, found, ends, states, Pace(allowed.progress, "states"))
     else:
         chooser = _chooser(opened, found, objective)
-        name = chooser.name
+        name, by = chooser.name, chooser.by
         walk = _Walk(chooser, ends, allowed)
     meets = walk.run({board.cells for board in asked.values()})
     return Distributions(
         name, {one: ends.distribution(one, name, resolution) for one in of},
-        {text: min(meets.get(board.cells, 0.0), 1.0) for text, board in asked.items()}, walk.states,
+        {text: min(meets.get(board.cells, 0.0), 1.0) for text, board in asked.items()}, walk.states, by,
     )  # fmt: skip
 
 
@@ -293,6 +351,7 @@ class _Chooser:
     name: str
     reader: LayerReader
     weights: Callable[[ReadLayer, Links], Array]
+    by: Objective | None = None
 
 
 class _Reader(LayerReader):
@@ -308,29 +367,24 @@ class _Reader(LayerReader):
 def _chooser(table: Table, policy: Any, objective: str | None) -> _Chooser:
     """Return a policy that is a name or a table.  Raises `UsageError` for a table of another game."""
     if policy == "random":
-        return _Chooser("random", _Reader(table, ()), lambda _, links: _even(links.slots != NONE))
+        return _Chooser("random", _Reader(table, ()), lambda _, links: even(links.slots != NONE))
     if policy == "greedy":
         return _Chooser("greedy", _Reader(table, ()), _greedy)
-    if policy.game != table.game:
-        raise UsageError(f"{policy.name} is a table of {policy.game}, not of {table.game}")
-    by = policy.objective(objective)
+    check_plays(policy, table.game)
+    if objective is not None and find_objective(table.objectives, objective) is None:
+        policy.objective(objective)  # raises unless it has it
+    by = policy.plays_by(objective)
     slack = policy.slack(by)
 
     def weights(layer: ReadLayer, links: Links) -> Array:
-        return _even(best_slides(ratings(by, layer, links), slack))
+        return even(best_slides(ratings(by, layer, links), slack))
 
-    return _Chooser(policy.name, _Reader(policy, (by,)), weights)
-
-
-def _even(chosen: Array) -> Array:
-    """Return the same probability for each slide that is chosen in a state; none without a slide."""
-    found: Array = chosen / np.maximum(chosen.sum(axis=0), 1)
-    return found
+    return _Chooser(policy.name, _Reader(policy, (by,)), weights, by)
 
 
 def _greedy(_: ReadLayer, links: Links) -> Array:
     gains = np.where(links.slots == NONE, -1, np.repeat(links.gains["tile"], 2, axis=0))
-    return _even((gains == gains.max(axis=0)) & (links.slots != NONE))
+    return even((gains == gains.max(axis=0)) & (links.slots != NONE))
 
 
 class _Walk:
@@ -450,8 +504,9 @@ class _PlainWalk:
     """Follows all games of a function, without symmetry, in plain Python."""
 
     def __init__(self, game: Game, policy: Policy, ends: _Ends, most: int, pace: Pace) -> None:
-        self._game, self._policy, self._ends, self._most, self._pace = game, policy, ends, most, pace
+        self._game, self._ends, self._most, self._pace = game, ends, most, pace
         self._slider = Slider(game)
+        self._choose = Choosing(game, self._slider, policy)
         self.states = 0
 
     def run(self, boards: set[Cells]) -> dict[Cells, float]:
@@ -485,7 +540,7 @@ class _PlainWalk:
     ) -> None:  # fmt: skip
         game = self._game
         won = game.has_goal_sum(board)
-        choices = [] if won else choices_of(game, self._slider, self._policy, board)
+        choices = [] if won else self._choose(board)
         if not choices:
             self._end(base, board, board, 0, chances)
         for after, wins, weight in choices:

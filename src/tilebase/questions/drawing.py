@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 from xml.sax.saxutils import escape
 
 import numpy as np
@@ -15,9 +15,11 @@ from tilebase.errors import MissingExtraError, UsageError
 from tilebase.files.outputs import check_output
 from tilebase.runtime.command import COMMAND
 from tilebase.runtime.storage import atomic_file
+from tilebase.runtime.system import library_errors
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 SUFFIXES = (".svg", ".pdf", ".eps", ".png")
@@ -49,6 +51,9 @@ STYLE: dict[str, Any] = {
     "savefig.dpi": 160,
 }
 
+MATPLOTLIB = ("matplotlib", ("MPL", "MATPLOTLIB", "SOURCE_DATE_EPOCH"), "matplotlibrc")
+"""The arguments of `library_errors`: matplotlib reads a file of the current folder when it is loaded."""
+
 
 @contextmanager
 def picture(path: Path | str, width: float, height: float) -> Iterator[Figure]:
@@ -62,7 +67,7 @@ def picture(path: Path | str, width: float, height: float) -> Iterator[Figure]:
         figure = Figure(figsize=(width, height), layout="constrained")
         yield figure
         form = file.suffix.lower()[1:]
-        with atomic_file(file) as whole:
+        with atomic_file(file) as whole, library_errors(*MATPLOTLIB):
             figure.savefig(whole, format=form, metadata=_metadata(form))
 
 
@@ -104,7 +109,8 @@ def check_path(path: Path | str) -> Path:
 def require_matplotlib() -> None:
     """Raise `MissingExtraError` if matplotlib is not installed."""
     try:
-        import matplotlib.figure  # noqa: F401
+        with library_errors(*MATPLOTLIB):
+            import matplotlib.figure  # noqa: F401
     except ImportError as error:
         raise MissingExtraError("pictures need matplotlib: pip install 'tilebase[plot]'") from error
 
@@ -133,13 +139,22 @@ def formatter(write: Callable[[float], str]) -> Any:
     return FuncFormatter(lambda value, _: write(value))
 
 
-def number(value: float) -> str:
-    """Return the text of a tick: all digits to 999,999, then as 2.5 million.
+def whole_ticks(
+    axis: Axis, bins: int | Literal["auto"] = "auto", steps: Sequence[float] | None = None
+) -> None:
+    """Put ticks at whole numbers only, for an axis of counts."""
+    from matplotlib.ticker import MaxNLocator
 
-    >>> [number(value) for value in (0, 20_000, 2.5e6, 1e12)]
-    ['0', '20,000', '2.5 million', '1 trillion']
+    axis.set_major_locator(MaxNLocator(bins, steps=steps, integer=True, min_n_ticks=1))
+
+
+def number(value: float) -> str:
+    """Return the text of a tick: all digits to 999,999, then as 2.5 million.  A fraction stays one.
+
+    >>> [number(value) for value in (0, 2.5, 20_000, 2.5e6, 1e12)]
+    ['0', '2.5', '20,000', '2.5 million', '1 trillion']
     """
     for exponent, unit in UNITS:
         if value >= 10**exponent:
             return f"{value / 10**exponent:,g} {unit}"
-    return f"{value:,.0f}" if value >= 1 or value == 0 else f"{value:g}"
+    return f"{value:,.0f}" if value == round(value) else f"{value:g}"

@@ -31,7 +31,7 @@ import numpy.typing as npt
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files.format import Contents
 from tilebase.files.layers import LayerFolder
-from tilebase.game.game import Game
+from tilebase.game.game import Game, check_is_game
 from tilebase.objectives.encoding import FIRST, NONE, WON, end_values, sentinels
 from tilebase.objectives.numbers import SMALL
 from tilebase.objectives.objective import Objective, parse_objectives
@@ -188,6 +188,7 @@ def solve_exactly(
     >>> [float(solve_exactly(Game("2x2", 16), play=one).start) for one in ("worst", "fastest", "undo")]
     [0.0, 8.263879262720776, 0.996251125375]
     """
+    check_is_game(game)
     chosen = check_exact(game, objective, play, discount)
     if states is not None and play != "best":
         raise UsageError(f"the values of states are those of the play best: leave {play} or states out")

@@ -4,6 +4,7 @@ objective      `objectives.objective.MEANINGS`
 type           `objectives.types.TYPES`
 rule           the docstring of `Game`, which describes each of its arguments
 formation      `game/formations.tsv`
+variable       of the environment: `runtime.paths.VARIABLES`
 term           `game/words.tsv`
 """
 
@@ -17,12 +18,13 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from tilebase.errors import UsageError
+from tilebase.errors import UsageError, check_first
 from tilebase.game.formations import Formation, formations
 from tilebase.game.game import Game
 from tilebase.objectives.objective import DISCOUNTED, MEANINGS, Meaning
 from tilebase.objectives.types import TYPES, ValueType
 from tilebase.objectives.values import NEVER
+from tilebase.runtime.paths import VARIABLES
 
 FEW = 3
 """Most rules and terms that explain a word by speaking of it."""
@@ -39,7 +41,7 @@ class Explanation:
     word:
         The word.
     kind:
-        ``"objective"``, ``"type"``, ``"rule"``, ``"formation"`` or ``"term"``.
+        ``"objective"``, ``"type"``, ``"rule"``, ``"formation"``, ``"variable"`` or ``"term"``.
     text:
         Its meaning: one or more sentences, of a formation with a drawing.
     """
@@ -64,8 +66,9 @@ def explain(word: str) -> tuple[Explanation, ...]:
     >>> explain("guaranteed")[0].kind, explain("afterstate")[0].text
     ('objective', 'a board after a slide and before the spawn')
     """
+    check_first(word, str, "a word")
     known = words()
-    wanted = "-".join(re.split(r"[\s_]+", word.strip().lower())).lstrip("-")
+    wanted = _joined(word).lstrip("-")
     parts = [_named(wanted)] if _named(wanted) else list(map(_named, wanted.split("-")))
     found = tuple(dict.fromkeys(one for part in parts for one in part)) if all(parts) else ()
     found = found or _speaking_of(wanted) or _speaking_of(wanted.replace("-", ""))
@@ -74,17 +77,26 @@ def explain(word: str) -> tuple[Explanation, ...]:
             word = wanted = next(one for one in wanted.split("-") if not _named(one))
         near = difflib.get_close_matches(wanted, [one.word.lower() for one in known], n=3, cutoff=0.6)
         hint = f"did you mean {', '.join(dict.fromkeys(near))}? " if near else ""
-        raise UsageError(f"{word!r} is no word of tilebase: {hint}tilebase explain lists them all")
+        raise UsageError(f"unknown word {word!r}: {hint}tilebase explain lists them all")
     return found
 
 
 def _named(word: str) -> tuple[Explanation, ...]:
-    """Return the meanings of a word in small letters, or of its singular; nothing if it has none."""
-    singulars = (word, word.removesuffix("s"), word.removesuffix("es"), re.sub("ies$", "y", word))
+    """Return the meanings of a word in small letters, or of its singular or plural; nothing if it has none.
+
+    An objective has a second name, the words in which its value is printed.
+    """
+    forms = (word, word.removesuffix("s"), word.removesuffix("es"), re.sub("ies$", "y", word), f"{word}s")
     found = (
-        tuple(one for one in words() if one.word.lower().replace(" ", "-") == form) for form in singulars
+        tuple(one for one in words() if form in (_joined(one.word), _joined(one.text.partition(".")[0])))
+        for form in forms
     )
     return next(filter(None, found), ())
+
+
+def _joined(text: str) -> str:
+    """Return the words of a text in small letters, with hyphens between them."""
+    return "-".join(re.split(r"[\s_,()]+", text.strip(" _()").lower()))
 
 
 def _speaking_of(word: str) -> tuple[Explanation, ...]:
@@ -96,12 +108,13 @@ def _speaking_of(word: str) -> tuple[Explanation, ...]:
 
 @cache
 def words() -> tuple[Explanation, ...]:
-    """Return all words with their meanings: objectives, types, rules, formations and terms."""
+    """Return all words with their meanings: objectives, types, rules, formations, variables and terms."""
     return (
         *(Explanation(name, "objective", _objective(name, meaning)) for name, meaning in MEANINGS.items()),
         *(Explanation(name, "type", _type(one)) for name, one in TYPES.items()),
         *(Explanation(name.replace("_", "-"), "rule", text) for name, text in rules()),
         *(Explanation(one.name, "formation", described(one)) for one in formations()),
+        *(Explanation(name, "variable", text) for name, text in VARIABLES.items()),
         *(Explanation(name, "term", text) for name, text in terms()),
     )
 

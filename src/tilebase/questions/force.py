@@ -31,7 +31,7 @@ from tilebase.costs.forcing import FIRST_PATIENCE, patience_for, search_seconds
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files.run import Query, RunFolder
-from tilebase.game.game import Cells, Game
+from tilebase.game.game import Cells, Game, check_is_game
 from tilebase.game.grid import parse_shape
 from tilebase.game.names import board_words, spawn_words, start_words, winning_words, within_words
 from tilebase.game.spawns import law_of
@@ -47,6 +47,7 @@ from tilebase.questions.again import (
 )
 from tilebase.questions.solve import solve
 from tilebase.questions.symbolic import symbolic
+from tilebase.runtime.measured import working_time
 from tilebase.runtime.progress import Progress
 from tilebase.runtime.resources import Allowance, Use
 from tilebase.search.certificates import check_target, write_certificate
@@ -191,13 +192,14 @@ def force(
     >>> force(Game("2x2", 8, start="empty")).forced, force(Game("2x2", 16, start="empty")).forced
     (True, False)
     """
+    check_is_game(game)
     allowed = Allowance.of(**use)
     check_ways(game, engine, certificate, cluster)
     if again is not None:
         if engine != "dense":
             raise UsageError("a second engine reproduces the layers of a dense pass: choose the engine dense")
         check_second(game, again)
-    since = time.perf_counter()
+    since = working_time()
     if engine in (None, "search"):
         limit, tried = _time_limit(game, seconds, allowed)
         opened = searching(game, folder, allowed, time.perf_counter() + limit)
@@ -215,7 +217,7 @@ def force(
     use["anyway"] = allowed.anyway or engine is None
     solved = solve(game, "guaranteed", folder=folder, space=space, cluster=cluster, **use)
     assert isinstance(solved.value, Exact)
-    seconds = time.perf_counter() - since
+    seconds = working_time() - since
     found = Forced(game, solved.value.value == 1, chosen, solved.positions, seconds)
     if chosen != "dense":
         return found
@@ -268,7 +270,7 @@ def _by_search(
     With `patience` that is so after a second and after the time that ``patience(seconds left)`` gives, unless
     the deadline comes before.
     """
-    since = time.perf_counter()
+    since = working_time()
     with opened as search:
         end, forced, listed = search.deadline, None, None
         gives_way = patience is not None
@@ -294,7 +296,7 @@ def _by_search(
     if gives_way:
         LOG.debug("the search gives way to a pass over all boards, which is expected to be faster")
         return None
-    return Forced(search.game, forced, "search", opened_boards, time.perf_counter() - since, listed)
+    return Forced(search.game, forced, "search", opened_boards, working_time() - since, listed)
 
 
 def _by_diagrams(
@@ -380,6 +382,7 @@ def force_starts(
     >>> [(one.boards, one.forced) for one in force_starts(Game("2x2", 8))]
     [(4, True), (8, True), (4, True), (2, True), (4, True), (2, True)]
     """
+    check_is_game(game)
     allowed = Allowance.of(**use)
     if game.start != "two-tiles":
         raise UsageError("every start of two tiles is decided: leave the start out")
@@ -468,8 +471,8 @@ def _largest(
     Allowance.of(**use)  # refuses here, too, where no goal is tried
     law, cells = law_of(spawns), math.prod(parse_shape(shape))
     if math.isinf(seconds) and cells > MOST_UNBOUNDED and max(parse_shape(shape)) < cells:
-        refuse_endless(f"a search for the largest tile on {shape}, of {cells} cells,")
-    before = time.perf_counter()
+        refuse_endless(f"the largest tile on {shape}, of {cells} cells")
+    before, began = time.perf_counter(), working_time()
     most = 15 if cells <= 16 else 7 if cells <= 21 else 3  # the largest exponent that fits into 64 bits
     whole = Game(shape, spawn=law, start=start, limits=limits, largest=2**most)
     there = max(whole.start_tiles)
@@ -498,7 +501,7 @@ def _largest(
             break
         forced = exponent
     positions = sum(answer.positions for answer in answers)
-    return Largest(whole, 2**forced, exact, positions, time.perf_counter() - before, tuple(answers))
+    return Largest(whole, 2**forced, exact, positions, working_time() - began, tuple(answers))
 
 
 def table_shapes() -> Iterator[str]:
@@ -540,7 +543,7 @@ def _time_limit(game: Game, seconds: float, allowed: Allowance) -> tuple[float, 
 
 
 def _endless(game: Game) -> str:
-    return f"a search for {game}, which {TRIED:.0f} s did not decide,"
+    return f"{game}, which is undecided after {TRIED:.0f} s,"
 
 
 TRIED = 5.0

@@ -40,11 +40,12 @@ from tilebase.dense.tables import DenseLayer, free_cells, kernel_part, masks, ta
 from tilebase.errors import UsageError
 from tilebase.files import places
 from tilebase.files.run import Query, RunFolder
-from tilebase.game.game import Cells, Game
+from tilebase.game.game import Cells, Game, check_is_game
 from tilebase.objectives.backup import Backup
 from tilebase.objectives.objective import Objective
 from tilebase.questions.force import check_adversary, decide_state, searching
 from tilebase.runtime.documents import understood
+from tilebase.runtime.measured import working_time
 from tilebase.runtime.resources import Allowance, Use
 
 CERTAIN = (1 << 15) - 1
@@ -126,6 +127,7 @@ def check_pattern(
     >>> check_pattern(Game("2x3", 64, pattern="lemma1")).slides
     4
     """
+    check_is_game(game)
     if game.pattern is None or game.goal is None:
         raise UsageError("a check needs a goal and a pattern: write lemma1, or tiles on cells")
     check_adversary(game)
@@ -207,13 +209,14 @@ def sample_fillings(
     >>> sample_fillings(Game("2x3", 64, pattern="lemma1"), 20)
     <FillingSample of 2x3, to 64, pattern lemma1: 20 won, 0 lost, 0 undecided>
     """
+    check_is_game(game)
     if len(game.patterns) != 1 or game.goal is None or game.goal_sum is not None or game.unmergeable:
         raise UsageError("fillings are drawn for a goal and one pattern: leave out a goal sum and tiles x")
     check_adversary(game)
     if count < 1:
         raise UsageError(f"the number of fillings must be 1 or more, not {count}")
     filled = game if fillings is None else game.changed(limits=fillings)
-    rng, since = random.Random(seed), time.perf_counter()
+    rng, since = random.Random(seed), working_time()
     found: list[tuple[Cells, bool | None]] = []
     with searching(game.changed(pattern=None), None, Allowance.of(**use), math.inf) as search:
         for _ in range(count):
@@ -225,11 +228,11 @@ def sample_fillings(
             found.append((board, decide_state(search, board)))
     verdicts = [verdict for _, verdict in found]
     lost = tuple(board for board, verdict in found if verdict is False)
-    return FillingSample(game, verdicts.count(True), verdicts.count(None), lost, time.perf_counter() - since)
+    return FillingSample(game, verdicts.count(True), verdicts.count(None), lost, working_time() - since)
 
 
 def _check(game: Game, fillings: str | Sequence[int] | None, within: int | None, run: Run) -> PatternCheck:
-    since = time.perf_counter()
+    since = working_time()
     search = _Search(game, fillings, within)
     values = run.folder / places.values_folder(search.label)
     if not (values / places.SOLVED).exists():
@@ -260,7 +263,7 @@ def _check(game: Game, fillings: str | Sequence[int] | None, within: int | None,
         holds,
         slides if holds else None,
         search.index.unrank(total, rank),
-        time.perf_counter() - since,
+        working_time() - since,
     )
 
 

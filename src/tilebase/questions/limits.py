@@ -27,11 +27,12 @@ from tilebase.costs.rates import pass_seconds
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.passes import DensePass
 from tilebase.errors import GameError, ResourceError, UsageError
-from tilebase.game.game import Game
+from tilebase.game.game import Game, check_is_game
 from tilebase.game.symmetry import start_symmetries
-from tilebase.objectives.numbers import digits_text
 from tilebase.objectives.objective import Objective
-from tilebase.objectives.types import TYPES
+from tilebase.objectives.rounding import Rounding
+from tilebase.objectives.values import Value
+from tilebase.runtime.measured import working_time
 from tilebase.runtime.resources import Allowance, Use
 from tilebase.runtime.storage import temporary_folder
 
@@ -63,15 +64,10 @@ class Trial:
     game: Game
     limits: Limits
     boards: int
-    value: float
+    value: Value
 
     def __repr__(self) -> str:
-        return f"<Trial {self.text}: {self.boards:,} boards, value {self.value_text}>"
-
-    @property
-    def value_text(self) -> str:
-        """The value with the digits of its type."""
-        return digits_text(self.value, TYPES["float32"].digits)
+        return f"<Trial {self.text}: {self.boards:,} boards, value {self.value}>"
 
     @property
     def text(self) -> str:
@@ -81,7 +77,8 @@ class Trial:
     @property
     def merit(self) -> float:
         """A number that is larger for better limits: about how many nines the value begins with."""
-        return -math.log10(max(1.0 - self.value, 1e-9)) + self.value
+        value = float(self.value)
+        return -math.log10(max(1.0 - value, 1e-9)) + value
 
 
 @dataclass(frozen=True)
@@ -112,7 +109,7 @@ class Search:
     seconds: float
 
     def __repr__(self) -> str:
-        return f"<Search of {self.tried:,} limits: best {self.best.text}, value {self.best.value_text}>"
+        return f"<Search of {self.tried:,} limits: best {self.best.text}, value {self.best.value}>"
 
 
 def with_limits(game: Game, limits: Limits) -> Game:
@@ -156,6 +153,7 @@ def search_limits(
     >>> search_limits(Game("2x2", 16, start="empty"), 200).best.limits
     (8, 8, 8, 4)
     """
+    check_is_game(game)
     if not game.can_win or game.goal is None:
         raise UsageError("a search for limits needs a goal")
     first = game.limits or least_limits(game)
@@ -163,7 +161,7 @@ def search_limits(
     if boards is None and seconds == math.inf:
         most = max(10**6, 16 * _boards(game, first))
     bench = _Bench(game, most, Allowance.of(**use), time.monotonic() + seconds)
-    since = time.monotonic()
+    since = working_time()
     if not with_limits(game, first).goal_fits:
         raise UsageError(
             f"within the first limits {with_limits(game, first)} cannot be won: give higher limits"
@@ -180,7 +178,7 @@ def search_limits(
         if game.limits is None:
             _raise_all(game, bench, path, step)
         _climb(game, bench, path, step)
-    return Search(path[-1], tuple(path), len(bench.found), most, bench.done, time.monotonic() - since)
+    return Search(path[-1], tuple(path), len(bench.found), most, bench.done, working_time() - since)
 
 
 def _refuse_long(game: Game, bench: _Bench, first: Limits, seconds: float) -> None:
@@ -311,14 +309,14 @@ class _Bench:
             self.found[key] = Trial(self.game, limits, count, self._value(limits))
         return self.found[key]
 
-    def _value(self, limits: Limits) -> float:
+    def _value(self, limits: Limits) -> Value:
         index, win = PerfectIndex(with_limits(self.game, limits)), Objective("win", "float32")
         with (
             temporary_folder() as folder,
             DensePass(Run(**vars(self._allowed), folder=folder), index, win) as one,
         ):
             one.run()
-            return float(one.start())
+            return Rounding(index.game, win).start(one.start())
 
     def best_of(self, limits: Iterator[Limits], here: Trial) -> Trial | None:
         """Of the limits that are better than `here`, those that gain most per added board."""

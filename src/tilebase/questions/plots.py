@@ -24,7 +24,7 @@ import numpy.typing as npt
 from tilebase.counting.counts import FIELDS, CountResult, shown_names
 from tilebase.errors import UsageError
 from tilebase.game.names import title_of
-from tilebase.objectives.numbers import digits_text
+from tilebase.objectives.numbers import digits_text, short_number
 from tilebase.objectives.objective import Objective, find_objective
 from tilebase.objectives.results import Solution
 from tilebase.objectives.values import NEVER
@@ -40,6 +40,7 @@ from tilebase.questions.drawing import (
     picture,
     require_matplotlib,
     shades,
+    whole_ticks,
 )
 
 if TYPE_CHECKING:
@@ -52,11 +53,11 @@ if TYPE_CHECKING:
 KINDS = ("auto", "stacked", "lines")
 
 NAMES = {
-    "states": "states",
-    "live": "live states",
-    "losing": "losing states",
-    "winning": "states that can win at once",
-    "afterstates": "afterstates",
+    "states": "states up to symmetry",
+    "live": "live states up to symmetry",
+    "losing": "losing states up to symmetry",
+    "winning": "states up to symmetry that can win at once",
+    "afterstates": "afterstates up to symmetry",
     "raw_states": "states without symmetry",
     "raw_live": "live states without symmetry",
 }
@@ -206,8 +207,6 @@ def _draw_bands(axes: Axes, result: CountResult, drawn: Bands, kind: str, field:
 
 
 def _stack(axes: Axes, drawn: Bands) -> None:
-    from matplotlib.ticker import MaxNLocator
-
     margin = drawn.step / 2
     # The largest tile is at the bottom, so that its counts begin at zero and can be compared.
     tops = np.cumsum(drawn.counts[::-1], axis=0)[::-1]
@@ -220,7 +219,7 @@ def _stack(axes: Axes, drawn: Bands) -> None:
     _grid(axes)
     axes.set_xlim(drawn.sums[0] - margin, drawn.sums[-1] + margin)
     axes.set_ylim(0, 1.04 * float(drawn.total.max()))
-    axes.yaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 2.5, 5, 10], integer=True))
+    whole_ticks(axes.yaxis, steps=[1, 2, 2.5, 5, 10])
     axes.yaxis.set_major_formatter(formatter(number))
 
 
@@ -238,11 +237,9 @@ def _lines(axes: Axes, drawn: Bands) -> None:
 
 
 def _sum_axis(axes: Axes) -> None:
-    from matplotlib.ticker import MaxNLocator
-
     axes.set_xlabel("sum of tiles")
     # Sums are even, so ticks are too.
-    axes.xaxis.set_major_locator(MaxNLocator(12, steps=[1, 2, 4, 10], integer=True))
+    whole_ticks(axes.xaxis, 12, steps=[1, 2, 4, 10])
     axes.xaxis.set_major_formatter(formatter(lambda value: f"{value:,.0f}"))
 
 
@@ -284,15 +281,14 @@ def _name(result: CountResult, field: str) -> str:
 
 
 def _title(result: CountResult, drawn: Bands, field: str) -> str:
-    goal = "continued" if result.game.goal is None else f"to {result.game.goal}"
     end = "" if result.complete else f" up to sum {result.sums[-1]:,}"
-    return f"{result.game.shape_text} {goal}: {int(drawn.total.sum()):,} {_name(result, field)}{end}"
+    game = result.game.aim_text.replace(",", "")
+    return f"{game}: {int(drawn.total.sum()):,} {_name(result, field)}{end}"
 
 
 def _game_lines(result: CountResult) -> str:
     """Return the other parameters of the game, in one or two lines."""
-    _, _, *rest = str(result.game).split(", ")
-    words = ["by sum and largest tile", *rest]
+    words = ["by sum and largest tile", *str(result.game).removeprefix(result.game.aim_text).split(", ")[1:]]
     if result.lookahead:
         words.append("without states that are decided within one move")
     return "\n".join(textwrap.wrap(", ".join(words), 110, max_lines=2, placeholder=" ..."))
@@ -409,7 +405,7 @@ def plot_regret(judged: Judgement, path: Path | str, title: str) -> None:
         draw_regret(left, judged, by="sum")
         draw_regret(right, judged, by="tile")
         right.set_ylabel("")
-        head(left, title, f"{judged.objective} {judged.text}, regret {digits_text(judged.regret, 6)}")
+        head(left, title, f"{judged.objective} {judged.text}, regret {judged.regret_text}")
 
 
 def _direct(
@@ -424,6 +420,9 @@ def _direct(
 
 
 # -- distributions ---------------------------------------------------------------------------------
+
+SEEN = 2e-3
+"""A bar is drawn if it is this part of the highest one, or stands between such bars."""
 
 
 def plot_distributions(found: Sequence[Distribution], path: Path | str, title: str) -> None:
@@ -443,8 +442,16 @@ def plot_distributions(found: Sequence[Distribution], path: Path | str, title: s
 
 
 def draw_distribution(axes: Axes, one: Distribution) -> None:
-    """Draw one of the distributions that `tilebase.questions.distributions` computes, with its mean."""
+    """Draw one of the distributions that `tilebase.questions.distributions` computes, with its mean.
+
+    Lengths and scores at both ends whose bars would be too low to be seen are left out; their probability
+    stands in the caption.
+    """
     values, chances = np.array(list(one.chances), dtype=np.float64), np.array(list(one.chances.values()))
+    seen = np.flatnonzero(chances >= SEEN * chances.max() * (one.name != "tile"))
+    first, end = int(seen[0]), int(seen[-1]) + 1
+    rest = math.fsum([*chances[:first], *chances[end:]])
+    values, chances = values[first:end], chances[first:end]
     if one.name == "tile":
         axes.bar(range(len(values)), chances, color=shades(len(values)), width=0.8)
         axes.set_xticks(range(len(values)), [f"{value:,.0f}" for value in values])
@@ -453,12 +460,16 @@ def draw_distribution(axes: Axes, one: Distribution) -> None:
         # Values that no game has lie between entries: each entry is as wide as what it stands for.
         axes.bar(edges[:-1], chances, width=one.resolution, align="edge", color=SHADES[3], linewidth=0)
         axes.axvline(one.mean, color=INK, linewidth=1, linestyle=DASHES)
+        whole_ticks(axes.xaxis)
         axes.xaxis.set_major_formatter(formatter(number))
     axes.set_xlabel({"tile": "largest tile at the end", "length": "slides", "score": "score"}[one.name])
     _grid(axes)
     axes.set_ylim(bottom=0)
+    note = f"mean {digits_text(one.mean, 6)}"
+    if rest:
+        note = f"not drawn: {short_number(rest, 'probability')} of games beyond both ends; {note}"
     axes.annotate(
-        f"mean {one.mean:,.6g}", (1, 1), (0, 4), xycoords="axes fraction", textcoords="offset points",
+        note, (1, 1), (0, 4), xycoords="axes fraction", textcoords="offset points",
         fontsize=9, color=GREY, ha="right",
     )  # fmt: skip
 
@@ -507,8 +518,6 @@ def plot_lines(found: _Symbolic, path: Path | str) -> None:
 
 
 def _lines_panel(axes: Axes, found: _Symbolic, field: str) -> None:
-    from matplotlib.ticker import MaxNLocator
-
     curves: dict[int, list[tuple[float, float]]] = {}
     for line in found.lines:
         name = line.name.strip("()").split(",")
@@ -521,9 +530,11 @@ def _lines_panel(axes: Axes, found: _Symbolic, field: str) -> None:
         xs, ys = zip(*points, strict=True)
         mark = "" if found.strategy == "sum" else "o"
         axes.plot(xs, ys, color=shade, marker=mark, markersize=4, label=f"k = {k}", linewidth=1.4)
-    if field != "iterations":
+    if field == "iterations":
+        whole_ticks(axes.yaxis)
+    else:
         axes.set_yscale("log", nonpositive="clip")
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    whole_ticks(axes.xaxis)
     axes.set_ylabel(field)
     axes.set_xlabel("sum" if found.strategy == "sum" else "l: tiles of exponent k")
     axes.grid(which="major")

@@ -33,7 +33,8 @@ from typing import Any, TypeAlias, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from tilebase.agents import Judgement, Symmetry, cost_of, judge, worth_as_dict
+from tilebase.agents import Judgement, Symmetry, cost_of, judge
+from tilebase.agents.results import worth_as_dict, worth_text
 from tilebase.cluster.runs import Run
 from tilebase.costs.estimate import Estimate, admit, duration, number_in_words
 from tilebase.costs.tables import calling, evaluating
@@ -44,10 +45,20 @@ from tilebase.files.solved import StoredValues
 from tilebase.files.source import Folder
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
-from tilebase.objectives.numbers import byte_text, digits_text, estimate_text
+from tilebase.objectives.numbers import byte_text, difference_text, estimate_text
 from tilebase.objectives.objective import Objective, find_objective
 from tilebase.objectives.rounding import Rounding
-from tilebase.policies import BUILT_IN, ArrayPolicy, as_policy, takes_arrays, weights_of
+from tilebase.objectives.values import Value
+from tilebase.policies import (
+    BUILT_IN,
+    ArrayPolicy,
+    Choices,
+    Choosing,
+    as_policy,
+    choices_of,
+    takes_arrays,
+    without_sampling,
+)
 from tilebase.questions.binomial import CONFIDENCE, binomial_interval
 from tilebase.questions.sampling import sample_games
 from tilebase.runtime.html import table_html
@@ -86,12 +97,14 @@ class Evaluation:
     ----------
     policy, objective:
         The policy, and the objective of the values.
-    value, optimum:
-        The value of the start under the policy and under optimal play; floats, rounded in each step.
-    rounding:
-        How far `regret` can be from the exact difference by rounding.  Larger differences are real.
+    value, start:
+        The value of the start under the policy, a float that is rounded in each step, and under optimal play,
+        as the table has it.
+    rounding, value_rounding:
+        How far `regret` and `value` can be from the exact numbers by rounding.  Larger differences are real.
     states:
-        For a callable, the number of states that it can reach, without symmetry; None otherwise.
+        For a callable, the number of live states, in which it slides, that it can reach: without symmetry, or
+        up to it where it was judged so; None otherwise.
     games, error:
         If the value is a mean over games, their number and its standard error; None if it is exact.
     interval:
@@ -99,45 +112,60 @@ class Evaluation:
         of a binomial distribution (Clopper-Pearson).
     judged:
         Where the policy loses, if it was judged by its symmetry.
+    by:
+        The objective by which the policy plays, if it is a table.
     """
 
     policy: str
     objective: Objective
     value: float
-    optimum: float
+    start: Value
     states: int | None = None
     games: int | None = None
     error: float | None = None
     rounding: float = 0.0
     interval: tuple[float, float] | None = None
     judged: Judgement | None = field(default=None, repr=False)
+    value_rounding: float = 0.0
+    by: Objective | None = None
 
     def __post_init__(self) -> None:
         if self.objective.unit == "probability":  # a sum of rounded numbers can be larger than 1
             object.__setattr__(self, "value", min(self.value, 1.0))
 
     def __repr__(self) -> str:
-        optimum = digits_text(self.optimum, self.objective.type.digits)
-        return f"<Evaluation of {self.policy}: {self.objective.label} {self.text}, optimum {optimum}>"
+        return f"<Evaluation of {self.policy}: {self.objective.label} {self.text}, optimum {self.start}>"
 
     def _repr_html_(self) -> str:
         if self.judged is not None:
             return self.judged._repr_html_()
         row = {
-            "policy": self.policy, str(self.objective): self.text,
-            "optimum": digits_text(self.optimum, self.objective.type.digits), "regret": self.regret_text,
+            "policy": self.player, str(self.objective): self.text,
+            "optimum": str(self.start), "regret": self.regret_text,
         }  # fmt: skip
         return table_html(f"{self.games:,} games" if self.games else "exact but for rounding", [row])
 
     @property
+    def player(self) -> str:
+        """The policy; of a table also by which objective it plays."""
+        return player_text(self.policy, self.by)
+
+    @property
     def text(self) -> str:
         """The value as it is printed; a mean of games with its standard error."""
-        return digits_text(self.value) if self.error is None else estimate_text(self.value, self.error)
+        if self.error is not None:
+            return estimate_text(self.value, self.error)
+        return worth_text(self.value, self.value_rounding, self.objective)
 
     @property
     def regret_text(self) -> str:
-        """The loss as it is printed: 0 if it is not more than rounding."""
-        return digits_text(self.regret if abs(self.regret) > self.rounding else 0)
+        """The loss as it is printed."""
+        return difference_text(self.regret, self.rounding)
+
+    @property
+    def optimum(self) -> float:
+        """The value of the start under optimal play."""
+        return float(self.start)
 
     @property
     def regret(self) -> float:
@@ -152,6 +180,11 @@ class Evaluation:
             "interval": None if self.interval is None else list(self.interval),
             "judged": None if self.judged is None else self.judged.as_dict(),
         }
+
+
+def player_text(policy: str, by: Objective | None) -> str:
+    """Return the name of a policy; of a table also by which objective it plays."""
+    return policy if by is None else f"{policy}, which plays by {by}"
 
 
 def evaluate(
@@ -178,6 +211,8 @@ def evaluate(
         imported, also from the current folder, so its code runs: name only modules that you trust.
     objective:
         Label of an objective of the table whose values are means in floats.  None: the first of these.
+        A table as the policy plays by its values of this objective if it has them, and else, or with None, by
+        its first.
     states:
         A callable is refused, soon after the begin, if it can reach more states than this.
     games, seed:
@@ -202,13 +237,13 @@ def evaluate(
     allowed = Allowance.of(**use)
     opened, found = open_table(table), find_policy(policy)
     chosen = _objective(opened, objective)
-    optimum = float(opened.start[chosen.label])
+    start = opened.start[chosen.label]
     name = policy if isinstance(policy, str) else getattr(found, "__name__", "callable")
     asked = _array_policy(found, opened.game, symmetry, None if found is policy else name)
     if asked is not None:
         if games is None:
             return _judged(opened, asked, chosen, symmetry or "check", allowed)
-        return _sampled(asked.name, chosen, optimum, sample_games(asked, chosen, games, allowed, seed=seed))
+        return _sampled(asked.name, chosen, start, sample_games(asked, chosen, games, allowed, seed=seed))
     admit(expected_cost(opened, found, allowed, states, games), allowed, lambda _: INSTEAD)
     if callable(found):
         if games is not None:
@@ -217,17 +252,31 @@ def evaluate(
                 paid = sample_games(asked, chosen, games, allowed, seed=seed)
             else:
                 paid = sample_callable(opened.game, found, chosen, games, allowed, seed=seed)
-            return _sampled(name, chosen, optimum, paid)
+            return _sampled(name, chosen, start, paid)
         value, reached = evaluate_callable(opened.game, found, chosen, allowed, most_states=states)
-        return Evaluation(
-            name, chosen, value, optimum, reached, rounding=_rounding(opened, chosen, value, optimum)
-        )
+        rounding, own = _roundings(opened, chosen, value)
+        return Evaluation(name, chosen, value, start, reached, rounding=rounding, value_rounding=own)
     if games is not None:
         raise UsageError("games are played for module:function only: this policy is evaluated exactly")
     exact = Objective(chosen.name, "float64", chosen.discount)  # the table's values may have another type
-    guide = _guide(opened, exact, found)
+    guide = _guide(opened, exact, found, chosen if objective else None)
     value = _evaluate_guide(opened, exact, guide, allowed)
-    return Evaluation(guide.name, chosen, value, optimum, rounding=_rounding(opened, chosen, value, optimum))
+    rounding, own = _roundings(opened, chosen, value)
+    return Evaluation(guide.name, chosen, value, start, rounding=rounding, value_rounding=own, by=guide.by)
+
+
+def check_plays(policy: Table, game: Game) -> None:
+    """Raise `UsageError` unless a table is one of this game, so that it can play it."""
+    if policy.game == game:
+        return
+    text = f"{policy.location.name} is a table of {policy.game}, not of {game}"
+    if policy.game.can_win or policy.game.goal is not None or policy.game.changed(goal=game.goal) != game:
+        raise UsageError(f"{text}: name a table of this game, or wrap it in a function")
+    name = policy.location.name
+    raise UsageError(
+        f"{text}: tilebase evaluate {name} {name} --distribution tile says how often its games make "
+        f"{game.goal} (at_least)"
+    )
 
 
 def _array_policy(
@@ -246,12 +295,12 @@ def _judged(
     """Return the exact value of a policy that is asked for many boards at once."""
     judged = judge(table, policy, objective=objective.label, symmetry=symmetry, **vars(allowed))
     return Evaluation(
-        policy.name, objective, judged.value, judged.optimum, judged.states, rounding=judged.rounding,
-        judged=judged,
+        policy.name, objective, judged.value, judged.start, judged.states, rounding=judged.rounding,
+        judged=judged, value_rounding=judged.rounding, by=judged.by,
     )  # fmt: skip
 
 
-def _sampled(name: str, objective: Objective, optimum: float, paid: npt.NDArray[np.float64]) -> Evaluation:
+def _sampled(name: str, objective: Objective, start: Value, paid: npt.NDArray[np.float64]) -> Evaluation:
     """Return what games have paid on average, and how sure this is."""
     same = bool(paid.min() == paid.max())  # the mean of equal numbers is rounded, and so would be the error
     error = 0.0 if same else float(paid.std(ddof=1)) / math.sqrt(len(paid))
@@ -259,7 +308,7 @@ def _sampled(name: str, objective: Objective, optimum: float, paid: npt.NDArray[
     if objective.is_win and objective.discount == 1:
         interval = binomial_interval(int(paid.sum()), len(paid), CONFIDENCE)
     value = objective.told(float(paid.mean()))
-    return Evaluation(name, objective, value, optimum, games=len(paid), error=error, interval=interval)
+    return Evaluation(name, objective, value, start, games=len(paid), error=error, interval=interval)
 
 
 def expected_cost(
@@ -282,12 +331,13 @@ def expected_cost(
     return calling(table.game, games * longest, 0)
 
 
-def _rounding(table: Table, objective: Objective, value: float, optimum: float) -> float:
-    """Return how far the difference of two start values can be from the exact one."""
+def _roundings(table: Table, objective: Objective, value: float) -> tuple[float, float]:
+    """Return how far what a policy loses can be from the exact number, and how far its value."""
     exact = Objective(objective.name, "float64", objective.discount)
-    policy = Rounding(table.game, exact)
     # The mean over the slides of a policy takes at most 7 more roundings: less than twice those of a step.
-    return table.rounding(objective).error(optimum, 0) + 3 * policy.error(value, 0)
+    error = 3 * Rounding(table.game, exact).error(value, 0)
+    optimum = table.rounding(objective).error(float(table.start[objective.label]), 0)
+    return optimum + error, error
 
 
 def _objective(table: Table, label: str | None) -> Objective:
@@ -369,6 +419,7 @@ class _Guide:
     fold: PolicyFold  # computes values under the policy
     rate: Callable[[Cells, Sequence[Worth]], list[float]]  # the rating of each slide of a state
     slack: float = 0.0  # `Table.slack` of ratings
+    by: Objective | None = None  # by which a table plays
 
     def choose(self, board: Cells, slides: Sequence[Worth]) -> list[Worth]:
         """Return the slides of a state that it takes."""
@@ -378,8 +429,8 @@ class _Guide:
         return [slide for slide, rating in zip(slides, ratings, strict=True) if rating >= least]
 
 
-def _guide(table: Table, objective: Objective, policy: Table | str) -> _Guide:
-    """Return a policy of `BUILT_IN`, or that of another table of the same game."""
+def _guide(table: Table, objective: Objective, policy: Table | str, named: Objective | None) -> _Guide:
+    """Return a policy of `BUILT_IN`, or that of a table of the same game, which plays for what was named."""
     game = table.game
     if policy == "random":
         return _Guide("random", PolicyFold(game, objective), lambda _, slides: [0.0] * len(slides))
@@ -388,19 +439,15 @@ def _guide(table: Table, objective: Objective, policy: Table | str) -> _Guide:
             policy, PolicyFold(game, objective, guide_merge="tile"),
             lambda board, slides: [float(SCORE.gain(game, board, after)) for _, after, *_ in slides],
         )  # fmt: skip
-    if policy.game != game:
-        raise UsageError(
-            f"{policy.name} is a table of {policy.game}, not of {game}: "
-            "wrap it in a function to evaluate its policy here"
-        )
-    by, prober = policy.objectives[0], policy.prober
+    check_plays(policy, game)
+    by, prober = policy.plays_by(named), policy.prober
     slack = policy.slack(by)
     afterstate_counts(policy)  # its files are compared with its manifest
     local_folder(policy)
     values = partial(LayerReader(policy.name, game, policy.layers, (by,)).values, by)
     fold = PolicyFold(game, objective, guide=values, guide_merge=by.merge, slack=slack)
     return _Guide(
-        policy.name, fold, lambda board, _: [float(w or 0) for *_, w in prober.slides(board, by)], slack
+        policy.name, fold, lambda board, _: [float(w or 0) for *_, w in prober.slides(board, by)], slack, by
     )
 
 
@@ -437,13 +484,13 @@ def evaluate_callable(
     *,
     most_states: int = MOST_STATES,
 ) -> tuple[float, int]:
-    """Compute the value of the start under a policy in plain Python, and count the states that it reaches.
+    """Compute the value of the start under a policy in plain Python, and count the live states it reaches.
 
     No symmetry is used.  Raises `UsageError` if the policy returns a slide that is not allowed,
     `ResourceError` if it reaches too many states.
     """
     slider, pace = Slider(game), Pace(allowed.progress, "states")
-    chosen = _reach(game, slider, policy, most_states, pace)
+    chosen = _reach(game, Choosing(game, slider, policy), most_states, pace)
     count = sum(len(layer) for layer in chosen.values())
     V: dict[Cells, float] = {}
     evaluator, discount = Evaluator(slider, objective), float(objective.discount)
@@ -470,23 +517,20 @@ def evaluate_callable(
                 for after, wins, weight in choices
             )
     value = sum(float(p) * V[board] for board, p in game.starts())
-    return objective.told(value), len(V)
-
-
-_Choices: TypeAlias = list[tuple[Cells, bool, float]]
+    return objective.told(value), sum(
+        bool(choices) for layer in chosen.values() for choices in layer.values()
+    )
 
 
 REACHING = 0.8
 """The share of the time for finding the states; the rest is for computing their values."""
 
 
-def _reach(
-    game: Game, slider: Slider, policy: Policy, most_states: int, pace: Pace
-) -> dict[int, dict[Cells, _Choices]]:
+def _reach(game: Game, choose: Choosing, most_states: int, pace: Pace) -> dict[int, dict[Cells, Choices]]:
     """By sum, the states that a policy reaches, and its slides there."""
     sizes = boards_by_sum(game)
     every, before = sum(sizes.values()), 0
-    layers: dict[int, dict[Cells, _Choices]] = {}
+    layers: dict[int, dict[Cells, Choices]] = {}
     waiting: dict[int, set[Cells]] = {}
     for board, _ in game.starts():
         waiting.setdefault(game.sum(board), set()).add(board)
@@ -502,7 +546,7 @@ def _reach(
                 share = (before + here * len(layer) / len(states)) / every
                 pace.report(total, "reach", count, REACHING * share)
                 _check_size(count, share, pace.seconds, most_states)
-            choices = layer[board] = choices_of(game, slider, policy, board)
+            choices = layer[board] = choose(board)
             for after, wins, _weight in choices:
                 if not wins:
                     for state, _ in game.spawns(after):
@@ -514,6 +558,8 @@ def _reach(
 
 
 INSTEAD = (
+    "let it take many boards at once, as policy(boards, allowed) with arrays of exponents and of allowed "
+    "slides, and judge it with --asked batch --symmetry none (symmetry='none'), which is much faster; or "
     "allow more with --states (states=), play games with --games (games=), or evaluate it in a smaller game"
 )
 
@@ -543,6 +589,7 @@ def sample_callable(
 ) -> npt.NDArray[np.float64]:
     """Play random games by a policy; return what each pays, ``float64[games]``.  Raises `UsageError`."""
     slider, rng, pace = Slider(game), random.Random(seed), Pace(allowed.progress, "games")
+    policy = without_sampling(policy)
     payoffs = []
     for number in range(games):
         payoffs.append(_play(game, slider, policy, objective, rng))
@@ -567,12 +614,3 @@ def _play(game: Game, slider: Slider, policy: Policy, objective: Objective, rng:
         drawn = [] if wins else game.spawns(after)
         if not drawn:  # the slide wins, or the horizon ends the game
             return payoff + factor * float(objective.end(game, after, won=wins))
-
-
-def choices_of(game: Game, slider: Slider, policy: Policy, board: Cells) -> _Choices:
-    """Return the slides that a policy takes on a board, with their probabilities.  Raises `UsageError`."""
-    slides = {direction: (after, wins) for direction, after, wins in slider.slides(board)}
-    if not slides:
-        return []
-    weights = weights_of(policy, Board(game, board), slides)
-    return [(*slides[direction], weight) for direction, weight in weights.items() if weight]

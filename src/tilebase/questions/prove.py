@@ -11,7 +11,6 @@ bound with a pattern also holds without it if the pattern is a forced win, which
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -28,13 +27,14 @@ from tilebase.dense.values import Wanted
 from tilebase.errors import UsageError
 from tilebase.files import places
 from tilebase.files.run import Query, RunFolder
-from tilebase.game.game import Game
+from tilebase.game.game import Game, check_is_game
 from tilebase.objectives.objective import Objective, check_goal_fits
 from tilebase.objectives.values import Lower, Upper
 from tilebase.questions.bounds import ProvedBound, bound_of, rounding_loss
 from tilebase.questions.running import Ask, usual_space
 from tilebase.questions.solve import check_solving, solve_in
 from tilebase.questions.spaces import choose_space
+from tilebase.runtime.measured import working_time
 from tilebase.runtime.resources import Use
 
 
@@ -95,13 +95,14 @@ def prove(
     >>> prove(Game("2x2", 32, start="empty"), dtype="uint32").value
     355998190
     """
+    check_is_game(game)
     chosen = _check_ways(game, direction, space, backend, work, checksums=checksums)
     objective = Objective(direction, dtype or "")
     objective.check(game)
     _check_bound(game, objective, precision)
     ask = Ask(game, (objective,), chosen, backend=backend)
     with run_in(folder, cluster=cluster, **use) as run:
-        since = time.perf_counter()
+        since = working_time()
         chosen = choose_space(ask, run, keep=False)
         if chosen == "all":
             spent = _prove_all(ask, run, checksums=checksums)
@@ -113,7 +114,7 @@ def prove(
             solved = solve_in(replace(ask, space=chosen), run)
             assert isinstance(solved.value, Lower | Upper)
             found, positions, moved, layers = solved.value.bound, solved.positions, 0, ()
-        seconds = time.perf_counter() - since
+        seconds = working_time() - since
     proved = bound_of(game, objective, found, chosen, positions, seconds, moved)
     return replace(proved, layers=layers)
 

@@ -20,22 +20,27 @@ SOURCES = {
     "slizkov": "Slizkov",
     "edixhoven": "Edixhoven",
     "endgames": "2048EndgameTablebase",
+    "yamashita": "Yamashita",
+    "dabish": "Dabish",
+    "galebach": "Galebach",
 }
 LESS_IS_BETTER = "drops_to_an_end_position"
 """The question of the facts whose answer is the least number that somebody found."""
 RECORDS, RECOMPUTED = "records.tsv", "recomputed.tsv"
 """The files of recorded results, beside the files of facts: of long runs, and of `reproduce`."""
 NEW, OPEN, NEEDED = "new.tsv", "open.tsv", "needed.tsv"
-"""Results that no source has, questions that nobody has answered (`questions.results`), and what it would
-take to compute published lines that were not."""
+"""Results of which no publication was found, questions that nobody has answered (`questions.results`), and
+what it would take to compute published lines that were not."""
 ERRATA, RUNS, SECTIONS = "errata.tsv", "runs.tsv", "sections.tsv"
 """Mistakes of the sources, runs and measurements that are no results, and the sections of the sources: rows
 of pages (`make-results`)."""
+MACHINES = ("two_cores", "16_cores", "one_H200")
+"""The machines of `NEEDED` that are named where a line is cited."""
 BESIDE = frozenset((RECORDS, RECOMPUTED, NEW, OPEN, NEEDED, ERRATA, RUNS, SECTIONS))
 """The files that hold no published lines."""
 NO_QUESTION = frozenset(
-    ("value", "answer", "max_tile", "lower_bound", "claim", "source", "precision", "note", "status")
-    + ("board", "goal", "limits", "formation", "N", "M")
+    ("value", "answer", "max_tile", "lower_bound", "claim", "relation", "source", "precision", "note")
+    + ("board", "goal", "rules", "limits", "formation", "N", "M")
 )
 """The columns of fact files that are no part of a question."""
 MEASURES = {
@@ -74,7 +79,7 @@ class Cited(NamedTuple):
         where = rest.removeprefix(title).strip(", ")
         preprint, year = re.search(r"arXiv:(\d\d)", where), re.search(r"\b20\d\d\b", where)
         found = f"20{preprint[1]}" if preprint else year[0] if year else ""
-        return cls(author, title, found, "" if where == f"({found})" else where)
+        return cls(author, title, found, where.removeprefix(f"({found})").strip(", "))
 
 
 @dataclass(frozen=True)
@@ -89,8 +94,9 @@ class Record:
         The command that gave it.
     date, version:
         When it was recorded, and the version that recorded it.
-    size, took, machine:
-        The counts of work, what the run took (`took_of`) and where it ran; empty where that was not recorded.
+    size, took, machine, note:
+        The counts of work, what the run took (`took_of`), where it ran and what else was seen; empty where
+        that was not recorded.
     """
 
     computed: str
@@ -100,6 +106,7 @@ class Record:
     size: str = ""
     took: str = ""
     machine: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -120,6 +127,19 @@ class Fact:
         raise UsageError(f"{self.file}, line {self.number} has no column for a value")
 
     @property
+    def relation(self) -> str:
+        """How the quantity relates to the published number.
+
+        ``at least``, ``at most`` or ``about``; empty if it is equal, in the published digits.
+        """
+        return self.columns.get("relation", "")
+
+    @property
+    def stated(self) -> str:
+        """The published number with its relation, as ``at least 256``."""
+        return f"{self.relation} {self.published}".lstrip()
+
+    @property
     def question(self) -> str:
         """The other columns, in words, without those that say what is played."""
         found = {name: text for name, text in self.columns.items() if name not in NO_QUESTION and text}
@@ -135,14 +155,38 @@ class Fact:
         if "formation" in named:
             return f"formation {named['formation']} to {named['goal']}"
         board = f"{named['N']}x{named['N']} to {2 ** int(named['M'])}" if "N" in named else named["board"]
-        goal = f" to {named['goal']}" if "goal" in named else ""
-        return board + goal + (f" within {named['limits']}" if "limits" in named else "")
+        if named.get("goal"):
+            board += f" to {named['goal']}"
+        elif "goal" in named and named.get("quantity") != "largest tile that can be forced":
+            board += " without a goal"
+        if named.get("rules"):
+            board += f", {named['rules']}"
+        return board + (f" within {named['limits']}" if "limits" in named else "")
 
     @property
     def erratum(self) -> tuple[str, str] | None:
         """If the source is wrong, the place in docs/errata.md that says so, and what is right."""
         found = re.match(r"erratum (#[\w-]+): (.*)", self.columns.get("note", ""))
         return (f"docs/errata.md{found[1]}", found[2]) if found else None
+
+    @property
+    def reading(self) -> tuple[str, str] | None:
+        """If the source leaves open what it counts, the page that says what is counted here, and the text."""
+        found = re.match(r"reading (\S+): (.*)", self.columns.get("note", ""))
+        return (found[1], found[2]) if found else None
+
+    @property
+    def place(self) -> str:
+        """Where the documentation says more: of an erratum, or of a reading; empty elsewhere."""
+        found = self.erratum or self.reading
+        return found[0] if found else ""
+
+    @property
+    def note(self) -> str:
+        """What a reader of the line should know; empty if nothing."""
+        if self.erratum:
+            return f"an erratum: {self.place}"
+        return f"{self.reading[1]} ({self.place})" if self.reading else self.columns.get("note", "")
 
 
 # -- reading --------------------------------------------------------------------------------------
@@ -175,14 +219,16 @@ def read_recomputed() -> dict[tuple[str, str, str], Record]:
 def read_needed() -> dict[tuple[str, str, str], str]:
     """By file of facts, board and question, what it would take to compute a line that was not computed.
 
-    The last words are the command; one that was stopped goes on.
+    Of each way to do it, the last words are the command; one that was stopped goes on.
     """
-    return {
-        (row["file"], row["board"], row["question"]): (
-            f"{row['needs']}; by `{row['command'].replace(' plan ', ' ', 1)}`"
-        )
-        for row in read_other(NEEDED)
-    }
+    found: dict[tuple[str, str, str], str] = {}
+    for row in read_other(NEEDED):
+        words = [f"{name.replace('_', ' ')}: {row[name]}" for name in MACHINES if row[name]]
+        words += [row["otherwise"]] if row["otherwise"] else []
+        words += [f"by `{row['command'].replace(' plan ', ' ', 1)}`"] if row["command"] else []
+        key = row["file"], row["board"], row["question"]
+        found[key] = "; or ".join([*([found[key]] if key in found else []), "; ".join(words)])
+    return found
 
 
 def read_other(name: str) -> list[dict[str, str]]:
@@ -196,7 +242,7 @@ def _read_records(name: str) -> dict[tuple[str, str, str], Record]:
     return {
         (row["file"], row["board"], row["question"]): Record(
             row["computed"], row["command"], row["date"], row["version"], row.get("size", ""), took_of(row),
-            row.get("machine", ""),
+            row.get("machine", ""), row.get("note", ""),
         )
         for row in rows
     }  # fmt: skip
@@ -235,23 +281,52 @@ def _read_file(name: str, text: str) -> Iterator[Fact]:
 # -- agreeing -------------------------------------------------------------------------------------
 
 
+NUMBER = re.compile(r"[-+]?\d+(\.\d+)?(e[-+]?\d+)?")
+"""A number as sources write it."""
+
+
 def agrees(published: str, computed: Any) -> bool:
-    """Return whether a computed value equals the published one in the published digits.
+    """Return whether a computed value equals the published one, which may have a relation, in its digits.
+
+    The zeros at the end of a whole number are digits, unless it is one that the source calls *about* so much.
 
     >>> agrees("0.08", Fraction(79, 1000)), agrees("5.63e14 (2*8^16)", 2 * 8**16), agrees("57", 58)
     (True, True, False)
+    >>> agrees("about 80000", 78159), agrees("80000", 78159)
+    (True, False)
     """
-    word = published.split()[0]
-    if not re.fullmatch(r"[-+]?\d+(\.\d+)?(e[-+]?\d+)?", word):
-        return published == str(computed)
-    if re.fullmatch(r"\d+", word):
+    relation, number = split_relation(published)
+    word = number.split()[0]
+    if not NUMBER.fullmatch(word):
+        return number == str(computed)
+    if word.isdecimal() and relation != "about":
         return Fraction(word) == Fraction(computed)
-    mantissa, _, exponent = word.partition("e")
-    digits = len(mantissa.partition(".")[2])
-    unit = Fraction(10) ** (int(exponent or 0) - digits)
+    unit = unit_of(word, zeros=relation == "about")
     # Some published numbers are rounded, others are truncated.
     return (
         abs(Fraction(word) - Fraction(computed)) <= unit
-        if exponent
+        if "e" in word
         else (round(Fraction(computed) / unit) == Fraction(word) / unit)
     )
+
+
+def split_relation(text: str) -> tuple[str, str]:
+    """Split a number with its relation (`Fact.stated`).
+
+    >>> split_relation("at least 256"), split_relation("57")
+    (('at least', '256'), ('', '57'))
+    """
+    found = re.match("(about|at least|at most) ", text)
+    return (found[1], text[found.end() :]) if found else ("", text)
+
+
+def unit_of(number: str, *, zeros: bool = False) -> Fraction:
+    """Return what the last digit of a number counts; with `zeros`, the last one that is not 0.
+
+    >>> [str(unit_of(one)) for one in ("0.08", "5.63e14", "5470")], unit_of("5470", zeros=True)
+    (['1/100', '1000000000000', '1'], Fraction(10, 1))
+    """
+    mantissa, _, exponent = number.partition("e")
+    whole, _, digits = mantissa.partition(".")
+    ended = len(whole) - len(whole.rstrip("0")) if zeros and not digits else 0
+    return Fraction(10) ** (int(exponent or 0) - len(digits) + ended)

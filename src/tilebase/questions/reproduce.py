@@ -4,8 +4,10 @@ The first of the functions below that can compute a line *claims* it.  A claim e
 it runs, so that expensive lines can be listed instead of computed.  A number agrees if it equals the
 published one in the published digits.  A proved lower bound improves on the published one if it is larger
 in those digits.  A published float is within rounding if it differs by at most what the rounding of its
-type can change.  A number that differs is an erratum of the source if docs/errata.md says so, with the number
-that was computed here.  What something costs, in seconds or nodes, is compared and never right or wrong.
+type can change.  A number that differs is an erratum of the source if docs/errata.md says so, with the
+number that was computed here.  Where a source leaves open what it counts, a line has the reading that is
+counted here: no agreement is claimed.  What something costs, in seconds or nodes, is compared and never
+right or wrong.
 
 For lines that are not run, `records.tsv` has results of earlier runs, which are shown as recorded.
 """
@@ -14,12 +16,11 @@ from __future__ import annotations
 
 import math
 import re
-import time
-from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import accumulate, combinations_with_replacement
+from itertools import combinations
 from typing import Any
 
 from tilebase.bdd.library import NODE_BYTES
@@ -31,11 +32,12 @@ from tilebase.counting.combinatorics import boards_by_sum, bound
 from tilebase.counting.counts import CountResult
 from tilebase.counting.groups import groups_of
 from tilebase.counting.tiles import least_expected_slides
-from tilebase.errors import TilebaseError, UsageError
+from tilebase.errors import TilebaseError
 from tilebase.game.formations import formation
 from tilebase.game.game import Cells, Game
 from tilebase.game.grid import parse_shape
 from tilebase.game.symmetry import symmetries
+from tilebase.objectives.numbers import digits_text
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.types import TYPES
 from tilebase.patterns.checkerboards import COLOURINGS, Checkerboard, checkerboard
@@ -51,13 +53,16 @@ from tilebase.questions.prove import prove
 from tilebase.questions.published import Fact, Record, agrees, read_facts, read_records
 from tilebase.questions.solve import solve
 from tilebase.questions.symbolic import Symbolic, expected_cost, symbolic
+from tilebase.runtime.measured import working_time
 from tilebase.runtime.resources import Allowance
+from tilebase.runtime.storage import temporary_folder
 from tilebase.small import oracle
+from tilebase.tables.probe import open_table
 from tilebase.tables.slides import Slider
 
 VERDICTS = (
-    "agrees", "improves", "within rounding", "erratum", "costs less", "costs more", "differs", "recorded",
-    "over budget", "not possible here", "not in this version",
+    "agrees", "improves", "within rounding", "erratum", "own reading", "costs less", "costs more", "differs",
+    "recorded", "over budget", "not possible here", "not in this version",
 )  # fmt: skip
 """What is said of a line.  Only ``differs`` is a disagreement that nothing explains."""
 
@@ -106,7 +111,8 @@ QUICK = 0.2
 
 
 def _game(fact: Fact, **options: Any) -> Game:
-    return Game(fact.columns["board"], int(fact.columns["goal"]), **options)
+    goal = fact.columns["goal"]
+    return Game(fact.columns["board"], int(goal) if goal else None, **options)
 
 
 def counting_seconds(game: Game, up_to: int | None = None) -> float:
@@ -119,15 +125,15 @@ class _Counts:
 
     def __init__(self, budget: float) -> None:
         self.budget = budget
-        self._results: dict[Game, CountResult] = {}
+        self._results: dict[tuple[Game, int | None], CountResult] = {}
         self.forced: dict[Game, Forced] = {}
         self.symbolic: dict[tuple[object, ...], Symbolic] = {}
         self._boards: dict[Game, dict[str, int]] = {}
 
-    def __call__(self, game: Game) -> CountResult:
-        if game not in self._results:
-            self._results[game] = count(game)
-        return self._results[game]
+    def __call__(self, game: Game, up_to: int | None = None) -> CountResult:
+        if (game, up_to) not in self._results:
+            self._results[game, up_to] = count(game, up_to=up_to)
+        return self._results[game, up_to]
 
     def boards_after_slides(self, game: Game) -> dict[str, int]:
         """By quantity of `formations.tsv`, the number of boards."""
@@ -152,13 +158,21 @@ def _claim_counts(fact: Fact, counts: _Counts) -> Claim | None:
         return Claim(lambda: counts(game).total("live") + extra, counting_seconds(game), game=game)
     layer = re.fullmatch(r"states_of_sum_(\d+)", quantity)
     if layer:
-        total = int(layer[1])
+        total, until = int(layer[1]), None if game.goal else int(layer[1])
 
         def states() -> int:
-            result = counts(game)
-            return int(result.live[result.sums == total].sum())  # the source counts live states
+            result = counts(game, until)
+            # Of a game with a goal, live states are published.
+            found = result.live if game.goal else result.states
+            return int(found[result.sums == total].sum())
 
-        return Claim(states, counting_seconds(game), game=game)
+        return Claim(states, counting_seconds(game, until), game=game)
+    if quantity == "most_live_states_of_a_sum":
+        return Claim(lambda: int(counts(game).live.sum(axis=1).max()), counting_seconds(game), game=game)
+    every = re.fullmatch(r"(states|raw_states|afterstates|terminal_states)(_of_sums_up_to_(\d+))?", quantity)
+    if every:
+        field, until = {"terminal_states": "losing"}.get(every[1], every[1]), int(every[3] or 0) or None
+        return Claim(lambda: counts(game, until).total(field), counting_seconds(game, until), game=game)
     part = re.fullmatch(r"live_states_of_sum_(\d+)_with_largest_(\d+)_after_lookahead", quantity)
     if part:
         total, exponent = int(part[1]), int(part[2]).bit_length() - 1
@@ -298,7 +312,7 @@ def _claim_shortest(fact: Fact, _: _Counts) -> Claim | None:
         return None
     rows, columns = parse_shape(fact.columns["board"])
     rules = Rules(rows, columns)
-    return Claim(lambda: drops_of(built_game(rules) or ()), 50.0, cost=True)
+    return Claim(lambda: drops_of(built_game(rules) or ()), 50.0)
 
 
 def _claim_cooperative(board: str) -> Claim | None:
@@ -307,10 +321,10 @@ def _claim_cooperative(board: str) -> Claim | None:
     def compute() -> str:
         if any(_replays(checkerboard(board, colouring)) for colouring in COLOURINGS):
             return "yes"
-        verdicts = [checkerboard(board, colouring, search=True) for colouring in COLOURINGS]
+        verdicts = [checkerboard(board, colouring, search=True, seconds=600) for colouring in COLOURINGS]
         return "no" if all(verdict.reachable is False for verdict in verdicts) else "not decided"
 
-    return Claim(compute, 30.0)
+    return Claim(compute, 1.0)
 
 
 def _replays(verdict: Checkerboard) -> bool:
@@ -349,7 +363,8 @@ SMALL_DIAGRAMS = 2.0
 def _claim_symbolic(fact: Fact, counts: _Counts) -> Claim | None:
     """Claim a line about decision diagrams: only 2s are spawned, and play begins on the empty board.
 
-    The source counts the states that corollary 7 allows; its nodes and times are compared without it.
+    The source does not say which states it counts.  We read it as those that corollary 7 allows and that hold
+    a 2, which is an inference; its nodes and times are compared without these conditions.
     """
     if fact.file != "symbolic_solving.tsv":
         return None
@@ -369,31 +384,12 @@ def _claim_symbolic(fact: Fact, counts: _Counts) -> Claim | None:
         answer = counts.symbolic[key]
         if what == "forced":
             return {True: "yes", False: "no", None: "undecided"}[answer.wins]
-        found = _measured(what, [one for one in answer.lines if name in ("", one.name)])
-        return found + (won_boards(game) if measure == "cumulative_states" else 0)
+        return _measured(what, [one for one in answer.lines if name in ("", one.name)])
 
     cost = what not in ("forced", "states")
     known = expected_cost(game, how, until, corollary7=corollary7)
     seconds = known.seconds if known.measured else SMALL_DIAGRAMS
     return Claim(compute, seconds, cost=cost, game=game)
-
-
-def won_boards(game: Game) -> int:
-    """Return how many boards with one tile of the goal corollary 7 allows; only 2s are spawned.
-
-    >>> won_boards(Game("3x3", 512, spawn=0))
-    180000000
-    """
-    goal, found = game.goal_exponent or 0, 0
-    for others in combinations_with_replacement(range(goal), game.cells - 1):
-        tiles = Counter(others)
-        below = list(accumulate(tiles[e] for e in range(goal + 1)))
-        if all(below[e - 1] >= e - 1 for e in (*tiles, goal) if e):
-            ways = math.factorial(game.cells)
-            for count in tiles.values():
-                ways //= math.factorial(count)
-            found += ways
-    return found
 
 
 def _measured(what: str, lines: list[Line]) -> Any:
@@ -441,6 +437,46 @@ def _boards_after_slides(game: Game) -> dict[str, int]:
     return {"boards_generated": len(following) + len(won), "boards_worth_more_than_0": len(able)}
 
 
+OBJECTIVES = {
+    "expected score under optimal play": "score",
+    "slides of the longest game": "longest",
+    "fewest slides to a win, with luck": "fewest",
+    "probability to win": "win",
+}
+"""The objectives of quantities of `other_sources.tsv`."""
+
+
+def _claim_others(fact: Fact, counts: _Counts) -> Claim | None:
+    """Claim a line of `other_sources.tsv`; a tile is forced from the empty board."""
+    if fact.file != "other_sources.tsv":
+        return None
+    quantity = fact.columns["quantity"]
+    if quantity == "largest tile that can be forced":
+        game = Game(fact.columns["board"], int(fact.published), spawn=0, start="empty")
+        seconds = forcing_seconds(game, most=counts.budget)  # a larger tile is refused by theory
+        return Claim(lambda: largest_forced(fact.columns["board"], spawns="2").tile, seconds)
+    game = _game(fact)
+    if quantity == "whether the player can force it":
+        game = game.changed(start="empty")
+        seconds = forcing_seconds(game, most=counts.budget)
+        return Claim(lambda: "yes" if force(game).forced else "no", seconds, game=game)
+    objective, seconds = OBJECTIVES[quantity], SOLVING * counting_seconds(game)
+    if fact.columns["rules"]:
+        return Claim(lambda: _from_two_twos(game, objective), seconds, game=game)
+    return Claim(lambda: Fraction(float(solve(game, objective).value)), seconds, game=game)
+
+
+def _from_two_twos(game: Game, objective: str) -> Fraction:
+    """Return the mean value of all states with two 2s."""
+    with temporary_folder() as folder:
+        solve(game, objective, table=folder / "table")
+        with closing(open_table(folder / "table")) as table:
+            pairs = list(combinations(range(game.cells), 2))
+            boards = [game.format(tuple(int(cell in pair) for cell in range(game.cells))) for pair in pairs]
+            values = [Fraction(float(table.probe(board).value)) for board in boards]
+    return sum(values, Fraction()) / len(values)
+
+
 CLAIMS = (
     _claim_counts,
     _claim_sizes,
@@ -451,6 +487,7 @@ CLAIMS = (
     _claim_bounds,
     _claim_symbolic,
     _claim_formations,
+    _claim_others,
 )
 
 
@@ -479,36 +516,31 @@ def judge(fact: Fact, budget: float, counts: _Counts | None = None) -> Verdict:
         if record is None:
             return Verdict(fact, "", "over budget", claim.seconds, claim.game)
         return Verdict(fact, record.computed, "recorded", claim.seconds, claim.game, record)
-    since = time.perf_counter()
+    since = working_time()
     try:
         computed = claim.compute()
     except TilebaseError as error:  # the other lines are not lost
-        return Verdict(fact, str(error), "not possible here", time.perf_counter() - since, claim.game)
-    seconds = time.perf_counter() - since
-    shown = f"{float(computed):.12g}" if isinstance(computed, Fraction) else str(computed)
+        return Verdict(fact, str(error), "not possible here", working_time() - since, claim.game)
+    seconds = working_time() - since
+    shown = digits_text(computed) if isinstance(computed, Fraction) else str(computed)
     return Verdict(fact, shown, compare(fact, computed, cost=claim.cost), seconds, claim.game)
 
 
 def compare(fact: Fact, computed: Any, *, cost: bool = False) -> str:
     """Return the verdict on a computed value: one of `VERDICTS`."""
     if cost:
-        return "costs less" if computed < _first_number(fact.published) else "costs more"
-    if agrees(fact.published, computed):
+        return "costs less" if computed < Fraction(fact.published) else "costs more"
+    if fact.reading:
+        return "own reading"
+    if agrees(fact.stated, computed):
         return "agrees"
-    if fact.columns.get("value_type", "").startswith("uint") and computed > Fraction(fact.published):
+    sign = {"at least": 1, "at most": -1}.get(fact.relation, 0)
+    if sign and sign * computed > sign * Fraction(fact.published):
         return "improves"
     if _rounding(fact) >= 0 and abs(computed - Fraction(fact.published)) <= _rounding(fact):
         return "within rounding"
     explained = fact.erratum is not None and agrees(fact.erratum[1], computed)
     return "erratum" if explained else "differs"
-
-
-def _first_number(text: str) -> Fraction:
-    """Return the number of a published cost, as "about 1800".  Raises `UsageError`."""
-    found = re.search(r"\d+(\.\d+)?(e[-+]?\d+)?", text)
-    if found is None:
-        raise UsageError(f"{text!r} has no number")
-    return Fraction(found[0])
 
 
 def _rounding(fact: Fact) -> float:

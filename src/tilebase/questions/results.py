@@ -1,10 +1,10 @@
 """Results as statements that can be cited: published, recomputed, improved, new and open.
 
-A result says what is played and asked, what the answer is and of what type, who published what, and which
-command of which version gave it.  Most stand in the fact files of this program: published numbers with what
-was recorded or recomputed for them (`questions.published`), ``new.tsv`` and ``open.tsv``.  A JSON file that a
-command wrote is a result, too: it names its game, command, version, machine, processor seconds and memory,
-and of a table the checksums of all layers.
+A result says what is played and asked, what the answer is, how it relates to the quantity and of what type
+it is, who published what, and which command of which version gave it.  Most stand in the fact files of this
+program: published numbers with what was recorded or recomputed for them (`questions.published`), ``new.tsv``
+and ``open.tsv``.  A JSON file that a command wrote is a result, too: it names its game, command, version,
+machine, processor seconds and memory, and of a table the checksums of all layers.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import json
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from fractions import Fraction
@@ -23,16 +23,18 @@ from pathlib import Path
 from typing import Any
 
 from tilebase._version import version
-from tilebase.errors import CorruptError, UsageError
+from tilebase.errors import CorruptError, UsageError, check_first
 from tilebase.files.source import read_file
 from tilebase.game.game import Game
-from tilebase.game.names import title_of
+from tilebase.game.grid import is_shape
+from tilebase.game.names import game_text, title_of
 from tilebase.objectives.values import Found, Interval, Lower, Upper
 from tilebase.questions.comparing import Before, find_before
 from tilebase.questions.published import (
     LESS_IS_BETTER,
     MEASURES,
     NEW,
+    NUMBER,
     OPEN,
     Cited,
     Fact,
@@ -44,6 +46,7 @@ from tilebase.questions.published import (
     read_recomputed,
     read_records,
     took_of,
+    unit_of,
 )
 from tilebase.questions.statements import rules_of
 from tilebase.runtime.latex import latex_escaped
@@ -54,10 +57,16 @@ GROUPS = {
     "published": "published, and not computed here",
     "recomputed": "published, and computed again",
     "improved": "published, and improved or corrected here",
-    "new": "not published before",
+    "new": "no publication found",
     "open": "not known",
 }
 """The groups of results, in words."""
+
+
+RELATIONS = {"lower": "at least", "upper": "at most", "found": "at most", "interval": "from"}
+"""By the type of a computed value, the words between the quantity and the value; equal without any.
+
+A game that was found has at least as many moves as the shortest one."""
 
 
 @dataclass(frozen=True)
@@ -77,11 +86,15 @@ class Result:
         differs), measured, found, lower, upper, interval,
         verdict, or published where nothing was computed here; of an open question, what is known.
     published, source:
-        What was published, and where; empty for new results.
+        What was published, with its relation (`Fact.stated`), and where; empty for new results.
     command, version, date:
         What computed it, and when; empty if nothing did.
     checked:
         What else gives the same, or where more is said.
+    near:
+        Of a result of which no publication was found, what was published that comes close.
+    note:
+        What a reader should know of the line or of the run.
     size, took, machine:
         Counts of work, time and memory of the run, and where it ran, as far as they were recorded.
     needs:
@@ -110,6 +123,20 @@ class Result:
     needs: str = ""
     checksum: str = ""
     said: str = ""
+    near: str = ""
+    note: str = ""
+
+    @property
+    def relation(self) -> str:
+        """The words between the quantity and the value: at least, at most, about or from; empty if equal."""
+        if self.kind == "published":
+            return self.published.removesuffix(self.value).rstrip()
+        return RELATIONS.get(self.kind, "")
+
+    @property
+    def answer(self) -> str:
+        """The value with its relation, as ``at least 256``."""
+        return f"{self.relation} {self.value}".lstrip()
 
     @property
     def statement(self) -> str:
@@ -119,25 +146,21 @@ class Result:
         asked = self.question or "value"
         if self.group == "open":
             return f"2048 on {self.board}: {asked} is not known; {self.value}."
-        words = f"2048 on {self.board}: {asked}: {self.value}"
+        words = f"2048 on {self.board}: {asked}: {self.answer}"
         if self.kind == "published":
             return f"{words} ({self.source})."
         also = f"; published: {self.published} ({self.source})" if self.published else ""
-        told = {
-            "lower": f"at least {self.value}",
-            "upper": f"at most {self.value}",
-            "interval": f"at least {self.value.replace(' to ', ' and at most ')}",
-        }.get(self.kind)
-        if told is None:
+        if self.kind not in ("lower", "upper", "interval"):
             return f"{words} ({self.kind}){also}."
+        proved = self.answer.replace("from ", "at least ").replace(" to ", " and at most ")
         return (
             f"2048 on {self.board}{_rules(self.command)}: under optimal play, the {asked} is proved to be "
-            f"{told} (in integers, rounded the safe way){also}."
+            f"{proved} (in integers, rounded outward){also}."
         )
 
     def as_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
-        return self.__dict__ | {"statement": self.statement}
+        return self.__dict__ | {"relation": self.relation, "statement": self.statement}
 
     def text(self) -> str:
         """Return the result as a reader cites it: the statement, the command and the version."""
@@ -145,9 +168,11 @@ class Result:
         took = f" ({cost})" if self.took else ""
         run = f" Computed by `{self.command}`, tilebase {self.version}, {self.date}{took}."
         check = f" Checked: {self.checked}." if self.checked and self.group != "open" else ""
+        near = f" Closest publication: {self.near}." if self.near else ""
+        note = f" Note: {self.note}." if self.note else ""
         needs = f" It would take: {self.needs}." if self.needs else ""
         layers = f" SHA-256 of the layers: {self.checksum}." if self.checksum else ""
-        return f"{self.statement}{run if self.command else ''}{check}{layers}{needs}"
+        return f"{self.statement}{run if self.command else ''}{check}{near}{note}{layers}{needs}"
 
     def bibtex(self) -> str:
         """Return an entry of BibTeX for the result; of a published one that was not computed, its source."""
@@ -169,7 +194,7 @@ class Result:
 
     def _bibtex_of_source(self, key: str) -> str:
         """Return an entry for the source of a published result."""
-        cited, board = Cited.of(self.source), f"2048 on {self.board}: {self.question}: {self.value}"
+        cited, board = Cited.of(self.source), f"2048 on {self.board}: {self.question}: {self.answer}"
         note = ". ".join(filter(None, (cited.where, f"{board}. Not computed by tilebase {version()}")))
         year = f"  year = {{{cited.year}}},\n" if cited.year else ""
         return (
@@ -202,7 +227,7 @@ def results() -> tuple[Result, ...]:
     """Return all results of the fact files, group by group."""
     found = [*map(_of_fact, read_facts()), *_new(), *_open()]
     often = Counter(one.name for one in found)
-    # A source that contradicts itself has two lines with the same question.
+    # Several sources may publish one quantity, and one may contradict itself.
     found = [
         replace(one, name=_name(one.name, one.published)) if often[one.name] > 1 else one for one in found
     ]
@@ -216,15 +241,13 @@ def _of_fact(fact: Fact) -> Result:
     name = _name(fact.file.removesuffix(".tsv"), fact.board, fact.question)
     if record is None:
         return Result(
-            name, "published", fact.board, _asked(fact), fact.published, "published", fact.published,
-            fact.source, checked="" if fact.erratum is None else fact.erratum[0],
-            needs=read_needed().get(key, ""),
+            name, "published", fact.board, _asked(fact), fact.published, "published", fact.stated,
+            fact.source, needs=read_needed().get(key, ""), note=fact.note,
         )  # fmt: skip
-    kind = "exact" if record.command.endswith("--objective guaranteed") else _kind(fact, record)
     return Result(
-        name, _group(fact, record), fact.board, _asked(fact), record.computed, kind, fact.published,
-        fact.source, record.command, record.version, record.date,
-        "" if fact.erratum is None else fact.erratum[0], record.size, record.took, record.machine,
+        name, _group(fact, record), fact.board, _asked(fact), record.computed, _kind(fact, record),
+        fact.stated, fact.source, record.command, record.version, record.date, size=record.size,
+        took=record.took, machine=record.machine, note="; ".join(filter(None, (fact.note, record.note))),
     )  # fmt: skip
 
 
@@ -232,16 +255,15 @@ def _group(fact: Fact, record: Record) -> str:
     """Return whether a recorded number agrees with the published one, or improves or corrects it."""
     if fact.erratum is not None:
         return "improved"
-    if agrees(fact.published, record.computed):
-        return "recomputed"
-    if fact.question == LESS_IS_BETTER:
-        return "improved" if int(record.computed) < int(fact.published.split()[0]) else "recomputed"
-    better = "lower_bound" in fact.columns and Fraction(record.computed) > Fraction(fact.published.split()[0])
-    return "improved" if better and _kind(fact, record) == "lower" else "recomputed"
+    sign = {"at least": 1, "at most": -1}.get(fact.relation, 0)
+    better = sign and sign * Fraction(record.computed) > sign * Fraction(fact.published)
+    return "improved" if better and not agrees(fact.stated, record.computed) else "recomputed"
 
 
 def _kind(fact: Fact, record: Record) -> str:
     """Return the type of what is computed for a line."""
+    if fact.reading:
+        return "exact, by our reading"
     if fact.question in MEASURES.values() and "states at both turns" not in fact.question:
         return "measured"
     if fact.question == LESS_IS_BETTER:
@@ -250,9 +272,10 @@ def _kind(fact: Fact, record: Record) -> str:
         dtype = fact.columns.get("value_type", "")
         if dtype.startswith("uint"):
             return "lower"
-        same = agrees(fact.published, record.computed)
+        same = agrees(fact.stated, record.computed)
         return "rounded" if same else f"rounded at each slide in {dtype}, differs"
-    if fact.file == "optimal_values.tsv" or re.fullmatch(r"\d+\.\d+", record.computed):
+    chance = fact.columns.get("quantity") == "probability to win" or fact.file == "optimal_values.tsv"
+    if (chance and not record.command.endswith("guaranteed")) or re.fullmatch(r"\d+\.\d+", record.computed):
         return "rounded"
     verdicts = ("yes", "no", "winnable", "not_winnable")
     return "verdict" if fact.published.partition(",")[0] in verdicts else "exact"
@@ -270,6 +293,7 @@ ASKED = {
 
 
 CHECKERBOARDS = {
+    LESS_IS_BETTER: "fewest drops after which no slide is left",
     "cooperatively_reachable": "whether helpful drops lead to a checkerboard, without an 8",
     "deterministically_reachable": "whether deterministic drops lead to a checkerboard, without an 8",
 }
@@ -293,7 +317,7 @@ def _new() -> Iterator[Result]:
             _name("new", row["board"], row["question"]), "new", row["board"], row["question"], row["value"],
             row["kind"], command=row["command"], version=row["version"], date=row["date"],
             checked=row.get("checked", ""), size=row.get("size", ""), took=took_of(row),
-            machine=row.get("machine", ""),
+            machine=row.get("machine", ""), near=row.get("near", ""), note=row.get("note", ""),
         )  # fmt: skip
 
 
@@ -302,7 +326,7 @@ def _open() -> Iterator[Result]:
         name = _name("open", row["board"], row["question"])
         yield Result(
             name, "open", row["board"], row["question"], row["known"], "open", checked=row["see"],
-            needs=row["needs"],
+            needs=read_needed()[OPEN, row["board"], row["question"]],
         )  # fmt: skip
 
 
@@ -311,6 +335,7 @@ def find_result(name: str) -> Result:
 
     Raises `UsageError` if there is none or more than one, `CorruptError` if the file is no result.
     """
+    check_first(name, str, "the name of a result or of a JSON file")
     if name.endswith(".json"):
         return read_result(Path(name))
     known = results()
@@ -326,13 +351,17 @@ def find_result(name: str) -> Result:
     raise UsageError(f"no result has the name {name!r}{some}")
 
 
+FEWEST_DIGITS = 3
+"""Digits from which on a number is taken for the rounding of a value."""
+
+
 def find_results(*words: str) -> tuple[Result, ...]:
     """Return the results whose file, group, board and question have all the words, in any order.
 
     Limits on cells are one word: 256 does not find boards with a limit of 256.  A word without a digit may be
     cut short: *prob* finds *probability*.  A single word may be what `find_result` takes, too; if several
     results begin with it, all are returned.  A number that no board or question has finds the results with
-    this value, published or computed.
+    this value, published or computed; otherwise, with three digits or more, those whose values it rounds.
 
     Raises `UsageError` if there is none.
     """
@@ -345,14 +374,43 @@ def find_results(*words: str) -> tuple[Result, ...]:
     asked = [part for word in words for one in _parts(word) for part in one.split("-")]
     found = tuple(one for one in known if one in begun or (asked and _has_all(one, asked)))
     if not found and len(words) == 1:
-        number = words[0].replace(",", "")
-        found = tuple(one for one in known if number in (one.value, *one.published.split()[:1]))
+        found = _with_value(words[0].replace(",", ""))
     if not found:
         raise UsageError(
-            f"no result has all of the words {' '.join(words)!r}: tilebase cite lists them; what nobody has "
-            "recorded may be computed, as by tilebase solve 3x3 512"
+            f"no result has all of the words {' '.join(words)!r}: tilebase cite lists them; {_instead(asked)}"
         )
     return found
+
+
+def _with_value(word: str) -> tuple[Result, ...]:
+    """Return the results with a value; without any, those whose values are rounded or truncated to it."""
+    known = [one for one in results() if one.group != "open"]
+    if not NUMBER.fullmatch(word):
+        return tuple(one for one in known if word in (one.value, one.published))
+    number, unit = Fraction(word), unit_of(word)
+    values = [(one, _numbers(f"{one.answer} {one.published}")) for one in known]
+    found = tuple(one for one, numbers in values if number in numbers)
+    if found or len(word.partition("e")[0].lstrip("-0.").replace(".", "")) < FEWEST_DIGITS:
+        return found
+    steps = number / unit
+    return tuple(
+        one for one, numbers in values
+        if any(steps in (round(value / unit), value // unit) for value in numbers)
+    )  # fmt: skip
+
+
+def _numbers(text: str) -> set[Fraction]:
+    return {Fraction(found[0]) for found in NUMBER.finditer(text.replace(",", ""))}
+
+
+def _instead(asked: Sequence[str]) -> str:
+    """Return what may be done where nothing is recorded, in words: of a game that is named, what is wrong."""
+    named = [word for word in asked if is_shape(word)] + [word for word in asked if word.isdecimal()]
+    try:
+        game = Game(named[0], int(named[1])) if len(named) == 2 else Game("3x3", 512)
+    except UsageError as error:
+        return str(error)
+    return f"what nobody has recorded may be computed, as by tilebase solve {game_text(game)}"
 
 
 def _has_all(one: Result, asked: list[str]) -> bool:
@@ -442,7 +500,7 @@ def _read(path: Path, document: Any) -> Result:
     again = document["again"]["statement"] if "again" in document else ""
     texts = (board, question, value, kind, said, command, program, day, machine, layers, again)
     if not all(isinstance(one, str) for one in texts):
-        raise TypeError("a result is told in text")
+        raise TypeError("a result is written as text")
     shlex.split(command)  # what cites it reads its words
     found = Result(
         _name(path.stem), "new", board, question, value, kind, command=command, version=program, date=day,
@@ -452,6 +510,7 @@ def _read(path: Path, document: Any) -> Result:
     played = document.get("game")  # `reach` names it in words
     game = Game.from_identity(played) if isinstance(played, dict) else None
     before = None if game is None else find_before(results(), game, question, value)
+    found = replace(found, value=value.removeprefix(f"{found.relation} "))
     return found if before is None else _with_before(found, before)
 
 

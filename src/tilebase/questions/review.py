@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from tilebase.errors import BoardError, MissingBoardError
@@ -12,10 +13,10 @@ from tilebase.game.game import Cells, Game
 from tilebase.game.records import Position, X, parse_game, text_of
 from tilebase.objectives.numbers import MISTAKE, Unit, is_mistake, loss_text
 from tilebase.objectives.values import Below, Found, value_document
-from tilebase.tables.answers import SlideAnswer, size_of
+from tilebase.tables.answers import Answer, SlideAnswer, size_of
 from tilebase.tables.folders import TableFolder
 from tilebase.tables.large_tiles import read_tiles
-from tilebase.tables.probe import Table
+from tilebase.tables.probe import Table, open_table
 
 MOST_DROPS = 10
 """How many of the largest losses a review names."""
@@ -31,31 +32,34 @@ class ReviewedMove:
         1 for the first position.
     board:
         The position, with the player to move.
-    slide:
-        The slide that was made; None if it is not known, or none was made.
+    slides:
+        The slide that was made, or those of which one was; empty if it is not known, or none was made.
     best:
         The best slides, ties included; empty if the table does not hold the position.
     value, slide_value:
         The value of the position, and that of the slide; None if not known.
     loss:
-        See `Answer.loss`.
+        See `Answer.loss`.  Of several slides, all of which lose something, it is the smallest loss.
+    goal_cells:
+        See `Answer.goal_cells`; empty if the table does not hold the position.
     problem:
         Why something is not known, in one sentence.
     """
 
     number: int
     board: str
-    slide: str | None = None
+    slides: tuple[str, ...] = ()
     best: tuple[str, ...] = ()
     value: Found | None = None
     slide_value: Found | None = None
     loss: float | None = None
+    goal_cells: tuple[int, ...] = ()
     problem: str | None = None
 
     @property
     def agreed(self) -> bool:
-        """Whether the slide is one of the best."""
-        return self.slide is not None and self.slide in self.best and self.loss is not None
+        """Whether the slide is one of the best, or each that may have been made."""
+        return self.loss is not None and set(self.slides) <= set(self.best)
 
     @property
     def of(self) -> float:
@@ -72,13 +76,14 @@ class ReviewedMove:
         return {
             "number": self.number,
             "board": self.board,
-            "slide": self.slide,
+            "slides": list(self.slides),
             "best": list(self.best),
             "value": None if self.value is None else value_document(self.value, unit),
             "slide_value": None if self.slide_value is None else value_document(self.slide_value, unit),
             "loss": self.loss,
             "loss_text": None if self.loss is None else loss_text(self.loss, unit, self.of),
             "mistake": self.mistake,
+            "goal_cells": list(self.goal_cells),
             "problem": self.problem,
         }
 
@@ -120,7 +125,12 @@ class Review:
     @property
     def unknown(self) -> int:
         """How many slides were made whose loss is not known."""
-        return sum(move.slide is not None and move.loss is None for move in self.moves)
+        return sum(bool(move.slides) and move.loss is None for move in self.moves)
+
+    @property
+    def unjudged(self) -> list[ReviewedMove]:
+        """The moves whose loss is not known although the position is; `problem` says why."""
+        return [move for move in self.moves if move.slides and move.loss is None and move.value is not None]
 
     @property
     def agreed(self) -> int:
@@ -188,7 +198,7 @@ class Review:
         }
 
 
-def review(table: Table, text: str, objective: str | None = None) -> Review:
+def review(table: Table | Path | str, text: str, objective: str | None = None) -> Review:
     """Review a written game: what each slide lost.
 
     `Answer.loss` says what a slide loses.
@@ -196,7 +206,8 @@ def review(table: Table, text: str, objective: str | None = None) -> Review:
     Parameters
     ----------
     table:
-        Any table.  If its game has x that move, boards may be real boards, as for `Table.probe`.
+        Any table, or where `open_table` finds it.  If its game has x that move, boards may be real boards, as
+        for `Table.probe`.
     text:
         A saved game, a replay of 2048verse.com, or a list of positions, one a line.  Slides are made by the
         plain rules, so the game may begin before the table's and go on after it.  Positions that the
@@ -213,6 +224,7 @@ def review(table: Table, text: str, objective: str | None = None) -> Review:
     CorruptError
         If a file of the table is damaged.
     """
+    table = open_table(table)
     meaning, unit = table.meaning(objective), table.unit(objective)
     written = parse_game(table.game, text, lambda board: read_written(table.game, board))
     moves = [
@@ -266,25 +278,57 @@ def longest_run(agreed: Iterable[bool]) -> int:
 
 
 def _reviewed(table: Table, position: Position, number: int, objective: str | None) -> ReviewedMove:
-    board, made = text_of(table.game, position.tiles), position.slide
-    problem = position.problem or None
+    board = text_of(table.game, position.tiles)
+    slides = position.candidates if position.slide is None else (position.slide,)
     try:
-        answer = table.probe(board, objective, made=made)
+        answer = table.probe(board, objective, made=next(iter(slides), None))
     except (BoardError, MissingBoardError) as error:
-        return ReviewedMove(number, board, made, problem=problem or str(error))
-    if made is None:
-        return ReviewedMove(number, board, None, answer.best, answer.value, problem=problem)
-    slide, loss = answer.slide(made), answer.loss(made)
+        return ReviewedMove(number, board, slides, problem=position.problem or str(error))
+    found = ReviewedMove(
+        number, board, slides, answer.best, answer.value, goal_cells=answer.goal_cells,
+        problem="; ".join(filter(None, (position.problem, answer.unjudged))) or None,
+    )  # fmt: skip
+    if len(slides) > 1 and not answer.unjudged:
+        return _judge_candidates(found, answer)
+    if len(slides) != 1:
+        return found
+    slide, loss = answer.slide(slides[0]), answer.loss(slides[0])
     value = None if slide is None else slide.value
-    return ReviewedMove(number, board, made, answer.best, answer.value, value, loss, _why(slide, made, loss))
+    problem = found.problem or _why(slide, slides[0], loss)
+    return replace(found, slide_value=value, loss=loss, problem=problem)
+
+
+def _judge_candidates(move: ReviewedMove, answer: Answer) -> ReviewedMove:
+    """Return a move of which one of several slides was made, with what it lost.
+
+    That is known if all of them are best.  If none is, it is at least the smallest of their losses.
+    """
+    losses = {slide: loss for slide in move.slides if (loss := answer.loss(slide)) is not None}
+    each = ", ".join(_lost(slide, losses.get(slide), answer) for slide in move.slides)
+    problem = f"{move.problem}: {each}"
+    best = set(move.slides) & set(answer.best)
+    if len(losses) < len(move.slides) or 0 < len(best) < len(move.slides):
+        return replace(move, problem=problem)
+    least = answer.slide(min(losses, key=lambda slide: losses[slide]))
+    assert least is not None
+    loss = losses[least.direction]
+    less = "" if best else ", so the loss is at least the smallest of these"
+    return replace(move, slide_value=least.value, loss=loss, problem=problem + less)
+
+
+def _lost(slide: str, loss: float | None, answer: Answer) -> str:
+    """Return what a slide lost, in words."""
+    if loss is None:
+        return f"what {slide} lost is not known"
+    if slide in answer.best:
+        return f"{slide} is best"
+    return f"{slide} loses {loss_text(loss, answer.unit, answer.size)}"
 
 
 def _why(slide: SlideAnswer | None, made: str, loss: float | None) -> str | None:
     """Return what is not known of a slide, in one sentence; None if its value is known."""
     if slide is None:
         return f"the game of the table does not allow {made} here"
-    if slide.merges_large:
-        return f"{made} merges two large tiles, which the table does not know"
     if isinstance(slide.value, Below):
         less = "" if loss is None else ": the loss is at least this"
         return f"the table leaves out what {made} leads to{less}"

@@ -1,4 +1,4 @@
-"""Games played by the policy of a table, many at once, and compared with the table's value.
+"""Random games that a table plays optimally, many at once, and compared with the table's value.
 
 All games at one sum are played together, so that each layer of the table is read once.  The
 same seed gives the same games.
@@ -25,7 +25,7 @@ from tilebase.questions.binomial import CONFIDENCE, binomial_interval
 from tilebase.questions.policies import afterstate_counts, local_folder
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
-from tilebase.sparse.choosing import best_slides, chosen_slides, gains, ratings
+from tilebase.sparse.choosing import best_slides, drawn_slides, gains, ratings
 from tilebase.sparse.flow import Flow
 from tilebase.sparse.reading import LayerReader, spawn_weights, spawns_of
 from tilebase.tables.probe import Table, open_table
@@ -86,7 +86,7 @@ class Simulation:
         rounding = self.value.error if isinstance(self.value, Rounded) else 0.0
         difference = self.mean - number
         # The payoffs of games are rounded like values, and no more often.
-        if abs(difference) <= 2 * rounding:
+        if abs(difference) <= 2 * rounding < math.inf:
             return 0.0
         few = counts_wins(self.objective) and min(number, 1 - number) * self.games < NORMAL
         return None if few or not self.error else difference / self.error
@@ -111,11 +111,10 @@ def simulate(
     objective: str | None = None,
     **use: Unpack[Use],
 ) -> Simulation:
-    """Play games by the policy of a table and compare with its value of the start.
+    """Play random games by a table, optimally, and compare with its value of the start.
 
-    Of several best slides, the policy takes one that wins at once, else the first in the order of the game's
-    directions (`sparse.choosing`).  Raises `UsageError` unless there is at least one game, the seed is not
-    negative and the table is a folder on this machine; `ResourceError` if the games do not fit into memory.
+    Raises `UsageError` unless there is at least one game, the seed is not negative and the table is a folder
+    on this machine; `ResourceError` if the games do not fit into memory.
     """
     if games < 1:
         raise UsageError(f"the number of games must be 1 or more, not {games}")
@@ -149,9 +148,8 @@ def simulate(
 
 def _error(objective: Objective, payoffs: Array, value: Value | None) -> float | None:
     """Return the standard error of the mean."""
-    if value is not None and counts_wins(objective):
-        p = min(float(value), 1.0)
-        return math.sqrt(p * (1 - p) / len(payoffs))
+    if value is not None and counts_wins(objective) and 0 < float(value) < 1:
+        return math.sqrt(float(value) * (1 - float(value)) / len(payoffs))
     if len(payoffs) < 2:
         return None
     # The mean of equal numbers is rounded, and so would be their deviation, which is 0.
@@ -188,7 +186,7 @@ def _play(
         layer = reader.layer(total)
         links = layer.link(states)
         best = best_slides(ratings(objective, layer, links), slack)
-        choice = chosen_slides(best, links)
+        choice = drawn_slides(best, rng)
         every = np.arange(len(states))
         slot = links.slots[choice, every]
         over, won = slot == NONE, slot == WON

@@ -7,7 +7,7 @@ of the start, and writes the manifest, which makes a table complete.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from fractions import Fraction
@@ -19,6 +19,7 @@ from tilebase.cluster.executors import Executor
 from tilebase.cluster.opening import attached
 from tilebase.cluster.runs import Run, run_in
 from tilebase.costs import estimate
+from tilebase.costs.estimate import Estimate
 from tilebase.costs.reachable import count_work, recorded_bytes, solve_work
 from tilebase.costs.spaces import expected
 from tilebase.counting.counts import CountResult
@@ -30,7 +31,7 @@ from tilebase.files.reachable import Reachable
 from tilebase.files.run import Query, RunFolder, is_counted
 from tilebase.files.solved import StoredValues
 from tilebase.files.source import read_file
-from tilebase.game.game import Cells, Game
+from tilebase.game.game import Cells, Game, check_is_game
 from tilebase.objectives.objective import Objective, parse_objectives
 from tilebase.objectives.results import LayerSummary, Solution, StartValues
 from tilebase.objectives.rounding import Rounding
@@ -153,6 +154,7 @@ def _asked(
     table: bool,
 ) -> Ask:  # fmt: skip
     """Return what is asked.  Raises `UsageError` if it does not exist or does not fit the game."""
+    check_is_game(game)
     objectives: list[Objective] = []
     for one in [objective] if isinstance(objective, str | Objective) else objective:
         objectives += [one] if isinstance(one, Objective) else parse_objectives(one, discount)
@@ -345,7 +347,13 @@ def check_solving(ask: Ask, run: Run, keep: Keep = NOTHING, *, lean: bool | None
     most = run if ask.space == "all" else run.most  # `dense.shared` plans its workers
     lean = lean if run.cluster is None else False
     takes = expected(ask.space, ask.objectives, most, down_to=ask.down_to, keep=keep.whole, lean=lean)
-    estimate.check(ask.game, takes, most, run.folder)
+
+    def others(fits: Callable[[Estimate], bool]) -> Iterable[str]:
+        from tilebase.questions.alternatives import instead_of_solving  # only a refusal needs it
+
+        return instead_of_solving(ask.game, ask.objectives, takes, fits)
+
+    estimate.check(ask.game, takes, most, run.folder, others)
 
 
 def _solve_all(ask: Ask, run: Run, keep: Keep) -> Solution:

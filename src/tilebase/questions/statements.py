@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from tilebase.game.game import Game
 from tilebase.game.names import random_start_words, spawn_words, start_words, title_of
-from tilebase.objectives.numbers import digits_text, estimate_text
+from tilebase.objectives.numbers import estimate_text
 from tilebase.runtime.documents import to_json
 
 if TYPE_CHECKING:
@@ -309,11 +309,10 @@ def of_replay(found: Replay) -> Statement:
 
 def of_evaluation(game: Game, found: Evaluation) -> Statement:
     """Return what a policy is worth, and optimal play."""
-    optimum = digits_text(found.optimum, found.objective.type.digits)
     kind = "rounded" if found.games is None else f"mean of {found.games:,} games"
     asked = [
-        (f"{found.objective.text}, by the policy {found.policy}", found.text, kind),
-        (f"{found.objective.text}, under optimal play", optimum, "rounded"),
+        (f"{found.objective.text}, by the policy {found.player}", found.text, kind),
+        (f"{found.objective.text}, under optimal play", str(found.start), found.start.kind),
     ]
     return _answered(game, asked, rules=rules_of(game))
 
@@ -331,13 +330,11 @@ def of_simulation(game: Game, found: Simulation) -> Statement:
 
 def of_distributions(game: Game, found: Distributions) -> Statement:
     """Return the means of distributions, and the probabilities to meet boards."""
-    by = f"by the policy {found.policy}"
+    by = f"by the policy {found.player}"
     asked = [
-        (f"mean of the {name} at the end, {by}", digits_text(one.mean, 9), "rounded")
-        for name, one in found.of.items()
+        (f"mean of the {name} at the end, {by}", one.mean_text, "rounded") for name, one in found.of.items()
     ]
     asked += [
-        (f"probability to meet {board}, {by}", digits_text(p, 9), "rounded")
-        for board, p in found.meets.items()
+        (f"probability to meet {board}, {by}", found.meets_text(board), "rounded") for board in found.meets
     ]
     return _answered(game, asked, rules=rules_of(game))

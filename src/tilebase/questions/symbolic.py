@@ -25,7 +25,7 @@ from tilebase.costs.estimate import WEEK, refuse_endless
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import GameError, UsageError
 from tilebase.files.run import Query, RunFolder
-from tilebase.game.game import Game
+from tilebase.game.game import Game, check_is_game
 from tilebase.game.names import board_words, spawn_words, start_words, winning_words, within_words
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
@@ -217,8 +217,9 @@ def symbolic(
     strong:
         Whether the whole set is computed.  Otherwise the work stops once the start is decided.
     corollary7:
-        Whether states are left out that play from an empty board cannot make: those without a tile that was
-        just spawned, and those that break Edixhoven's corollary 7.  They are then in no set.
+        Whether states are left out that play from an empty board cannot make: those that break Edixhoven's
+        corollary 7, and, a condition of ours, those without a tile that was just spawned.  They are then in
+        no set.
     counts:
         Whether boards and nodes are counted: about a fifth of the time.
     until:
@@ -252,6 +253,7 @@ def symbolic(
     >>> found.wins, found.states, found.afterstates
     (True, 237, 151)
     """
+    check_is_game(game)
     allowed = Allowance.of(**use)
     encoding = encoding or {"bdd": "short", "zbdd": "binary"}.get(kind, "short")
     order = order or ("columns" if game.shape[0] < game.shape[-1] else "rows")
@@ -264,7 +266,7 @@ def symbolic(
     task = replace(task, nodes=nodes, export=str(export or ""), certificate=str(certificate or ""))
     known = expected_cost(game, strategy, until, corollary7=corollary7).seconds <= WEEK
     if boards > MANY_BOARDS and seconds == math.inf and not (until or known or allowed.anyway):
-        refuse_endless(f"the symbolic solution of {game}, of {boards:.1g} boards,")
+        refuse_endless(f"the symbolic solution of {game}, of {boards:.1g} boards")
     pace, lines, done, share = Pace(allowed.progress, "states"), list[Line](), 0, 0.0
     began = time.perf_counter()
 
@@ -380,6 +382,7 @@ def search_orders(
 
     A trial that takes too long is left out.  Raises `UsageError` if no smaller board exists.
     """
+    check_is_game(game)
     smaller = smaller_game(game)
     encodings = [encoding] if encoding else [one for one in ENCODINGS if (kind, one) != ("zbdd", "short")]
     trials = []

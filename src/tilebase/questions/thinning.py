@@ -3,8 +3,7 @@
 Under optimal play the game is a Markov chain.  The probability that it visits a state is computed
 forward over the layers, exact up to rounding: a game visits at most one state of each sum.  For
 states that are visited with at least a given probability, the values of all slides are kept.  So
-probing these states gives the same results as the whole table.  Other boards are not found.  If
-several slides are best, each is taken with the same probability.
+probing these states gives the same results as the whole table.  Other boards are not found.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from tilebase.questions.reduced import find_finished, instead, stores_of, unfini
 from tilebase.runtime.documents import to_json
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
-from tilebase.sparse.choosing import best_slides, ratings
+from tilebase.sparse.choosing import best_slides, even, ratings
 from tilebase.sparse.flow import Visits
 from tilebase.sparse.reading import LayerReader
 from tilebase.tables.probe import Table, open_table
@@ -155,10 +154,9 @@ def _run(
         if len(wanted):
             kept += _write(table, stores, total, wanted)
         best = best_slides(ratings(objective, layer, links), slack)
-        share = 1 / np.maximum(best.sum(axis=0), 1)
-        slide, state = np.nonzero(best & (links.slots != WON))
-        weights = (visit * share, np.where(stays, inside, 0.0) * share)
-        flow.spread(total, links.afters[slide, state], *(weight[state] for weight in weights))
+        going, shares = best & (links.slots != WON), even(best)
+        weights = (visit * shares, np.where(stays, inside, 0.0) * shares)
+        flow.spread(total, links.afters[going], *(weight[going] for weight in weights))
         done = (total + 1) / (max(sizes, default=total) + 1)
         if pace.due() or done == 1:
             pace.report(total, "thin", visited, done)

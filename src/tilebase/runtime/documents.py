@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Literal
 
-from tilebase.errors import CorruptError, WrongGameError
+from tilebase.errors import CorruptError, WrongGameError, readable
 
 MOST_DEPTH = 16
 """Levels of nesting; documents of tilebase have at most seven."""
@@ -36,8 +36,8 @@ _SHAPE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowE
 
 
 def shown(thing: object, most: int = 200) -> str:
-    """Return a foreign text for a message: printable, on one line, at most `most` characters and dots."""
-    text = " ".join("".join(c if c.isprintable() else " " for c in str(thing)[: 4 * most]).split())
+    """Return a foreign text for a message: readable, on one line, at most `most` characters and dots."""
+    text = readable(" ".join(str(thing)[: 4 * most].split()))
     return text if len(text) <= most else f"{text[:most]}..."
 
 

@@ -15,10 +15,11 @@ the time since the beginning.  `describe` rounds it, so that a reader sees it ch
 from __future__ import annotations
 
 import math
-import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+
+from tilebase.runtime.measured import working_time
 
 LEAST_SECONDS = 5.0
 LEAST_SHARE = 0.01
@@ -53,8 +54,16 @@ def describe(progress: Progress) -> str:
     )
     return (
         f"{measure} {progress.total} {progress.step:5}  {progress.positions:,} {progress.unit}  "
-        f"{progress.rate / 1e6:.1f} M/s{left}"
+        f"{_speed(progress.rate)}{left}"
     )
+
+
+def _speed(rate: float) -> str:
+    """Return a rate with two digits or more: ``12.3 M/s``, ``850.0 k/s``, ``0.25/s``."""
+    for unit, letter in ((1e6, "M"), (1e3, "k")):
+        if rate >= unit:
+            return f"{rate / unit:.1f} {letter}/s"
+    return f"{rate:.3g}/s"
 
 
 def _rough(seconds: float) -> float:
@@ -95,7 +104,7 @@ class Pace:
 
     def start(self, fraction: float = 0.0) -> None:
         """Begin the work now; `fraction` of it was done by earlier runs."""
-        self._began = time.perf_counter()
+        self._began = working_time()
         self._reported = -math.inf
         self._before = fraction
         # Each entry: seconds since the start, the share of this run done then, total seconds predicted then.
@@ -105,8 +114,8 @@ class Pace:
 
     @property
     def seconds(self) -> float:
-        """Seconds since the work began."""
-        return max(time.perf_counter() - self._began, 1e-9)
+        """Seconds since the work began, without those of compiling."""
+        return max(working_time() - self._began, 1e-9)
 
     def due(self) -> bool:
         """Return whether the last report is at least `OFTEN` seconds old."""

@@ -29,6 +29,8 @@ from tilebase.runtime.threads import map_in_threads
 
 RETIRE_TRIES = 10
 """How often a folder is emptied into which others may just have written."""
+LOCK = ".lock"
+"""The name of the lock in a folder that `atomic_folder` writes; a kill at its very end leaves it there."""
 SYNC_THREADS = 16
 """Threads that flush files.  A file system serves several flushes with one write of its journal."""
 
@@ -40,6 +42,8 @@ def storage_errors(path: Path | str, action: str = "write") -> Iterator[None]:
         yield
     except StorageError:
         raise
+    except IsADirectoryError as error:
+        raise StorageError(f"cannot {action} {path}: it is a folder, and this must be a file") from error
     except OSError as error:
         raise StorageError(f"cannot {action} {path}: {error.strerror or error}") from error
 
@@ -301,7 +305,7 @@ def atomic_folder(path: Path) -> Iterator[Path]:
     with storage_errors(path):
         refuse_link(old)
         make_folder(part)
-        lock = FileLock.take(part / ".lock")
+        lock = FileLock.take(part / LOCK)
     if lock is None:
         raise StorageError(f"cannot write {path}: another process is writing it")
     try:

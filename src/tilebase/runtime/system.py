@@ -13,10 +13,14 @@ from __future__ import annotations
 
 import os
 import signal
-from contextlib import suppress
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 from typing import Any, BinaryIO
+
+from tilebase.errors import ResourceError
 
 fcntl: Any = None
 resource: Any = None
@@ -149,6 +153,28 @@ def load() -> float:
     with suppress(AttributeError, OSError):
         return os.getloadavg()[0]
     return 0.0
+
+
+@contextmanager
+def library_errors(library: str, prefixes: tuple[str, ...], file: str = "") -> Iterator[None]:
+    """Turn what a library raises inside the block into a sentence that says which setting may be wrong.
+
+    These are the variables of the environment with these prefixes, and a file of the current folder.  What
+    the library only warns of as an unreadable variable is such an error, too.  A missing module and a full
+    disk pass unchanged.  Raises `ResourceError`.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("error", "Environment variable")
+            yield
+    except (ImportError, OSError, MemoryError):
+        raise
+    except Exception as error:
+        found = sorted(name for name in os.environ if name.startswith(prefixes))
+        found += [f"the file {file} in this folder"] if file and Path(file).exists() else []
+        settings = " and ".join(found) or "its settings"
+        why = str(error).partition("\n")[0]
+        raise ResourceError(f"{library} fails: {why}; remove or mend {settings}") from error
 
 
 def end_with_parent() -> bool:

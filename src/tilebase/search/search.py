@@ -168,9 +168,7 @@ class Facts:
                 f"{path} is damaged, or of another version: delete it and search again"
             ) from error
         if game != self.game:
-            raise WrongGameError(
-                f"{path} belongs to another game: delete it, and the same command searches anew"
-            )
+            raise WrongGameError(f"{path} belongs to another game: delete it, and run the command again")
         self.entered = max(self.entered, entered)
 
     def _take(self, file: BinaryIO, lines: int) -> None:

@@ -2,7 +2,7 @@
 
 A state is drawn as its board with its value.  An action is drawn as a point.  An edge from the state
 to the point names the directions; edges from the point to the states that can follow have
-probabilities.  Best actions have thick lines.  Values are exact fractions from the oracle
+probabilities.  Best actions have thick lines; a legend says so.  Values are exact fractions from the oracle
 (`oracle.values`), shown rounded.
 """
 
@@ -15,12 +15,20 @@ from typing import Literal
 
 from tilebase.errors import UsageError
 from tilebase.game.game import Cells, Game
+from tilebase.game.names import title_of
 from tilebase.game.symmetry import canonical
 from tilebase.objectives.numbers import digits_text
+from tilebase.objectives.objective import Objective
 from tilebase.small import oracle
 from tilebase.small.graphs import EDGE, SPECIALS, board_label, live_states, state_name
 
 BEST = "#2f7d4f"
+LEGEND = (
+    "{title}: states up to symmetry; below each board its value, the {value}",
+    "lines to a point: slides, and the value after them; the best are thick and green",
+    "lines from a point: the probability of what the spawn leads to",
+)
+"""The lines below a diagram."""
 Ending = Literal["win", "lose"]
 
 
@@ -48,9 +56,13 @@ class Action:
 
 @dataclass(frozen=True)
 class Diagram:
-    """The live states of a game with their values and actions, by ascending sum and board."""
+    """The live states of a game with their values and actions, by ascending sum and board.
+
+    `objective` says what a value is.
+    """
 
     game: Game
+    objective: Objective
     values: dict[Cells, Fraction]
     actions: dict[Cells, tuple[Action, ...]]
 
@@ -74,7 +86,12 @@ def decision_diagram(
     actions = {state: tuple(_actions(solved, state)) for state in states}
     if optimal:
         actions = _reached_by_best(game, actions)
-    return Diagram(game, {state: solved.states[state] for state in actions}, actions)
+    return Diagram(
+        game,
+        Objective("win", discount=solved.discount),
+        {state: solved.states[state] for state in actions},
+        actions,
+    )
 
 
 def _actions(solved: oracle.Values, state: Cells) -> Iterator[Action]:
@@ -120,9 +137,12 @@ def _reached_by_best(game: Game, actions: dict[Cells, tuple[Action, ...]]) -> di
 def diagram_to_dot(diagram: Diagram) -> str:
     """Return the diagram in the DOT language; the same diagram always gives the same text."""
     game = diagram.game
+    title = f"{title_of(game)} under optimal play"
+    legend = "\\l".join([*LEGEND, ""]).format(title=title, value=diagram.objective.text)
     lines = [
         f'digraph "{game}" {{',
         '  graph [rankdir=LR, ranksep=0.5, nodesep=0.15, bgcolor="white", fontname="Helvetica"];',
+        f'  graph [fontsize=10, labeljust=l, label="{legend}"];',
         '  node [shape=plain, fontname="Helvetica", fontsize=10];',
         f'  edge [color="{EDGE}", arrowsize=0.5, penwidth=0.8, fontname="Helvetica", fontsize=8];',
     ]
@@ -161,4 +181,4 @@ def number(value: Fraction) -> str:
     >>> number(Fraction(1, 3)), number(Fraction(1)), number(Fraction(9, 20))
     ('0.333', '1', '0.45')
     """
-    return digits_text(float(value), 3)
+    return digits_text(value, 3)

@@ -315,7 +315,10 @@ def find_dot() -> str:
     """
     program = shutil.which("dot")
     if program is None:
-        raise MissingExtraError("SVG needs the program dot: install Graphviz, or write a .dot file")
+        raise MissingExtraError(
+            "SVG needs the program dot: install Graphviz, for example by apt install graphviz or "
+            "brew install graphviz, or write a .dot file"
+        )
     return program
 
 

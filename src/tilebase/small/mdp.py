@@ -25,7 +25,7 @@ from tilebase.arrays import Floats, GameArrays, Keys, Slid, by_sum
 from tilebase.costs.estimate import admit
 from tilebase.costs.reachable import listing_pairs
 from tilebase.errors import MissingExtraError, UsageError
-from tilebase.game.game import Cells, Game
+from tilebase.game.game import Cells, Game, check_is_game
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
 
@@ -126,6 +126,7 @@ def to_mdp(game: Game, *, symmetric: bool = True, merge: bool = True, **use: Unp
     >>> len(mdp.states) + 2
     70
     """
+    check_is_game(game)
     if not game.can_win:
         raise UsageError("a decision process needs a goal: name one")
     try:

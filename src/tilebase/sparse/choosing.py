@@ -1,8 +1,7 @@
-"""The best slides of many states at once: `Answer.choice` and `Table.probe`, as arrays.
+"""The best slides of many states at once, as `Answer.best` has those of one, and optimal play.
 
-Slides whose values differ by at most the slack of a table are equally good (`Table.slack`).  Where one slide
-has to be made, it is one that wins at once if there is such a one among the best, else the first in the order
-of the game's directions.
+Slides whose values differ by at most the slack of a table are equally good (`Table.slack`).  Optimal play
+makes each of the best slides of a state with the same probability (`even`).
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tilebase.objectives.encoding import NONE, WON, slide_gains
+from tilebase.objectives.encoding import NONE, slide_gains
 from tilebase.objectives.objective import Objective
 from tilebase.sparse.reading import MISSING, Links, ReadLayer
 
@@ -46,8 +45,17 @@ def best_slides(q: Array, slack: float) -> Array:
     return best
 
 
-def chosen_slides(best: Array, links: Links) -> Array:
-    """Return ``k[x]``: the slide that is made in state x; 0 in a state without a slide."""
-    winning = best & (links.slots == WON)
-    chosen: Array = np.where(winning.any(axis=0), winning, best).argmax(axis=0)
-    return chosen
+def even(chosen: Array, axis: int = 0) -> Array:
+    """Return equal probabilities of the slides that are chosen in each state; 0 where none is.
+
+    ``chosen[k, x]``: whether slide k of state x is; with the axis 1, ``chosen[x, k]``.
+    """
+    shared: Array = chosen / np.maximum(chosen.sum(axis=axis, keepdims=True), 1)
+    return shared
+
+
+def drawn_slides(best: Array, rng: np.random.Generator) -> Array:
+    """Return ``k[x]``: one of the best slides of state x at random; 0 in a state without a slide."""
+    ways = best.cumsum(axis=0)
+    drawn: Array = (ways > rng.random(best.shape[1]) * ways[-1]).argmax(axis=0)
+    return drawn

@@ -17,7 +17,6 @@ import itertools
 import logging
 import math
 import threading
-import time
 from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -38,6 +37,7 @@ from tilebase.files.format import CHUNK_KEYS, Chunk
 from tilebase.files.keys import JOB_CHUNKS, KEPT_JOBS, BoardCheck, StoredLayer, encoded, joined
 from tilebase.files.run import KEEP, RunFolder, count_lines
 from tilebase.game.compiled import CompiledGame
+from tilebase.runtime.measured import working_time
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import OVERHEAD
 from tilebase.runtime.threads import map_in_threads
@@ -78,7 +78,7 @@ class Work:
 
     def add(self, step: str, since: float) -> None:
         """Add the time since `since` to a step."""
-        self.seconds[step] = self.seconds.get(step, 0.0) + time.perf_counter() - since
+        self.seconds[step] = self.seconds.get(step, 0.0) + working_time() - since
 
 
 class ForwardPass:
@@ -296,7 +296,7 @@ class ForwardPass:
             counts, slides = self._slide(total, indexed, states, afters)
             if self.game.start_afters and total in self._starts:
                 self._mark(self._starts[total], indexed, afters)
-            since = time.perf_counter()
+            since = working_time()
             size = self._write(total, indexed, afters, after_counts, slides)
             self.work.add("write", since)
         finally:
@@ -317,7 +317,7 @@ class ForwardPass:
 
     def _make_shared(self, sharing: ForwardSharing, total: int, ranks: int) -> tuple[dict[str, Any], int]:
         """Make a layer as `_make` does, by workers."""
-        since = time.perf_counter()
+        since = working_time()
         self._files, size = {}, 0
         self._storage = [np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint64)]
         near = [total - 2**exponent for exponent in self.game.spawn_exponents]
@@ -415,7 +415,7 @@ class ForwardPass:
 
     def _spawn(self, total: int, indexed: IndexedLayer, states: BitSet) -> None:
         """Mark the states of a layer: start states, and the states that spawns make of afterstates."""
-        since = time.perf_counter()
+        since = working_time()
         if total in self._starts and not self.game.start_afters:
             self._mark(self._starts[total], indexed, states)
         tasks: deque[MapTask] = deque()
@@ -445,7 +445,7 @@ class ForwardPass:
         for window in range(states.windows.count):
             if window:
                 states.advance()
-            since = time.perf_counter()
+            since = working_time()
             ranges = list(states.ranges(maps.parts_of(states, self.threads, sizes.SMALL_PART)))
             made = self._slides.take(states, ranges)
             slides = [

@@ -27,6 +27,7 @@ from tilebase._kernels import half_boards
 from tilebase._kernels import rank as kernels
 from tilebase._kernels.arguments import BoardRules, Listing, Ranking
 from tilebase._kernels.lines import HEAD_BITS, HEAD_SHIFT
+from tilebase.counting.combinatorics import convolved
 from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Game
 from tilebase.game.symmetry import symmetries
@@ -88,7 +89,7 @@ class Index(Halves):
         self._lengths = [len(part.keys) for part in self._fillings]
         sums = [np.bincount(part.sums >> 1) for part in self._fillings[2:]]
         # Of one sum, at most; for `_is_lined`, so only where no x moves.
-        self._most_tails = 0 if self._movable else int(np.convolve(sums[0], sums[1]).max())
+        self._most_tails = 0 if self._movable else int(convolved(*sums).max())
         numbers = [np.arange(length) for length in self._lengths]
         self.smaller, columns = self._smaller()
         self.is_cut = len(self.smaller) > 0
@@ -269,9 +270,8 @@ class Index(Halves):
 
     @cached_property
     def _ranks(self) -> Array:
-        """The number of ranks of each layer, by half of its sum; exact below 2**53."""
-        heads, tails = np.bincount(self.head_sum[self.usable] >> 1), self.tail_count.astype(np.float64)
-        ranks: Array = np.convolve(heads, tails) if len(heads) and len(tails) else np.zeros(1)
+        """The number of ranks of each layer, by half of its sum."""
+        ranks = convolved(np.bincount(self.head_sum[self.usable] >> 1), self.tail_count)
         # Halves that have too few or too many of the movable x together have other sums.
         return ranks[self._offset >> 1 :][: (self._weight >> 1) or None]
 

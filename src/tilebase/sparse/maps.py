@@ -8,7 +8,6 @@ others their own, which are united at the end.
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -26,6 +25,7 @@ from tilebase.errors import CorruptError
 from tilebase.files.keys import StoredLayer
 from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Game
+from tilebase.runtime.measured import working_time
 from tilebase.runtime.scratch import aligned_empty
 from tilebase.runtime.threads import Pool
 from tilebase.sparse import sizes
@@ -412,7 +412,7 @@ class Team:
 
     def _flush(self, target: BitSet) -> None:
         """Move all offsets from the arenas into the set."""
-        since = time.perf_counter()
+        since = working_time()
         arenas = [worker.arena for worker in self.workers]
         views = list(self.pool.map(lambda arena: arena.by_block(target.windows.blocks), arenas))
         if target.windows.count > 1:
@@ -433,7 +433,7 @@ class Team:
         for arena in arenas:
             arena.reset(target.windows.blocks)
         self.flushes += 1
-        self.flush_seconds += time.perf_counter() - since
+        self.flush_seconds += working_time() - since
 
 
 def _drain(worker: Worker, tasks: deque[MapTask], stop: Event) -> None:

@@ -10,7 +10,7 @@ Modules, those that the others import first:
     solved        what tables, winning sets and certificates have in common: what can be asked
     prober        values of single positions, from files
     probe         tables: what a position is worth, and which slides are best
-    playing       random starts and spawns, and games by the optimal policy
+    playing       random starts and spawns, and games of optimal play
     layers        how the values of one sum spread
     certificates  certificates to play against
     folders       which tables of a folder fit a board

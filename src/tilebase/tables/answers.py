@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -149,11 +150,9 @@ class Answer:
         """`AFTER` a slide, else `WON`, `PLAY` or `LOST`."""
         return AFTER if self.after else WON if self.board.won else PLAY if self.slides else LOST
 
-    @property
-    def choice(self) -> str | None:
-        """The slide of the optimal policy: one that wins, else the first of the best."""
-        winning = [one.direction for one in self.slides if one.wins and one.direction in self.best]
-        return next(iter(winning or self.best), None)
+    def draw(self, rng: random.Random) -> str | None:
+        """Return a slide of optimal play: each of the best with the same probability; None without one."""
+        return rng.choice(self.best) if self.best else None
 
     @property
     def refused(self) -> dict[str, str]:
@@ -177,6 +176,29 @@ class Answer:
         return f"read {self.board.reading.orientation.name}, with {tiles} {words}"
 
     @property
+    def goal_cells(self) -> tuple[int, ...]:
+        """The cells of the board on which the goal wins, ascending; empty if it wins on all."""
+        cells = tuple(goal_cells(self.board.game))
+        if isinstance(self.board, Board):
+            return cells
+        return tuple(sorted(self.board.reading.orientation.sources[cell] for cell in cells))
+
+    @property
+    def unjudged(self) -> str:
+        """Why the table judges no slide of the board, in one sentence; empty if it does.
+
+        Large tiles that are equal can merge on the real board, and the table does not know it.  Its values
+        are shown with this warning, and no slide counts as a loss or a mistake.
+        """
+        equal = {} if isinstance(self.board, Board) else self.board.equal_tiles()
+        if not equal:
+            return ""
+        words = " and ".join(f"{count} of {tile_text(e)}" for e, count in sorted(equal.items()))
+        merging = " and ".join(slide.direction for slide in self.slides if slide.merges_large)
+        text = f"large tiles are equal ({words}), and the table does not know that they can merge"
+        return f"{text}: {merging} would merge them" if merging else text
+
+    @property
     def rank(self) -> float:
         """A number that sorts answers under one objective, the best last; without a value they come first."""
         known = sort_key(self.value)
@@ -196,11 +218,10 @@ class Answer:
 
         Of proved bounds it is the difference of the bounds, and of intervals that of their midpoints: these
         differences are not proved.  If the table leaves out the board that the slide leads to, the loss is at
-        least what is returned.  It is not known of a slide that merges two large tiles, which no slide of the
-        table's game does.
+        least what is returned.  On a board with equal large tiles it is not known (`unjudged`).
         """
         slide = self.slide(direction)
-        if slide is None or slide.merges_large:
+        if slide is None or self.unjudged:
             return None
         if isinstance(self.value, Below | Unknown) or isinstance(slide.value, Unknown):
             return None
@@ -217,9 +238,6 @@ class Answer:
     def as_dict(self, *, spawns: bool = False) -> dict[str, Any]:
         """As plain JSON values; with `spawns`, also the states after each slide with their probabilities."""
         real = None if isinstance(self.board, Board) else self.board
-        goals = list(goal_cells(self.board.game))
-        if real is not None:
-            goals = sorted(real.reading.orientation.sources[cell] for cell in goals)
         return {
             **board_document(self.board),
             "state": self.state,
@@ -233,7 +251,7 @@ class Answer:
                 for slide in self.slides
             ],
             "refused": self.refused,
-            "goal_cells": goals,
+            "goal_cells": list(self.goal_cells),
             "large_tiles": None if real is None else list(self.large_tiles),
             "orientation": None if real is None else real.reading.orientation.name,
             "read_as": None if real is None else real.game.format(real.cells),

@@ -18,6 +18,7 @@ from tilebase.errors import (
     MissingBoardError,
     MissingLayerError,
     StorageError,
+    check_first,
 )
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
@@ -68,9 +69,11 @@ class Certificate(Verdicts):
             self.starts = tuple(self._begun())
 
     def __repr__(self) -> str:
-        return f"<Certificate {self.path.name} of {self.game}: {self.claim}, {len(self):,} boards>"
+        return f"<Certificate {self.path.name} of {self.game}: {self.claim}, {self.states:,} boards>"
 
-    def __len__(self) -> int:
+    @property
+    def states(self) -> int:
+        """The number of states that the certificate lists."""
         return len(self._spawns)
 
     @property
@@ -198,12 +201,13 @@ def open_certificate(path: Path | str) -> Certificate:
     StorageError
         If it cannot be read.
     """
+    check_first(path, (str, Path), "the name of a file")
     path = Path(path)
     try:
         with path.open("rb") as file:
             return _read(path, file)
     except FileNotFoundError as error:
-        raise MissingLayerError(f"{path} is not there: name the file of a certificate") from error
+        raise MissingLayerError(f"{path} not found: name the file of a certificate") from error
     except OSError as error:
         raise StorageError(f"cannot read {path}: {error.strerror}") from error
 

@@ -18,6 +18,7 @@ from tilebase.errors import (
     StorageError,
     TilebaseError,
     UsageError,
+    check_first,
 )
 from tilebase.files import places
 from tilebase.objectives.objective import find_objective
@@ -187,6 +188,7 @@ def open_tables(path: Path | str) -> TableFolder:
         ...
     tilebase.errors.MissingLayerError: nowhere is not a folder: name one that holds tables in subfolders
     """
+    check_first(path, (str, Path), "the name of a folder")
     folder = Path(path)
     if not folder.is_dir():
         raise MissingLayerError(f"{folder} is not a folder: name one that holds tables in subfolders")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tilebase.errors import MissingLayerError, UsageError
+from tilebase.errors import MissingLayerError, UsageError, check_first
 from tilebase.files import places
 from tilebase.files.format import Layer
 from tilebase.files.layers import LayerFolder
@@ -109,6 +109,7 @@ def _chosen(sizes: Mapping[int, int], total: int | None, name: str, advice: str)
 
 def layer_sizes(table: Table) -> dict[int, int]:
     """Return ``sizes[s]``: how many afterstates of sum s have values in a table.  Opens every layer."""
+    check_first(table, Table, "an open table: open_table(...)")
     return {total: table.prober.count(total) for total in table.prober.sums()}
 
 
@@ -124,6 +125,7 @@ def layer_values(table: Table, total: int, objective: str | None = None) -> Laye
     CorruptError
         If a file is damaged.
     """
+    check_first(table, Table, "an open table: open_table(...)")
     chosen = table.objective(objective)
     keys, values = _read(table, total, chosen)
     numbers = _numbers(chosen, values)

@@ -1,4 +1,4 @@
-"""Playing with a table: random starts, spawns of chance or of an adversary, games by the optimal policy."""
+"""Playing with a table: random starts, spawns of chance or of an adversary, games of optimal play."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, TypeVar
 
-from tilebase.errors import MissingBoardError, UsageError
+from tilebase.errors import MissingBoardError, UsageError, check_first
 from tilebase.game.board import Board
 from tilebase.game.records import Move, Record
 from tilebase.objectives.values import Found
@@ -53,7 +53,7 @@ def choose_state(
 
 @dataclass(frozen=True)
 class Played:
-    """A game that followed the optimal policy.
+    """A game of optimal play.
 
     Attributes
     ----------
@@ -79,10 +79,11 @@ def play_game(
     start: Board | None = None,
     worst: bool = False,
 ) -> Played:
-    """Play a whole game by the optimal policy, against chance or (`worst`) against the adversary.
+    """Play a whole game optimally, against chance or (`worst`) against the adversary.
 
     Raises the errors of `Table.probe` for the start.
     """
+    check_first(table, Table, "an open table: open_table(...)")
     state = start or choose_state(table, table.start_states(), rng, worst=worst, objective=objective)
     first, end = state, ""
     states: list[Board] = []
@@ -95,7 +96,7 @@ def play_game(
         answer = table.probe(state, objective) if not states else table.get(state, None, objective)
         if answer is None:
             break
-        slide = answer.slide(answer.choice)
+        slide = answer.slide(answer.draw(rng))
         if slide is None:
             end = "" if answer.slides else LOST
             break
@@ -127,7 +128,7 @@ def random_position(
         The sum of its tiles; None for a random one.
     by:
         ``"uniform"``: a random stored afterstate with a random spawn on it, each afterstate of the sum with
-        the same probability; ``"optimal"``: one from a random game by the optimal policy.
+        the same probability; ``"optimal"``: one from a random game of optimal play.
 
     Raises
     ------
@@ -136,6 +137,7 @@ def random_position(
     MissingBoardError
         If no state of this sum was found in 200 attempts (50 games).
     """
+    check_first(table, Table, "an open table: open_table(...)")
     if by not in ("uniform", "optimal"):
         raise UsageError(f"a random position is chosen uniform or optimal, not {by!r}")
     found = _stored_states(table, rng, total) if by == "uniform" else _met(table, rng, total, objective)
@@ -172,7 +174,7 @@ def _stored_states(table: Table, rng: random.Random, total: int | None) -> Itera
 
 
 def _met(table: Table, rng: random.Random, total: int | None, objective: str | None) -> Iterator[Board]:
-    """Yield states of random games by the optimal policy."""
+    """Yield states of random games of optimal play."""
     for _ in range(MOST_TRIES // 4):
         states = play_game(table, rng, objective=objective).states
         fitting = [state for state in states if total is None or state.sum == total]

@@ -16,7 +16,7 @@ from tilebase.errors import MissingBoardError, MissingLayerError, UsageError
 from tilebase.files import places
 from tilebase.files.layers import PagedLayers
 from tilebase.files.manifest import Manifest
-from tilebase.files.source import Location, local_path, open_location, read_document
+from tilebase.files.source import Location, address, local_path, open_location, read_document
 from tilebase.files.winning import is_winning
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
@@ -42,11 +42,13 @@ from tilebase.tables.large_tiles import read_tiles
 from tilebase.tables.prober import DenseProber, Prober
 from tilebase.tables.readings import answer_best_reading
 from tilebase.tables.real_boards import AnyBoard, RealBoard
-from tilebase.tables.solved import BoardLike, Solved
+from tilebase.tables.solved import BoardLike, Solved, opened_again
 
 
 class Table(Solved):
     """A solved game that can be probed.  `open_table` makes it.
+
+    It can be pickled: it is opened again from its absolute path or URL.  A deep copy is itself.
 
     Attributes
     ----------
@@ -77,6 +79,9 @@ class Table(Solved):
 
     def __repr__(self) -> str:
         return f"<Table {self.location.name} of {self.game}: {', '.join(self.manifest.labels)}>"
+
+    def __reduce__(self) -> Any:
+        return opened_again, (type(self), address(self.location), self.manifest)
 
     def _repr_html_(self) -> str:
         rows = [
@@ -144,8 +149,8 @@ class Table(Solved):
 
     def _probe(self, state: Board, objective: str | None) -> Answer:
         chosen = self._choose(objective)
-        if not self.game.sum(state.cells) and self.game.start_board is None:
-            raise self.prober.missing(state.cells)  # a spawn comes first: this is not a state
+        if not state.sum and not self.game.empty_is_state:
+            raise self.prober.missing(state.cells)
         try:
             answers = self._answers(state, chosen)
         except MissingBoardError as error:  # the error names an afterstate, so it is raised for the state
@@ -227,6 +232,15 @@ class Table(Solved):
     def objective(self, label: str | None = None) -> Objective:
         """Return the objective of a label or name; the first if there is none.  Raises `UsageError`."""
         return self.objectives[0] if label is None else self._choose(label)[0]
+
+    def plays_by(self, objective: Objective | str | None = None) -> Objective:
+        """Return the objective by which the table plays if it is asked to play for one.
+
+        It plays by its values of this objective if it has them, and else, or if none is named, by its first.
+        """
+        words = (objective.label, objective.name) if isinstance(objective, Objective) else (objective or "",)
+        found = (find_objective(self.objectives, word) for word in words)
+        return next(filter(None, found), self.objectives[0])
 
     def meaning(self, label: str | None = None) -> str:
         """Return what the values mean that `probe` returns for this label, in words."""
@@ -400,7 +414,7 @@ def open_table(location: Table | Path | str) -> Table:
     >>> open_table("nowhere")
     Traceback (most recent call last):
         ...
-    tilebase.errors.MissingLayerError: nowhere is not there: name the folder or zip file of a table
+    tilebase.errors.MissingLayerError: nowhere not found: name the folder or zip file of a table
     """
     if isinstance(location, Table):
         return location

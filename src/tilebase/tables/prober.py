@@ -129,7 +129,7 @@ class Prober:
 
     def missing(self, board: Cells) -> MissingBoardError:
         """Return the error for a board that the table does not hold, with the reason."""
-        why = f"no play of {self.game} makes it"
+        why = f"this position cannot occur in {self.game}"
         if self.least is not None:
             bound = digits_text(self.least.bound)
             why += f", or boards after it were left out, whose value ({self.least.label}) is below {bound}"

@@ -13,7 +13,7 @@ from dataclasses import replace
 from tilebase.errors import MissingBoardError
 from tilebase.game.board import Board
 from tilebase.game.game import Cells
-from tilebase.game.notation import count_of, tile_text
+from tilebase.game.notation import count_of
 from tilebase.tables.answers import Answer, SlideAnswer, slides_by_rules
 from tilebase.tables.large_tiles import Reading, large_tiles_of
 from tilebase.tables.real_boards import RealBoard
@@ -63,13 +63,8 @@ def _turned(board: RealBoard, answer: Answer) -> Answer:
 def _notes(answer: Answer) -> Iterator[str]:
     """Yield what the table does not know, or what was chosen: one sentence each."""
     board, game = answer.board, answer.board.game
-    assert isinstance(board, RealBoard)
-    equal = board.equal_tiles()
-    if equal:
-        words = " and ".join(f"{count} of {tile_text(e)}" for e, count in sorted(equal.items()))
-        merging = [slide.direction for slide in answer.slides if slide.merges_large]
-        text = f"large tiles are equal ({words}), and the table does not know that they can merge"
-        yield f"{text}: {' and '.join(merging)} would merge them" if merging else text
+    if answer.unjudged:
+        yield answer.unjudged
     if answer.others:
         readings = count_of(len(answer.others) + 1, "reading")
         yield (

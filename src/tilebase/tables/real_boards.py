@@ -63,8 +63,8 @@ class RealBoard:
 
     @property
     def sum(self) -> int:
-        """The sum of all tiles."""
-        return sum(1 << e for e in self.tiles if e)
+        """As `Board.sum`: the sum of its tiles without the large ones, by which tables have layers."""
+        return self.game.sum(self.cells)
 
     @property
     def max_tile(self) -> int:

@@ -6,12 +6,14 @@ Whoever asks about boards of a solved game calls these members, and does not loo
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, ClassVar, Self, TypeAlias, TypeVar, overload
 
 import numpy.typing as npt
 
 from tilebase.errors import MissingBoardError, UsageError
+from tilebase.files.source import Location, open_location
 from tilebase.game.board import Board
 from tilebase.game.game import Game
 from tilebase.objectives.numbers import Unit
@@ -36,6 +38,9 @@ class Solved(ABC):
     """
 
     kind: ClassVar[str]
+
+    def __deepcopy__(self, _memo: Any) -> Self:
+        return self  # nothing changes it, and threads may share it
 
     @property
     @abstractmethod
@@ -108,11 +113,27 @@ class Solved(ABC):
         self.close()
 
 
-class Verdicts(Solved):
-    """What says whether one side wins, and has no objectives; ``len`` is how many states it lists."""
+Stored = TypeVar("Stored", bound=Solved)
 
+
+def opened_again(what: Callable[[Location, Any], Stored], where: str, manifest: Any) -> Stored:
+    """Return a table or winning set that was pickled.  Files of another one do not fit its manifest."""
+    return what(open_location(where), manifest)
+
+
+class Verdicts(Solved):
+    """What says whether one side wins, and has no objectives.
+
+    ``len`` is the number of its `states`; above 2^63 - 1, Python raises `OverflowError` instead.
+    """
+
+    @property
     @abstractmethod
-    def __len__(self) -> int: ...
+    def states(self) -> int:
+        """How many states it lists."""
+
+    def __len__(self) -> int:
+        return self.states
 
     def __bool__(self) -> bool:
         return True  # one without states can be asked, too
@@ -153,7 +174,7 @@ class Verdicts(Solved):
             "adversary": True,
             "objectives": [{"label": WINNING, "text": self.text, "type": "bit", "unit": self.unit()}],
             "start": {WINNING: value_document(self.value, self.unit())},
-            "positions": len(self),
+            "positions": self.states,
             "layers": None,
             "sums": None,
             "thinned": None,

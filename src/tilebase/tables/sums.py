@@ -18,6 +18,7 @@ from pathlib import Path
 
 from tilebase.errors import CorruptError, MissingLayerError
 from tilebase.files import places
+from tilebase.runtime.documents import shown
 from tilebase.runtime.storage import storage_errors
 from tilebase.tables.probe import Table, open_table
 
@@ -55,7 +56,7 @@ def compare_sums(
     with open_table(location) as table:
         names = _names(table)
         missing = sorted(sums.keys() - set(names))
-        wrong = [f"{name} is in the list, but not in {table.location.name}" for name in missing]
+        wrong = [f"{shown(name)} is in the list, but not in {table.location.name}" for name in missing]
         for done, name in enumerate(names, 1):
             wrong += _compare(table, name, sums.get(name))
             if progress is not None:

@@ -8,6 +8,7 @@ induction from the positions that end the game.
 from __future__ import annotations
 
 import itertools
+import math
 import random
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
@@ -55,7 +56,7 @@ class Verification:
 
     layers: int
     values: int
-    skipped: int  # values of a thinned table whose successors it does not hold
+    skipped: int  # values whose successors a thinned table does not hold, or of which no error is proved
     wrong: tuple[str, ...]
     unread: tuple[str, ...] = ()
 
@@ -303,7 +304,10 @@ def _at(table: Table, positions: Iterable[int]) -> Iterator[Cells]:
 
 
 def _check_value(table: Table, after: Cells, objective: Objective) -> str | None:
-    """Return a sentence if a value is wrong, else an empty text; None if successors are not in the table."""
+    """Return a sentence if a value is wrong, else an empty text.
+
+    None if successors are not in the table, or no error of a step is proved.
+    """
     stored = table.prober.stored(after, objective)
     try:
         expected = _derive(table, after, objective)
@@ -312,7 +316,10 @@ def _check_value(table: Table, after: Cells, objective: Objective) -> str | None
             return None
         return f"{objective.label} of {table.game.format(after)} follows from nothing: {error}"
     found = int(stored) if objective.is_bound else objective.read(stored)
-    if _close(table.rounding(objective), found, expected, table.game.sum(after)):
+    rounding, total = table.rounding(objective), table.game.sum(after)
+    if objective.is_float and rounding.step_error(float(expected), total) == math.inf:
+        return None
+    if _close(rounding, found, expected, total):
         return ""
     return (
         f"{objective.label} of {table.game.format(after)} is {found}, but its successors make it {expected}"

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tilebase.errors import CorruptError, MissingBoardError, UsageError
-from tilebase.files.source import Location
+from tilebase.files.source import Location, address
 from tilebase.files.winning import AFTERSTATES, STATES, StoredSet, WinningManifest
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
@@ -22,7 +22,7 @@ from tilebase.objectives.values import Exact, Found, Unknown
 from tilebase.tables.answers import Answer, SlideAnswer
 from tilebase.tables.probe import read_manifest
 from tilebase.tables.slides import Slider
-from tilebase.tables.solved import Verdicts
+from tilebase.tables.solved import Verdicts, opened_again
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,6 @@ class Fillings:
 class WinningSet(Verdicts):
     """All boards from which one side wins.  `open_winning_set` makes it.
 
-    ``len(winning)`` is the number of states in it.
-
     Attributes
     ----------
     manifest:
@@ -64,11 +62,15 @@ class WinningSet(Verdicts):
         self._slider = Slider(manifest.game)
 
     def __repr__(self) -> str:
-        return (
-            f"<WinningSet {self.location.name} of {self.game}: {self.manifest.meaning}, {len(self):,} states>"
-        )
+        what = f"{self.manifest.meaning}, {self.states:,} states"
+        return f"<WinningSet {self.location.name} of {self.game}: {what}>"
 
-    def __len__(self) -> int:
+    def __reduce__(self) -> Any:
+        return opened_again, (type(self), address(self.location), self.manifest)
+
+    @property
+    def states(self) -> int:
+        """The number of states in the set."""
         return self.manifest.total(STATES)
 
     @property
@@ -197,7 +199,7 @@ class WinningSet(Verdicts):
 
     def _read(self, board: Any) -> Board:
         state = Board.read(self.game, board)
-        if not state.sum and self.game.start_board is None:
+        if not state.sum and not self.game.empty_is_state:
             raise self._missing(state.cells)  # a spawn comes first: this is not a state
         return state
 
@@ -255,7 +257,7 @@ def open_winning_set(location: Path | str) -> WinningSet:
     >>> open_winning_set("nowhere")
     Traceback (most recent call last):
         ...
-    tilebase.errors.MissingLayerError: nowhere is not there: name the folder or zip file of a table
+    tilebase.errors.MissingLayerError: nowhere not found: name the folder or zip file of a table
     """
     opened, name, data = read_manifest(location)
     return WinningSet(opened, WinningManifest.parse(data, name))

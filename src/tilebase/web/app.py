@@ -15,7 +15,7 @@ import ipaddress
 import json
 import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
@@ -357,7 +357,7 @@ def serve(
     host: str = "127.0.0.1",
     port: int = PORT,
     rate: float = RATE,
-    told: Callable[[str], object] | None = None,
+    told: Callable[[list[str]], object] | None = None,
     **use: Unpack[Use],
 ) -> None:
     """Serve tables, winning sets and certificates to a browser, until Ctrl-C.
@@ -376,7 +376,7 @@ def serve(
     rate:
         Probes per second that one client may ask.
     told:
-        Called with the address, once it can be opened.
+        Called with the addresses under which the page can be opened, once it can; one of this machine first.
     use:
         What solving may use: the keywords of `Use`, except progress, which the page shows.
 
@@ -397,7 +397,7 @@ def serve(
     if not 1 <= rate <= 1e9:
         raise UsageError(f"the rate is {rate:g} probes a second, but must be from 1 to 1,000,000,000")
     with closing(Collection(tables)) as collection, closing(_listen(host, port)) as listener:
-        ready = partial(told or _silent, _address(host, listener.getsockname()[1]))
+        ready = partial(told or _silent, addresses(host, listener))
         run = partial(_run, collection, listener, host, rate, ready)
         if game is None:
             run()
@@ -417,7 +417,7 @@ def serve(
                 work.finish()  # else the same command goes on where solving was
 
 
-def _silent(_: str) -> None:
+def _silent(_: list[str]) -> None:
     pass
 
 
@@ -510,6 +510,27 @@ def _why(host: str, port: int, error: OSError) -> str:
     return f"cannot listen on {host}, port {port}: {error.strerror or error}"
 
 
-def _address(host: str, port: int) -> str:
-    shown = "127.0.0.1" if host in ("0.0.0.0", "") else "::1" if host == "::" else host
-    return f"http://[{shown}]:{port}/" if ":" in shown else f"http://{shown}:{port}/"
+def addresses(host: str, listener: socket.socket) -> list[str]:
+    """Return the addresses of the page, that of this machine first.
+
+    A socket that listens everywhere is reached by the addresses from which this machine reaches others; one
+    for IPv6 usually by those of IPv4, too.
+    """
+    (name, port), names = listener.getsockname()[:2], [host]
+    if ipaddress.ip_address(name.partition("%")[0]).is_unspecified:
+        six = listener.family == socket.AF_INET6
+        both = six and not listener.getsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY)
+        families = [socket.AF_INET] * (both or not six) + [socket.AF_INET6] * six
+        own = {socket.AF_INET: "127.0.0.1", socket.AF_INET6: "::1"}
+        names = [own[families[0]], *filter(None, map(_outward, families))]
+    return [f"http://[{name}]:{port}/" if ":" in name else f"http://{name}:{port}/" for name in names]
+
+
+def _outward(family: socket.AddressFamily) -> str | None:
+    """Return the address from which this machine reaches others; None if it reaches none."""
+    far = "192.0.2.1" if family == socket.AF_INET else "2001:db8::1"  # nothing is sent there
+    with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as asked:
+        asked.connect((far, 9))
+        name = str(asked.getsockname()[0])
+        return None if is_loopback(name) or "%" in name else name
+    return None

@@ -269,5 +269,5 @@ def _stamp(location: str) -> Stamp | None:
     try:
         status = (path / places.TABLE if path.is_dir() else path).stat()
     except OSError as error:
-        raise MissingLayerError(f"{location} is not there, or holds no finished table") from error
+        raise MissingLayerError(f"no finished table found at {location}") from error
     return status.st_ino, status.st_size, status.st_mtime_ns

@@ -220,7 +220,7 @@ def start(
 
 
 def random_game(opened: Solved, seed: int | None, label: str | None, *, adversary: bool) -> Document:
-    """Return a game by the optimal policy of a table, with the value of each state."""
+    """Return a game of optimal play by a table, with the value of each state."""
     table = need_table(opened)
     played = play_game(table, random.Random(seed), objective=label, worst=adversary)
     unit = table.objective(label).unit

@@ -1,9 +1,9 @@
 """A page that plays a table on any web host: the policy in few bits a state, and a player of files.
 
-A state is a start, or what a spawn makes of a stored afterstate.  The page holds the slide of each state for
-which the table says which slide is best, up to symmetry.  These are all states of a whole table in which a
-slide is allowed.  A thinned table leaves out afterstates, so that it does not know the best slide of every
-state.  Then the probability that a game by the policy comes to such a state is computed: forward over the
+A state is a start, or what a spawn makes of a stored afterstate.  The page holds the best slides of each
+state for which the table says which they are, up to symmetry.  These are all states of a whole table in which
+a slide is allowed.  A thinned table leaves out afterstates, so that it does not know the best slides of every
+state.  Then the probability that a game of optimal play comes to such a state is computed: forward over the
 layers, exact up to rounding.
 """
 
@@ -22,10 +22,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase._version import version
-from tilebase.errors import CorruptError, ResourceError, StorageError, UsageError, WrongGameError
+from tilebase.errors import CorruptError, MissingLayerError, ResourceError, UsageError, WrongGameError
 from tilebase.files import places
-from tilebase.files.outputs import refuse_kept
+from tilebase.files.outputs import check_folder
 from tilebase.files.policy import FORMAT, VALUE_STEP, VERSION, PolicyWriter, coarse
+from tilebase.files.source import read_file
 from tilebase.game.game import Cells, Game
 from tilebase.game.names import title_of
 from tilebase.game.symmetry import symmetries
@@ -36,8 +37,8 @@ from tilebase.objectives.values import value_document
 from tilebase.questions.policies import afterstate_counts, reachable_folder
 from tilebase.runtime.documents import parse_json, to_json
 from tilebase.runtime.progress import Pace, Progress
-from tilebase.runtime.storage import atomic_folder, storage_errors, write_whole
-from tilebase.sparse.choosing import best_slides, chosen_slides, ratings
+from tilebase.runtime.storage import atomic_folder, write_whole
+from tilebase.sparse.choosing import best_slides, even, ratings
 from tilebase.sparse.flow import Visits
 from tilebase.sparse.reading import MISSING, LayerReader
 from tilebase.tables.probe import Table, open_table
@@ -47,7 +48,7 @@ Array = npt.NDArray[Any]
 MOST_BYTES = 200_000_000
 """A larger policy is refused, unless the caller insists."""
 STATE_BITS, VALUE_BITS = 5, 5
-"""Bits of a state, and of its value, for the estimate before the work.  Measured: 3.4 to 5.5 and 4 to 5."""
+"""Bits of a state, and of its value, for the estimate before the work.  Whole tables: 4.5 to 5 and 4 to 5."""
 STATES = 1.5
 """States in which a slide is allowed, per afterstate, where a table does not count them."""
 PAGE = "index.html"
@@ -141,7 +142,8 @@ def export_page(
         )
     _check_size(opened, afterstate_counts(opened), values, anyway)
     target = Path(output)
-    _check_target(target)
+    if check_folder(target) and not (target.is_dir() and _is_page(target)):
+        raise WrongGameError(f"{target} is not an exported page: choose a new folder")
     with atomic_folder(target) as folder:
         states, leaves, files_of_policy = _write_policy(opened, reader, chosen, folder, values, progress)
         header = _header(opened, chosen, values, leaves, files_of_policy)
@@ -164,28 +166,11 @@ def _check_size(table: Table, sizes: dict[int, int], values: bool, anyway: bool)
         )
 
 
-def _check_target(target: Path) -> None:
-    """Raise an error unless the folder is new, empty or an exported page, and not in a table or a run."""
-    refuse_kept(target)
-    with storage_errors(target):
-        if not target.parent.is_dir():
-            raise StorageError(f"cannot write {target}: the folder {target.parent} does not exist")
-        if not target.exists():
-            return
-        if target.resolve() == Path.cwd():
-            raise UsageError(
-                "a page replaces its folder as a whole: name another folder than the current one"
-            )
-        if target.is_dir() and not any(target.iterdir()):
-            return
-        if not target.is_dir() or not _is_page(target / places.POLICY):
-            raise WrongGameError(f"{target} is not an exported page: choose a new folder")
-
-
-def _is_page(header: Path) -> bool:
+def _is_page(folder: Path) -> bool:
+    header = folder / places.POLICY
     try:
-        found = parse_json(header.read_bytes(), str(header))
-    except (FileNotFoundError, CorruptError):
+        found = parse_json(read_file(header), str(header))
+    except (MissingLayerError, CorruptError):
         return False
     return isinstance(found, dict) and found.get("format") == FORMAT
 
@@ -199,9 +184,9 @@ class _Layer(NamedTuple):
     states: Array
     known: Array  # known[x]: whether the table says which slide of state x is best
     lost: Array  # lost[x]: whether no slide is allowed
-    slides: Array  # slides[x]: the index of the direction of the first best slide, one that wins first
-    wins: Array  # wins[x]: whether this slide wins
-    afters: Array  # afters[x]: the canonical afterstate of this slide, if it does not win
+    best: Array  # best[k, x]: whether slide k is one of the best
+    wins: Array  # wins[k, x]: whether it is, and wins
+    afters: Array  # afters[k, x]: the canonical afterstate of slide k, if it does not win
     worths: Array  # worths[x]: the value
 
 
@@ -226,10 +211,9 @@ def _write_policy(
                 left += _advance(flow, layer)
             kept = layer.known
             if kept.any():
-                worths = (
-                    coarse(layer.worths[kept], (layer.wins & (layer.worths >= 1))[kept]) if values else None
-                )
-                writer.add(total, layer.states[kept], layer.slides[kept], worths)
+                certain = layer.wins.any(axis=0) & (layer.worths >= 1)
+                worths = coarse(layer.worths[kept], certain[kept]) if values else None
+                writer.add(total, layer.states[kept], layer.best[:, kept], worths)
             states += int(kept.sum())
             if pace.due() or total == last:
                 pace.report(total, "pack", states, (total + 1) / (last + 1))
@@ -240,9 +224,9 @@ def _advance(flow: Visits, layer: _Layer) -> float:
     """Spread visits over the spawns after slides; return the probability to come to unknown states."""
     total, (keys, visit) = flow.pop()
     index = np.searchsorted(layer.states, keys)
-    known, lost = layer.known[index], layer.lost[index]
-    stay = known & ~layer.wins[index]
-    flow.spread(total, layer.afters[index[stay]], visit[stay])
+    known, lost, best = layer.known[index], layer.lost[index], layer.best[:, index]
+    going = known & best & ~layer.wins[:, index]
+    flow.spread(total, layer.afters[:, index][going], (visit * even(best))[going])
     return float(visit[~known & ~lost].sum())
 
 
@@ -270,11 +254,10 @@ def _judge(table: Table, reader: LayerReader, objective: Objective, total: int, 
     if not below:
         known &= ~missing.any(axis=0)
     q = ratings(objective, layer, links)
-    slides = chosen_slides(best_slides(q, table.slack(objective)), links)
-    every = np.arange(len(states))
+    best = best_slides(q, table.slack(objective))
     return _Layer(
-        states, known, ~allowed.any(axis=0), slides, links.slots[slides, every] == WON,
-        links.afters[slides, every], q.max(axis=0) * float(objective.discount),
+        states, known, ~allowed.any(axis=0), best, best & (links.slots == WON), links.afters,
+        q.max(axis=0) * float(objective.discount),
     )  # fmt: skip
 
 

@@ -269,7 +269,7 @@ OPERATIONS: tuple[Operation, ...] = (
         cost=lambda given: 500 if given["by"] == "optimal" else 50,
     ),
     Operation(
-        "GET", "/api/random-game", "A game by the optimal policy.", _random_game, schemas.PLAYED,
+        "GET", "/api/random-game", "A game of optimal play.", _random_game, schemas.PLAYED,
         (TABLE, SEED, ADVERSARY, OBJECTIVE), cost=lambda _: 500,
     ),
     Operation(

@@ -30,5 +30,5 @@ def boards(
     if output.suffix.lower() not in ("", ".parquet", ".pq"):
         raise UsageError(f"{output} would hold Parquet: end it in .parquet")
     rows = export_parquet(layer_of(folder, total, states=states), output)
-    print(f"{output}: {rows:,} boards")
+    print(f"{output}: {rows:,} boards up to symmetry")
     return 0

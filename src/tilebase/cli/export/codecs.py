@@ -6,11 +6,10 @@ import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
-from rich.console import Console
 
 from tilebase.cli.export.layers import FolderArgument, StatesOption, SumOption, layer_of
 from tilebase.cli.options import DEFAULT_SHOWN, QuietOption, ShownOptions
-from tilebase.cli.output import PICTURES, table_text
+from tilebase.cli.output import PICTURES, table_text, terminal
 from tilebase.errors import UsageError
 
 if TYPE_CHECKING:
@@ -48,8 +47,7 @@ def codecs(
 
     layer = layer_of(folder, total, states=states)
     chosen = [word.strip() for word in names.split(",") if word.strip()]
-    terminal = Console(stderr=True, quiet=quiet or not sys.stderr.isatty())
-    with terminal.status("compiling") as status:
+    with terminal(quiet=quiet or not sys.stderr.isatty()).status("compiling") as status:
         found = engine.compare(
             layer,
             codecs=chosen,

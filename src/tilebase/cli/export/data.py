@@ -17,9 +17,14 @@ from tilebase.runtime.command import COMMAND
 def data(
     table: TableArgument,
     *,
-    output: Annotated[Path, Parameter(name=["--output", "-o"], help="A new folder for the files.")],
+    output: Annotated[
+        Path,
+        Parameter(
+            name=["--output", "-o"], help="A new folder, or one of an earlier call, which is replaced."
+        ),
+    ],
     visits: Annotated[
-        bool, Parameter(negative=(), help="Add the probability that optimal play meets each state.")
+        bool, Parameter(negative=(), help="Add the probability that a game of optimal play meets each state.")
     ] = False,
     objective: LabelOption = None,
     quiet: QuietOption = False,
@@ -40,5 +45,5 @@ def data(
         rows = write_parquet(
             opened, output, objective=objective, visits=visits, command=COMMAND.get(), progress=progress
         )
-    print(f"{output}: {rows:,} states")
+    print(f"{output}: {rows:,} states up to symmetry")
     return 0

@@ -36,7 +36,9 @@ def graph(
     group: Annotated[
         bool, Parameter(negative=(), help="One node for all states of one sum and largest tile.")
     ] = False,
-    specials: Annotated[bool, Parameter(negative=(), help="Draw win and lose, too.")] = False,
+    specials: Annotated[
+        bool, Parameter(negative=(), help="Draw win and lose, too, as --values always does.")
+    ] = False,
     lookahead: Annotated[
         bool, Parameter(negative=(), help="Collapse states that are won or lost within one move.")
     ] = False,
@@ -49,7 +51,7 @@ def graph(
     discount: DiscountOption = "1",
     max_states: Annotated[
         int | None,
-        Parameter(help=f"Refuse larger games. Left out: {DRAWN:,} for ungrouped SVG, else {WRITTEN:,}."),
+        Parameter(help=f"Refuse larger games. Default: {DRAWN:,} for ungrouped SVG, else {WRITTEN:,}."),
     ] = None,
     output: Annotated[
         list[Path] | None,
@@ -57,7 +59,7 @@ def graph(
             name=["--output", "-o"],
             negative=(),
             help="File to write, .dot or .svg (needs the program dot); may be repeated. "
-            "Left out: DOT is printed.",
+            "Default: DOT is printed.",
         ),
     ] = None,
 ) -> int:
@@ -82,8 +84,8 @@ def graph(
     most = max_states if max_states is not None else DRAWN if drawn else WRITTEN
     question = make_game(shape, goal, game)
     if values or optimal:
-        if group or specials or lookahead:
-            raise UsageError("values are drawn state by state: leave out --group, --specials and --lookahead")
+        if group or lookahead:
+            raise UsageError("values are drawn state by state: leave out --group and --lookahead")
         text, summary = _values(question, optimal, discount, min(most, DRAWN))
     else:
         text, summary = _transitions(question, lookahead, specials, group, most)
@@ -99,7 +101,8 @@ def _transitions(game: Game, lookahead: bool, specials: bool, group: bool, most:
     from tilebase.small.graphs import state_graph, to_dot
 
     found = state_graph(game, lookahead=lookahead, specials=specials, max_states=most)
-    return to_dot(found, group=group), f"{len(found.states):,} states, {len(found.edges):,} transitions"
+    size = f"{len(found.states):,} states up to symmetry, {len(found.edges):,} transitions"
+    return to_dot(found, group=group), size
 
 
 def _values(game: Game, optimal: bool, discount: str, most: int) -> tuple[str, str]:
@@ -108,4 +111,4 @@ def _values(game: Game, optimal: bool, discount: str, most: int) -> tuple[str, s
     factor = parse_discount(discount)
     diagram = decision_diagram(game, optimal=optimal, discount=factor, max_states=most)
     actions = sum(len(found) for found in diagram.actions.values())
-    return diagram_to_dot(diagram), f"{len(diagram.values):,} states, {actions:,} actions"
+    return diagram_to_dot(diagram), f"{len(diagram.values):,} states up to symmetry, {actions:,} actions"

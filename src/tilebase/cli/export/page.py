@@ -33,7 +33,7 @@ def page(
 ) -> int:
     """Write a page that plays a table in the browser, to be copied to any web host.
 
-    The folder holds the page and the best slide of each position, packed into a few bits. The page needs no
+    The folder holds the page and the best slides of each position, packed into a few bits. The page needs no
     program on the host. It reads the parts that it needs by ranges. A host that ignores ranges sends the
     whole file once.
 
@@ -48,7 +48,7 @@ def page(
             table, output, objective=objective, values=values, anyway=anyway, progress=progress
         )
     rows: list[dict[str, Any]] = [
-        {"": "live states", found.objective: f"{found.states:,}"},
+        {"": "live states, up to symmetry", found.objective: f"{found.states:,}"},
         {"": "policy", found.objective: byte_text(found.policy)},
         {"": "all files", found.objective: byte_text(found.size)},
         {"": "chance to reach a state without a known slide"}

@@ -79,10 +79,10 @@ def values(
                 rows = export_fractions(
                     opened, output, objective=objective, total=total, states=states, progress=progress
                 )
-            print(f"{output}: {rows:,} {kind} with their values as fractions")
+            print(f"{output}: {rows:,} {kind} up to symmetry with their values as fractions")
             return 0
         rows = export_values(opened, output, objective=objective, total=total, states=states)
     read = f"read_{'csv' if output.suffix == '.csv' else 'parquet'}"
     cells = f"{CELLS}{'' if states else STATES}"
-    print(f"{output}: {rows:,} {kind}, which polars.{read} or pandas.{read} reads; {cells}")
+    print(f"{output}: {rows:,} {kind} up to symmetry, which polars.{read} or pandas.{read} reads; {cells}")
     return 0

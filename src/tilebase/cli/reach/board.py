@@ -44,8 +44,8 @@ def board(
     show = shown.checked()
     if planning():
         raise UsageError(
-            "plan does not plan reach board: nobody knows before how many positions its search keeps; ask it "
-            "with --budget 10min, which stops it"
+            "plan does not plan reach board: the number of positions that its search keeps cannot be "
+            "estimated; ask it with --budget 10min, which stops it"
         )
     prepare_kernels()
     from tilebase.patterns.reach import reach as ask

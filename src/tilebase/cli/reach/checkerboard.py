@@ -38,7 +38,7 @@ def checkerboard(
     drops: Annotated[
         str | None,
         Parameter(
-            help="Tiles that are dropped: 2 (the game of the thesis) or 2,4 (the real game). Left out: rows "
+            help="Tiles that are dropped: 2 (the game of the thesis) or 2,4 (the real game). Default: rows "
             "for both; with --deterministic, --count or --search 2 alone."
         ),
     ] = None,
@@ -108,7 +108,10 @@ def checkerboard(
     from tilebase.questions.statements import of_checkerboards
 
     document = of_checkerboards(verdicts, counted).as_dict() | _document(verdicts, rows)
-    show.write(rows, document, text=_described(rows, real=not deterministic), game=played)
+    text = _described(rows, real=not deterministic)
+    if drops is None and alone and not deterministic:
+        text += "\nThese are drops of 2s only, as in the thesis: --drops 2,4 asks about the real game.\n"
+    show.write(rows, document, text=text, game=played)
     if failed:
         print(f"tilebase: {failed}", file=sys.stderr)
     return 1 if failed or any(verdict.reachable is None for verdict in verdicts) else 0

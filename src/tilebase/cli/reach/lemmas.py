@@ -19,7 +19,7 @@ def lemmas(
     most_sum: Annotated[
         int | None,
         Parameter(
-            name="--up-to", help="Play without a bound on tiles, up to this sum. Left out: no 8 is made."
+            name="--up-to", help="Play without a bound on tiles, up to this sum. Default: no 8 is made."
         ),
     ] = None,
     drops: Annotated[

@@ -16,7 +16,7 @@ DropsOption = Annotated[str, Parameter(help="Tiles that are dropped: 2,4 (the re
 ConventionOption = Annotated[
     str | None,
     Parameter(
-        help="Where the deterministic game drops: rows (topmost, then leftmost; if left out) or columns "
+        help="Where the deterministic game drops: rows (topmost, then leftmost; the default) or columns "
         "(leftmost, then topmost)."
     ),
 ]

@@ -30,7 +30,7 @@ def replay(
         bool, Parameter(negative=(), help="The picture is an animation, which a web page can show.")
     ] = False,
     speed: Annotated[
-        float | None, Parameter(help="Slides a second in the animation, from 0.1 to 20. Left out: 2.")
+        float | None, Parameter(help="Slides a second in the animation, from 0.1 to 20. Default: 2.")
     ] = None,
     shown: ShownOptions = DEFAULT_SHOWN,
 ) -> int:

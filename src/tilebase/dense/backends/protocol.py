@@ -12,7 +12,6 @@ names what is read and written.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
@@ -22,6 +21,7 @@ import numpy.typing as npt
 
 from tilebase.dense.steps import BlockStep, Source, Step
 from tilebase.objectives.results import ChunkSummary
+from tilebase.runtime.measured import working_time
 
 Array = npt.NDArray[Any]
 Tell = Callable[[float], None]
@@ -131,4 +131,4 @@ class DenseWork:
 
     def add(self, step: str, since: float) -> None:
         """Charge the time since `since` to a step."""
-        self.seconds[step] = self.seconds.get(step, 0.0) + time.perf_counter() - since
+        self.seconds[step] = self.seconds.get(step, 0.0) + working_time() - since

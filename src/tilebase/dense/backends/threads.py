@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from threading import Event, Lock
@@ -28,6 +27,7 @@ from tilebase.dense.tables import (
 )
 from tilebase.objectives.backup import Backup
 from tilebase.objectives.encoding import FIRST
+from tilebase.runtime.measured import working_time
 from tilebase.runtime.threads import Pool
 
 Array = npt.NDArray[Any]
@@ -44,7 +44,7 @@ class JobRunner(Generic[S]):
         self, step: str, do: Callable[[Array, S], None], jobs: list[Array], work: DenseWork, tell: Tell
     ) -> None:
         """Do all jobs of a step."""
-        since = time.perf_counter()
+        since = working_time()
         if len(jobs) == 1:
             do(jobs[0], self._scratch[0])
         elif jobs:
@@ -58,7 +58,7 @@ class JobRunner(Generic[S]):
 
         def drain(scratch: S, stop: Event) -> float:
             nonlocal done
-            since = time.perf_counter()
+            since = working_time()
             while not stop.is_set():
                 with lock:
                     job = next(queue, None)
@@ -66,7 +66,7 @@ class JobRunner(Generic[S]):
                     break
                 do(job, scratch)
                 done += 1
-            return time.perf_counter() - since
+            return working_time() - since
 
         busy = self._pool.together(drain, self._scratch, tell=lambda: tell(done / len(jobs)))
         work.busy += sum(busy) / len(busy)

@@ -4,7 +4,7 @@ import { html, useEffect } from "./vendor/htm-preact.js";
 import { useGet } from "./api.js";
 import { MiniBoard, StillBoard } from "./board.js";
 import { Button, CopyLink, Facts, Headline, Icon, Notes, Notice } from "./parts.js";
-import { boardText } from "./rules.js";
+import { boardText, sumName } from "./rules.js";
 import { ENDS, capital, count, either, lessText, numberOf, several, valueText } from "./text.js";
 import { placeWord } from "./tiles.js";
 
@@ -68,7 +68,7 @@ function State({ info, route, go, digits, position, stale }) {
     <div class="side">
       <section class="card">
         ${position.value ? html`<${Headline} answer=${position} digits=${digits} stale=${stale} />` : html`<h2>${ENDS[position.state] || "No value is known."}</h2>`}
-        <${Facts} items=${[["Sum", count(position.sum)], ["Largest tile", count(position.largest)], ["Slides", position.slides.length]]} />
+        <${Facts} items=${[[sumName(info), count(position.sum)], ["Largest tile", count(position.largest)], ["Slides", position.slides.length]]} />
         <${Refused} refused=${position.refused} />
         <${Notes} answer=${position} />
       </section>

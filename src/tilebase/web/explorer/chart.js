@@ -72,11 +72,11 @@ const linesOf = (lines) =>
 
 /**
  * Values over a game.  `values[i]` is the value before slide i, and `afters[i]` that after it, before the spawn:
- * what slides lost and what spawns changed are lines of different colours.  Where only one of the two is known, the values
- * before the slides are joined.  `marks` are indices of slides, `current` is the index of the position shown;
+ * what slides lost and what spawns changed are lines of different colours.  Where one of them is not known, the line has a
+ * gap.  `left` and `right` are the words at the ends of the axis.  `marks` are indices of slides, `current` is the index of the position shown, -1 for none;
  * `onPick(index)` goes to a position.  Of a `cost`, slides lose what makes the value larger.
  */
-export function LineChart({ values, afters, marks = [], cost = false, current, onPick, unit, label }) {
+export function LineChart({ values, afters, marks = [], cost = false, current, onPick, unit, label, left, right }) {
   const [ref, width] = useWidth();
   const [low, high] = span([...values, ...afters], unit);
   const last = values.length - 1;
@@ -93,16 +93,17 @@ export function LineChart({ values, afters, marks = [], cost = false, current, o
   const lost = (index) => known(index) && values[index] !== null && (cost ? afters[index] > values[index] : afters[index] < values[index]);
   const line = (index) => [before(index), after(index)];
   const losses = linesOf(steps.filter(lost).map(line));
-  const others = linesOf(steps.filter((index) => !lost(index)).map(line));
-  const spawns = linesOf(steps.map((index) => [known(index) ? after(index) : before(index), before(index + 1)]));
+  const alone = values.flatMap((_, index) => (known(index) || known(index - 1) ? [] : [[before(index), before(index)]]));
+  const others = linesOf([...steps.filter((index) => !lost(index)).map(line), ...alone]);
+  const spawns = linesOf(steps.map((index) => [after(index), before(index + 1)]));
   const shown = values[current] ?? null;
   return html`<div ref=${ref}>
-    <${Frame} kind="lines" label=${label} width=${width} ticks=${ticks} texts=${texts} y=${y} left="1" right=${several(last, "move")} onClick=${pick}>
+    <${Frame} kind="lines" label=${label} width=${width} ticks=${ticks} texts=${texts} y=${y} left=${left ?? "1"} right=${right ?? several(last, "move")} onClick=${pick}>
       ${spawns && html`<path class="line spawns" d=${spawns} />`}
       ${others && html`<path class="line kept" d=${others} />`}
       ${losses && html`<path class="line slid" d=${losses} />`}
       ${marks.filter(known).map((index) => html`<path class="mark" d=${`M${after(index)[0]} ${after(index)[1] - 6}l6 6-6 6-6-6z`} />`)}
-      ${current !== undefined && html`<line class="now" x1=${x(current)} x2=${x(current)} y1=${PAD.top} y2=${HIGH - PAD.bottom} />`}
+      ${current >= 0 && html`<line class="now" x1=${x(current)} x2=${x(current)} y1=${PAD.top} y2=${HIGH - PAD.bottom} />`}
       ${shown !== null && html`<circle class="now" cx=${x(current)} cy=${y(shown)} r="5" />`}
     <//>
     <p class="legend"><span class="slid">Lost by slides: skill</span><span class="spawns">Changed by spawns: luck</span></p>

@@ -28,8 +28,8 @@ function dropsOf(entries, values, fall, cost) {
   entries.slice(0, -1).forEach((entry, index) => {
     const made = Game.made(entry);
     const [before, after] = [values[index], values[index + 1]];
-    if (!made || before === null) return;
-    const slide = made.loss || 0;
+    if (!made || made.loss === null || before === null) return;
+    const slide = made.loss;
     const spawn = fall || after === null ? 0 : Math.max(0, (cost ? after - before : before - after) - slide);
     const of = Math.abs(cost ? Math.max(before, after) : before);
     if (slide + spawn > LEAST * of) drops.push({ index, slide, spawn, direction: entry.slide, total: slide + spawn, of });
@@ -49,7 +49,7 @@ export function Course({ game, unit }) {
   const { entries, at } = game;
   const cost = entries.some((entry) => entry.answer?.cost); // the player makes the value small
   const values = entries.map((entry) => valueOf(entry, unit, cost));
-  const afters = entries.map((entry) => numberOf(Game.made(entry)?.value));
+  const afters = entries.map((entry) => (Game.made(entry)?.loss === null ? null : numberOf(Game.made(entry)?.value)));
   const drops = dropsOf(entries, values, counts(unit), cost);
   const label = `Value over ${several(entries.length - 1, "move")}: from ${rounded(values[0], unit)} to ${rounded(values[values.length - 1], unit)}.`;
   return html`<section class="card course" aria-labelledby="course">

@@ -6,6 +6,7 @@ import { Button } from "./parts.js";
 const KEYS = [
   ["Arrow keys, or WASD", "slide"],
   ["F and B, or Page Up and Page Down", "slide to the front or the back of a box"],
+  ["Left and right arrow", "in a review: the position before, the next position"],
   ["Z or U", "undo; at the start of a game, back to the game before"],
   ["Y", "redo"],
   ["N", "new game; Z brings the last one back"],
@@ -25,11 +26,11 @@ export function Help({ open, onClose }) {
   return html`<dialog ref=${dialog} aria-labelledby="help" onClose=${onClose} onClick=${outside}>
     ${open &&
     html`<div>
-      <h2 id="help">Help</h2>
+      <div class="titles"><h2 id="help">Help</h2><${Button} icon="close" kind="plain" label="Close" onClick=${() => dialog.current.close()} /></div>
       <dl class="keys">${KEYS.map(([keys, what]) => html`<div><dt>${keys}</dt><dd>${what}</dd></div>`)}</dl>
       <p>You can also swipe on the board, or click the slides beside it. A check marks the best slides; the number beside the others is what they lose.</p>
       <p>The same seed and the same slides give the same game. The address of the page names the position, so you can share it.</p>
-      <${Button} kind="main" onClick=${() => dialog.current.close()}>Close<//>
+      <p>This page contains <a href="vendor/htm-preact.LICENSE">htm and Preact</a>, and <a href="vendor/viz.LICENSE">Viz.js with Graphviz and Expat</a>; the links lead to their licences.</p>
     </div>`}
   </dialog>`;
 }

@@ -22,8 +22,8 @@ export function Layers({ info, route, go, objective, unit }) {
   const label = `Positions by sum, logarithmic: from sum ${layers[0].sum} to ${layers[layers.length - 1].sum}; most, ${count(largest.positions)}, at sum ${largest.sum}.`;
   return html`<div class="layers">
     <section class="card" aria-labelledby="sums">
-      <h2 id="sums">Positions by the sum of their tiles</h2>
-      <${Facts} items=${[["Positions after a slide", count(total)], ["Layers", count(layers.length)], ["Largest layer", `sum ${largest.sum}, ${count(largest.positions)}`]]} />
+      <h2 id="sums">Positions by the sum of their tiles${info.unmergeable ? " without large tiles" : ""}</h2>
+      <${Facts} items=${[[`Positions after a slide${info.space === "all" ? "" : ", up to symmetry"}`, count(total)], ["Layers", count(layers.length)], ["Largest layer", `sum ${largest.sum}, ${count(largest.positions)}`]]} />
       <${BarChart} bars=${bars} log=${true} current=${at} onPick=${pick} label=${label} right=${count(layers[layers.length - 1].sum)} />
       <label class="field wide"><span>Sum ${layers[at].sum}: ${several(layers[at].positions, "position")}</span>
         <input type="range" min="0" max=${layers.length - 1} value=${at} aria-valuetext=${`sum ${layers[at].sum}`} onInput=${(event) => pick(+event.target.value)} />

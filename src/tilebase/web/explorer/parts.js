@@ -86,10 +86,14 @@ export function useKeys(handler) {
   }, []);
 }
 
+/** Whether a key is typed into a field, chooses a radio button, or scrolls the list that has the focus. */
 function typing({ target, key }) {
   if (!(target instanceof Element)) return false;
   if (target.matches("textarea, select, input:not([type=radio]):not([type=checkbox])")) return true;
-  return key.startsWith("Arrow") && target.matches("input[type=radio], .scroll, .scroll *");
+  const list = target.closest(".scroll");
+  const vertical = ["ArrowUp", "ArrowDown"].includes(key);
+  const scrolls = list && (vertical ? list.scrollHeight > list.clientHeight : list.scrollWidth > list.clientWidth);
+  return key.startsWith("Arrow") && (target.matches("input[type=radio]") || scrolls);
 }
 
 const KEYS = {
@@ -141,7 +145,8 @@ export function Slides({ info, answer, digits, unit, onSlide, stale, chosen, hid
 
 /** What a slide lost, in a sentence. */
 export function verdict(entry, made) {
-  if (!made || !entry.answer.best.length || made.loss === null) return "";
+  if (!made || !entry.answer.best.length) return "";
+  if (made.loss === null) return `The table does not know what ${made.direction} lost.`;
   if (made.best) return `${capital(made.direction)} was ${entry.answer.best.length > 1 ? "one of the best slides" : "the best slide"}.`;
   return `${capital(made.direction)} lost ${made.loss_text}. Best was ${either(entry.answer.best)}.`;
 }
@@ -156,7 +161,7 @@ export function Headline({ answer, digits, setDigits, stale }) {
   </div>`;
 }
 
-const sentence = (text) => `${capital(text)}${/[.!?]$/.test(text) ? "" : "."}`;
+export const sentence = (text) => `${capital(text)}${/[.!?]$/.test(text) ? "" : "."}`;
 
 /** Sentences that belong to a position: what the table does not hold, large tiles, notes. */
 export function Notes({ answer }) {

@@ -11,7 +11,7 @@ import { Setup } from "./setup.js";
 import { recall, remember, useSetting } from "./store.js";
 import { ENDS, capital, count, valueText } from "./text.js";
 import { later, readRoute } from "./route.js";
-import { boardText, largestOf } from "./rules.js";
+import { boardText, largestOf, randomFor, sumName } from "./rules.js";
 import { boardWords, placeWord } from "./tiles.js";
 
 /** A game on a table that outlives renderings; the component is drawn again when it changes. */
@@ -23,10 +23,9 @@ export function useGame(info, objective) {
   return ref.current;
 }
 
-/** The best slide of an answer: one that wins at once, if there is one. */
-export function bestOf(answer) {
-  const best = answer.slides.filter((slide) => slide.best);
-  return (best.find((slide) => slide.ends === "won") || best[0])?.direction || null;
+/** The slide that optimal play makes: one of the best, each with the same probability; the same for a seed. */
+export function bestOf({ answer: { best }, seed, at }) {
+  return best[Math.floor(randomFor(seed, -2 - at)() * best.length)] || null;
 }
 
 /** Draws a game; a click on an empty cell spawns `tile` there while a spawn is waited for. */
@@ -101,7 +100,7 @@ function useAutoplay(game, on, stop, speed) {
     if (!on) return undefined;
     if (problem || end) stop();
     if (problem || end || !answer || waits) return undefined;
-    const best = bestOf(answer);
+    const best = bestOf(game);
     if (!best) stop();
     const timer = setTimeout(() => best && game.slide(best), 1000 / speed);
     return () => clearTimeout(timer);
@@ -158,7 +157,7 @@ export function Play({ info, route, go, objective, unit, digits, setDigits }) {
       setEditing(false);
     };
     return html`<${Setup} info=${info} cells=${game.cells} problem=${editing ? null : game.problem} text=${editing ? "" : route.board}
-      onPlay=${done} onCancel=${game.cells ? () => setEditing(false) : fresh} cancel=${game.cells ? "Back to the game" : "New game"} />`;
+      goals=${game.goals} onPlay=${done} onCancel=${game.cells ? () => setEditing(false) : fresh} cancel=${game.cells ? "Back to the game" : "New game"} />`;
   }
   if (!game.cells) return game.problem ? html`<${Notice} again=${() => begin(game, route.board)}>${game.problem}<//>` : html`<p class="wait">Loading …</p>`;
   return html`<div class="play columns">
@@ -211,7 +210,7 @@ function Values({ game, digits, setDigits, unit, onSlide }) {
     <${Slides} info=${game.info} answer=${entries[at].end ? { slides: [], best: [] } : shown} digits=${digits} unit=${unit} onSlide=${onSlide} stale=${stale} chosen=${game.waits ? entries[at].slide : ""} />
     <p class="last">${last || "Slide with the arrow keys, W, A, S, D, a swipe, or these buttons."}</p>
     <${Notes} answer=${answer} />
-    ${shown && html`<${Facts} items=${[["Sum", count(shown.sum)], ["Largest tile", count(end ? largestOf(entries[at].cells) : shown.largest)], ["Move", at]]} />`}
+    ${shown && html`<${Facts} items=${[[sumName(game.info), count(shown.sum)], ["Largest tile", count(end ? largestOf(entries[at].cells) : shown.largest)], ["Move", at]]} />`}
   </section>`;
 }
 

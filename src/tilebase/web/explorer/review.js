@@ -1,15 +1,15 @@
 // Reviewing a written game: which slides lost how much.
 
-import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { post } from "./api.js";
 import { StillBoard } from "./board.js";
 import { LineChart } from "./chart.js";
-import { Button, Facts, Icon, Notice, Toggle, useKeys } from "./parts.js";
+import { Button, Facts, Icon, Notice, Toggle, sentence, useKeys } from "./parts.js";
 import { wordsOf } from "./rules.js";
 import { recall, remember } from "./store.js";
 import { MISTAKE, capital, changeText, count, either, lessText, numberOf, percent, rounded, several, valueText } from "./text.js";
 
-const MOST_ROWS = 3000;
+const PART = 200; // rows that are drawn on either side of the current one, and by each click for more
 
 /** What this tab reviewed last, {game, at}: it is shown again after another view or a reload. */
 function useKept(name) {
@@ -80,105 +80,186 @@ export function Review({ info, go, objective, unit, digits, setDigits }) {
   </div>`;
 }
 
+const isBest = (move) => move.loss !== null && move.slides.every((slide) => move.best.includes(slide));
+
+/** The value of a position as part of the course of the game; null if it is not known, or its slide is not judged. */
+const plotted = (move) => (move.slides.length && move.loss === null ? null : numberOf(move.value));
+
 /** What the spawn after each slide changed; null where it is not known, or where values are no probabilities. */
-const lucksOf = (values, afters, unit) =>
-  values.map((_, index) => {
-    const [after, next] = [afters[index], values[index + 1] ?? null];
-    return unit !== "probability" || after === null || next === null ? null : next - after;
+const lucksOf = (moves, unit) =>
+  moves.map((move, index) => {
+    const next = moves[index + 1] ? plotted(moves[index + 1]) : null;
+    const after = numberOf(move.slide_value);
+    return unit !== "probability" || move.loss === null || after === null || next === null ? null : next - after;
   });
+
+/** Rows of {move} for the moves that are `wanted`, and of {from, to} for those between them. */
+function rowsOf(moves, wanted) {
+  const rows = [];
+  for (const move of moves) {
+    const last = rows[rows.length - 1];
+    if (wanted(move)) rows.push({ move });
+    else if (last?.to) last.to = move.number;
+    else rows.push({ from: move.number, to: move.number });
+  }
+  return rows;
+}
 
 function Result({ review, info, unit, go, digits, setDigits, first, keep }) {
   const { moves, drops } = review;
-  const at = Math.min(first ?? (drops.length ? drops[0] - 1 : 0), moves.length - 1);
-  const setAt = keep;
+  const known = moves.findIndex((move) => move.value);
+  const at = Math.min(first ?? (drops.length ? drops[0] - 1 : Math.max(0, known)), moves.length - 1);
   const [only, setOnly] = useState(false);
-  const values = moves.map((move) => numberOf(move.value));
-  const afters = moves.map((move) => numberOf(move.slide_value));
-  const lucks = lucksOf(values, afters, unit);
-  const luck = lucks.reduce((sum, one) => sum + (one || 0), 0);
+  const lucks = lucksOf(moves, unit);
   const move = moves[at];
-  const step = (by) => setAt(Math.max(0, Math.min(moves.length - 1, at + by)));
+  const step = (by) => keep(Math.max(0, Math.min(moves.length - 1, at + by)));
   useKeys((key) => {
     const by = { ArrowLeft: -1, ArrowRight: 1 }[key];
     if (by) step(by);
     return Boolean(by);
   });
-  if (!moves.length) return html`<${Notice}>This game has no positions.<//>`;
-  const label = `Value over ${several(moves.length, "position")}, from ${rounded(values[0], unit)} to ${rounded(values[values.length - 1], unit)}.`;
+  const heading = `${several(review.positions, "position")}, read as ${review.form === "positions" ? "a list" : `a ${review.form}`}`;
   return html`<div class="play">
     <div class="stage">
-      <${StillBoard} cells=${wordsOf(move.board)} shape=${info.shape} label=${`Board before move ${move.number}`} />
+      <${StillBoard} cells=${wordsOf(move.board)} shape=${info.shape} goals=${move.goal_cells} label=${`Board before move ${move.number}`} />
       <div class="bar-of-buttons">
         <${Button} icon="left" label="Position before" disabled=${at === 0} onClick=${() => step(-1)} />
         <${Button} icon="right" label="Next position" disabled=${at === moves.length - 1} onClick=${() => step(1)} />
         <${Button} icon="play" onClick=${() => go({ view: "play", board: move.board })}>Play from here<//>
       </div>
-      <${Move} move=${move} luck=${lucks[at]} digits=${digits} unit=${unit} />
+      <${Move} move=${move} last=${at === moves.length - 1} luck=${lucks[at]} digits=${digits} unit=${unit} />
     </div>
     <div class="side">
       <section class="card" aria-label="Summary">
-        <h2>${several(review.positions, "position")}, read as ${review.form === "positions" ? "a list" : `a ${review.form}`}</h2>
-        <${Facts} items=${[
-          ["Best slides", review.agreement === null ? "–" : `${percent(review.agreement)}, ${count(review.agreed)} of ${count(review.reviewed)}`],
-          [`Mistakes (${MISTAKE})`, count(review.mistakes)],
-          ["Mean loss", review.mean_loss_text ?? "–"],
-          ["Total loss", review.total_loss_text],
-          unit === "probability" && ["Luck of the spawns", changeText(luck, unit)],
-          ["Longest run of best slides", count(review.longest_run)],
-          review.unknown > 0 && ["Not in the table", count(review.unknown)],
-        ]} />
-        <${LineChart} values=${values} afters=${afters} marks=${review.drops.map((number) => number - 1)} current=${at} onPick=${setAt} unit=${unit} label=${label} />
-        ${review.drops.length > 0 &&
-        html`<h3>Largest losses</h3>
-          <ol class="drops">${review.drops.slice(0, 5).map((number) => html`<${Drop} move=${moves[number - 1]} unit=${unit} onPick=${() => setAt(number - 1)} />`)}</ol>`}
+        <h2>${heading}</h2>
+        ${known < 0
+          ? html`<p>This table knows none of these positions. ${sentence(`of the last one: ${moves[moves.length - 1].problem}`)}</p>`
+          : html`<${Summary} review=${review} at=${at} lucks=${lucks} unit=${unit} onPick=${keep} />`}
       </section>
     </div>
-    <section class="card review-result" aria-labelledby="moves">
+    ${known >= 0 &&
+    html`<section class="card review-result" aria-labelledby="moves">
       <div class="titles"><h2 id="moves">Moves</h2>
         <div class="bar-of-buttons"><${Toggle} checked=${only} onChange=${setOnly}>Only losses<//><${Toggle} checked=${digits} onChange=${setDigits}>All digits<//></div>
       </div>
       <p class="quiet">The value is that before the slide.${unit === "probability" ? " The loss is what the slide lost, luck is what the spawn after it changed." : ""}</p>
-      <${Moves} moves=${moves} lucks=${lucks} at=${at} setAt=${setAt} only=${only} digits=${digits} unit=${unit} />
-    </section>
+      <${Moves} key=${only} moves=${moves} lucks=${lucks} at=${at} setAt=${keep} only=${only} digits=${digits} unit=${unit} />
+    </section>`}
   </div>`;
 }
 
-function Drop({ move, unit, onPick }) {
+function Summary({ review, at, lucks, unit, onPick }) {
+  const { moves, drops } = review;
+  const missing = moves.filter((move) => move.slides.length && !move.value).length;
+  const judged = review.reviewed > 0 && [
+    ["Best slides", `${percent(review.agreement)}, ${count(review.agreed)} of ${count(review.reviewed)}`],
+    [`Mistakes (${MISTAKE})`, count(review.mistakes)],
+    ["Mean loss", review.mean_loss_text],
+    ["Total loss", review.total_loss_text],
+    unit === "probability" && ["Luck of the spawns", changeText(lucks.reduce((sum, one) => sum + (one || 0), 0), unit)],
+    ["Longest run of best slides", count(review.longest_run)],
+  ];
+  const others = [
+    missing > 0 && ["Not in the table", count(missing)],
+    review.unknown > missing && ["Not judged", count(review.unknown - missing)],
+  ];
+  return html`<${Facts} items=${[...(judged || []), ...others]} />
+    ${judged ? html`<${Stretches} moves=${moves} drops=${drops} at=${at} unit=${unit} onPick=${onPick} />` : html`<p>No slide of this game can be judged.</p>`}
+    ${drops.length > 0 &&
+    html`<h3>Largest losses</h3>
+      <ol class="drops">${drops.slice(0, 5).map((number) => html`<${Drop} move=${moves[number - 1]} onPick=${() => onPick(number - 1)} />`)}</ol>`}`;
+}
+
+/** A chart of the stretches of the game that the table judges, one behind the other. */
+function Stretches({ moves, drops, at, unit, onPick }) {
+  const rows = rowsOf(moves, (move) => plotted(move) !== null);
+  if (rows[0].from) rows.shift();
+  if (rows[rows.length - 1].from) rows.pop();
+  const numbers = rows.map((row) => row.move?.number ?? row.from);
+  const [first, last] = [rows[0].move, rows[rows.length - 1].move];
+  const stretches = several(1 + rows.filter((row) => row.from).length, "stretch", "stretches");
+  const words = `Value from move ${count(first.number)} to move ${count(last.number)}, in ${stretches}: from ${rounded(numberOf(first.value), unit)} to ${rounded(numberOf(last.value), unit)}.`;
+  return html`<${LineChart} values=${rows.map((row) => (row.move ? plotted(row.move) : null))}
+    afters=${rows.map((row) => (row.move && row.move.loss !== null ? numberOf(row.move.slide_value) : null))}
+    marks=${drops.map((number) => numbers.indexOf(number))} current=${at < last.number ? numbers.findLastIndex((number) => number <= at + 1) : -1}
+    onPick=${(index) => onPick(numbers[index] - 1)} unit=${unit} label=${words} left=${`Move ${count(first.number)}`} right=${`Move ${count(last.number)}`} />`;
+}
+
+function Drop({ move, onPick }) {
   return html`<li><button type="button" onClick=${onPick}>
-    <b class=${move.mistake ? "" : "slight"}>${lessText(move.loss_text)}</b><span>Move ${move.number}: ${move.slide}, best was ${either(move.best)}</span>
+    <b class=${move.mistake ? "" : "slight"}>${lessText(move.loss_text)}</b><span>Move ${count(move.number)}: ${either(move.slides)}, best was ${either(move.best)}</span>
   </button></li>`;
 }
 
-function Move({ move, luck, digits, unit }) {
-  const lost = move.slide && move.loss !== null && !move.best.includes(move.slide);
-  const words = !move.slide
-    ? "The last position."
-    : `${capital(move.slide)}${lost ? ` lost ${move.loss_text}. Best was ${either(move.best)}.` : move.best.length ? ", a best slide." : "."}`;
-  const spawned = luck === null ? "" : ` The spawn changed it by ${changeText(luck, unit)}.`;
-  return html`<div class="notice" role="status"><p><b>Move ${move.number}.</b> Value ${valueText(move.value, digits)}. ${words}${spawned}${move.problem ? ` ${capital(move.problem)}` : ""}</p></div>`;
+function Move({ move, last, luck, digits, unit }) {
+  const made = capital(either(move.slides));
+  const unknown = move.slides.length > 1 ? "" : made ? `${made}.` : last ? "The last position." : "The slide is not known.";
+  const words = [
+    move.value && `Value ${valueText(move.value, digits)}.`,
+    move.loss === null ? unknown : isBest(move) ? `${made}, a best slide.` : `${made} lost ${move.loss_text}. Best was ${either(move.best)}.`,
+    luck !== null && `The spawn changed it by ${changeText(luck, unit)}.`,
+    move.problem && sentence(move.problem),
+  ];
+  return html`<div class="notice" role="status"><p><b>Move ${count(move.number)}.</b> ${words.filter(Boolean).join(" ")}</p></div>`;
+}
+
+/** What stands beside a slide that is not one of the best. */
+function besideSlide(move, last) {
+  if (!move.value) return "not in the table";
+  if (!move.slides.length) return last ? "" : "not known";
+  return move.loss === null ? "not judged" : `best ${either(move.best)}`;
 }
 
 function Moves({ moves, lucks, at, setAt, only, digits, unit }) {
-  const rows = moves.filter((move) => !only || (move.slide && move.best.length && !move.best.includes(move.slide)));
+  const rows = only ? moves.filter((move) => move.loss !== null && !isBest(move)).map((move) => ({ move })) : rowsOf(moves, (move) => move.value || move.number === at + 1);
+  const box = useRef();
+  const part = usePart(rows, at + 1);
+  useLayoutEffect(() => {
+    const row = box.current.querySelector("[aria-current]")?.getBoundingClientRect();
+    const frame = box.current.getBoundingClientRect();
+    if (row && (row.top < frame.top + 2 * row.height || row.bottom > frame.bottom)) box.current.scrollTop += row.top - (frame.top + frame.bottom) / 2;
+  }, [at]);
   const lucky = unit === "probability";
-  return html`<div class="scroll moves${digits ? " digits" : ""}" tabindex="0" role="region" aria-label="Moves of the game">
+  const columns = lucky ? 5 : 4;
+  return html`<div ref=${box} class="scroll moves${digits ? " digits" : ""}" tabindex="0" role="region" aria-label="Moves of the game">
+    ${part.begin > 0 && html`<${Button} onClick=${part.earlier}>${several(part.begin, "row")} before<//>`}
     <table>
       <thead><tr><th scope="col">Move</th><th scope="col" class="right">Value</th><th scope="col">Slide</th><th scope="col" class="right">Loss</th>${lucky && html`<th scope="col" class="right">Luck</th>`}</tr></thead>
       <tbody>
-        ${rows.slice(0, MOST_ROWS).map((move) => {
-          const best = move.best.includes(move.slide);
-          return html`<tr key=${move.number} aria-current=${move.number === at + 1 ? "true" : undefined} onClick=${() => setAt(move.number - 1)}>
-            <td><button type="button" class="link" onClick=${() => setAt(move.number - 1)}>${move.number}</button></td>
-            <td class="right">${valueText(move.value, digits)}</td>
-            <td>${move.slide || "–"}${best && html` <${Icon} name="check" /><span class="hidden"> best</span>`}
-              ${!best && html` <span class="better">${move.problem ? "not in the table" : move.slide ? `best ${either(move.best)}` : ""}</span>`}</td>
-            <td class="right">${move.loss > 0 && !best ? html`<span class=${move.mistake ? "loss-text" : ""}>${lessText(move.loss_text)}</span>` : ""}</td>
-            ${lucky && html`<td class="right">${lucks[move.number - 1] === null ? "" : changeText(lucks[move.number - 1], unit)}</td>`}
-          </tr>`;
-        })}
+        ${rows.slice(part.begin, part.end).map(({ move, from, to }) =>
+          move
+            ? html`<${Row} key=${move.number} move=${move} current=${move.number === at + 1} last=${move.number === moves.length} luck=${lucky ? lucks[move.number - 1] : undefined} onPick=${() => setAt(move.number - 1)} digits=${digits} unit=${unit} />`
+            : html`<tr key=${`from ${from}`} class="gap"><td colspan=${columns}>${from === to ? `Move ${count(from)} is` : `Moves ${count(from)} to ${count(to)} are`} not in the table</td></tr>`,
+        )}
       </tbody>
     </table>
+    ${part.end < rows.length && html`<${Button} onClick=${part.later}>${several(rows.length - part.end, "row")} after<//>`}
     ${!rows.length && html`<p class="quiet">No slide lost anything.</p>`}
-    ${rows.length > MOST_ROWS && html`<p class="quiet">The first ${count(MOST_ROWS)} of ${count(rows.length)} are shown.</p>`}
   </div>`;
+}
+
+/** The part of many rows that is drawn: around the one with a number, and as far as one asked for. */
+function usePart(rows, number) {
+  const [, draw] = useState(0);
+  const part = useRef([0, 0]);
+  const index = Math.max(0, rows.findIndex((row) => row.move?.number === number));
+  const [first, last] = part.current;
+  if (index < first || index >= last) part.current = [index - PART, index + PART];
+  const [begin, end] = part.current;
+  const more = (before, behind) => () => {
+    part.current = [begin - before, end + behind];
+    draw((turn) => turn + 1);
+  };
+  return { begin: Math.max(0, begin), end: Math.min(rows.length, end), earlier: more(PART, 0), later: more(0, PART) };
+}
+
+function Row({ move, current, last, luck, onPick, digits, unit }) {
+  const best = isBest(move);
+  return html`<tr aria-current=${current ? "true" : undefined} onClick=${onPick}>
+    <td><button type="button" class="link" onClick=${onPick}>${count(move.number)}</button></td>
+    <td class="right">${valueText(move.value, digits)}</td>
+    <td>${either(move.slides) || "–"} ${best ? html`<${Icon} name="check" /><span class="hidden"> best</span>` : html`<span class="better">${besideSlide(move, last)}</span>`}</td>
+    <td class="right">${move.loss > 0 && !best ? html`<span class=${move.mistake ? "loss-text" : ""}>${lessText(move.loss_text)}</span>` : ""}</td>
+    ${luck !== undefined && html`<td class="right">${luck === null ? "" : changeText(luck, unit)}</td>`}
+  </tr>`;
 }

@@ -111,6 +111,9 @@ export function boardText(cells, shape) {
 /** The largest tile of cells, unmergeable tiles and walls aside; 0 on an empty board. */
 export const largestOf = (cells) => Math.max(0, ...cells.map(Number).filter(Number.isFinite));
 
+/** What the sum of a board is called: large tiles never count, as in the layers of a table. */
+export const sumName = (info) => (info.unmergeable ? "Sum without large tiles" : "Sum");
+
 /** The words of a text as `boardText` writes it. */
 export const wordsOf = (text) => text.split(/[,/]/);
 

@@ -15,6 +15,8 @@ function wordsFor(info) {
   return ["0", ...tiles, ...(info.unmergeable ? ["x"] : [])];
 }
 
+const goalsOf = (info) => info.goal_cells.map(({ cell }) => cell); // of boards that are not rotated
+
 const emptyBoard = (info) => Array.from({ length: info.cells }, (_, cell) => (info.walls.includes(cell) ? "#" : "0"));
 
 function Palette({ words, brush, setBrush }) {
@@ -32,10 +34,11 @@ function Palette({ words, brush, setBrush }) {
   </fieldset>`;
 }
 
-/** props: the board to begin with, or a text that did not fit and why; onPlay(text) throws a `Problem`. */
-export function Setup({ info, cells, problem, text, onPlay, onCancel, cancel }) {
+/** props: the board to begin with and its goal cells, or a text that did not fit and why; onPlay(text) throws a `Problem`. */
+export function Setup({ info, cells, goals, problem, text, onPlay, onCancel, cancel }) {
   const words = wordsFor(info);
   const [board, setBoard] = useState(() => cells || emptyBoard(info));
+  const [dashed, setDashed] = useState(cells ? goals : goalsOf(info));
   const [brush, setBrush] = useState("next");
   const [pasted, setPasted] = useState(text || "");
   const [wrong, setWrong] = useState(problem);
@@ -55,6 +58,10 @@ export function Setup({ info, cells, problem, text, onPlay, onCancel, cancel }) 
       setWrong(error.message);
     }
   };
+  const clear = () => {
+    setBoard(emptyBoard(info));
+    setDashed(goalsOf(info));
+  };
   useKeys((key) => {
     const direction = key.startsWith("Arrow") && directionOf(key, info.directions);
     if (direction) focusCell(direction);
@@ -67,11 +74,11 @@ export function Setup({ info, cells, problem, text, onPlay, onCancel, cancel }) 
   return html`<div class="play setup">
     <div class="stage">
       ${wrong && html`<${Notice}>${wrong}<//>`}
-      ${drawn && html`<${StillBoard} cells=${board} shape=${info.shape} label="Board to set up" onCell=${put} clickable=${(cell) => board[cell] !== "#"} />`}
+      ${drawn && html`<${StillBoard} cells=${board} shape=${info.shape} goals=${dashed} label="Board to set up" onCell=${put} clickable=${(cell) => board[cell] !== "#"} />`}
       <div class="bar-of-buttons">
         ${drawn
           ? html`<${Button} kind="main" icon="play" onClick=${() => play(boardText(board, info.shape))}>Play from here<//>
-            <${Button} onClick=${() => setBoard(emptyBoard(info))}>Clear<//>`
+            <${Button} onClick=${clear}>Clear<//>`
           : html`<${Button} icon="edit" onClick=${() => setDrawn(true)}>Begin with an empty board<//>`}
         <${Button} onClick=${onCancel}>${cancel}<//>
       </div>
@@ -79,7 +86,7 @@ export function Setup({ info, cells, problem, text, onPlay, onCancel, cancel }) 
     <div class="side">
       <section class="card">
         <h2>Set up a position</h2>
-        ${drawn && html`<p class="quiet">Click a cell for the next larger tile, with Shift for the next smaller one. Or choose a tile and click the cells where it stands.</p>
+        ${drawn && html`<p class="quiet">Click a cell for the next larger tile<span class="mouse">, with Shift for the next smaller one</span>. Or choose a tile and click the cells where it stands.${dashed.length ? " The goal wins on the dashed cells." : ""}</p>
         <${Palette} words=${words} brush=${brush} setBrush=${setBrush} />`}
         <form onSubmit=${submit}>
           <label class="field"><span>${drawn ? "Or paste a board" : "Paste a board"}</span>

@@ -74,7 +74,12 @@ export function changeText(number, unit) {
 }
 
 /** A part of some slides, in percent. */
-export const percent = (part) => (part === null || part === undefined ? "–" : `${(100 * part).toFixed(1)} %`);
+export function percent(part) {
+  if (part === null || part === undefined) return "–";
+  const text = `${(100 * part).toFixed(1)} %`;
+  const almost = part !== 0 && part !== 1 && ["0.0 %", "100.0 %"].includes(text);
+  return almost ? short(part, "probability") : text;
+}
 
 /** A coarse probability of a packed policy, with the digits that it has; 1 is certain. */
 export function about(value) {
@@ -100,7 +105,7 @@ export function tickTexts(ticks, unit) {
 export const count = (number) => Number(number).toLocaleString("en-US");
 
 /** "1 move", "2 moves". */
-export const several = (number, word) => `${count(number)} ${word}${number === 1 ? "" : "s"}`;
+export const several = (number, word, words = `${word}s`) => `${count(number)} ${number === 1 ? word : words}`;
 
 /** A word with a capital. */
 export const capital = (word) => word.charAt(0).toUpperCase() + word.slice(1);

@@ -5,6 +5,7 @@ import { MiniBoard } from "./board.js";
 import { Game, newSeed } from "./game.js";
 import { Button, Facts, Live, Notes, Slides, directionOf, useKeys, verdict } from "./parts.js";
 import { GameBoard, Status, begin, spoken, useAddress, useGame } from "./play.js";
+import { sumName } from "./rules.js";
 import { useSetting } from "./store.js";
 import { MISTAKE, capital, count, either, lossText, numberOf, percent, valueText } from "./text.js";
 
@@ -69,7 +70,7 @@ function Starts({ game, info }) {
       </select>
     </label>
     ${by !== "start" &&
-    html`<label class="field"><span>Sum of its tiles${info.sums ? `, ${first} to ${last}` : ""}; empty for any</span>
+    html`<label class="field"><span>${sumName(info)}${info.sums ? `, ${first} to ${last}` : ""}; empty for any</span>
       <input inputmode="numeric" pattern="[0-9]*" maxlength="7" value=${sum} onInput=${(event) => setSum(event.target.value)} />
     </label>`}
     <button class="button">Start</button>

@@ -1,11 +1,11 @@
-// The page that plays a packed policy: a board, the best slide of each position, and autoplay.
+// The page that plays a packed policy: a board, the best slides of each position, and autoplay.
 
 import { html, render, useEffect, useRef, useState } from "../explorer/vendor/htm-preact.js";
 import { Board } from "../explorer/board.js";
 import { Button, Icon, Live, Notice, directionOf, useKeys } from "../explorer/parts.js";
 import { boardText, randomSpawn, tokensOf, withSpawn } from "../explorer/rules.js";
 import { useSetting } from "../explorer/store.js";
-import { ENDS, about, capital, count } from "../explorer/text.js";
+import { ENDS, about, capital, count, either } from "../explorer/text.js";
 import { boardWords, placeWord } from "../explorer/tiles.js";
 import { BoardError, Rules } from "./moves.js";
 import { Policy, PolicyError } from "./policy.js";
@@ -103,14 +103,15 @@ function useLoading({ file }) {
   return percent;
 }
 
-/** Slide by itself while `on`, and say why it stops. */
-function useAutoplay(on, stop, speed, game, advice) {
+/** Slide by itself while `on`, each of the best slides with the same probability, and say why it stops. */
+function useAutoplay(on, stop, speed, game, advice, random) {
   useEffect(() => {
     if (!on) return undefined;
     if (game.now.end || advice.problem) stop("");
     else if (advice.found === null) stop("Autoplay stopped here. ");
     else if (advice.found) {
-      const timer = setTimeout(() => game.slide(advice.found.direction), 1000 / speed);
+      const { best } = advice.found;
+      const timer = setTimeout(() => game.slide(best[Math.floor(random() * best.length)]), 1000 / speed);
       return () => clearTimeout(timer);
     }
     return undefined;
@@ -131,12 +132,12 @@ function useTheme() {
   return html`<${Button} icon="theme" kind="plain" label=${label} onClick=${() => setTheme(NEXT[theme])} />`;
 }
 
-/** The slides as buttons, the best one marked. */
+/** The slides as buttons, the best ones marked. */
 function Slides({ directions, slides, best, refusal, onSlide }) {
   const allowed = new Set(slides.map((slide) => slide.direction));
   return html`<ul class="slides" aria-label="Slides">
     ${directions.map((direction) => {
-      const is = direction === best ? "best" : allowed.has(direction) ? "" : refusal(direction);
+      const is = best?.includes(direction) ? "best" : allowed.has(direction) ? "" : refusal(direction);
       return html`<li key=${direction}>
         <button type="button" class=${`slide ${is === "best" ? "best" : ""}`} aria-disabled=${!allowed.has(direction)} onClick=${() => onSlide(direction)}>
           <${Icon} name=${direction} />
@@ -165,11 +166,12 @@ function Advice({ header, advice, percent, end, stopped, again }) {
       <progress max="100" value=${percent} aria-label="Loading the policy"></progress>
     </div>`;
   }
-  const { direction, value } = advice.found || {};
+  const { best, value } = advice.found || {};
+  const words = best && either(best);
   const rough = value !== null && value !== undefined;
   return html`<div class=${`headline${advice.found ? "" : " stale"}`}>
-    <strong>${!direction ? "…" : rough ? about(value) : capital(direction)}</strong>
-    <span>${rough ? `${header.objective.text}; best slide: ${direction}` : `best slide for: ${header.objective.text}`}</span>
+    <strong>${!best ? "…" : rough ? about(value) : capital(words)}</strong>
+    <span>${rough ? `${header.objective.text}; best slide: ${words}` : `best slide for: ${header.objective.text}`}</span>
   </div>`;
 }
 
@@ -202,10 +204,10 @@ function About({ header }) {
   const { objective, start, layers, thinned, leaves, program } = header;
   const states = layers.reduce((sum, [, count]) => sum + count, 0);
   return html`<section class="card about" aria-label="About">
-    <p>${capital(objective.text)} from the start, if the best slide is always made: <b title=${start.text}>${start.short}</b>.</p>
-    <p>The page holds the best slide of ${count(states)} positions, not counting rotated and mirrored ones.</p>
+    <p>${capital(objective.text)} from the start, if a best slide is always made: <b title=${start.text}>${start.short}</b>.</p>
+    <p>The page holds the best slides of ${count(states)} positions, not counting rotated and mirrored ones. Autoplay makes each of the best slides with the same probability.</p>
     ${thinned && html`<p>${leaves > 0
-      ? `They are those that well played games visit. Of the games in which the best slide is always made, ${come(leaves)} to a position that is not here. Then autoplay stops, and you can play on by hand.`
+      ? `They are those that well played games visit. Of the games that autoplay plays, ${come(leaves)} to a position that is not here. Then autoplay stops, and you can play on by hand.`
       : "Some positions were left out, but no game that makes the best slides comes to them."}</p>`}
     <p class="quiet">Made with tilebase ${program}. Keys: arrows or W A S D slide, Space starts and stops the autoplay, Z undoes, Y redoes, N begins a new game, and Z brings the last one back.</p>
   </section>`;
@@ -216,7 +218,7 @@ function spoken(entry, advice, shape) {
   const { direction, spawn, end, cells } = entry;
   const parts = [direction && `${capital(direction)}.`, spawn && `New ${spawn.tile} in ${placeWord(spawn.cell, shape)}.`];
   if (end) parts.push(ENDS[end]);
-  else if (advice.found) parts.push(`Best slide: ${advice.found.direction}.`);
+  else if (advice.found) parts.push(`Best slide: ${either(advice.found.best)}.`);
   else if (advice.found === null) parts.push("The best slide is not known.");
   return [...parts, `${boardWords(cells, shape)}.`].filter(Boolean).join(" ");
 }
@@ -238,7 +240,7 @@ function Player({ policy }) {
     setAuto(false);
     setStopped(why);
   };
-  useAutoplay(auto, halt, SPEEDS[speed] || 4, game, advice);
+  useAutoplay(auto, halt, SPEEDS[speed] || 4, game, advice, Math.random);
   const byHand = (action) => (...given) => {
     halt();
     action(...given);
@@ -272,7 +274,7 @@ function Player({ policy }) {
     <div class="side">
       <section class="card" aria-label="Best slide">
         <div class="advice"><${Advice} header=${header} advice=${advice} percent=${percent} end=${now.end} stopped=${stopped} again=${() => setTurn(turn + 1)} /></div>
-        <${Slides} directions=${directions} slides=${game.slides} best=${advice.found?.direction} refusal=${(direction) => (now.end ? "" : rules.current.refusal(now, direction))} onSlide=${slide} />
+        <${Slides} directions=${directions} slides=${game.slides} best=${advice.found?.best} refusal=${(direction) => (now.end ? "" : rules.current.refusal(now, direction))} onSlide=${slide} />
         <p class="quiet">Move ${count(game.at)}, sum ${count(rules.current.sum(now.cells))}</p>
       </section>
       <${Setup} rules=${rules.current} cells=${now.cells} onBegin=${byHand(game.begin)} />

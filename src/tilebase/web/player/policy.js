@@ -1,4 +1,4 @@
-// The packed policy: the best slide of a state, read from files by ranges.  docs/format.md describes them.
+// The packed policy: the best slides of a state, read from files by ranges.  docs/format.md describes them.
 
 /** A sentence for the player: a file that cannot be read, or is not what it should be. */
 export class PolicyError extends Error {}
@@ -150,7 +150,7 @@ export function canonical(board, symmetries) {
   return least;
 }
 
-/** What a block holds: ranks, the slide of each, and its coarse value if there are values. */
+/** What a block holds: ranks, the best slides of each as bits, and its coarse value if there are values. */
 async function unpack(bytes, first, states, slideBits, values) {
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
   const data = new Uint8Array(await new Response(stream).arrayBuffer());
@@ -269,7 +269,7 @@ export class Policy {
     return found;
   }
 
-  /** {direction, value} of a state of exponents, or null if the policy does not hold it; value may be null. */
+  /** {best, value} of a state of exponents: its best slides, and its value or null.  Null if it is not held. */
   async look(board, sum) {
     const { rules, block: size, valueStep } = this.header;
     const layer = this.layers.get(sum);
@@ -282,7 +282,8 @@ export class Policy {
     const { ranks, slides, values } = await this.#getBlock(index, block, Math.min(size, layer.states - (block - layer.begin) * size));
     const at = lastAtMost(ranks, rank);
     if (at < 0 || ranks[at] !== rank) return null;
-    return { direction: rules.directions[directions[slides[at]]], value: values && probability(values[at], valueStep) };
+    const best = rules.directions.filter((_, direction) => (slides[at] >> directions.indexOf(direction)) & 1);
+    return { best, value: values && probability(values[at], valueStep) };
   }
 }
 
