@@ -747,8 +747,9 @@ def test_a_plan_is_printed_and_nothing_is_begun(folder: Path, capsys: pytest.Cap
         assert rows[1]["moved"].endswith(" GB")
         assert not rows[1]["reason"]
         assert len(rows) == 3, "many machines would take longer"
-    for command in ("count 2x3 32", "solve 2x3 32", "solve 2x3 32 --space all", "solve 2x3 32 --space groups",
-                    "force 2x3 32 --engine dense"):  # fmt: skip
+    for command in (
+        "count 2x3 32", "solve 2x3 32", "solve 2x3 32 --space all", "force 2x3 32 --engine dense",
+    ):  # fmt: skip
         for workers in (1, 2):
             assert main(["plan", *command.split(), "--cluster", f"local:{workers}", "-f", "csv"]) == 0
             rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))

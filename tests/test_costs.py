@@ -409,7 +409,7 @@ INSTEAD = [
     (f"solve 4x4 2048 --start {BOARD}", ["cite", "solve", "force", "plan"]),
     ("solve 5x4 256 --spawn 2:0.5,8:0.5", ["solve"]),
     ("solve 8192 --formation 4442", ["force"]),
-    ("solve 4x4 256 --space groups", ["cite", "solve", "force", "plan"]),
+    ("solve 4x4 256 --space all", ["cite", "solve", "force", "plan"]),
     ("count 4x4 2048", ["cite", "count", "count"]),
 ]
 

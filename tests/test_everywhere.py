@@ -99,13 +99,13 @@ SOURCES = Path(output.__file__).parents[1]
 LABELLED = """
 solve 2x2 32 -o t --objective win,lower,upper,score --by sum
 solve 2x2 16 --exact
-solve 2x2 16 --space groups
 count 2x2 32
 count 2x2 32 --by sum,max
 count 2x2 32 --bound
 plan count 2x2 32
 plan formations
 plan formations 128
+rank 2x2 32
 rank 2x2 32 --by sum
 force 2x2
 force 2x2 8 -c c.cert

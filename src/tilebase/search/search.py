@@ -157,7 +157,7 @@ class Facts:
                 file.seek(0)
                 crc = zlib.crc32(file.read(HEAD.size))
                 for _, part in _pieces(file, lines):
-                    crc = zlib.crc32(part, crc)
+                    crc = zlib.crc32(part.data, crc)
                 if CRC.pack(crc) != file.read():
                     raise ValueError("another checksum")
                 file.seek(HEAD.size)
