@@ -302,7 +302,7 @@ def test_the_empty_board_is_a_state_only_where_play_begins_with_it(start, tmp_pa
             assert float(table.probe("0,0/0,0").value) == 0
         else:
             assert np.isnan(found.value[0])
-            with pytest.raises(MissingBoardError, match="no play of 2x2"):
+            with pytest.raises(MissingBoardError, match="this position cannot occur in 2x2"):
                 table.probe("0,0/0,0")
-            with pytest.raises(MissingBoardError, match="no play of 2x2"):
+            with pytest.raises(MissingBoardError, match="this position cannot occur in 2x2"):
                 TableArrays(table).probe([[0, 0, 0, 0]], missing="raise")

@@ -232,7 +232,7 @@ def test_being_the_adversary(forced, printed, monkeypatch):
     assert "the table slides " in out
     type_in(monkeypatch, "0 2", "q")
     out = printed(
-        "play", forced / "16", "--be-adversary", "--start", "8,8,0/0,0,0", "--seed", 1, "--no-values"
+        "play", forced / "16", "--be-adversary", "--start", "8,8,4/2,4,2", "--seed", 1, "--no-values"
     )
     assert "won after 1 slide" in out
     assert "no tile can be spawned: u takes a spawn back, n starts again" in out

@@ -179,7 +179,7 @@ def test_a_table_is_opened_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     with pytest.raises(CorruptError, match=r"make it again|another game"):
         pickle.loads(pickled).probe("2,4/0,8")
     shutil.rmtree(tmp_path / "table")
-    with pytest.raises(MissingLayerError, match="is not there: name the folder or zip file"):
+    with pytest.raises(MissingLayerError, match="table not found: name the folder or zip file"):
         pickle.loads(pickled)
 
 

@@ -128,7 +128,7 @@ def _totals(title: str, boards: dict[int, int], memory: dict[str, int]) -> list[
     for name, objective in TYPES.items():
         rows.append({"": f"layers in memory, {name}", title: byte_text(memory[name])})
         table = byte_text(objective.value_bytes * every)
-        rows.append({"": f"table of {name}, not compressed", title: table})
+        rows.append({"": f"uncompressed table, {name}", title: table})
     return rows
 
 

@@ -81,8 +81,8 @@ class Boards:
 
     @property
     def aim_text(self) -> str:
-        """The shape and what wins: ``3x3, to 64``, ``3x3 without a goal``."""
-        if self.goal is None and self.goal_sum is None:
+        """The shape and which tile or sum wins: ``3x3, to 64``, ``3x3 without a goal``."""
+        if self.goal is None and self.goal_sum is None and self.pattern is None:
             return f"{self.shape_text} without a goal"
         goal = [] if self.goal is None else [f"to {self.goal}"]
         goals = goal if self.goal_sum is None else [*goal, f"to the sum {self.goal_sum}"]
