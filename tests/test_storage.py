@@ -150,6 +150,19 @@ def test_a_folder_is_locked_until_it_is_renamed(tmp_path: Path, monkeypatch: pyt
     assert contents(tmp_path) == {"page/file": b"second"}
 
 
+def test_a_folder_that_gets_its_name_while_another_process_begins(tmp_path, monkeypatch):
+    """The part folder is gone before its lock is made."""
+    take = FileLock.take
+
+    def renamed(path: Path) -> FileLock | None:
+        path.parent.rename(tmp_path / "done")
+        return take(path)
+
+    monkeypatch.setattr(FileLock, "take", renamed)
+    with pytest.raises(StorageError, match="another process is writing it"), atomic_folder(tmp_path / "done"):
+        raise AssertionError
+
+
 @pytest.mark.parametrize("at", range(3))
 def test_an_error_at_the_end_leaves_the_older_folder(
     at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

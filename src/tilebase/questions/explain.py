@@ -69,8 +69,9 @@ def explain(word: str) -> tuple[Explanation, ...]:
     check_first(word, str, "a word")
     known = words()
     wanted = _joined(word).lstrip("-")
-    whole = _named(wanted) or _named(_joined(word.partition(",")[0]))  # a label before its comma
-    parts = [whole] if whole else list(map(_named, wanted.split("-")))
+    if not _named(wanted):
+        wanted = _joined(word.partition(",")[0]).lstrip("-")  # of a label: afterstates, up to symmetry
+    parts = [_named(wanted)] if _named(wanted) else list(map(_named, wanted.split("-")))
     found = tuple(dict.fromkeys(one for part in parts for one in part)) if all(parts) else ()
     found = found or _speaking_of(wanted) or _speaking_of(wanted.replace("-", ""))
     if not found:

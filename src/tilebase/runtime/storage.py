@@ -305,7 +305,10 @@ def atomic_folder(path: Path) -> Iterator[Path]:
     with storage_errors(path):
         refuse_link(old)
         make_folder(part)
-        lock = FileLock.take(part / LOCK)
+        try:
+            lock = FileLock.take(part / LOCK)
+        except FileNotFoundError:  # the folder has just been given its name by another process
+            lock = None
     if lock is None:
         raise StorageError(f"cannot write {path}: another process is writing it")
     try:
