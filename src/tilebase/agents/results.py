@@ -242,9 +242,13 @@ class Comparison:
 
     def __repr__(self) -> str:
         values = ", ".join(f"{row['policy']} {self.judged[row['policy']].text}" for row in self.rows())
-        return (
-            f"<Comparison: {values}; random {digits_text(self.random)}, optimum {digits_text(self.optimum)}>"
-        )
+        return f"<Comparison: {values}; {self._ends}>"
+
+    @property
+    def _ends(self) -> str:
+        """The values of optimal and of random play, in words."""
+        best = next(iter(self.judged.values())).start
+        return f"optimum {best}, random {digits_text(self.random)}"
 
     def _repr_html_(self) -> str:
         rows = [
@@ -254,8 +258,7 @@ class Comparison:
             for row in self.rows()
             for one in [self.judged[row["policy"]]]
         ]
-        best = next(iter(self.judged.values())).start
-        return table_html(f"optimum {best}, random {digits_text(self.random)}", rows)
+        return table_html(self._ends, rows)
 
     def score(self, name: str) -> float:
         """Return the normalised score of an agent: 0 for random slides, 1 for optimal play."""
