@@ -19,9 +19,12 @@ array([[0.5, 0.5, 0. , 0. ]])
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import math
 import random
+import re
+import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -425,6 +428,43 @@ def _best(arrays: TableArrays, keys: Keys, _: Flags) -> Floats:
         missing = int(keys[int((~found.known).argmax())])
         raise arrays.table.prober.missing(arrays.game.unpack(missing))
     return even(found.best, axis=1)
+
+
+# -- policies by name --------------------------------------------------------------------------
+
+
+def find_policy(policy: Any) -> Any:
+    """Return a callable, an object with ``predict``, a table, or one of `BUILT_IN`.  Raises `UsageError`."""
+    if callable(policy) or hasattr(policy, "predict") or (isinstance(policy, str) and policy in BUILT_IN):
+        return policy
+    if isinstance(policy, Table) or (isinstance(policy, str | Path) and _is_there(policy)):
+        return open_table(policy)
+    if isinstance(policy, str) and ":" in policy and not re.search(r"[/\\]", policy):
+        return _import(policy)
+    raise UsageError(
+        f"there is no policy {policy!r}: give random, greedy, the folder of a table, or module:function"
+    )
+
+
+def _is_there(path: str | Path) -> bool:
+    try:
+        return bool(str(path)) and Path(path).exists()
+    except (OSError, ValueError):  # too long, or with a zero byte
+        return False
+
+
+def _import(name: str) -> Any:
+    module, _, function = name.partition(":")
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        found = getattr(importlib.import_module(module), function)
+    except Exception as error:  # the module may raise anything
+        raise UsageError(f"policy {name} cannot be imported: {error}") from error
+    finally:
+        sys.path.pop(0)
+    if not callable(found) and not hasattr(found, "predict"):
+        raise UsageError(f"policy {name} is not a function, nor has it a method predict")
+    return found
 
 
 # -- what an answer means ----------------------------------------------------------------------

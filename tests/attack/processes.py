@@ -57,8 +57,9 @@ class Run:
 
     @property
     def sentence(self) -> str:
-        """The last line of what went to standard error."""
-        return (self.err.strip().splitlines() or [""])[-1]
+        """The last line of what went to standard error, but for the notes of an error below it."""
+        lines = [line for line in self.err.splitlines() if line.strip() and not line.startswith("  ")]
+        return lines[-1] if lines else ""
 
 
 class Server:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 from attack.case import Case
 from attack.processes import contents, run
@@ -43,7 +44,9 @@ def attack(case: Case) -> None:
         done = run(folder, [*command, *options], seconds=300, windows=windows and bool(number))
         lines = f"tilebase {' '.join([*command, *options])}{', two blocks of a layer in memory' * windows}"
         case.done["runs"] += 1
-        if done.status == 1 and "give more memory" in done.err:
+        if done.status == 1 and re.search(
+            "give more memory|it needs .* of memory, and .* may be used", done.err
+        ):
             return
         if done.status or done.complaint:
             case.fail(f"{command[0]}: does not end well", f"{done.complaint} {done.sentence}", lines)

@@ -121,21 +121,20 @@ def evaluate(
         )
     if policy is None:
         return _play(table, games, seed, objective, show, run)
+    from tilebase.policies import as_policy, find_policy
     from tilebase.questions import policies
     from tilebase.questions.statements import of_evaluation
     from tilebase.tables.probe import open_table
 
     guide: Any = policy
     if asked is not None:
-        from tilebase.policies import as_policy
-
         with open_table(table) as opened:
-            guide = as_policy(policies.find_policy(policy), opened.game, asked=asked, name=policy)
+            guide = as_policy(find_policy(policy), opened.game, asked=asked, name=policy)
     if planning():
         from tilebase.runtime.resources import Allowance
 
         with open_table(table) as opened:
-            guide, allowed = policies.find_policy(guide), Allowance.of(**run.use())
+            guide, allowed = find_policy(guide), Allowance.of(**run.use())
             row = policies.expected_cost(opened, guide, allowed, states, games, symmetry).row()
         show.write([row], row, game=game_of_table(table))
         return 0

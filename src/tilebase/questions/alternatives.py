@@ -81,7 +81,8 @@ def instead_of_counting(
     """Yield what can be asked instead of the counts of a game; `takes` estimates those up to a sum."""
     yield from _recorded(game, ())
     yield f"an upper bound: tilebase count {game_text(game)} --bound"
-    total = _last(range(8, 1024, 4), takes, fits)
+    first = min(game.sum(board) for board, _ in game.starts())
+    total = _last(range(first + 4, first + 1024, 4), takes, fits)
     if total is not None:
         yield f"the counts up to the sum {total}: tilebase count {game_text(game)} --up-to {total}"
 

@@ -31,12 +31,11 @@ from tilebase.game.game import Cells, Game
 from tilebase.objectives.encoding import NONE, WON
 from tilebase.objectives.numbers import byte_text, digits_text, rounded_text
 from tilebase.objectives.objective import Objective, find_objective, potentials
-from tilebase.policies import Choosing, takes_arrays
+from tilebase.policies import Choosing, find_policy, takes_arrays
 from tilebase.questions.policies import (
     MOST_STATES,
     Policy,
     check_plays,
-    find_policy,
     local_folder,
     player_text,
 )

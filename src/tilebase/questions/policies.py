@@ -17,11 +17,8 @@ A policy that is asked for many boards at once (`tilebase.policies.as_policy`), 
 
 from __future__ import annotations
 
-import importlib
 import math
 import random
-import re
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -50,12 +47,12 @@ from tilebase.objectives.objective import Objective, find_objective
 from tilebase.objectives.rounding import Rounding
 from tilebase.objectives.values import Value
 from tilebase.policies import (
-    BUILT_IN,
     ArrayPolicy,
     Choices,
     Choosing,
     as_policy,
     choices_of,
+    find_policy,
     takes_arrays,
     without_sampling,
 )
@@ -349,40 +346,6 @@ def _objective(table: Table, label: str | None) -> Objective:
         f"a policy is evaluated under an objective that is a mean in floats, as win or score, and "
         f"{table.location.name} has no values " + (f"of {label} of this type" if label else "of these")
     )
-
-
-def find_policy(policy: Any) -> Any:
-    """Return a callable, an object with ``predict``, a table, or one of `BUILT_IN`.  Raises `UsageError`."""
-    if callable(policy) or hasattr(policy, "predict") or (isinstance(policy, str) and policy in BUILT_IN):
-        return policy
-    if isinstance(policy, Table) or (isinstance(policy, str | Path) and _is_there(policy)):
-        return open_table(policy)
-    if isinstance(policy, str) and ":" in policy and not re.search(r"[/\\]", policy):
-        return _import(policy)
-    raise UsageError(
-        f"there is no policy {policy!r}: give random, greedy, the folder of a table, or module:function"
-    )
-
-
-def _is_there(path: str | Path) -> bool:
-    try:
-        return bool(str(path)) and Path(path).exists()
-    except (OSError, ValueError):  # too long, or with a zero byte
-        return False
-
-
-def _import(name: str) -> Any:
-    module, _, function = name.partition(":")
-    sys.path.insert(0, str(Path.cwd()))
-    try:
-        found = getattr(importlib.import_module(module), function)
-    except Exception as error:  # the module may raise anything
-        raise UsageError(f"policy {name} cannot be imported: {error}") from error
-    finally:
-        sys.path.pop(0)
-    if not callable(found) and not hasattr(found, "predict"):
-        raise UsageError(f"policy {name} is not a function, nor has it a method predict")
-    return found
 
 
 def local_folder(table: Table) -> Path:
