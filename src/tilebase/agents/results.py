@@ -118,6 +118,11 @@ def worth_text(value: float, error: float, objective: Objective) -> str:
     return rounded_text(value, error, most=1 if objective.unit == "probability" else None)
 
 
+def regret_text(regret: float, error: float, objective: Objective) -> str:
+    """Return what a policy loses as it is printed; it is wrong by at most `error`."""
+    return difference_text(regret, error, most=1 if objective.unit == "probability" else None)
+
+
 @dataclass(frozen=True)
 class Judgement:
     """What an agent is worth, and where it loses.
@@ -177,7 +182,7 @@ class Judgement:
     @property
     def regret_text(self) -> str:
         """The loss as it is printed."""
-        return difference_text(self.regret, self.rounding)
+        return regret_text(self.regret, self.rounding, self.objective)
 
     @property
     def optimal_text(self) -> str:

@@ -97,13 +97,19 @@ def rounded_text(
     return text
 
 
-def difference_text(number: float, error: float) -> str:
+def difference_text(number: float, error: float, *, most: int | None = None) -> str:
     """Return the difference of two rounded numbers: what cannot be told from 0 is less than its error.
+
+    `most` is 1 for a difference of probabilities.
 
     >>> difference_text(0.25, 1e-12), difference_text(3e-14, 4.1e-13), difference_text(0, 0)
     ('0.25', 'less than 4.5e-13', '0')
+    >>> difference_text(0.4, 3.2, most=1)
+    'about 0.4 (no error is proved)'
     """
-    if not error < abs(number) and 0 < error < math.inf:
+    if error == math.inf or (most is not None and error >= most):
+        return f"about {digits_text(number)} (no error is proved)"
+    if not error < abs(number) and error > 0:
         return f"less than {power(Fraction(abs(number)) + Fraction(error), UP)}"
     return digits_text(number)
 

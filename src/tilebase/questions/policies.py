@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase.agents import Judgement, Symmetry, cost_of, judge
-from tilebase.agents.results import worth_as_dict, worth_text
+from tilebase.agents.results import regret_text, worth_as_dict, worth_text
 from tilebase.cluster.runs import Run
 from tilebase.costs.estimate import Estimate, admit, duration, number_in_words
 from tilebase.costs.tables import calling, evaluating
@@ -42,7 +42,7 @@ from tilebase.files.solved import StoredValues
 from tilebase.files.source import Folder
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
-from tilebase.objectives.numbers import byte_text, difference_text, estimate_text
+from tilebase.objectives.numbers import byte_text, estimate_text
 from tilebase.objectives.objective import Objective, find_objective
 from tilebase.objectives.rounding import Rounding
 from tilebase.objectives.values import Value
@@ -157,7 +157,7 @@ class Evaluation:
     @property
     def regret_text(self) -> str:
         """The loss as it is printed."""
-        return difference_text(self.regret, self.rounding)
+        return regret_text(self.regret, self.rounding, self.objective)
 
     @property
     def optimum(self) -> float:
