@@ -10,7 +10,7 @@ import itertools
 import json
 import random
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -367,10 +367,10 @@ def check_review(
     for move, state, (direction, cell, _) in zip(found.moves, played.states, made, strict=False):
         if form == "replay" and cell is None:
             direction = None
-        if move.slide != direction and not same_slide(rules, state, move.slide, direction, form):
-            case.fail(f"review, {form}: the slide", f"{move.board}: {move.slide}, made {direction}", lines)
+        if not same_slides(rules, state, move.slides, direction, form):
+            case.fail(f"review, {form}: the slide", f"{move.board}: {move.slides}, made {direction}", lines)
             continue
-        if move.slide is None:
+        if not move.slides:
             continue
         large = frozenset(cell for cell, tile in enumerate(state) if tile == X or tile >= LARGE[0])
         wanted = readings.of(state, large) if large and min(state) >= 0 else own(rules, state)
@@ -378,12 +378,16 @@ def check_review(
             return  # not known for sure
         best = max(reading.value[k] for reading in wanted)
         readings_of_best = [one for one in wanted if one.value[k] == best]
-        losses = [best - one.worths[move.slide][k] for one in readings_of_best if move.slide in one.worths]
+        losses = [lost for one in readings_of_best for lost in lost_by(one.worths, move.slides, best, k)]
         if move.loss is None:
-            case.expect(not losses, f"review, {form}: unknown", f"{move.board}: {move.problem}", lines)
+            tiles = [state[cell] for cell in large if state[cell] != X]
+            merging = len(set(tiles)) < len(tiles)  # then nothing is judged
+            case.expect(
+                merging or not losses, f"review, {form}: unknown", f"{move.board}: {move.problem}", lines
+            )
             continue
         near = [loss for loss in losses if abs(Fraction(move.loss) - loss) <= 2 * slack(objective, best)]
-        what = f"{move.board} {move.slide}: {move.loss}, by the rules {[*map(float, losses)]}"
+        what = f"{move.board} {move.slides}: {move.loss}, by the rules {[*map(float, losses)]}"
         if case.expect(bool(near), f"review, {form}: the loss", what, lines):
             total, known = total + near[0], known + 1
             apart += 2 * slack(objective, best)
@@ -395,12 +399,19 @@ def check_review(
     )
 
 
-def same_slide(rules: Any, state: Board, said: str | None, made: str | None, form: str) -> bool:
-    """Whether another slide, or none, may be said of a list of positions: the next one does not tell."""
-    slides = real_slides(rules, state)
+def same_slides(rules: Any, state: Board, said: Sequence[str], made: str | None, form: str) -> bool:
+    """Whether the slides may be said of a position; a list of positions does not tell which one was made."""
     if form != "listed" or made is None:
-        return False
-    return said is None or slides[said] == slides[made]
+        return list(said) == [made] * (made is not None)
+    slides = real_slides(rules, state)
+    return not said or made in said or any(slides[one] == slides[made] for one in said)
+
+
+def lost_by(worths: Any, slides: Sequence[str], best: Fraction, k: int) -> Iterator[Fraction]:
+    """Yield what one of the slides lost at least; nothing if some are best and others are not, or unknown."""
+    lost = [best - worths[one][k] for one in slides if one in worths]
+    if len(lost) == len(slides) and (all(lost) or not any(lost)):
+        yield min(lost)
 
 
 def own(rules: Any, state: Board) -> list[Reading]:
