@@ -520,7 +520,7 @@ def almost_won(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-UNCERTAIN = re.compile(r"(^|[ >])(1|0|1\.0|0\.0|100(\.0+)? ?%|0(\.0+)? ?%)(?! - )([ <(]|$)")
+UNCERTAIN = re.compile(r"(^|(?<!≈)[ >])(1|0|1\.0|0\.0|100(\.0+)? ?%|0(\.0+)? ?%)(?! - )([ <(]|$)")
 
 
 @pytest.mark.parametrize("table", ["win", "both"])
@@ -531,12 +531,14 @@ UNCERTAIN = re.compile(r"(^|[ >])(1|0|1\.0|0\.0|100(\.0+)? ?%|0(\.0+)? ?%)(?! - 
         "evaluate TABLE greedy", "evaluate TABLE TABLE", "evaluate TABLE --games 100",
         "evaluate TABLE TABLE --distribution tile,length --resolution 10 --meets 2,2,0/0,0,0/0,0,0",
         "evaluate TABLE TABLE --symmetry check", "evaluate TABLE random --symmetry canonical",
+        "solve 3x3 64 -o TABLE", "thin TABLE --visited 0.01 -o small-TABLE",
     ],
 )  # fmt: skip
 def test_nothing_uncertain_is_printed_as_certain(almost_won, monkeypatch, capsys, table, command) -> None:
     """The probability to win is 1 - 7e-18, so no 1 and no 0 stands for a probability; counts are others."""
     monkeypatch.chdir(almost_won)
-    assert main([*command.replace("TABLE", table).split(), *["-q"] * command.startswith("evaluate")]) == 0
+    quiet = ["-q"] * (command.split()[0] in ("evaluate", "solve"))
+    assert main([*command.replace("TABLE", table).split(), *quiet]) == 0
     certain = (
         "1 in each game",
         " to 1",
@@ -556,6 +558,15 @@ def test_nothing_uncertain_is_printed_as_certain(almost_won, monkeypatch, capsys
             line = line.removesuffix(" 1")  # every game has at least the least value
         if not line.startswith(("│", "   ")) and not any(word in line for word in certain):
             assert not UNCERTAIN.search(line), line
+
+
+def test_values_by_sum_are_not_printed_as_certain(almost_won, monkeypatch, capsys) -> None:
+    """Of the last layers some afterstates are lost, and many are stored as 1."""
+    monkeypatch.chdir(almost_won)
+    assert main(["solve", "3x3", "64", "-o", "win", "--by", "sum", "-q"]) == 0
+    out = capsys.readouterr().out
+    assert {"≈ 1", "≈ 0"} <= set(re.findall(r"≈ \d", out))
+    assert not re.search(r" [01]\.0 ", out)
 
 
 def test_nothing_uncertain_is_shown_as_certain_in_python(almost_won: Path) -> None:

@@ -255,7 +255,9 @@ def _write(
     title = title_of(solution.game)
     rows = _totals(solution, title)
     if by:
-        show.write(list(solution.rows()), document, game=solution.game, totals=table_text(rows))
+        layers = list(solution.rows())
+        text = table_text([_uncertain(row, solution) for row in layers])
+        show.write(layers, document, game=solution.game, text=text, totals=table_text(rows))
         return
     if above is not None and solution.complete:
         rows.insert(1, _kept(table, title, above))
@@ -264,6 +266,17 @@ def _write(
         table_text(rows) + _cited(bounds, show.record) + _recorded(solution.game, solution.objectives, found)
     )
     show.write(rows, document, data=_values(solution), text=text, game=solution.game)
+
+
+def _uncertain(row: dict[str, Any], solution: Solution) -> dict[str, Any]:
+    """Return a row by sum as it is printed: a rounded probability of 1 or 0 is not certain."""
+    one = next(one for one in solution.objectives if one.label == row["objective"])
+    if one.unit != "probability" or one.is_bound:
+        return row
+    values = {name: row[name] for name in ("least", "mean", "largest")}
+    return row | {
+        name: f"≈ {value:g}" if value in (0, 1) else digits_text(value) for name, value in values.items()
+    }
 
 
 def _write_bounds(bounds: tuple[ProvedBound, ...], show: Shown) -> None:

@@ -13,7 +13,7 @@ from tilebase.cli.probe import LabelOption, LocalTableArgument, game_of_table
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
-from tilebase.objectives.numbers import digits_text, short_number
+from tilebase.objectives.numbers import digits_text, summed_text
 
 
 def thin(
@@ -65,7 +65,7 @@ def thin(
         {"": "states optimal play can visit, up to symmetry", title: f"{found.visited:,}"},
         {"": "afterstates kept, up to symmetry", title: f"{found.afterstates:,}"},
         {"": "afterstates before, up to symmetry", title: f"{found.before:,}"},
-        {"": "probability left out", title: short_number(found.left_out, "probability")},
+        {"": "probability left out", title: summed_text(found.left_out)},
     ]
     data, game = found.as_dict(), game_of_table(table)
     show.write(rows, data, data=[data], game=game)

@@ -169,6 +169,15 @@ def short_number(number: float | Fraction, unit: Unit, rounding: str = NEAR, apa
     return _percent(exact, max(margin, NEAR_ONE), rounding)
 
 
+def summed_text(chance: float) -> str:
+    """Return a probability that is a sum of rounded ones, of which 1 is not certain.
+
+    >>> summed_text(0.99835), summed_text(1.0000000000000002), summed_text(0)
+    ('99.84 %', '≈ 100 %', '0 %')
+    """
+    return short_number(min(chance, math.nextafter(1.0, 0.0)), "probability")
+
+
 def loss_text(loss: float, unit: Unit, of: float) -> str:
     """Write what was lost of a value `of`: ``0``, ``1.3 %``, ``12.5``; ``≈ 0`` below a millionth of it.
 

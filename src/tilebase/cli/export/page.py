@@ -13,7 +13,7 @@ from tilebase.cli.output import table_text
 from tilebase.cli.probe import LabelOption, LocalTableArgument, game_of_table
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
-from tilebase.objectives.numbers import byte_text, short_number
+from tilebase.objectives.numbers import byte_text, summed_text
 
 
 def page(
@@ -51,8 +51,7 @@ def page(
         {"": "live states, up to symmetry", found.objective: f"{found.states:,}"},
         {"": "policy", found.objective: byte_text(found.policy)},
         {"": "all files", found.objective: byte_text(found.size)},
-        {"": "chance to reach a state without a known slide"}
-        | {found.objective: short_number(found.leaves, "probability")},
+        {"": "chance to reach a state without a known slide"} | {found.objective: summed_text(found.leaves)},
     ]
     data, game = found.as_dict(), game_of_table(table)
     files = sum(file.is_file() for file in found.folder.rglob("*"))
