@@ -172,7 +172,7 @@ def short_number(number: float | Fraction, unit: Unit, rounding: str = NEAR, apa
 def summed_text(chance: float) -> str:
     """Return a probability that is a sum of rounded ones, of which 1 is not certain.
 
-    >>> summed_text(0.99835), summed_text(1.0000000000000002), summed_text(0)
+    >>> summed_text(0.99836), summed_text(1.0000000000000002), summed_text(0)
     ('99.84 %', '≈ 100 %', '0 %')
     """
     return short_number(min(chance, math.nextafter(1.0, 0.0)), "probability")
