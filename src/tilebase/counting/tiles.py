@@ -55,7 +55,7 @@ def least_slides(game: Game) -> int | None:
     adds at most 4.  So from two tiles of at most 4 each, M(n) = (2^n - 8)/4 + n - 2 slides are needed.  For
     2048 on 4x4 this number is enough.
 
-    Source: Dabish, Perfect 2048: Kernel-Verified Optima and Extremal Play, 2026, section 4.
+    Source: Dabish 2026, the theorem on the fewest moves (`facts/other_sources.tsv`).
 
     >>> least_slides(Game("4x4", 2048))
     519
