@@ -192,7 +192,7 @@ def force(
     from tilebase.questions.force import force as ask
 
     with _work_of(question, work, engine) as folder:
-        with counting_progress(quiet=run.quiet) as progress:
+        with counting_progress() as progress:
             answer = ask(
                 question, engine=engine, folder=folder.path, keep=work is not None, certificate=certificate,
                 seconds=parse_budget(budget), again=again, cluster=cluster, **run.use(progress),
@@ -252,7 +252,7 @@ def _largest(
     prepare_kernels()
     from tilebase.questions.force import largest_forced
 
-    with counting_progress(quiet=run.quiet) as progress:
+    with counting_progress() as progress:
         found = largest_forced(
             shape, spawns=game.spawns, start=game.start, limits=game.limits, seconds=parse_budget(budget),
             **run.use(progress),
@@ -268,7 +268,7 @@ def _every_shape(game: ForcedOptions, budget: str, show: Shown, run: EstimatedRu
     prepare_kernels()
     from tilebase.questions.force import forced_table
 
-    with counting_progress(quiet=run.quiet) as progress:
+    with counting_progress() as progress:
         try:
             for one in forced_table(spawns=game.spawns, seconds=parse_budget(budget), **run.use(progress)):
                 found.append(one)
@@ -316,7 +316,7 @@ def _every_start(
     from tilebase.questions.force import force_starts
 
     with _work_of(game, work, None) as folder:
-        with counting_progress(quiet=run.quiet) as progress:
+        with counting_progress() as progress:
             verdicts = force_starts(
                 game, folder=folder.path, seconds=parse_budget(budget), **run.use(progress)
             )
@@ -399,7 +399,7 @@ def _diagrams(
         )
     named = "-".join(str(value) for _, value in sorted(chosen.items()))
     with work_folder(work, f"diagrams-{game.shape_text}-{game.digest}-{named}") as folder:
-        with counting_progress(quiet=run.quiet) as progress:
+        with counting_progress() as progress:
             found = symbolic(
                 game, **chosen, seconds=parse_budget(budget), export=kept, certificate=certificate,
                 folder=folder.path, **run.use(progress),

@@ -109,7 +109,7 @@ def lemma(
     from tilebase.questions import lemma as patterns
 
     with work_folder(work, name) as folder:
-        with counting_progress(quiet=run.quiet) as progress:
+        with counting_progress() as progress:
             found = patterns.check_pattern(
                 question, fillings=fillings, within=within, folder=folder.path, **run.use(progress)
             )
@@ -153,7 +153,7 @@ def _sampled(
     from tilebase.questions.lemma import sample_fillings
     from tilebase.questions.statements import of_sample, within_fillings
 
-    with counting_progress(quiet=run.quiet) as progress:
+    with counting_progress() as progress:
         found = sample_fillings(
             question, count, fillings=fillings, seconds=1.0 if seconds is None else seconds, seed=seed,
             **run.use(progress),

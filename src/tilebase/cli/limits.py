@@ -128,7 +128,7 @@ def _minimal(game: Game, seconds: float, show: Shown, run: RunOptions) -> int:
     """Print the minimal winning and maximal losing limits; 1 if not all are known."""
     from tilebase.questions.borders import find_border
 
-    with counting_progress(quiet=run.quiet) as progress:
+    with counting_progress() as progress:
         found = find_border(game, seconds=seconds, **run.use(progress))
     rows = [
         {"limits": text, "": side, "images": images}

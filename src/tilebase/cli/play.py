@@ -202,7 +202,7 @@ def _solved(game: Game, objective: str | None, run: RunOptions) -> Iterator[Tabl
     from tilebase.questions.solve import solve
 
     with table_folder(None, game, objectives) as work:
-        with counting_progress(quiet=run.quiet) as progress:
+        with counting_progress() as progress:
             solve(game, objectives, table=work.path, **run.use(progress))
         try:
             with open_table(work.path) as opened:

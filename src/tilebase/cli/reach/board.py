@@ -50,7 +50,7 @@ def board(
     prepare_kernels()
     from tilebase.patterns.reach import reach as ask
 
-    with counting_progress(quiet=search.quiet) as progress:
+    with counting_progress() as progress:
         found = ask(
             wanted, drops=drops, afterstate=afterstate, seed=seed, memory=search.memory,
             seconds=parse_budget(search.budget), progress=progress,

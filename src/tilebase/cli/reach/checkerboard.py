@@ -99,7 +99,7 @@ def checkerboard(
         counted = Tally(games[0], 0, 0, 0, 0)
     elif count:
         try:
-            with counting_progress(quiet=run.quiet) as progress:
+            with counting_progress() as progress:
                 counted = tally(games[0], seconds=left(), progress=progress)
         except ResourceError as error:  # the verdicts are still true
             failed = str(error)

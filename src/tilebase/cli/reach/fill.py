@@ -9,7 +9,6 @@ from cyclopts import Parameter
 
 from tilebase.cli.options import (
     DEFAULT_SHOWN,
-    QuietOption,
     ShownOptions,
     TimeOption,
     parse_budget,
@@ -27,7 +26,6 @@ def fill(
     seed: Annotated[int, Parameter(help="Of the random choices: the same seed gives the same game.")] = 1,
     budget: TimeOption = None,
     shown: ShownOptions = DEFAULT_SHOWN,
-    quiet: QuietOption = False,
 ) -> int:
     """Print a game that fills a board with 2s and 4s: drops of 2s, and no 8 is ever made.
 
@@ -43,7 +41,7 @@ def fill(
     prepare_kernels()
     from tilebase.patterns.filling import fill_board
 
-    with counting_progress(quiet=quiet) as progress:
+    with counting_progress() as progress:
         found = fill_board(size, seed=seed, seconds=parse_budget(budget), progress=progress)
     from tilebase.questions.statements import of_filled
 

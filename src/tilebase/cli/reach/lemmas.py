@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import DEFAULT_SHOWN, QuietOption, ShownOptions
+from tilebase.cli.options import DEFAULT_SHOWN, ShownOptions
 from tilebase.cli.output import planning
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.reach.options import SizeArgument, print_plan
@@ -30,7 +30,6 @@ def lemmas(
         ),
     ] = "2",
     shown: ShownOptions = DEFAULT_SHOWN,
-    quiet: QuietOption = False,
 ) -> int:
     """Check the lemmas of Edixhoven's thesis on every position that a small board can reach.
 
@@ -48,7 +47,7 @@ def lemmas(
     show = shown.checked()
     if planning():
         return print_plan("lemmas", size, show)
-    with counting_progress(quiet=quiet) as progress:
+    with counting_progress() as progress:
         checks = check_lemmas(size, drops=drops, most_sum=most_sum, progress=progress)
     rows = [
         {

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import QuietOption, TimeOption
+from tilebase.cli.options import TimeOption
 from tilebase.cli.output import Shown
 from tilebase.patterns.rules import Rules, parse_rules
 
@@ -32,7 +32,6 @@ class SearchOptions:
     memory: Annotated[str | None, Parameter(help="Stop, undecided, when the search needs more: 16GiB.")] = (
         None
     )
-    quiet: QuietOption = False
 
 
 DEFAULT_SEARCH = SearchOptions()

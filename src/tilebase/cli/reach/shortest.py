@@ -39,7 +39,7 @@ def shortest(
     prepare_kernels()
     from tilebase.patterns.shortest import shortest_game
 
-    with counting_progress(quiet=search.quiet) as progress:
+    with counting_progress() as progress:
         found = shortest_game(
             size, seed=seed, memory=search.memory, seconds=limit, progress=progress,
         )  # fmt: skip
