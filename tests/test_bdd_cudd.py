@@ -16,7 +16,7 @@ from dd import cudd
 
 from attack.rules import slide_run
 from tilebase.bdd.library import Library
-from tilebase.bdd.relations import Relations
+from tilebase.bdd.sets import Sets
 from tilebase.bdd.strategies import Analysis, Line, Rules
 from tilebase.game.game import Game
 
@@ -176,7 +176,7 @@ def by_cudd(game: Game) -> Counts:
 @pytest.mark.parametrize("game", GAMES, ids=str)
 def test_cudd_counts_the_same(game: Game, strategy: str) -> None:
     lines: list[Line] = []
-    sets = Relations(game, "short", "rows", Library("bdd", 1 << 20, 1))
+    sets = Sets(game, "short", "rows", Library(1 << 20, 1))
     verdict = Analysis(sets, Rules(), lambda line, _: lines.append(line)).run(strategy)
     found = Counts(sum(line.states for line in lines), sum(line.afterstates for line in lines), verdict)
     assert found == by_cudd(game)

@@ -13,25 +13,23 @@ from hypothesis import strategies as st
 from tilebase.cli import main
 from tilebase.errors import UsageError
 from tilebase.game.game import Game, merge_line
-from tilebase.patterns.backward import search_back
-from tilebase.patterns.bit_rows import BitRows
 from tilebase.patterns.checkerboards import (
     checkerboard,
     checkerboard_position,
+    construct,
     decide,
     find_sequence,
-    theorem,
-)
-from tilebase.patterns.constructions import (
-    construct,
     mirror,
     one_row,
+    theorem,
     three_rows,
     two_columns,
     two_rows,
 )
 from tilebase.patterns.moves import moves_text, parse_moves, replay, with_drops
+from tilebase.patterns.packed import search_back
 from tilebase.patterns.rules import Position, Rules, drop, push
+from tilebase.patterns.tallies import BitRows
 
 DIRECTIONS = {"U": "up", "D": "down", "L": "left", "R": "right"}
 TO_20_CELLS = [(m, n) for m in range(1, 21) for n in range(1, 20 // m + 1)]

@@ -9,10 +9,10 @@ import pytest
 
 from tilebase.cli import main
 from tilebase.errors import ResourceError, UsageError
-from tilebase.patterns.constructions import mirror
+from tilebase.patterns.checkerboards import mirror
 from tilebase.patterns.filling import complete_rows, fill_board, longest_line
 from tilebase.patterns.moves import parse_moves, replay
-from tilebase.patterns.onward import Aim, search_on
+from tilebase.patterns.packed import Aim, search_on
 from tilebase.patterns.rules import Rules
 
 SMALL = [(m, n) for m in range(2, 7) for n in range(2, 7)]

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from test_winning_set import boards_of, saved
 from tilebase import force
+from tilebase.bdd.export import MANIFEST
 from tilebase.cli import main
 from tilebase.errors import UsageError
 from tilebase.game.game import Game
 from tilebase.questions.lemma import sample_fillings
+from tilebase.tables.winning import open_winning_set
 
 
 @pytest.mark.parametrize("pattern", ["4,*,*/2,*,*", "*,4,*/4,*,*", "2,4,2/4,2,*"])
-@pytest.mark.parametrize("names", [{}, {"encoding": "one-hot", "order": "columns"}], ids=str)
+@pytest.mark.parametrize("names", [{}, {"encoding": "binary", "order": "columns"}], ids=str)
 def test_fillings_of_a_pattern_are_counted(tmp_path: Path, pattern: str, names: dict[str, str]) -> None:
     """As many as are in the set one by one, and a lost one is lost."""
     _, winning = saved(tmp_path / "set", Game("2x3", 8), **names)
@@ -33,15 +36,14 @@ def test_fillings_of_a_pattern_are_counted(tmp_path: Path, pattern: str, names: 
 
 
 def test_fillings_of_some_sets_are_not_counted(tmp_path: Path) -> None:
-    for number, (names, words) in enumerate(
-        [
-            ({"order": "interleaved"}, "make it in rows or columns"),
-            ({"strategy": "sweep"}, "all boards by sum"),
-        ]
-    ):
-        _, winning = saved(tmp_path / str(number), **names)  # type: ignore[arg-type]
-        with pytest.raises(UsageError, match=words):
-            winning.fillings("8,*/*,*")
+    mixed, sweep = tmp_path / "mixed", tmp_path / "sweep"
+    manifest = saved(mixed)[1].manifest
+    by_bits = sorted(manifest.variables, key=lambda variable: variable[1])  # as no set of ours has them
+    (mixed / MANIFEST).write_text(replace(manifest, variables=by_bits).text)
+    with pytest.raises(UsageError, match="make it in rows or columns"):
+        open_winning_set(mixed).fillings("8,*/*,*")
+    with pytest.raises(UsageError, match="all boards by sum"):
+        saved(sweep, strategy="sweep")[1].fillings("8,*/*,*")
     with pytest.raises(UsageError, match="several patterns"):
         saved(tmp_path / "set")[1].fillings("pair")
 

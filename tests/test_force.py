@@ -707,7 +707,7 @@ def test_the_command(folder, capsys):
     assert main(["force", "2x3", "16", "-q", "-c", "a.cert"]) == 0
     printed = capsys.readouterr().out
     assert (
-        "on 2x3, from the empty board: the player can force the tile 16 against every spawn of 2s and 4s "
+        "2048 on 2x3, from the empty board: the player can force the tile 16 against every spawn of 2s and 4s "
         f"(tilebase {__version__}).\n" in printed
     )
     assert "tilebase verify" in printed

@@ -11,11 +11,11 @@ from repetition import todays
 from tilebase import Game
 from tilebase.cli import main
 from tilebase.errors import BoardError, ResourceError, UsageError
-from tilebase.patterns.effort import Effort
+from tilebase.patterns.filling import figure, game_by_filling
 from tilebase.patterns.moves import moves_text, parse_moves, replay
-from tilebase.patterns.near import figure, game_by_filling
 from tilebase.patterns.reach import before_slides, crowded, pull, reach
 from tilebase.patterns.rules import Drop, Position, Rules, push
+from tilebase.patterns.searching import Effort
 from tilebase.small import oracle
 
 

@@ -23,16 +23,13 @@ import pytest
 
 from facts import facts
 from tilebase import Game, force, symbolic
-from tilebase.bdd import checkpoints, library, process
-from tilebase.bdd.checkpoints import Checkpoints
+from tilebase.bdd import library, strategies, worker
 from tilebase.bdd.library import Library
-from tilebase.bdd.process import Task
-from tilebase.bdd.strategies import Line, Rules
-from tilebase.bdd.worker import do
+from tilebase.bdd.strategies import Checkpoints, Line, Rules
+from tilebase.bdd.worker import Task, do
 from tilebase.cli import main
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import ChildError, MissingExtraError, ResourceError, UsageError
-from tilebase.questions.symbolic import search_orders
 from tilebase.runtime import children
 
 TWOS = Game("2x2", 16, spawn=0, start="empty")
@@ -84,13 +81,13 @@ def test_a_run_can_stop_after_a_line():
 
 
 def test_what_is_known_stays_when_time_runs_out(monkeypatch):
-    messages = process._messages
+    messages = worker._messages
 
     def few(stream: IO[bytes], deadline: float) -> Iterator[Any]:
         yield from islice(messages(stream, deadline), 10)
         yield from messages(stream, -math.inf)  # the deadline has passed
 
-    monkeypatch.setattr(process, "_messages", few)
+    monkeypatch.setattr(worker, "_messages", few)
     found = symbolic(MIDDLING)
     assert (found.wins, found.reason, found.out_of_memory) == (None, "time ran out", False)
     assert "undecided" in found.statement
@@ -116,21 +113,21 @@ def test_what_is_known_stays_when_the_process_is_killed(cause):
 
     def kill(line: Line, fraction: float) -> None:
         seen.append(line)
-        for worker in Path("/proc").glob("[0-9]*/cmdline"):
+        for child in Path("/proc").glob("[0-9]*/cmdline"):
             try:
-                words = worker.read_bytes().split(b"\0")
-                parent = int((worker.parent / "stat").read_text().rpartition(")")[2].split()[1])
+                words = child.read_bytes().split(b"\0")
+                parent = int((child.parent / "stat").read_text().rpartition(")")[2].split()[1])
             except OSError:
                 continue
             if b"tilebase.bdd.worker" in words and parent == os.getpid():
-                os.kill(int(worker.parent.name), signal.Signals[cause])
+                os.kill(int(child.parent.name), signal.Signals[cause])
 
-    task = Task(Game("3x3", 256, start="empty"), Rules(), "sum", "bdd", "short", "rows", 1 << 22, 1)
+    task = Task(Game("3x3", 256, start="empty"), Rules(), "sum", "short", "rows", 1 << 22, 1)
     if cause == "SIGTERM":  # nobody sends it for lack of memory
         with pytest.raises(ChildError, match=r"^the process that held the diagrams ended: SIGTERM$"):
-            process.run_task(task, kill, lambda _: None)
+            worker.run_task(task, kill, lambda _: None)
     else:
-        outcome = process.run_task(task, kill, lambda _: None)
+        outcome = worker.run_task(task, kill, lambda _: None)
         assert (outcome.wins, outcome.out_of_memory) == (None, True)
         assert cause in outcome.reason
         assert "lack of memory" in outcome.reason
@@ -148,8 +145,8 @@ def test_a_process_that_cannot_start_says_why(monkeypatch, refused):
 
 def test_each_iteration_of_a_sweep_line_is_told():
     told: list[str | int] = []
-    task = Task(Game("2x3", 32, start="empty"), Rules(), "sweep", "bdd", "short", "rows", 1 << 22, 1)
-    process.run_task(task, lambda line, _: told.append(line.name), told.append)
+    task = Task(Game("2x3", 32, start="empty"), Rules(), "sweep", "short", "rows", 1 << 22, 1)
+    worker.run_task(task, lambda line, _: told.append(line.name), told.append)
     last = told.index("(4,2)")
     assert told[told.index("(4,3)") + 1 : last] == [1, 2, 3, 4, 5, 6]
     assert sum(isinstance(one, str) for one in told) == 4 * 6 + 1
@@ -176,15 +173,15 @@ class StopError(Exception):
 @pytest.fixture
 def each_time(monkeypatch):
     """A checkpoint is written whenever there can be one."""
-    monkeypatch.setattr(checkpoints, "OFTEN", 0.0)
-    monkeypatch.setattr(checkpoints, "TIMES", 0.0)
+    monkeypatch.setattr(strategies, "OFTEN", 0.0)
+    monkeypatch.setattr(strategies, "TIMES", 0.0)
 
 
 @pytest.mark.usefixtures("each_time")
 @pytest.mark.parametrize("damage", [False, True])
 def test_a_run_continues_at_its_checkpoint(tmp_path, damage):
     game = Game("2x3", 32, start="empty")
-    task = Task(game, Rules(), "sum", "bdd", "short", "rows", 1 << 16, 1, work=str(tmp_path))
+    task = Task(game, Rules(), "sum", "short", "rows", 1 << 16, 1, work=str(tmp_path))
     first: list[Line] = []
 
     def stop(line: Line, fraction: float) -> None:
@@ -213,7 +210,7 @@ def test_a_run_continues_at_its_checkpoint(tmp_path, damage):
 def test_a_run_continues_within_a_line(tmp_path, strategy, steps):
     """What it finds, and after how many iterations, is the same; it begins with the line that was cut."""
     game = Game("2x3", 32, start="2,4,0/0,0,8")
-    task = Task(game, Rules(), strategy, "bdd", "short", "columns", 1 << 16, 1, work=str(tmp_path))
+    task = Task(game, Rules(), strategy, "short", "columns", 1 << 16, 1, work=str(tmp_path))
     whole = symbolic(game, strategy=strategy)
     told: list[int] = []
 
@@ -237,7 +234,7 @@ def test_a_run_continues_within_a_line(tmp_path, strategy, steps):
 @pytest.mark.usefixtures("each_time")
 def test_a_run_that_is_stopped_again_and_again_comes_to_its_end(tmp_path):
     game = Game("2x3", 32, start="empty")
-    task = Task(game, Rules(), "sweep", "bdd", "short", "columns", 1 << 16, 1, work=str(tmp_path))
+    task = Task(game, Rules(), "sweep", "short", "columns", 1 << 16, 1, work=str(tmp_path))
     lines: list[Line] = []
     steps: list[int] = []
 
@@ -279,8 +276,8 @@ def test_a_kill_between_two_checkpoints_leaves_one_of_them(tmp_path, monkeypatch
         return Checkpoints(folder, {"game": "2x2"}, cast(Library, OneFile()))
 
     def add(run: Checkpoints, numbers: Iterable[int], often: float) -> None:
-        monkeypatch.setattr(checkpoints, "OFTEN", often)
-        monkeypatch.setattr(checkpoints, "TIMES", 0.0)
+        monkeypatch.setattr(strategies, "OFTEN", often)
+        monkeypatch.setattr(strategies, "TIMES", 0.0)
         for number in numbers:
             run.add(Line(f"{number}", 1, 0.0), {str(number): f"diagram-{number}"})
 
@@ -315,23 +312,14 @@ def test_a_kill_between_two_checkpoints_leaves_one_of_them(tmp_path, monkeypatch
     assert len(found) > 10
 
 
-def test_orders_are_tried_on_a_smaller_board():
-    trials = search_orders(Game("3x3", 8, spawn=0, start="empty"), encoding="binary", threads=1)
-    assert {trial.order for trial in trials} == {"rows", "columns", "interleaved", "significance"}
-    assert trials[0].nodes == min(trial.nodes for trial in trials)
-    assert sum(boards_by_sum(trials[0].game).values()) < sum(boards_by_sum(Game("3x3", 8)).values())
-
-
 @pytest.mark.parametrize(
     ("options", "words"),
     [
         ({"strategy": "fast"}, "strategy 'fast' does not exist: choose one of sum, sweep, accumulative"),
         ({"encoding": "gray"}, "encoding 'gray' does not exist"),
         ({"order": "snake"}, "order 'snake' does not exist"),
-        ({"kind": "mtbdd"}, "kind 'mtbdd' does not exist"),
         ({"variant": "fair"}, "variant 'fair' does not exist"),
         ({"player": "both"}, "player 'both' does not exist"),
-        ({"kind": "zbdd", "encoding": "short"}, "a ZBDD has no free bits"),
         ({"variant": "cooperative", "player": "dropper"}, "both sides want the goal"),
     ],
 )

@@ -24,10 +24,9 @@ from daily import daily
 from tilebase import open_winning_set
 from tilebase.bdd import export
 from tilebase.bdd.export import check_export, write_set
-from tilebase.bdd.families import Families
 from tilebase.bdd.library import Library, check_end
 from tilebase.bdd.proofs import write_proof
-from tilebase.bdd.relations import Relations
+from tilebase.bdd.sets import Sets
 from tilebase.bdd.strategies import PLAYERS, STRATEGIES, VARIANTS, Analysis, Rules
 from tilebase.check import check_certificate
 from tilebase.cli import main
@@ -57,7 +56,7 @@ SMALL = Game("2x2", 16)
 def analysed(
     game: Game, rules: Rules, strategy: str = "sum", encoding: str = "short", order: str = "rows"
 ) -> tuple[Analysis, bool | None]:
-    sets = Relations(game, encoding, order, Library("bdd", 1 << 18, 1))
+    sets = Sets(game, encoding, order, Library(1 << 18, 1))
     analysis = Analysis(sets, rules, lambda _line, _share: None, keep=True)
     return analysis, analysis.run(strategy)
 
@@ -123,9 +122,9 @@ def test_round_trip(tmp_path: Path, variant: str, player: str, strategy: str) ->
     ("game", "names"),
     [
         (Game("2x3", 8), {"order": "columns"}),
-        (Game("2x3", 16, limits="8,8,8/8,8,4"), {"encoding": "binary", "order": "interleaved"}),
-        (Game("2x2", 16, spawn=0, start="empty"), {"encoding": "one-hot", "order": "significance"}),
-        (Game("1x5", 8), {"encoding": "one-hot"}),
+        (Game("2x3", 16, limits="8,8,8/8,8,4"), {"encoding": "binary", "order": "rows"}),
+        (Game("2x2", 16, spawn=0, start="empty"), {"encoding": "binary", "order": "columns"}),
+        (Game("1x5", 8), {"encoding": "binary"}),
         (Game("2x3", 8, walls="2"), {}),
         (Game("2x3", 8, unmergeable="0"), {}),
         (Game("2x3", 8, unmergeable="0", fixed=True), {}),
@@ -204,7 +203,7 @@ def test_oxidd_reads_the_file(tmp_path: Path) -> None:
     from oxidd.util import DDDMPFile
 
     _, winning = saved(tmp_path / "set", SMALL)
-    again = Relations(SMALL, "short", "rows", Library("bdd", 1 << 16, 1))
+    again = Sets(SMALL, "short", "rows", Library(1 << 16, 1))
     names = list(winning.manifest.layers)
     found = again.library.manager.import_dddmp(DDDMPFile(str(tmp_path / "set" / FILE)))
     assert [again.count(one) for one in found[: len(names)]] == [layer.states for layer in names]
@@ -388,13 +387,6 @@ def test_links_are_followed(tmp_path: Path) -> None:
 def test_what_cannot_be_saved(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="give 32 as the largest tile"):
         check_export(tmp_path / "set", Game("2x2", goal_sum=80))
-    families = Families(SMALL, "binary", "rows", Library("zbdd", 1 << 16, 1))
-    analysis = Analysis(families, Rules(), lambda _line, _share: None, keep=True)
-    verdict = analysis.run("sum")
-    with pytest.raises(UsageError, match="only BDDs"):
-        write_set(
-            tmp_path / "set", analysis, strategy="sum", encoding="binary", order="rows", verdict=verdict
-        )
     assert list(tmp_path.iterdir()) == []
 
 

@@ -29,14 +29,12 @@ PIECE = 1 << 20
 """Bytes that are read at a time for the SHA-256 sum."""
 
 
-def check_export(folder: Path, game: Game, kind: str = "bdd") -> None:
+def check_export(folder: Path, game: Game) -> None:
     """Raise an error if a winning set cannot be written to a folder; to be called before it is computed.
 
-    That is a `UsageError` if the diagrams are ZBDDs or do not have all boards that the rules allow,
-    `WrongGameError` if the folder holds something else, and `StorageError` if it cannot be written.
+    That is a `UsageError` if the diagrams do not have all boards that the rules allow, `WrongGameError` if
+    the folder holds something else, and `StorageError` if it cannot be written.
     """
-    if kind != "bdd":
-        raise UsageError("only BDDs can be saved: leave the ZBDDs out")
     if not game.bounds.closed:
         most = 2 ** max(game.tops)
         raise UsageError(
@@ -81,7 +79,7 @@ def write_set(
     A winning set of the same game that the folder holds is replaced.  Raises the errors of `check_export`,
     `StorageError` if the disk is full, and `ResourceError` if there are too many nodes.
     """
-    check_export(folder, analysis.game, analysis.sets.library.kind)
+    check_export(folder, analysis.game)
     with storage_errors(folder):
         folder.mkdir(exist_ok=True)
     return write_files(folder, analysis, strategy=strategy, encoding=encoding, order=order, verdict=verdict)

@@ -1,7 +1,7 @@
 """Can play reach a given board, and how?
 
 Full boards of 30 cells and more with 2s, 4s and 8s are first sought near a board that is filled from below
-(`patterns.near`).  Then narrow searches go back from the board; a game that they find is a proof.  If they
+(`patterns.filling`).  Then narrow searches go back from the board; a game that they find is a proof.  If they
 find none, every position from which the board can be reached is listed; if the list ends without a first
 position of a game, that is a proof too.
 """
@@ -18,11 +18,11 @@ from typing import Any, Unpack
 
 from tilebase.errors import BoardError, ResourceError
 from tilebase.game.notation import count_of, exponent_of, tile_text
-from tilebase.patterns.backward import Backward, check_goals, decide_back
-from tilebase.patterns.effort import Effort
+from tilebase.patterns.filling import game_by_filling
 from tilebase.patterns.moves import moves_text, replay
-from tilebase.patterns.near import game_by_filling
+from tilebase.patterns.packed import Backward, check_goals, decide_back
 from tilebase.patterns.rules import DIRECTIONS, Move, Position, Rules, parse_drops, push
+from tilebase.patterns.searching import Effort
 from tilebase.runtime.resources import Use
 
 MOST_BEFORE = 200_000

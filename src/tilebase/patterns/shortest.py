@@ -16,21 +16,19 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Unpack
 
 from tilebase.errors import ResourceError
 from tilebase.game.notation import count_of
-from tilebase.patterns.backward import check_seed, search_back
-from tilebase.patterns.checkerboards import COLOURINGS, checkerboard
-from tilebase.patterns.constructions import mirror
-from tilebase.patterns.effort import ANY, Effort
+from tilebase.patterns.checkerboards import COLOURINGS, checkerboard, mirror
 from tilebase.patterns.filling import fill, finish, should_flip
-from tilebase.patterns.moves import moves_text, replay
-from tilebase.patterns.onward import Aim, search_on
+from tilebase.patterns.moves import drops_of, moves_text, replay
+from tilebase.patterns.packed import Aim, search_back, search_on
 from tilebase.patterns.rules import Drop, Move, Position, Rules, parse_rules
+from tilebase.patterns.searching import ANY, Effort
 from tilebase.runtime.resources import Use
 
 MOST_ENDS = 200_000
@@ -75,7 +73,7 @@ class Shortest:
     @property
     def drops(self) -> int | None:
         """How many drops the game has."""
-        return None if self.moves is None else (len(self.moves) + 1) // 2
+        return None if self.moves is None else drops_of(self.moves)
 
     @property
     def proved(self) -> bool:
@@ -160,7 +158,6 @@ def shortest_game(
     (9, True)
     """
     rules = parse_rules(size)
-    check_seed(seed)
     effort = Effort.within(seconds, seed, **use)
     if max(rules.rows, rules.columns) > MOST_SIDE:
         raise ResourceError(
@@ -195,11 +192,6 @@ def shortest_game(
     if moves is not None:
         replay(rules, moves)
     return Shortest(rules, lower, moves, excluded, time.perf_counter() - began, "" if proved else reason)
-
-
-def drops_of(moves: Sequence[Move]) -> int:
-    """Return how many drops a game has: it begins and ends with one."""
-    return (len(moves) + 1) // 2
 
 
 # -- end positions ------------------------------------------------------------------------------------

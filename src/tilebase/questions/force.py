@@ -33,7 +33,7 @@ from tilebase.errors import ResourceError, UsageError
 from tilebase.files.run import Query, RunFolder
 from tilebase.game.game import Cells, Game, check_is_game
 from tilebase.game.grid import parse_shape
-from tilebase.game.names import board_words, spawn_words, start_words, winning_words, within_words
+from tilebase.game.names import forced_words
 from tilebase.game.spawns import law_of
 from tilebase.game.symmetry import canonical, canonical_starts, orbit_size
 from tilebase.objectives.values import Exact
@@ -107,16 +107,7 @@ class Forced:
     @property
     def statement(self) -> str:
         """The result in words."""
-        game = self.game
-        verdict = {
-            True: "the player can force",
-            False: "the player cannot force",
-            None: "it is undecided whether the player can force",
-        }[self.forced]
-        return (
-            f"2048 on {board_words(game)}, from {start_words(game)}: {verdict} {winning_words(game)}"
-            f"{within_words(game)} against every spawn of {spawn_words(game)}"
-        )
+        return forced_words(self.game, self.forced)
 
     def as_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
@@ -265,26 +256,14 @@ def _by_search(
     keep: bool,
     progress: Callable[[Progress], None] | None,
 ) -> Forced | None:
-    """Return what a search finds until its deadline; None if a pass is to be tried instead.
-
-    With `patience` that is so after a second and after the time that ``patience(seconds left)`` gives, unless
-    the deadline comes before.
-    """
+    """Return what a search finds until its deadline; None if a pass is to be tried instead (`_patiently`)."""
     since = working_time()
     with opened as search:
-        end, forced, listed = search.deadline, None, None
-        gives_way = patience is not None
-        if patience is not None:
-            first = search.deadline = min(end, time.perf_counter() + FIRST_PATIENCE)
+        gives_way, listed = False, None
+        if patience is None:
             forced = decide_starts(search)
-            end += search.deadline - first  # what compiling took
-            now = time.perf_counter()
-            change = now + patience(end - now) if forced is None else end
-            gives_way = change < end
-            search.deadline = min(change, end)
-        if forced is None:
-            forced = decide_starts(search)
-        gives_way &= forced is None
+        else:
+            forced, gives_way = _patiently(search, patience)
         if keep or certificate is not None or (forced is None and not gives_way):
             search.save()
         if certificate is not None and forced is not None:
@@ -297,6 +276,23 @@ def _by_search(
         LOG.debug("the search gives way to a pass over all boards, which is expected to be faster")
         return None
     return Forced(search.game, forced, "search", opened_boards, working_time() - since, listed)
+
+
+def _patiently(search: Search, patience: Callable[[float], float]) -> tuple[bool | None, bool]:
+    """Return the verdict of a search, and whether it gives way to a pass.
+
+    It does if it is undecided after a second, and again after the time that ``patience(seconds left)`` gives,
+    unless its deadline comes before.
+    """
+    end = search.deadline
+    for wait in (lambda _: FIRST_PATIENCE, patience):
+        now = time.perf_counter()
+        search.deadline = until = min(now + wait(end - now), end)
+        forced = decide_starts(search)
+        if forced is not None or until == end:
+            return forced, False
+        end += search.deadline - until  # compiling takes nothing of the time
+    return None, True
 
 
 def _by_diagrams(
@@ -453,21 +449,11 @@ def largest_forced(
     If only 2s are spawned, no tile above 2**n can be made on n cells, so an adversary that may spawn 2s
     prevents it.  `known` are results that are not computed again; new ones are added.  Raises the same
     errors as `force`, and `ResourceError` for a board of more than `MOST_UNBOUNDED` cells without `seconds`.
+    Ctrl-C ends the search, and what is known by then is the result.
 
     >>> largest_forced("2x2").tile, largest_forced("2x2", spawns="2").tile
     (8, 16)
     """
-    return _largest(
-        shape, spawns=spawns, start=start, limits=limits, seconds=seconds, known=known,
-        stops=(KeyboardInterrupt,), **use,
-    )  # fmt: skip
-
-
-def _largest(
-    shape: str, *, spawns: str, start: str, limits: str | None, seconds: float,
-    known: dict[Game, Forced] | None, stops: tuple[type[BaseException], ...], **use: Unpack[Use],
-) -> Largest:  # fmt: skip
-    """As `largest_forced`; where one of `stops` is raised, what is known by then is the result."""
     Allowance.of(**use)  # refuses here, too, where no goal is tried
     law, cells = law_of(spawns), math.prod(parse_shape(shape))
     if math.isinf(seconds) and cells > MOST_UNBOUNDED and max(parse_shape(shape)) < cells:
@@ -490,7 +476,7 @@ def _largest(
         if answer is None:
             try:
                 answer = force(game, seconds=left, **use)
-            except stops:
+            except KeyboardInterrupt:
                 exact = False
                 break
         answers.append(answer)
@@ -502,38 +488,6 @@ def _largest(
         forced = exponent
     positions = sum(answer.positions for answer in answers)
     return Largest(whole, 2**forced, exact, positions, working_time() - began, tuple(answers))
-
-
-def table_shapes() -> Iterator[str]:
-    """Shapes by their number of cells: m x n with m <= n, and boxes without a side of 1."""
-    for cells in range(1, 33):
-        for rows in range(1, cells + 1):
-            if cells % rows == 0 and rows <= cells // rows:
-                yield f"{rows}x{cells // rows}"
-        for planes in range(2, cells + 1):
-            for rows in range(planes, cells // planes + 1):
-                if cells % (planes * rows) == 0 and rows <= cells // (planes * rows):
-                    yield f"{planes}x{rows}x{cells // (planes * rows)}"
-
-
-def forced_table(
-    *,
-    spawns: str = "2,4",
-    seconds: float = 60.0,
-    **use: Unpack[Use],
-) -> Iterator[Largest]:
-    """Yield the largest forced tile of each shape, from one cell on, until time runs out.
-
-    The last result may not be exact.  Shapes whose boards do not fit into 64 bits are left out.
-    """
-    end = time.perf_counter() + seconds
-    for shape in table_shapes():
-        left = end - time.perf_counter()
-        if left <= 0:
-            return
-        yield _largest(
-            shape, spawns=spawns, start="empty", limits=None, seconds=left, known=None, stops=(), **use
-        )
 
 
 def _time_limit(game: Game, seconds: float, allowed: Allowance) -> tuple[float, bool]:

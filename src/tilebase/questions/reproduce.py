@@ -41,11 +41,11 @@ from tilebase.objectives.numbers import digits_text
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.types import TYPES
 from tilebase.patterns.checkerboards import COLOURINGS, Checkerboard, checkerboard
-from tilebase.patterns.moves import replay
-from tilebase.patterns.near import figure
+from tilebase.patterns.filling import figure
+from tilebase.patterns.moves import drops_of, replay
 from tilebase.patterns.reach import reach
 from tilebase.patterns.rules import Position, Rules
-from tilebase.patterns.shortest import built_game, drops_of
+from tilebase.patterns.shortest import built_game
 from tilebase.patterns.tallies import count_sequences
 from tilebase.questions.count import count
 from tilebase.questions.force import Forced, force, largest_forced

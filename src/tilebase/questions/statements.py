@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from tilebase.patterns.checkerboards import Checkerboard
     from tilebase.patterns.checking import LemmaCheck
     from tilebase.patterns.filling import Filled
+    from tilebase.patterns.moves import Replay
     from tilebase.patterns.reach import Reach
-    from tilebase.patterns.replays import Replay
     from tilebase.patterns.rules import Rules
     from tilebase.patterns.shortest import Shortest
     from tilebase.patterns.tallies import Tally

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Unpack
@@ -16,17 +16,17 @@ from typing import Any, Unpack
 from tilebase._version import version as program_version
 from tilebase.bdd.codes import ENCODINGS, ORDERS
 from tilebase.bdd.export import check_export
-from tilebase.bdd.library import KINDS, NODE_BYTES, capacity_for, require_oxidd
-from tilebase.bdd.process import Task, run_task
+from tilebase.bdd.library import NODE_BYTES, capacity_for, require_oxidd
 from tilebase.bdd.sets import check_lines
 from tilebase.bdd.strategies import PLAYERS, STRATEGIES, VARIANTS, Line, Rules
+from tilebase.bdd.worker import Task, run_task
 from tilebase.costs.cases import Span, span_of
 from tilebase.costs.estimate import WEEK, refuse_endless
 from tilebase.counting.combinatorics import boards_by_sum
-from tilebase.errors import GameError, UsageError
+from tilebase.errors import UsageError
 from tilebase.files.run import Query, RunFolder
 from tilebase.game.game import Game, check_is_game
-from tilebase.game.names import board_words, spawn_words, start_words, winning_words, within_words
+from tilebase.game.names import forced_words
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
 
@@ -48,7 +48,7 @@ class Symbolic:
         Whether the side `rules.player` wins from the start; None if memory or time ran out.
     rules:
         Who spawns, whose set was computed, and so on.
-    strategy, encoding, order, kind:
+    strategy, encoding, order:
         How.
     lines:
         What was found for each layer or sweep line, in the order of the work.
@@ -70,7 +70,6 @@ class Symbolic:
     strategy: str
     encoding: str
     order: str
-    kind: str
     lines: tuple[Line, ...]
     seconds: float
     reason: str = ""
@@ -111,22 +110,7 @@ class Symbolic:
     @property
     def statement(self) -> str:
         """The result in words."""
-        game = self.game
-        spawns, start = spawn_words(game), start_words(game)
-        if self.rules.variant == "cooperative":
-            start = start.replace("every", "some")
-        can = {
-            True: "the player can",
-            False: "the player cannot",
-            None: "it is undecided whether the player can",
-        }[self.slider_wins]
-        verb, how = {
-            "adversarial": ("force", f"against every spawn of {spawns}"),
-            "cooperative": ("make", f"if spawns of {spawns} help"),
-            "deterministic": ("force", f"if {spawns} are always spawned on the first empty cell"),
-        }[self.rules.variant]
-        goal = f"{winning_words(game)}{within_words(game)}"
-        return f"2048 on {board_words(game)}, from {start}: {can} {verb} {goal} {how}"
+        return forced_words(self.game, self.slider_wins, self.rules.variant)
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the lines as rows of a table, with the bytes of nodes per state."""
@@ -153,7 +137,6 @@ class Symbolic:
             "strategy": self.strategy,
             "encoding": self.encoding,
             "order": self.order,
-            "kind": self.kind,
             "states": self.states,
             "afterstates": self.afterstates,
             "iterations": self.iterations,
@@ -180,9 +163,8 @@ def symbolic(
     game: Game,
     *,
     strategy: str = "sum",
-    encoding: str | None = None,
+    encoding: str = "short",
     order: str | None = None,
-    kind: str = "bdd",
     variant: str = "adversarial",
     player: str = "slider",
     strong: bool = True,
@@ -204,11 +186,9 @@ def symbolic(
     strategy:
         One of `bdd.strategies.STRATEGIES`.
     encoding:
-        One of `bdd.codes.ENCODINGS`.  None: short, or binary in a ZBDD.
+        One of `bdd.codes.ENCODINGS`.
     order:
         One of `bdd.codes.ORDERS`.  None: by columns where these are shorter than rows, otherwise by rows.
-    kind:
-        ``"bdd"``, or ``"zbdd"`` for zero-suppressed diagrams.
     variant:
         Who spawns: ``"adversarial"``; ``"cooperative"``: someone who wants the goal too;
         ``"deterministic"``: always on the first empty cell, by rows (of 2s and 4s an adversary chooses).
@@ -255,10 +235,9 @@ def symbolic(
     """
     check_is_game(game)
     allowed = Allowance.of(**use)
-    encoding = encoding or {"bdd": "short", "zbdd": "binary"}.get(kind, "short")
     order = order or ("columns" if game.shape[0] < game.shape[-1] else "rows")
     rules = Rules(variant, player, strong, counts, corollary7, until)
-    task = Task(game, rules, strategy, kind, encoding, order, 0, allowed.threads)
+    task = Task(game, rules, strategy, encoding, order, 0, allowed.threads)
     check_task(task)
     check_files(task, export, certificate)
     boards = sum(boards_by_sum(game).values())
@@ -292,7 +271,7 @@ def symbolic(
         outcome = run_task(task, tell, step, began + seconds)
     spent = time.perf_counter() - began
     return Symbolic(
-        game, outcome.wins, rules, strategy, encoding, order, kind, tuple(lines), spent,
+        game, outcome.wins, rules, strategy, encoding, order, tuple(lines), spent,
         outcome.reason, outcome.out_of_memory, outcome.listed, outcome.exported,
     )  # fmt: skip
 
@@ -316,7 +295,6 @@ def check_task(task: Task) -> None:
         ("strategy", task.strategy, STRATEGIES),
         ("encoding", task.encoding, tuple(ENCODINGS)),
         ("order", task.order, tuple(ORDERS)),
-        ("kind", task.kind, tuple(KINDS)),
         ("variant", rules.variant, VARIANTS),
         ("player", rules.player, PLAYERS),
     ):
@@ -333,8 +311,6 @@ def check_task(task: Task) -> None:
         raise UsageError("a horizon needs the strategy sum, whose layers have one sum each")
     if rules.variant == "cooperative" and rules.player == "dropper":
         raise UsageError("in the cooperative game both sides want the goal: leave out the player dropper")
-    if task.kind == "zbdd" and task.encoding == "short":
-        raise UsageError("a ZBDD has no free bits: use the encoding binary or one-hot")
     if rules.corollary7 and (game.start not in ("empty", "two-tiles") or game.unmergeable):
         raise UsageError("corollary 7 is about play from an empty board: leave it out, or the start")
     check_lines(game, len({value for cell in range(game.cells) for value in game.codes(cell)}))
@@ -344,78 +320,8 @@ def check_task(task: Task) -> None:
 def check_files(task: Task, export: Path | str | None, certificate: Path | str | None) -> None:
     """Raise an error unless the set can be saved and the proof be made: before the work begins."""
     if export is not None:
-        check_export(Path(export), task.game, task.kind)
+        check_export(Path(export), task.game)
     if certificate is not None:
-        if task.kind != "bdd":
-            raise UsageError("a proof is made from BDDs: leave out the kind zbdd")
         from tilebase.bdd.proofs import check_proof  # needs the compiler, which takes a second to load
 
         check_proof(Path(certificate), task.game, task.rules.variant)
-
-
-# -- which order -----------------------------------------------------------------------------------
-
-TRIAL_BOARDS, TRIAL_SECONDS = 1 << 18, 10.0
-"""Most boards of the smaller game, and most seconds for each trial on it."""
-
-
-@dataclass(frozen=True)
-class Trial:
-    """How many nodes all layers of a smaller game have together, with one encoding and order."""
-
-    game: Game
-    encoding: str
-    order: str
-    nodes: int
-    seconds: float
-
-
-def search_orders(
-    game: Game,
-    *,
-    variant: str = "adversarial",
-    kind: str = "bdd",
-    encoding: str | None = None,
-    **use: Unpack[Use],
-) -> tuple[Trial, ...]:
-    """Try every order, and every encoding unless one is given, on a smaller board; the fewest nodes first.
-
-    A trial that takes too long is left out.  Raises `UsageError` if no smaller board exists.
-    """
-    check_is_game(game)
-    smaller = smaller_game(game)
-    encodings = [encoding] if encoding else [one for one in ENCODINGS if (kind, one) != ("zbdd", "short")]
-    trials = []
-    for one in encodings:
-        for order in ORDERS:
-            found = symbolic(
-                smaller, encoding=one, order=order, kind=kind, variant=variant,
-                seconds=TRIAL_SECONDS, **use,
-            )  # fmt: skip
-            if found.wins is not None:
-                nodes = sum(line.nodes for line in found.lines)
-                trials.append(Trial(smaller, one, order, nodes, found.seconds))
-    return tuple(sorted(trials, key=lambda trial: (trial.nodes, trial.seconds)))
-
-
-def smaller_game(game: Game) -> Game:
-    """A game with the same spawns on as many boards as trials allow: fewer rows, lower tiles, no limits.
-
-    Raises `UsageError` if there is none.
-    """
-    least = 4 if game.spawn_exponents == (1,) else 8
-    candidates = []
-    shape = game.shape
-    while shape[0] >= 1:
-        tile = game.goal or 1 << max(game.tops)
-        while tile >= least:
-            with suppress(GameError):  # too few cells for the tile
-                candidates.append(Game(shape, tile, spawn=game.spawn, start="empty"))
-            tile //= 2
-        shape = (shape[0] - 1, *shape[1:])
-    sizes = [(sum(boards_by_sum(one).values()), one) for one in candidates if one.goal_fits]
-    most = min(TRIAL_BOARDS, sum(boards_by_sum(game).values()) - 1)
-    fitting = [(boards, one) for boards, one in sizes if boards <= most]
-    if not fitting:
-        raise UsageError("no smaller board has this goal: choose an order")
-    return max(fitting, key=lambda pair: pair[0])[1]

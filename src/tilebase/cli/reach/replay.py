@@ -11,8 +11,7 @@ from tilebase.cli.options import DEFAULT_SHOWN, ShownOptions
 from tilebase.cli.output import planning, write_text
 from tilebase.cli.reach.options import ConventionOption, DropsOption, SizeArgument, rules_text
 from tilebase.errors import UsageError
-from tilebase.patterns.moves import moves_text
-from tilebase.patterns.replays import replay_moves
+from tilebase.patterns.moves import moves_text, replay_moves
 
 
 def replay(
