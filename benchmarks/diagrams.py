@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tilebase import Game, symbolic
-from tilebase.bdd.strategies import STRATEGIES
+from tilebase.bdd.strategies import STRATEGIES, Method
 
 GAMES = {
     "3x3 to 32": Game("3x3", 32, start="empty"),
@@ -46,13 +46,13 @@ class Row:
 
 
 def measure(name: str, **options: Any) -> Row:
-    asked = {"encoding": "short", "order": "rows", "strategy": "sum"} | options
-    found = symbolic(GAMES[name], seconds=MOST_SECONDS, **asked)
+    method = Method(**{"order": "rows"} | options)
+    found = symbolic(GAMES[name], method, seconds=MOST_SECONDS)
     nodes = sum(line.nodes for line in found.lines)
     seconds = sum(line.seconds for line in found.lines)
     return Row(
-        name, asked["encoding"], asked["order"], asked["strategy"], nodes, found.peak,
-        found.iterations, found.states, seconds, found.wins is not None,
+        name, method.encoding, str(method.order), method.strategy, nodes, found.peak, found.iterations,
+        found.states, seconds, found.wins is not None,
     )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial, reduce
 from operator import xor
 from pathlib import Path
@@ -24,7 +24,7 @@ from tilebase.bdd import codes
 from tilebase.bdd.codes import ENCODINGS, FREE, ORDERS, codes_of, lines_first, order_of
 from tilebase.bdd.library import ATTEMPTS, LEAST_NODES, Library, capacity_for
 from tilebase.bdd.sets import Sets
-from tilebase.bdd.strategies import STRATEGIES, Analysis, Line, Rules
+from tilebase.bdd.strategies import STRATEGIES, Analysis, Line, Method
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import GameError, ResourceError, UsageError
 from tilebase.game.game import Cells, Game
@@ -153,6 +153,9 @@ class Way:
     def __str__(self) -> str:
         return f"{self.encoding}-{self.order}-{self.strategy}"
 
+    def method(self, rules: Method) -> Method:
+        return replace(rules, strategy=self.strategy)
+
     def sets(self, game: Game, nodes: int = NODES) -> Sets:
         return Sets(game, self.encoding, self.order, Library(nodes, 1))
 
@@ -167,12 +170,12 @@ def name_of(game: Game, board: Cells, strategy: str) -> str:
     return f"({k},{board.count(k) if k else 0})"
 
 
-def check(game: Game, way: Way, rules: Rules) -> None:
+def check(game: Game, way: Way, rules: Method) -> None:
     """The verdict, every board, and the counts of every line."""
     lines: list[Line] = []
     sets = way.sets(game)
-    analysis = Analysis(sets, rules, lambda line, _: lines.append(line), keep=True)
-    verdict, wanted = analysis.run(way.strategy), reference(game, rules.variant, rules.player)
+    analysis = Analysis(sets, way.method(rules), lambda line, _: lines.append(line), keep=True)
+    verdict, wanted = analysis.run(), reference(game, rules.variant, rules.player)
     assert verdict == wanted.verdict
     for after, boards, kept, counts in (
         (False, wanted.states, analysis.won, {line.name: line.states for line in lines}),
@@ -188,11 +191,11 @@ WAYS = [
     Way(encoding, order, strategy) for encoding in ENCODINGS for order in ORDERS for strategy in STRATEGIES
 ]
 RULES = (
-    Rules(),
-    Rules("cooperative"),
-    Rules("deterministic"),
-    Rules("adversarial", "dropper"),
-    Rules("deterministic", "dropper"),
+    Method(),
+    Method("cooperative"),
+    Method("deterministic"),
+    Method("adversarial", "dropper"),
+    Method("deterministic", "dropper"),
 )
 GAMES = (
     Game("1x2", 8),
@@ -229,7 +232,7 @@ def can_take(way: Way, game: Game) -> bool:
     return game.goal_sum is None or way.strategy == "sum"
 
 
-Case = tuple[Game, Way, Rules]
+Case = tuple[Game, Way, Method]
 
 
 def cases() -> list[Case]:
@@ -266,7 +269,7 @@ COVERING = covering(CASES)
 
 
 @pytest.mark.parametrize(("game", "way", "rules"), COVERING, ids=str)
-def test_every_board_is_as_the_rules_say(game: Game, way: Way, rules: Rules) -> None:
+def test_every_board_is_as_the_rules_say(game: Game, way: Way, rules: Method) -> None:
     check(game, way, rules)
 
 
@@ -274,7 +277,7 @@ def test_every_board_is_as_the_rules_say(game: Game, way: Way, rules: Rules) -> 
 @pytest.mark.parametrize(
     ("game", "way", "rules"), [case for case in CASES if case not in set(COVERING)], ids=str
 )
-def test_every_board_is_as_the_rules_say_in_all_combinations(game: Game, way: Way, rules: Rules) -> None:
+def test_every_board_is_as_the_rules_say_in_all_combinations(game: Game, way: Way, rules: Method) -> None:
     check(game, way, rules)
 
 
@@ -312,7 +315,7 @@ def games(draw: st.DrawFn) -> Game:
 
 @settings(max_examples=80, deadline=None)
 @given(games(), st.sampled_from(WAYS), st.sampled_from(RULES))
-def test_random_games_are_as_the_rules_say(game: Game, way: Way, rules: Rules) -> None:
+def test_random_games_are_as_the_rules_say(game: Game, way: Way, rules: Method) -> None:
     assume(can_take(way, game))
     check(game, way, rules)
 
@@ -337,12 +340,12 @@ LEMMA = [
 
 
 @pytest.mark.parametrize(("way", "rules", "four"), LEMMA, ids=str)
-def test_the_lemma_leaves_out_boards_that_play_cannot_make(way: Way, rules: Rules, four: Any) -> None:
+def test_the_lemma_leaves_out_boards_that_play_cannot_make(way: Way, rules: Method, four: Any) -> None:
     game = Game("2x3", 16, spawn=four)
     wanted = reference(game, rules.variant, rules.player)
     sets = way.sets(game)
-    analysis = Analysis(sets, Rules(rules.variant, rules.player, corollary7=True), ignore, keep=True)
-    assert analysis.run(way.strategy) == wanted.verdict
+    analysis = Analysis(sets, replace(way.method(rules), corollary7=True), ignore, keep=True)
+    assert analysis.run() == wanted.verdict
     found = sets.union(analysis.won.values())
     assert {board for board in all_boards(game).boards if sets.holds(found, board)} == {
         board for board in wanted.states if possible(game, board)
@@ -352,13 +355,13 @@ def test_the_lemma_leaves_out_boards_that_play_cannot_make(way: Way, rules: Rule
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("rules", RULES, ids=str)
 @pytest.mark.parametrize("start", ["two-tiles", "empty", "4,8,0/0,0,8", "2,2,2/2,2,2", "8,4,8/4,8,4"])
-def test_a_start_can_be_decided_without_the_rest(strategy: str, rules: Rules, start: str) -> None:
+def test_a_start_can_be_decided_without_the_rest(strategy: str, rules: Method, start: str) -> None:
     game = Game("2x3", 16, start=start)
     lines: list[Line] = []
-    weak = Rules(rules.variant, rules.player, strong=False, counts=False)
+    weak = replace(rules, strong=False, counts=False, strategy=strategy)
     sets = Way("short", "rows", strategy).sets(game)
     analysis = Analysis(sets, weak, lambda line, _: lines.append(line))
-    assert analysis.run(strategy) == reference(game, rules.variant, rules.player).verdict
+    assert analysis.run() == reference(game, rules.variant, rules.player).verdict
     assert {(line.states, line.afterstates, line.nodes) for line in lines} == {(-1, -1, 0)}
     assert not analysis.won
     if strategy != "accumulative":
@@ -510,9 +513,9 @@ def test_too_few_nodes_are_one_sentence(strategy: str) -> None:
     wanted, right = reference(game, "adversarial", "slider"), 0
     for nodes in (1 << 8, 1 << 10, 1 << 12, 1 << 13, 1 << 14, 1 << 17):
         lines: list[Line] = []
-        analysis = Analysis(way.sets(game, nodes), Rules(), partial(note, lines))
+        analysis = Analysis(way.sets(game, nodes), way.method(Method()), partial(note, lines))
         try:
-            verdict = analysis.run(strategy)
+            verdict = analysis.run()
         except ResourceError as error:
             sentence = str(error)
             assert sentence.startswith(f"the diagrams need more than the {nodes:,} nodes")
@@ -547,8 +550,8 @@ def test_the_dense_pass_wins_as_many_afterstates(game: Game, tmp_path: Path) -> 
     forced = Objective("guaranteed")
     start = solve(game, forced, table=tmp_path, space="all", threads=2).start
     lines: list[Line] = []
-    analysis = Analysis(Way("short", "rows", "sum").sets(game, 1 << 22), Rules(), partial(note, lines))
-    assert analysis.run("sum") == number_of(next(iter(start.values())))
+    analysis = Analysis(Way("short", "rows", "sum").sets(game, 1 << 22), Method(), partial(note, lines))
+    assert analysis.run() == number_of(next(iter(start.values())))
     wanted = {}
     with layers_of(tmp_path / "values" / forced.label) as layers:
         for total in layers.sums():

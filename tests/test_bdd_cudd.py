@@ -17,7 +17,7 @@ from dd import cudd
 from attack.rules import slide_run
 from tilebase.bdd.library import Library
 from tilebase.bdd.sets import Sets
-from tilebase.bdd.strategies import Analysis, Line, Rules
+from tilebase.bdd.strategies import Analysis, Line, Method
 from tilebase.game.game import Game
 
 GAMES = (
@@ -177,7 +177,7 @@ def by_cudd(game: Game) -> Counts:
 def test_cudd_counts_the_same(game: Game, strategy: str) -> None:
     lines: list[Line] = []
     sets = Sets(game, "short", "rows", Library(1 << 20, 1))
-    verdict = Analysis(sets, Rules(), lambda line, _: lines.append(line)).run(strategy)
+    verdict = Analysis(sets, Method(strategy=strategy), lambda line, _: lines.append(line)).run()
     found = Counts(sum(line.states for line in lines), sum(line.afterstates for line in lines), verdict)
     assert found == by_cudd(game)
     assert found.states > 0

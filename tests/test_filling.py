@@ -85,7 +85,7 @@ def test_seeds_and_budgets():
     assert fill_board("5x5", seed=4).moves == fill_board("5x5", seed=4).moves
     late = fill_board("9x9", seconds=0)
     assert late.possible is None
-    assert late.reason == "time ran out"
+    assert late.reason == "time ran out: allow more time"
 
 
 def test_refusals():

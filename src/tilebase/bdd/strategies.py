@@ -81,8 +81,8 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Rules:
-    """What is solved: who spawns, whose set is computed, and whether all boards are solved.
+class Method:
+    """What is computed with diagrams, and how.
 
     Attributes
     ----------
@@ -98,6 +98,11 @@ class Rules:
         exponent k, k - 1 cells are empty or hold less; k - 2 if 4s are spawned.
     until:
         The name of the last line that is computed; empty for all.
+    strategy:
+        One of `STRATEGIES`.
+    encoding, order:
+        One of `codes.ENCODINGS`, and one of `codes.ORDERS`: None is by columns where these are shorter than
+        rows, otherwise by rows.
     """
 
     variant: str = "adversarial"
@@ -106,6 +111,13 @@ class Rules:
     counts: bool = True
     corollary7: bool = False
     until: str = ""
+    strategy: str = "sum"
+    encoding: str = "short"
+    order: str | None = None
+
+    def order_for(self, game: Game) -> str:
+        """Return the order of the variables for the boards of a game."""
+        return self.order or ("columns" if game.shape[0] < game.shape[-1] else "rows")
 
 
 @dataclass
@@ -242,14 +254,14 @@ class Analysis:
     def __init__(
         self,
         sets: Sets,
-        rules: Rules,
+        method: Method,
         tell: Callable[[Line, float], None],
         *,
         step: Callable[[int], None] | None = None,
         keep: bool = False,
         checkpoints: Checkpoints | None = None,
     ) -> None:
-        self.sets, self.game, self.rules, self._tell, self._keep = sets, sets.game, rules, tell, keep
+        self.sets, self.game, self.method, self._tell, self._keep = sets, sets.game, method, tell, keep
         self._step = step
         self.won: dict[str, Diagram] = {}
         self.won_afters: dict[str, Diagram] = {}
@@ -258,24 +270,25 @@ class Analysis:
         self._last = Line("", 0, 0.0)
         self._found: dict[Cells, bool] = {}
 
-    def run(self, strategy: str) -> bool | None:
-        """Return whether the winner wins from the start; None if the work stopped before (`Rules.until`)."""
+    def run(self) -> bool | None:
+        """Return whether the winner wins from the start; None if the work stopped before (`Method.until`)."""
         self.sets.prepare()
         if self._checkpoints is not None:
             self._loaded = self._checkpoints.load()
-        {"sum": self._by_sum, "sweep": self._by_lines, "accumulative": self._accumulate}[strategy]()
+        runs = {"sum": self._by_sum, "sweep": self._by_lines, "accumulative": self._accumulate}
+        runs[self.method.strategy]()
         return None if self._is_last() else self._verdict()
 
     def _is_last(self) -> bool:
         """Return whether the line that was just finished is the last one."""
-        return bool(self.rules.until) and self._last.name == self.rules.until
+        return bool(self.method.until) and self._last.name == self.method.until
 
     # -- the strategies ------------------------------------------------------------------------------
 
     def _by_sum(self) -> None:
         game, layers = self.game, self.sets.layers()
         above = self._with_goal_sum(layers)
-        least = 0 if self.rules.strong else min(game.sum(board) for board in self.starts)
+        least = 0 if self.method.strong else min(game.sum(board) for board in self.starts)
         most = max(layers, default=0) if game.horizon is None else game.last_sum
         totals = [total for total in sorted(layers, reverse=True) if least <= total <= most]
         costs = {total: math.sqrt(count) for total, count in boards_by_sum(game).items()}
@@ -311,7 +324,7 @@ class Analysis:
     def _with_goal_sum(self, layers: dict[int, Diagram]) -> dict[int, Diagram]:
         """Take the layers that have the goal sum away: what the winner wins of those that a spawn makes."""
         ended = {total: layers.pop(total) for total in [*layers] if self.game.reached(total)}
-        if self.rules.player == "dropper" or not ended:
+        if self.method.player == "dropper" or not ended:
             return {}
         return {total: ended[total] for total in ended if total < min(ended) + 4}
 
@@ -327,7 +340,7 @@ class Analysis:
                 continue
             part = self._sweep_part(name, boards, pending, kept)
             states = self._solve(part, done / len(downwards))
-            if self._is_last() or (not self.rules.strong and self._found.keys() >= set(self.starts)):
+            if self._is_last() or (not self.method.strong and self._found.keys() >= set(self.starts)):
                 break
             pending.pop(name, None)
             if name[0] <= self.game.spawn_exponents[-1]:
@@ -356,7 +369,7 @@ class Analysis:
         """Add what is pending of lower lines: their states from which a slide saves the slider in a part."""
         if not lower:
             return
-        sets, for_slider = self.sets, self.rules.player == "slider"
+        sets, for_slider = self.sets, self.method.player == "slider"
         into = self._slides_into(part.found if for_slider else sets.minus(part.afters, part.found))
         for other in lower:
             pending[other] = sets.union([pending.get(other, sets.none), sets.both(into, lines[other])])
@@ -380,7 +393,7 @@ class Analysis:
         """Return the states of a part that the winner wins."""
         sets, began = self.sets, time.perf_counter()
         part.afters, part.states = sets.as_afters(part.boards), sets.none
-        if self.rules.corollary7:
+        if self.method.corollary7:
             part.boards = sets.both(part.boards, self._possible)
         if part.above.keys() >= set(self.game.spawn_exponents):
             self._iterate(part)  # once: what follows a spawn is in another part
@@ -390,7 +403,7 @@ class Analysis:
             while self._iterate(part):
                 if self._step is not None:
                     self._step(part.iterations)
-                if part.states == before or (not self.rules.strong and self._verdict()):
+                if part.states == before or (not self.method.strong and self._verdict()):
                     break
                 before = part.states
                 if self._checkpoints is not None and part.held is not None:
@@ -399,7 +412,7 @@ class Analysis:
         if self._keep:
             self.won[part.name], self.won_afters[part.name] = part.states, part.found
         line = Line(part.name, part.iterations, time.perf_counter() - began)
-        if self.rules.counts:
+        if self.method.counts:
             line = replace(
                 line,
                 states=sets.count(part.states),
@@ -428,7 +441,7 @@ class Analysis:
         if found == part.found:
             return False
         part.found, part.states = found, self._states(part, found)
-        if self.rules.counts:
+        if self.method.counts:
             part.peak = max(part.peak, sets.nodes(part.states), sets.nodes(found))
         for board in self.starts:
             if sets.holds(part.boards, board):
@@ -437,29 +450,29 @@ class Analysis:
 
     def _afters(self, part: Part, states: Diagram) -> Diagram:
         """Return the afterstates of a part that the winner wins, if it wins these states of the part."""
-        sets, rules = self.sets, self.rules
+        sets, method = self.sets, self.method
         afters = self._after_spawns(part, states)
         if not self.game.patterns:
             return afters
         won = sets.both(part.afters, sets.matching)
-        return sets.union([afters, won]) if rules.player == "slider" else sets.minus(afters, won)
+        return sets.union([afters, won]) if method.player == "slider" else sets.minus(afters, won)
 
     def _after_spawns(self, part: Part, states: Diagram) -> Diagram:
         """As `_afters`, without regard to patterns."""
-        sets, rules = self.sets, self.rules
+        sets, method = self.sets, self.method
         spawned = sets.both(part.afters, sets.open)
         if part.ended:
-            return sets.none if rules.player == "slider" else spawned
+            return sets.none if method.player == "slider" else spawned
         reached = []
         for exponent in self.game.spawn_exponents:
             above = part.above.get(exponent, states)
             wanted = above if self._chooses else ~above  # boards beyond the limits are in no preimage
-            reached.append(sets.spawns_into(wanted, exponent, first=rules.variant == "deterministic"))
+            reached.append(sets.spawns_into(wanted, exponent, first=method.variant == "deterministic"))
         return (sets.both if self._chooses else sets.minus)(spawned, sets.union(reached))
 
     def _states(self, part: Part, afters: Diagram) -> Diagram:
         """Return the states of a part that the winner wins, from the afterstates that it wins."""
-        sets, for_slider = self.sets, self.rules.player == "slider"
+        sets, for_slider = self.sets, self.method.player == "slider"
         into = self._slides_into(afters if for_slider else sets.minus(part.afters, afters))
         saved = sets.union([into, sets.making] if part.pending is None else [into, sets.making, part.pending])
         return (sets.both if for_slider else sets.minus)(part.boards, saved)
@@ -467,10 +480,10 @@ class Analysis:
     @property
     def _chooses(self) -> bool:
         """Whether one good spawn is enough for the winner: it spawns itself, or is helped."""
-        return self.rules.variant == "cooperative" or self.rules.player == "dropper"
+        return self.method.variant == "cooperative" or self.method.player == "dropper"
 
     def _slides_into(self, afters: Diagram) -> Diagram:
-        return self.sets.slides_into(afters, symmetric=self.rules.variant != "deterministic")
+        return self.sets.slides_into(afters, symmetric=self.method.variant != "deterministic")
 
     @cached_property
     def _possible(self) -> Diagram:
@@ -492,7 +505,7 @@ class Analysis:
     def starts(self) -> list[Cells]:
         """The states that play can begin with."""
         game = self.game
-        if self.rules.variant != "deterministic" or game.start_board is not None:
+        if self.method.variant != "deterministic" or game.start_board is not None:
             return [board for board, _ in game.starts()]
         begun = list(game.start_afters) or [game.empty_board]
         for _ in range(1 if game.start_afters else 2):

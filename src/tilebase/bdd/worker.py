@@ -28,7 +28,7 @@ from tilebase import errors
 from tilebase.bdd.export import write_set
 from tilebase.bdd.library import Library
 from tilebase.bdd.sets import Sets
-from tilebase.bdd.strategies import Analysis, Checkpoints, Line, Rules
+from tilebase.bdd.strategies import Analysis, Checkpoints, Line, Method
 from tilebase.errors import ChildError, ResourceError, StorageError, TilebaseError
 from tilebase.game.game import Game
 from tilebase.runtime import children
@@ -47,10 +47,8 @@ class Task:
 
     Attributes
     ----------
-    game, rules, strategy:
+    game, method:
         What is solved, and how.
-    encoding, order:
-        One of `codes.ENCODINGS` and of `codes.ORDERS`.
     nodes, threads:
         Most nodes of all diagrams together; threads.
     export:
@@ -62,10 +60,7 @@ class Task:
     """
 
     game: Game
-    rules: Rules
-    strategy: str
-    encoding: str
-    order: str
+    method: Method
     nodes: int
     threads: int
     export: str = ""
@@ -75,24 +70,18 @@ class Task:
     @property
     def identity(self) -> dict[str, Any]:
         """What decides the diagrams of a checkpoint."""
-        return {
-            "game": self.game.identity,
-            "rules": asdict(self.rules),
-            "strategy": self.strategy,
-            "encoding": self.encoding,
-            "order": self.order,
-        }
+        return {"game": self.game.identity, "method": asdict(self.method)}
 
     def to_json(self) -> str:
         """Return the task as text for the worker."""
-        return to_json(vars(self) | {"game": self.game.identity, "rules": asdict(self.rules)})
+        return to_json(vars(self) | self.identity)
 
     @classmethod
     def from_json(cls, text: str) -> Task:
         """Return the task of a text."""
         fields = json.loads(text)
-        game, rules = Game.from_identity(fields.pop("game")), Rules(**fields.pop("rules"))
-        return cls(game, rules, **fields)
+        game, method = Game.from_identity(fields.pop("game")), Method(**fields.pop("method"))
+        return cls(game, method, **fields)
 
 
 @dataclass(frozen=True)
@@ -126,8 +115,8 @@ def run_task(task: Task, tell: Tell, step: Step, deadline: float = math.inf) -> 
         ) as worker,
     ):  # fmt: skip
         LOG.debug(
-            "process %d holds diagrams (code %s, order %s, at most %d nodes) of %s",
-            worker.pid, task.encoding, task.order, task.nodes, task.game,
+            "process %d holds diagrams (%s, at most %d nodes) of %s",
+            worker.pid, task.method, task.nodes, task.game,
         )  # fmt: skip
         try:
             found = _follow(worker, task, tell, step, deadline)
@@ -230,24 +219,22 @@ def main() -> int:
 
 def do(task: Task, tell: Tell, step: Step | None = None) -> Outcome:
     """Do a task; `tell` and `step` are those of `Analysis`."""
-    sets = Sets(task.game, task.encoding, task.order, Library(task.nodes, task.threads))
+    game, method = task.game, task.method
+    sets = Sets(game, method.encoding, method.order_for(game), Library(task.nodes, task.threads))
     keep = bool(task.export or task.certificate)
     work = Checkpoints(Path(task.work), task.identity, sets.library) if task.work else nullcontext()
     with work as checkpoints:
-        analysis = Analysis(sets, task.rules, tell, step=step, keep=keep, checkpoints=checkpoints)
-        wins = analysis.run(task.strategy)
-    reason = "" if wins is not None else f"stopped after {task.rules.until}, as was asked"
+        analysis = Analysis(sets, method, tell, step=step, keep=keep, checkpoints=checkpoints)
+        wins = analysis.run()
+    reason = "" if wins is not None else f"stopped after {method.until}, as was asked"
     exported = listed = None
     try:
         if task.export:
-            exported = write_set(
-                Path(task.export), analysis, strategy=task.strategy, encoding=task.encoding,
-                order=task.order, verdict=wins,
-            )  # fmt: skip
+            exported = write_set(Path(task.export), analysis, wins)
         if task.certificate and wins is not None:
             from tilebase.bdd.proofs import write_proof  # needs the compiler, which takes a second to load
 
-            listed = write_proof(Path(task.certificate), analysis, strategy=task.strategy, verdict=wins)
+            listed = write_proof(Path(task.certificate), analysis, wins)
     except (ResourceError, StorageError) as error:  # what was found is still true
         reason = str(error)
     return Outcome(wins, reason, listed=listed, exported=exported)

@@ -68,8 +68,13 @@ SpawnOption = Annotated[
     ),
 ]
 LargestOption = Annotated[int | None, Parameter(help="Largest tile that may ever be made.")]
-StartOption = Annotated[
-    str, Parameter(help="empty (the adversary begins), two-tiles (it chooses both), or a board.")
+SpawnsOption = Annotated[str, Parameter(help="Tiles that the adversary may spawn: 2,4 or 2 or 4.")]
+ForcedStartOption = Annotated[
+    str,
+    Parameter(
+        help="empty (the adversary begins; most commands begin with two-tiles), two-tiles (it chooses both), "
+        "or a board."
+    ),
 ]
 LimitsOption = Annotated[str | None, Parameter(help="Largest tile of each cell: 16,16/16,8.")]
 PatternOption = Annotated[
@@ -220,14 +225,18 @@ class GameOptions(RuleOptions):
 
 @Parameter(name="*", group=RULES)
 @dataclass(frozen=True)
-class ForcedOptions(RuleOptions):
-    """The rules of a game against an adversary, who spawns."""
+class AdversaryOptions(RuleOptions):
+    """The rules of a game against an adversary, who spawns, but for the start."""
 
-    spawns: Annotated[
-        str,
-        Parameter(help="Tiles that the adversary may spawn: 2,4 or 2 or 4."),
-    ] = "2,4"
-    start: StartOption = "empty"
+    spawns: SpawnsOption = "2,4"
+
+
+@Parameter(name="*", group=RULES)
+@dataclass(frozen=True)
+class ForcedOptions(AdversaryOptions):
+    """The rules of a game against an adversary."""
+
+    start: ForcedStartOption = "empty"
 
 
 @Parameter(name="*", group=RULES)
@@ -239,7 +248,9 @@ class SolvedOptions(RuleOptions):
     largest: LargestOption = None
 
 
-DEFAULT_GAME, DEFAULT_FORCED, DEFAULT_SOLVED = GameOptions(), ForcedOptions(), SolvedOptions()
+DEFAULT_GAME, DEFAULT_ADVERSARY, DEFAULT_FORCED, DEFAULT_SOLVED = (
+    GameOptions(), AdversaryOptions(), ForcedOptions(), SolvedOptions(),
+)  # fmt: skip
 WITH_FORMATION = ("spawn", "spawns", "goal_sum", "horizon", "formation", "steps", "at_least")
 """The options that go with a formation; it says all others itself."""
 

@@ -142,7 +142,7 @@ def check_second(game: Game, engine: str) -> None:
 
 def _layers_of_diagrams(game: Game, use: Use) -> tuple[list[ForcedLayer], bool]:
     """Return the layers as diagrams count them; boards are counted by combinatorics."""
-    found = symbolic(game, strategy="sum", **use)
+    found = symbolic(game, **use)
     if found.wins is None:
         raise ResourceError(found.reason)
     won = {int(line.name): line.afterstates for line in found.lines}

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from tilebase._version import version as program_version
+from tilebase.bdd.strategies import Method
 from tilebase.cluster.executors import Executor
 from tilebase.costs.estimate import WEEK, refuse_endless
 from tilebase.costs.forcing import FIRST_PATIENCE, patience_for, search_seconds
@@ -299,9 +300,8 @@ def _by_diagrams(
     game: Game, folder: Path | str | None, seconds: float, certificate: Path | str | None, use: Use
 ) -> Forced:
     """Return the verdict of decision diagrams.  Raises `ResourceError` if memory runs out."""
-    found = symbolic(
-        game, strong=False, counts=False, seconds=seconds, folder=folder, certificate=certificate, **use
-    )
+    method = Method(strong=False, counts=False)
+    found = symbolic(game, method, seconds=seconds, folder=folder, certificate=certificate, **use)
     if found.wins is None and found.out_of_memory:
         raise ResourceError(found.reason)
     if found.wins is not None and found.reason:  # the proof could not be written

@@ -173,7 +173,7 @@ def of_symbolic(found: Symbolic) -> Statement:
         "adversarial": "can be forced",
         "cooperative": "can be made if spawns help",
         "deterministic": "can be forced if spawns are on the first empty cell",
-    }[found.rules.variant]
+    }[found.method.variant]
     value, kind = VERDICTS[found.slider_wins]
     return Statement(title_of(found.game), f"whether the goal {how}", value, kind, f"{found.statement}.")
 

@@ -18,7 +18,7 @@ from tilebase.bdd.codes import ENCODINGS, ORDERS
 from tilebase.bdd.export import check_export
 from tilebase.bdd.library import NODE_BYTES, capacity_for, require_oxidd
 from tilebase.bdd.sets import check_lines
-from tilebase.bdd.strategies import PLAYERS, STRATEGIES, VARIANTS, Line, Rules
+from tilebase.bdd.strategies import PLAYERS, STRATEGIES, VARIANTS, Line, Method
 from tilebase.bdd.worker import Task, run_task
 from tilebase.costs.cases import Span, span_of
 from tilebase.costs.estimate import WEEK, refuse_endless
@@ -45,11 +45,9 @@ class Symbolic:
     game:
         The game.
     wins:
-        Whether the side `rules.player` wins from the start; None if memory or time ran out.
-    rules:
-        Who spawns, whose set was computed, and so on.
-    strategy, encoding, order:
-        How.
+        Whether the side `method.player` wins from the start; None if memory or time ran out.
+    method:
+        What was computed, and how.
     lines:
         What was found for each layer or sweep line, in the order of the work.
     seconds:
@@ -66,10 +64,7 @@ class Symbolic:
 
     game: Game
     wins: bool | None
-    rules: Rules
-    strategy: str
-    encoding: str
-    order: str
+    method: Method
     lines: tuple[Line, ...]
     seconds: float
     reason: str = ""
@@ -80,7 +75,7 @@ class Symbolic:
 
     def __repr__(self) -> str:
         verdict = {True: "yes", False: "no", None: "undecided"}[self.wins]
-        return f"<Symbolic {self.game}: {verdict}, by the strategy {self.strategy}>"
+        return f"<Symbolic {self.game}: {verdict}, by the strategy {self.method.strategy}>"
 
     @property
     def states(self) -> int:
@@ -105,24 +100,24 @@ class Symbolic:
     @property
     def slider_wins(self) -> bool | None:
         """Whether the player reaches the goal."""
-        return self.wins if self.wins is None or self.rules.player == "slider" else not self.wins
+        return self.wins if self.wins is None or self.method.player == "slider" else not self.wins
 
     @property
     def statement(self) -> str:
         """The result in words."""
-        return forced_words(self.game, self.slider_wins, self.rules.variant)
+        return forced_words(self.game, self.slider_wins, self.method.variant)
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the lines as rows of a table, with the bytes of nodes per state."""
-        name = {"sum": "sum", "sweep": "line (k,l)", "accumulative": "boards"}[self.strategy]
+        name = {"sum": "sum", "sweep": "line (k,l)", "accumulative": "boards"}[self.method.strategy]
         return [
-            {name: int(line.name) if self.strategy == "sum" else line.name}
+            {name: int(line.name) if self.method.strategy == "sum" else line.name}
             | {
                 field: getattr(line, field)
                 for field in ("iterations", "states", "afterstates", "nodes", "peak")
-                if self.rules.counts or field == "iterations"
+                if self.method.counts or field == "iterations"
             }
-            | ({"bytes per state": bytes_per_state(line)} if self.rules.counts else {})
+            | ({"bytes per state": bytes_per_state(line)} if self.method.counts else {})
             | {"seconds": round(line.seconds, 3)}
             for line in self.lines
         ]
@@ -133,10 +128,7 @@ class Symbolic:
             "statement": self.statement,
             "game": self.game.identity,
             "wins": self.wins,
-            "rules": asdict(self.rules),
-            "strategy": self.strategy,
-            "encoding": self.encoding,
-            "order": self.order,
+            "method": asdict(self.method),
             "states": self.states,
             "afterstates": self.afterstates,
             "iterations": self.iterations,
@@ -161,16 +153,8 @@ def bytes_per_state(line: Line) -> float:
 
 def symbolic(
     game: Game,
+    method: Method | None = None,
     *,
-    strategy: str = "sum",
-    encoding: str = "short",
-    order: str | None = None,
-    variant: str = "adversarial",
-    player: str = "slider",
-    strong: bool = True,
-    corollary7: bool = False,
-    counts: bool = True,
-    until: str = "",
     seconds: float = math.inf,
     folder: Path | str | None = None,
     export: Path | str | None = None,
@@ -183,28 +167,9 @@ def symbolic(
     ----------
     game:
         The game; of the probability of a 4, only whether it is 0, 1 or between counts.
-    strategy:
-        One of `bdd.strategies.STRATEGIES`.
-    encoding:
-        One of `bdd.codes.ENCODINGS`.
-    order:
-        One of `bdd.codes.ORDERS`.  None: by columns where these are shorter than rows, otherwise by rows.
-    variant:
-        Who spawns: ``"adversarial"``; ``"cooperative"``: someone who wants the goal too;
-        ``"deterministic"``: always on the first empty cell, by rows (of 2s and 4s an adversary chooses).
-    player:
-        Whose winning set is computed: ``"slider"`` or ``"dropper"``.
-    strong:
-        Whether the whole set is computed.  Otherwise the work stops once the start is decided.
-    corollary7:
-        Whether states are left out that play from an empty board cannot make: those that break Edixhoven's
-        corollary 7, and, a condition of ours, those without a tile that was just spawned.  They are then in
-        no set.
-    counts:
-        Whether boards and nodes are counted: about a fifth of the time.
-    until:
-        The last layer or sweep line to compute, by its name: ``"128"``, ``"(10,6)"``; then `Symbolic.wins` is
-        None.  Empty: all.
+    method:
+        Who spawns, whose winning set is computed, and how.  None: the player's, against an adversary, by
+        sums.
     seconds:
         The work stops after this time; then `Symbolic.wins` is None.
     folder:
@@ -235,16 +200,15 @@ def symbolic(
     """
     check_is_game(game)
     allowed = Allowance.of(**use)
-    order = order or ("columns" if game.shape[0] < game.shape[-1] else "rows")
-    rules = Rules(variant, player, strong, counts, corollary7, until)
-    task = Task(game, rules, strategy, encoding, order, 0, allowed.threads)
+    method = method or Method()
+    task = Task(game, method, 0, allowed.threads)
     check_task(task)
     check_files(task, export, certificate)
     boards = sum(boards_by_sum(game).values())
     nodes = min(capacity_for(allowed.memory), max(FEWEST_NODES, NODES_A_BOARD * boards))
     task = replace(task, nodes=nodes, export=str(export or ""), certificate=str(certificate or ""))
-    known = expected_cost(game, strategy, until, corollary7=corollary7).seconds <= WEEK
-    if boards > MANY_BOARDS and seconds == math.inf and not (until or known or allowed.anyway):
+    known = expected_cost(game, method).seconds <= WEEK
+    if boards > MANY_BOARDS and seconds == math.inf and not (method.until or known or allowed.anyway):
         refuse_endless(f"the symbolic solution of {game}, of {boards:.1g} boards")
     pace, lines, done, share = Pace(allowed.progress, "states"), list[Line](), 0, 0.0
     began = time.perf_counter()
@@ -271,47 +235,47 @@ def symbolic(
         outcome = run_task(task, tell, step, began + seconds)
     spent = time.perf_counter() - began
     return Symbolic(
-        game, outcome.wins, rules, strategy, encoding, order, tuple(lines), spent,
+        game, outcome.wins, method, tuple(lines), spent,
         outcome.reason, outcome.out_of_memory, outcome.listed, outcome.exported,
     )  # fmt: skip
 
 
-def expected_cost(game: Game, strategy: str, until: str = "", *, corollary7: bool = False) -> Span:
+def expected_cost(game: Game, method: Method) -> Span:
     """Return what diagrams of a game take, between games on whole boards that were measured."""
     limits = game.limits or game.largest or game.walls or game.unmergeable or game.masks
     if game.goal is None or limits or game.pattern or game.goal_sum or game.horizon:
         return Span(None, None)
     spawns = ",".join(str(2**exponent) for exponent in game.spawn_exponents)
-    words = ["diagrams", spawns, strategy, until, "corollary7" if corollary7 else ""]
+    words = ["diagrams", spawns, method.strategy, method.until, "corollary7" * method.corollary7]
     return span_of(" ".join(filter(None, words)), game.shape, game.goal)
 
 
 def check_task(task: Task) -> None:
     """Raise `UsageError`, `ResourceError` or `MissingExtraError` unless the choices fit together."""
-    game, rules = task.game, task.rules
+    game, method = task.game, task.method
     if not game.can_win:
         raise UsageError("without a goal there is nothing to force: give a tile or a goal sum")
     for name, chosen, known in (
-        ("strategy", task.strategy, STRATEGIES),
-        ("encoding", task.encoding, tuple(ENCODINGS)),
-        ("order", task.order, tuple(ORDERS)),
-        ("variant", rules.variant, VARIANTS),
-        ("player", rules.player, PLAYERS),
+        ("strategy", method.strategy, STRATEGIES),
+        ("encoding", method.encoding, tuple(ENCODINGS)),
+        ("order", method.order_for(game), tuple(ORDERS)),
+        ("variant", method.variant, VARIANTS),
+        ("player", method.player, PLAYERS),
     ):
         if chosen not in known:
             raise UsageError(f"{name} {chosen!r} does not exist: choose one of {', '.join(known)}")
-    if rules.until and (rules.until.startswith("("), task.strategy) not in ((False, "sum"), (True, "sweep")):
+    if method.until and method.strategy != ("sweep" if method.until.startswith("(") else "sum"):
         raise UsageError(
-            f"the strategy {task.strategy} does not come to {rules.until}: sum stops after a sum, as 128, "
+            f"the strategy {method.strategy} does not come to {method.until}: sum stops after a sum, as 128, "
             "and sweep after a sweep line, as 10,6"
         )
-    if game.goal_sum is not None and task.strategy != "sum":
+    if game.goal_sum is not None and method.strategy != "sum":
         raise UsageError("a goal sum needs the strategy sum, whose layers have one sum each")
-    if game.horizon is not None and task.strategy != "sum":
+    if game.horizon is not None and method.strategy != "sum":
         raise UsageError("a horizon needs the strategy sum, whose layers have one sum each")
-    if rules.variant == "cooperative" and rules.player == "dropper":
+    if method.variant == "cooperative" and method.player == "dropper":
         raise UsageError("in the cooperative game both sides want the goal: leave out the player dropper")
-    if rules.corollary7 and (game.start not in ("empty", "two-tiles") or game.unmergeable):
+    if method.corollary7 and (game.start not in ("empty", "two-tiles") or game.unmergeable):
         raise UsageError("corollary 7 is about play from an empty board: leave it out, or the start")
     check_lines(game, len({value for cell in range(game.cells) for value in game.codes(cell)}))
     require_oxidd()
@@ -324,4 +288,4 @@ def check_files(task: Task, export: Path | str | None, certificate: Path | str |
     if certificate is not None:
         from tilebase.bdd.proofs import check_proof  # needs the compiler, which takes a second to load
 
-        check_proof(Path(certificate), task.game, task.rules.variant)
+        check_proof(Path(certificate), task.game, task.method.variant)
