@@ -29,6 +29,7 @@ from tilebase.patterns.checkerboards import (
 from tilebase.patterns.moves import moves_text, parse_moves, replay, with_drops
 from tilebase.patterns.packed import search_back
 from tilebase.patterns.rules import Position, Rules, drop, push
+from tilebase.patterns.searching import Effort
 from tilebase.patterns.tallies import BitRows
 
 DIRECTIONS = {"U": "up", "D": "down", "L": "left", "R": "right"}
@@ -244,7 +245,7 @@ def test_a_search_finds_the_fewest_drops() -> None:
 
 
 def test_undecided_is_neither_yes_nor_no() -> None:
-    verdict = decide(Rules(4, 4, (1, 2)), 2, search=True, seconds=0.0)
+    verdict = decide(Rules(4, 4, (1, 2)), 2, Effort.within(0.0), search=True)
     assert verdict.reachable is None
     assert not verdict.moves
     assert "time ran out" in verdict.reason
@@ -276,7 +277,7 @@ def test_the_theorem_agrees_with_searches_back_to_12x12() -> None:
         for colouring in (2, 4):
             rules = Rules(*shape, most=2)
             if theorem(rules, colouring):
-                verdict = decide(rules, colouring, search=True, seconds=600)
+                verdict = decide(rules, colouring, Effort.within(600), search=True)
                 assert verdict.reachable is False, verdict
                 total += 1
     assert total == 105

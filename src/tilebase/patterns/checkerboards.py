@@ -36,7 +36,7 @@ from tilebase.errors import ResourceError, UsageError
 from tilebase.game.notation import count_of
 from tilebase.patterns.moves import carried, moves_between, moves_text, with_drops
 from tilebase.patterns.rules import Drop, Move, Position, Rules, parse_rules
-from tilebase.patterns.searching import Effort, find_path
+from tilebase.patterns.searching import ANY, Effort, find_path
 from tilebase.patterns.tallies import BitRows, Rows, mirrored
 from tilebase.runtime.resources import Use
 
@@ -152,9 +152,8 @@ def checkerboard(
     return decide(
         parse_rules(size, drops=drops, most=2, deterministic=deterministic, convention=convention),
         colouring,
+        Effort.within(math.inf if seconds is None else seconds, **use),
         search=search,
-        seconds=seconds,
-        **use,
     )
 
 
@@ -162,20 +161,15 @@ def checkerboard(
 
 
 def decide(
-    rules: Rules,
-    colouring: int,
-    *,
-    search: bool = False,
-    seconds: float | None = None,
-    most: int = MOST_POSITIONS,
-    **use: Unpack[Use],
+    rules: Rules, colouring: int, effort: Effort = ANY, *, search: bool = False, most: int = MOST_POSITIONS
 ) -> Checkerboard:
     """Return whether a checkerboard is reachable: by theorem, by construction, or by search.
 
     If the drops help, a theorem or a construction decides every size.  In a deterministic game the search
-    begins on the empty board, and gives up after `most` positions or `seconds`.  With `search`, theorems and
-    constructions are not asked; if the drops help, the search goes back from the checkerboard for `seconds`
-    (None: `BACK_SECONDS`).  If nothing decides, the verdict is None.  Raises `UsageError`.
+    begins on the empty board, and gives up after `most` positions, or if time runs out.  With `search`,
+    theorems and constructions are not asked; if the drops help, the search goes back from the checkerboard,
+    for `BACK_SECONDS` if there is no other limit.  If nothing decides, the verdict is None.  Raises
+    `UsageError`.
     """
     if colouring not in COLOURINGS:
         raise UsageError(f"colouring {colouring}: the tile in the upper left corner is 2 or 4")
@@ -183,8 +177,8 @@ def decide(
         raise UsageError(f"a board of {rules} has more than {MOST_CELLS:,} cells: choose a smaller one")
     rules = replace(rules, most=2)
     if search and rules.convention is None:
-        effort = Effort.within(BACK_SECONDS if seconds is None else seconds, **use)
-        return _decide_back(rules, colouring, effort)
+        endless = math.isinf(effort.deadline)
+        return _decide_back(rules, colouring, effort.for_seconds(BACK_SECONDS) if endless else effort)
     reason = "" if search else theorem(rules, colouring)
     if reason:
         return Checkerboard(rules, colouring, False, reason)
@@ -192,7 +186,7 @@ def decide(
     if moves is not None:
         return Checkerboard(rules, colouring, True, _construction(rules), moves)
     try:  # only deterministic games are left
-        moves = find_sequence(rules, colouring, seconds=seconds, most=most)
+        moves = find_sequence(rules, colouring, effort, most)
     except ResourceError as error:
         return Checkerboard(rules, colouring, None, f"no theorem speaks, and {error}")
     reason = "an exhaustive search from the empty board finds " + ("these moves" if moves else "none")
@@ -254,28 +248,24 @@ def _construction(rules: Rules) -> str:
 
 
 def find_sequence(
-    rules: Rules,
-    colouring: int,
-    *,
-    seconds: float | None = None,
-    most: int = MOST_POSITIONS,
+    rules: Rules, colouring: int, effort: Effort = ANY, most: int = MOST_POSITIONS
 ) -> tuple[Move, ...] | None:
     """Return a sequence of moves to a checkerboard; None if an exhaustive search finds no such sequence.
 
-    States are visited by the number of drops.  Raises `ResourceError` after `seconds` or `most` states.
+    States are visited by the number of drops.  Raises `ResourceError` after `most` states, or if time runs
+    out.
 
     >>> find_sequence(Rules(1, 4), 2) is None
     True
     """
     if rules.rows > rules.columns:
-        found = find_sequence(mirrored(rules), colouring, seconds=seconds, most=most)
+        found = find_sequence(mirrored(rules), colouring, effort, most)
         return None if found is None else mirror(mirrored(rules), found)
     board = BitRows(rules)
 
     def step(state: Rows) -> Iterable[Rows]:
         return (found for after in board.slides(state) for found in board.every_drop(after))
 
-    effort = Effort.within(math.inf if seconds is None else seconds)
     path = find_path(board.every_drop(board.empty), [board.checkerboard(colouring)], step, effort, most)
     if path is None:
         return None

@@ -30,14 +30,15 @@ Source: Edixhoven (2019), section 4.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Unpack
 
 from tilebase.errors import ResourceError
 from tilebase.patterns.rules import Rules, parse_rules, push
-from tilebase.runtime.progress import Pace
-from tilebase.runtime.resources import Allowance, Use
+from tilebase.patterns.searching import ANY, Effort
+from tilebase.runtime.resources import Use
 
 Rows = tuple[int, ...]
 """A position: each row as an integer."""
@@ -129,36 +130,30 @@ def count_sequences(
     (610734, 386610, 997344)
     """
     rules = parse_rules(size, drops=drops, most=2, deterministic=deterministic, convention=convention)
-    return tally(rules, seconds=seconds, **use)
+    return tally(rules, Effort.within(math.inf if seconds is None else seconds, **use))
 
 
-def tally(
-    rules: Rules,
-    *,
-    seconds: float | None = None,
-    most: int = MOST_POSITIONS,
-    **use: Unpack[Use],
-) -> Tally:
+def tally(rules: Rules, effort: Effort = ANY, *, most: int = MOST_POSITIONS) -> Tally:
     """Count the sequences that lead to a checkerboard, by colouring.
 
     The bound `rules.most` has to be 2 or None; no tile above 4 is made in either case.  Raises
-    `ResourceError` after `seconds`, or if more than `most` states have one sum.
+    `ResourceError` if time runs out, or if more than `most` states have one sum.
 
     >>> tally(Rules(2, 3, convention="rows")).total
     197
     """
     if rules.rows > rules.columns:
-        return replace(tally(mirrored(rules), seconds=seconds, most=most, **use), rules=rules)
-    return _Count(rules, seconds, most, Allowance.of(**use)).run()
+        return replace(tally(mirrored(rules), effort, most=most), rules=rules)
+    return _Count(rules, effort, most).run()
 
 
 class _Count:
     """One count, sum by sum."""
 
-    def __init__(self, rules: Rules, seconds: float | None, most: int, allowed: Allowance) -> None:
-        self._rules, self._seconds, self._most = rules, seconds, most
+    def __init__(self, rules: Rules, effort: Effort, most: int) -> None:
+        self._rules, self._effort, self._most = rules, effort, most
         self._board = BitRows(rules)
-        self._pace = Pace(allowed.progress, "states")
+        self._pace = effort.pace("states")
         self._positions = self._largest = 0
 
     def run(self) -> Tally:
@@ -209,10 +204,10 @@ class _Count:
                     )
 
     def _check_time(self, total: int) -> None:
-        if self._seconds is not None and self._pace.seconds > self._seconds:
+        if self._effort.left < 0:
             raise ResourceError(
-                f"{self._rules}: {self._seconds:.3g} seconds were not enough to count sequences; the count "
-                f"came to the sum {2 * total}: allow more time, or choose a smaller board"
+                f"{self._rules}: time ran out while sequences were counted, at the sum {2 * total}: allow "
+                "more time, or choose a smaller board"
             )
 
 
