@@ -334,11 +334,11 @@ class Analysis:
         pending = {line: self._loaded.pop(n) for line in lines if (n := _pending(line)) in self._loaded}
         kept: dict[SweepLine, Diagram] = {}  # the won states of lines into which spawns lead from below
         for done, name in enumerate(downwards, 1):
-            boards = lines.pop(name)
             if done <= len(self._finished):
                 self._tell(self._finished[done - 1], done / len(downwards))
+                del lines[name]
                 continue
-            part = self._sweep_part(name, boards, pending, kept)
+            part = self._sweep_part(name, lines.pop(name), pending, kept)
             states = self._solve(part, done / len(downwards))
             if self._is_last() or (not self.method.strong and self._found.keys() >= set(self.starts)):
                 break
@@ -420,8 +420,8 @@ class Analysis:
                 nodes=max(sets.nodes(part.states), sets.nodes(part.found)),
                 peak=part.peak,
             )
+        self._tell(line, fraction)
         self._last = line
-        self._tell(self._last, fraction)
         return part.states
 
     def _begin(self, part: Part) -> float:
@@ -465,7 +465,7 @@ class Analysis:
             return sets.none if method.player == "slider" else spawned
         reached = []
         for exponent in self.game.spawn_exponents:
-            above = part.above.get(exponent, states)
+            above: Diagram = part.above.get(exponent, states)
             wanted = above if self._chooses else ~above  # boards beyond the limits are in no preimage
             reached.append(sets.spawns_into(wanted, exponent, first=method.variant == "deterministic"))
         return (sets.both if self._chooses else sets.minus)(spawned, sets.union(reached))

@@ -14,22 +14,20 @@ four engines:
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from tilebase._version import version as program_version
-from tilebase.bdd.strategies import Method
-from tilebase.cluster.executors import Executor
 from tilebase.costs.estimate import WEEK, refuse_endless
 from tilebase.costs.forcing import FIRST_PATIENCE, patience_for, search_seconds
-from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files.run import Query, RunFolder
 from tilebase.game.game import Cells, Game, check_is_game
@@ -38,25 +36,28 @@ from tilebase.game.names import forced_words
 from tilebase.game.spawns import law_of
 from tilebase.game.symmetry import canonical, canonical_starts, orbit_size
 from tilebase.objectives.values import Exact
-from tilebase.questions.again import (
-    Again,
-    ForcedLayer,
-    check_second,
-    checksum,
-    forced_layers,
-    reproduce_layers,
-)
-from tilebase.questions.solve import solve
-from tilebase.questions.symbolic import symbolic
 from tilebase.runtime.measured import working_time
 from tilebase.runtime.progress import Progress
 from tilebase.runtime.resources import Allowance, Use
 from tilebase.search.certificates import check_target, write_certificate
 from tilebase.search.search import Search
 
+if TYPE_CHECKING:
+    from tilebase.cluster.executors import Executor
+    from tilebase.questions.again import Again
+
 LOG = logging.getLogger(__name__)
 ENGINES = ("search", "dense", "diagrams", "reachable")
 """What decides a query; `force` says how each does it."""
+
+
+@dataclass(frozen=True)
+class ForcedLayer:
+    """The afterstates of one sum: how many boards there are, and from how many the goal is forced."""
+
+    sum: int
+    boards: int
+    won: int
 
 
 @dataclass(frozen=True)
@@ -127,6 +128,12 @@ class Forced:
         }
 
 
+def checksum(layers: Iterable[ForcedLayer]) -> str:
+    """Return the SHA-256 of a line ``SUM BOARDS WON`` for each layer, ascending, each with a newline."""
+    lines = (f"{one.sum} {one.boards} {one.won}\n" for one in layers)
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
 def force(
     game: Game,
     *,
@@ -187,9 +194,11 @@ def force(
     check_is_game(game)
     allowed = Allowance.of(**use)
     check_ways(game, engine, certificate, cluster)
+    if again is not None and engine != "dense":
+        raise UsageError("a second engine reproduces the layers of a dense pass: choose the engine dense")
     if again is not None:
-        if engine != "dense":
-            raise UsageError("a second engine reproduces the layers of a dense pass: choose the engine dense")
+        from tilebase.questions.again import check_second
+
         check_second(game, again)
     since = working_time()
     if engine in (None, "search"):
@@ -204,20 +213,9 @@ def force(
             return found
     if engine == "diagrams":
         return _by_diagrams(game, folder, seconds, certificate, use)
-    chosen = engine or "dense"
-    space = "all" if chosen == "dense" else "reachable"
     use["anyway"] = allowed.anyway or engine is None
-    solved = solve(game, "guaranteed", folder=folder, space=space, cluster=cluster, **use)
-    assert isinstance(solved.value, Exact)
-    seconds = working_time() - since
-    found = Forced(game, solved.value.value == 1, chosen, solved.positions, seconds)
-    if chosen != "dense":
-        return found
-    found = replace(found, layers=forced_layers(solved.layers[0]))
-    if again is None:
-        return found
-    second = reproduce_layers(game, found.layers, forced=solved.value.value == 1, engine=again, **use)
-    return replace(found, again=second)
+    found = _by_pass(game, engine or "dense", folder, again, cluster, use)
+    return replace(found, seconds=working_time() - since)
 
 
 def check_adversary(game: Game) -> None:
@@ -296,10 +294,37 @@ def _patiently(search: Search, patience: Callable[[float], float]) -> tuple[bool
     return None, True
 
 
+def _by_pass(
+    game: Game, engine: str, folder: Path | str | None, again: str | None, cluster: str | Executor | None,
+    use: Use,
+) -> Forced:  # fmt: skip
+    """Return the verdict of a pass over all boards, or over those that occur."""
+    from tilebase.questions.solve import solve
+
+    space = "all" if engine == "dense" else "reachable"
+    solved = solve(game, "guaranteed", folder=folder, space=space, cluster=cluster, **use)
+    assert isinstance(solved.value, Exact)
+    forced = solved.value.value == 1
+    found = Forced(game, forced, engine, solved.positions, 0.0)
+    if engine != "dense":
+        return found
+    layers = tuple(ForcedLayer(one.sum, one.positions, one.won) for one in solved.layers[0])
+    found = replace(found, layers=layers)
+    if again is None:
+        return found
+    from tilebase.questions.again import reproduce_layers
+
+    return replace(found, again=reproduce_layers(game, found.layers, forced=forced, engine=again, **use))
+
+
 def _by_diagrams(
     game: Game, folder: Path | str | None, seconds: float, certificate: Path | str | None, use: Use
 ) -> Forced:
     """Return the verdict of decision diagrams.  Raises `ResourceError` if memory runs out."""
+    from tilebase.bdd.strategies import Method
+    from tilebase.counting.combinatorics import boards_by_sum
+    from tilebase.questions.symbolic import symbolic
+
     method = Method(strong=False, counts=False)
     found = symbolic(game, method, seconds=seconds, folder=folder, certificate=certificate, **use)
     if found.wins is None and found.out_of_memory:
