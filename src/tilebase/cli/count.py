@@ -108,7 +108,6 @@ def count(
     prepare_kernels()
     from tilebase.files.work_folders import work_folder
     from tilebase.questions import count as engine
-    from tilebase.questions.statements import layers_checksum, of_counts
 
     costs: list[Work] = []
     with work_folder(kept, f"{question.shape_text}-{question.digest}-{keep}{'-l' * lookahead}") as folder:
@@ -120,9 +119,8 @@ def count(
         totals = _totals(title_of(question), result.totals)
         told = table_text([row | {"": TOLD.get(row[""], row[""])} for row in totals])
         rows = list(result.rows(columns))
-        document = of_counts(result).as_dict() | result.as_dict()
         show.write(
-            rows if columns else totals, document | layers_checksum(document),
+            rows if columns else totals, result.as_dict(),
             data=rows if columns else _data(result.totals),
             text=None if columns else told, totals=told, game=question,
             draw=lambda file: _draw(result, file),
@@ -156,22 +154,14 @@ def _data(totals: dict[str, int]) -> list[dict[str, Any]]:
 
 def _bound(game: Game, title: str, columns: tuple[str, ...], show: Shown) -> None:
     from tilebase.counting.combinatorics import bound
-    from tilebase.questions.statements import layers_checksum, of_combinatorics
 
     if "max" in columns:
         raise UsageError("--bound counts by sum only: use --by sum")
     result = bound(game)
-    names = ("boards", "possible", "canonical_boards", "canonical_possible")
-    totals = {name: getattr(result, name) for name in names}
-    by_sum = [
-        {"sum": total} | {name: getattr(result, f"{name}_by_sum").get(total, 0) for name in names}
-        for total in sorted(result.boards_by_sum)
-    ]
+    by_sum, totals = result.layers, result.totals
     rows = _totals(title, totals)
-    document = {"game": game.identity, "totals": totals, "layers": by_sum}
-    document = of_combinatorics(result).as_dict() | document | layers_checksum(document)
     data = by_sum if columns else _data(totals)
-    show.write(by_sum if columns else rows, document, data=data, game=game, totals=table_text(rows))
+    show.write(by_sum if columns else rows, result.as_dict(), data=data, game=game, totals=table_text(rows))
 
 
 def _draw(result: CountResult, file: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -30,6 +31,7 @@ from tilebase.cli.output import Shown, plan_text, planning, signature, table_tex
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
+from tilebase.game.findings import claim_of, layers_checksum
 from tilebase.game.formations import formation_of
 from tilebase.game.game import Game
 from tilebase.game.names import title_of
@@ -243,13 +245,15 @@ def _write(
 ) -> None:  # fmt: skip
     """Write the value of the start, or rows by sum; with a sentence to cite for each proved bound."""
     from tilebase.questions.bounds import bounds_of
-    from tilebase.questions.statements import layers_checksum, of_solution
 
     bounds = bounds_of(solution, space, seconds)
-    document = of_solution(solution, bounds).as_dict() | solution.as_dict()
+    document = solution.as_dict()
+    if bounds:
+        said = {one.objective.label: one.asked()[0].sentence for one in bounds}
+        told = zip(solution.start, solution.asked(), strict=True)
+        document |= claim_of(replace(one, sentence=said.get(label, "")) for label, one in told)
     if show.as_json and table is not None and solution.complete:
         document |= _checksums(table)
-    document |= layers_checksum(document)
     if bounds:
         document["bounds"] = [one.as_dict() for one in bounds]
     title = title_of(solution.game)
@@ -281,12 +285,10 @@ def _uncertain(row: dict[str, Any], solution: Solution) -> dict[str, Any]:
 
 def _write_bounds(bounds: tuple[ProvedBound, ...], show: Shown) -> None:
     """Write what a pass over all boards proved."""
-    from tilebase.questions.statements import layers_checksum, of_bounds
-
     game, title = bounds[0].game, title_of(bounds[0].game)
     rows = [{"": "boards", title: f"{bounds[0].positions:,}"}]
     rows += [{"": one.objective.text, title: str(one.bounded)} for one in bounds]
-    document = of_bounds(bounds).as_dict() | {
+    document = claim_of([one.asked()[0] for one in bounds]) | {
         "game": game.identity,
         "objectives": [one.objective.identity for one in bounds],
         "start": [one.bounded.as_dict() for one in bounds],
@@ -300,7 +302,7 @@ def _write_bounds(bounds: tuple[ProvedBound, ...], show: Shown) -> None:
             for one in bounds
             for total, boards, crc in one.layers
         ]
-    document |= layers_checksum(document)
+    document["checksum"] = layers_checksum(document.get("layers", ()))
     data = [
         {"objective": one.objective.label, "kind": one.bounded.kind, "type": one.dtype}
         | {"value": float(one.bounded)}
@@ -346,7 +348,6 @@ def _solve_exactly(
     """Solve in fractions, and print them."""
     prepare_kernels()
     from tilebase.questions.exact import check_exact, solve_exactly
-    from tilebase.questions.statements import of_exact
 
     for one in objectives:  # before the first is solved
         check_exact(question, one, play)
@@ -364,7 +365,7 @@ def _solve_exactly(
         {"objective": one.objective.label, "play": play, "kind": "exact", "value": str(one.start)}
         for one in found
     ]
-    documents = [of_exact(solution).as_dict() | solution.as_dict() for solution in found]
+    documents = [one.as_dict() for one in found]
     show.write(rows, documents if len(documents) > 1 else documents[0], data=data, game=question)
     return 0
 

@@ -113,6 +113,11 @@ def random_start_words(game: Game) -> str:
     return known.get(game.start) or _start_board(game, "a random one")
 
 
+def rules_of(game: Game) -> str:
+    """Return how play begins and what is spawned, in words with a blank in front."""
+    return f" from {random_start_words(game)}, spawns of {game.spawn.words}"
+
+
 def _start_board(game: Game, which: str) -> str:
     """Describe a start board in words, or several, with which of them."""
     if not game.start_afters:

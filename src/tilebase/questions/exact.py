@@ -31,7 +31,9 @@ import numpy.typing as npt
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files.format import Contents
 from tilebase.files.layers import LayerFolder
+from tilebase.game.findings import Finding, Reported
 from tilebase.game.game import Game, check_is_game
+from tilebase.game.names import rules_of, title_of
 from tilebase.objectives.encoding import FIRST, NONE, WON, end_values, sentinels
 from tilebase.objectives.numbers import SMALL
 from tilebase.objectives.objective import Objective, parse_objectives
@@ -88,8 +90,8 @@ class ExactLayer:
     slides: Array | None = None
 
 
-@dataclass(frozen=True)
-class ExactSolution:
+@dataclass(frozen=True, repr=False)
+class ExactSolution(Reported):
     """The exact value of the start of a game.
 
     Attributes
@@ -103,6 +105,10 @@ class ExactSolution:
     play:
         One of `PLAYS`.
     """
+
+    facts = (
+        "game", "objective", "play", "value", "numerator_digits", "denominator_digits", "afterstates",
+    )  # fmt: skip
 
     game: Game
     objective: Objective
@@ -123,20 +129,25 @@ class ExactSolution:
         words = {"best": "", "worst": ", worst play", "undo": ", one spawn may be taken back"}
         return self.objective.text + words[self.play]
 
-    def __repr__(self) -> str:
-        return f"<ExactSolution of {self.game}: {self.title} {self.text}>"
+    @property
+    def value(self) -> dict[str, str]:
+        """The value of the start with its type, as JSON has it."""
+        return {"kind": "exact", "value": str(self.start)}
 
-    def as_dict(self) -> dict[str, Any]:
-        """As plain JSON values."""
-        return {
-            "game": self.game.identity,
-            "objective": self.objective.identity,
-            "play": self.play,
-            "value": {"kind": "exact", "value": str(self.start)},
-            "numerator_digits": len(str(self.start.numerator)),
-            "denominator_digits": len(str(self.start.denominator)),
-            "afterstates": self.afterstates,
-        }
+    @property
+    def numerator_digits(self) -> int:
+        """How many digits the numerator has."""
+        return len(str(self.start.numerator))
+
+    @property
+    def denominator_digits(self) -> int:
+        """How many digits the denominator has."""
+        return len(str(self.start.denominator))
+
+    def asked(self) -> tuple[Finding, ...]:
+        """Return the value; a long fraction is rounded to a decimal."""
+        kind = "exact" if self.text == str(self.start) else "rounded"
+        return (Finding(title_of(self.game), self.title, self.text, kind, rules_of(self.game)),)
 
 
 def solve_exactly(

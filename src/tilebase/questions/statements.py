@@ -7,20 +7,16 @@ type.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tilebase.game.findings import VERDICTS, Finding, claim_of
 from tilebase.game.game import Game
-from tilebase.game.names import random_start_words, spawn_words, start_words, title_of
+from tilebase.game.names import rules_of, spawn_words, start_words, title_of
 from tilebase.objectives.numbers import estimate_text
-from tilebase.runtime.documents import to_json
 
 if TYPE_CHECKING:
-    from tilebase.counting.combinatorics import BoundResult
-    from tilebase.counting.counts import CountResult
-    from tilebase.objectives.results import Solution
     from tilebase.patterns.checkerboards import Checkerboard
     from tilebase.patterns.checking import LemmaCheck
     from tilebase.patterns.filling import Filled
@@ -29,9 +25,7 @@ if TYPE_CHECKING:
     from tilebase.patterns.rules import Rules
     from tilebase.patterns.shortest import Shortest
     from tilebase.patterns.tallies import Tally
-    from tilebase.questions.bounds import ProvedBound
     from tilebase.questions.distributions import Distributions
-    from tilebase.questions.exact import ExactSolution
     from tilebase.questions.force import Forced, Largest, StartVerdict
     from tilebase.questions.lemma import FillingSample, PatternCheck
     from tilebase.questions.policies import Evaluation
@@ -40,8 +34,6 @@ if TYPE_CHECKING:
 
 Asked = tuple[str, str, str]
 """A question, its answer as text, and the type of that."""
-VERDICTS = {True: ("yes", "verdict"), False: ("no", "verdict"), None: ("undecided", "unknown")}
-"""What is said of a question that is decided or not, and the type of that."""
 
 
 @dataclass(frozen=True)
@@ -60,101 +52,15 @@ class Statement:
         return {"statement": self.text, "claim": parts}
 
 
-def rules_of(game: Game) -> str:
-    """Return how play begins and what is spawned, in words with a blank in front."""
-    return f" from {random_start_words(game)}, spawns of {game.spawn.words}"
+def _answered(game: Game, asked: Sequence[Asked], *, rules: str) -> Statement:
+    """Return a statement of several answers."""
+    return _told(title_of(game), asked, rules=rules)
 
 
-def _answered(game: Game, asked: Sequence[Asked], *, rules: str, proved: Iterable[str] = ()) -> Statement:
-    """Return a statement of several answers; those in proved sentences are left out of its own sentence."""
-    return _told(title_of(game), asked, rules=rules, proved=proved)
-
-
-def _told(board: str, asked: Sequence[Asked], *, rules: str, proved: Iterable[str] = ()) -> Statement:
+def _told(board: str, asked: Sequence[Asked], *, rules: str) -> Statement:
     """Return the same of a board with a title."""
-    sentences = list(proved)
-    untold = [one for one in asked if one[2] not in ("lower", "upper")] if sentences else asked
-    if untold:
-        told = "; ".join(f"{question}: {value} ({kind})" for question, value, kind in untold)
-        sentences.insert(0, f"2048 on {board}{rules}: {told}.")
-    questions, values, kinds = zip(*asked, strict=True)
-    return Statement(
-        board, ", ".join(questions), ", ".join(values), " and ".join(dict.fromkeys(kinds)),
-        " ".join(sentences),
-    )  # fmt: skip
-
-
-# -- values ---------------------------------------------------------------------------------------
-
-
-def of_solution(solution: Solution, bounds: Sequence[ProvedBound] = ()) -> Statement:
-    """Return what a solution says, with the sentences of its proved bounds."""
-    rules = rules_of(solution.game)
-    if not solution.complete:
-        reached = [layer.sum for layer in solution.layers[0]]
-        most = f" of the sum {min(reached)} or more" if reached else ""
-        what = ", ".join(one.text for one in solution.objectives)
-        what += f", of {solution.unit}{most} (not complete)"
-        solved = f"{solution.positions:,} {solution.unit} solved"
-        return _answered(solution.game, [(what, solved, "exact")], rules=rules)
-    asked = [
-        (one.text, str(value), value.kind)
-        for one, value in zip(solution.objectives, solution.start.values(), strict=True)
-    ]
-    return _answered(solution.game, asked, rules=rules, proved=_proved(bounds))
-
-
-def of_bounds(bounds: Sequence[ProvedBound]) -> Statement:
-    """Return what proved bounds of one game say."""
-    asked = [(one.objective.text, str(one.bounded), one.direction) for one in bounds]
-    return _answered(bounds[0].game, asked, rules=rules_of(bounds[0].game), proved=_proved(bounds))
-
-
-def _proved(bounds: Sequence[ProvedBound]) -> list[str]:
-    """Return the sentences of bounds; an upper bound of 1 has none, and a lower one of 0."""
-    return [one.statement for one in bounds if not one.is_vacuous]
-
-
-def of_exact(solution: ExactSolution) -> Statement:
-    """Return what a solution in fractions says; a long fraction is rounded to a decimal."""
-    kind = "exact" if solution.text == str(solution.start) else "rounded"
-    return _answered(solution.game, [(solution.title, solution.text, kind)], rules=rules_of(solution.game))
-
-
-# -- counts ---------------------------------------------------------------------------------------
-
-
-def of_counts(result: CountResult) -> Statement:
-    """Return what counts say: of all layers, or of those that were counted."""
-    what = "states, live states and afterstates, up to symmetry"
-    if result.lookahead:
-        what += ", without states that are won or lost within one move"
-    if not result.complete:
-        what += f", of the sums up to {max(result.sums, default=0)} (not complete)"
-    value = ", ".join(f"{result.total(name):,} {name}" for name in ("states", "live", "afterstates"))
-    return _answered(result.game, [(what, value, "exact")], rules="")
-
-
-def of_combinatorics(result: BoundResult) -> Statement:
-    """Return what a count without playing says."""
-    asked = [
-        ("boards within the limits", f"{result.boards:,}", "exact"),
-        ("upper bound of the number of states", f"{result.possible:,}", "upper"),
-        ("boards up to symmetry", f"{result.canonical_boards:,}", "exact"),
-        ("upper bound of the number of states up to symmetry", f"{result.canonical_possible:,}", "upper"),
-    ]
-    return _answered(result.game, asked, rules="")
-
-
-def layers_checksum(document: Any) -> dict[str, str]:
-    """Return the SHA-256 of the layers of a record, in order, as the member ``checksum``; nothing without.
-
-    It is that of their canonical JSON without means, which may be rounded otherwise with other threads.
-    """
-    if not document.get("layers"):
-        return {}
-    rows = [{name: value for name, value in row.items() if name != "mean"} for row in document["layers"]]
-    return {"checksum": hashlib.sha256(to_json(rows, "canonical").encode()).hexdigest()}
+    document = claim_of(Finding(board, *one, rules) for one in asked)
+    return Statement(*document["claim"].values(), document["statement"])
 
 
 # -- what is forced -------------------------------------------------------------------------------
