@@ -52,9 +52,9 @@ def test_the_lemma_command_asks_a_set(tmp_path: Path, capsys: pytest.CaptureFixt
     saved(tmp_path / "set", Game("2x3", 8))
     line = ["lemma", "set", str(tmp_path / "set"), "--pattern"]
     assert main([*line, "4,4,*/*,*,*"]) == 0
-    assert "81 boards hold the pattern, 81 of them win 8" in capsys.readouterr().out
+    assert "holds the pattern: yes, all 81 boards (verdict)" in capsys.readouterr().out
     assert main([*line, "2,4,*/4,2,*"]) == 1
-    assert "the pattern is not won: 8 cannot be forced from 2,4," in capsys.readouterr().out
+    assert "holds the pattern: no, not from 2,4," in capsys.readouterr().out
     assert main([*line, "4,4,*/*,*,*", "--within", "3"]) == 2
     assert main([*line, "8,*/*,*"]) == 2
 
@@ -75,9 +75,9 @@ def test_random_fillings_are_won_where_a_search_of_each_says_so() -> None:
 def test_the_lemma_command_draws_fillings(capsys: pytest.CaptureFixture[str]) -> None:
     line = ["lemma", "sample", "2x3", "32", "--pattern", "16,*,*/*,8,*", "-q", "--count"]
     assert main([*line, "30"]) == 1
-    assert "of 30 random fillings " in capsys.readouterr().out
+    assert " of 30 random boards win" in capsys.readouterr().out
     assert main([*line, "3", "--fillings", "16,8,8/8,8,8"]) in (0, 1)
-    assert "random fillings with the tiles that 16,8,8/8,8,8 allows" in capsys.readouterr().out
+    assert "that holds the pattern with the tiles that 16,8,8/8,8,8 allows" in capsys.readouterr().out
     assert main(["lemma", "sample", "2x3", "64", "--count", "5", "-q", "-f", "csv"]) == 0
     assert capsys.readouterr().out.startswith(
         "fillings,won,lost,undecided,board,game,command,version\n5,5,0,0,,"
@@ -96,4 +96,5 @@ def test_a_part_of_a_set_says_nothing_of_smaller_sums(
     assert main(["lemma", "set", str(tmp_path / "set"), "--pattern", "8,*,*/*,*,*"]) == 1
     held = sum(sum(tiles) >= 16 for tiles in itertools.product((0, 2, 4, 8), repeat=5))
     out = capsys.readouterr().out
-    assert f"{held} boards with a sum of 24 or more, which the set has, hold the pattern" in out
+    assert "holds the pattern with a sum of 24 or more: " in out
+    assert f" of {held} boards win" in out

@@ -362,12 +362,10 @@ def test_an_answer_that_cannot_be_written_is_not_looked_for(refused):
 
 def test_all_starts_go_on_where_they_were(tmp_path, capsys):
     assert main(["force", "starts", "2x3", "16", "--budget", "0s", "--work", str(tmp_path), "-q"]) == 1
-    assert (
-        "is forced from 0 of 60 starts, 20 up to symmetry, 60 undecided (tilebase " in capsys.readouterr().out
-    )
+    assert "every spawn of 2s and 4s: 0 of 60, 60 undecided (exact) (tilebase " in capsys.readouterr().out
     assert (tmp_path / "decided.bin").exists()
     assert main(["force", "starts", "2x3", "16", "--work", str(tmp_path), "-q"]) == 0
-    assert "is forced from 60 of 60 starts, 20 up to symmetry (tilebase " in capsys.readouterr().out
+    assert "every spawn of 2s and 4s: 60 of 60 (exact) (tilebase " in capsys.readouterr().out
 
 
 def test_the_largest_tile_is_stopped_with_what_is_known(monkeypatch):
@@ -516,7 +514,7 @@ def test_progress_has_a_rate_and_an_estimate():
 
 @pytest.mark.parametrize("game", [Game("2x2", 8), Game("2x2", 16), Game("2x3", 16), Game("2x3", 32)], ids=str)
 def test_each_start_on_its_own(game):
-    starts = force_starts(game, memory=MEMORY)
+    starts = force_starts(game, memory=MEMORY).starts
     every = [board for board, _ in game.starts()]
     assert sum(one.boards for one in starts) == len(every)
     for one in starts:
@@ -526,7 +524,7 @@ def test_each_start_on_its_own(game):
 
 def test_4x4_has_480_starts():
     game = Game("4x4", 8)
-    starts = force_starts(game, memory=MEMORY)
+    starts = force_starts(game, memory=MEMORY).starts
     assert sum(one.boards for one in starts) == 480 == 4 * 16 * 15 // 2
     assert all(one.forced for one in starts)
 
@@ -698,7 +696,7 @@ def test_the_command(folder, capsys):
     assert main(["force", "largest", "2x3", "-q", "-f", "csv"]) == 0
     assert capsys.readouterr().out.splitlines()[1].startswith("2x3,16,")
     assert main(["force", "starts", "2x3", "16", "-q"]) == 0
-    assert "16 is forced from 60 of 60 starts, 20 up to symmetry" in capsys.readouterr().out
+    assert "every spawn of 2s and 4s: 60 of 60 (exact)" in capsys.readouterr().out
     assert main(["force", "3x4", "128", "--budget", "0.1s", "-q", "--work", "run"]) == 1
     assert "the same command continues" in capsys.readouterr().err
 

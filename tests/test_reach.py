@@ -108,7 +108,7 @@ def test_too_many_large_tiles():
 def test_a_search_that_is_stopped_is_not_an_answer():
     found = reach("2048,2048,2,4/4,2,4,2/2,4,2,4/4,2,4,2", seconds=0.01)
     assert (found.reachable, found.reason) == (None, "time ran out: allow more time")
-    assert "is not decided" in found.statement
+    assert "can be reached with 2s and 4s: undecided" in found.statement
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def test_every_board_is_won_by_one_side():
     ],
 )
 def test_the_statement_says_who_spawns(variant, words):
-    assert symbolic(TWOS, Method(variant=variant)).statement == f"2048 on 2x2, from the empty board: {words}"
+    assert symbolic(TWOS, Method(variant=variant)).statement == f"2048 on 2x2, from the empty board: {words}."
 
 
 def test_a_helper_makes_what_an_adversary_prevents():

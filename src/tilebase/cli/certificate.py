@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tilebase.check import RefusedError, check_certificate
-from tilebase.cli.output import Shown, signature
+from tilebase.cli.output import Shown, signed
 from tilebase.cli.progress import share_progress
 from tilebase.errors import CorruptError, StorageError
 from tilebase.game.grid import by_rows
@@ -31,7 +31,7 @@ def check(certificate: Path, show: Shown, *, quiet: bool) -> int:
     except OSError as error:
         raise StorageError(f"cannot read {certificate}: {error.strerror or error}") from error
     row = {"proved": statement(header), "boards": header["boards"]}
-    text = f"proved, by {header['boards']:,} boards: {row['proved']} {signature()}\n"
+    text = f"proved, by {header['boards']:,} boards: {signed(row['proved'])}\n"
     show.write([row], row, text=text, game=None)
     return 0
 

@@ -31,10 +31,11 @@ from tilebase.cli.options import (
     make_game,
     parse_budget,
 )
-from tilebase.cli.output import MOST_ROWS, PICTURES, Shown, plan_text, planning, signature, table_text
+from tilebase.cli.output import MOST_ROWS, PICTURES, Shown, plan_text, planning, signed, table_text
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
+from tilebase.game.findings import VERDICTS
 from tilebase.game.game import Game
 from tilebase.game.names import title_of
 from tilebase.objectives.objective import Objective
@@ -42,10 +43,9 @@ from tilebase.objectives.objective import Objective
 if TYPE_CHECKING:
     from tilebase.bdd.strategies import Method
     from tilebase.files.work_folders import WorkFolder
-    from tilebase.questions.force import Forced, Largest, StartVerdict
+    from tilebase.questions.force import Forced
     from tilebase.questions.symbolic import Symbolic
 
-VERDICTS = {True: "yes", False: "no", None: "undecided"}
 GoalToForce = Annotated[int | None, Parameter(help="The tile to force.")]
 
 
@@ -174,11 +174,9 @@ def _refuse_plan() -> None:
 
 
 def _write_answer(answer: Forced, show: Shown, certificate: Path | None) -> None:
-    from tilebase.questions.statements import of_forced
-
-    row: dict[str, Any] = {"forced": VERDICTS[answer.forced], "engine": answer.engine}
+    row: dict[str, Any] = {"forced": VERDICTS[answer.forced][0], "engine": answer.engine}
     row |= {answer.unit: answer.positions, "seconds": round(answer.seconds, 1)}
-    text = f"{answer.statement} {signature()}.\n"
+    text = f"{signed(answer.statement)}\n"
     text += f"{answer.positions:,} {answer.unit} by the engine {answer.engine} in {answer.seconds:.1f} s\n"
     if answer.listed is not None:
         text += f"{answer.listed:,} boards prove it in {certificate}; check it with tilebase verify\n"
@@ -186,8 +184,7 @@ def _write_answer(answer: Forced, show: Shown, certificate: Path | None) -> None
         row |= {"again": answer.again.engine, "layers": answer.again.layers}
         row |= {"layers that differ": len(answer.again.differ)}
         text += f"{answer.again.statement}, in {answer.again.seconds:.1f} s\n"
-    document = answer.as_dict() | of_forced(answer).as_dict()
-    show.write([row], document, text=text, game=answer.game)
+    show.write([row], answer.as_dict(), text=text, game=answer.game)
 
 
 # -- the largest tile ------------------------------------------------------------------------------
@@ -228,22 +225,8 @@ def largest(
         "afterstates": found.positions,
         "seconds": round(found.seconds, 1),
     }
-    show.write([row], _document_of(found), game=None, signed=True)
+    show.write([row], found.as_dict(), game=None, signed=True)
     return 0 if found.exact else 1
-
-
-def _document_of(found: Largest) -> dict[str, Any]:
-    from tilebase.questions.statements import of_largest
-
-    return of_largest(found).as_dict() | {
-        "game": found.game.identity,
-        "shape": found.shape,
-        "tile": found.tile,
-        "exact": found.exact,
-        "positions": found.positions,
-        "seconds": round(found.seconds, 1),
-        "answers": [answer.as_dict() for answer in found.answers],
-    }
 
 
 # -- every start -----------------------------------------------------------------------------------
@@ -272,35 +255,19 @@ def starts(
 
     with _work_of(question, kept.work, None) as folder:
         with counting_progress(quiet=run.quiet) as progress:
-            verdicts = force_starts(
+            found = force_starts(
                 question, folder=folder.path, seconds=parse_budget(kept.budget), **run.use(progress)
             )
-        if _write_starts(question, verdicts, show):
+        rows = [
+            {"start": question.format(one.board), "boards": one.boards, "forced": VERDICTS[one.forced][0]}
+            for one in found.starts
+        ]
+        text = f"{table_text(rows)}{signed(found.statement)}\n"
+        show.write(rows, found.as_dict() | {"starts": rows}, text=text, game=question)
+        if found.undecided:
             return 1
         folder.finish()
     return 0
-
-
-def _write_starts(game: Game, decided: tuple[StartVerdict, ...], show: Shown) -> int:
-    """Write a row for each start and a summary; return how many starts are undecided."""
-    from tilebase.questions.statements import of_starts
-
-    rows = [
-        {"start": game.format(one.board), "boards": one.boards, "forced": VERDICTS[one.forced]}
-        for one in decided
-    ]
-    forced = sum(one.boards for one in decided if one.forced)
-    every = sum(one.boards for one in decided)
-    undecided = sum(one.boards for one in decided if one.forced is None)
-    document = of_starts(game, decided).as_dict() | {"game": game.identity, "starts": rows}
-    document |= {"boards": every, "forced": forced}
-    more = f", {undecided} undecided" if undecided else ""
-    text = table_text(rows) + (
-        f"{game.goal} is forced from {forced} of {every} starts, {len(decided)} up to symmetry{more} "
-        f"{signature()}\n"
-    )
-    show.write(rows, document | {"undecided": undecided}, text=text, game=game)
-    return undecided
 
 
 def _work_of(game: Game, work: Path | None, engine: str | None) -> AbstractContextManager[WorkFolder]:
@@ -407,10 +374,9 @@ def _plan_diagrams(game: Game, method: Method, show: Shown) -> int:
 
 def _write_set(found: Symbolic, show: Shown) -> None:
     from tilebase.questions.plots import plot_lines
-    from tilebase.questions.statements import of_symbolic
 
     rows = found.rows()
-    text = f"{found.statement} {signature()}.\n"
+    text = f"{signed(found.statement)}\n"
     # Layers or sweep lines; every other format has all of them.
     text += table_text(rows) if len(rows) <= MOST_ROWS else ""
     text += (
@@ -419,8 +385,7 @@ def _write_set(found: Symbolic, show: Shown) -> None:
     )
     if found.exported is not None:
         text += f"the set has {found.exported:,} bytes; ask it with tilebase probe\n"
-    document = found.as_dict() | of_symbolic(found).as_dict()
-    show.write(rows, document, text=text, game=found.game, draw=lambda file: plot_lines(found, file))
+    show.write(rows, found.as_dict(), text=text, game=found.game, draw=lambda file: plot_lines(found, file))
 
 
 def _app() -> App:

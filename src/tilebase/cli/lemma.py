@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
@@ -26,13 +26,12 @@ from tilebase.cli.options import (
     needed_goal,
     parse_budget,
 )
-from tilebase.cli.output import Shown, signature
+from tilebase.cli.output import signed
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
+from tilebase.game.findings import VERDICTS, Finding, claim_of
 from tilebase.game.game import Game
-
-if TYPE_CHECKING:
-    from tilebase.questions.lemma import PatternCheck
+from tilebase.game.names import filling_words, title_of
 
 GoalToReach = Annotated[int | None, Parameter(help="The tile that the pattern should lead to.")]
 FillingsOption = Annotated[
@@ -101,7 +100,12 @@ def check(
             found = patterns.check_pattern(
                 question, fillings=fillings, within=within, folder=folder.path, **run.use(progress)
             )
-        _write(question, found, fillings, show)
+        board = question.format(found.board)
+        text = f"{signed(found.statement)}\n{found.boards:,} boards were solved"
+        text += f"; so many slides are needed from {board}\n" if found.holds else "\n"
+        row: dict[str, Any] = {"holds": VERDICTS[found.holds][0], "fillings": found.fillings}
+        row |= {"boards": found.boards, "slides": found.slides, "board": board}
+        show.write([row], found.as_dict(), text=text, game=question)
         folder.finish()  # only after the result was written
     return int(not found.holds)
 
@@ -110,32 +114,6 @@ def _question(shape: str, goal: int | None, game: GameOptions) -> Game:
     """Return the game with its pattern, lemma1 unless another one is given."""
     goal = needed_goal(goal, game, "a pattern is checked on a whole board, and a formation says what wins")
     return make_game(shape, goal, replace(game, pattern=game.pattern or "lemma1"))
-
-
-def _write(question: Game, found: PatternCheck, fillings: str | None, show: Shown) -> None:
-    """Print the verdict, and the filling that is lost or takes the most slides."""
-    from tilebase.questions.statements import of_pattern, within_fillings
-
-    board, tiles = question.format(found.board), within_fillings(fillings)
-    text = (
-        f"{question}: {found.fillings:,} boards{tiles} hold the pattern, of {found.boards:,} boards solved\n"
-    )
-    if found.holds:
-        text += (
-            f"all of them win {question.goal} against every spawn, within {_slides(found.slides)}; "
-            f"so many are needed from {board} {signature()}\n"
-        )
-    else:
-        so_many = "" if found.within is None else f" within {_slides(found.within)}"
-        lost = f"{question.goal} cannot be forced{so_many} from {board}"
-        text += f"the pattern is not won{so_many}: {lost} {signature()}\n"
-    row: dict[str, Any] = {
-        "holds": "yes" if found.holds else "no",
-        "fillings": found.fillings,
-    }
-    row |= {"boards": found.boards, "slides": found.slides, "board": board}
-    document = of_pattern(found, fillings).as_dict() | found.as_dict()
-    show.write([row], document, text=text, game=question)
 
 
 def sample(
@@ -157,7 +135,6 @@ def sample(
     show, question = shown.checked(), _question(shape, goal, game)
     prepare_kernels()
     from tilebase.questions.lemma import sample_fillings
-    from tilebase.questions.statements import of_sample, within_fillings
 
     with counting_progress(quiet=run.quiet) as progress:
         found = sample_fillings(
@@ -165,15 +142,11 @@ def sample(
             **run.use(progress),
         )  # fmt: skip
     board = question.format(found.lost[0]) if found.lost else None
-    text = f"{question}: of {found.fillings:,} random fillings{within_fillings(fillings)} {found.won:,} win"
-    text += f" {question.goal} against every spawn, {len(found.lost):,} do not, {found.undecided:,} are"
-    text += f" undecided {signature()}\n"
-    if board is not None:
-        text += f"the pattern is not won: {question.goal} cannot be forced from {board}\n"
     row: dict[str, Any] = {"fillings": found.fillings, "won": found.won, "lost": len(found.lost)}
     row |= {"undecided": found.undecided, "board": board}
-    document = of_sample(found, fillings).as_dict() | found.as_dict()
-    show.write([row], document, text=text, game=question)
+    text = f"{signed(found.statement)}\n"
+    text += f"{found.won:,} of {found.fillings:,} random boards win\n" if found.lost else ""
+    show.write([row], found.as_dict(), text=text, game=question)
     return int(bool(found.lost))
 
 
@@ -192,30 +165,25 @@ def in_set(
     `tilebase lemma set 4x4-32/ --pattern "16,8,*,*/4,2,2,*/*,*,*,*/*,*,*,*"`
     """
     show = shown.checked()
-    from tilebase.questions.statements import of_set
     from tilebase.tables.winning import open_winning_set
 
     with closing(open_winning_set(folder)) as winning:
-        question = winning.game.changed(pattern=pattern, start="two-tiles")
+        start = "two-tiles" if winning.game.start == "empty" else winning.game.start  # it does not matter
+        question = winning.game.changed(pattern=pattern, start=start)
         found = winning.fillings(question.pattern or "")
     board = None if found.lost is None else question.format(found.lost)
-    part = "" if found.least is None else f" with a sum of {found.least} or more, which the set has,"
-    text = f"{question}: {found.boards:,} boards{part} hold the pattern, {found.won:,} of them win"
-    text += f" {question.goal} against every spawn {signature()}\n"
-    if board is not None:
-        text += f"the pattern is not won: {question.goal} cannot be forced from {board}\n"
     # All boards of a part say nothing of the others.
     holds = False if board else None if found.least is not None else True
-    named = {True: "yes", False: "no", None: "unknown"}[holds]
-    row = {"holds": named, "fillings": found.boards, "won": found.won, "board": board, "least": found.least}
-    said = of_set(question, found.boards, found.least, board).as_dict()
-    document = said | {"game": question.identity} | row | {"holds": holds}
+    what = filling_words(question) + (f" with a sum of {found.least} or more" if found.least else "")
+    value = f"no, not from {board}" if board else f"yes, all {found.boards:,} boards"
+    document = claim_of([Finding(title_of(question), what, value, "verdict")])
+    row = {"holds": "unknown" if holds is None else VERDICTS[holds][0], "fillings": found.boards}
+    row |= {"won": found.won, "board": board, "least": found.least}
+    text = f"{signed(document['statement'])}\n"
+    text += f"{found.won:,} of {found.boards:,} boards win\n" if board else ""
+    document |= {"game": question.identity} | row | {"holds": holds}
     show.write([row], document, text=text, game=question)
     return int(board is not None)
-
-
-def _slides(count: int | None) -> str:
-    return f"{count} slide" if count == 1 else f"{count} slides"
 
 
 def _app() -> App:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,6 +22,7 @@ from tilebase.cli.output import Shown, planning, table_text, write_text
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import ResourceError, UsageError
+from tilebase.game.findings import VERDICTS, Finding, claim_of
 from tilebase.game.notation import count_of
 from tilebase.patterns.checkerboards import BACK_SECONDS, COLOURINGS, Checkerboard, decide
 from tilebase.patterns.moves import moves_text, replay_moves
@@ -29,7 +30,6 @@ from tilebase.patterns.rules import Rules, parse_drops, parse_rules
 from tilebase.patterns.searching import Effort
 from tilebase.patterns.tallies import Tally, tally
 
-VERDICTS = {True: "yes", False: "no", None: "not decided"}
 SHORTEST_SECONDS = 60.0
 """The time of a search for the shortest game without --budget."""
 SizeArgument = Annotated[str, Parameter(help="Rows x columns, as 4x4 or 10x10.")]
@@ -129,18 +129,11 @@ def board(
             wanted, drops=drops, afterstate=afterstate, seed=seed, memory=search.memory,
             seconds=parse_budget(search.budget), progress=progress,
         )  # fmt: skip
-    from tilebase.questions.statements import of_reach
-
-    document = found.as_dict()
-    row = {key: value for key, value in document.items() if key != "drops"}
-    document |= of_reach(found).as_dict()
-    lines = [f"{found.statement}."]
-    if found.moves is not None:
-        lines.append(document["moves"])
+    lines = [found.statement, *filter(None, [found.sequence])]
     lines.append(f"{found.positions:,} positions in {found.seconds:.1f} s")
     if found.reason and found.reachable is not None:
         lines.append(found.reason)
-    show.write([row], document, text=_lines(lines), game=_rules_text(found.rules))
+    show.write([found.row], found.as_dict(), text=_lines(lines), game=_rules_text(found.rules))
     return _ended(found.reason if found.reachable is None else None)
 
 
@@ -168,16 +161,12 @@ def fill(
 
     with counting_progress(quiet=quiet) as progress:
         found = fill_board(size, seed=seed, seconds=parse_budget(budget), progress=progress)
-    from tilebase.questions.statements import of_filled
-
-    document = found.as_dict()
-    lines = [f"{found.statement}."]
-    if found.moves is not None:
-        lines += [*document["board"].split("/"), document["moves"]]
+    lines = [found.statement]
+    if found.board is not None:
+        lines += [*found.board.split("/"), found.sequence]
     elif found.possible is False:
         lines.append(found.reason)
-    document_of = document | of_filled(found).as_dict()
-    show.write([document], document_of, text=_lines(lines), game=str(found.rules))
+    show.write([found.row], found.as_dict(), text=_lines(lines), game=str(found.rules))
     return _ended(found.reason if found.possible is None else None)
 
 
@@ -210,18 +199,13 @@ def shortest(
         found = shortest_game(
             size, seed=seed, memory=search.memory, seconds=limit, progress=progress,
         )  # fmt: skip
-    from tilebase.questions.statements import of_shortest
-
-    document = found.as_dict()
-    row = {key: value for key, value in document.items() if key != "excluded"}
-    lines = [f"{found.statement}."]
+    lines = [found.statement]
     for drops, (ends, kept) in found.excluded.items():
         listed = f"{count_of(ends, 'end position')}, none can be reached"
         lines.append(f"{count_of(drops, 'drop')}: {listed} ({count_of(kept, 'position')})")
-    if found.moves is not None:
-        lines += [*document["board"].split("/"), document["moves"]]
-    document |= of_shortest(found).as_dict()
-    show.write([row], document, text=_lines(lines), game=str(found.rules))
+    if found.board is not None:
+        lines += [*found.board.split("/"), found.sequence]
+    show.write([found.row], found.as_dict(), text=_lines(lines), game=str(found.rules))
     return _ended(None if found.proved else found.reason)
 
 
@@ -258,7 +242,7 @@ def lemmas(
     show = shown.checked()
     if planning():
         return _print_plan("lemmas", size, show)
-    from tilebase.patterns.checking import check_lemmas
+    from tilebase.patterns.checking import check_lemmas, findings
 
     with counting_progress(quiet=quiet) as progress:
         checks = check_lemmas(size, drops=drops, most_sum=most_sum, progress=progress)
@@ -273,9 +257,7 @@ def lemmas(
         }
         for check in checks
     ]
-    from tilebase.questions.statements import of_lemmas
-
-    document = of_lemmas(parse_rules(size, drops=drops), most_sum, checks).as_dict() | {
+    document = claim_of(findings(parse_rules(size, drops=drops), most_sum, checks)) | {
         "size": size,
         "drops": [1 << exponent for exponent in parse_drops(drops)],
         "sum": most_sum,
@@ -327,9 +309,6 @@ def replay(
         {"move": number, "what": what, "board": board}
         for number, (what, board) in enumerate(zip(words, game.boards, strict=True))
     ]
-    from tilebase.questions.statements import of_replay
-
-    document = of_replay(game).as_dict() | {"size": str(game.rules), "moves": game.text, "positions": rows}
 
     def draw(file: Path) -> None:
         from tilebase.questions.drawing import with_metadata
@@ -337,6 +316,7 @@ def replay(
         picture = game.animation(speed=2.0 if speed is None else speed) if animated else game.strip()
         write_text(with_metadata(picture), file)
 
+    document = game.as_dict() | {"positions": rows}
     show.write(rows, document, game=_rules_text(game.rules), draw=draw)
     return 0
 
@@ -414,9 +394,14 @@ def checkerboard(
     ]
     counted, failed = _counted(games[0], verdicts, effort, quiet=run.quiet) if count else (None, None)
     rows = [_row(verdict, counted) for verdict in verdicts]
-    from tilebase.questions.statements import of_checkerboards
-
-    document = of_checkerboards(verdicts, counted).as_dict() | _document(verdicts, rows)
+    document = claim_of(_findings(verdicts, counted)) | {
+        "size": str(games[0]),
+        "convention": games[0].convention,
+        "checkerboards": [
+            row | {"reachable": verdict.reachable, "board": verdict.board}
+            for verdict, row in zip(verdicts, rows, strict=True)
+        ],
+    }
     text = _described(rows, real=not deterministic)
     if drops is None and alone and not deterministic:
         text += "\nThese are drops of 2s only, as in the thesis: --drops 2,4 asks about the real game.\n"
@@ -457,7 +442,7 @@ def _row(verdict: Checkerboard, counted: Tally | None) -> dict[str, Any]:
     row: dict[str, Any] = {
         "corner": verdict.colouring,
         "drops": ",".join(str(1 << exponent) for exponent in verdict.rules.drops),
-        "reachable": VERDICTS[verdict.reachable],
+        "reachable": VERDICTS[verdict.reachable][0],
     }
     if counted is not None:
         row["sequences"] = counted[verdict.colouring]
@@ -485,16 +470,11 @@ def _described(rows: list[dict[str, Any]], *, real: bool) -> str:
     )
 
 
-def _document(verdicts: list[Checkerboard], rows: list[dict[str, Any]]) -> dict[str, Any]:
-    rules = verdicts[0].rules
-    return {
-        "size": str(rules),
-        "convention": rules.convention,
-        "checkerboards": [
-            row | {"reachable": verdict.reachable, "board": verdict.rules.text(verdict.position)}
-            for verdict, row in zip(verdicts, rows, strict=True)
-        ],
-    }
+def _findings(verdicts: list[Checkerboard], counted: Tally | None) -> Iterator[Finding]:
+    for one in verdicts:
+        yield from one.asked()
+        if counted is not None:
+            yield from one.found(f"sequences of moves to {one.name}", f"{counted[one.colouring]:,}", "exact")
 
 
 def _app() -> App:

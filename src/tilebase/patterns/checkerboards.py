@@ -33,8 +33,9 @@ from dataclasses import dataclass, replace
 from typing import Unpack
 
 from tilebase.errors import ResourceError, UsageError
+from tilebase.game.findings import VERDICTS, Finding
 from tilebase.game.notation import count_of
-from tilebase.patterns.moves import carried, moves_between, moves_text, with_drops
+from tilebase.patterns.moves import Played, carried, moves_between, moves_text, with_drops
 from tilebase.patterns.rules import Drop, Move, Position, Rules, parse_rules
 from tilebase.patterns.searching import ANY, Effort, find_path
 from tilebase.patterns.tallies import BitRows, Rows, mirrored
@@ -51,8 +52,8 @@ BACK_SECONDS = 60.0
 """Time of a search from the checkerboard if none is given."""
 
 
-@dataclass(frozen=True)
-class Checkerboard:
+@dataclass(frozen=True, repr=False)
+class Checkerboard(Played):
     """Whether a checkerboard is reachable, why, and by which moves.
 
     Attributes
@@ -70,6 +71,8 @@ class Checkerboard:
         `tilebase.patterns.moves.replay` accepts it.
     """
 
+    facts = ("size", "colouring", "reachable", "reason", "sequence", "board")
+
     rules: Rules
     colouring: int
     reachable: bool | None
@@ -86,6 +89,22 @@ class Checkerboard:
     def position(self) -> Position:
         """The checkerboard, as exponents row by row."""
         return checkerboard_position(self.rules, self.colouring)
+
+    @property
+    def board(self) -> str:
+        """The checkerboard as text."""
+        return self.rules.text(self.position)
+
+    @property
+    def name(self) -> str:
+        """The checkerboard in words."""
+        return (
+            f"the checkerboard with a {self.colouring} in the corner, with drops of {self.rules.drop_words}"
+        )
+
+    def asked(self) -> tuple[Finding, ...]:
+        """Return whether play reaches the checkerboard."""
+        return self.found(f"whether play reaches {self.name}", *VERDICTS[self.reachable])
 
 
 def checkerboard_position(rules: Rules, colouring: int) -> Position:

@@ -8,12 +8,13 @@ what is said of a layer is said of each of its positions.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Unpack
 
 from tilebase.errors import ResourceError, UsageError
+from tilebase.game.findings import Finding
 from tilebase.patterns.lemmas import AXES, LEMMAS, About, Lemma, alternating_line_sources
 from tilebase.patterns.moves import moves_text
 from tilebase.patterns.rules import DIRECTIONS, Position, Rules, parse_rules
@@ -249,6 +250,16 @@ class LemmaCheck:
         if not self.checked:
             return "no case"
         return "fails" if self.failures else "holds"
+
+
+def findings(rules: Rules, most_sum: int | None, checks: Sequence[LemmaCheck]) -> tuple[Finding, ...]:
+    """Return which lemmas hold for every position that can be reached."""
+    part = "without an 8" if most_sum is None else f"with a sum of at most {most_sum}"
+    what = f"for every position that drops of {rules.drop_words} reach, {part}: lemma"
+    return tuple(
+        Finding(str(rules), f"{what} {one.lemma.number}", one.verdict, "verdict", rules.start_words)
+        for one in checks
+    )
 
 
 def check_lemmas(

@@ -21,12 +21,12 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Unpack
+from typing import Unpack
 
 from tilebase.errors import ResourceError, UsageError
-from tilebase.game.notation import count_of
+from tilebase.game.findings import VERDICTS, Finding
 from tilebase.patterns.checkerboards import mirror
-from tilebase.patterns.moves import carried, drops_of, moves_between, moves_text, replay
+from tilebase.patterns.moves import Played, carried, moves_between, replay
 from tilebase.patterns.packed import Aim, Onward, search_on
 from tilebase.patterns.rules import Drop, Move, Position, Rules, drops_made, parse_rules, push
 from tilebase.patterns.searching import Effort, find_path
@@ -45,8 +45,8 @@ MOST_POSITIONS = 100_000
 """Most positions that drops on a filled board make."""
 
 
-@dataclass(frozen=True)
-class Filled:
+@dataclass(frozen=True, repr=False)
+class Filled(Played):
     """Whether a board can be filled with 2s and 4s.
 
     Attributes
@@ -63,6 +63,8 @@ class Filled:
         How many positions the searches kept, and their time.
     """
 
+    facts = ("size", "possible", "drops", "board", "sequence", "reason", "positions", "seconds")
+
     rules: Rules
     possible: bool | None
     moves: tuple[Move, ...] | None
@@ -70,39 +72,12 @@ class Filled:
     positions: int
     seconds: float
 
-    @property
-    def board(self) -> Position | None:
-        """The full board."""
-        return None if self.moves is None else replay(self.rules, self.moves)[-1]
-
-    @property
-    def drops(self) -> int | None:
-        """How many drops the game has."""
-        return None if self.moves is None else drops_of(self.moves)
-
-    @property
-    def statement(self) -> str:
-        """What is claimed, in one sentence."""
-        verdict = {
-            True: f"can be filled with 2s and 4s, in {count_of(self.drops or 0, 'drop')} of 2s",
-            False: "cannot be filled with 2s and 4s unless an 8 is made",
-            None: "may be filled with 2s and 4s or not: no game was found",
-        }[self.possible]
-        return f"a board of {self.rules} {verdict}"
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return everything that was found, for JSON."""
-        return {
-            "statement": self.statement,
-            "size": str(self.rules),
-            "possible": self.possible,
-            "drops": self.drops,
-            "board": None if self.board is None else self.rules.text(self.board),
-            "moves": None if self.moves is None else moves_text(self.rules, self.moves),
-            "reason": self.reason,
-            "positions": self.positions,
-            "seconds": round(self.seconds, 2),
-        }
+    def asked(self) -> tuple[Finding, ...]:
+        """Return whether the board can be filled, and by how many drops."""
+        value, kind = VERDICTS[self.possible]
+        value += f", by {self.drops:,} drops" if self.possible else ""
+        what = "whether drops of 2s can fill the board with 2s and 4s, without an 8"
+        return self.found(what, value, kind)
 
 
 def fill_board(
@@ -121,8 +96,8 @@ def fill_board(
     >>> fill_board("1x5").possible
     False
     >>> found = fill_board("2x2")
-    >>> found.possible, 0 in found.board
-    (True, False)
+    >>> found.possible, found.board
+    (True, '@')
     """
     return fill(parse_rules(size, most=2), Effort.within(seconds, seed, **use))
 
@@ -285,10 +260,10 @@ def game_by_filling(rules: Rules, goal: Position, effort: Effort) -> tuple[Move,
     if not -LEAST_CELLS <= more <= 2 * MOST_DROPS:
         return None  # about as many 2s as 4s are on a filled board
     filled = fill(Rules(rules.rows, rules.columns, most=2), effort)
-    if filled.moves is None or filled.board is None:
+    if filled.last is None or filled.moves is None:
         return None
     total, largest = drops_made(goal), max(goal)
-    if total - drops_made(filled.board) > MOST_DROPS:
+    if total - drops_made(filled.last) > MOST_DROPS:
         return None
 
     def step(position: Position) -> Iterator[Position]:
@@ -299,7 +274,7 @@ def game_by_filling(rules: Rules, goal: Position, effort: Effort) -> tuple[Move,
 
     wanted = {tuple(goal[cell] for cell in image): image for image in rules.symmetries}
     try:
-        path = find_path([filled.board], list(wanted), step, effort, MOST_POSITIONS)
+        path = find_path([filled.last], list(wanted), step, effort, MOST_POSITIONS)
     except ResourceError:
         return None  # which proves nothing
     if path is None:

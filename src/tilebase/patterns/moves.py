@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from tilebase.errors import UsageError
+from tilebase.game.findings import Finding, Reported
 from tilebase.patterns.rules import DIRECTIONS, Drop, Move, Position, Rules, drop, parse_rules
 
 WORD = re.compile(r"\s*(?:([UDLR])|\((\d{1,5}),\s*(\d{1,5})\)(?:=(\d{1,5}))?)\s*")
@@ -171,11 +172,47 @@ def carried(
         yield slides[move] if isinstance(move, str) else Drop(to[move.cell], move.exponent)
 
 
+class Played(Reported):
+    """A result about games on a board of `rules`, and the `moves` of one; None if none was found."""
+
+    rules: Rules
+    moves: tuple[Move, ...] | None
+
+    @property
+    def size(self) -> str:
+        """The size of the board."""
+        return str(self.rules)
+
+    @property
+    def sequence(self) -> str:
+        """The moves as text, as ``(1,1)D(1,2)``; in a deterministic game only the slides."""
+        return moves_text(self.rules, self.moves or ())
+
+    @property
+    def drops(self) -> int | None:
+        """How many drops the game has."""
+        return None if self.moves is None else drops_of(self.moves)
+
+    @property
+    def last(self) -> Position | None:
+        """The last position of the game."""
+        return None if self.moves is None else replay(self.rules, self.moves)[-1]
+
+    @property
+    def board(self) -> str | None:
+        """The last position as text."""
+        return None if self.last is None else self.rules.text(self.last)
+
+    def found(self, quantity: str, value: str, kind: str) -> tuple[Finding, ...]:
+        """Return one finding about these rules."""
+        return (Finding(self.size, quantity, value, kind, self.rules.start_words),)
+
+
 # -- games as text -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Replay:
+@dataclass(frozen=True, repr=False)
+class Replay(Played):
     """A game that was replayed.
 
     Attributes
@@ -188,14 +225,15 @@ class Replay:
         The positions as tuples of exponents, row by row: the empty board, and one after each move.
     """
 
+    facts = ("size", "sequence")
+
     rules: Rules
     moves: tuple[Move, ...]
     positions: tuple[Position, ...]
 
-    @property
-    def text(self) -> str:
-        """The moves as text; in a deterministic game without the drops."""
-        return moves_text(self.rules, self.moves)
+    def asked(self) -> tuple[Finding, ...]:
+        """Return where the moves lead."""
+        return self.found(f"the board after {self.sequence}", self.boards[-1], "exact")
 
     @property
     def boards(self) -> list[str]:

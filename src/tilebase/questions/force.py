@@ -18,21 +18,22 @@ import hashlib
 import logging
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from tilebase._version import version as program_version
 from tilebase.costs.estimate import WEEK, refuse_endless
 from tilebase.costs.forcing import FIRST_PATIENCE, patience_for, search_seconds
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files.run import Query, RunFolder
+from tilebase.game.findings import VERDICTS, Finding, Reported
 from tilebase.game.game import Cells, Game, check_is_game
 from tilebase.game.grid import parse_shape
-from tilebase.game.names import forced_words
+from tilebase.game.names import forced_words, spawn_words, start_words, title_of
 from tilebase.game.spawns import law_of
 from tilebase.game.symmetry import canonical, canonical_starts, orbit_size
 from tilebase.objectives.values import Exact
@@ -60,8 +61,8 @@ class ForcedLayer:
     won: int
 
 
-@dataclass(frozen=True)
-class Forced:
+@dataclass(frozen=True, repr=False)
+class Forced(Reported):
     """Whether a goal can be forced.
 
     Attributes
@@ -87,6 +88,11 @@ class Forced:
         The version of this program.
     """
 
+    facts = (
+        "game", "forced", "engine", "positions", "seconds", "listed", "layers", "checksum", "again",
+        "version",
+    )  # fmt: skip
+
     game: Game
     forced: bool | None
     engine: str
@@ -97,41 +103,21 @@ class Forced:
     again: Again | None = None
     version: str = field(default_factory=program_version)
 
-    def __repr__(self) -> str:
-        verdict = {True: "yes", False: "no", None: "undecided"}[self.forced]
-        return f"<Forced {self.game}: {verdict}, by the engine {self.engine}>"
-
     @property
     def unit(self) -> str:
         """What `positions` counts."""
         return "boards" if self.engine in ("dense", "diagrams") else "afterstates"
 
     @property
-    def statement(self) -> str:
-        """The result in words."""
-        return forced_words(self.game, self.forced)
+    def checksum(self) -> str:
+        """The SHA-256 of a line ``SUM BOARDS WON`` for each layer, each with a newline; empty without any."""
+        lines = (f"{one.sum} {one.boards} {one.won}\n" for one in self.layers)
+        return hashlib.sha256("".join(lines).encode()).hexdigest() if self.layers else ""
 
-    def as_dict(self) -> dict[str, Any]:
-        """As plain JSON values."""
-        return {
-            "statement": self.statement,
-            "game": self.game.identity,
-            "forced": self.forced,
-            "engine": self.engine,
-            "positions": self.positions,
-            "seconds": round(self.seconds, 2),
-            "listed": self.listed,
-            **({"layers": [asdict(one) for one in self.layers]} if self.layers else {}),
-            **({"checksum": checksum(self.layers)} if self.layers else {}),
-            **({"again": self.again.as_dict()} if self.again else {}),
-            "version": self.version,
-        }
-
-
-def checksum(layers: Iterable[ForcedLayer]) -> str:
-    """Return the SHA-256 of a line ``SUM BOARDS WON`` for each layer, ascending, each with a newline."""
-    lines = (f"{one.sum} {one.boards} {one.won}\n" for one in layers)
-    return hashlib.sha256("".join(lines).encode()).hexdigest()
+    def asked(self) -> tuple[Finding, ...]:
+        """Return the verdict."""
+        sentence, what = forced_words(self.game, self.forced), "whether the goal can be forced"
+        return (Finding(title_of(self.game), what, *VERDICTS[self.forced], sentence=sentence),)
 
 
 def force(
@@ -330,7 +316,7 @@ def _by_diagrams(
     if found.wins is None and found.out_of_memory:
         raise ResourceError(found.reason)
     if found.wins is not None and found.reason:  # the proof could not be written
-        raise ResourceError(f"{found.statement}; but {found.reason}")
+        raise ResourceError(f"{found.statement.removesuffix('.')}; but {found.reason}")
     layers = boards_by_sum(game)
     boards = sum(layers.get(int(line.name), 0) for line in found.lines)
     return Forced(game, found.wins, "diagrams", boards, found.seconds, found.listed)
@@ -391,17 +377,50 @@ class StartVerdict:
     forced: bool | None
 
 
+@dataclass(frozen=True, repr=False)
+class Starts(Reported):
+    """From which starts of two tiles a goal can be forced: one of each orbit."""
+
+    facts = ("game", "boards", "forced", "undecided")
+
+    game: Game
+    starts: tuple[StartVerdict, ...]
+
+    @property
+    def boards(self) -> int:
+        """How many starts there are."""
+        return sum(one.boards for one in self.starts)
+
+    @property
+    def forced(self) -> int:
+        """From how many of them the goal is forced."""
+        return sum(one.boards for one in self.starts if one.forced)
+
+    @property
+    def undecided(self) -> int:
+        """How many are undecided, since time ran out."""
+        return sum(one.boards for one in self.starts if one.forced is None)
+
+    def asked(self) -> tuple[Finding, ...]:
+        """Return from how many starts the goal is forced."""
+        spawns = spawn_words(self.game)
+        what = f"starts of two tiles from which the goal can be forced against every spawn of {spawns}"
+        value = f"{self.forced} of {self.boards}" + f", {self.undecided} undecided" * bool(self.undecided)
+        return (Finding(title_of(self.game), what, value, "exact"),)
+
+
 def force_starts(
     game: Game,
     *,
     folder: Path | str | None = None,
     seconds: float = math.inf,
     **use: Unpack[Use],
-) -> tuple[StartVerdict, ...]:
+) -> Starts:
     """Decide every start of two tiles separately, one of each orbit.  Arguments and errors as of `force`.
 
-    >>> [(one.boards, one.forced) for one in force_starts(Game("2x2", 8))]
-    [(4, True), (8, True), (4, True), (2, True), (4, True), (2, True)]
+    >>> found = force_starts(Game("2x2", 8))
+    >>> found.forced, found.boards, len(found.starts)
+    (24, 24, 6)
     """
     check_is_game(game)
     allowed = Allowance.of(**use)
@@ -418,11 +437,11 @@ def force_starts(
             search.save()
             if tried:
                 refuse_endless(_endless(game))
-    return found
+    return Starts(game, found)
 
 
-@dataclass(frozen=True)
-class Largest:
+@dataclass(frozen=True, repr=False)
+class Largest(Reported):
     """The largest tile that can be forced.
 
     Attributes
@@ -439,6 +458,8 @@ class Largest:
         The results for each goal, the smallest goal first.
     """
 
+    facts = ("game", "shape", "tile", "exact", "positions", "seconds", "answers")
+
     game: Game
     tile: int
     exact: bool
@@ -451,8 +472,16 @@ class Largest:
         """The shape."""
         return self.game.shape_text
 
-    def __repr__(self) -> str:
-        return f"<Largest forced on {self.shape}: {self.tile}{'' if self.exact else ' or more'}>"
+    def asked(self) -> tuple[Finding, ...]:
+        """Return the largest tile, or a lower bound of it."""
+        game, what = self.game, "largest tile that can be forced"
+        value, kind = (str(self.tile), "verdict") if self.exact else (f"at least {self.tile}", "lower")
+        limits = "" if game.limits is None else f" within the limits {game.limits_text}"
+        sentence = (
+            f"2048 on {self.shape}, from {start_words(game)}: {what}{limits} against every spawn of "
+            f"{spawn_words(game)}: {value} ({kind})."
+        )
+        return (Finding(f"{self.shape}{limits}", what, value, kind, sentence=sentence),)
 
 
 MOST_UNBOUNDED = 12

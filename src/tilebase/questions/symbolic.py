@@ -25,8 +25,9 @@ from tilebase.costs.estimate import WEEK, refuse_endless
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import UsageError
 from tilebase.files.run import Query, RunFolder
+from tilebase.game.findings import VERDICTS, Finding, Reported
 from tilebase.game.game import Game, check_is_game
-from tilebase.game.names import forced_words
+from tilebase.game.names import forced_words, title_of
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
 
@@ -36,8 +37,8 @@ NODES_A_BOARD, FEWEST_NODES = 64, 1 << 22
 """More nodes than diagrams of so few boards can have need no memory."""
 
 
-@dataclass(frozen=True)
-class Symbolic:
+@dataclass(frozen=True, repr=False)
+class Symbolic(Reported):
     """What was found with decision diagrams.
 
     Attributes
@@ -62,6 +63,11 @@ class Symbolic:
         The version of this program.
     """
 
+    facts = (
+        "game", "wins", "method", "states", "afterstates", "iterations", "peak", "seconds", "reason",
+        "listed", "exported", "version",
+    )  # fmt: skip
+
     game: Game
     wins: bool | None
     method: Method
@@ -72,10 +78,6 @@ class Symbolic:
     listed: int | None = None
     exported: int | None = None
     version: str = field(default_factory=program_version)
-
-    def __repr__(self) -> str:
-        verdict = {True: "yes", False: "no", None: "undecided"}[self.wins]
-        return f"<Symbolic {self.game}: {verdict}, by the strategy {self.method.strategy}>"
 
     @property
     def states(self) -> int:
@@ -102,10 +104,16 @@ class Symbolic:
         """Whether the player reaches the goal."""
         return self.wins if self.wins is None or self.method.player == "slider" else not self.wins
 
-    @property
-    def statement(self) -> str:
-        """The result in words."""
-        return forced_words(self.game, self.slider_wins, self.method.variant)
+    def asked(self) -> tuple[Finding, ...]:
+        """Return whether the player reaches the goal."""
+        how = {
+            "adversarial": "can be forced",
+            "cooperative": "can be made if spawns help",
+            "deterministic": "can be forced if spawns are on the first empty cell",
+        }[self.method.variant]
+        sentence = forced_words(self.game, self.slider_wins, self.method.variant)
+        verdict = VERDICTS[self.slider_wins]
+        return (Finding(title_of(self.game), f"whether the goal {how}", *verdict, sentence=sentence),)
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the lines as rows of a table, with the bytes of nodes per state."""
@@ -124,22 +132,7 @@ class Symbolic:
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        return {
-            "statement": self.statement,
-            "game": self.game.identity,
-            "wins": self.wins,
-            "method": asdict(self.method),
-            "states": self.states,
-            "afterstates": self.afterstates,
-            "iterations": self.iterations,
-            "peak": self.peak,
-            "seconds": round(self.seconds, 2),
-            "reason": self.reason,
-            "listed": self.listed,
-            "exported": self.exported,
-            "lines": [asdict(line) for line in self.lines],
-            "version": self.version,
-        }
+        return super().as_dict() | {"lines": [asdict(line) for line in self.lines]}
 
 
 def bytes_per_state(line: Line) -> float:
