@@ -54,7 +54,7 @@ def prove(limits: str) -> list[str]:
 
 
 def diagrams(*arguments: str) -> list[str]:
-    return [*TILEBASE, "force", *arguments, "--spawns", "2", "--engine", "diagrams", "--quiet"]
+    return [*TILEBASE, "force", "diagrams", *arguments, "--spawns", "2", "--quiet"]
 
 
 def reach(*arguments: str) -> list[str]:
@@ -89,9 +89,9 @@ BENCHMARKS = [
     Benchmark("force 2x6 128", force("2x6", "128", "--engine", "dense"), 30),
     Benchmark("force 2x2x3 512", force("2x2x3", "512", "--engine", "dense"), 330, slow=True),
     # Decision diagrams: 4.3e9, 1.5e11 and 3.9e8 boards; the thesis takes 8, 1800 and 176 s on 16 threads.
-    Benchmark("force 4x4 16 --engine diagrams", diagrams("4x4", "16"), 8),
-    Benchmark("force 4x4 32 --engine diagrams", diagrams("4x4", "32"), 900),
-    Benchmark("force 3x3 512 --engine diagrams", diagrams("3x3", "512"), 60, slow=True),
+    Benchmark("force diagrams 4x4 16", diagrams("4x4", "16"), 8),
+    Benchmark("force diagrams 4x4 32", diagrams("4x4", "32"), 900),
+    Benchmark("force diagrams 3x3 512", diagrams("3x3", "512"), 60, slow=True),
     # Searches back: 1,715 positions on 12x12, 456,220 on 3x12.
     Benchmark("reach checkerboard 12x12", reach("checkerboard", "12x12", "--search"), 10),
     Benchmark("reach checkerboard 3x12", reach("checkerboard", "3x12", "--search"), 60, slow=True),

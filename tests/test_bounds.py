@@ -374,7 +374,10 @@ def test_the_lemma_command(capsys):
     assert main(["lemma", "2x3", "64", "--within", "3", "-q"]) == 1
     assert "is not won within 3 slides: 64 cannot be forced within 3" in capsys.readouterr().out
     assert main(["lemma", "2x3", "64", "--fillings", "32,16,8/8,8,8", "-q"]) == 0
-    assert "boards with the tiles that 32,16,8/8,8,8 allows hold the pattern" in capsys.readouterr().out
+    assert (
+        "every board that holds the pattern with the tiles that 32,16,8/8,8,8 allows"
+        in capsys.readouterr().out
+    )
     assert main(["lemma", "2x3", "64", "--pattern", "pair", "-q"]) == 0
     assert "within 1 slide;" in capsys.readouterr().out
     assert main(["lemma", "2x2", "64", "-q"]) == 2

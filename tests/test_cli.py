@@ -406,7 +406,7 @@ def test_completion_is_installed(shell, tmp_path, monkeypatch, capsys):
     assert len(scripts) == 1
     assert str(scripts[0]) in capsys.readouterr().out
     text = scripts[0].read_text()
-    assert all(word in text for word in ("explain", "every-start", "certificate", "minimal"))
+    assert all(word in text for word in ("explain", "starts", "certificate", "minimal"))
 
 
 def test_bash_completes_commands_and_options(tmp_path, monkeypatch):
@@ -444,9 +444,8 @@ def test_a_shell_that_is_not_known_has_to_be_named(monkeypatch, capsys):
     [
         "solve 2x2 16 --objective lower",
         "force 2x2 8",
-        "force 2x2",
-        "force 2x2 8 --every-start",
-        "force --every-shape --budget 0.1s",
+        "force largest 2x2",
+        "force starts 2x2 8",
         "lemma 2x3 64",
         "limits 2x2 16 --start empty --boards 200",
         "limits 2x2 8 --start empty --minimal",
@@ -465,10 +464,9 @@ def test_what_can_be_cited_names_the_version(command, capsys):
         ("plan count 2x2 16", Game("2x2", 16)),
         ("solve 2x2 16", Game("2x2", 16)),
         ("force 2x2 8", Game("2x2", 8, start="empty")),
-        ("force 2x2", None),
-        ("force 2x2 8 --every-start", Game("2x2", 8)),
-        ("force --every-shape --budget 0.1s", None),
-        ("force 2x2 8 --spawns 2 --engine diagrams", Game("2x2", 8, start="empty", spawn=0)),
+        ("force largest 2x2", None),
+        ("force starts 2x2 8", Game("2x2", 8)),
+        ("force diagrams 2x2 8 --spawns 2", Game("2x2", 8, start="empty", spawn=0)),
         ("limits 2x2 16 --start empty --boards 200", Game("2x2", 16, start="empty")),
         ("limits 2x2 8 --start empty --minimal", Game("2x2", 8, start="empty")),
         ("plan 2x2 16", Game("2x2", 16)),
@@ -610,14 +608,15 @@ def test_a_count_has_the_same_columns_for_every_game(capsys: pytest.CaptureFixtu
         ("serve", "web.app.serve", "host port rate objective"),
         ("solve", "questions.solve.solve", "objective space backend above down_to lean cluster"),
         ("count", "questions.count.count", "lookahead keep up_to cluster"),
-        ("force", "questions.force.force", "engine certificate again cluster"),
+        ("force:EngineOptions", "questions.force.force", "engine again cluster"),
         ("limits", "questions.limits.search_limits", "boards"),
     ],
 )
 def test_options_default_to_what_the_function_does(command: str, function: str, names: str) -> None:
     """Commands write these numbers down again, since the modules of the functions load the compiler."""
     module, _, name = f"tilebase.{function}".rpartition(".")
-    asked = signature(getattr(import_module(f"tilebase.cli.{command}"), command)).parameters
+    of, _, options = command.partition(":")
+    asked = signature(getattr(import_module(f"tilebase.cli.{of}"), options or of)).parameters
     done = signature(getattr(import_module(module), name)).parameters
     for one in names.split():
         assert asked[one].default == done[one].default

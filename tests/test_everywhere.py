@@ -107,9 +107,9 @@ plan formations
 plan formations 128
 rank 2x2 32
 rank 2x2 32 --by sum
-force 2x2
+force largest 2x2
 force 2x2 8 -c c.cert
-force 2x2 8 --engine diagrams
+force diagrams 2x2 8
 limits 2x2 8 --minimal --start empty
 limits 2x3 16 --budget 1s
 lemma 3x3 64

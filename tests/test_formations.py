@@ -479,7 +479,7 @@ def test_plain_games_take_masks_and_a_horizon(capsys):
 
 @pytest.mark.parametrize(
     "command",
-    [["force"], ["force", "--engine", "reachable"], ["force", "--engine", "diagrams:weak"]],
+    [["force"], ["force", "--engine", "reachable"], ["force", "--engine", "diagrams"]],
     ids=str,
 )
 @pytest.mark.parametrize(

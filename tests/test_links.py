@@ -36,7 +36,7 @@ FILES = {
     "record": "solve 2x2 8 --objective lower -q --record NAME.json",
     "keys": "export boards ../table --sum 8 -o NAME.parquet",
     "review": "review ../table ../game.txt --record NAME.csv",
-    "diagrams": "force 2x2 8 --engine diagrams -q --record NAME.csv",
+    "diagrams": "force diagrams 2x2 8 -q --record NAME.csv",
 }
 FOLDERS = {
     "page": "export page ../table -o NAME",

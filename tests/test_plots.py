@@ -16,7 +16,7 @@ import pytest
 
 import cached_oracle as oracle
 from tilebase._version import version
-from tilebase.bdd.strategies import Line
+from tilebase.bdd.strategies import Line, Method
 from tilebase.cli import main
 from tilebase.cli.output import naming_command
 from tilebase.counting.counts import FIELDS, CountResult
@@ -283,7 +283,7 @@ def test_an_axis_of_counts_has_ticks_at_whole_numbers_only(
     from matplotlib.figure import Figure
 
     lines = [Line(f"(2,{count})", iterations, 1.0, nodes=count) for count, iterations in ((1, 20), (2, 1))]
-    found = SimpleNamespace(statement="made up", strategy="sweep", lines=lines)
+    found = SimpleNamespace(statement="made up", method=Method(strategy="sweep"), lines=lines)
     length = Distribution("length", "random", {0: 0.5, 20: 0.5}, 1, 10.0)
     drawn: list[Figure] = []
     monkeypatch.setattr(Figure, "savefig", lambda figure, *_, **__: drawn.append(figure))

@@ -27,7 +27,7 @@ from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.questions import borders, limits
 from tilebase.questions import force as forcing
-from tilebase.questions.force import force_starts, forced_table, largest_forced
+from tilebase.questions.force import force_starts, largest_forced
 from tilebase.questions.lemma import check_pattern
 from tilebase.runtime import progress, resources
 from tilebase.runtime.progress import Pace, Progress
@@ -70,9 +70,9 @@ def test_what_cannot_end_is_refused_at_once(command, folder, refused):
     [
         "force 4x4 2048",
         "force 4x4 2048 --engine search -c proof.cert",
-        "force 4x4 2048 --engine diagrams",
-        "force 4x4 2048 --every-start",
-        "force 4x4",
+        "force diagrams 4x4 2048",
+        "force starts 4x4 2048",
+        "force largest 4x4",
         "limits 4x4 16 --start empty --minimal",
     ],
 )
@@ -267,7 +267,7 @@ def test_the_plan_of_too_many_boards_says_what_it_can(capsys):
     assert "e+" not in printed.out + printed.err
 
 
-@pytest.mark.parametrize("command", ["force 3x3 64 --engine search", "force 3x3 64 --every-start"])
+@pytest.mark.parametrize("command", ["force 3x3 64 --engine search", "force starts 3x3 64"])
 def test_a_search_that_may_never_end_is_tried(command, capsys, refused, monkeypatch, folder):
     monkeypatch.setattr(forcing, "WEEK", 0.0)
     assert main([*command.replace("3x3 64", "2x3 16").split(), "-q"]) == 0
@@ -679,7 +679,6 @@ DOORS = {
     "force": partial(forcing.force, SMALL),
     "force_starts": partial(force_starts, SMALL),
     "largest_forced": partial(largest_forced, "2x2"),
-    "forced_table": lambda **use: next(forced_table(**use)),
     "symbolic": partial(symbolic, SMALL),
     "check_pattern": partial(check_pattern, Game("2x3", 64, pattern="lemma1")),
     "find_border": partial(borders.find_border, SMALL),
@@ -744,12 +743,15 @@ def test_the_keywords_of_a_question_are_those_that_are_checked():
         ("count 4x4", 2, "Game('4x4', 65536), or a largest tile of 32768"),
         ("rank 2x2 32 --rank 3", 2, "give --board, or --sum and --rank together"),
         ("count 2x2 32 --record .", 2, ". does not say its format: end its name in .txt, .csv, .json"),
-        ("plan force 2x3", 2, "what a search for many goals or starts takes is not known"),
-        ("plan force 2x3 16 --every-start", 2, "what a search for many goals or starts takes is not known"),
-        ("plan force --every-shape", 2, "what a search for many goals or starts takes is not known"),
+        ("plan force largest 2x3", 2, "what a search for many goals or starts takes is not known"),
+        ("plan force starts 2x3 16", 2, "what a search for many goals or starts takes is not known"),
+        (
+            "force 2x3",
+            2,
+            "a GOAL is missing: name the tile behind the shape, as 2x3 32, or let ",
+        ),
         ("force", 2, "a SHAPE is missing"),
         ("force --formation 442", 2, "the formation 442 needs a goal or a goal sum"),
-        ("force 4x4 --walls 0", 2, "give a tile, or leave --walls out"),
     ],
 )
 def test_sentences(command, status, words, folder, refused):

@@ -189,8 +189,8 @@ def test_runs(keep: str, lookahead: bool, tmp_path: Path) -> None:
 
 WINNING = {
     "sum": ("sum", {}),
-    "sweep": ("sweep", {"encoding": "one-hot", "order": "columns"}),
-    "accumulative": ("accumulative", {"encoding": "binary", "order": "significance"}),
+    "sweep": ("sweep", {"encoding": "binary", "order": "columns"}),
+    "accumulative": ("accumulative", {"encoding": "binary", "order": "rows"}),
 }
 
 

@@ -201,7 +201,7 @@ def test_an_error_at_the_end_leaves_the_older_folder(
         "plan solve 2x2 8 --record link/plan.json",
         "export page T -o T/page",
         "export data T -o T/data",
-        "force 2x2 8 --engine diagrams -o T/set",
+        "force diagrams 2x2 8 -o T/set",
     ],
 )
 def test_no_result_replaces_what_tilebase_keeps(words: str, folder: Path, refused: Refused) -> None:

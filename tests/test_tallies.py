@@ -140,7 +140,7 @@ def test_the_table_to_2x20_rises_and_falls() -> None:
 def test_limits_end_a_count() -> None:
     with pytest.raises(ResourceError, match="more than 1,000 positions"):
         tally(Rules(4, 4), most=1000)
-    with pytest.raises(ResourceError, match="seconds were not enough"):
+    with pytest.raises(ResourceError, match="time ran out while sequences were counted"):
         count_sequences("5x5", seconds=0.2)
     with pytest.raises(UsageError, match="new tiles are"):
         count_sequences("3x3", drops="8")

@@ -318,7 +318,7 @@ def command_line(rng: random.Random) -> list[str]:
         words.insert(
             rng.randint(0, len(words)), rng.choice(("--help", "--nonsense", "extra", "--version", "-x", ""))
         )
-    if words[:1] == ["reproduce"] or words[:2] == ["force", "--every-shape"]:
+    if words[:1] == ["reproduce"]:
         words += ["--budget", "1s"]
     return [word.replace("\0", "") for word in words]
 

@@ -32,9 +32,8 @@ from conformance.queries import (
 from stored import all_values, number_of, reachable_values
 from tilebase import Solution, count, evaluate, force, open_table, solve, verify_table
 from tilebase.bdd.library import Library
-from tilebase.bdd.relations import Relations
-from tilebase.bdd.sets import MOST_CONTENTS
-from tilebase.bdd.strategies import Analysis, Line, Rules
+from tilebase.bdd.sets import MOST_CONTENTS, Sets
+from tilebase.bdd.strategies import Analysis, Line, Method
 from tilebase.check import check_certificate
 from tilebase.counting.counts import CountResult
 from tilebase.dense import plan as plans
@@ -256,10 +255,10 @@ def can_be_certified(game: Game) -> bool:
 
 
 def by_diagrams(game: Game, _: Bench, *, strategy: str) -> dict[Objective, Found]:
-    sets = Relations(game, "short", "rows", Library("bdd", 1 << 20, 1))
+    sets = Sets(game, "short", "rows", Library(1 << 20, 1))
     lines: list[Line] = []
-    analysis = Analysis(sets, Rules(), lambda line, _: lines.append(line), keep=True)
-    start = analysis.run(strategy)
+    analysis = Analysis(sets, Method(strategy=strategy), lambda line, _: lines.append(line), keep=True)
+    start = analysis.run()
     won = sets.union(analysis.won_afters.values())
     assert sets.count(won, after=True) == sum(line.afterstates for line in lines)
     known = exact_values(game, FORCED).afterstates

@@ -213,8 +213,7 @@ def _stopped(arguments: Sequence[str]) -> str:
     """Return the message for a command that was stopped with Ctrl-C: whether it can be continued."""
     at = next((at for at, word in enumerate(arguments) if word in NAMES), len(arguments))
     command, *words = [*arguments[at:], "", "", ""]
-    largest = "--every-shape" in words or (not words[1:2][0].isdecimal() and "--formation" not in words)
-    if command == "force" and not largest:
+    if command == "force" and words[0] != "largest":
         return "stopped; what is decided is kept, and the same command continues there"
     if command in ("count", "solve", "lemma"):
         return "stopped; finished layers are kept, and the same command continues there"

@@ -19,7 +19,7 @@ from tilebase.game.formations import formation
 from tilebase.game.game import Game
 from tilebase.game.grid import is_shape
 from tilebase.game.spawns import SpawnLaw, law_of
-from tilebase.runtime.command import ANYWAY, QUIET
+from tilebase.runtime.command import ANYWAY
 from tilebase.runtime.documents import shown
 from tilebase.runtime.resources import Allowance, parse_bytes
 
@@ -69,8 +69,13 @@ SpawnOption = Annotated[
     ),
 ]
 LargestOption = Annotated[int | None, Parameter(help="Largest tile that may ever be made.")]
-StartOption = Annotated[
-    str, Parameter(help="empty (the adversary begins), two-tiles (it chooses both), or a board.")
+SpawnsOption = Annotated[str, Parameter(help="Tiles that the adversary may spawn: 2,4 or 2 or 4.")]
+ForcedStartOption = Annotated[
+    str,
+    Parameter(
+        help="empty (the adversary begins; most commands begin with two-tiles), two-tiles (it chooses both), "
+        "or a board."
+    ),
 ]
 LimitsOption = Annotated[str | None, Parameter(help="Largest tile of each cell: 16,16/16,8.")]
 PatternOption = Annotated[
@@ -129,18 +134,7 @@ class UseOptions:
 
 @Parameter(name="*", group=USED)
 @dataclass(frozen=True)
-class RunOptions(UseOptions):
-    """What a command may use that tells its progress."""
-
-    @property
-    def quiet(self) -> bool:
-        """Whether progress is not shown."""
-        return QUIET.get()
-
-
-@Parameter(name="*", group=USED)
-@dataclass(frozen=True)
-class EstimatedRunOptions(RunOptions):
+class EstimatedRunOptions(UseOptions):
     """What a command may use whose time is estimated before it begins."""
 
     def use(self, progress: Callable[[Progress], None] | None = None) -> Use:
@@ -148,7 +142,7 @@ class EstimatedRunOptions(RunOptions):
         return {**super().use(progress), "anyway": ANYWAY.get()}
 
 
-DEFAULT_USE, DEFAULT_RUN, DEFAULT_ESTIMATED_RUN = UseOptions(), RunOptions(), EstimatedRunOptions()
+DEFAULT_USE, DEFAULT_ESTIMATED_RUN = UseOptions(), EstimatedRunOptions()
 
 
 @Parameter(name="*", group=RULES)
@@ -196,14 +190,18 @@ class GameOptions(RuleOptions):
 
 @Parameter(name="*", group=RULES)
 @dataclass(frozen=True)
-class ForcedOptions(RuleOptions):
-    """The rules of a game against an adversary, who spawns."""
+class AdversaryOptions(RuleOptions):
+    """The rules of a game against an adversary, who spawns, but for the start."""
 
-    spawns: Annotated[
-        str,
-        Parameter(help="Tiles that the adversary may spawn: 2,4 or 2 or 4."),
-    ] = "2,4"
-    start: StartOption = "empty"
+    spawns: SpawnsOption = "2,4"
+
+
+@Parameter(name="*", group=RULES)
+@dataclass(frozen=True)
+class ForcedOptions(AdversaryOptions):
+    """The rules of a game against an adversary."""
+
+    start: ForcedStartOption = "empty"
 
 
 @Parameter(name="*", group=RULES)
@@ -215,7 +213,9 @@ class SolvedOptions(RuleOptions):
     largest: LargestOption = None
 
 
-DEFAULT_GAME, DEFAULT_FORCED, DEFAULT_SOLVED = GameOptions(), ForcedOptions(), SolvedOptions()
+DEFAULT_GAME, DEFAULT_ADVERSARY, DEFAULT_FORCED, DEFAULT_SOLVED = (
+    GameOptions(), AdversaryOptions(), ForcedOptions(), SolvedOptions(),
+)  # fmt: skip
 WITH_FORMATION = ("spawn", "spawns", "formation", "rules")
 """The options that go with a formation; it says all others itself."""
 RULES_OF_FORMATIONS = frozenset(("goal-sum", "horizon", "steps", "at-least"))

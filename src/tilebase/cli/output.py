@@ -153,6 +153,11 @@ def signature() -> str:
     return f"(tilebase {version()})"
 
 
+def signed(statement: str) -> str:
+    """Return a sentence that can be cited, with the program and its version before the full stop."""
+    return f"{statement.removesuffix('.')} {signature()}."
+
+
 def planning() -> bool:
     """Return whether the command stands behind ``tilebase plan``: then it prints what it would take."""
     return COMMAND.get().startswith("tilebase plan ")

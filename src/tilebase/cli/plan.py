@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 GOALS = (128, 256, 512, 1024, 2048, 4096)
 """The goals of the list."""
-PLANNED = ("count", "solve", "force", "evaluate", "thin", "verify")
-"""The commands that can stand behind ``tilebase plan``, and reach; each asks `planning`."""
+PLANNED = ("count", "evaluate", "thin", "verify")
+"""The commands that can stand behind ``tilebase plan``, with solve, force and reach; each asks `planning`."""
 UNPLANNED = (
     "cite", "explain", "export", "lemma", "limits", "play", "plan", "probe", "rank", "reproduce", "review",
     "runs", "serve",
@@ -57,14 +57,17 @@ LEGEND = (
 plan = App(name="plan")
 for name in PLANNED:
     plan.command(f"tilebase.cli.{name}:{name}", name=name, show=False)
-plan.command("tilebase.cli.reach:planned", name="reach", show=False)
+for name in ("solve", "force", "reach"):
+    plan.command(f"tilebase.cli.{name}:planned", name=name, show=False)
 
 
 def _refuse(name: str) -> None:
     """Let plan say that it does not plan a command, whatever its arguments are."""
 
     def refused(*_words: Annotated[str, Parameter(allow_leading_hyphen=True)]) -> int:
-        raise UsageError(f"plan does not plan {name}: it plans {', '.join(PLANNED)} and reach, or a game")
+        raise UsageError(
+            f"plan does not plan {name}: it plans {', '.join(PLANNED)}, solve, force and reach, or a game"
+        )
 
     plan.command(refused, name=name, show=False, help=f"Plan does not plan {name}.")
 
@@ -99,7 +102,7 @@ def _game(
     tilebase plan --formation 442
     """
     show = shown.checked()
-    if game.formation is not None and not shape and game.goal_sum is None:
+    if game.formation is not None and not shape and game.rules is None:
         used = use.allowed().cores
         sizes = _sizes([formation(game.formation)], None)
         document = [_as_dict(size, used) for size in sizes]

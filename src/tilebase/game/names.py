@@ -136,3 +136,45 @@ def _start_board(game: Game, which: str) -> str:
 def spawn_words(game: Game) -> str:
     """Return the tiles that may be spawned: ``2s and 4s``."""
     return " and ".join(f"{2**e}s" for e in game.spawn_exponents)
+
+
+FORCED = {
+    "adversarial": ("force", "against every spawn of {}"),
+    "cooperative": ("make", "if spawns of {} help"),
+    "deterministic": ("force", "if {} are always spawned on the first empty cell"),
+}
+"""By who spawns, what the player does, and how; `{}` are the tiles that are spawned."""
+
+
+def forced_sentence(
+    forced: bool | None, board: str, start: str, wins: str, spawns: str, variant: str = "adversarial"
+) -> str:
+    """Return whether the player can force a win, in words; None is undecided.
+
+    >>> forced_sentence(False, "2048 on 2x2", "the empty board", "the tile 16", "2s and 4s")
+    '2048 on 2x2, from the empty board: the player cannot force the tile 16 against every spawn of 2s and 4s.'
+    """
+    can = {
+        True: "the player can", False: "the player cannot",
+        None: "it is undecided whether the player can",
+    }[forced]  # fmt: skip
+    verb, how = FORCED[variant]
+    return f"{board}, from {start}: {can} {verb} {wins} {how.format(spawns)}."
+
+
+def forced_words(game: Game, forced: bool | None, variant: str = "adversarial") -> str:
+    """Return `forced_sentence` of a game."""
+    start = start_words(game)
+    if variant == "cooperative":
+        start = start.replace("every", "some")
+    wins = f"{winning_words(game)}{within_words(game)}"
+    return forced_sentence(forced, f"2048 on {board_words(game)}", start, wins, spawn_words(game), variant)
+
+
+def filling_words(game: Game, limits: str = "") -> str:
+    """Return what is asked of a pattern: of all its fillings, or of those within some limits."""
+    within = f" with the tiles that {limits} allows" if limits else ""
+    return (
+        f"whether {game.goal} can be forced against every spawn of {spawn_words(game)} from every board that "
+        f"holds the pattern{within}"
+    )

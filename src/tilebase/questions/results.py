@@ -497,7 +497,7 @@ def _read(path: Path, document: Any) -> Result:
     board, question, value, kind = (claim[name] for name in ("board", "question", "value", "kind"))
     said, command, program = (document[name] for name in ("statement", "command", "version"))
     day, machine, layers = ran["date"], ran["machine"], document.get("checksum", "")
-    again = document["again"]["statement"] if "again" in document else ""
+    again = (document.get("again") or {}).get("statement", "")
     texts = (board, question, value, kind, said, command, program, day, machine, layers, again)
     if not all(isinstance(one, str) for one in texts):
         raise TypeError("a result is written as text")

@@ -11,26 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tilebase.game.findings import VERDICTS, Finding, claim_of
+from tilebase.game.findings import Finding, claim_of
 from tilebase.game.game import Game
-from tilebase.game.names import rules_of, spawn_words, start_words, title_of
+from tilebase.game.names import rules_of, title_of
 from tilebase.objectives.numbers import estimate_text
 
 if TYPE_CHECKING:
-    from tilebase.patterns.checkerboards import Checkerboard
-    from tilebase.patterns.checking import LemmaCheck
-    from tilebase.patterns.filling import Filled
-    from tilebase.patterns.reach import Reach
-    from tilebase.patterns.replays import Replay
-    from tilebase.patterns.rules import Rules
-    from tilebase.patterns.shortest import Shortest
-    from tilebase.patterns.tallies import Tally
     from tilebase.questions.distributions import Distributions
-    from tilebase.questions.force import Forced, Largest, StartVerdict
-    from tilebase.questions.lemma import FillingSample, PatternCheck
     from tilebase.questions.policies import Evaluation
     from tilebase.questions.simulation import Simulation
-    from tilebase.questions.symbolic import Symbolic
 
 Asked = tuple[str, str, str]
 """A question, its answer as text, and the type of that."""
@@ -61,153 +50,6 @@ def _told(board: str, asked: Sequence[Asked], *, rules: str) -> Statement:
     """Return the same of a board with a title."""
     document = claim_of(Finding(board, *one, rules) for one in asked)
     return Statement(*document["claim"].values(), document["statement"])
-
-
-# -- what is forced -------------------------------------------------------------------------------
-
-
-def of_forced(found: Forced) -> Statement:
-    """Return the verdict of a goal."""
-    value, kind = VERDICTS[found.forced]
-    board = title_of(found.game)
-    return Statement(board, "whether the goal can be forced", value, kind, f"{found.statement}.")
-
-
-def of_symbolic(found: Symbolic) -> Statement:
-    """Return the verdict of decision diagrams."""
-    how = {
-        "adversarial": "can be forced",
-        "cooperative": "can be made if spawns help",
-        "deterministic": "can be forced if spawns are on the first empty cell",
-    }[found.rules.variant]
-    value, kind = VERDICTS[found.slider_wins]
-    return Statement(title_of(found.game), f"whether the goal {how}", value, kind, f"{found.statement}.")
-
-
-def of_largest(found: Largest) -> Statement:
-    """Return the largest tile that is forced on a board."""
-    game, question = found.game, "largest tile that can be forced"
-    value, kind = (str(found.tile), "verdict") if found.exact else (f"at least {found.tile}", "lower")
-    limits = "" if game.limits is None else f" within the limits {game.limits_text}"
-    text = (
-        f"2048 on {found.shape}, from {start_words(game)}: {question}{limits} against every spawn of "
-        f"{spawn_words(game)}: {value} ({kind})."
-    )
-    return Statement(f"{found.shape}{limits}", question, value, kind, text)
-
-
-def of_starts(game: Game, starts: Sequence[StartVerdict]) -> Statement:
-    """Return from how many starts of two tiles a goal is forced."""
-    forced = sum(one.boards for one in starts if one.forced)
-    every = sum(one.boards for one in starts)
-    undecided = sum(one.boards for one in starts if one.forced is None)
-    value = f"{forced} of {every}" + (f", {undecided} undecided" if undecided else "")
-    what = f"starts of two tiles from which the goal can be forced against every spawn of {spawn_words(game)}"
-    return _answered(game, [(what, value, "exact")], rules="")
-
-
-def of_pattern(found: PatternCheck, fillings: str | None) -> Statement:
-    """Return whether all fillings of a pattern are won."""
-    game, so_many = found.game, "" if found.within is None else f", within {found.within} slides"
-    value = "yes"
-    if not found.holds:
-        value = f"no, not from {game.format(found.board)}"
-    elif found.slides is not None:
-        value = f"yes, all {found.fillings:,} boards, within {found.slides} slides"
-    return _answered(game, [(_every_filling(game, fillings) + so_many, value, "verdict")], rules="")
-
-
-def of_sample(found: FillingSample, fillings: str | None) -> Statement:
-    """Return what random fillings of a pattern show: a lost one refutes it, and won ones prove nothing."""
-    game = found.game
-    value = f"{found.won:,} of {found.fillings:,} random boards win, {found.undecided:,} are undecided"
-    kind = "sampled"
-    if found.lost:
-        value, kind = f"no, not from {game.format(found.lost[0])}", "verdict"
-    return _answered(game, [(_every_filling(game, fillings), value, kind)], rules="")
-
-
-def of_set(game: Game, boards: int, least: int | None, lost: str | None) -> Statement:
-    """Return whether a winning set holds all fillings of a pattern, of those with a sum that it has."""
-    part = "" if least is None else f" with a sum of {least} or more"
-    value = f"yes, all {boards:,} boards" if lost is None else f"no, not from {lost}"
-    return _answered(game, [(_every_filling(game, None) + part, value, "verdict")], rules="")
-
-
-def _every_filling(game: Game, fillings: str | None) -> str:
-    return (
-        f"whether {game.goal} can be forced against every spawn of {spawn_words(game)} from every board that "
-        f"holds the pattern{within_fillings(fillings)}"
-    )
-
-
-def within_fillings(fillings: str | None) -> str:
-    """Return which fillings of a pattern are meant, with a blank in front; empty if all are."""
-    return "" if fillings is None else f" with the tiles that {fillings} allows"
-
-
-# -- what helpful drops reach ----------------------------------------------------------------------
-
-
-def _reached(rules: Rules, asked: Sequence[Asked]) -> Statement:
-    """Return what is said of games from the empty board."""
-    where = {
-        None: "on any empty cell", "rows": "on the topmost, then leftmost empty cell",
-        "columns": "on the leftmost, then topmost empty cell",
-    }[rules.convention]  # fmt: skip
-    return _told(str(rules), asked, rules=f" from the empty board, drops {where}")
-
-
-def _drops(rules: Rules) -> str:
-    return " and ".join(f"{1 << exponent}s" for exponent in rules.drops)
-
-
-def of_reach(found: Reach) -> Statement:
-    """Return whether a board can be reached."""
-    turn = "an afterstate" if found.afterstate else "a state"
-    what = f"whether {found.rules.text(found.position)}, {turn}, can be reached with {_drops(found.rules)}"
-    return _reached(found.rules, [(what, *VERDICTS[found.reachable])])
-
-
-def of_checkerboards(verdicts: Sequence[Checkerboard], counted: Tally | None) -> Statement:
-    """Return which checkerboards can be reached, and by how many sequences if they were counted."""
-    asked: list[Asked] = []
-    for one in verdicts:
-        what = f"the checkerboard with a {one.colouring} in the corner, with drops of {_drops(one.rules)}"
-        asked.append((f"whether play reaches {what}", *VERDICTS[one.reachable]))
-        if counted is not None:
-            asked.append((f"sequences of moves to {what}", f"{counted[one.colouring]:,}", "exact"))
-    return _reached(verdicts[0].rules, asked)
-
-
-def of_filled(found: Filled) -> Statement:
-    """Return whether a board can be filled, and by how many drops."""
-    value, kind = VERDICTS[found.possible]
-    value += f", by {found.drops:,} drops" if found.possible else ""
-    what = "whether drops of 2s can fill the board with 2s and 4s, without an 8"
-    return _reached(found.rules, [(what, value, kind)])
-
-
-def of_shortest(found: Shortest) -> Statement:
-    """Return the fewest drops after which no slide is left, or their bounds."""
-    what = "fewest drops of 2s after which no slide is left"
-    if found.drops is None:
-        return _reached(found.rules, [(what, f"at least {found.lower}", "lower")])
-    if found.proved:
-        return _reached(found.rules, [(what, str(found.drops), "exact")])
-    return _reached(found.rules, [(what, f"{found.lower} to {found.drops}", "interval")])
-
-
-def of_lemmas(rules: Rules, most_sum: int | None, checks: Sequence[LemmaCheck]) -> Statement:
-    """Return which lemmas hold for every position that can be reached."""
-    part = "without an 8" if most_sum is None else f"with a sum of at most {most_sum}"
-    what = f"for every position that drops of {_drops(rules)} reach, {part}: lemma"
-    return _reached(rules, [(f"{what} {one.lemma.number}", one.verdict, "verdict") for one in checks])
-
-
-def of_replay(found: Replay) -> Statement:
-    """Return where the moves of a game lead."""
-    return _reached(found.rules, [(f"the board after {found.text}", found.boards[-1], "exact")])
 
 
 # -- policies -------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """Probing a winning set: whether one side wins from a position, and after which slides.
 
-`tilebase force --engine diagrams -o` writes such sets (`files.winning`).  This loads neither the library
+`tilebase force diagrams -o` writes such sets (`files.winning`).  This loads neither the library
 for decision diagrams nor Numba.  Objects here are safe to share between threads.
 """
 
@@ -118,7 +118,7 @@ class WinningSet(Verdicts):
         """
         manifest, game = self.manifest, self.game.changed(pattern=pattern)
         if manifest.strategy != "sum" or not manifest.strong or manifest.corollary7:
-            raise UsageError(f"{self.name} does not hold all boards by sum: make it with --engine diagrams")
+            raise UsageError(f"{self.name} does not hold all boards by sum: make it with --strategy sum")
         if len(game.patterns) != 1 or game.unmergeable:
             raise UsageError(f"{pattern} stands for several patterns, or the game has tiles x: count one")
         choices = [
