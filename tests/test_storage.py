@@ -197,7 +197,7 @@ def test_an_error_at_the_end_leaves_the_older_folder(
         "export values T -o T/values.svg",
         "export boards T --sum 8 -o T/8.parquet",
         "export graph 2x2 8 -o T/graph.dot",
-        "export counts 2x2 8 -o page/explorer/counts.svg",
+        "count 2x2 8 --record page/explorer/counts.svg",
         "plan solve 2x2 8 --record link/plan.json",
         "export page T -o T/page",
         "export data T -o T/data",
