@@ -25,9 +25,9 @@ from stored import chunks_of, layers_of
 from tilebase import Board, __version__, explain, force, open_table, solve
 from tilebase.cli import main, output
 from tilebase.cli.commands import NAMES
-from tilebase.cli.helping import EXAMPLES
 from tilebase.cli.options import DEFAULT_GAME, GameOptions, make_game
 from tilebase.cli.output import MOST_ROWS
+from tilebase.cli.usage import EXAMPLES
 from tilebase.counting.counts import FIELDS
 from tilebase.errors import UsageError
 from tilebase.game.formations import formation

@@ -11,11 +11,12 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
-from tilebase.cli.keys import ENDED, RESIZED
 from tilebase.cli.probe import describe
 from tilebase.cli.seat import Seat
 from tilebase.errors import BoardError, MissingBoardError
 
+RESIZED, ENDED = "resized", "end of input"
+"""Words that a reader gives if the window has another size or the program continues, and at the end."""
 DIRECTIONS = {
     "w": "up", "s": "down", "a": "left", "d": "right", "r": "front", "f": "back",
     "\x1b[A": "up", "\x1b[B": "down", "\x1b[D": "left", "\x1b[C": "right",

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Group, Parameter
 
-from tilebase.cli.helping import shared
 from tilebase.cli.output import Shown
+from tilebase.cli.usage import shared
 from tilebase.errors import MissingLayerError, UsageError
 from tilebase.game.formations import formation
 from tilebase.game.game import Game

@@ -129,7 +129,7 @@ def play(
 def _converse(seat: Seat, *, values: bool, train: bool, auto: bool, keys: bool, delay: float) -> int:
     """Play in the way that the options and the terminal ask for; return the exit status."""
     from tilebase.cli.dialogue import HELP, Dialogue, Lines
-    from tilebase.cli.keys import Keyboard, has_keys
+    from tilebase.cli.live import Keyboard, Window, has_keys
 
     if auto:
         return 0 if Dialogue(seat, Lines(delay), values=values).watch() else 1
@@ -138,7 +138,6 @@ def _converse(seat: Seat, *, values: bool, train: bool, auto: bool, keys: bool, 
         Dialogue(seat, Lines(delay), values=values, train=train).converse()
     else:
         from tilebase.cli.drawing import choose_colors
-        from tilebase.cli.live import Window
 
         try:
             with Keyboard() as keyboard:
@@ -172,8 +171,7 @@ def _opened(name: str, start: str | None, objective: str | None) -> Iterator[Tab
 @contextmanager
 def _solved(game: Game, objective: str | None, run: UseOptions) -> Iterator[Table]:
     """Solve a game and open its table, which is deleted at the end."""
-    from tilebase.cli.progress import counting_progress
-    from tilebase.cli.startup import prepare_kernels
+    from tilebase.cli.progress import counting_progress, prepare_kernels
     from tilebase.files.work_folders import table_folder
     from tilebase.objectives.objective import parse_objectives
     from tilebase.tables.probe import open_table
