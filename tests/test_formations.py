@@ -543,7 +543,6 @@ REFUSED = [
     (["--formation", "442", "512", "--walls", "0"], "--walls and --formation contradict"),
     (["--formation", "442", "512", "--start", "empty"], "--start and --formation contradict"),
     (["--formation", "442", "512", "--masks", "..../..../..xx/xxxx"], "--masks and --formation contradict"),
-    (["--formation", "442", "512", "--fixed"], "--fixed and --formation contradict"),
     (["--formation", "442", "512", "--steps", "50"], "cannot be made below the horizon 104"),
     (["2x2", "16", "--steps", "9"], "--steps is for formations"),
     (["2x2", "16", "--at-least"], "--at-least is for formations"),

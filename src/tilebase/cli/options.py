@@ -63,15 +63,13 @@ SpawnOption = Annotated[
     str,
     Parameter(
         help="Probability of a spawned 4, exact: 0.1, 1/10, 0 for only 2s; 1/10,4:1/4 is 1/4 with at most 4 "
-        "empty cells. Or any tiles with their probabilities: 2:0.9,8:0.1. Weights of cells follow: 0.1 on "
-        "1,2/2,4."
+        "empty cells."
     ),
 ]
-LargestOption = Annotated[int | None, Parameter(help="Largest tile that may ever be made.")]
 StartOption = Annotated[
     str, Parameter(help="empty (the adversary begins), two-tiles (it chooses both), or a board.")
 ]
-LimitsOption = Annotated[str | None, Parameter(help="Largest tile of each cell: 16,16/16,8.")]
+LimitsOption = Annotated[str | None, Parameter(help="Largest tile of each cell, 16,16/16,8, or of all, 16.")]
 PatternOption = Annotated[
     str | None,
     Parameter(help="Tiles on cells that win too, * for any: `64,32,*/*,*,*`, or lemma1, or pair."),
@@ -207,15 +205,6 @@ class GameOptions(RuleOptions):
     start: Annotated[str, Parameter(help="two-tiles (the real game), empty (a spawn first), or a board.")] = (
         "two-tiles"
     )
-    largest: LargestOption = None
-    fixed: Annotated[
-        bool,
-        Parameter(
-            negative=(),
-            help="Tiles x are walls: they never move. This is not the rule of endgame tables, where x slides "
-            "and no slide may move it away; values by that rule are lower.",
-        ),
-    ] = False
 
 
 @Parameter(name="*", group=RULES)
@@ -236,7 +225,6 @@ class SolvedOptions(RuleOptions):
     """The rules of a game that is solved before it is played, whose start is not one of the options."""
 
     spawn: SpawnOption = "1/10"
-    largest: LargestOption = None
 
 
 DEFAULT_GAME, DEFAULT_FORCED, DEFAULT_SOLVED = GameOptions(), ForcedOptions(), SolvedOptions()
@@ -246,11 +234,7 @@ WITH_FORMATION = ("spawn", "spawns", "goal_sum", "horizon", "formation", "steps"
 
 def make_game(shape: str, goal: int | None, options: GameOptions | ForcedOptions) -> Game:
     """Return the game that the arguments describe.  Raises `UsageError`."""
-    spawn: SpawnLaw | str
-    if isinstance(options, ForcedOptions):
-        spawn, largest, fixed = law_of(options.spawns), None, False
-    else:
-        spawn, largest, fixed = options.spawn, options.largest, options.fixed
+    spawn: SpawnLaw | str = options.spawn if isinstance(options, GameOptions) else law_of(options.spawns)
     if options.formation is not None:
         return _game_in_formation(options.formation, shape, goal, options, spawn)
     if options.steps is not None or options.at_least:
@@ -264,12 +248,10 @@ def make_game(shape: str, goal: int | None, options: GameOptions | ForcedOptions
         spawn=spawn,
         start=options.start,
         limits=options.limits,
-        largest=largest,
         pattern=options.pattern,
         goal_sum=options.goal_sum,
         walls=parse_cells(options.walls),
         unmergeable=parse_cells(options.unmergeable),
-        fixed=fixed,
         masks=options.masks,
         horizon=options.horizon,
     )
