@@ -544,7 +544,6 @@ REFUSED = [
         ["--formation", "442", "512", "--rules", "masks = '..../..../..xx/xxxx'"],
         "the rule masks and --formation contradict",
     ),
-    (["--formation", "442", "512", "--fixed"], "--fixed and --formation contradict"),
     (["--formation", "442", "512", "--rules", "steps = 50"], "cannot be made below the horizon 104"),
     (["2x2", "16", "--rules", "steps = 9"], "the rule steps is for formations"),
     (["2x2", "16", "--rules", "at-least = true"], "the rule at-least is for formations"),

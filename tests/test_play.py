@@ -527,7 +527,7 @@ def test_a_game_is_solved_first(tmp_path: Path, monkeypatch, capsys):
     assert "probability to win" in capsys.readouterr().out
     assert main(["play", "2x3", "16", "--adversary", "--auto", "--delay", "0", "--seed", "1", "-q"]) == 0
     assert "whether a win can be forced: yes" in capsys.readouterr().out
-    assert main(["play", "2x2", "--largest", "16", "--auto", "--delay", "0", "--seed", "1", "-q"]) == 0
+    assert main(["play", "2x2", "--limits", "16", "--auto", "--delay", "0", "--seed", "1", "-q"]) == 0
     assert "expected score" in capsys.readouterr().out
     assert main(["play", "2x2", "--objective", "score", "--auto", "--delay", "0", "--seed", "1", "-q"]) == 0
     assert main(["play", "16", "--formation", "44", "--auto", "--delay", "0", "--seed", "1", "-q"]) == 0

@@ -50,7 +50,7 @@ HERE = Allowance(memory=8 << 30, threads=2)
         "count 4x4 1024 --keep afterstates -o t",
         "solve 4x4 2048",
         "solve 4x4 2048 -o t",
-        "solve 4x4 --largest 32768 --objective score",
+        "solve 4x4 --limits 32768 --objective score",
         "solve 4x4 2048 --space all",
         "solve 4x4 2048 --objective lower",
         "solve 4x4 1024 --objective lower --space all",
