@@ -11,6 +11,7 @@ import shlex
 import subprocess
 import sys
 import zipfile
+from collections.abc import Iterator
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
@@ -24,7 +25,7 @@ from cyclopts.completion.detect import ShellDetectionError
 from stored import chunks_of, layers_of
 from tilebase import Board, __version__, explain, force, open_table, solve
 from tilebase.cli import main, output
-from tilebase.cli.commands import NAMES
+from tilebase.cli.commands import NAMES, app, load_commands
 from tilebase.cli.options import DEFAULT_GAME, GameOptions, make_game
 from tilebase.cli.output import MOST_ROWS
 from tilebase.cli.usage import EXAMPLES
@@ -589,6 +590,50 @@ def test_help_ends_in_the_narrowest_terminal(columns: str) -> None:
             capture_output=True, text=True, check=True, timeout=120,
         )  # fmt: skip
         assert "Usage: tilebase" in shown.stdout
+
+
+def test_rules_stand_in_a_file_or_in_lines(tmp_path, capsys):
+    file = tmp_path / "rules.toml"
+    file.write_text("walls = [0]  # a corner\nhorizon = 20\n")
+    found = []
+    for rules in (str(file), "walls = [0]; horizon = 20"):
+        assert main(["count", "3x3", "16", "-q", "-f", "json", "--rules", rules]) == 0
+        found.append(json.loads(capsys.readouterr().out))
+    assert found[0]["totals"] == found[1]["totals"]
+    assert Game.from_identity(found[0]["game"]) == Game("3x3", 16, walls=[0], horizon=20)
+
+
+@pytest.mark.parametrize(
+    ("rules", "sentence"),
+    [
+        ("wals = [0]", "there is no rule wals: choose from at-least, goal-sum"),
+        ("nowhere.toml", "there is no file nowhere.toml"),
+        ("walls = [0", "are not TOML"),
+        ("walls = 0", "the rule walls cannot be 0: write walls = [0, 5]"),
+        ("horizon = true", "the rule horizon cannot be True: write horizon = 40"),
+        ("walls = ['a']", "are not cells"),
+        ("steps = 9", "the rule steps is for formations"),
+    ],
+)
+def test_rules_that_are_refused(rules, sentence, refused):
+    refused(["count", "2x2", "16", "--rules", rules], 2, sentence)
+
+
+def options_of(inner: App, words: tuple[str, ...] = ()) -> Iterator[tuple[str, list[str]]]:
+    """Each command and its options, without those of every command."""
+    if inner.default_command is not None:
+        yield " ".join(words), [one.name for one in inner.assemble_argument_collection() if one.index is None
+                                and one.parameter.parse is not False and not one.children]  # fmt: skip
+    for name in inner:
+        if not name.startswith("-"):
+            yield from options_of(inner[name], (*words, name))
+
+
+def test_no_command_has_more_than_eighteen_options() -> None:
+    load_commands()
+    found = dict(options_of(app))
+    assert "--objective" in found["solve"]
+    assert {name: len(options) for name, options in found.items() if len(options) > 18} == {}
 
 
 def test_a_count_has_the_same_columns_for_every_game(capsys: pytest.CaptureFixture[str]) -> None:
