@@ -344,9 +344,9 @@ def test_an_error_restores_the_terminal(tables: Path, tmp_path: Path):
 
 def test_a_mistake_of_ours_restores_the_terminal(tables: Path):
     script = (
-        "import sys; from tilebase.cli import live, main\n"
+        "import sys; from tilebase.cli import dialogue, main\n"
         "def fail(self): raise ZeroDivisionError\n"
-        "live.Live._hint = fail\n"
+        "dialogue.Dialogue._hint = fail\n"
         "sys.exit(main(['play', 't']))"
     )
     with Terminal(sys.executable, "-c", script, folder=tables) as terminal:
@@ -497,7 +497,7 @@ def test_training_by_lines(tables: Path, monkeypatch, capsys):
     out = capsys.readouterr().out
     assert "expected score:" not in out.partition("best: ")[0]
     assert "left " in out
-    assert out.count("(not counted, since you knew the values)") == 3
+    assert out.count("not counted, since you knew the values") == 3
     assert " of 1 slides best" in out.splitlines()[-1]
 
 
