@@ -11,6 +11,7 @@
     scripts/bench --arrays        boards and values as arrays instead (benchmarks/many.py)
     scripts/bench --environments  steps a second of environments instead (benchmarks/environments.py)
     scripts/bench --cuda          a pass over all boards on a CUDA device instead (benchmarks/device.py)
+    scripts/bench --codecs FOLDER --sum S   ways to store a layer instead (benchmarks/layer_codecs.py)
     scripts/bench --costs         estimates beside what is measured (benchmarks/costs.py); --only as above
 
 Each command runs once to compile and once to be measured.  Machines are shared and noisy:
@@ -149,6 +150,10 @@ def report(benchmark: Benchmark, cost: Cost, bare: float) -> bool:
 
 
 def main() -> int:
+    if sys.argv[1:2] == ["--codecs"]:
+        import layer_codecs
+
+        return layer_codecs.main(sys.argv[2:])
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -424,7 +424,7 @@ def test_bash_completes_commands_and_options(tmp_path, monkeypatch):
 
     assert complete("tilebase", "p") == {"plan", "play", "probe"}
     assert complete("tilebase", "export", "") == {
-        "boards", "codecs", "counts", "data", "graph", "page", "values",
+        "boards", "counts", "data", "graph", "page", "values",
     }  # fmt: skip
     assert complete("tilebase", "force", "3x4", "64", "--li") == {"--limits"}
     assert complete("tilebase", "bo") == set()

@@ -20,7 +20,7 @@ from tilebase.cli.output import naming_command
 from tilebase.counting.counts import FIELDS, CountResult
 from tilebase.errors import CorruptError, MissingExtraError, StorageError, UsageError
 from tilebase.game.game import Game
-from tilebase.questions import codec_plots, plots
+from tilebase.questions import plots
 from tilebase.questions.distributions import Distribution
 from tilebase.questions.plots import bands, plot_counts
 
@@ -193,8 +193,6 @@ def test_bad_requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         plot_counts(SMALL, tmp_path / "counts.svg", field="wins")
     with pytest.raises(UsageError, match="no live states up to symmetry were counted"):
         plot_counts(oracle.count(Game("1x1", start="empty")), tmp_path / "counts.svg", field="live")
-    with pytest.raises(UsageError, match="no codec was measured"):
-        codec_plots.plot_pareto([], tmp_path / "pareto.svg")
     with pytest.raises(StorageError, match=r"cannot write .*: the folder .* does not exist"):
         plot_counts(SMALL, tmp_path / "none" / "counts.svg")
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)

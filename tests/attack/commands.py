@@ -279,9 +279,7 @@ POOL: dict[str, tuple[str, ...]] = {
     "path": PATHS,
     "layer": PATHS,
     "certificate": PATHS,
-    "codecs": ("raw", "zstd", "raw,zstd,brotli,xz", "", "x"),
     "limit": ("10", "0", "-1", "x"),
-    "repeat": ("1", "0", "-1", "x"),
 }
 HEAVY = {"goal": ("8", "16"), "games": ("3", "0", "-1", "x"), "budget": ("1s", "1", "2x", "")}
 """Values that keep a drawn small, mostly: it is answered, not refused."""

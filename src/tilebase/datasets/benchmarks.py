@@ -1,7 +1,7 @@
 """Tasks with fixed names: a game, its random start, an objective, what optimal, random and greedy play get.
 
-`benchmarks.tsv` holds them.  Its values were computed with tables in float64, and `make_dataset` computes
-them again.  A name is never given to another task.
+`benchmarks.tsv` holds them.  Its values were computed with tables in float64, and `scripts/make-dataset`
+computes them again.  A name is never given to another task.
 
 >>> task = benchmark("2x2-32-win")
 >>> f"{task.optimum:.9f} {task.random:.9f} {task.greedy:.9f}"

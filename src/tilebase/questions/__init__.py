@@ -23,6 +23,5 @@ Modules, those that the others import first:
     published    published numbers, and recorded results of long runs
     comparing    who published or recorded a result before
     reproduce    published numbers, computed again
-    plots        pictures of counts and codecs
-    codecs       size and speed of compressed layers
+    plots        pictures of counts
 """

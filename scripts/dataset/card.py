@@ -11,7 +11,7 @@ folder of the metadata, so that the set can be put on any host.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tilebase._version import version
@@ -23,7 +23,7 @@ from tilebase.runtime.documents import to_json
 from tilebase.runtime.measured import run_facts
 
 if TYPE_CHECKING:
-    from tilebase.datasets.making import File, Part
+    from dataset.making import File, Part
 
 LICENCE = "MIT"
 TITLE = "Exact values of 2048 on small boards"
@@ -189,9 +189,9 @@ def data_card(parts: Sequence[Part], command: str) -> str:
     """Return the data card as Markdown: `card.md` with what was made."""
     facts = run_facts()
     tables = {part.table.path: part.table for part in parts if part.table is not None}
-    return (files("tilebase.datasets") / "card.md").read_text("utf-8").format(
+    return Path(__file__).with_name("card.md").read_text("utf-8").format(
         front=_front_matter(parts), first=parts[0].task.name, title=TITLE, about=ABOUT, version=VERSION,
-        program=version(), licence=LICENCE, cite=_bibtex(), command=command or "make_dataset",
+        program=version(), licence=LICENCE, cite=_bibtex(), command=command,
         date=facts["date"], machine=facts["machine"],
         cpu_seconds=facts["cpu_seconds"], states=sum(part.rows for part in parts), count=len(parts),
         benchmarks=_table([_task_row(part) for part in parts]),

@@ -27,9 +27,9 @@ from typing import Any, Self, Unpack
 
 import numpy as np
 
+from dataset.card import croissant, data_card
 from tilebase._version import version
 from tilebase.datasets.benchmarks import Benchmark, benchmark
-from tilebase.datasets.card import croissant, data_card
 from tilebase.datasets.columns import ROWS, SPLITS, Columns, writer_of
 from tilebase.errors import CorruptError, StorageError, UsageError
 from tilebase.files.parquet import load_pyarrow
