@@ -27,7 +27,7 @@ from tilebase.game.game import Game
 from tilebase.game.names import title_of
 
 if TYPE_CHECKING:
-    from tilebase.counting.counts import CountResult
+    pass
 
 TOLD = {
     "states": "states, up to symmetry",
@@ -92,18 +92,13 @@ def count(
     if keep not in ("counts", "afterstates", "states"):
         raise UsageError(f"keep {keep!r} does not exist: choose one of counts, afterstates, states")
     if planning():
-        from tilebase.cluster.opening import workers_here
-        from tilebase.costs.rows import counting
-
-        workers = None if cluster is None else workers_here(cluster)
-        rows = counting(question, run.allowed(), up_to=up_to, keep=keep, folder=kept, workers=workers)
-        show.write(rows, rows, text=plan_text(rows), game=question)
-        return 0
+        return _print_plan(question, show, run, up_to, keep, kept, cluster)
     if kept is None and keep != "counts":
         raise UsageError(f"--keep {keep} needs a folder: name one with -o")
     prepare_kernels()
     from tilebase.files.work_folders import work_folder
     from tilebase.questions import count as engine
+    from tilebase.questions.plots import plot_counts
 
     with work_folder(kept, "count", question, keep, *["lookahead"] * lookahead) as folder:
         with counting_progress() as progress:
@@ -118,13 +113,25 @@ def count(
             rows if columns else totals, result.as_dict(),
             data=rows if columns else _data(result.totals),
             text=None if columns else told, totals=told, game=question,
-            draw=lambda file: _draw(result, file),
+            draw=lambda file: plot_counts(result, file),
         )  # fmt: skip
         folder.finish()  # only after the result was written, so that it cannot be lost
     if not result.complete:
-        print(
-            f"not complete: counted up to sum {result.sums[-1] if len(result.sums) else 0}", file=sys.stderr
-        )
+        print(f"not complete: counted up to sum {max(result.sums, default=0)}", file=sys.stderr)
+    return 0
+
+
+def _print_plan(
+    game: Game, show: Shown, run: EstimatedRunOptions, up_to: int | None, keep: str, folder: Path | None,
+    cluster: str | None,
+) -> int:  # fmt: skip
+    """Print what a run would take."""
+    from tilebase.cluster.opening import workers_here
+    from tilebase.costs.rows import counting
+
+    workers = None if cluster is None else workers_here(cluster)
+    rows = counting(game, run.allowed(), up_to=up_to, keep=keep, folder=folder, workers=workers)
+    show.write(rows, rows, text=plan_text(rows), game=game)
     return 0
 
 
@@ -154,9 +161,3 @@ def _bound(game: Game, title: str, columns: tuple[str, ...], show: Shown) -> Non
     rows = _totals(title, totals)
     data = by_sum if columns else _data(totals)
     show.write(by_sum if columns else rows, result.as_dict(), data=data, game=game, totals=table_text(rows))
-
-
-def _draw(result: CountResult, file: Path) -> None:
-    from tilebase.questions.plots import plot_counts
-
-    plot_counts(result, file)

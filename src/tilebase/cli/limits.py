@@ -85,6 +85,11 @@ def limits(
     prepare_kernels()
     if minimal:
         return _minimal(question, seconds, show, run)
+    return _search(question, most, seconds, show, run)
+
+
+def _search(game: Game, most: int | None, seconds: float, show: Shown, run: UseOptions) -> int:
+    """Search for the best limits, and print the path to them and what proves the bound."""
     from tilebase.costs.boards import passing
     from tilebase.costs.rates import slowdown
     from tilebase.questions.limits import search_limits, with_limits
@@ -92,7 +97,7 @@ def limits(
     def tell(trial: Trial, tried: int) -> None:
         print(f"{tried} tried: {trial.text}  {trial.boards:,} boards  {trial.value}", file=sys.stderr)
 
-    found = search_limits(question, most, seconds=seconds, step=None if QUIET.get() else tell, **run.use())
+    found = search_limits(game, most, seconds=seconds, step=None if QUIET.get() else tell, **run.use())
     if not found.best.value:
         within = f", of at most {found.most:,} boards each" if found.most else ""
         raise UsageError(
@@ -105,20 +110,20 @@ def limits(
     ]
     read = [row | {"win (float32)": str(trial.value)} for row, trial in zip(rows, found.path, strict=True)]
     document = {
-        "game": question.identity,
+        "game": game.identity,
         "budget": found.most,
         "best": rows[-1],
         "path": rows,
         "tried": found.tried,
         "finished": found.finished,
     }
-    limited = with_limits(question, found.best.limits)
+    limited = with_limits(game, found.best.limits)
     proving = passing("solving", limited, [Objective("lower")], Allowance.of(**run.use()))
     present = replace(proving, seconds=proving.seconds * slowdown())
     takes = present.time if proving.seconds >= 1 else "a moment"
     proof = f"tilebase solve {game_text(limited)} --objective lower --record bound.json"
     more = f"{signature()}\n\nto prove this bound ({takes}):\n{proof}\n"
-    show.write(read, document, data=rows, text=table_text(read) + more, game=question)
+    show.write(read, document, data=rows, text=table_text(read) + more, game=game)
     if not found.finished:
         print("stopped early: a longer --budget may find better limits", file=sys.stderr)
     return 0

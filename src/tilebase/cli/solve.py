@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from tilebase.objectives.results import Solution
     from tilebase.objectives.values import Found
     from tilebase.questions.bounds import ProvedBound
+    from tilebase.questions.running import Ask
 
 CHANCES = ("win", "lower", "upper")
 """The objectives that are, or bound, the probability to win."""
@@ -113,42 +114,27 @@ def values(
     question = make_game(shape, goal, game)
     show = shown.checked()
     objectives = parse_objectives(objective)
-    from tilebase.questions.running import usual_space
+    from tilebase.questions.running import Ask, usual_space
 
     within = space or usual_space(question, objectives, table=table is not None, backend=backend)
-    bounds_alone = all(one.is_bound and one.discount == 1 for one in objectives)
-    one_pass = within == "all" and bounds_alone and table is None and down_to is None
+    ask = Ask(question, objectives, within, down_to, backend)
+    folder = table or work
     if planning():
-        from tilebase.cluster.opening import workers_here
-        from tilebase.costs.rows import solving
-
-        rows = solving(
-            question,
-            objectives,
-            within if above is None else "reachable",  # as `solve` chooses
-            run.allowed(),
-            keep=table is not None and above is None,
-            down_to=down_to,
-            summaries=not one_pass,
-            backend=backend,
-            folder=table or work,
-            workers=None if cluster is None else workers_here(cluster),
-        )
-        text = plan_text(rows) + _recorded(question, objectives) + _sooner(question, objectives)
-        show.write(rows, rows, text=text, game=question)
-        return 0
+        keep = table is not None and above is None
+        if above is not None:
+            ask = replace(ask, space="reachable")  # as `solve` chooses
+        return _print_plan(ask, show, run, keep=keep, folder=folder, cluster=cluster)
     if table is not None and work is not None:
         raise UsageError("a table is the folder of its run: leave --work out")
     prepare_kernels()
     from tilebase.files.work_folders import work_folder
+    from tilebase.questions import solve as engine
 
-    with work_folder(table or work, "solve", question, within, *(one.label for one in objectives)) as place:
-        if one_pass:
-            _prove(question, objectives, show, place.path, backend=backend, cluster=cluster, **run.use())
+    with work_folder(folder, "solve", question, within, *(one.label for one in objectives)) as place:
+        if _is_one_pass(ask, keep=table is not None):
+            _prove(ask, show, place.path, cluster=cluster, **run.use())
             place.finish()
             return 0
-        from tilebase.questions import solve as engine
-
         since = working_time()
         with counting_progress(known=lambda: _recorded(question, objectives).strip()) as progress:
             solution = engine.solve(
@@ -165,15 +151,39 @@ def values(
     return 0
 
 
-def _prove(game: Game, objectives: Sequence[Objective], show: Shown, folder: Path, **use: Any) -> None:
+def _is_one_pass(ask: Ask, *, keep: bool) -> bool:
+    """Return whether passes over all boards prove bounds, and nothing else is wanted: no layer is kept."""
+    bounds_alone = all(one.is_bound and one.discount == 1 for one in ask.objectives)
+    return ask.space == "all" and bounds_alone and not keep and ask.down_to is None
+
+
+def _print_plan(
+    ask: Ask, show: Shown, run: EstimatedRunOptions, *, keep: bool, folder: Path | None, cluster: str | None
+) -> int:
+    """Print what a run would take."""
+    from tilebase.cluster.opening import workers_here
+    from tilebase.costs.rows import solving
+
+    rows = solving(
+        ask.game, ask.objectives, ask.space, run.allowed(), keep=keep, down_to=ask.down_to,
+        summaries=not _is_one_pass(ask, keep=keep), backend=ask.backend, folder=folder,
+        workers=None if cluster is None else workers_here(cluster),
+    )  # fmt: skip
+    text = plan_text(rows) + _recorded(ask.game, ask.objectives) + _sooner(ask.game, ask.objectives)
+    show.write(rows, rows, text=text, game=ask.game)
+    return 0
+
+
+def _prove(ask: Ask, show: Shown, folder: Path, **use: Any) -> None:
     """Prove bounds by passes over all boards, and write them."""
     from tilebase.questions.prove import prove
 
     bounds = []
-    with counting_progress(known=lambda: _recorded(game, objectives).strip()) as progress:
-        for one in objectives:
-            use |= {"direction": one.name, "dtype": one.dtype, "progress": progress}
-            bounds.append(prove(game, space="all", folder=folder, checksums=show.as_json, **use))
+    with counting_progress(known=lambda: _recorded(ask.game, ask.objectives).strip()) as progress:
+        for one in ask.objectives:
+            use |= {"direction": one.name, "dtype": one.dtype, "space": ask.space, "backend": ask.backend}
+            use |= {"folder": folder, "checksums": show.as_json, "progress": progress}
+            bounds.append(prove(ask.game, **use))
     _write_bounds(tuple(bounds), show)
 
 
