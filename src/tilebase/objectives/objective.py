@@ -38,7 +38,7 @@ A new objective is one line of `MEANINGS`: engines, probes, files and commands r
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -477,6 +477,22 @@ def parse_objectives(text: str, discount: Any = 1) -> tuple[Objective, ...]:
         raise UsageError(f"{text} takes no discount: only {', '.join(DISCOUNTED)} do")
     if len(set(found)) < len(found):
         raise UsageError(f"{text} names an objective twice")
+    return tuple(found)
+
+
+def objectives_of(
+    given: str | Objective | Sequence[str | Objective], discount: Any = 1
+) -> tuple[Objective, ...]:
+    """Return objectives that are given by name, as `Objective`, or as several of either.
+
+    The discount is that of those given by name.  Raises `UsageError`.
+    """
+    several = [given] if isinstance(given, str | Objective) else given
+    found: list[Objective] = []
+    for one in several:
+        found += [one] if isinstance(one, Objective) else parse_objectives(one, discount)
+    if not found:
+        raise UsageError("name at least one objective, as win")
     return tuple(found)
 
 

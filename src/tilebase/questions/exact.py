@@ -36,7 +36,7 @@ from tilebase.game.game import Game, check_is_game
 from tilebase.game.names import rules_of, title_of
 from tilebase.objectives.encoding import FIRST, NONE, WON, end_values, sentinels
 from tilebase.objectives.numbers import SMALL
-from tilebase.objectives.objective import Objective, parse_objectives
+from tilebase.objectives.objective import Objective, objectives_of
 from tilebase.objectives.rounding import Rounding
 from tilebase.questions.count import count
 from tilebase.runtime.progress import Pace
@@ -230,7 +230,7 @@ def check_exact(game: Game, objective: str | Objective, play: str, discount: Any
 
 def _mean(objective: str | Objective, discount: Any) -> Objective:
     """Return one objective.  Raises `UsageError` unless it is a mean in floats."""
-    found = [objective] if isinstance(objective, Objective) else [*parse_objectives(objective, discount)]
+    found = objectives_of(objective, discount)
     if len(found) != 1:
         raise UsageError(f"fractions are computed for one objective at a time, not for {objective}")
     if not found[0].is_mean or found[0].is_bound:

@@ -32,7 +32,7 @@ from tilebase.files.run import Query, RunFolder, is_counted
 from tilebase.files.solved import StoredValues
 from tilebase.files.source import read_file
 from tilebase.game.game import Cells, Game, check_is_game
-from tilebase.objectives.objective import Objective, parse_objectives
+from tilebase.objectives.objective import Objective, objectives_of
 from tilebase.objectives.results import LayerSummary, Solution, StartValues
 from tilebase.objectives.rounding import Rounding
 from tilebase.objectives.values import Number, Value
@@ -154,15 +154,11 @@ def _asked(
 ) -> Ask:  # fmt: skip
     """Return what is asked.  Raises `UsageError` if it does not exist or does not fit the game."""
     check_is_game(game)
-    objectives: list[Objective] = []
-    for one in [objective] if isinstance(objective, str | Objective) else objective:
-        objectives += [one] if isinstance(one, Objective) else parse_objectives(one, discount)
-    if not objectives:
-        raise UsageError("name at least one objective, as win")
+    objectives = objectives_of(objective, discount)
     for one in objectives:
         one.check(game)
     chosen = space or usual_space(game, objectives, table=table, backend=backend)
-    return Ask(game, tuple(objectives), chosen, down_to, backend)
+    return Ask(game, objectives, chosen, down_to, backend)
 
 
 def _kept(ask: Ask, table: Path | str | None, above: float | None, space: str | None) -> Keep:

@@ -36,7 +36,7 @@ from tilebase.errors import (
 from tilebase.files.work_folders import table_folder
 from tilebase.game.formations import formation_of
 from tilebase.game.game import Game
-from tilebase.objectives.objective import Objective, parse_objectives
+from tilebase.objectives.objective import Objective, objectives_of
 from tilebase.runtime.documents import to_json
 from tilebase.runtime.progress import Progress
 from tilebase.runtime.resources import Use
@@ -402,8 +402,7 @@ def serve(
         if game is None:
             run()
             return
-        objectives = parse_objectives(objective) if isinstance(objective, str) else objective
-        chosen = (objectives,) if isinstance(objectives, Objective) else tuple(objectives)
+        chosen = objectives_of(objective)
         with table_folder(None if folder is None else Path(folder), game, chosen) as work:
             solver = partial(_solve, game, chosen, work.path, use)
             named = formation_of(game)
