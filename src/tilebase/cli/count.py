@@ -110,7 +110,7 @@ def count(
         told = table_text([row | {"": TOLD.get(row[""], row[""])} for row in totals])
         rows = list(result.rows(columns))
         show.write(
-            rows if columns else totals, result.as_dict(),
+            rows if columns else totals, result.as_dict,
             data=rows if columns else _data(result.totals),
             text=None if columns else told, totals=told, game=question,
             draw=lambda file: plot_counts(result, file),
@@ -160,4 +160,4 @@ def _bound(game: Game, title: str, columns: tuple[str, ...], show: Shown) -> Non
     by_sum, totals = result.layers, result.totals
     rows = _totals(title, totals)
     data = by_sum if columns else _data(totals)
-    show.write(by_sum if columns else rows, result.as_dict(), data=data, game=game, totals=table_text(rows))
+    show.write(by_sum if columns else rows, result.as_dict, data=data, game=game, totals=table_text(rows))

@@ -278,17 +278,17 @@ class Shown:
     ) -> None:
         """Print `rows`, and write the record if one is wanted.
 
-        JSON holds `document`; CSV and Parquet hold `data`, if it is given, in place of the rows; a table is
-        `text`, if it is given.  `totals` are printed in place of more than `MOST_ROWS` rows that the record
-        has.  `draw` draws the record if it is a picture.  CSV and Parquet name the game,
-        the command and the version in columns, JSON in members.  A table names the version if it is `signed`.
-        `game` is None if the rows say themselves what they are about.
+        JSON holds `document`, or what a function returns in its place; CSV and Parquet hold `data`, if it is
+        given, in place of the rows; a table is `text`, if it is given.  `totals` are printed in place of more
+        than `MOST_ROWS` rows that the record has.  `draw` draws the record if it is a picture.  CSV and
+        Parquet name the game, the command and the version in columns, JSON in members.  A table names the
+        version if it is `signed`.  `game` is None if the rows say themselves what they are about.
         Raises `StorageError` if the file cannot be written.
         """
         written = {(self.form, None), (self.recorded, self.record)} if self.record else {(self.form, None)}
         for form, file in sorted(written, key=lambda one: one[1] is None):  # what is printed may be cut off
             if form == "json":
-                write_document(document, file, game)
+                write_document(document() if callable(document) else document, file, game)
             elif form == "picture":
                 assert file is not None
                 assert draw is not None

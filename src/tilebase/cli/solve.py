@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -244,15 +245,6 @@ def _write(
     from tilebase.questions.bounds import bounds_of
 
     bounds = bounds_of(solution, space, seconds)
-    document = solution.as_dict()
-    if bounds:
-        said = {one.objective.label: one.asked()[0].sentence for one in bounds}
-        told = zip(solution.start, solution.asked(), strict=True)
-        document |= claim_of(replace(one, sentence=said.get(label, "")) for label, one in told)
-    if show.as_json and table is not None and solution.complete:
-        document |= _checksums(table)
-    if bounds:
-        document["bounds"] = [one.as_dict() for one in bounds]
     title = title_of(solution.game)
     rows = _totals(solution, title)
     if above is not None and solution.complete:
@@ -261,7 +253,23 @@ def _write(
     text = (
         table_text(rows) + _cited(bounds, show.record) + _recorded(solution.game, solution.objectives, found)
     )
-    show.write(rows, document, data=_values(solution), text=text, game=solution.game)
+    show.write(
+        rows, partial(_document, solution, bounds, table), data=_values(solution), text=text,
+        game=solution.game,
+    )  # fmt: skip
+
+
+def _document(solution: Solution, bounds: tuple[ProvedBound, ...], table: Path | None) -> dict[str, Any]:
+    """Return the document of a solution, with the sentences of its bounds and the checksums of its table."""
+    document = solution.as_dict()
+    if bounds:
+        said = {one.objective.label: one.asked()[0].sentence for one in bounds}
+        told = zip(solution.start, solution.asked(), strict=True)
+        document |= claim_of(replace(one, sentence=said.get(label, "")) for label, one in told)
+        document["bounds"] = [one.as_dict() for one in bounds]
+    if table is not None and solution.complete:
+        document |= _checksums(table)
+    return document
 
 
 def _write_bounds(bounds: tuple[ProvedBound, ...], show: Shown) -> None:
