@@ -89,7 +89,7 @@ ASKED: list[tuple[Callable[[], Any], str]] = [
     (lambda: tilebase.force(FORCED), "<Forced 2x2, to 8, start empty: yes, by the engine search>"),
     (lambda: largest_forced("2x2"), "<Largest forced on 2x2: 8>"),
     (lambda: find_border(FORCED), "<Border of 2x2, to 8, start empty: "),
-    (lambda: search_limits(FORCED, 100), "<Search of "),
+    (lambda: search_limits(FORCED, 100), "<FoundLimits "),
     (lambda: tilebase.check_pattern(Game("2x3", 64, pattern="lemma1")), "<PatternCheck of 2x3, to 64, "),
     (lambda: PerfectIndex(SMALL), "<PerfectIndex of 2x2, to 32>"),
     (lambda: to_mdp(SMALL), "<MDP of 2x2, to 32: 57 states, "),

@@ -82,7 +82,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Search:
+class FoundLimits:
     """The result of a search.
 
     Attributes
@@ -109,7 +109,7 @@ class Search:
     seconds: float
 
     def __repr__(self) -> str:
-        return f"<Search of {self.tried:,} limits: best {self.best.text}, value {self.best.value}>"
+        return f"<FoundLimits {self.best.text}: value {self.best.value}, the best of {self.tried:,}>"
 
 
 def with_limits(game: Game, limits: Limits) -> Game:
@@ -124,7 +124,7 @@ def search_limits(
     seconds: float = math.inf,
     step: Callable[[Trial, int], None] | None = None,
     **use: Unpack[Use],
-) -> Search:
+) -> FoundLimits:
     """Search for limits with at most so many boards that give the best bound.
 
     Parameters
@@ -178,7 +178,7 @@ def search_limits(
         if game.limits is None:
             _raise_all(game, bench, path, step)
         _climb(game, bench, path, step)
-    return Search(path[-1], tuple(path), len(bench.found), most, bench.done, working_time() - since)
+    return FoundLimits(path[-1], tuple(path), len(bench.found), most, bench.done, working_time() - since)
 
 
 def _refuse_long(game: Game, bench: _Bench, first: Limits, seconds: float) -> None:

@@ -27,7 +27,7 @@ from tilebase.errors import CorruptError, UsageError, check_first
 from tilebase.files.source import read_file
 from tilebase.game.game import Game
 from tilebase.game.grid import is_shape
-from tilebase.game.names import game_text, title_of
+from tilebase.game.names import game_text, rules_of, title_of
 from tilebase.objectives.values import Found, Interval, Lower, Upper
 from tilebase.questions.comparing import Before, find_before
 from tilebase.questions.published import (
@@ -48,7 +48,6 @@ from tilebase.questions.published import (
     took_of,
     unit_of,
 )
-from tilebase.questions.statements import rules_of
 from tilebase.runtime.latex import latex_escaped
 
 RECORDING = ("solve", "count", "force", "lemma", "evaluate", "reach")

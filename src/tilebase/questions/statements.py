@@ -49,7 +49,7 @@ def _answered(game: Game, asked: Sequence[Asked], *, rules: str) -> Statement:
 def _told(board: str, asked: Sequence[Asked], *, rules: str) -> Statement:
     """Return the same of a board with a title."""
     document = claim_of(Finding(board, *one, rules) for one in asked)
-    return Statement(*document["claim"].values(), document["statement"])
+    return Statement(**document["claim"], text=document["statement"])
 
 
 # -- policies -------------------------------------------------------------------------------------
