@@ -222,8 +222,8 @@ def make_game(shape: str, goal: int | None, options: GameOptions | ForcedOptions
     rare = parse_rules(options.rules)
     if options.formation is not None:
         return _game_in_formation(options.formation, shape, goal, options, spawn, rare)
-    if given := {"steps", "at-least"} & rare.keys():
-        raise UsageError(f"the rule {min(given)} is for formations: name one, as --formation 442")
+    if wrong := {"steps", "at-least"} & rare.keys():
+        raise UsageError(f"the rule {min(wrong)} is for formations: name one, as --formation 442")
     if not shape:
         raise UsageError(f"a SHAPE is missing: {SHAPE_HELP.rstrip('.')}, or a --formation and its goal")
     return Game(
@@ -251,8 +251,8 @@ def _game_in_formation(
         if field.name not in WITH_FORMATION and getattr(options, field.name) != field.default:
             option = field.name.replace("_", "-")
             raise UsageError(f"--{option} and --formation contradict each other: leave one of the two out")
-    if given := rare.keys() - RULES_OF_FORMATIONS:
-        raise UsageError(f"the rule {min(given)} and --formation contradict each other: leave one out")
+    if wrong := rare.keys() - RULES_OF_FORMATIONS:
+        raise UsageError(f"the rule {min(wrong)} and --formation contradict each other: leave one out")
     if second is not None or not re.fullmatch(r"\d{0,9}", first.strip()):
         given = first if second is None else f"{first} {second}"
         raise UsageError(f"with a formation, give the goal alone: --formation {name} 512, not {given}")

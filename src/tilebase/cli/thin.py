@@ -49,7 +49,7 @@ def thin(
     if planning():
         return _print_plan(table, show, visits=visited is not None)
     if above is not None:
-        return _prune(table, output, above, objective, show, anyway=ANYWAY.get())
+        return _prune(table, output, above, objective, show)
     assert visited is not None
     from tilebase.questions import thinning
 
