@@ -293,16 +293,14 @@ class MethodOptions:
         ),
     ] = "sum"
     corollary7: Annotated[
-        bool,
-        Parameter(negative=(), help="Leave out states that play from an empty board cannot make."),
+        bool, Parameter(negative=(), help="Leave out states that play from an empty board cannot make.")
     ] = False
     variant: Annotated[
         str,
         Parameter(help="adversarial; cooperative (spawns help); or deterministic (on the first empty cell)."),
     ] = "adversarial"
     up_to: Annotated[
-        str,
-        Parameter(help="Stop after this layer (128) or sweep line (10,6); the start stays undecided."),
+        str, Parameter(help="Stop after this layer (128) or sweep line (10,6); the start stays undecided.")
     ] = ""
 
     def method(self) -> Method:
@@ -328,7 +326,7 @@ def diagrams(
     output: Annotated[
         Path | None, Parameter(name=["--output", "-o"], help="Folder for the winning set, to probe.")
     ] = None,
-    kept: KeptOptions = DEFAULT_KEPT,
+    budget: TimeOption = None,
     shown: ShownOptions = DEFAULT_SHOWN,
     run: EstimatedRunOptions = DEFAULT_ESTIMATED_RUN,
 ) -> int:
@@ -349,10 +347,10 @@ def diagrams(
     from tilebase.questions.symbolic import symbolic
 
     named = "-".join(str(value) for value in vars(method).values())
-    with work_folder(kept.work, f"diagrams-{question.shape_text}-{question.digest}-{named}") as folder:
+    with work_folder(None, f"diagrams-{question.shape_text}-{question.digest}-{named}") as folder:
         with counting_progress(quiet=run.quiet) as progress:
             found = symbolic(
-                question, method, seconds=parse_budget(kept.budget), export=output, folder=folder.path,
+                question, method, seconds=parse_budget(budget), export=output, folder=folder.path,
                 **run.use(progress),
             )  # fmt: skip
         _write_set(found, show)
