@@ -13,11 +13,11 @@ from tilebase.game.grid import by_rows
 from tilebase.game.names import forced_sentence
 
 
-def check(certificate: Path, show: Shown, *, quiet: bool) -> int:
+def check(certificate: Path, show: Shown) -> int:
     """Check a certificate, and say what it proves.  Raises `CorruptError` if it proves nothing."""
     done = 0
     try:
-        with share_progress("boards checked", quiet=quiet) as progress:
+        with share_progress("boards checked") as progress:
 
             def tell(more: int, every: int) -> None:
                 nonlocal done

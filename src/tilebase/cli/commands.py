@@ -20,6 +20,7 @@ from tilebase.cli.log import logging_to
 from tilebase.cli.output import Output, OutputError, Readable, naming_command
 from tilebase.cli.usage import usage_sentence
 from tilebase.errors import TilebaseError, UsageError, sentence
+from tilebase.runtime.command import ANYWAY, QUIET
 
 app = App(
     name="tilebase",
@@ -39,6 +40,7 @@ HELP = ("--help", "-h", ALL)
 SIGNALLED = 128
 """The exit status of a command that a signal stopped is this and its number, as shells have it."""
 NAMES = frozenset(" ".join(COMMANDS.values()).split())
+EVERY = Group("Every command", sort_key=len(COMMANDS), help_formatter=every_command)
 for position, (title, commands) in enumerate(COMMANDS.items()):
     group = Group(title, sort_key=position)
     for name in commands.split():
@@ -53,13 +55,30 @@ def command(
         Parameter(
             help="Append what the engines do, step by step, to this file; - for standard error.",
             allow_leading_hyphen=True,
-            group=Group("Every command", sort_key=len(COMMANDS), help_formatter=every_command),
+            group=EVERY,
         ),
     ] = None,
+    quiet: Annotated[
+        bool, Parameter(name=["--quiet", "-q"], negative=(), group=EVERY, help="No progress.")
+    ] = False,
+    anyway: Annotated[
+        bool,
+        Parameter(
+            negative=(),
+            group=EVERY,
+            help="Begin even if it is expected to take more than a week, or more memory or disk than there "
+            "is; write a page of more than 200 MB.",
+        ),
+    ] = False,
 ) -> Any:
     """Run a command, with a log of what it does if it is wanted."""
-    with nullcontext() if log is None else logging_to(log, words):
-        return app(words, print_error=False, exit_on_error=False, result_action="return_value")
+    tokens = QUIET.set(quiet), ANYWAY.set(anyway)
+    try:
+        with nullcontext() if log is None else logging_to(log, words):
+            return app(words, print_error=False, exit_on_error=False, result_action="return_value")
+    finally:
+        QUIET.reset(tokens[0])
+        ANYWAY.reset(tokens[1])
 
 
 app.register_install_completion_command(
@@ -198,7 +217,7 @@ def _stopped(arguments: Sequence[str]) -> str:
         return "stopped"
     if command == "force":
         return "stopped; what is decided is kept, and the same command continues there"
-    if command in ("count", "solve", "lemma") or (command, words[0]) == ("export", "counts"):
+    if command in ("count", "solve", "lemma"):
         return "stopped; finished layers are kept, and the same command continues there"
     return "stopped"
 

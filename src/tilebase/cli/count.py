@@ -18,7 +18,6 @@ from tilebase.cli.options import (
     GoalArgument,
     ShapeOrGoal,
     ShownOptions,
-    StatsOption,
     make_game,
 )
 from tilebase.cli.output import PICTURES, Shown, plan_text, planning, table_text
@@ -30,7 +29,6 @@ from tilebase.game.names import title_of
 
 if TYPE_CHECKING:
     from tilebase.counting.counts import CountResult
-    from tilebase.sparse.forward import Work
 
 TOLD = {
     "states": "states, up to symmetry",
@@ -70,7 +68,6 @@ def count(
     keep: Annotated[str, Parameter(help="What stays in the folder: counts, afterstates, states.")] = "counts",
     cluster: ClusterOption = None,
     shown: ShownOptions = DEFAULT_SHOWN,
-    stats: StatsOption = False,
     run: EstimatedRunOptions = DEFAULT_ESTIMATED_RUN,
 ) -> int:
     """Count every state that can occur.
@@ -109,12 +106,11 @@ def count(
     from tilebase.files.work_folders import work_folder
     from tilebase.questions import count as engine
 
-    costs: list[Work] = []
     with work_folder(kept, f"{question.shape_text}-{question.digest}-{keep}{'-l' * lookahead}") as folder:
-        with counting_progress(quiet=run.quiet) as progress:
+        with counting_progress() as progress:
             result = engine.count(
                 question, lookahead=lookahead, folder=folder.path, keep=keep, up_to=up_to, cluster=cluster,
-                work=costs.append, **run.use(progress),
+                **run.use(progress),
             )  # fmt: skip
         totals = _totals(title_of(question), result.totals)
         told = table_text([row | {"": TOLD.get(row[""], row[""])} for row in totals])
@@ -130,9 +126,6 @@ def count(
         print(
             f"not complete: counted up to sum {result.sums[-1] if len(result.sums) else 0}", file=sys.stderr
         )
-    if stats:
-        for cost in costs:
-            _print_work(cost, result)
     return 0
 
 
@@ -168,23 +161,3 @@ def _draw(result: CountResult, file: Path) -> None:
     from tilebase.questions.plots import plot_counts
 
     plot_counts(result, file)
-
-
-def _print_work(cost: Work, result: CountResult) -> None:
-    states, seconds = result.total("states"), sum(cost.seconds.values()) - cost.seconds.get("flush", 0.0)
-    afterstates = max(result.total("afterstates"), 1)
-    print(
-        f"\n{states / max(seconds, 1e-9) / 1e6:.1f} M states a second in {seconds:.1f} s of steps",
-        file=sys.stderr,
-    )
-    for step, taken in sorted(cost.seconds.items(), key=lambda item: -item[1]):
-        note = " (part of the others)" if step == "flush" else ""
-        print(f"  {step:6} {taken:8.2f} s{note}", file=sys.stderr)
-    print(
-        f"  {cost.bytes_written:,} bytes written, "
-        f"{8 * cost.bytes_written / afterstates:.2f} bits an afterstate; "
-        f"{cost.bytes_spilled:,} spilled; "
-        f"{cost.layers} layers, the largest of {cost.largest_layer:,} states; "
-        f"{cost.bits / max(states, 1):.1f} ranks a state",
-        file=sys.stderr,
-    )

@@ -128,7 +128,7 @@ def decide(
     from tilebase.questions.force import force as ask
 
     with _work_of(question, kept.work, how.engine) as folder:
-        with counting_progress(quiet=run.quiet) as progress:
+        with counting_progress() as progress:
             answer = ask(
                 question, engine=how.engine, folder=folder.path, keep=kept.work is not None,
                 certificate=certificate, seconds=parse_budget(kept.budget), again=how.again,
@@ -213,7 +213,7 @@ def largest(
     prepare_kernels()
     from tilebase.questions.force import largest_forced
 
-    with counting_progress(quiet=run.quiet) as progress:
+    with counting_progress() as progress:
         found = largest_forced(
             shape, spawns=spawns, start=start, limits=limits, seconds=parse_budget(budget),
             **run.use(progress),
@@ -254,7 +254,7 @@ def starts(
     from tilebase.questions.force import force_starts
 
     with _work_of(question, kept.work, None) as folder:
-        with counting_progress(quiet=run.quiet) as progress:
+        with counting_progress() as progress:
             found = force_starts(
                 question, folder=folder.path, seconds=parse_budget(kept.budget), **run.use(progress)
             )
@@ -326,7 +326,7 @@ def diagrams(
     output: Annotated[
         Path | None, Parameter(name=["--output", "-o"], help="Folder for the winning set, to probe.")
     ] = None,
-    budget: TimeOption = None,
+    kept: KeptOptions = DEFAULT_KEPT,
     shown: ShownOptions = DEFAULT_SHOWN,
     run: EstimatedRunOptions = DEFAULT_ESTIMATED_RUN,
 ) -> int:
@@ -347,10 +347,10 @@ def diagrams(
     from tilebase.questions.symbolic import symbolic
 
     named = "-".join(str(value) for value in vars(method).values())
-    with work_folder(None, f"diagrams-{question.shape_text}-{question.digest}-{named}") as folder:
-        with counting_progress(quiet=run.quiet) as progress:
+    with work_folder(kept.work, f"diagrams-{question.shape_text}-{question.digest}-{named}") as folder:
+        with counting_progress() as progress:
             found = symbolic(
-                question, method, seconds=parse_budget(budget), export=output, folder=folder.path,
+                question, method, seconds=parse_budget(kept.budget), export=output, folder=folder.path,
                 **run.use(progress),
             )  # fmt: skip
         _write_set(found, show)

@@ -12,15 +12,15 @@ from cyclopts import App, Parameter
 from tilebase.cli.options import (
     DEFAULT_ESTIMATED_RUN,
     DEFAULT_GAME,
-    DEFAULT_RUN,
     DEFAULT_SHOWN,
+    DEFAULT_USE,
     USED,
     EstimatedRunOptions,
     GameOptions,
     PatternOption,
-    RunOptions,
     ShapeArgument,
     ShownOptions,
+    UseOptions,
     WorkOption,
     make_game,
     needed_goal,
@@ -96,7 +96,7 @@ def check(
     from tilebase.questions import lemma as patterns
 
     with work_folder(work, name) as folder:
-        with counting_progress(quiet=run.quiet) as progress:
+        with counting_progress() as progress:
             found = patterns.check_pattern(
                 question, fillings=fillings, within=within, folder=folder.path, **run.use(progress)
             )
@@ -124,7 +124,7 @@ def sample(
     fillings: FillingsOption = None,
     how: SampleOptions = DEFAULT_SAMPLE,
     shown: ShownOptions = DEFAULT_SHOWN,
-    run: RunOptions = DEFAULT_RUN,
+    run: UseOptions = DEFAULT_USE,
 ) -> int:
     """Decide random fillings of a pattern by the search.
 
@@ -136,7 +136,7 @@ def sample(
     prepare_kernels()
     from tilebase.questions.lemma import sample_fillings
 
-    with counting_progress(quiet=run.quiet) as progress:
+    with counting_progress() as progress:
         found = sample_fillings(
             question, how.count, fillings=fillings, seconds=parse_budget(how.budget), seed=how.seed,
             **run.use(progress),

@@ -10,12 +10,12 @@ from cyclopts import Parameter
 
 from tilebase.cli.options import (
     DEFAULT_GAME,
-    DEFAULT_RUN,
     DEFAULT_SHOWN,
+    DEFAULT_USE,
     GameOptions,
-    RunOptions,
     ShapeArgument,
     ShownOptions,
+    UseOptions,
     make_game,
     needed_goal,
     parse_budget,
@@ -27,6 +27,7 @@ from tilebase.errors import UsageError
 from tilebase.game.game import Game
 from tilebase.game.names import game_text
 from tilebase.objectives.objective import Objective
+from tilebase.runtime.command import QUIET
 from tilebase.runtime.resources import Allowance
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def limits(
     ] = None,
     budget: Annotated[str | None, Parameter(help="Time after which what is known is printed: 10min.")] = None,
     shown: ShownOptions = DEFAULT_SHOWN,
-    run: RunOptions = DEFAULT_RUN,
+    run: UseOptions = DEFAULT_USE,
 ) -> int:
     """Search for limits that give a bound, or force a goal.
 
@@ -92,7 +93,7 @@ def limits(
     def tell(trial: Trial, tried: int) -> None:
         print(f"{tried} tried: {trial.text}  {trial.boards:,} boards  {trial.value}", file=sys.stderr)
 
-    found = search_limits(question, most, seconds=seconds, step=None if run.quiet else tell, **run.use())
+    found = search_limits(question, most, seconds=seconds, step=None if QUIET.get() else tell, **run.use())
     if not found.best.value:
         within = f", of at most {found.most:,} boards each" if found.most else ""
         raise UsageError(
@@ -124,11 +125,11 @@ def limits(
     return 0
 
 
-def _minimal(game: Game, seconds: float, show: Shown, run: RunOptions) -> int:
+def _minimal(game: Game, seconds: float, show: Shown, run: UseOptions) -> int:
     """Print the minimal winning and maximal losing limits; 1 if not all are known."""
     from tilebase.questions.borders import find_border
 
-    with counting_progress(quiet=run.quiet) as progress:
+    with counting_progress() as progress:
         found = find_border(game, seconds=seconds, **run.use(progress))
     rows = [
         {"limits": text, "": side, "images": images}

@@ -43,7 +43,7 @@ PLACES = frozenset(
     ("--output", "-o", "--record", "--work", "-w", "--format", "-f", "--certificate", "-c", "--log")
 )
 """The options that say where and how a result is written, each with a word behind it."""
-SHOWING = frozenset(("--quiet", "-q", "--stats"))
+SHOWING = frozenset(("--quiet", "-q"))
 """The options that say what is shown beside a result."""
 
 

@@ -56,7 +56,7 @@ LEGEND = (
 
 plan = App(name="plan")
 for name in (*PLANNED, "reach"):
-    loaded = "planned" if name in ("force", "reach") else name  # an app is another one behind plan
+    loaded = "planned" if name in ("solve", "force", "reach") else name  # an app is another one behind plan
     plan.command(f"tilebase.cli.{name}:{loaded}", name=name, show=False)
 
 
@@ -99,7 +99,7 @@ def _game(
     tilebase plan --formation 442
     """
     show = shown.checked()
-    if game.formation is not None and not shape and game.goal_sum is None:
+    if game.formation is not None and not shape and game.rules is None:
         used = use.allowed().cores
         sizes = _sizes([formation(game.formation)], None)
         document = [_as_dict(size, used) for size in sizes]

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from tilebase.cli.options import (
-    DEFAULT_RUN,
     DEFAULT_SOLVED,
+    DEFAULT_USE,
     GameOptions,
-    RunOptions,
     SolvedOptions,
+    UseOptions,
     solved_first,
 )
 from tilebase.cli.usage import goal_hint
@@ -76,7 +76,7 @@ def play(
         ),
     ] = None,
     game: SolvedOptions = DEFAULT_SOLVED,
-    run: RunOptions = DEFAULT_RUN,
+    run: UseOptions = DEFAULT_USE,
 ) -> int:
     """Play in the terminal, and see what every slide is worth.
 
@@ -189,7 +189,7 @@ def _opened(name: str, start: str | None, objective: str | None) -> Iterator[Tab
 
 
 @contextmanager
-def _solved(game: Game, objective: str | None, run: RunOptions) -> Iterator[Table]:
+def _solved(game: Game, objective: str | None, run: UseOptions) -> Iterator[Table]:
     """Solve a game and open its table, which is deleted at the end."""
     from tilebase.cli.progress import counting_progress
     from tilebase.cli.startup import prepare_kernels
@@ -202,7 +202,7 @@ def _solved(game: Game, objective: str | None, run: RunOptions) -> Iterator[Tabl
     from tilebase.questions.solve import solve
 
     with table_folder(None, game, objectives) as work:
-        with counting_progress(quiet=run.quiet) as progress:
+        with counting_progress() as progress:
             solve(game, objectives, table=work.path, **run.use(progress))
         try:
             with open_table(work.path) as opened:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from tilebase.cli.output import planning, terminal
 from tilebase.errors import UsageError, readable
+from tilebase.runtime.command import QUIET
 from tilebase.runtime.progress import EXPECTED, clock, describe
 
 if TYPE_CHECKING:
@@ -24,9 +25,9 @@ SILENT_SECONDS = 10
 
 @contextmanager
 def counting_progress(
-    *, quiet: bool = False, known: Callable[[], str] | None = None
+    known: Callable[[], str] | None = None,
 ) -> Iterator[Callable[[Progress], None] | None]:
-    """Give a callback for ``count(progress=...)``; None if `quiet`.  Estimates of runs are printed, too.
+    """Give a callback for ``count(progress=...)``; None with ``--quiet``.  Estimates are printed, too.
 
     `known` returns a line that is printed behind the first estimate, since only runs that take long have one:
     what is recorded of the answer.  Raises `UsageError` behind ``tilebase plan``: work begins here, so the
@@ -36,7 +37,7 @@ def counting_progress(
         raise UsageError(
             "what this takes with these options is not known before: leave plan, or options, out"
         )
-    if quiet:
+    if QUIET.get():
         yield None
         return
     with showing_notes(known):
@@ -148,12 +149,12 @@ def watching_compiler(say: Callable[[str], None]) -> Iterator[None]:
 
 
 @contextmanager
-def share_progress(unit: str, *, quiet: bool = False) -> Iterator[Callable[..., None] | None]:
+def share_progress(unit: str) -> Iterator[Callable[..., None] | None]:
     """Give a callback with the finished and the total number of items; other arguments are ignored.
 
-    None if `quiet`, or if standard error is not a terminal.
+    None with ``--quiet``, or if standard error is not a terminal.
     """
-    if quiet or not sys.stderr.isatty():
+    if QUIET.get() or not sys.stderr.isatty():
         yield None
         return
     from rich.progress import Progress as Bars

@@ -12,7 +12,6 @@ from cyclopts import App, Parameter
 
 from tilebase.cli.options import (
     DEFAULT_SHOWN,
-    QuietOption,
     ShownOptions,
     TimeOption,
     parse_budget,
@@ -46,7 +45,6 @@ class SearchOptions:
     memory: Annotated[str | None, Parameter(help="Stop, undecided, when the search needs more: 16GiB.")] = (
         None
     )
-    quiet: QuietOption = False
 
 
 @Parameter(name="*")
@@ -134,7 +132,7 @@ def board(
     prepare_kernels()
     from tilebase.patterns.reach import reach as ask
 
-    with counting_progress(quiet=search.quiet) as progress:
+    with counting_progress() as progress:
         found = ask(
             wanted, drops=drops, afterstate=afterstate, seed=seed, memory=search.memory,
             seconds=parse_budget(search.budget), progress=progress,
@@ -153,7 +151,6 @@ def fill(
     seed: SeedOption = 1,
     budget: TimeOption = None,
     shown: ShownOptions = DEFAULT_SHOWN,
-    quiet: QuietOption = False,
 ) -> int:
     """Print a game that fills a board with 2s and 4s: drops of 2s, and no 8 is ever made.
 
@@ -169,7 +166,7 @@ def fill(
     prepare_kernels()
     from tilebase.patterns.filling import fill_board
 
-    with counting_progress(quiet=quiet) as progress:
+    with counting_progress() as progress:
         found = fill_board(size, seed=seed, seconds=parse_budget(budget), progress=progress)
     lines = [found.statement]
     if found.board is not None:
@@ -205,7 +202,7 @@ def shortest(
     prepare_kernels()
     from tilebase.patterns.shortest import shortest_game
 
-    with counting_progress(quiet=search.quiet) as progress:
+    with counting_progress() as progress:
         found = shortest_game(
             size, seed=seed, memory=search.memory, seconds=limit, progress=progress,
         )  # fmt: skip
@@ -236,7 +233,6 @@ def lemmas(
         ),
     ] = "2",
     shown: ShownOptions = DEFAULT_SHOWN,
-    quiet: QuietOption = False,
 ) -> int:
     """Check the lemmas of Edixhoven's thesis on every position that a small board can reach.
 
@@ -254,7 +250,7 @@ def lemmas(
         return _print_plan("lemmas", size, show)
     from tilebase.patterns.checking import check_lemmas, findings
 
-    with counting_progress(quiet=quiet) as progress:
+    with counting_progress() as progress:
         checks = check_lemmas(size, drops=drops, most_sum=most_sum, progress=progress)
     rows = [
         {
@@ -397,7 +393,7 @@ def checkerboard(
     verdicts = [
         decide(rules, tile, effort, search=search) for rules in games for tile in _colourings(colouring)
     ]
-    counted, failed = _counted(games[0], verdicts, effort, quiet=run.quiet) if count else (None, None)
+    counted, failed = _counted(games[0], verdicts, effort) if count else (None, None)
     rows = [_row(verdict, counted) for verdict in verdicts]
     document = claim_of(_findings(verdicts, counted)) | {
         "size": str(games[0]),
@@ -415,14 +411,12 @@ def checkerboard(
     return _ended(failed) or int(any(verdict.reachable is None for verdict in verdicts))
 
 
-def _counted(
-    rules: Rules, verdicts: list[Checkerboard], effort: Effort, *, quiet: bool
-) -> tuple[Tally | None, str | None]:
+def _counted(rules: Rules, verdicts: list[Checkerboard], effort: Effort) -> tuple[Tally | None, str | None]:
     """Return the sequences to checkerboards, or why they cannot be counted: the verdicts are still true."""
     if all(verdict.reachable is False for verdict in verdicts):
         return Tally(rules, 0, 0, 0, 0), None
     try:
-        with counting_progress(quiet=quiet) as progress:
+        with counting_progress() as progress:
             return tally(rules, replace(effort, progress=progress)), None
     except ResourceError as error:
         return None, str(error)

@@ -43,22 +43,28 @@ def game_text(game: Game) -> str:
     """
     found = formation_of(game)
     spawn = "" if game.spawn == ORIGINAL else str(game.spawn)
+    rules: dict[str, object]
     options: dict[str, object]  # the values; empty where the command line leaves the option out
     if found is None:
         words: list[object] = [game.shape_text, game.goal]
         options = {
             "start": "" if game.start == "two-tiles" else game.start, "spawn": spawn, "largest": game.largest,
-            "limits": game.limits_text, "pattern": game.pattern, "goal-sum": game.goal_sum,
-            "walls": ",".join(map(str, game.walls)), "unmergeable": ",".join(map(str, game.unmergeable)),
-            "fixed": game.fixed, "masks": game.masks_text, "horizon": game.horizon,
+            "limits": game.limits_text, "pattern": game.pattern,
+            "fixed": game.fixed,
+        }  # fmt: skip
+        rules = {
+            "goal-sum": game.goal_sum, "walls": list(game.walls), "unmergeable": list(game.unmergeable),
+            "masks": game.masks_text and f"'{game.masks_text}'", "horizon": game.horizon,
         }  # fmt: skip
     else:
         goal, at_least = goal_of(game)
         words = [goal]
-        options = {
-            "formation": found.name, "spawn": spawn, "goal-sum": game.goal_sum,
-            "horizon": "" if found.makes(game, None) else game.horizon, "at-least": at_least,
+        options = {"formation": found.name, "spawn": spawn}
+        rules = {
+            "goal-sum": game.goal_sum, "horizon": "" if found.makes(game, None) else game.horizon,
+            "at-least": "true" if at_least else "",
         }  # fmt: skip
+    options["rules"] = "; ".join(f"{name} = {value}" for name, value in rules.items() if value)
     for name, value in options.items():
         if value:
             words += [f"--{name}"] if value is True else [f"--{name}", value]

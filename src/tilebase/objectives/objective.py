@@ -455,19 +455,24 @@ def parse_discount(value: Any) -> Fraction:
 
 
 def parse_objectives(text: str, discount: Any = 1) -> tuple[Objective, ...]:
-    """``"win,lower"`` or ``"win:float32"`` as objectives, with the discount where they take one.
+    """``"win,lower"`` or ``"win:float32@0.99"`` as objectives, with the discount where they take one.
 
-    Raises `UsageError`.
+    A discount behind an ``@`` is that of one objective.  Raises `UsageError`.
 
     >>> [objective.label for objective in parse_objectives("win:float32,guaranteed", "0.99")]
     ['win-float32-discount-99-100', 'guaranteed']
+    >>> parse_objectives("win:float32@0.99")[0].label
+    'win-float32-discount-99-100'
     """
     factor = parse_discount(discount)
     found = []
     for word in text.split(","):
-        name, _, dtype = word.strip().partition(":")
-        plain = Objective(name, dtype)
-        found.append(Objective(name, dtype, factor if plain.name in DISCOUNTED else Fraction(1)))
+        kind, at, own = word.strip().partition("@")
+        name, _, dtype = kind.partition(":")
+        if at and Objective(name, dtype).name not in DISCOUNTED:
+            raise UsageError(f"{name} takes no discount: only {', '.join(DISCOUNTED)} do")
+        chosen = parse_discount(own) if at else factor if name in DISCOUNTED else Fraction(1)
+        found.append(Objective(name, dtype, chosen))
     if factor != 1 and not any(objective.name in DISCOUNTED for objective in found):
         raise UsageError(f"{text} takes no discount: only {', '.join(DISCOUNTED)} do")
     if len(set(found)) < len(found):

@@ -1,4 +1,4 @@
-"""The command whose results are written meanwhile, which results and pictures name."""
+"""The command that runs: how results and pictures name it, and what was asked of all commands."""
 
 from __future__ import annotations
 
@@ -9,3 +9,7 @@ COMMAND: ContextVar[str] = ContextVar("COMMAND", default="tilebase")
 
 Outside of the command line it is the name of the program.
 """
+QUIET: ContextVar[bool] = ContextVar("QUIET", default=False)
+"""Whether progress is not shown."""
+ANYWAY: ContextVar[bool] = ContextVar("ANYWAY", default=False)
+"""Whether a command begins even if it is expected to take too much."""

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from tilebase.cli.export.layers import FolderArgument, StatesOption, SumOption, layer_of
-from tilebase.cli.options import DEFAULT_SHOWN, QuietOption, ShownOptions
+from tilebase.cli.options import DEFAULT_SHOWN, ShownOptions
 from tilebase.cli.output import PICTURES, table_text, terminal
 from tilebase.errors import UsageError
+from tilebase.runtime.command import QUIET
 
 if TYPE_CHECKING:
     from tilebase.questions.codecs import CodecRow
@@ -32,7 +33,6 @@ def codecs(
     ] = False,
     repeat: Annotated[int, Parameter(help="Measure so often; the shortest time counts.")] = 1,
     shown: ShownOptions = DEFAULT_SHOWN,
-    quiet: QuietOption = False,
 ) -> int:
     """Compare the ways to store a layer: levels of zstd, brotli and xz, with and without deltas.
 
@@ -47,7 +47,7 @@ def codecs(
 
     layer = layer_of(folder, total, states=states)
     chosen = [word.strip() for word in names.split(",") if word.strip()]
-    with terminal(quiet=quiet or not sys.stderr.isatty()).status("compiling") as status:
+    with terminal(quiet=QUIET.get() or not sys.stderr.isatty()).status("compiling") as status:
         found = engine.compare(
             layer,
             codecs=chosen,
