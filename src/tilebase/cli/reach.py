@@ -324,13 +324,10 @@ def replay(
     return 0
 
 
-def _is_svg(record: Path | None) -> bool:
-    return record is not None and record.suffix.lower() == ".svg"
-
-
 def _check_picture(record: Path | None, animated: bool, speed: float | None) -> None:
     """Raise `UsageError` if an animation is described, and none is drawn."""
-    if not _is_svg(record) and (animated or speed is not None):
+    is_svg = record is not None and record.suffix.lower() == ".svg"
+    if not is_svg and (animated or speed is not None):
         raise UsageError("--animated and --speed are for an SVG picture: name it, as --record game.svg")
     if speed is not None and not animated:
         raise UsageError("--speed is for an animation: give --animated, too")
