@@ -41,7 +41,7 @@ class Benchmark:
 
 
 def count(*arguments: str) -> list[str]:
-    return [*TILEBASE, "count", *arguments, "--stats", "--quiet"]
+    return [*TILEBASE, "count", *arguments, "--quiet"]
 
 
 def solve(*arguments: str) -> list[str]:

@@ -11,6 +11,7 @@ import shlex
 import subprocess
 import sys
 import zipfile
+from collections.abc import Iterator
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
@@ -24,10 +25,10 @@ from cyclopts.completion.detect import ShellDetectionError
 from stored import chunks_of, layers_of
 from tilebase import Board, __version__, explain, force, open_table, solve
 from tilebase.cli import main, output
-from tilebase.cli.commands import NAMES
-from tilebase.cli.helping import EXAMPLES
+from tilebase.cli.commands import NAMES, app, load_commands
 from tilebase.cli.options import DEFAULT_GAME, GameOptions, make_game
 from tilebase.cli.output import MOST_ROWS
+from tilebase.cli.usage import EXAMPLES
 from tilebase.counting.counts import FIELDS
 from tilebase.errors import UsageError
 from tilebase.game.formations import formation
@@ -92,10 +93,9 @@ def test_bound_by_sum(capsys):
 
 
 def test_part_of_a_game_says_so(capsys):
-    assert main(["count", "3x3", "64", "-q", "--up-to", "20", "--stats", "--lookahead"]) == 0
+    assert main(["count", "3x3", "64", "-q", "--up-to", "20", "--lookahead"]) == 0
     printed = capsys.readouterr().err
     assert "not complete: counted up to sum 20" in printed
-    assert "bits an afterstate" in printed
 
 
 def test_a_folder_is_kept_verified_and_exported(tmp_path, capsys):
@@ -205,7 +205,7 @@ def test_the_default_folder_goes_when_all_is_done(tmp_path, monkeypatch, capsys)
         (["count", "2x2", "64"], 2, "cannot be made"),
         (["count", "2x2", "32", "--limits", "8,8"], 2, "2 limits"),
         (["count", "2x2", "32", "--limits", "8,8,8,2"], 2, "below the spawned"),
-        (["count", "2x2", "32", "--walls", "7"], 2, "cells 0 to 3"),
+        (["count", "2x2", "32", "--rules", "walls = [7]"], 2, "cells 0 to 3"),
         (["count", "2x2", "32", "--spawn", "2"], 2, "between 0 and 1"),
         (["count", "2x2", "32", "--start", "2,2"], 2, "has 2 cells"),
         (["count", "2x2", "32", "--by", "colour"], 2, "by sum"),
@@ -261,12 +261,12 @@ def test_a_closed_output_is_one_sentence():
 
 def test_closed_error_and_input_streams_are_as_good_as_empty_ones():
     """Files do not get the numbers of closed streams, and what is meant for them is printed nowhere."""
-    command = f"{shlex.quote(sys.executable)} -m tilebase count 2x2 8 --stats <&-"
+    command = f"{shlex.quote(sys.executable)} -m tilebase count 2x2 8 --log - <&-"
     with_errors, without = (
         subprocess.run(["sh", "-c", command + more], capture_output=True, text=True, check=True)
         for more in ("", " 2>&-")
     )
-    assert "bits an afterstate" in with_errors.stderr
+    assert "ended after" in with_errors.stderr
     assert without.stderr == ""
     assert without.stdout == with_errors.stdout
 
@@ -501,7 +501,7 @@ def test_rows_name_game_command_and_version(command, game, tmp_path):
 
 
 def test_a_command_is_named_without_where_its_result_goes(tmp_path, capsys):
-    words = ["-f=json", "--by", "max", "-o", str(tmp_path / "work"), "--stats", "--start", "2,0/0,2"]
+    words = ["-f=json", "--by", "max", "-o", str(tmp_path / "work"), "-q", "--start", "2,0/0,2"]
     assert main(["count", "2x2", "16", *words]) == 0
     assert json.loads(capsys.readouterr().out)["command"] == "tilebase count 2x2 16 --by max --start 2,0/0,2"
 
@@ -592,6 +592,50 @@ def test_help_ends_in_the_narrowest_terminal(columns: str) -> None:
         assert "Usage: tilebase" in shown.stdout
 
 
+def test_rules_stand_in_a_file_or_in_lines(tmp_path, capsys):
+    file = tmp_path / "rules.toml"
+    file.write_text("walls = [0]  # a corner\nhorizon = 20\n")
+    found = []
+    for rules in (str(file), "walls = [0]; horizon = 20"):
+        assert main(["count", "3x3", "16", "-q", "-f", "json", "--rules", rules]) == 0
+        found.append(json.loads(capsys.readouterr().out))
+    assert found[0]["totals"] == found[1]["totals"]
+    assert Game.from_identity(found[0]["game"]) == Game("3x3", 16, walls=[0], horizon=20)
+
+
+@pytest.mark.parametrize(
+    ("rules", "sentence"),
+    [
+        ("wals = [0]", "there is no rule wals: choose from at-least, goal-sum"),
+        ("nowhere.toml", "there is no file nowhere.toml"),
+        ("walls = [0", "are not TOML"),
+        ("walls = 0", "the rule walls cannot be 0: write walls = [0, 5]"),
+        ("horizon = true", "the rule horizon cannot be True: write horizon = 40"),
+        ("walls = ['a']", "are not cells"),
+        ("steps = 9", "the rule steps is for formations"),
+    ],
+)
+def test_rules_that_are_refused(rules, sentence, refused):
+    refused(["count", "2x2", "16", "--rules", rules], 2, sentence)
+
+
+def options_of(inner: App, words: tuple[str, ...] = ()) -> Iterator[tuple[str, list[str]]]:
+    """Each command and its options, without those of every command."""
+    if inner.default_command is not None:
+        yield " ".join(words), [one.name for one in inner.assemble_argument_collection() if one.index is None
+                                and one.parameter.parse is not False and not one.children]  # fmt: skip
+    for name in inner:
+        if not name.startswith("-"):
+            yield from options_of(inner[name], (*words, name))
+
+
+def test_no_command_has_more_than_eighteen_options() -> None:
+    load_commands()
+    found = dict(options_of(app))
+    assert "--objective" in found["solve"]
+    assert {name: len(options) for name, options in found.items() if len(options) > 18} == {}
+
+
 def test_a_count_has_the_same_columns_for_every_game(capsys: pytest.CaptureFixture[str]) -> None:
     for shape in ("2x2", "2x3"):
         assert main(["count", shape, "8", "-q", "-f", "csv"]) == 0
@@ -606,7 +650,7 @@ def test_a_count_has_the_same_columns_for_every_game(capsys: pytest.CaptureFixtu
         ("evaluate", "questions.policies.evaluate", "states games seed symmetry objective"),
         ("verify", "tables.verify.verify_table", "sample seed cluster"),
         ("serve", "web.app.serve", "host port rate objective"),
-        ("solve", "questions.solve.solve", "objective space backend above down_to lean cluster"),
+        ("solve", "questions.solve.solve", "objective space backend above down_to cluster"),
         ("count", "questions.count.count", "lookahead keep up_to cluster"),
         ("force:EngineOptions", "questions.force.force", "engine again cluster"),
         ("limits", "questions.limits.search_limits", "boards"),

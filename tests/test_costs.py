@@ -136,7 +136,7 @@ def test_solving_needs_at_least_what_counting_needs() -> None:
     assert size_of_table(formation("442"), 1024).memory == least
 
 
-@pytest.mark.parametrize("options", ["", "--down-to 200", "--no-lean", "--down-to 200 --space all"])
+@pytest.mark.parametrize("options", ["", "--down-to 200", "--down-to 200 --space all"])
 def test_a_plan_says_what_solve_expects(
     options: str, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -342,9 +342,9 @@ def test_a_plan_is_printed_and_nothing_is_begun(
     [
         ("reach board 2,4/4,2", "plan does not plan reach board: the number of positions"),
         ("reach replay 2x2 RRDRL", "plan does not plan reach replay: it takes a moment"),
-        ("export counts 4x4 64 --threads", "plan does not plan export: it plans count, solve, force, "),
+        ("export values 4x4 64 --threads", "plan does not plan export: it plans count, "),
         ("explain win", "plan does not plan explain"),
-        ("solve 2x2 32 --exact", "what this takes with these options is not known before"),
+        ("solve exact 2x2 32", "what this takes with these options is not known before"),
         ("force 3x3 32 --engine nonsense", "engine 'nonsense' does not exist"),
         ("plan 3x3 64", "plan does not plan plan"),
     ],
@@ -404,8 +404,8 @@ INSTEAD = [
     ("solve 4x4 2048", ["cite", "solve", "force", "plan"]),
     ("solve 4x4 2048 --objective fewest", ["no play wins in fewer than 519 slides", "cite"]),
     (f"solve 4x4 2048 --start {BOARD} --objective score", ["cite", "solve"]),
-    ("solve 4x4 2048 --start empty --objective moves:float32 --discount 0.9", ["cite", "solve"]),
-    (f"solve 4x4 2048 --start {BOARD} --horizon 1052", ["cite", "solve", "force"]),
+    ("solve 4x4 2048 --start empty --objective moves:float32@0.9", ["cite", "solve"]),
+    (f"solve 4x4 2048 --start {BOARD} --rules horizon=1052", ["cite", "solve", "force"]),
     (f"solve 4x4 2048 --start {BOARD}", ["cite", "solve", "force", "plan"]),
     ("solve 5x4 256 --spawn 2:0.5,8:0.5", ["solve"]),
     ("solve 8192 --formation 4442", ["force"]),

@@ -62,7 +62,7 @@ GUARDED = {
     "runtime/storage.py": {"fchmod"},
     "runtime/resources.py": {"sysconf"},
     "cli/commands.py": {"pthread_kill"},
-    "cli/keys.py": {"SIGTSTP", "SIGWINCH", "select"},
+    "cli/live.py": {"SIGTSTP", "SIGWINCH", "select"},
 }
 """The modules that use some of it where it is there."""
 

@@ -97,8 +97,8 @@ def test_the_docs_and_json_know_a_field_of_a_game(field: str) -> None:
 
 SOURCES = Path(output.__file__).parents[1]
 LABELLED = """
-solve 2x2 32 -o t --objective win,lower,upper,score --by sum
-solve 2x2 16 --exact
+solve 2x2 32 -o t --objective win,lower,upper,score
+solve exact 2x2 16
 count 2x2 32
 count 2x2 32 --by sum,max
 count 2x2 32 --bound

@@ -241,7 +241,5 @@ def test_fractions_that_are_too_long_to_write_are_refused(monkeypatch) -> None:
 
 def test_an_objective_without_fractions_is_refused_before_another_is_solved(capsys, monkeypatch) -> None:
     monkeypatch.setattr("tilebase.questions.exact.solve_exactly", None)
-    assert main(["solve", "2x2", "16", "--exact", "--objective", "win,lower"]) == 2
+    assert main(["solve", "exact", "2x2", "16", "--objective", "win,lower"]) == 2
     assert "lower needs no fractions" in capsys.readouterr().err
-    assert main(["solve", "2x2", "16", "--exact", "--by", "sum", "--above", "0"]) == 2
-    assert "leave --by, --above out" in capsys.readouterr().err

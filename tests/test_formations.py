@@ -458,19 +458,19 @@ def test_solve_prints_the_value_of_each_start_board(capsys):
     assert main(["solve", "--formation", "l1", "32", "-q"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].strip() == "formation L1, to 32"
-    assert main(["solve", "--formation", "442", "--goal-sum", "30", "-q", "-f", "json"]) == 0
+    assert main(["solve", "--formation", "442", "--rules", "goal-sum = 30", "-q", "-f", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert list(found["starts_by_board"]) == list(formation("442").starts)
     mean = sum(value[0]["value"] for value in found["starts_by_board"].values()) / 2
     assert found["start"][0]["value"] == pytest.approx(mean, abs=1e-15)
-    assert main(["solve", "--formation", "442", "--goal-sum", "30", "-q"]) == 0
+    assert main(["solve", "--formation", "442", "--rules", "goal-sum = 30", "-q"]) == 0
     assert [line.split()[:2] for line in capsys.readouterr().out.splitlines()[3:]] == [
         ["from", board] for board in formation("442").starts
     ]
 
 
 def test_plain_games_take_masks_and_a_horizon(capsys):
-    options = ["--masks", ".../..x/.xx", "--horizon", "30", "-q"]
+    options = ["--rules", "masks = '.../..x/.xx'; horizon = 30", "-q"]
     assert main(["solve", "3x3", "16", "--start", "after 2,0,0/0,0,x/0,x,x", *options]) == 0
     game = Game("3x3", 16, start="after 2,0,0/0,0,x/0,x,x", masks=".../..x/.xx", horizon=30)
     shown = capsys.readouterr().out.split()[-1]
@@ -486,7 +486,7 @@ def test_plain_games_take_masks_and_a_horizon(capsys):
     ("name", "horizon"), [("44", None), ("44", "24"), ("442t", "40")], ids=["one-mask", "horizon", "masks"]
 )
 def test_what_can_be_forced_in_a_formation(command, name, horizon, capsys):
-    options = ["--spawns", "2", *(["--horizon", horizon] if horizon else [])]
+    options = ["--spawns", "2", *(["--rules", f"horizon={horizon}"] if horizon else [])]
     assert main([*command, "--formation", name, "8", *options, "-f", "json"]) == 0
     game = formation(name).game(8, spawn=0, horizon=int(horizon) if horizon else None)
     guaranteed = solve(game, "guaranteed").value
@@ -495,12 +495,10 @@ def test_what_can_be_forced_in_a_formation(command, name, horizon, capsys):
 
 
 def test_plain_games_of_an_adversary_take_masks(capsys):
-    rules = ["--masks", ".../..x/.xx", "--unmergeable", "5,7,8", "--start", "after 2,0,0/0,0,x/0,x,x"]
+    rare = "masks = '.../..x/.xx'; unmergeable = [5, 7, 8]; horizon = 30"
+    rules = ["--rules", rare, "--start", "after 2,0,0/0,0,x/0,x,x"]
     for engine in ("search", "diagrams"):
-        assert (
-            main(["force", "3x3", "8", "--engine", engine, *rules, "--horizon", "30", "-q", "-f", "json"])
-            == 0
-        )
+        assert main(["force", "3x3", "8", "--engine", engine, *rules, "-q", "-f", "json"]) == 0
         game = Game.from_identity(json.loads(capsys.readouterr().out)["game"])
         assert (game.masks, game.horizon) == (((5, 7, 8),), 30)
 
@@ -540,13 +538,15 @@ REFUSED = [
     (["--formation", "442", "4x4", "512"], "give the goal alone"),
     (["--formation", "442", "4x4"], "give the goal alone"),
     (["--formation", "442x", "512"], "no formation is called '442x'; did you mean 442"),
-    (["--formation", "442", "512", "--walls", "0"], "--walls and --formation contradict"),
+    (["--formation", "442", "512", "--rules", "walls = [0]"], "the rule walls and --formation contradict"),
     (["--formation", "442", "512", "--start", "empty"], "--start and --formation contradict"),
-    (["--formation", "442", "512", "--masks", "..../..../..xx/xxxx"], "--masks and --formation contradict"),
-    (["--formation", "442", "512", "--fixed"], "--fixed and --formation contradict"),
-    (["--formation", "442", "512", "--steps", "50"], "cannot be made below the horizon 104"),
-    (["2x2", "16", "--steps", "9"], "--steps is for formations"),
-    (["2x2", "16", "--at-least"], "--at-least is for formations"),
+    (
+        ["--formation", "442", "512", "--rules", "masks = '..../..../..xx/xxxx'"],
+        "the rule masks and --formation contradict",
+    ),
+    (["--formation", "442", "512", "--rules", "steps = 50"], "cannot be made below the horizon 104"),
+    (["2x2", "16", "--rules", "steps = 9"], "the rule steps is for formations"),
+    (["2x2", "16", "--rules", "at-least = true"], "the rule at-least is for formations"),
     ([], "a SHAPE is missing"),
 ]
 

@@ -146,7 +146,7 @@ def test_exact_numbers_are_exact():
     "command",
     [
         "solve 2x2 16 --spawn 1e-999999999 -q",
-        "solve 2x2 16 --discount 1e-999999999 -q",
+        "solve 2x2 16 --objective win@1e-999999999 -q",
         "export graph 2x2 16 --values --discount 1e-999999999",
         f"solve 2x2 16 --memory {'9' * 400} -q",
     ],

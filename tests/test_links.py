@@ -30,7 +30,7 @@ FILES = {
     "json": "solve 2x2 8 -q --record NAME.json",
     "parquet": "rank 2x2 8 --record NAME.parquet",
     "text": "export graph 2x2 8 -o NAME.dot",
-    "picture": "export counts 2x2 8 -q -o NAME.svg",
+    "picture": "count 2x2 8 -q --record NAME.svg",
     "replay": "reach replay 2x2 R --deterministic --record NAME.svg -f csv",
     "certificate": "force 2x2 8 -q -c NAME.cert",
     "record": "solve 2x2 8 --objective lower -q --record NAME.json",

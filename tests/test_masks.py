@@ -16,7 +16,7 @@ from tilebase.bdd.library import Library
 from tilebase.bdd.sets import Sets
 from tilebase.bdd.strategies import PLAYERS, Analysis, Method
 from tilebase.cli import main
-from tilebase.cli.terminal import Seat
+from tilebase.cli.seat import Seat
 from tilebase.errors import BoardError, GameError, UsageError
 from tilebase.game.board import Board
 from tilebase.game.game import Game
@@ -93,17 +93,6 @@ def test_the_command_ends_at_the_horizon(tmp_path, capsys, monkeypatch):
     assert out.count("the game ends at the sum 6") == 1
     assert "is not allowed here; allowed: none: u takes a slide back, n starts again" in out
     assert "the table does not know" in out
-
-
-def test_an_adversary_of_the_user_sees_the_end(tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    solve(SHORT, "guaranteed", table="t", threads=1)
-    lines = iter(["0 4", "1 4", "2 4", "3 4", "0 2", "1 2", "2 2", "3 2", "u", "q"])
-    monkeypatch.setattr("sys.stdin", Typed(lines))
-    assert main(["play", "t", "--be-adversary", "--seed", "1"]) == 0
-    out = capsys.readouterr().out
-    assert "the game ends at the sum 6" in out
-    assert "no tile can be spawned" in out
 
 
 def test_tiles_x_are_drawn():

@@ -50,13 +50,13 @@ HERE = Allowance(memory=8 << 30, threads=2)
         "count 4x4 1024 --keep afterstates -o t",
         "solve 4x4 2048",
         "solve 4x4 2048 -o t",
-        "solve 4x4 --largest 32768 --objective score",
+        "solve 4x4 --limits 32768 --objective score",
         "solve 4x4 2048 --space all",
         "solve 4x4 2048 --objective lower",
         "solve 4x4 1024 --objective lower --space all",
         "force 4x4 1024 --engine dense",
         "force 4x4 1024 --engine reachable",
-        "export counts 4x4 2048 -o x.svg",
+        "count 4x4 2048 --record x.svg",
     ],
 )
 def test_what_cannot_end_is_refused_at_once(command, folder, refused):
@@ -650,7 +650,7 @@ def idle(monkeypatch: pytest.MonkeyPatch) -> None:
             "cannot write no/x.json: the folder no does not exist",
         ),
         ("force 3x3 32 -c no/x.cert", "cannot write no/x.cert: the folder no does not exist"),
-        ("export counts 3x3 64 -o no/x.svg", "cannot write no/x.svg: the folder no does not exist"),
+        ("count 3x3 64 --record no/x.svg", "cannot write no/x.svg: the folder no does not exist"),
         ("export graph 2x2 8 -o no/x.dot", "cannot write no/x.dot: the folder no does not exist"),
     ],
 )
@@ -667,7 +667,7 @@ def test_extras_that_are_missing(monkeypatch, refused):
     monkeypatch.setattr("shutil.which", lambda _: None)
     refused(["export", "graph", "2x2", "8", "-o", "x.svg"], 1, "SVG needs the program dot")
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    refused(["export", "counts", "3x3", "64", "-o", "x.svg"], 1, "pictures need matplotlib")
+    refused(["count", "3x3", "64", "--record", "x.svg"], 1, "pictures need matplotlib")
     assert not Path("x.parquet").exists()
 
 
@@ -758,36 +758,12 @@ def test_sentences(command, status, words, folder, refused):
     refused(command.split(), status, words)
 
 
-@pytest.mark.parametrize(
-    "text",
-    ['{"game": {}, "layers": {"a": 1}}', '{"layers": "abc"}', "[]", "1", '{"game": "x"}', "sum,max\n4,2\n"],
-)
-def test_a_wrong_file_of_counts(text, folder, capsys):
-    Path("x.json").write_text(text)
-    assert main(["export", "counts", "x.json", "-o", "x.svg"]) == 1
-    said = capsys.readouterr().err
-    assert said.startswith("tilebase: cannot draw x.json: ")
-    assert "indices" not in said
-    assert said.count("\n") == 1
-
-
-def test_counts_whose_layers_are_not_rows(folder, capsys):
-    assert main(["count", "2x2", "8", "-q", "--record", "x.json"]) == 0
-    whole = Path("x.json").read_text()
-    for wrong in ("{}", '"abc"', "[1]", '["a"]', "3"):
-        Path("y.json").write_text(re.sub(r'"layers": \[.*\]', f'"layers": {wrong}', whole, flags=re.DOTALL))
-        assert main(["export", "counts", "y.json", "-o", "y.svg"]) == 1
-        said = capsys.readouterr().err
-        assert "cannot draw y.json: these are not counts" in said
-        assert "indices" not in said
-
-
 def test_stopping_a_game_speaks_of_no_run(monkeypatch, capsys, folder):
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     assert main(["solve", "2x2", "8", "-q", "-o", "t"]) == 0
-    monkeypatch.setattr("tilebase.cli.terminal.Screen.converse", stop)
+    monkeypatch.setattr("tilebase.cli.dialogue.Dialogue.converse", stop)
     capsys.readouterr()
     assert main(["play", "t"]) == 130
     assert capsys.readouterr().err == "tilebase: stopped\n"

@@ -263,7 +263,7 @@ def test_cite(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cite", "new-3x3-to-64-probability-to-lose-under"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("2048 on 3x3 to 64: probability to lose under optimal play: 7.0111910023847663")
-    assert "`tilebase solve 3x3 64 --objective loss --exact`" in out
+    assert "`tilebase solve exact 3x3 64 --objective loss`" in out
     assert re.search(
         r"@misc\{tilebase-new-3x3-to-64-[a-z-]+,\n  author = \{\{tilebase contributors\}\},", out
     )
@@ -283,7 +283,7 @@ RANDOM = "from two random tiles, spawns of 2 with probability 9/10 and 4 with pr
             "rounded",
         ),
         (
-            "solve 2x2 16 --exact --spawn 1/2 --start 2,0/0,4 --record",
+            "solve exact 2x2 16 --spawn 1/2 --start 2,0/0,4 --record",
             "2, to 16, spawn 1/2, start 2,0/0,4 from the board 2,0/0,4, spawns of 2 with probability 1/2",
             "exact",
         ),
@@ -316,17 +316,17 @@ RANDOM = "from two random tiles, spawns of 2 with probability 9/10 and 4 with pr
             "upper",
         ),
         (
-            "solve 2x2 16 --exact --play fastest --record",
+            "solve exact 2x2 16 --play fastest --record",
             f"2, to 16 {RANDOM}: expected slides of a won game, fastest play: ",
             "exact",
         ),
         (
-            "solve 2x2 16 --exact --play worst --record",
+            "solve exact 2x2 16 --play worst --record",
             f"2, to 16 {RANDOM}: probability to win, worst play: 0",
             "exact",
         ),
         (
-            "solve 2x2 16 --exact --objective win,loss --record",
+            "solve exact 2x2 16 --objective win,loss --record",
             f"2, to 16 {RANDOM}: probability to win: 770009003/800000000 (exact). Published: 0.96 ",
             "exact",
         ),
@@ -336,7 +336,7 @@ RANDOM = "from two random tiles, spawns of 2 with probability 9/10 and 4 with pr
             "exact",
         ),
         (
-            "solve 2x3 32 --exact --record",
+            "solve exact 2x3 32 --record",
             f"3, to 32 {RANDOM}: probability to win: ≈ 0.9998967634246633836450185530086564429012 (",
             "rounded",
         ),
@@ -496,7 +496,7 @@ def test_a_policy_is_cited_with_the_game_of_its_table(
     [
         ("solve 2x2 32", "recomputed", "Published: 0.08 (Lees-Miller, "),
         ("solve 2x2 32 --objective lower,upper", "recomputed", "Published: 0.08 (Lees-Miller, "),
-        ("solve 2x2 16 --exact", "recomputed", "Published: 0.96 (Lees-Miller, "),
+        ("solve exact 2x2 16", "recomputed", "Published: 0.96 (Lees-Miller, "),
         ("count 2x2 32", "recomputed", "Published: 57 (Lees-Miller, "),
         ("force 2x2x2 32 --limits 16,16/16,16//16,16/16,16", "recomputed", "Published: winnable (Slizkov, "),
         ("force largest 2x3", "recomputed", "Published: 16 (Slizkov, "),
@@ -626,7 +626,7 @@ def test_a_result_keeps_its_command_and_version(capsys: pytest.CaptureFixture[st
     ("command", "planned"),
     [
         ("tilebase solve 3x3 64 --objective loss", True),
-        ("tilebase solve 3x3 64 --objective loss --exact", False),
+        ("tilebase solve exact 3x3 64 --objective loss ", False),
         ("tilebase count 4x4 64 --up-to 260", True),
         ("tilebase count 4x4 64 --bound", False),
         ("tilebase count 4x4 64 --keep states -o t && python examples/one_move_ahead.py t 260 2048", False),

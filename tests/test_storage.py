@@ -197,7 +197,7 @@ def test_an_error_at_the_end_leaves_the_older_folder(
         "export values T -o T/values.svg",
         "export boards T --sum 8 -o T/8.parquet",
         "export graph 2x2 8 -o T/graph.dot",
-        "export counts 2x2 8 -o page/explorer/counts.svg",
+        "count 2x2 8 --record page/explorer/counts.svg",
         "plan solve 2x2 8 --record link/plan.json",
         "export page T -o T/page",
         "export data T -o T/data",
@@ -583,7 +583,7 @@ def test_thinning_takes_over_only_its_own(table: Path, tmp_path: Path, refused: 
 
 def left_run() -> LeftRun:
     """A run that was stopped in the folder that ``tilebase solve 2x2 32`` takes."""
-    with work_folder(None, f"2x2-{SMALL.digest}-reachable-win") as work:
+    with work_folder(None, "solve", SMALL, "reachable", "win") as work:
         solve(SMALL, folder=work.path, down_to=10)
     return list_runs()[-1]
 
@@ -660,16 +660,16 @@ def test_run_of_another_version_is_passed_over(folder: Path) -> None:
 
 
 def test_second_process_takes_another_folder(folder: Path) -> None:
-    with work_folder(None, "game") as first, work_folder(None, "game") as second:
-        assert [first.path.name, second.path.name] == ["game", "game-2"]
+    with work_folder(None, "count", SMALL) as first, work_folder(None, "count", SMALL) as second:
+        assert second.path.name == f"{first.path.name}-2"
         second.path.mkdir()  # as if it were killed later
-    with work_folder(None, "game") as third:
-        assert third.path.name == "game-2"
+    with work_folder(None, "count", SMALL) as third:
+        assert third.path == second.path
 
 
 def test_a_folder_is_deleted_only_while_it_is_held(folder: Path) -> None:
     """After that it may be another process's, which has begun the same query in it."""
-    with work_folder(None, "game") as work:
+    with work_folder(None, "count", SMALL) as work:
         work.path.mkdir()
     with pytest.raises(AssertionError, match="no longer held"):
         work.finish()

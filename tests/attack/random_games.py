@@ -60,18 +60,19 @@ class DrawnGame:
         words = [self.options["shape"]]
         if self.options["goal"] is not None:
             words.append(str(self.options["goal"]))
+        rare = []
         for name, value in self.options.items():
-            if name in ("shape", "goal"):
+            if name in ("shape", "goal") or value is None or value is False:
                 continue
-            if value is True:
+            if name in ("goal_sum", "walls", "unmergeable", "masks", "horizon"):
+                rare.append(f"{name.replace('_', '-')} = {value!r}")
+            elif value is True:
                 words.append(f"--{name}")
-            elif value is None:
-                continue
-            elif name == "goal_sum":
-                words += ["--goal-sum", str(value)]
-            elif value is not False:
+            else:
                 text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
                 words += [f"--{name}", text]
+        if rare:
+            words += ["--rules", "; ".join(rare)]
         return words
 
 

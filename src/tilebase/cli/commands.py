@@ -15,10 +15,9 @@ from typing import Annotated, Any, TextIO
 from cyclopts import App, CycloptsError, Group, Parameter
 
 from tilebase._version import version
-from tilebase.cli.helping import ALL, every_command, helping
 from tilebase.cli.log import logging_to
 from tilebase.cli.output import Output, OutputError, Readable, naming_command
-from tilebase.cli.usage import usage_sentence
+from tilebase.cli.usage import ALL, every_command, helping, usage_sentence
 from tilebase.errors import TilebaseError, UsageError, sentence
 from tilebase.runtime.command import ANYWAY, QUIET
 

@@ -21,8 +21,7 @@ from tilebase.cli.options import (
     make_game,
 )
 from tilebase.cli.output import PICTURES, Shown, plan_text, planning, table_text
-from tilebase.cli.progress import counting_progress
-from tilebase.cli.startup import prepare_kernels
+from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.game.game import Game
 from tilebase.game.names import title_of
@@ -106,7 +105,7 @@ def count(
     from tilebase.files.work_folders import work_folder
     from tilebase.questions import count as engine
 
-    with work_folder(kept, f"{question.shape_text}-{question.digest}-{keep}{'-l' * lookahead}") as folder:
+    with work_folder(kept, "count", question, keep, *["lookahead"] * lookahead) as folder:
         with counting_progress() as progress:
             result = engine.count(
                 question, lookahead=lookahead, folder=folder.path, keep=keep, up_to=up_to, cluster=cluster,

@@ -32,8 +32,7 @@ from tilebase.cli.options import (
     parse_budget,
 )
 from tilebase.cli.output import MOST_ROWS, PICTURES, Shown, plan_text, planning, signed, table_text
-from tilebase.cli.progress import counting_progress
-from tilebase.cli.startup import prepare_kernels
+from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.game.findings import VERDICTS
 from tilebase.game.game import Game
@@ -274,7 +273,7 @@ def _work_of(game: Game, work: Path | None, engine: str | None) -> AbstractConte
     """Return the folder for the decided afterstates of a game."""
     from tilebase.files.work_folders import work_folder
 
-    return work_folder(work, f"force-{game.shape_text}-{game.digest}-{engine or 'auto'}")
+    return work_folder(work, "force", game, engine or "auto")
 
 
 # -- decision diagrams -----------------------------------------------------------------------------
@@ -346,8 +345,7 @@ def diagrams(
     from tilebase.files.work_folders import work_folder
     from tilebase.questions.symbolic import symbolic
 
-    named = "-".join(str(value) for value in vars(method).values())
-    with work_folder(kept.work, f"diagrams-{question.shape_text}-{question.digest}-{named}") as folder:
+    with work_folder(kept.work, "diagrams", question, *map(str, vars(method).values())) as folder:
         with counting_progress() as progress:
             found = symbolic(
                 question, method, seconds=parse_budget(kept.budget), export=output, folder=folder.path,

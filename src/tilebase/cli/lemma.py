@@ -27,8 +27,7 @@ from tilebase.cli.options import (
     parse_budget,
 )
 from tilebase.cli.output import signed
-from tilebase.cli.progress import counting_progress
-from tilebase.cli.startup import prepare_kernels
+from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.game.findings import VERDICTS, Finding, claim_of
 from tilebase.game.game import Game
 from tilebase.game.names import filling_words, title_of
@@ -90,12 +89,11 @@ def check(
     """
     show, question = shown.checked(), _question(shape, goal, game)
     filled = question if fillings is None else question.changed(limits=fillings)
-    name = f"lemma-{question.shape_text}-{question.digest}-{filled.digest}-{within or 'any'}"
     prepare_kernels()
     from tilebase.files.work_folders import work_folder
     from tilebase.questions import lemma as patterns
 
-    with work_folder(work, name) as folder:
+    with work_folder(work, "lemma", question, filled.digest, str(within or "any")) as folder:
         with counting_progress() as progress:
             found = patterns.check_pattern(
                 question, fillings=fillings, within=within, folder=folder.path, **run.use(progress)

@@ -21,8 +21,7 @@ from tilebase.cli.options import (
     parse_budget,
 )
 from tilebase.cli.output import Shown, signature, table_text
-from tilebase.cli.progress import counting_progress
-from tilebase.cli.startup import prepare_kernels
+from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.game.game import Game
 from tilebase.game.names import game_text

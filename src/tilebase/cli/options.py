@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Group, Parameter
 
-from tilebase.cli.helping import shared
 from tilebase.cli.output import Shown
+from tilebase.cli.usage import shared
 from tilebase.errors import MissingLayerError, UsageError
 from tilebase.game.formations import formation
 from tilebase.game.game import Game
@@ -64,11 +64,9 @@ SpawnOption = Annotated[
     str,
     Parameter(
         help="Probability of a spawned 4, exact: 0.1, 1/10, 0 for only 2s; 1/10,4:1/4 is 1/4 with at most 4 "
-        "empty cells. Or any tiles with their probabilities: 2:0.9,8:0.1. Weights of cells follow: 0.1 on "
-        "1,2/2,4."
+        "empty cells."
     ),
 ]
-LargestOption = Annotated[int | None, Parameter(help="Largest tile that may ever be made.")]
 SpawnsOption = Annotated[str, Parameter(help="Tiles that the adversary may spawn: 2,4 or 2 or 4.")]
 ForcedStartOption = Annotated[
     str,
@@ -77,7 +75,7 @@ ForcedStartOption = Annotated[
         "or a board."
     ),
 ]
-LimitsOption = Annotated[str | None, Parameter(help="Largest tile of each cell: 16,16/16,8.")]
+LimitsOption = Annotated[str | None, Parameter(help="Largest tile of each cell, 16,16/16,8, or of all, 16.")]
 PatternOption = Annotated[
     str | None,
     Parameter(help="Tiles on cells that win too, * for any: `64,32,*/*,*,*`, or lemma1, or pair."),
@@ -177,15 +175,6 @@ class GameOptions(RuleOptions):
     start: Annotated[str, Parameter(help="two-tiles (the real game), empty (a spawn first), or a board.")] = (
         "two-tiles"
     )
-    largest: LargestOption = None
-    fixed: Annotated[
-        bool,
-        Parameter(
-            negative=(),
-            help="Tiles x are walls: they never move. This is not the rule of endgame tables, where x slides "
-            "and no slide may move it away; values by that rule are lower.",
-        ),
-    ] = False
 
 
 @Parameter(name="*", group=RULES)
@@ -210,7 +199,6 @@ class SolvedOptions(RuleOptions):
     """The rules of a game that is solved before it is played, whose start is not one of the options."""
 
     spawn: SpawnOption = "1/10"
-    largest: LargestOption = None
 
 
 DEFAULT_GAME, DEFAULT_ADVERSARY, DEFAULT_FORCED, DEFAULT_SOLVED = (
@@ -230,11 +218,7 @@ RULE_VALUES: dict[str, tuple[type, str]] = {
 
 def make_game(shape: str, goal: int | None, options: GameOptions | ForcedOptions) -> Game:
     """Return the game that the arguments describe.  Raises `UsageError`."""
-    spawn: SpawnLaw | str
-    if isinstance(options, ForcedOptions):
-        spawn, largest, fixed = law_of(options.spawns), None, False
-    else:
-        spawn, largest, fixed = options.spawn, options.largest, options.fixed
+    spawn: SpawnLaw | str = options.spawn if isinstance(options, GameOptions) else law_of(options.spawns)
     rare = parse_rules(options.rules)
     if options.formation is not None:
         return _game_in_formation(options.formation, shape, goal, options, spawn, rare)
@@ -248,12 +232,10 @@ def make_game(shape: str, goal: int | None, options: GameOptions | ForcedOptions
         spawn=spawn,
         start=options.start,
         limits=options.limits,
-        largest=largest,
         pattern=options.pattern,
         goal_sum=rare.get("goal-sum"),
         walls=rare.get("walls", ()),
         unmergeable=rare.get("unmergeable", ()),
-        fixed=fixed,
         masks=rare.get("masks", ""),
         horizon=rare.get("horizon"),
     )

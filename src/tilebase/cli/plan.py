@@ -22,9 +22,8 @@ from tilebase.cli.options import (
     parse_seconds,
 )
 from tilebase.cli.output import plan_text, table_text
-from tilebase.cli.progress import showing_notes
+from tilebase.cli.progress import prepare_kernels, showing_notes
 from tilebase.cli.solve import ObjectiveOption
-from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.game.formations import Formation, formation
 from tilebase.game.formations import formations as all_formations

@@ -1,7 +1,8 @@
-"""Progress of a run on the terminal: a bar with rate and estimate, or one line per minute."""
+"""Progress of a run on the terminal, a bar with rate and estimate or a line per minute; the compiler."""
 
 from __future__ import annotations
 
+import gc
 import logging
 import sys
 import time
@@ -9,10 +10,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from tilebase._version import version
 from tilebase.cli.output import planning, terminal
 from tilebase.errors import UsageError, readable
 from tilebase.runtime.command import QUIET
 from tilebase.runtime.progress import EXPECTED, clock, describe
+from tilebase.runtime.resources import check_addresses
 
 if TYPE_CHECKING:
     from tilebase.runtime.progress import Progress
@@ -21,6 +24,24 @@ LINE_SECONDS = 60
 """Seconds between two lines, if standard error is not a terminal."""
 SILENT_SECONDS = 10
 """Seconds after which a command that still compiles kernels says so for the first time, in a line."""
+
+
+def prepare_kernels() -> None:
+    """Check that the compiler can be loaded, and load it.
+
+    The version is asked for here, since the checkout may change while a long command runs.  The objects of
+    the compiler live to the end of the process, so the garbage collector skips them.
+
+    Raises `ResourceError`.
+    """
+    check_addresses()
+    version()
+    gc.disable()
+    try:
+        import tilebase._kernels.jit  # noqa: F401
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @contextmanager

@@ -18,8 +18,7 @@ from tilebase.cli.options import (
     parse_seconds,
 )
 from tilebase.cli.output import Shown, planning, table_text, write_text
-from tilebase.cli.progress import counting_progress
-from tilebase.cli.startup import prepare_kernels
+from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.findings import VERDICTS, Finding, claim_of
 from tilebase.game.notation import count_of

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from tilebase.cli.options import DEFAULT_SHOWN, ShownOptions, parse_seconds
 from tilebase.cli.output import Shown
-from tilebase.cli.startup import prepare_kernels
+from tilebase.cli.progress import prepare_kernels
 from tilebase.game.names import game_text
 from tilebase.runtime.command import QUIET
 from tilebase.runtime.progress import clock

@@ -26,8 +26,7 @@ from tilebase.cli.options import (
     make_game,
 )
 from tilebase.cli.output import Shown, plan_text, planning, signature, table_text
-from tilebase.cli.progress import counting_progress
-from tilebase.cli.startup import prepare_kernels
+from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.game.findings import claim_of, layers_checksum
 from tilebase.game.formations import formation_of
@@ -140,11 +139,10 @@ def values(
         return 0
     if table is not None and work is not None:
         raise UsageError("a table is the folder of its run: leave --work out")
-    name = "-".join([question.shape_text, question.digest, within, *(one.label for one in objectives)])
     prepare_kernels()
     from tilebase.files.work_folders import work_folder
 
-    with work_folder(table or work, name) as place:
+    with work_folder(table or work, "solve", question, within, *(one.label for one in objectives)) as place:
         if one_pass:
             _prove(question, objectives, show, place.path, backend=backend, cluster=cluster, **run.use())
             place.finish()

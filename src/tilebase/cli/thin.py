@@ -10,8 +10,7 @@ from cyclopts import Parameter
 from tilebase.cli.options import DEFAULT_SHOWN, ShownOptions
 from tilebase.cli.output import Shown, planning
 from tilebase.cli.probe import LabelOption, LocalTableArgument, game_of_table
-from tilebase.cli.progress import counting_progress
-from tilebase.cli.startup import prepare_kernels
+from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.objectives.numbers import digits_text, summed_text
 from tilebase.runtime.command import ANYWAY

@@ -57,8 +57,10 @@ def _delete(path: Path, *, damaged: bool = False) -> None:
 
 
 @contextmanager
-def work_folder(named: Path | None, name: str) -> Iterator[WorkFolder]:
-    """The folder that the user named, or one for the query `name` that no other process uses.
+def work_folder(named: Path | None, what: str, game: Game, *words: str) -> Iterator[WorkFolder]:
+    """The folder that the user named, or one for `what` is asked of a game that no other process uses.
+
+    The folder has a name of `what`, the game and the words, which tell its queries apart.
 
     One that was made here is deleted if the query is refused: there is nothing to continue.  Raises
     `StorageError` if no folder can be made.
@@ -68,7 +70,7 @@ def work_folder(named: Path | None, name: str) -> Iterator[WorkFolder]:
         return
     base = runs_folder()
     try:
-        path, lock = _take(base, name)
+        path, lock = _take(base, "-".join((what, game.shape_text, game.digest, *words)))
     except OSError as error:
         raise StorageError(f"cannot use {base}: {error.strerror or error}; {OTHER_RUNS}") from error
     begun = path.exists()
@@ -86,8 +88,7 @@ def table_folder(
     named: Path | None, game: Game, objectives: Iterable[Objective]
 ) -> AbstractContextManager[WorkFolder]:
     """Return the `work_folder` for the table of a game that is solved first, then played or served."""
-    labels = [one.label for one in objectives]
-    return work_folder(named, "-".join(["table", game.shape_text, game.digest, *labels]))
+    return work_folder(named, "table", game, *(one.label for one in objectives))
 
 
 def _take(base: Path, name: str) -> tuple[Path, FileLock]:

@@ -8,8 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from tilebase.cli.probe import LabelOption, TableArgument
-from tilebase.cli.progress import counting_progress
-from tilebase.cli.startup import prepare_kernels
+from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.runtime.command import COMMAND
 
 
