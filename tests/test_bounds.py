@@ -366,20 +366,17 @@ def test_movable_tiles_cannot_be_checked():
 
 def test_the_lemma_command(capsys):
     assert main(["lemma", "2x3", "64", "-q"]) == 0
-    assert "all of them win 64 against every spawn, within 4 slides" in capsys.readouterr().out
+    assert ": yes, all 6 boards, within 4 slides (verdict) (tilebase " in capsys.readouterr().out
     assert main(["lemma", "2x3", "64", "-q", "-f", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["slides"] == 4
     assert main(["lemma", "2x3", "64", "--pattern", "32,16,*/*,*,*", "-q"]) == 1
-    assert "cannot be forced from" in capsys.readouterr().out
+    assert "holds the pattern: no, not from 32,16,0/0,0,0 (verdict)" in capsys.readouterr().out
     assert main(["lemma", "2x3", "64", "--within", "3", "-q"]) == 1
-    assert "is not won within 3 slides: 64 cannot be forced within 3" in capsys.readouterr().out
+    assert "holds the pattern, within 3 slides: no, not from " in capsys.readouterr().out
     assert main(["lemma", "2x3", "64", "--fillings", "32,16,8/8,8,8", "-q"]) == 0
-    assert (
-        "every board that holds the pattern with the tiles that 32,16,8/8,8,8 allows"
-        in capsys.readouterr().out
-    )
+    assert "holds the pattern with the tiles that 32,16,8/8,8,8 allows: yes" in capsys.readouterr().out
     assert main(["lemma", "2x3", "64", "--pattern", "pair", "-q"]) == 0
-    assert "within 1 slide;" in capsys.readouterr().out
+    assert ", within 1 slide (verdict)" in capsys.readouterr().out
     assert main(["lemma", "2x2", "64", "-q"]) == 2
     assert main(["lemma", "2x3", "64", "-f", "xml"]) == 2
     assert main(["lemma", "4x4", "2048", "-q"]) == 1

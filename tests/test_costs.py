@@ -316,7 +316,7 @@ def test_a_question_lies_between_those_that_were_measured() -> None:
         "thin TABLE --visited 1e-3 -o THIN",
         "thin TABLE --above 0.5 -o THIN",
         "verify TABLE --all",
-        "force diagrams 4x4 32 --spawns 2 -w WORK",
+        "force diagrams 4x4 32 --spawns 2",
         "reach fill 7x7",
         "reach shortest 4x4",
         "reach lemmas 4x5",
@@ -380,7 +380,7 @@ def test_a_plan_says_in_words_what_is_not_known(capsys: pytest.CaptureFixture[st
 
 
 def test_every_command_is_planned_or_refused() -> None:
-    assert {*PLANNED, "force", "reach", *UNPLANNED} == NAMES
+    assert {*PLANNED, "reach", *UNPLANNED} == NAMES
 
 
 def test_what_cannot_end_on_a_table_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

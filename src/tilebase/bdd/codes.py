@@ -40,10 +40,7 @@ def _short(count: int) -> tuple[Code, ...]:
     )
 
 
-ENCODINGS: dict[str, Callable[[int], tuple[Code, ...]]] = {
-    "short": _short,
-    "binary": _binary,
-}
+ENCODINGS: dict[str, Callable[[int], tuple[Code, ...]]] = {"short": _short, "binary": _binary}
 
 
 def codes_of(encoding: str, count: int) -> tuple[Code, ...]:

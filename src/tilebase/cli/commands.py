@@ -212,7 +212,9 @@ def _stopped(arguments: Sequence[str]) -> str:
     """Return the message for a command that was stopped with Ctrl-C: whether it can be continued."""
     at = next((at for at, word in enumerate(arguments) if word in NAMES), len(arguments))
     command, *words = [*arguments[at:], "", "", ""]
-    if command == "force" and words[0] != "largest":
+    if (command, words[0]) in (("force", "largest"), ("lemma", "sample"), ("lemma", "set")):
+        return "stopped"
+    if command == "force":
         return "stopped; what is decided is kept, and the same command continues there"
     if command in ("count", "solve", "lemma"):
         return "stopped; finished layers are kept, and the same command continues there"

@@ -292,16 +292,14 @@ class MethodOptions:
         ),
     ] = "sum"
     corollary7: Annotated[
-        bool,
-        Parameter(negative=(), help="Leave out states that play from an empty board cannot make."),
+        bool, Parameter(negative=(), help="Leave out states that play from an empty board cannot make.")
     ] = False
     variant: Annotated[
         str,
         Parameter(help="adversarial; cooperative (spawns help); or deterministic (on the first empty cell)."),
     ] = "adversarial"
     up_to: Annotated[
-        str,
-        Parameter(help="Stop after this layer (128) or sweep line (10,6); the start stays undecided."),
+        str, Parameter(help="Stop after this layer (128) or sweep line (10,6); the start stays undecided.")
     ] = ""
 
     def method(self) -> Method:

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 GOALS = (128, 256, 512, 1024, 2048, 4096)
 """The goals of the list."""
-PLANNED = ("count", "evaluate", "thin", "verify")
-"""The commands that can stand behind ``tilebase plan``, with solve, force and reach; each asks `planning`."""
+PLANNED = ("count", "solve", "force", "evaluate", "thin", "verify")
+"""The commands that can stand behind ``tilebase plan``, and reach; each asks `planning`."""
 UNPLANNED = (
     "cite", "explain", "export", "lemma", "limits", "play", "plan", "probe", "rank", "reproduce", "review",
     "runs", "serve",
@@ -54,19 +54,16 @@ LEGEND = (
 )
 
 plan = App(name="plan")
-for name in PLANNED:
-    plan.command(f"tilebase.cli.{name}:{name}", name=name, show=False)
-for name in ("solve", "force", "reach"):
-    plan.command(f"tilebase.cli.{name}:planned", name=name, show=False)
+for name in (*PLANNED, "reach"):
+    loaded = "planned" if name in ("solve", "force", "reach") else name  # an app is another one behind plan
+    plan.command(f"tilebase.cli.{name}:{loaded}", name=name, show=False)
 
 
 def _refuse(name: str) -> None:
     """Let plan say that it does not plan a command, whatever its arguments are."""
 
     def refused(*_words: Annotated[str, Parameter(allow_leading_hyphen=True)]) -> int:
-        raise UsageError(
-            f"plan does not plan {name}: it plans {', '.join(PLANNED)}, solve, force and reach, or a game"
-        )
+        raise UsageError(f"plan does not plan {name}: it plans {', '.join(PLANNED)} and reach, or a game")
 
     plan.command(refused, name=name, show=False, help=f"Plan does not plan {name}.")
 

@@ -32,13 +32,6 @@ SHORTEST_SECONDS = 60.0
 """The time of a search for the shortest game without --budget."""
 SizeArgument = Annotated[str, Parameter(help="Rows x columns, as 4x4 or 10x10.")]
 DropsOption = Annotated[str, Parameter(help="Tiles that are dropped: 2,4 (the real game) or 2.")]
-ConventionOption = Annotated[
-    str | None,
-    Parameter(
-        help="Where the deterministic game drops: rows (topmost, then leftmost; the default) or columns "
-        "(leftmost, then topmost)."
-    ),
-]
 SeedOption = Annotated[int, Parameter(help="Starts the random choices; the same number gives the same game.")]
 
 
@@ -53,7 +46,24 @@ class SearchOptions:
     )
 
 
-DEFAULT_SEARCH = SearchOptions()
+@Parameter(name="*")
+@dataclass(frozen=True)
+class PlayOptions:
+    """Whether the cell of each drop is known."""
+
+    deterministic: Annotated[
+        bool, Parameter(negative=(), help="Drops are in the first empty cell; moves are slides alone.")
+    ] = False
+    convention: Annotated[
+        str | None,
+        Parameter(
+            help="Where the deterministic game drops: rows (topmost, then leftmost; the default) or columns "
+            "(leftmost, then topmost)."
+        ),
+    ] = None
+
+
+DEFAULT_SEARCH, DEFAULT_PLAY = SearchOptions(), PlayOptions()
 
 
 def _print_plan(question: str, size: str, show: Shown, *, limit: float | None = None) -> int:
@@ -270,10 +280,7 @@ def replay(
         str, Parameter(help="Slides U, D, L, R and drops (row,column), as (1,1)D(1,2); of a 4 (1,2)=4.")
     ],
     *,
-    deterministic: Annotated[
-        bool, Parameter(negative=(), help="Drops are 2s in the first empty cell; only slides are given.")
-    ] = False,
-    convention: ConventionOption = None,
+    play: PlayOptions = DEFAULT_PLAY,
     drops: DropsOption = "2,4",
     animated: Annotated[
         bool, Parameter(negative=(), help="The picture is an animation, which a web page can show.")
@@ -298,7 +305,7 @@ def replay(
         raise UsageError("plan does not plan reach replay: it takes a moment, and searches nothing")
     _check_picture(shown.record, animated, speed)
     show = shown.checked((".svg",), plotted=False)
-    game = replay_moves(size, moves, drops=drops, deterministic=deterministic, convention=convention)
+    game = replay_moves(size, moves, drops=drops, **vars(play))
     words = ["start", *(moves_text(game.rules, (move,)) or "drop" for move in game.moves)]
     rows = [
         {"move": number, "what": what, "board": board}
@@ -316,13 +323,10 @@ def replay(
     return 0
 
 
-def _is_svg(record: Path | None) -> bool:
-    return record is not None and record.suffix.lower() == ".svg"
-
-
 def _check_picture(record: Path | None, animated: bool, speed: float | None) -> None:
     """Raise `UsageError` if an animation is described, and none is drawn."""
-    if not _is_svg(record) and (animated or speed is not None):
+    is_svg = record is not None and record.suffix.lower() == ".svg"
+    if not is_svg and (animated or speed is not None):
         raise UsageError("--animated and --speed are for an SVG picture: name it, as --record game.svg")
     if speed is not None and not animated:
         raise UsageError("--speed is for an animation: give --animated, too")
@@ -331,10 +335,7 @@ def _check_picture(record: Path | None, animated: bool, speed: float | None) -> 
 def checkerboard(
     size: SizeArgument,
     *,
-    deterministic: Annotated[
-        bool, Parameter(negative=(), help="Drops are in the first empty cell, not where they help.")
-    ] = False,
-    convention: ConventionOption = None,
+    play: PlayOptions = DEFAULT_PLAY,
     drops: Annotated[
         str | None,
         Parameter(
@@ -368,9 +369,10 @@ def checkerboard(
     tilebase reach checkerboard 2x20 --deterministic --count
     """
     show = shown.checked()
+    deterministic = play.deterministic
     alone = deterministic or count or search
     games = [
-        parse_rules(size, drops=some, most=2, deterministic=deterministic, convention=convention)
+        parse_rules(size, drops=some, most=2, **vars(play))
         for some in (("2,4", "2") if drops is None and not alone else (drops or "2",))
     ]
     seconds = parse_seconds(run.budget)

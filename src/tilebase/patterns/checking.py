@@ -263,11 +263,7 @@ def findings(rules: Rules, most_sum: int | None, checks: Sequence[LemmaCheck]) -
 
 
 def check_lemmas(
-    size: str,
-    *,
-    drops: str = "2",
-    most_sum: int | None = None,
-    **use: Unpack[Use],
+    size: str, *, drops: str = "2", most_sum: int | None = None, **use: Unpack[Use]
 ) -> tuple[LemmaCheck, ...]:
     """Check the lemmas of Edixhoven's thesis on all positions that a small board can reach.
 

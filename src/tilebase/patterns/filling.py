@@ -80,13 +80,7 @@ class Filled(Played):
         return self.found(what, value, kind)
 
 
-def fill_board(
-    size: str,
-    *,
-    seed: int = 1,
-    seconds: float = math.inf,
-    **use: Unpack[Use],
-) -> Filled:
+def fill_board(size: str, *, seed: int = 1, seconds: float = math.inf, **use: Unpack[Use]) -> Filled:
     """Find a game that fills a board with 2s and 4s: drops of 2s, and no 8 is ever made.
 
     `size` is rows x columns, as ``6x6``.  A game with the same seed is the same game.  `use` are the keywords
@@ -129,12 +123,7 @@ def fill(rules: Rules, effort: Effort) -> Filled:
     return Filled(rules, None, None, reason, kept, time.perf_counter() - began)
 
 
-def _attempt(
-    rows: int,
-    columns: int,
-    width: int,
-    effort: Effort,
-) -> tuple[Onward, tuple[Move, ...] | None]:
+def _attempt(rows: int, columns: int, width: int, effort: Effort) -> tuple[Onward, tuple[Move, ...] | None]:
     """Return one search for a game."""
     flipped = should_flip(rows, columns)
     height, length = (columns, rows) if flipped else (rows, columns)

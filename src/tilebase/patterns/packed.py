@@ -113,7 +113,7 @@ class _Layers(ABC):
     def _expand(self, keys: Words, layer: int, share: float) -> None:
         """Make a step from all positions of a layer, unless it is given up."""
         tables = [self.tables.setdefault(other, Table(self.words)) for other in self._next(layer)]
-        pace, at = self.pace, 0
+        at = 0
         while at < len(keys):
             if self.effort.left < 0:
                 self.reason = TIME_OUT
@@ -123,8 +123,8 @@ class _Layers(ABC):
             at = self._step(keys, at, end, tuple(table.slots for table in tables), used)
             for table, count in zip(tables, used.tolist(), strict=True):
                 table.used = count
-            if pace.due():
-                pace.report(layer, "search", self.done + at, share)
+            if self.pace.due():
+                self.pace.report(layer, "search", self.done + at, share)
             if at < end:  # a table is nearly full; grown, it is four times as large
                 if self._bytes() + 4 * sum(table.slots.nbytes for table in tables) > self.effort.memory:
                     self.reason = f"{self.effort.memory >> 20:,} MiB are too little memory for the layers"
@@ -330,8 +330,9 @@ class _Back(_Layers):
     def _game(self, units: int) -> tuple[Move, ...]:
         """Return a game through the layers to a goal."""
         state = self._firsts(units)[0]
-        moves = [next(new for new, after in self.rules.spawns(self.rules.empty) if after == state)]
-        found: list[Move] = [*moves]
+        found: list[Move] = [
+            next(new for new, after in self.rules.spawns(self.rules.empty) if after == state)
+        ]
         goals = {self.rules.canonical(goal) for goal in self.goals}
         while self.rules.canonical(state) not in goals:
             slide, new, state = next(self._on(state))

@@ -123,13 +123,7 @@ def zeegers_bound(rows: int, columns: int) -> float:
     return 1.5 * rows * (columns - 1) + 3 * 2 ** (rows / 2) - 3
 
 
-def shortest_game(
-    size: str,
-    *,
-    seed: int = 1,
-    seconds: float = math.inf,
-    **use: Unpack[Use],
-) -> Shortest:
+def shortest_game(size: str, *, seed: int = 1, seconds: float = math.inf, **use: Unpack[Use]) -> Shortest:
     """Find the fewest drops of 2s after which no slide is left.
 
     Parameters
@@ -290,10 +284,7 @@ def _from_full(rules: Rules, effort: Effort) -> tuple[Move, ...] | None:
 
 
 def _narrowed(
-    rules: Rules,
-    lower: int,
-    moves: tuple[Move, ...] | None,
-    effort: Effort,
+    rules: Rules, lower: int, moves: tuple[Move, ...] | None, effort: Effort
 ) -> tuple[Move, ...] | None:
     """Return a shorter game, if narrow searches back find one."""
     most = 2 * rules.cells + MOST_EXTRA if moves is None else drops_of(moves)

@@ -410,11 +410,7 @@ class Starts(Reported):
 
 
 def force_starts(
-    game: Game,
-    *,
-    folder: Path | str | None = None,
-    seconds: float = math.inf,
-    **use: Unpack[Use],
+    game: Game, *, folder: Path | str | None = None, seconds: float = math.inf, **use: Unpack[Use]
 ) -> Starts:
     """Decide every start of two tiles separately, one of each orbit.  Arguments and errors as of `force`.
 

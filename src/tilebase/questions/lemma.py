@@ -43,6 +43,7 @@ from tilebase.files.run import Query, RunFolder
 from tilebase.game.findings import Finding, Reported
 from tilebase.game.game import Cells, Game, check_is_game
 from tilebase.game.names import filling_words, title_of
+from tilebase.game.notation import count_of
 from tilebase.objectives.backup import Backup
 from tilebase.objectives.objective import Objective
 from tilebase.questions.force import check_adversary, decide_state, searching
@@ -95,9 +96,9 @@ class PatternCheck(Reported):
         """Return whether all fillings are won."""
         value = f"no, not from {self.game.format(self.board)}"
         if self.holds:
-            value = f"yes, all {self.fillings:,} boards, within {self.slides} slides"
+            value = f"yes, all {self.fillings:,} boards, within {count_of(self.slides or 0, 'slide')}"
         what = filling_words(self.game, self.limits)
-        what += "" if self.within is None else f", within {self.within} slides"
+        what += "" if self.within is None else f", within {count_of(self.within, 'slide')}"
         return (Finding(title_of(self.game), what, value, "verdict"),)
 
     def as_dict(self) -> dict[str, Any]:
