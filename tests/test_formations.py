@@ -215,7 +215,7 @@ def test_a_game_that_only_resembles_a_formation_is_written_with_all_rules(own):
 def test_walls_are_another_rule_than_a_mask(own):
     strict = 'masks = ".../.../.xx"\nstarts = "0,0,0/0,0,0/0,x,x"\nextra = 2000\n'
     by_rule = solve(formation(own(strict)).game(32)).value
-    walls = solve(Game("3x3", 32, start="after 0,0,0/0,0,0/0,x,x", unmergeable=(7, 8), fixed=True)).value
+    walls = solve(Game("3x3", 32, start="after 0,0,0/0,0,0/0,#,#", walls=(7, 8))).value
     assert float(by_rule) < 0.95 < 0.99999 < float(walls)
 
 

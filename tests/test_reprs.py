@@ -38,10 +38,10 @@ FORCED = Game("2x2", 8, start="empty")
         (Game("3x3"), "Game('3x3')"),
         (Game("2x2", 16, spawn="1/5", start="empty"), "Game('2x2', 16, spawn='1/5', start='empty')"),
         (Game("2x2", 16, limits="8,8/8,4"), "Game('2x2', 16, limits='8,8/8,4')"),
-        (Game("2x3", 16, walls=[1], largest=8), "Game('2x3', 16, largest=8, walls=(1,))"),
+        (Game("2x3", 16, walls=[1], limits=8), "Game('2x3', 16, limits=8, walls=(1,))"),
         (
-            Game("2x3", 64, unmergeable=[4], fixed=True, pattern="pair", start="2,2,0/0,x,0"),
-            "Game('2x3', 64, start='2,2,0/0,x,0', unmergeable=(4,), fixed=True, pattern='pair')",
+            Game("2x3", 64, walls=[4], pattern="pair", start="2,2,0/0,#,0"),
+            "Game('2x3', 64, start='2,2,0/0,#,0', walls=(4,), pattern='pair')",
         ),
     ],
     ids=str,

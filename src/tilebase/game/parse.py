@@ -58,8 +58,8 @@ def parse_limits(
         words *= grid.cells
     if len(words) != grid.cells:
         raise GameError(
-            f"{count_of(len(words), 'limit')} for a {grid} board: give {grid.cells}, one for each cell, or one "
-            "for all"
+            f"{count_of(len(words), 'limit')} for a {grid} board: give {grid.cells}, one for each cell, or "
+            "one for all"
         )
     try:
         values = tuple(int(word) for word in words)
