@@ -50,7 +50,7 @@ GAMES = {
     "2x3, moves": (Game("2x3", limits=16), "moves"),
     "only fours, a wall": (Game("2x3", 64, spawn=1, walls=[1]), "win"),
     "limits": (Game("2x3", 64, limits="32,16,8/8,8,8"), "lower"),
-    "fixed x": (Game("2x3", 32, walls=[2]), "win:float32"),
+    "a wall": (Game("2x3", 32, walls=[2]), "win:float32"),
     "movable x": (Game("2x3", 16, unmergeable=[2]), "win"),
     "masks": (Game("2x3", 16, unmergeable=[5], masks="..x/...|.../..x"), "win"),
     "goal sum": (Game("2x2", goal_sum=20), "win"),

@@ -26,7 +26,6 @@ SMALL_GAMES = (
     Game("2x3", 64, pattern="lemma1", limits="32,16,4/8,4,4", start="empty"),
     Game("2x2", pattern="8,4/*,0|0,*/4,8", limits=16, start="empty"),
     Game("2x3", 16, unmergeable=[4]),
-    Game("2x3", 16, walls=[4]),
     Game("2x3", 8, unmergeable=[0, 5], start="empty"),
     Game("2x3", 8, unmergeable=[0], start="x,0,0/0,0,0"),
     Game("1x2x3", 16),
