@@ -22,7 +22,7 @@ from typing import Any
 
 import zstandard
 
-from attack.rules import Board, Rules, X, read_law, read_weights
+from attack.rules import Board, Rules, X, read_law
 
 Files = dict[str, bytes]
 UNITS = {"uint64": 52, "uint32": 32, "uint16": 16}
@@ -83,7 +83,7 @@ class Game(Rules):
     """
 
     def __init__(self, g: dict[str, Any], *, unbuilt: bool = False) -> None:
-        needed = {"shape", "goal", "four", "start", "limits", "largest", "walls", "unmergeable", "fixed"}
+        needed = {"shape", "goal", "four", "start", "limits", "walls", "unmergeable"}
         need(needed <= g.keys() <= needed | {"pattern", "goal_sum", "masks", "horizon"}, "members of a game")
         start, boards = g["start"], g["start"].removeprefix("after ").split("|")
         named = [] if start in ("empty", "two-tiles") else [self.read(one) for one in boards]
@@ -92,19 +92,16 @@ class Game(Rules):
         super().__init__(
             tuple(int(size) for size in g["shape"].split("x")), g["goal"], four,
             named[0] if named and not start.startswith("after ") else start,
-            g["limits"] and tuple(g["limits"]), g["largest"], frozenset(g["walls"]),
-            frozenset(g["unmergeable"]), g["fixed"], goal_sum=g.get("goal_sum"), horizon=g.get("horizon"),
+            g["limits"] and tuple(g["limits"]), frozenset(g["walls"]),
+            frozenset(g["unmergeable"]), goal_sum=g.get("goal_sum"), horizon=g.get("horizon"),
             masks=tuple(frozenset(c for c, sign in enumerate(one) if sign == "x") for one in pictures),
             begun=tuple(named) if start.startswith("after ") else (), few=few,
-            weights=read_weights(g["four"]),
         )  # fmt: skip
         self.count = len(self.unmergeable)
         self.bits = 4 if self.cells <= 16 else 3 if self.cells <= 21 else 2
         given = max([2, *(4 for _ in range(self.four > 0)), *(tile for board in named for tile in board)])
         self.built = inf if unbuilt else given << self.cells - len(self.walls) - self.count - 1
-        self.held = self.unmergeable if self.fixed else frozenset[int]()
-        if self.masks:
-            self.held = frozenset.intersection(*self.masks)
+        self.held = frozenset.intersection(*self.masks) if self.masks else frozenset[int]()
         self.patterns = tuple(self._patterns(g.get("pattern") or ""))
 
     @property
@@ -157,7 +154,7 @@ class Game(Rules):
             return [X if cell in self.held else 0]
         loose = any(cell in m or len(m) < self.count for m in self.masks or [frozenset[int]()])
         plain = [0, *(1 << e for e in range(1, int(self.limit(cell)).bit_length()))]
-        return [*plain, *([X] if loose and self.count and not self.fixed else [])]
+        return [*plain, *([X] if loose and self.count else [])]
 
     def quarters(self) -> list[list[int]]:
         """The cells of the quarters A, B, C, D."""
@@ -473,7 +470,7 @@ def check_certificate(data: bytes) -> dict[str, Any]:
         first, *lines = gzip.decompress(body).decode("ascii").splitlines()
         header: dict[str, Any] = json.loads(first)
         told = {name: header.get(name) for name in ("shape", "goal", "limits", "goal_sum", "horizon")}
-        told |= {"start": "empty", "largest": None, "walls": [], "fixed": False}
+        told |= {"start": "empty", "walls": []}
         told |= {"unmergeable": [*range(header.get("x", 0))], "masks": "|".join(header.get("masks", []))}
         told["four"] = {(2,): "0", (4,): "1", (2, 4): "1/10"}[tuple(header["drops"])]
         game = Game(told | {"pattern": "|".join(map(spelt, header.get("patterns", [])))}, unbuilt=True)

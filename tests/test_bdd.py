@@ -61,9 +61,7 @@ class AllBoards:
 
     def _contents(self, cell: int) -> Sequence[int]:
         game = self.game
-        if game.fixed and cell in game.unmergeable:
-            return [game.x]
-        x = [game.x] if game.unmergeable and not game.fixed and cell not in game.walls else []
+        x = [game.x] if game.unmergeable and cell not in game.walls else []
         return [*range(game.tops[cell] + 1), *x]
 
     @cached_property
@@ -207,11 +205,11 @@ GAMES = (
     Game("2x2", 32, limits="16,8/8,4"),
     Game("2x2", 32, limits="16,8/8,16"),
     Game("2x2", 64, start="32,0/0,16"),
-    Game("2x2", 32, largest=8, pattern="8,4/*,0|0,*/4,8", start="empty"),
+    Game("2x2", 32, limits=8, pattern="8,4/*,0|0,*/4,8", start="empty"),
     Game("2x3", 8, walls=[1]),
     Game("3x2", 16, limits="8,4/8,8/8,4", start="empty"),
     Game("2x3", 16, start="2,4,0/0,0,8"),
-    Game("2x3", 16, unmergeable=[4], fixed=True),
+    Game("2x3", 16, walls=[4]),
     Game("2x3", 8, unmergeable=[0, 5], start="empty"),
     Game("2x3", 8, unmergeable=[0], start="x,0,0/0,0,0"),
     Game("2x3", 8, pattern="pair", walls=[4], spawn=0),
@@ -223,7 +221,7 @@ GAMES = (
     Game("2x2", goal_sum=20),
     Game("2x2", goal_sum=26, spawn=0),
     Game("1x4", 16, goal_sum=18, start="empty"),
-    Game("2x3", 16, goal_sum=24, unmergeable=[4], fixed=True),
+    Game("2x3", 16, goal_sum=24, walls=[4]),
     Game("2x3", 32, goal_sum=20, limits="4,4,4/4,4,4"),
 )
 
@@ -291,7 +289,7 @@ def test_the_cases_cover_all_pairs() -> None:
 def games(draw: st.DrawFn) -> Game:
     """Games of at most 700 boards, with all that a game can have."""
     shape = draw(st.sampled_from(["1x4", "2x2", "2x3", "3x2", "1x2x2"]))
-    cells = Game(shape, largest=4).cells
+    cells = Game(shape, limits=4).cells
     some_cells = st.sets(st.integers(0, cells - 1), max_size=1)
     rules: dict[str, Any] = {
         "spawn": draw(st.sampled_from([0, "1/10", 1])),
@@ -300,7 +298,6 @@ def games(draw: st.DrawFn) -> Game:
         "unmergeable": draw(some_cells),
         "limits": draw(st.none() | st.lists(st.sampled_from([4, 8, 16]), min_size=cells, max_size=cells)),
     }
-    rules["fixed"] = bool(rules["unmergeable"]) and draw(st.booleans())
     words = st.lists(st.sampled_from("***024"), min_size=cells, max_size=cells).map(",".join)
     rules["pattern"] = draw(st.none() | words)
     rules["goal_sum"] = draw(st.none() | st.integers(5, 16).map(lambda half: 2 * half))
@@ -410,7 +407,7 @@ def test_the_bits_before_say_whether_a_bit_is_free(encoding: str, count: int) ->
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("width", [1, 3])
 def test_orders_hold_every_bit_once(shape: tuple[int, ...], order: str, width: int) -> None:
-    game = Game(shape, largest=2, start="empty", spawn=0)
+    game = Game(shape, limits=2, start="empty", spawn=0)
     found = order_of(order, shape, width)
     place = {bit: index for index, bit in enumerate(found)}
     assert sorted(found) == list(itertools.product(range(game.cells), range(width)))
@@ -426,7 +423,7 @@ def test_orders_hold_every_bit_once(shape: tuple[int, ...], order: str, width: i
 
 @pytest.mark.parametrize("shape", [(1, 4), (2, 3), (4, 4), (2, 3, 4)])
 def test_cells_line_by_line(shape: tuple[int, ...]) -> None:
-    game = Game(shape, largest=2, start="empty", spawn=0)
+    game = Game(shape, limits=2, start="empty", spawn=0)
     for axis in range(len(shape)):
         lines = game.grid.lines[game.directions[2 * (len(shape) - 1 - axis)]]
         assert lines_first(shape, axis) == tuple(itertools.chain.from_iterable(lines))
@@ -538,7 +535,7 @@ LARGE_GAMES = (
     Game("3x3", 32),
     Game("3x3", 32, limits="16,16,8/8,8,4/4,4,4", spawn=0, start="empty"),
     Game("3x3", 16, walls=[4], spawn=1),
-    Game("3x3", 16, unmergeable=[0], fixed=True),
+    Game("3x3", 16, walls=[0]),
     Game("3x4", 16),
     Game("3x4", 16, limits="8,8,8,8/8,8,4,4/4,4,4,4"),
 )

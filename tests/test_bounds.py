@@ -92,7 +92,7 @@ def test_a_precision_that_cannot_be():
 
 
 def test_fillings_leave_fixed_tiles_alone():
-    game = Game("2x4", 64, pattern="lemma1", unmergeable=[7], fixed=True)
+    game = Game("2x4", 64, pattern="lemma1", walls=[7])
     assert check_pattern(game, fillings="32,32,32,32/32,32,32,32").fillings == check_pattern(game).fillings
 
 
@@ -115,8 +115,8 @@ def test_a_statement_names_all_that_it_rests_on():
         "lemma1", "32,16,8/8,8,4", "/ 2^32", "at least", "rounded down",
     ):  # fmt: skip
         assert part in text
-    walled = Game("2x3", 16, walls=[1], unmergeable=[4], fixed=True, largest=8)
-    for part in ("walls on the cells 1", "fixed tiles that never merge, first on the cells 4", "above 8"):
+    walled = Game("2x3", 16, walls=[1, 4], limits=8)
+    for part in ("walls on the cells 1, 4", "within the limits 8"):
         assert part in prove(walled).statement
     assert "no strategy makes" in prove(game, direction="upper").statement
 
@@ -350,7 +350,7 @@ def test_checks_that_cannot_be():
     with pytest.raises(UsageError, match="the number of slides must be 1 or more"):
         check_pattern(game, within=0)
     with pytest.raises(UsageError, match=r"no board .* holds the pattern"):
-        check_pattern(Game("2x4", 16, pattern="8,4,*,x/*,*,*,*", unmergeable=[7], fixed=True))
+        check_pattern(Game("2x4", 16, pattern="8,4,*,x/*,*,*,*", walls=[7]))
     with pytest.raises(UsageError, match="the limits leave no cells for it"):
         check_pattern(Game("2x2", 32, pattern="pair", limits="8,8,8,8"))
     limits, start = "16384,16384,16384/16384,4,4", "16384,8192,0/0,2,0"
@@ -399,7 +399,7 @@ def test_patterns_that_cannot_be(pattern, words):
     with pytest.raises(GameError, match="needs a goal of at least 64"):
         Game("2x3", 32, pattern="lemma1")
     with pytest.raises(GameError, match="needs a goal of at least"):
-        Game("2x3", pattern="pair", largest=16)
+        Game("2x3", pattern="pair", limits=16)
 
 
 def test_a_pair_is_worth_what_the_goal_is():
@@ -465,7 +465,7 @@ def test_limits_whose_tables_do_not_fit_are_passed_over(monkeypatch):
 
 def test_a_search_begins_where_the_goal_can_be_made():
     assert least_limits(Game("2x3", 16, walls=[0])) == (4, 8, 8, 4, 4, 4)
-    assert least_limits(Game("2x3", 16, unmergeable=[1], fixed=True)) == (4, 4, 4, 8, 8, 4)
+    assert least_limits(Game("2x3", 16, walls=[1])) == (4, 4, 4, 8, 8, 4)
     assert least_limits(Game("2x3", 16, start="2,2,0/8,8,0")) == (8, 8, 4, 8, 8, 4)
     assert least_limits(Game("1x3", 8, walls=[1])) == (4, 4, 4)
 

@@ -50,7 +50,7 @@ def test_push_is_the_rule_of_the_game(line: Position, most: int | None) -> None:
 def test_slides_are_those_of_the_game() -> None:
     chance = random.Random(18)
     for shape in ((2, 3), (3, 3), (4, 2)):
-        game = Game(f"{shape[0]}x{shape[1]}", spawn=0, start="empty", largest=4)
+        game = Game(f"{shape[0]}x{shape[1]}", spawn=0, start="empty", limits=4)
         rules = Rules(*shape, most=2)
         for _ in range(300):
             position = tuple(chance.choice((0, 1, 1, 2)) for _ in range(rules.cells))

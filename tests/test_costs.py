@@ -96,7 +96,7 @@ def test_shares_of_games_with_limits_walls_and_one_tile(game: Game) -> None:
 
 def test_shares_of_games_far_from_those_counted() -> None:
     games = [Game(shape, goal) for shape, goal in (("1x4", 8), ("4x4", 2048), ("3x3x3", 8), ("5x5", 8))]
-    for game in [*games, Game("1x1", start="empty", largest=4), formation("3x405").game(8192)]:
+    for game in [*games, Game("1x1", start="empty", limits=4), formation("3x405").game(8192)]:
         found = share_of(game)
         assert 0 < found.afterstates <= found.states <= 1
 
@@ -407,7 +407,6 @@ INSTEAD = [
     ("solve 4x4 2048 --start empty --objective moves:float32@0.9", ["cite", "solve"]),
     (f"solve 4x4 2048 --start {BOARD} --rules horizon=1052", ["cite", "solve", "force"]),
     (f"solve 4x4 2048 --start {BOARD}", ["cite", "solve", "force", "plan"]),
-    ("solve 5x4 256 --spawn 2:0.5,8:0.5", ["solve"]),
     ("solve 8192 --formation 4442", ["force"]),
     ("solve 4x4 256 --space all", ["cite", "solve", "force", "plan"]),
     ("count 4x4 2048", ["cite", "count", "count"]),

@@ -62,15 +62,15 @@ def number_of(value: object) -> Fraction:
 
 
 @pytest.mark.parametrize(
-    "game", [Game("2x2"), Game("2x2", limits="64,64,64,64"), Game("1x3", largest=64)], ids=str
+    "game", [Game("2x2"), Game("2x2", limits="64,64,64,64"), Game("1x3", limits=64)], ids=str
 )
 def test_boards_without_an_end_are_refused(game: Game, tmp_path: Path) -> None:
     """Slides would lead from boards that are indexed to boards that are not."""
     most = 2 ** max(game.tops)
-    with pytest.raises(UsageError, match=f"give {most} as the largest tile"):
+    with pytest.raises(UsageError, match=f"give {most} as the limit"):
         solve(game, "score", space="all", table=tmp_path / "table")
     assert not (tmp_path / "table").exists()
-    bounded = game.changed(largest=most, limits=None)
+    bounded = game.changed(limits=most)
     assert solve(bounded, "score", space="all").start == solve(game, "score").start
 
 

@@ -32,10 +32,10 @@ CASES = (
     (Game("2x2", goal_sum=20), "loss", 1),
     (Game("2x2", 32, horizon=18), "loss", 1),
     (Game("2x2", 32, horizon=18), "largest", 1),
-    (Game("2x3", 16, walls=[1], unmergeable=[4], fixed=True), "largest", 1),
+    (Game("2x3", 16, walls=[1, 4]), "largest", 1),
     (Game("2x3", 8, unmergeable=[5]), "merges", 1),
     (Game("2x2", 8, start="4,4/0,0"), "win", 1),
-    (Game("1x4", spawn=1, largest=16, start="4,4,0,0"), "score", 1),
+    (Game("1x4", spawn=1, limits=16, start="4,4,0,0"), "score", 1),
 )
 
 

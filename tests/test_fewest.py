@@ -74,7 +74,6 @@ def test_other_spawns_and_starts_need_more_slides_than_the_theorem_says(game: Ga
     "rules",
     [
         {"start": "8,8/0,0"},
-        {"spawn": "2:0.5,8:0.5"},
         {"pattern": "8,*/*,*"},
         {"goal_sum": 12},
         {"goal": None},

@@ -215,7 +215,7 @@ def test_a_game_that_only_resembles_a_formation_is_written_with_all_rules(own):
 def test_walls_are_another_rule_than_a_mask(own):
     strict = 'masks = ".../.../.xx"\nstarts = "0,0,0/0,0,0/0,x,x"\nextra = 2000\n'
     by_rule = solve(formation(own(strict)).game(32)).value
-    walls = solve(Game("3x3", 32, start="after 0,0,0/0,0,0/0,x,x", unmergeable=(7, 8), fixed=True)).value
+    walls = solve(Game("3x3", 32, start="after 0,0,0/0,0,0/0,#,#", walls=(7, 8))).value
     assert float(by_rule) < 0.95 < 0.99999 < float(walls)
 
 
@@ -310,11 +310,11 @@ def test_threads_of_the_list(capsys, threads):
 
 
 def test_a_file_may_have_walls_and_x_anywhere(own):
-    walls = formation(own('starts = "2,0,0/0,0,0/0,x,x"\nfixed = true'))
-    assert walls.game(16).obstacles == {7, 8}
+    walls = formation(own('starts = "2,0,0/0,0,0/0,#,#"'))
+    assert walls.game(16).walls == (7, 8)
     anywhere = formation(own('starts = "2,0,0/0,0,0/0,x,x"'))
     assert anywhere.game(16).masks == ()
-    assert not anywhere.game(16).fixed
+    assert anywhere.game(16).walls == ()
 
 
 BAD = {
@@ -336,8 +336,6 @@ BAD = {
     "starts = ['\uff12,0/0,x']": "is not a tile",
     "starts = ['2,0/0,x']\nextra = 'many'": "extra is 'many'",
     "starts = ['2,0/0,x']\nextra = 10\nhorizon = 20": "contradict each other",
-    "starts = ['2,0/0,x']\nfixed = 1": "fixed is 1",
-    "starts = ['2,0/0,x']\nfixed = true\nmasks = ['../.x']": "fixed x never move",
     "starts = ['2,0/0,x']\nname = ''": "name must be a text",
     "starts = [": "is not a formation in TOML",
     "a = " + "[" * 5000 + "]" * 5000: "is not a formation in TOML",

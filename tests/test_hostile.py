@@ -263,7 +263,7 @@ def test_games_whose_index_would_be_large(folder):
     file = folder / "manifest.json"
     good = json.loads(file.read_bytes())
     for shape, goal in (("4x4", 2**15), ("3x5", 2**14), ("2x8", 2**15), ("4x4", None), ("1x16", 2**15)):
-        game = Game(shape, goal, largest=None if goal else 2**15).identity
+        game = Game(shape, goal, limits=None if goal else 2**15).identity
         for space in ({}, {"space": "all"}):
             file.write_bytes(signed(good | {"game": game} | space))
             assert isinstance(soon(lambda: open_table(folder).probe(2)), TilebaseError)

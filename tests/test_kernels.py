@@ -48,8 +48,8 @@ from tilebase.sparse import shared_backward, shared_forward
 GAMES = (
     Game("2x3", 16),
     Game("2x3", 16, unmergeable=[4]),  # fewer codes for tiles than bits
-    Game("3x6", spawn=0, start="empty", largest=2),  # three bits a cell
-    Game("1x22", spawn=0, start="empty", largest=2),  # two
+    Game("3x6", spawn=0, start="empty", limits=2),  # three bits a cell
+    Game("1x22", spawn=0, start="empty", limits=2),  # two
     Game("2x3", 32, limits="16,8,8/8,8,8", pattern="pair", start="empty"),
     Game("1x2x3", 16, walls=[5]),
 )

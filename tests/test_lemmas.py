@@ -244,7 +244,7 @@ def test_odd_checkerboards_end_in_a_corner(rows: int, columns: int) -> None:
 
 def oracle_states(shape: str, largest: int | None, four: str, most_sum: int) -> dict[int, set[Position]]:
     """The positions after a drop, by sum, by the rules of `Game`."""
-    game = Game(shape, start="empty", spawn=four, largest=largest)
+    game = Game(shape, start="empty", spawn=four, limits=largest)
     layers: dict[int, set[Position]] = {}
     waiting: list[Position] = [(0,) * game.cells]
     while waiting:

@@ -23,7 +23,6 @@ LINED = {
     "L3": formation("L3").game(64),
     "mask": Game("2x3", 32, masks="x../...", start="after x,0,0/0,0,0"),
     "walls": Game("3x3", 32, walls=[0, 1]),
-    "fixed x": Game("2x4", 32, unmergeable=[0], fixed=True),
     "pattern": Game("2x3", pattern="8,*,*/*,*,*", goal_sum=60),
 }
 OTHERS = {

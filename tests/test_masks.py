@@ -203,7 +203,6 @@ AFTER = Game("2x2", 16, start="after 2,0/0,0")
 REFUSALS = (
     (lambda path: force(Game("2x3", 8, walls=[1]), certificate=path), "without walls"),
     (lambda path: symbolic(Game("2x3", 8, walls=[1]), certificate=path), "without walls"),
-    (lambda path: force(Game("2x3", 8, unmergeable=[1], fixed=True), certificate=path), "fixed tiles"),
     (lambda _: symbolic(SHORT, Method(strategy="sweep")), "a horizon needs the strategy sum"),
     (lambda _: symbolic(SHORT, Method(strategy="accumulative")), "a horizon needs the strategy sum"),
     (lambda _: symbolic(AFTER, Method(corollary7=True)), "play from an empty board"),

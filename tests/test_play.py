@@ -233,7 +233,7 @@ REAL = "2,4,2048,64/0,2,512,128/0,0,1024,256/0,8,4096,8192"
 
 def test_a_real_board_keeps_its_numbers_and_its_orientation(formation_table: Table) -> None:
     """Each position is the one before after a slide and a spawn, by the plain rules of 4x4."""
-    plain = Game("4x4", largest=1 << 14)
+    plain = Game("4x4", limits=1 << 14)
     seat = Seat(formation_table, None, random.Random(5), REAL)
     large = {"64", "128", "256", "512", "1024", "2048", "4096", "8192"}
     assert seat.board.text == REAL

@@ -739,7 +739,7 @@ def test_the_keywords_of_a_question_are_those_that_are_checked():
         ("limits 3x3", 2, "a GOAL is missing: name the tile behind the shape, as 3x3 64"),
         ("thin x -o y", 2, "give --visited or --above, one of the two"),
         ("count 2x2 32 --start 2", 2, "'2' has 1 cell; a 2x2 board has 4"),
-        ("count 2x2 32 --limits 8", 2, "1 limit for a 2x2 board: give one for each cell, 4 in all"),
+        ("count 2x2 32 --limits 8", 2, "1 limit for a 2x2 board: give 4, one for each cell, or one for all"),
         ("count 4x4", 2, "Game('4x4', 65536), or a largest tile of 32768"),
         ("rank 2x2 32 --rank 3", 2, "give --board, or --sum and --rank together"),
         ("count 2x2 32 --record .", 2, ". does not say its format: end its name in .txt, .csv, .json"),
@@ -772,9 +772,9 @@ def test_stopping_a_game_speaks_of_no_run(monkeypatch, capsys, folder):
 def test_the_readme_says_which_boards_fit():
     """Up to 16, 21 and 32 cells, and without a goal up to 14."""
     for cells, tile in ((16, 32768), (21, 128), (32, 8)):
-        assert max(Game((1, cells), largest=tile).tops) == tile.bit_length() - 1
+        assert max(Game((1, cells), limits=tile).tops) == tile.bit_length() - 1
         with pytest.raises(UsageError):
-            Game((1, cells), largest=2 * tile)
+            Game((1, cells), limits=2 * tile)
     assert Game("2x7").goal is None
     with pytest.raises(UsageError, match="largest tile of 32768"):
         Game("3x5")

@@ -148,7 +148,7 @@ def test_every_line_keeps_quantity_relation_and_value_in_all_forms(
     ],
 )
 def test_a_tile_is_compared_with_a_published_bound(board: str, value: str, verdict: str) -> None:
-    found = find_before(results(), Game(board, start="empty", largest=2048), LARGEST, value)
+    found = find_before(results(), Game(board, start="empty", limits=32768), LARGEST, value)
     assert found is not None
     assert found.verdict == verdict
 

@@ -386,7 +386,7 @@ def test_the_command_says_why_it_stopped(capsys):
         (["3x3"], "without a goal there is nothing to force"),
         (["2x2", "8", "--up-to", "6,1"], "the strategy sum does not come to (6,1)"),
         (["3x3", "32", "--up-to", "x"], "'x' is neither a sum nor a sweep line: write 128 or 10,6"),
-        (["3x3", "32", "--spawns", "8"], "for others, tilebase solve with --objective guaranteed"),
+        (["3x3", "32", "--spawns", "8"], "must be 2,4 or 2 or 4, not '8'"),
         (["3x3", "32", "--record", "a.gif"], "a.gif does not say its format: end its name in .txt"),
         (["3x3", "32", "--memory", "1MiB"], "MiB of memory is too little"),
     ],

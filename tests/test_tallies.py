@@ -73,7 +73,7 @@ def test_every_sequence_of_the_errata_is_played(shape: tuple[int, int]) -> None:
     """The rules of `Game` play each listed sequence: a second implementation."""
     rules = Rules(*shape, most=2, convention="rows")
     name = "x".join(map(str, shape))
-    game = Game(name, spawn=0, start="empty", largest=4)
+    game = Game(name, spawn=0, start="empty", limits=4)
     ends = {checkerboard_position(rules, colouring) for colouring in (2, 4)}
     every = listed(rules)
 

@@ -128,7 +128,7 @@ def test_round_trip(tmp_path: Path, variant: str, player: str, strategy: str) ->
         (Game("1x5", 8), {"encoding": "binary"}),
         (Game("2x3", 8, walls="2"), {}),
         (Game("2x3", 8, unmergeable="0"), {}),
-        (Game("2x3", 8, unmergeable="0", fixed=True), {}),
+        (Game("2x3", 8, walls=[0]), {}),
         (Game("2x2", 16, pattern="8,4/*,*"), {}),
         (Game("2x2", 16, goal_sum=20), {}),
         (Game("2x2", 16, start="8,8/0,2"), {}),

@@ -114,7 +114,6 @@ PATHS = (
 POOL: dict[str, tuple[str, ...]] = {
     "shape": SHAPES,
     "goal": TILES,
-    "largest": TILES,
     "spawn": (
         "1/10",
         "0",

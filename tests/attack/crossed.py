@@ -58,7 +58,7 @@ def draw_space(rng: random.Random, drawn: DrawnGame) -> str:
     boards = 1
     for top in drawn.game.tops:
         boards *= top + 1
-    few = boards <= MOST_BOARDS and not drawn.unbounded and not drawn.game.spawn.cells
+    few = boards <= MOST_BOARDS and not drawn.unbounded
     return "all" if few and rng.random() < 0.5 else "reachable"
 
 

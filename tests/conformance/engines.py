@@ -248,7 +248,7 @@ def by_certificate(game: Game, bench: Bench) -> dict[Objective, Found]:
 
 def can_be_certified(game: Game) -> bool:
     """Something to win, no walls, and no bound but limits."""
-    return game.can_win and not (game.walls or game.fixed or game.largest)
+    return game.can_win and not game.walls
 
 
 # -- sets of boards as decision diagrams -------------------------------------------------------------

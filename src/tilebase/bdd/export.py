@@ -39,7 +39,7 @@ def check_export(folder: Path, game: Game) -> None:
         most = 2 ** max(game.tops)
         raise UsageError(
             f"a winning set of {game} cannot be saved: it has boards up to the tile {most}, the largest that "
-            f"play from the start can make, and slides lead to larger ones: give {most} as the largest tile"
+            f"play from the start can make, and slides lead to larger ones: give {most} as the limit"
         )
     refuse_kept(folder)
     if not folder.exists():

@@ -188,7 +188,7 @@ class Sets:
     def by_total(self, worth: Mapping[int, int]) -> dict[int, Diagram]:
         """Return the states by the total worth of what their cells hold; other values are left out."""
         found = self._fillings(worth)
-        if self.game.fixed or not self.game.unmergeable:
+        if not self.game.unmergeable:
             return found
         played = {total: self.both(boards, self.every) for total, boards in found.items()}
         return {total: boards for total, boards in played.items() if boards != self.none}

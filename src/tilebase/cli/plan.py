@@ -157,7 +157,7 @@ def formations(
     sizes, hidden = _fitting(given, most, used, goal) if given else (_sizes(all_formations(), goal), [])
     legend = note = ""
     if goal is not None:
-        sizes = sorted(sizes, key=lambda size: (size.formation.fixed, not size.possible, size.seconds(used)))
+        sizes = sorted(sizes, key=lambda size: (size.formation.walled, not size.possible, size.seconds(used)))
         where = "of what fits" if given else "on this machine"
         rows, note = _rows(sizes, used, "formation"), _best(sizes, f"to {goal} {where}", used)
     elif given:
@@ -166,7 +166,7 @@ def formations(
         rows, legend = _times(sizes, used), LEGEND
     note += _left_out(hidden, most, used)
     document = [_as_dict(size, used) for size in sizes]
-    walled = list(dict.fromkeys(size.formation.name for size in sizes if size.formation.fixed))
+    walled = list(dict.fromkeys(size.formation.name for size in sizes if size.formation.walled))
     note += f"\nIn {', '.join(walled)} {WALLED}\n" if walled else ""
     show.write(rows, document, data=document, text=legend + table_text(rows) + note, game=None)
     return 0
@@ -219,7 +219,7 @@ def _left_out(
     if not hidden:
         return ""
     best = max(
-        hidden, key=lambda size: (not size.formation.fixed, size.chance or 0.0, -size.seconds(threads))
+        hidden, key=lambda size: (not size.formation.walled, size.chance or 0.0, -size.seconds(threads))
     )
     takes = best.seconds(threads), best.memory / 1e6, best.disk / 1e6
     limits = most[0], *(None if one is None else one / 1e6 for one in most[1:])
@@ -262,7 +262,7 @@ def _times(sizes: Sequence[TableSize], threads: int) -> list[dict[str, Any]]:
 def _best(sizes: Sequence[TableSize], what: str, threads: int) -> str:
     """Return what has the best chance to win: in all, and of what is solved sooner; and what is not known."""
     memory = Allowance.of().memory
-    real = [size for size in sizes if size.possible and not size.formation.fixed and size.memory <= memory]
+    real = [size for size in sizes if size.possible and not size.formation.walled and size.memory <= memory]
     best: list[TableSize] = []
     for size in real:  # by ascending time
         if size.chance is not None and (not best or size.chance > (best[-1].chance or 0.0)):
@@ -294,7 +294,9 @@ def _rows(sizes: Sequence[TableSize], threads: int, *names: str) -> list[dict[st
     """Return a row for each table; `names` says whether it is named by formation, goal or both."""
     return [
         {
-            **({"": size.formation.name + " (walls)" * size.formation.fixed} if "formation" in names else {}),
+            **(
+                {"": size.formation.name + " (walls)" * size.formation.walled} if "formation" in names else {}
+            ),
             **({"goal": str(size.goal)} if "goal" in names else {}),
             "chance": _chance(size) or "not known: " + _solving(size, threads),
             "positions": size.positions_text,
@@ -316,7 +318,7 @@ def _as_dict(size: TableSize, threads: int) -> dict[str, Any]:
         "goal_cells": one.goal_cells,
         "starts": "|".join(one.starts),
         "free_cells": one.free_cells,
-        "walled": one.fixed,
+        "walled": one.walled,
         "goal": size.goal,
         "chance": size.chance,
         "boards": size.boards,

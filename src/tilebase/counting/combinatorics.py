@@ -144,7 +144,7 @@ class BoundResult(Reported):
 def boards_by_sum(game: Game) -> dict[int, int]:
     """For each sum, ascending, how many boards lie within the limits of a game.
 
-    Walls are empty, and fixed unmergeable tiles stay on their cells.  Movable unmergeable tiles may be
+    Walls are empty.  Unmergeable tiles may be
     on any cells, as many as the game has.  Sums without a board and sums that win are left out.
 
     >>> boards_by_sum(Game("1x2", 8))
@@ -219,7 +219,7 @@ def _ways(game: Game, places: Places, exponents: Iterable[int]) -> Ways:
 
 
 def _ways_around(game: Game, cycles: Cycles, held: Sequence[int]) -> Ways:
-    movable = 0 if game.fixed or game.masks else len(game.unmergeable)
+    movable = 0 if game.masks else len(game.unmergeable)
     # ways[k, i]: boards of sum 2 * i with k movable unmergeable tiles, on the cycles so far.
     ways = np.zeros((movable + 1, 1), dtype=np.uint64)
     ways[0, 0] = 1
@@ -265,7 +265,7 @@ def _by_sum(ways: npt.NDArray[Any]) -> dict[int, int]:
 
 def _places(game: Game, permutation: Iterable[int]) -> Places:
     source = tuple(permutation)
-    open_cells = frozenset(range(game.cells)) - game.obstacles
+    open_cells = frozenset(range(game.cells)).difference(game.walls)
     if not game.masks:
         return ((_cycles(game, source, set(open_cells)), 1),)
     kept = (x for x in game.x_placements(range(game.cells)) if {source[cell] for cell in x} == x)

@@ -59,7 +59,7 @@ class HalfTables:
         game = index.game
         self._parts = first, second = index.parts[numbers[0]], index.parts[numbers[1]]
         cells = first.cells + second.cells
-        blocked = np.array([cell in game.obstacles for cell in cells], dtype=bool)
+        blocked = np.array([cell in game.walls for cell in cells], dtype=bool)
         weights = _weights(first, second)
         held = np.array([_mask_bits(mask, cells) for mask in game.masks or ((),)], dtype=np.uint64)
         self._slides = [
@@ -155,21 +155,8 @@ def classes_of(part: Part) -> Array:
     return np.repeat(np.arange(len(part.sums), dtype=np.uint16), part.counts)
 
 
-def check_spawns(game: Game) -> None:
-    """Raise `UsageError` for spawns of other tiles than 2 and 4, or for cells that weigh differently."""
-    if not game.spawn.is_common:
-        raise UsageError(
-            f"the dense space is for spawns of 2 and 4, not for {game.spawn}: choose the space reachable"
-        )
-    if game.spawn.cells:
-        raise UsageError(
-            f"in the dense space all cells weigh the same: choose the space reachable for {game}"
-        )
-
-
 def check_rules(game: Game) -> None:
-    """Raise `UsageError` as `check_spawns`, and for more than 64 patterns."""
-    check_spawns(game)
+    """Raise `UsageError` for more than 64 patterns."""
     if len(game.patterns) > MOST_PATTERNS:
         raise UsageError(f"{len(game.patterns)} patterns; the dense space takes at most {MOST_PATTERNS}")
 

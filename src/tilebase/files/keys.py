@@ -89,11 +89,11 @@ class BoardCheck:
             np.uint64((1 << 64) - (1 << used)),
             np.array([game.cell_bits(mask) for mask in game.masks], dtype=np.uint64),
         )
-        self._moving = 0 if game.fixed else len(game.unmergeable)
+        self._moving = len(game.unmergeable)
 
     def _sums(self, cells: range) -> npt.NDArray[np.int32]:
         """``[packed]``: what these cells add to the sum of the board."""
-        found, x = np.zeros(1, dtype=np.int64), 0 if self.game.fixed else self._X
+        found, x = np.zeros(1, dtype=np.int64), self._X
         for cell in cells:
             adds = np.full(self.game.x + 1, self._WRONG, dtype=np.int64)
             for code in self.game.codes(cell):

@@ -97,7 +97,7 @@ class CompiledGame:
         spawn leaves an empty cell for the next slide.
         """
         game = self.game
-        forbids = game.limits is not None or game.largest is not None or game.walls or game.unmergeable
+        forbids = game.limits is not None or game.walls or game.unmergeable
         if forbids or game.masks or game.patterns or game.goal_sum is not None:
             return 0
         return game.bounds.code if game.goal_exponent is None else game.goal_exponent - 2
@@ -105,7 +105,7 @@ class CompiledGame:
     @property
     def _limited(self) -> bool:
         """Whether cells have different limits."""
-        free = set(range(self.game.cells)) - self.game.obstacles - self.game.held
+        free = set(range(self.game.cells)) - set(self.game.walls) - self.game.held
         return len({self.game.tops[cell] for cell in free}) > 1
 
     def canonical(self, keys: Array) -> Array:
@@ -241,7 +241,7 @@ class CompiledGame:
         found = np.zeros((len(lines), max(map(len, lines))), dtype=np.uint64)
         for a, axis in enumerate(lines):
             for k, line in enumerate(reversed(axis)):
-                found[a, k] = sum(1 << i for i, cell in enumerate(line) if cell in self.game.obstacles)
+                found[a, k] = sum(1 << i for i, cell in enumerate(line) if cell in self.game.walls)
         return found
 
 

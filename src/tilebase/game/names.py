@@ -48,9 +48,8 @@ def game_text(game: Game) -> str:
     if found is None:
         words: list[object] = [game.shape_text, game.goal]
         options = {
-            "start": "" if game.start == "two-tiles" else game.start, "spawn": spawn, "largest": game.largest,
+            "start": "" if game.start == "two-tiles" else game.start, "spawn": spawn,
             "limits": game.limits_text, "pattern": game.pattern,
-            "fixed": game.fixed,
         }  # fmt: skip
         rules = {
             "goal-sum": game.goal_sum, "walls": list(game.walls), "unmergeable": list(game.unmergeable),
@@ -80,9 +79,8 @@ def board_words(game: Game) -> str:
     if game.walls:
         text += f" with walls on the cells {', '.join(map(str, game.walls))}"
     if game.unmergeable:
-        movement = "fixed" if game.fixed else "movable"
         cells = ", ".join(map(str, game.unmergeable))
-        text += f" with {movement} tiles that never merge, first on the cells {cells}"
+        text += f" with movable tiles that never merge, first on the cells {cells}"
     if game.masks:
         masks = game.masks_text.replace("|", " or ")
         which = "one of the masks" if len(game.masks) > 1 else "the mask"
@@ -91,13 +89,8 @@ def board_words(game: Game) -> str:
 
 
 def within_words(game: Game) -> str:
-    """Return the limits, the largest tile and the horizon, in words with a blank in front.
-
-    Empty without them.
-    """
+    """Return the limits and the horizon, in words with a blank in front; empty without them."""
     text = "" if game.limits is None else f" within the limits {game.limits_text}"
-    if game.largest is not None:
-        text += f" without a tile above {game.largest}"
     return text if game.horizon is None else f"{text} in the game that ends at the sum {game.horizon}"
 
 

@@ -414,12 +414,10 @@ class Objective:
                 f"the {self.name} of making {game.goal} does not fit {game.bits} bits per cell: choose a "
                 "smaller goal"
             )
-        weight = game.spawn.most_weight(game.cells)
-        if self.is_bound and weight * game.spawn.denominator * (self.one + 1) >= 1 << 64:
-            smaller = " and smaller weights of cells" if game.spawn.cells else ""
+        if self.is_bound and game.cells * game.spawn.denominator * (self.one + 1) >= 1 << 64:
             raise UsageError(
                 f"{self.name} in {self.dtype} needs a chance of a 4 with a smaller denominator "
-                f"than {game.spawn.denominator}{smaller}"
+                f"than {game.spawn.denominator}"
             )
         if self.is_bound and self.discount.denominator * (self.one + 1) >= 1 << 64:
             raise UsageError(f"{self.name} needs a discount with a smaller denominator than {self.discount}")

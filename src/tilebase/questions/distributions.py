@@ -236,11 +236,6 @@ def distributions(
         )
     if "tile" in of and (game.patterns or game.goal_sum is not None):
         raise UsageError("the largest tile at the end is for games that a goal tile wins, or without a goal")
-    if {"length", "score"} & set(of) and len(game.spawn_exponents) > 2:
-        raise UsageError(
-            f"lengths and scores are computed where at most two different tiles are spawned, not for "
-            f"{game.spawn}: ask for the tile"
-        )
     asked = {text: Board.read(game, text) for text in boards}
     ends = _Ends(game, of)
     if callable(found):

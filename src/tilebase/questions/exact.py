@@ -42,15 +42,13 @@ from tilebase.questions.count import count
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Use
 from tilebase.runtime.storage import temporary_folder
-from tilebase.sparse.reading import LayerReader, Links, merge_weights, spawn_weights
+from tilebase.sparse.reading import LayerReader, Links, merge_weights
 from tilebase.tables.probe import Table, open_table
 
 Array = npt.NDArray[Any]
 
 MOST_AFTERSTATES = 3_000_000
 """Afterstates of a game that is solved in fractions; these take some minutes."""
-MOST_BASE = 512
-"""Most bits of the factor by which denominators grow for two units of the sum: without weights, 30 to 60."""
 MOST_DIGITS = 4_300
 """Most digits of a denominator: Python writes no longer integers."""
 PLAYS = {
@@ -270,18 +268,13 @@ class _Pass:
         self._most = max([*self._sums, *(game.sum(board) for board, _ in game.starts())])
         self._most += (1 << max(game.spawn_exponents)) + (2 if play == "undo" else 0)
         self._base = game.spawn.denominator * objective.discount.denominator
-        self._base *= math.lcm(*game.spawn.totals(game.cells))
-        if self._base.bit_length() > MOST_BASE:
-            raise UsageError(
-                f"the sums of the weights of cells of {game} have no small common multiple, which fractions "
-                "need: give smaller weights"
-            )
+        self._base *= math.lcm(*range(1, game.cells + 1))
         first = min(game.sum(board) for board, _ in game.starts())
         digits = math.log10(self._base) * ((self._most - first) // 2)
         if digits > MOST_DIGITS:
             raise ResourceError(
                 f"fractions of {game} may have {digits:,.0f} digits, and at most {MOST_DIGITS:,} are "
-                "written: give a discount or weights with fewer digits, or a smaller goal"
+                "written: give a discount or spawns with fewer digits, or a smaller goal"
             )
         self._won = int(sentinels(game, objective)[1])
         self._values: dict[int, Array] = {}  # rows of numerators by sum, for the layers above the present one
@@ -338,18 +331,14 @@ class _Pass:
             worths = self._states(states, total + (1 << exponent)) * more
             empty = np.bincount(origin, minlength=len(keys))
             tiles = np.array(game.spawn.weights(exponent, game.cells))[empty]
-            weights, cells = spawn_weights(reader.compiled, keys), np.ones(1, dtype=object)
-            if weights is not None:
-                cells = _whole(weights)
-                empty = np.add.reduceat(cells, np.searchsorted(origin, np.arange(len(keys))))
-            spawned.append((worths, origin, tiles, empty, cells))
+            spawned.append((worths, origin, tiles, empty))
         values = np.zeros((self._rows, len(keys)), dtype=object)
         for row in range(self._rows):
-            for worths, origin, weights, empty, cells in spawned:
+            for worths, origin, weights, empty in spawned:
                 here = worths[row]
                 if self.play == "undo" and row:
                     here = np.maximum(here, values[0][origin])
-                sums = np.add.reduceat(here * cells, np.searchsorted(origin, np.arange(len(keys))))
+                sums = np.add.reduceat(here, np.searchsorted(origin, np.arange(len(keys))))
                 values[row] += sums * weights // (empty * game.spawn.denominator)  # without a rest
         return keys, values
 

@@ -186,11 +186,11 @@ def _type(one: ValueType) -> str:
 def described(one: Formation) -> str:
     """Return a formation in words, with a drawing of its masks."""
     free = f"{one.free_cells} cells for other tiles"
-    role = "a wall" if one.fixed else "a large tile, which slides and never merges"
-    lines = [free, "", *_drawn(one), "", *([f"x  {role}"] if one.x_cells else [])]
+    signs = {"x  a large tile, which slides and never merges": one.x_cells, "#  a wall": one.walls}
+    lines = [free, "", *_drawn(one), "", *(sign for sign, cells in signs.items() if cells)]
     if not one.wins_anywhere:
         lines.append("o  where the goal wins")
-    if one.x_cells and not one.masks and not one.fixed:
+    if one.x_cells and not one.masks:
         lines.append("The x may stand anywhere.")
     elif len(one.masks) > 1:
         lines.append("After each slide the x must cover one of these masks.")
@@ -199,7 +199,7 @@ def described(one: Formation) -> str:
         lines.append(f"and ends at the sum goal + {one.start_sum + 2 * one.extra - 4}.")
     elif one.horizon is not None:
         lines.append(f"and ends at the sum {one.horizon}.")
-    if one.fixed:
+    if one.walls:
         lines.append("Nothing moves the walls: this is a game on a smaller board, and no endgame of 4x4.")
     return "\n".join(lines)
 

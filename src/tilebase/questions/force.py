@@ -205,17 +205,9 @@ def force(
 
 
 def check_adversary(game: Game) -> None:
-    """Raise `UsageError` without a goal, with other spawns than 2s and 4s, or with weights of cells."""
+    """Raise `UsageError` without a goal."""
     if not game.can_win:
         raise UsageError("without a goal there is nothing to force: give a tile or a goal sum")
-    if not game.spawn.is_common:
-        raise UsageError(
-            f"the adversary spawns 2s and 4s, and not {game.spawn}: solve it for the objective guaranteed"
-        )
-    if game.spawn.cells:
-        raise UsageError(
-            "what can be forced does not depend on weights of cells: leave them out of the spawn law"
-        )
 
 
 def check_ways(
@@ -510,7 +502,7 @@ def largest_forced(
         refuse_endless(f"the largest tile on {shape}, of {cells} cells")
     before, began = time.perf_counter(), working_time()
     most = 15 if cells <= 16 else 7 if cells <= 21 else 3  # the largest exponent that fits into 64 bits
-    whole = Game(shape, spawn=law, start=start, limits=limits, largest=2**most)
+    whole = Game(shape, spawn=law, start=start, limits=limits or 2**most)
     there = max(whole.start_tiles)
     forced, exact = max(whole.spawn_exponents[0], there), True
     answers: list[Forced] = []

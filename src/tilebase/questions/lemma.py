@@ -137,9 +137,9 @@ def check_pattern(
         raise UsageError("a check is about the goal and the pattern: leave out the goal sum")
     if game.horizon is not None:
         raise UsageError("a check needs no horizon: leave it out, or give a number of slides")
-    if game.unmergeable and not game.fixed:
+    if game.unmergeable:
         raise UsageError(
-            "a pattern is checked only where tiles x do not move: make them fixed, or leave them out"
+            "a pattern is checked only without tiles x: make their cells walls, or leave them out"
         )
     if within is not None and within < 1:
         raise UsageError(f"the number of slides must be 1 or more, not {within}")

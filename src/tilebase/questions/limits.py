@@ -262,7 +262,7 @@ def least_limits(game: Game) -> Limits:
 
 def _without_tiles(game: Game) -> frozenset[int]:
     """Cells that never hold a tile that can merge: their limits say nothing."""
-    return game.obstacles | game.held
+    return game.held.union(game.walls)
 
 
 def _boards(game: Game, limits: Limits) -> int:

@@ -244,7 +244,7 @@ def evaluate(
     admit(expected_cost(opened, found, allowed, states, games), allowed, lambda _: INSTEAD)
     if callable(found):
         if games is not None:
-            if chosen.name in REWARDS and opened.game.spawn.is_common:  # side by side, twice as fast
+            if chosen.name in REWARDS:  # side by side, twice as fast
                 asked = as_policy(found, opened.game, asked="board", name=name)
                 paid = sample_games(asked, chosen, games, allowed, seed=seed)
             else:

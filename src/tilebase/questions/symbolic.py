@@ -235,7 +235,7 @@ def symbolic(
 
 def expected_cost(game: Game, method: Method) -> Span:
     """Return what diagrams of a game take, between games on whole boards that were measured."""
-    limits = game.limits or game.largest or game.walls or game.unmergeable or game.masks
+    limits = game.limits or game.walls or game.unmergeable or game.masks
     if game.goal is None or limits or game.pattern or game.goal_sum or game.horizon:
         return Span(None, None)
     spawns = ",".join(str(2**exponent) for exponent in game.spawn_exponents)

@@ -75,10 +75,9 @@ class Results(Protocol):
 def check_certifiable(game: Game) -> None:
     """Raise `UsageError` unless certificates support the rules of this game."""
     without_goal = game.goal is None and game.goal_sum is None and not game.patterns
-    if game.walls or game.fixed or game.largest or without_goal:
+    if game.walls or without_goal:
         raise UsageError(
-            "a certificate is for a game with a goal, a goal sum or a pattern, without walls, fixed tiles "
-            "and a largest tile: leave these out, and give limits instead of a largest tile"
+            "a certificate is for a game with a goal, a goal sum or a pattern, without walls: leave these out"
         )
 
 
@@ -127,7 +126,7 @@ def write_certificate(
     Raises
     ------
     UsageError
-        If the game has walls, fixed tiles or a bound on the largest tile, which certificates do not support.
+        If the game has walls, which certificates do not support.
     ResourceError
         If more than `most` boards would be listed.
     StorageError

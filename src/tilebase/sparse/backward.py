@@ -49,7 +49,7 @@ from tilebase.sparse.directory import Edge, directory_of, enter, join, new_direc
 from tilebase.sparse.folds import Fold, Spawned, make_fold
 from tilebase.sparse.forward import DURABLE_BYTES
 from tilebase.sparse.maps import GameIndex, IndexedLayer
-from tilebase.sparse.reading import spawn_weights, word_potentials
+from tilebase.sparse.reading import word_potentials
 from tilebase.sparse.recorded import RecordedSlides
 from tilebase.sparse.sharing import BackwardSharing, Part
 from tilebase.sparse.sizes import directory_bytes, lean_bytes
@@ -443,9 +443,8 @@ class BackwardPass:
         rules, links = self._compiled.rules, worker.links
         if above is None:
             backward.count_spawns(keys, rules, spawns)
-            weights = spawn_weights(self._compiled, keys)
             for fold, acc in zip(self.folds, accs, strict=True):
-                fold.add_won(acc, exponent, spawns, weights)
+                fold.add_won(acc, exponent, spawns)
             return
         position, ends = 0, self._ends(keys)
         best = worker.best(self._alone) if self._alone is not None else None
@@ -470,10 +469,7 @@ class BackwardPass:
             end = position + count
             known = None if best is None else best[:n]
             here = None if ends is None else ends[position:end]
-            weights = spawn_weights(self._compiled, keys[position:end])
-            spawned = Spawned(
-                exponent, links.slots, n, worker.gains_of, spawns[position:end], here, known, weights
-            )
+            spawned = Spawned(exponent, links.slots, n, worker.gains_of, spawns[position:end], here, known)
             for fold, acc, values in zip(self.folds, accs, above.values, strict=True):
                 fold.add(acc[position:end], spawned, values)
             position = end
@@ -512,9 +508,8 @@ class BackwardPass:
         first = starts[0]
         cuts = [(at - first, end - first) for at, end in itertools.pairwise(starts)]
         ends = self._ends(keys)
-        weights = spawn_weights(self._compiled, keys) if spawns.any() else None  # none at the horizon
         for i, (fold, acc) in enumerate(zip(self.folds, accs, strict=True)):
-            found = fold.finish(acc, spawns, ends, weights)
+            found = fold.finish(acc, spawns, ends)
             if here is not None:
                 fold.put(here.values[i], first, found)
             bits = fold.objective.is_boolean

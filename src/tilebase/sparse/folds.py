@@ -9,11 +9,8 @@ A fold combines values over spawns.  It has five functions that take arrays:
     finish(acc, spawns, ...)   the values, in their type in memory; without a spawn they are `ends`
 
 The accumulator of a mean is first the mean m4 over the cells where a 4 can spawn.  The spawns of 2s
-change it to ``m2 + p (m4 - m2)``, where p is the probability of a 4; of other tiles, it is the part of the
-larger ones (`SpawnLaw.mixed`).  This is exact if both means are equal, so forced wins stay exactly 1.
-
-If the cells of a game have weights (`SpawnLaw.cells`), the functions take the weight of the cell of each
-spawn, and means are weighted by NumPy; other games pay nothing for it.
+change it to ``m2 + p (m4 - m2)``, where p is the probability of a 4.  This is exact if both means are
+equal, so forced wins stay exactly 1.
 """
 
 from __future__ import annotations
@@ -55,8 +52,6 @@ class Spawned(NamedTuple):
     best:
         ``best[x]``: the largest value over slides, if it is known already (`Fold.best_type`); then there
         are no slots and gains.
-    weights:
-        ``weights[x]``: the weight of the cell of spawn x (`reading.spawn_weights`); None if all are the same.
     """
 
     exponent: int
@@ -66,7 +61,6 @@ class Spawned(NamedTuple):
     spawns: Array
     ends: Array | None = None
     best: Array | None = None
-    weights: Array | None = None
 
 
 class Fold(Protocol):
@@ -90,11 +84,11 @@ class Fold(Protocol):
     def add(self, acc: Array, spawned: Spawned, values: Array) -> None:
         """Add the values of the spawned states to the accumulators of ``len(spawned.spawns)`` afterstates."""
 
-    def add_won(self, acc: Array, exponent: int, spawns: Array, weights: Array | None) -> None:
+    def add_won(self, acc: Array, exponent: int, spawns: Array) -> None:
         """Do the same for an exponent whose spawns all win."""
 
-    def finish(self, acc: Array, spawns: Array, ends: Array | None, weights: Array | None) -> Array:
-        """Return the values of the afterstates; `ends` and `weights` are those of `Spawned`."""
+    def finish(self, acc: Array, spawns: Array, ends: Array | None) -> Array:
+        """Return the values of the afterstates; `ends` is that of `Spawned`."""
 
     def put(self, values: Array, position: int, found: Array) -> None:
         """Store the values `found` of afterstates from `position` on."""
@@ -137,8 +131,8 @@ class _Plain:
         """Return the value of each spawned state."""
         raise NotImplementedError
 
-    def fold(self, acc: Array, exponent: int, found: Array, spawns: Array, weights: Array | None) -> None:
-        """Combine the values of states with the accumulators; `weights` are those of `Spawned`."""
+    def fold(self, acc: Array, exponent: int, found: Array, spawns: Array) -> None:
+        """Combine the values of states with the accumulators."""
         raise NotImplementedError
 
     def won(self) -> Any:
@@ -146,11 +140,11 @@ class _Plain:
         return sentinels(self.game, self.objective)[1]
 
     def add(self, acc: Array, spawned: Spawned, values: Array) -> None:
-        self.fold(acc, spawned.exponent, self.best(spawned, values), spawned.spawns, spawned.weights)
+        self.fold(acc, spawned.exponent, self.best(spawned, values), spawned.spawns)
 
-    def add_won(self, acc: Array, exponent: int, spawns: Array, weights: Array | None) -> None:
+    def add_won(self, acc: Array, exponent: int, spawns: Array) -> None:
         found = np.full(int(spawns.sum()), self.won(), dtype=self.accumulator)
-        self.fold(acc, exponent, found, spawns, weights)
+        self.fold(acc, exponent, found, spawns)
 
 
 class MeanFold(_Plain):
@@ -165,10 +159,7 @@ class MeanFold(_Plain):
         # A state that is won by its sum is not discounted, since no slide follows.
         self.early = game.goal_sum is not None and self.factor != 1
         self.first = max(game.spawn_exponents)
-        self.parts = {
-            e: np.array([float(game.spawn.mixed(e, empty)) for empty in range(game.cells + 1)])
-            for e in game.spawn_exponents
-        }
+        self.fours = np.array(game.spawn_probabilities(2))
 
     def best(self, spawned: Spawned, values: Array) -> Array:
         if self.coded:
@@ -193,15 +184,10 @@ class MeanFold(_Plain):
             found *= self.factor
         return found
 
-    def fold(self, acc: Array, exponent: int, found: Array, spawns: Array, weights: Array | None) -> None:
-        if weights is None:
-            kernels.mix_means(found, spawns, exponent != self.first, self.parts[exponent], acc)
-            return
-        means = sums_over(found * weights, spawns) / np.maximum(sums_over(weights, spawns), 1)
-        part = self.parts[exponent][spawns] if exponent != self.first else 0.0
-        acc[:] = means + part * (acc - means)
+    def fold(self, acc: Array, exponent: int, found: Array, spawns: Array) -> None:
+        kernels.mix_means(found, spawns, exponent != self.first, self.fours, acc)
 
-    def finish(self, acc: Array, spawns: Array, ends: Array | None, weights: Array | None) -> Array:
+    def finish(self, acc: Array, spawns: Array, ends: Array | None) -> Array:
         if self.factor != 1 and not self.early:
             acc *= self.factor
         if self.objective.counts_end and ends is not None:
@@ -226,8 +212,7 @@ class BoundFold(_Plain):
             e: np.array(game.spawn.weights(e, game.cells), dtype=np.uint64) for e in game.spawn_exponents
         }
         # Floats divide several at once, and exactly if the sums over spawns on all cells are below 2**53.
-        weight = game.spawn.most_weight(game.cells)
-        small = max(self.one, self.most) * weight * game.spawn.denominator < 1 << 53
+        small = max(self.one, self.most) * game.cells * game.spawn.denominator < 1 << 53
         self.divide = divide_bound(game, objective, np.float64 if small else np.uint64)
 
     def won(self) -> Any:
@@ -236,14 +221,12 @@ class BoundFold(_Plain):
     def best(self, spawned: Spawned, values: Array) -> Array:
         return discounted_bounds(self.objective, self.best_slide(spawned, values))
 
-    def fold(self, acc: Array, exponent: int, found: Array, spawns: Array, weights: Array | None) -> None:
-        weighed = found if weights is None else found * weights
-        kernels.add_sums(weighed, spawns, self.weights[exponent], acc)
+    def fold(self, acc: Array, exponent: int, found: Array, spawns: Array) -> None:
+        kernels.add_sums(found, spawns, self.weights[exponent], acc)
 
-    def finish(self, acc: Array, spawns: Array, ends: Array | None, weights: Array | None) -> Array:
+    def finish(self, acc: Array, spawns: Array, ends: Array | None) -> Array:
         out = np.empty(len(acc), dtype=self.dtype)
-        weight = spawns if weights is None else sums_over(weights, spawns).astype(np.int64)
-        kernels.divide_sums(acc, weight, self.divide, out)
+        kernels.divide_sums(acc, spawns, self.divide, out)
         return out
 
 
@@ -265,10 +248,10 @@ class ExtremeFold(_Plain):
         found += self.objective.slide
         return found
 
-    def fold(self, acc: Array, exponent: int, found: Array, spawns: Array, weights: Array | None) -> None:
+    def fold(self, acc: Array, exponent: int, found: Array, spawns: Array) -> None:
         kernels.extremes(found, spawns, self.largest, acc)
 
-    def finish(self, acc: Array, spawns: Array, ends: Array | None, weights: Array | None) -> Array:
+    def finish(self, acc: Array, spawns: Array, ends: Array | None) -> Array:
         acc[spawns == 0] = self.objective.lost
         return acc
 
@@ -297,10 +280,10 @@ class BitFold(_Plain):
         kernels.best_bit(spawned.slots, spawned.n, values, found)
         return found
 
-    def fold(self, acc: Array, exponent: int, found: Array, spawns: Array, weights: Array | None) -> None:
+    def fold(self, acc: Array, exponent: int, found: Array, spawns: Array) -> None:
         kernels.extremes(found, spawns, False, acc)
 
-    def finish(self, acc: Array, spawns: Array, ends: Array | None, weights: Array | None) -> Array:
+    def finish(self, acc: Array, spawns: Array, ends: Array | None) -> Array:
         acc[spawns == 0] = 0
         return acc
 
@@ -357,13 +340,6 @@ class PolicyFold(MeanFold):
 
     def put(self, values: Array, position: int, found: Array) -> None:
         values[1, FIRST + position : FIRST + position + len(found)] = found
-
-
-def sums_over(numbers: Array, spawns: Array) -> Array:
-    """Return the sum of the numbers of the ``spawns[a]`` spawns of each afterstate a, in their type."""
-    found = np.zeros(len(spawns), dtype=numbers.dtype)
-    np.add.at(found, np.repeat(np.arange(len(spawns)), spawns), numbers)
-    return found
 
 
 def make_fold(game: Game, objective: Objective) -> Fold:

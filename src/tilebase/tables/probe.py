@@ -201,7 +201,7 @@ class Table(Solved):
         if isinstance(board, RealBoard):
             return board
         game = self.game
-        tiles = read_tiles(game, board) if game.unmergeable and not game.fixed else None
+        tiles = read_tiles(game, board) if game.unmergeable else None
         return Board.read(game, board) if tiles is None else RealBoard(game, tiles)
 
     @property

@@ -24,7 +24,7 @@ class Slider:
         self.game = game
         self._directions = [self._plan(direction) for direction in game.directions]
         self._merged = _Merged(game.x if game.unmergeable else 0)
-        self._movable = game.cells - len(game.obstacles)
+        self._movable = game.cells - len(game.walls)
         self._images = [permuter(p) for p in symmetries(game)[1:]]
         self._goal = game.goal_exponent or UNBOUNDED + 1
         self._x = game.x if game.unmergeable else -1
@@ -32,9 +32,9 @@ class Slider:
         self._top = max(game.bounds.allowed)
 
     def _plan(self, direction: str) -> tuple[str, Permuter, list[slice], Permuter]:
-        """Direction; to segment behind segment, obstacles last; where each segment is; and back."""
+        """Direction; to segment behind segment, walls last; where each segment is; and back."""
         segments = self.game.segments[direction]
-        order = [*(cell for segment in segments for cell in segment), *sorted(self.game.obstacles)]
+        order = [*(cell for segment in segments for cell in segment), *self.game.walls]
         inverse = sorted(range(self.game.cells), key=order.__getitem__)
         ends = [*itertools.accumulate(map(len, segments), initial=0)]
         return direction, permuter(order), list(starmap(slice, itertools.pairwise(ends))), permuter(inverse)

@@ -343,7 +343,7 @@ def _derive(table: Table, after: Cells, objective: Objective) -> Number:
     ]
     if objective.is_bound:
         empty = [cell for cell, e in enumerate(after) if not e and cell not in game.walls]
-        return _bound(game.spawn.weight_of(empty), game.spawn.denominator, spawned, objective)
+        return _bound(len(empty), game.spawn.denominator, spawned, objective)
     return objective.over_spawns(
         (evaluator.end(board, won=True) if value is None else objective.discounted(value), p)
         for (board, _), (value, p) in zip(spawns, spawned, strict=True)

@@ -79,16 +79,15 @@ def game_document(name: str, opened: Solved) -> Document:
         },
         "walls": sorted(game.walls),
         "unmergeable": bool(game.unmergeable),
-        "formation": bool(game.unmergeable) and not game.fixed,
+        "formation": bool(game.unmergeable),
         "spawns": [{"tile": 1 << e, "chances": game.spawn_probabilities(e)} for e in game.spawn_exponents],
-        "weights": list(game.spawn.cells),
-        "largest_sum": game.largest_sum if game.goal or game.largest or game.limits else None,
+        "largest_sum": game.largest_sum if game.goal or game.limits else None,
     } | opened.facts()
 
 
 def _is_plain(game: Game) -> bool:
     """Return whether every slide that changes the board is allowed, and only the goal tile wins."""
-    cut = game.largest is not None or game.limits is not None or bool(game.masks) or game.bounds.cuts_merges
+    cut = game.limits is not None or bool(game.masks) or game.bounds.cuts_merges
     return not cut and not game.patterns and game.goal_sum is None and game.horizon is None
 
 

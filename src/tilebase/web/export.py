@@ -306,7 +306,6 @@ def _rules(game: Game) -> dict[str, Any]:
         "patterns": game.patterns,
         "masks": game.masks,
         "spawns": [[e, game.spawn_probabilities(e)] for e in game.spawn_exponents],
-        **({"weights": game.spawn.cells} if game.spawn.cells else {}),
         "start": {
             "boards": [start] if start is not None else game.start_afters or [game.empty_board],
             "spawns": 0 if start is not None else 1 if game.start_afters else 2,
