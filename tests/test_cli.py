@@ -424,7 +424,7 @@ def test_bash_completes_commands_and_options(tmp_path, monkeypatch):
 
     assert complete("tilebase", "p") == {"plan", "play", "probe"}
     assert complete("tilebase", "export", "") == {
-        "boards", "counts", "data", "graph", "page", "values",
+        "boards", "data", "graph", "page", "values",
     }  # fmt: skip
     assert complete("tilebase", "force", "3x4", "64", "--li") == {"--limits"}
     assert complete("tilebase", "bo") == set()
@@ -547,7 +547,7 @@ def test_other_documents_name_the_version(tmp_path, capsys):
     assert main(["force", "2x2", "8", "-q", "-c", str(tmp_path / "a.cert")]) == 0
     capsys.readouterr()
     assert main(["verify", str(tmp_path / "a.cert"), "-q"]) == 0
-    assert capsys.readouterr().out.endswith(f" (tilebase {__version__})\n")
+    assert capsys.readouterr().out.endswith(f" (tilebase {__version__}).\n")
 
 
 def test_commands_without_kernels_do_not_load_the_compiler(tmp_path):
@@ -650,7 +650,7 @@ def test_a_count_has_the_same_columns_for_every_game(capsys: pytest.CaptureFixtu
         ("evaluate", "questions.policies.evaluate", "states games seed symmetry objective"),
         ("verify", "tables.verify.verify_table", "sample seed cluster"),
         ("serve", "web.app.serve", "host port rate objective"),
-        ("solve", "questions.solve.solve", "objective space backend above down_to cluster"),
+        ("solve:values", "questions.solve.solve", "objective space backend above down_to cluster"),
         ("count", "questions.count.count", "lookahead keep up_to cluster"),
         ("force:EngineOptions", "questions.force.force", "engine again cluster"),
         ("limits", "questions.limits.search_limits", "boards"),

@@ -124,7 +124,7 @@ class Dialogue:
         return True
 
     def _play(self) -> None:
-        self.playing = not self.seat.over
+        self.playing, self.message = not self.seat.over, self.seat.over
 
     def _hint(self) -> None:
         self.seat.seen = True
