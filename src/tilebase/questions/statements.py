@@ -182,7 +182,7 @@ def of_largest(found: Largest) -> Statement:
     """Return the largest tile that is forced on a board."""
     game, question = found.game, "largest tile that can be forced"
     value, kind = (str(found.tile), "verdict") if found.exact else (f"at least {found.tile}", "lower")
-    limits = "" if game.limits is None else f" within the limits {game.limits_text}"
+    limits = f" within the limits {game.limits_text}" if game.low_limits else ""
     text = (
         f"2048 on {found.shape}, from {start_words(game)}: {question}{limits} against every spawn of "
         f"{spawn_words(game)}: {value} ({kind})."
