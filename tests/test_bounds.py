@@ -26,8 +26,8 @@ from tilebase.costs.estimate import duration
 from tilebase.costs.machines import device_row
 from tilebase.dense.backends.bits import BitLayer
 from tilebase.dense.index import PerfectIndex
+from tilebase.dense.layers import DenseLayer
 from tilebase.dense.plan import Plan
-from tilebase.dense.tables import DenseLayer
 from tilebase.errors import GameError, ResourceError, UsageError, WrongGameError
 from tilebase.game.game import Game
 from tilebase.objectives.numbers import byte_text

@@ -32,10 +32,10 @@ from tilebase.costs import batches
 from tilebase.costs.cores import MACHINE_CORES
 from tilebase.dense import shared
 from tilebase.dense.index import PerfectIndex
+from tilebase.dense.layers import joined_checksum
 from tilebase.dense.passes import DensePass
 from tilebase.dense.plan import Plan
 from tilebase.dense.steps import Cut
-from tilebase.dense.stores import joined_checksum
 from tilebase.errors import ClusterError, ResourceError, StorageError, UsageError
 from tilebase.game.formations import formation
 from tilebase.game.game import Game

@@ -26,12 +26,11 @@ from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.dense import passes as dense
 from tilebase.dense import stores
 from tilebase.dense import values as kept
-from tilebase.dense.checkpoints import Checkpoint, Checkpoints
 from tilebase.dense.index import PerfectIndex
+from tilebase.dense.layers import Checkpoint, Checkpoints, DenseLayer
 from tilebase.dense.passes import DensePass
 from tilebase.dense.plan import Plan
 from tilebase.dense.steps import BlockStep, Source, Step
-from tilebase.dense.tables import DenseLayer
 from tilebase.dense.workspace import InMemory
 from tilebase.errors import (
     BoardError,

@@ -19,8 +19,8 @@ from tilebase.cli import main
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical, images
+from tilebase.questions.mdp import to_mdp
 from tilebase.small.diagrams import Diagram, decision_diagram, diagram_to_dot, number
-from tilebase.small.mdp import to_mdp
 
 DISCOUNT = Fraction(99, 100)
 GAMES = [

@@ -23,7 +23,7 @@ from tilebase.policies import as_policy
 from tilebase.questions.borders import find_border
 from tilebase.questions.force import largest_forced
 from tilebase.questions.limits import search_limits
-from tilebase.small.mdp import to_mdp
+from tilebase.questions.mdp import to_mdp
 from tilebase.tables.layers import open_layer
 
 SMALL = Game("2x2", 32)
@@ -38,7 +38,7 @@ FORCED = Game("2x2", 8, start="empty")
         (Game("3x3"), "Game('3x3')"),
         (Game("2x2", 16, spawn="1/5", start="empty"), "Game('2x2', 16, spawn='1/5', start='empty')"),
         (Game("2x2", 16, limits="8,8/8,4"), "Game('2x2', 16, limits='8,8/8,4')"),
-        (Game("2x3", 16, walls=[1], limits=8), "Game('2x3', 16, limits=8, walls=(1,))"),
+        (Game("2x3", 16, walls=[1], limits=8), "Game('2x3', 16, limits='8', walls=(1,))"),
         (
             Game("2x3", 64, walls=[4], pattern="pair", start="2,2,0/0,#,0"),
             "Game('2x3', 64, start='2,2,0/0,#,0', walls=(4,), pattern='pair')",

@@ -36,16 +36,17 @@ from tilebase.cluster.pieces import Piece
 from tilebase.dense.backends.protocol import DenseWork, Tell
 from tilebase.dense.backends.threads import Threads
 from tilebase.dense.index import PerfectIndex
-from tilebase.dense.plan import Plan
-from tilebase.dense.steps import Blocks, Cut, Range, Source
-from tilebase.dense.stores import (
+from tilebase.dense.layers import (
+    DenseLayer,
     DiskStore,
     change,
     joined_checksum,
     released_on_error,
     states_path,
 )
-from tilebase.dense.tables import DenseLayer, DenseRules
+from tilebase.dense.plan import Plan
+from tilebase.dense.steps import Blocks, Cut, Range, Source
+from tilebase.dense.tables import DenseRules
 from tilebase.dense.values import LayerValues, Wanted, encoded
 from tilebase.dense.workspace import Batches, InFiles, StateRules
 from tilebase.errors import ResourceError

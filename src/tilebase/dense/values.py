@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase.dense.backends.protocol import DenseWork, Layer
-from tilebase.dense.stores import joined_checksum
+from tilebase.dense.layers import joined_checksum
 from tilebase.dense.tables import summaries
 from tilebase.files.format import CHUNK_KEYS, Chunk, Contents, compress, encode_values
 from tilebase.files.store import LayerStore, LayerWriter

@@ -165,6 +165,12 @@ class Boards:
         return words[0] if len(set(words)) == 1 else self.grid.rows(words)
 
     @property
+    def low_limits(self) -> tuple[int, ...]:
+        """The limits; none if they are no more than the largest tile that fits into a packed key."""
+        key = {1 << self.bounds.code}
+        return self.limits if self.limits is not None and set(self.limits) != key else ()
+
+    @property
     def masks_text(self) -> str:
         """The masks as pictures, ``|`` between them; empty without masks."""
         return "|".join(map(self.mask_text, self.masks))
@@ -211,7 +217,9 @@ class Boards:
             anywhere = min(anywhere, max(self.goal_sum - 1, 1).bit_length() - 1)
         if self.horizon is not None:
             anywhere = min(anywhere, self.last_sum.bit_length() - 1)
-        limits = [max(limit, 1).bit_length() - 1 for limit in self.limits or [1 << anywhere] * self.cells]
+        limits = [anywhere] * self.cells
+        if self.limits is not None:
+            limits = [max(limit, 1).bit_length() - 1 for limit in self.limits]
         # A tile of exponent e is made from two of e - 1, and while the second is being made the first
         # occupies a cell.  So each exponent above those that are given needs one more cell.
         given = max([self.spawn_exponents[-1], *map(self.max_exponent, self.begin.boards)])

@@ -146,7 +146,7 @@ class Game(Boards):
         wins_by = None if pattern is None else str(pattern).strip().lower()
         if wins_by not in (None, "lemma1", "pair"):
             wins_by = patterns_text(parse_patterns(wins_by, grid, wall_cells, x), grid, x)
-        self.__dict__.update(
+        super().__init__(
             shape=grid.shape,
             spawn=law,
             start=begin.text,
@@ -156,7 +156,6 @@ class Game(Boards):
             pattern=wins_by,
             masks=mask_cells,
             **numbers,
-            begin=begin,
         )
         check_game(self)
 

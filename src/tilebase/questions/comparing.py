@@ -84,7 +84,7 @@ def _board(game: Game, *, searched: bool) -> str | None:
     limits = game.limits or ()
     if searched:
         plain = game.shape_text if game.spawn == ORIGINAL else ""
-        limits = () if min(limits, default=0) == 1 << game.bounds.code else limits
+        limits = game.low_limits
     else:
         try:
             plain = title_of(game.changed(limits=None, pattern=None, start="two-tiles")).replace(",", "", 1)

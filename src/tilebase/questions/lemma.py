@@ -35,8 +35,9 @@ from tilebase.cluster.runs import Run, run_in
 from tilebase.costs.boards import passing
 from tilebase.costs.estimate import check
 from tilebase.dense.index import PerfectIndex
+from tilebase.dense.layers import DenseLayer
 from tilebase.dense.passes import DensePass, Sums
-from tilebase.dense.tables import DenseLayer, free_cells, kernel_part, masks, tasks
+from tilebase.dense.tables import free_cells, kernel_part, masks, tasks
 from tilebase.errors import UsageError
 from tilebase.files import places
 from tilebase.files.run import Query, RunFolder
