@@ -91,7 +91,7 @@ def fill_board(size: str, *, seed: int = 1, seconds: float = math.inf, **use: Un
     False
     >>> found = fill_board("2x2")
     >>> found.possible, found.board
-    (True, '@')
+    (True, '2,2/4,2')
     """
     return fill(parse_rules(size, most=2), Effort.within(seconds, seed, **use))
 

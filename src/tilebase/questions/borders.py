@@ -110,7 +110,7 @@ def find_border(
         If the game has no goal, a pattern, or too many limits.
 
     >>> find_border(Game("2x2", 8, start="empty")).winning
-    (('4,4/4,4', 1),)
+    (('4', 1),)
     """
     check_is_game(game)
     if game.goal is None or game.pattern is not None:

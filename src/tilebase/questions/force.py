@@ -464,19 +464,12 @@ class Largest(Reported):
         """Return the largest tile, or a lower bound of it."""
         game, what = self.game, "largest tile that can be forced"
         value, kind = (str(self.tile), "verdict") if self.exact else (f"at least {self.tile}", "lower")
-        limits = f" within the limits {game.limits_text}"
-        if game.limits is None or min(game.limits) == 2 ** _most_exponent(game.cells):
-            limits = ""  # nobody set them: a key has no more bits
+        limits = f" within the limits {game.limits_text}" if game.low_limits else ""
         sentence = (
             f"2048 on {self.shape}, from {start_words(game)}: {what}{limits} against every spawn of "
             f"{spawn_words(game)}: {value} ({kind})."
         )
         return (Finding(f"{self.shape}{limits}", what, value, kind, sentence=sentence),)
-
-
-def _most_exponent(cells: int) -> int:
-    """Return the largest exponent of a tile for which the key of a board has 64 bits."""
-    return 15 if cells <= 16 else 7 if cells <= 21 else 3
 
 
 MOST_UNBOUNDED = 12
@@ -508,7 +501,7 @@ def largest_forced(
     if math.isinf(seconds) and cells > MOST_UNBOUNDED and max(parse_shape(shape)) < cells:
         refuse_endless(f"the largest tile on {shape}, of {cells} cells")
     before, began = time.perf_counter(), working_time()
-    most = _most_exponent(cells)
+    most = 15 if cells <= 16 else 7 if cells <= 21 else 3  # the largest exponent that fits into 64 bits
     whole = Game(shape, spawn=law, start=start, limits=limits or 2**most)
     there = max(whole.start_tiles)
     forced, exact = max(whole.spawn_exponents[0], there), True
