@@ -10,8 +10,8 @@ of ascending 64-bit keys.  The input of a codec is the keys as they are, or the 
 same three codecs.
 
 Speeds are megabytes (10**6 bytes) of keys per second, at eight bytes per key, with one thread and including
-the time for the deltas, so that rows with and without deltas can be compared.  * marks a way that no other beats
-in both size and speed of compression.  Goal: the way of layer files (zstd, level 3, deltas) is marked.
+the time for the deltas, so that rows with and without deltas can be compared.  A way that no other beats in
+size and speed of compression is marked with *.  Goal: that of layer files (zstd, level 3, deltas) is marked.
 """
 
 from __future__ import annotations
