@@ -32,7 +32,7 @@ from stored import (
 )
 from tilebase import __version__, verify_table
 from tilebase.cli import main
-from tilebase.cluster.workers import Exchange
+from tilebase.cluster.pieces import Exchange
 from tilebase.errors import CorruptError, MissingLayerError, StorageError, TilebaseError, WrongGameError
 from tilebase.files import places, store
 from tilebase.files.format import Chunk, Contents

@@ -96,7 +96,7 @@ def count(
     if keep not in ("counts", "afterstates", "states"):
         raise UsageError(f"keep {keep!r} does not exist: choose one of counts, afterstates, states")
     if planning():
-        from tilebase.cluster.opening import workers_here
+        from tilebase.cluster.runs import workers_here
         from tilebase.costs.rows import counting
 
         workers = None if cluster is None else workers_here(cluster)

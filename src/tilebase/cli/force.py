@@ -174,7 +174,7 @@ def force(
             return 0
         return _diagrams(question, chosen, kept, certificate, budget, work, show, run)
     if planning():
-        from tilebase.cluster.opening import workers_here
+        from tilebase.cluster.runs import workers_here
         from tilebase.costs.rows import forcing, solving
         from tilebase.questions.force import check_ways
 

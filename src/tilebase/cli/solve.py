@@ -162,7 +162,7 @@ def solve(
             raise UsageError(f"--exact prints the value of the start: leave {', '.join(named)} out")
         return _solve_exactly(question, objectives, play, show, run)
     if planning():
-        from tilebase.cluster.opening import workers_here
+        from tilebase.cluster.runs import workers_here
         from tilebase.costs.rows import solving
 
         rows = solving(

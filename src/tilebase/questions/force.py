@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from tilebase._version import version as program_version
-from tilebase.cluster.executors import Executor
+from tilebase.cluster.pieces import Executor
 from tilebase.costs.estimate import WEEK, refuse_endless
 from tilebase.costs.forcing import FIRST_PATIENCE, patience_for, search_seconds
 from tilebase.counting.combinatorics import boards_by_sum

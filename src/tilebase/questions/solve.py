@@ -15,9 +15,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
-from tilebase.cluster.executors import Executor
-from tilebase.cluster.opening import attached
-from tilebase.cluster.runs import Run, run_in
+from tilebase.cluster.pieces import Executor
+from tilebase.cluster.runs import Run, attached, run_in
 from tilebase.costs import estimate
 from tilebase.costs.estimate import Estimate
 from tilebase.costs.reachable import count_work, recorded_bytes, solve_work

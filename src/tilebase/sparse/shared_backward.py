@@ -14,8 +14,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from tilebase.cluster.executors import Executor
-from tilebase.cluster.pieces import Piece
+from tilebase.cluster.pieces import Executor, Piece
 from tilebase.cluster.runs import Run
 from tilebase.files import places
 from tilebase.files.format import Chunk, Contents, Layer

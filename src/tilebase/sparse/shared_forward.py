@@ -29,8 +29,7 @@ import numpy.typing as npt
 
 from tilebase._kernels import forward, rank
 from tilebase._kernels.arguments import Source, Target
-from tilebase.cluster.executors import Executor
-from tilebase.cluster.pieces import Piece
+from tilebase.cluster.pieces import Executor, Piece
 from tilebase.errors import ResourceError
 from tilebase.files import places
 from tilebase.files.format import CHUNK_KEYS, Chunk, Contents, Varying

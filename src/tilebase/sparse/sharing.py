@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from tilebase.cluster.executors import Executor
+from tilebase.cluster.pieces import Executor
 from tilebase.files.format import Chunk
 from tilebase.files.reachable import StoredBoards
 from tilebase.objectives.results import ChunkSummary
