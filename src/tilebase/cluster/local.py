@@ -165,7 +165,7 @@ def main(workers: int, silent: float) -> None:
             in_background(partial(_watch_input, ended))
             try:
                 while not ended.wait(WATCH_SECONDS):
-                    if len(cluster.pieces) < workers:
+                    if len(cluster.workers) < workers:
                         cluster.scale(workers)
             finally:
                 _kill(cluster)
@@ -191,7 +191,7 @@ def security_of(keys: dict[str, str]) -> Any:
 
 def _kill(cluster: Any) -> None:
     """Kill the workers: nobody waits for what they do, and Dask would wait for its end."""
-    for nanny in list(cluster.pieces.values()):
+    for nanny in list(cluster.workers.values()):
         nanny.close_gracefully()  # it starts no other worker
         with suppress(ProcessLookupError):
             if nanny.pid:
