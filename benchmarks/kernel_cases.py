@@ -64,16 +64,14 @@ from tilebase.runtime.storage import temporary_folder
 from tilebase.runtime.threads import Pool
 from tilebase.search.search import Search
 from tilebase.simulator import Simulator
-from tilebase.sparse.arenas import Arena, Windows
-from tilebase.sparse.bitset import BitSet
-from tilebase.sparse.directory import directory_of, enter, join, new_directory
 from tilebase.sparse.folds import Spawned, make_fold
 from tilebase.sparse.forward import count_in
-from tilebase.sparse.index import Index
-from tilebase.sparse.maps import NO_SLIDES, GameIndex, IndexedLayer, SlideMemory, Worker
+from tilebase.sparse.index import GameIndex, Index, IndexedLayer, directory_of, enter, join, new_directory
+from tilebase.sparse.maps import NO_SLIDES, SlideMemory, Worker
 from tilebase.sparse.reading import word_potentials
 from tilebase.sparse.recorded import RecordedSlides
 from tilebase.sparse.sizes import PAGE_BYTES
+from tilebase.sparse.windows import Arena, SpilledSet, Windows
 
 Array = npt.NDArray[Any]
 ONE = Allowance(memory=1 << 30, threads=1)
@@ -235,13 +233,13 @@ class Layers:
             for s in range(total - 4, total + 5, 2):
                 self.afters[s] = StoredLayer(run.layers("afterstates"), s).read(0)
 
-    def empty_set(self, total: int | None = None) -> BitSet:
+    def empty_set(self, total: int | None = None) -> SpilledSet:
         """A set of boards of the layer, or of that of another sum."""
         size = self.indexed[total or self.total].layer.size
         windows = Windows(size)
-        return BitSet(size, np.zeros(windows.blocks * windows.block_words, dtype=np.uint64), Path(), "")
+        return SpilledSet(size, np.zeros(windows.blocks * windows.block_words, dtype=np.uint64), Path(), "")
 
-    def target(self, boards: BitSet, arena: Arena | None, total: int | None = None) -> Target:
+    def target(self, boards: SpilledSet, arena: Arena | None, total: int | None = None) -> Target:
         """A set that is filled, at once or through an arena."""
         pages = (arena or Arena(0)).pages_for(boards.block_bits)
         return Target(self.indexed[total or self.total].ranking, arena is None, boards.bits, pages)
@@ -265,7 +263,7 @@ class Layers:
         return states
 
     @cached_property
-    def states(self) -> BitSet:
+    def states(self) -> SpilledSet:
         """The states of the layer."""
         found = self.empty_set()
         self.spawn(self.target(found, None), packed(Scratch.of(forward.BATCH)))
@@ -274,8 +272,8 @@ class Layers:
     def slide(
         self,
         total: int,
-        states: BitSet,
-        afters: BitSet,
+        states: SpilledSet,
+        afters: SpilledSet,
         slides: Slides,
         worker: Worker,
         *,
@@ -342,7 +340,7 @@ def spawn_map(inputs: Inputs) -> Case:
     return Case(lambda: layers.spawn(target, scratch), lambda: [states.bits], lambda: states.bits.fill(0))
 
 
-def _spawned_arena(layers: Layers, states: BitSet) -> Arena:
+def _spawned_arena(layers: Layers, states: SpilledSet) -> Arena:
     """An arena with the ranks of all states of the layer, each as often as it is reached."""
     boards = sum(len(layers.spawned(layers.total - 2**e, e)) for e in layers.game.spawn_exponents)
     pages = boards // forward.PAGE + 3 * states.windows.blocks + 64
@@ -362,7 +360,7 @@ def push(inputs: Inputs) -> Case:
 
     def written() -> list[Array]:
         _, order, length = arena.by_block(states.windows.blocks)
-        return [arena.offsets(page, length) for page in order.tolist()]
+        return [arena.data[page * forward.PAGE :][: int(length[page])] for page in order.tolist()]
 
     return Case(run, written, lambda: arena.reset(states.windows.blocks))
 
@@ -446,7 +444,7 @@ def slide_ahead(inputs: Inputs) -> Case:
     return slide_map(inputs, ahead=True)
 
 
-def memory_for_slides(states: BitSet, axes: int) -> Slides:
+def memory_for_slides(states: SpilledSet, axes: int) -> Slides:
     """Return memory for the slides of a set of states along so many axes."""
     memory = SlideMemory(RecordedSlides(Path()), axes, 1 << 30)
     return memory.take(states, [(0, states.size)])[0]

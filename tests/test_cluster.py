@@ -57,7 +57,7 @@ from tilebase.questions.solve import solve
 from tilebase.runtime.resources import OVERHEAD, Allowance
 from tilebase.sparse import shared_backward, shared_forward
 from tilebase.sparse.forward import Work
-from tilebase.sparse.maps import GameIndex
+from tilebase.sparse.index import GameIndex
 
 SMALL = Game("3x3", 64)
 

@@ -13,10 +13,10 @@ from tilebase._kernels.packed import packed
 from tilebase.game.compiled import CompiledGame
 from tilebase.game.formations import formation
 from tilebase.game.game import Game
-from tilebase.sparse.bitset import BitSet
-from tilebase.sparse.index import Index
-from tilebase.sparse.maps import IndexedLayer, SlideMemory, Worker
+from tilebase.sparse.index import Index, IndexedLayer
+from tilebase.sparse.maps import SlideMemory, Worker
 from tilebase.sparse.recorded import RecordedSlides
+from tilebase.sparse.windows import SpilledSet
 
 LINED = {
     "442": formation("442").game(64),
@@ -41,10 +41,10 @@ def layer_of(game: Game, total: int) -> tuple[Index, IndexedLayer]:
     return index, IndexedLayer(index, index.layer(total))
 
 
-def set_of(layer: IndexedLayer, tmp_path, keys: list[int] | None = None) -> BitSet:
+def set_of(layer: IndexedLayer, tmp_path, keys: list[int] | None = None) -> SpilledSet:
     """A set of boards of a layer; empty without keys."""
     words = np.zeros((layer.layer.size >> 6) + 1024, dtype=np.uint64)
-    found = BitSet(layer.layer.size, words, tmp_path, "boards", direct=True)
+    found = SpilledSet(layer.layer.size, words, tmp_path, "boards", direct=True)
     if keys:
         found.add(layer.rank(np.array(sorted(keys), dtype=np.uint64)))
     return found

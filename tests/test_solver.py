@@ -31,7 +31,7 @@ from tilebase.objectives.types import TYPES
 from tilebase.objectives.values import Exact, Lower, Upper
 from tilebase.questions.count import remove_run
 from tilebase.runtime.scratch import ScratchFile
-from tilebase.sparse import arenas, backward, forward, maps, recorded, sizes
+from tilebase.sparse import backward, forward, maps, recorded, sizes, windows
 from tilebase.tables.probe import open_table
 
 SMALL = Game("2x2", 32)
@@ -127,7 +127,7 @@ def test_threads_that_share_small_layers_change_no_byte(game, tmp_path, monkeypa
     monkeypatch.setattr(maps.Team, "_map_directly", map_directly)
     monkeypatch.setattr(maps, "UNITED_WORDS", 2)
     monkeypatch.setattr(sizes, "SMALL_PART", 4)
-    monkeypatch.setattr(arenas, "block_bits_for", lambda _: 7)
+    monkeypatch.setattr(windows, "block_bits_for", lambda _: 7)
     monkeypatch.setattr(forward, "WRITTEN", 8)
     monkeypatch.setattr(key_files, "JOB_KEYS", 8)
     for most in (0, 1 << 30):

@@ -22,7 +22,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -45,14 +45,15 @@ from tilebase.objectives.results import ChunkSummary, LayerSummary
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import OVERHEAD
 from tilebase.runtime.threads import Pool, Spares
-from tilebase.sparse.directory import Edge, directory_of, enter, join, new_directory
 from tilebase.sparse.folds import Fold, Spawned, make_fold
 from tilebase.sparse.forward import DURABLE_BYTES
-from tilebase.sparse.maps import GameIndex, IndexedLayer
+from tilebase.sparse.index import Edge, GameIndex, IndexedLayer, directory_of, enter, join, new_directory
 from tilebase.sparse.reading import spawn_weights, word_potentials
 from tilebase.sparse.recorded import RecordedSlides
-from tilebase.sparse.sharing import BackwardSharing, Part
 from tilebase.sparse.sizes import directory_bytes, lean_bytes
+
+if TYPE_CHECKING:
+    from tilebase.sparse.shared_backward import SharedLayers
 
 LOG = logging.getLogger(__name__)
 Array = npt.NDArray[Any]
@@ -114,6 +115,15 @@ class _Worker:
         return self._best
 
 
+@dataclass
+class Part:
+    """The results of one part of a layer."""
+
+    chunks: list[list[Chunk]]  # for each objective, keys and encoded values
+    summaries: list[list[ChunkSummary]]  # for each objective, the summary of each chunk
+    edge: Edge  # the group of the directory that may be shared with the part before
+
+
 class BackwardPass:
     """One run of the backward pass over the layers in a folder; `solve` is the public function."""
 
@@ -126,7 +136,7 @@ class BackwardPass:
         lean: bool | None = None,
         release: bool = False,
         folds: Sequence[Fold] | None = None,
-        sharing: BackwardSharing | None = None,
+        sharing: SharedLayers | None = None,
         recorded: RecordedSlides | None = None,
     ) -> None:
         self.sharing, self.recorded = sharing, recorded

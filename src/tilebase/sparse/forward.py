@@ -27,7 +27,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tilebase._kernels import forward
 from tilebase._kernels.arguments import Slides
 from tilebase.cluster.runs import Run
 from tilebase.counting.combinatorics import boards_by_sum
@@ -42,13 +41,12 @@ from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import OVERHEAD
 from tilebase.runtime.threads import map_in_threads
 from tilebase.sparse import maps, sizes
-from tilebase.sparse.arenas import Windows
-from tilebase.sparse.bitset import BitSet
-from tilebase.sparse.index import Index, LayerIndex
-from tilebase.sparse.maps import GameIndex, IndexedLayer, MapTask, SlideTask, SpawnTask, Team, is_small
+from tilebase.sparse.index import GameIndex, Index, IndexedLayer, LayerIndex
+from tilebase.sparse.maps import MapTask, SlideTask, SpawnTask, Team, is_small
 from tilebase.sparse.recorded import RecordedSlides
-from tilebase.sparse.sharing import ForwardSharing
+from tilebase.sparse.shared_forward import SharedCount
 from tilebase.sparse.sizes import KEPT_KEYS
+from tilebase.sparse.windows import SpilledSet, Windows
 
 LOG = logging.getLogger(__name__)
 Array = npt.NDArray[Any]
@@ -90,7 +88,7 @@ class ForwardPass:
         run: Run,
         *,
         recorded: RecordedSlides | None = None,
-        sharing: ForwardSharing | None = None,
+        sharing: SharedCount | None = None,
     ) -> None:
         self.folder = folder
         self.game = folder.query.game
@@ -315,7 +313,7 @@ class ForwardPass:
             line[name] = trimmed(column)
         return line
 
-    def _make_shared(self, sharing: ForwardSharing, total: int, ranks: int) -> tuple[dict[str, Any], int]:
+    def _make_shared(self, sharing: SharedCount, total: int, ranks: int) -> tuple[dict[str, Any], int]:
         """Make a layer as `_make` does, by workers."""
         since = working_time()
         self._files, size = {}, 0
@@ -348,7 +346,7 @@ class ForwardPass:
         self.work.largest_layer = max(self.work.largest_layer, states)
         self._report(total, "write", 1.0)
 
-    def _bit_sets(self, layer: LayerIndex) -> tuple[BitSet, BitSet]:
+    def _bit_sets(self, layer: LayerIndex) -> tuple[SpilledSet, SpilledSet]:
         """Two bit sets, for states and afterstates; the threads get arenas from the rest of the memory."""
         windows = Windows(layer.size)
         whole = 8 * windows.blocks * windows.block_words
@@ -357,7 +355,7 @@ class ForwardPass:
             raise self._too_little(least)
         free = self.memory - self._fixed_memory
         direct = sizes.is_direct(layer.size, self.threads, free)
-        nbytes = whole if direct else min(whole, max(free * 3 // 10, 8 * BitSet.least_words(layer.size)))
+        nbytes = whole if direct else min(whole, max(free * 3 // 10, 8 * SpilledSet.least_words(layer.size)))
         for i in range(2):
             if self._storage[i].nbytes < nbytes:
                 self._storage[i] = np.zeros(0, dtype=np.uint64)
@@ -370,7 +368,7 @@ class ForwardPass:
         names = (f"states-{layer.total}", f"afterstates-{layer.total}")
         storage = [self._storage[i][: max(nbytes // 8, 1024)] for i in range(2)]
         first, second = (
-            BitSet(layer.size, bits, self.folder.path, name, direct=direct)
+            SpilledSet(layer.size, bits, self.folder.path, name, direct=direct)
             for bits, name in zip(storage, names, strict=True)
         )
         return first, second
@@ -409,11 +407,11 @@ class ForwardPass:
 
     # -- the maps ----------------------------------------------------------------------------
 
-    def _mark(self, keys: Array, indexed: IndexedLayer, target: BitSet) -> None:
+    def _mark(self, keys: Array, indexed: IndexedLayer, target: SpilledSet) -> None:
         """Set the bits of some canonical boards: the start states, which are few."""
         target.add(indexed.rank(keys))
 
-    def _spawn(self, total: int, indexed: IndexedLayer, states: BitSet) -> None:
+    def _spawn(self, total: int, indexed: IndexedLayer, states: SpilledSet) -> None:
         """Mark the states of a layer: start states, and the states that spawns make of afterstates."""
         since = working_time()
         if total in self._starts and not self.game.start_afters:
@@ -423,14 +421,14 @@ class ForwardPass:
             source = self._sources.get(total - 2**exponent)
             if source is not None and not self.game.ended(total - 2**exponent):
                 tasks.extend(
-                    SpawnTask(self._compiled, indexed, source, job, exponent, states)
+                    SpawnTask(self._compiled, indexed, partial(source.read, job), exponent, states)
                     for job in range(source.jobs)
                 )
         self._team.map(tasks, states, lambda done: self._report(total, "spawn", 0.4 * done))
         self.work.add("spawn", since)
 
     def _slide(
-        self, total: int, indexed: IndexedLayer, states: BitSet, afters: BitSet
+        self, total: int, indexed: IndexedLayer, states: SpilledSet, afters: SpilledSet
     ) -> tuple[Array, Slides]:
         """Mark the afterstates of a layer, window by window; return the counts of its states, and slides.
 
@@ -475,14 +473,16 @@ class ForwardPass:
         self.work.bytes_written += size
         return size
 
-    def _write_layer(self, kind: str, total: int, boards: BitSet, parts: Iterable[Array]) -> int:
+    def _write_layer(self, kind: str, total: int, boards: SpilledSet, parts: Iterable[Array]) -> int:
         """Write the keys in `parts` as the layer of one sum; return its bytes."""
         varying = self.folder.layers(kind).contents.varying
         pool = None if maps.parts_of(boards, self.threads, WRITTEN) == 1 else self._team.pool
         chunks = encoded(parts, varying, pool, SMALL_JOB if is_small(boards) else JOB_CHUNKS)
         return self._store(kind, total, chunks, boards.size)
 
-    def _write(self, total: int, indexed: IndexedLayer, boards: BitSet, counts: Array, slides: Slides) -> int:
+    def _write(
+        self, total: int, indexed: IndexedLayer, boards: SpilledSet, counts: Array, slides: Slides
+    ) -> int:
         """Write the afterstates of a layer, if there are any, and keep them as a source."""
         self._report(total, "write", 0.9)
         is_kept = boards.windows.count == 1 and boards.count(0, boards.size) <= KEPT_KEYS
@@ -497,7 +497,7 @@ class ForwardPass:
         self.written[total] = self._files["afterstates"]
         return size
 
-    def _write_states(self, total: int, indexed: IndexedLayer, states: BitSet) -> None:
+    def _write_states(self, total: int, indexed: IndexedLayer, states: SpilledSet) -> None:
         """Write the counted states of a layer.  Raises `ResourceError` if they need several windows."""
         if states.windows.count > 1:
             raise ResourceError(
@@ -510,26 +510,24 @@ class ForwardPass:
         self._write_layer("states", total, states, parts)
 
     def _listed(
-        self, indexed: IndexedLayer, boards: BitSet, counts: Array, kept: list[Array] | None, *, clear: bool
+        self,
+        indexed: IndexedLayer,
+        boards: SpilledSet,
+        counts: Array,
+        kept: list[Array] | None,
+        *,
+        clear: bool,
     ) -> Iterator[Array]:
         """Yield the keys of a set in order, as arrays; also counts them by largest exponent."""
         lock = threading.Lock()
 
         def listed(span: tuple[int, int]) -> Array:
-            begin, end = span
-            expected = boards.count(begin, end)
-            keys = np.empty(expected + 64, dtype=np.uint64)
-            mine = np.zeros_like(counts)
-            maxima = np.empty(forward.BATCH, dtype=np.uint8)
-            if expected:
-                forward.list_layer(
-                    indexed.source(boards), np.uint64(begin), np.uint64(end), keys, maxima, mine
-                )
+            keys, mine = maps.listed(indexed, boards, span, len(counts))
             with lock:
                 counts[...] += mine
             if clear:
-                boards.clear(begin, end)
-            return keys[:expected]
+                boards.clear(*span)
+            return keys
 
         for window in range(boards.windows.count):
             if window:
@@ -576,7 +574,7 @@ def count_in(
     work: Callable[[Work], None] | None = None,
     written: dict[int, str] | None = None,
     recorded: RecordedSlides | None = None,
-    sharing: ForwardSharing | None = None,
+    sharing: SharedCount | None = None,
 ) -> CountResult:
     """Count in the folder of a run, which this process holds.
 

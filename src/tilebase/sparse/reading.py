@@ -23,8 +23,7 @@ from tilebase.game.game import Game
 from tilebase.objectives.encoding import FIRST, NONE, WON, as_floats, sentinels
 from tilebase.objectives.objective import Objective, potentials
 from tilebase.runtime.threads import Spares
-from tilebase.sparse.directory import enter, join, new_directory
-from tilebase.sparse.maps import GameIndex
+from tilebase.sparse.index import GameIndex, enter, join, new_directory
 
 Array = npt.NDArray[Any]
 MISSING = 2

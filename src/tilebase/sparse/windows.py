@@ -3,12 +3,13 @@
     ranks of a layer    | block | block | block | block | block | block |     2**block_bits ranks each
     windows             |       window 0        |       window 1        |     one of them as bits in memory
 
-Threads collect ranks in arenas, block by block.  When an arena is emptied, the bits of the window in memory are
-set, and the ranks of later windows go to a parcel file: one stream (`_kernels.exchange`) for each window.
+Threads collect ranks in arenas, block by block.  When an arena is emptied, the bits of the window in memory
+are set, and the ranks of later windows go to a parcel file: one stream (`_kernels.exchange`) for each window.
 Whoever has a window in memory sets the bits of its streams, so neither the order nor repetitions matter.
 
-A process that makes a layer alone takes one window after the other (`SpilledSet`).  Mostly a layer has only one
-window and no file.  Workers that share a layer send all ranks to files, and each reads those of its window.
+A process that makes a layer alone takes one window after the other (`SpilledSet`).  Mostly a layer has only
+one window and no file.  Workers that share a layer send all ranks to files, and each reads those of its
+window.
 """
 
 from __future__ import annotations
@@ -91,7 +92,9 @@ class Mailbox:
         self._block = NO_WORDS  # the bits of one block, which are zero between two calls
         self._stream = self._parcel = NO_BYTES
 
-    def send(self, file: ParcelWriter, windows: Windows, first: int, arena: Arena, pages: tuple[Array, ...]) -> None:
+    def send(
+        self, file: ParcelWriter, windows: Windows, first: int, arena: Arena, pages: tuple[Array, ...]
+    ) -> None:
         """Write the offsets in an arena, a parcel for each window; those before `first` get an empty one.
 
         `pages` as `Arena.by_block` returns them.  Raises `StorageError`.
