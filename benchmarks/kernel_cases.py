@@ -67,9 +67,9 @@ from tilebase.simulator import Simulator
 from tilebase.sparse.folds import Spawned, make_fold
 from tilebase.sparse.forward import count_in
 from tilebase.sparse.index import GameIndex, Index, IndexedLayer, directory_of, enter, join, new_directory
-from tilebase.sparse.maps import NO_SLIDES, SlideMemory, Worker
+from tilebase.sparse.maps import Worker
 from tilebase.sparse.reading import word_potentials
-from tilebase.sparse.recorded import RecordedSlides
+from tilebase.sparse.recorded import NO_SLIDES, RecordedSlides, SlideMemory
 from tilebase.sparse.sizes import PAGE_BYTES
 from tilebase.sparse.windows import Arena, SpilledSet, Windows
 

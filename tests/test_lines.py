@@ -14,8 +14,8 @@ from tilebase.game.compiled import CompiledGame
 from tilebase.game.formations import formation
 from tilebase.game.game import Game
 from tilebase.sparse.index import Index, IndexedLayer
-from tilebase.sparse.maps import SlideMemory, Worker
-from tilebase.sparse.recorded import RecordedSlides
+from tilebase.sparse.maps import Worker
+from tilebase.sparse.recorded import RecordedSlides, SlideMemory
 from tilebase.sparse.windows import SpilledSet
 
 LINED = {

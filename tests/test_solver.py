@@ -30,8 +30,8 @@ from tilebase.objectives.objective import Objective, parse_objectives
 from tilebase.objectives.types import TYPES
 from tilebase.objectives.values import Exact, Lower, Upper
 from tilebase.questions.count import remove_run
-from tilebase.runtime.scratch import ScratchFile
 from tilebase.sparse import backward, forward, maps, recorded, sizes, windows
+from tilebase.sparse.recorded import ScratchFile
 from tilebase.tables.probe import open_table
 
 SMALL = Game("2x2", 32)

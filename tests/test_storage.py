@@ -46,7 +46,6 @@ from tilebase.questions.count import count
 from tilebase.questions.force import force
 from tilebase.questions.solve import solve
 from tilebase.runtime import storage, system
-from tilebase.runtime.scratch import ALIGNED, BLOCK, ScratchFile, aligned, aligned_empty
 from tilebase.runtime.storage import (
     FileLock,
     atomic_file,
@@ -57,6 +56,7 @@ from tilebase.runtime.storage import (
     sync_files,
     write_whole,
 )
+from tilebase.sparse.recorded import ALIGNED, BLOCK, ScratchFile, aligned, aligned_empty
 from tilebase.tables.probe import open_table
 from tilebase.tables.sums import read_sums, table_sums
 

@@ -42,8 +42,8 @@ from tilebase.runtime.resources import OVERHEAD
 from tilebase.runtime.threads import map_in_threads
 from tilebase.sparse import maps, sizes
 from tilebase.sparse.index import GameIndex, Index, IndexedLayer, LayerIndex
-from tilebase.sparse.maps import MapTask, SlideTask, SpawnTask, Team, is_small
-from tilebase.sparse.recorded import RecordedSlides
+from tilebase.sparse.maps import MapTask, SlideTask, SpawnTask, Team
+from tilebase.sparse.recorded import NO_SLIDES, RecordedSlides, SlideMemory
 from tilebase.sparse.shared_forward import SharedCount
 from tilebase.sparse.sizes import KEPT_KEYS
 from tilebase.sparse.windows import SpilledSet, Windows
@@ -108,7 +108,7 @@ class ForwardPass:
         self._files: dict[str, str] = {}  # checksums of the files of the present layer
         self.written: dict[int, str] = {}  # checksums of the afterstates that this pass wrote, by sum
         recorded = recorded if self._game_index.one_index and not self.lookahead else None
-        self._slides = maps.SlideMemory(recorded, len(self.game.shape), int(RECORDING * run.memory))
+        self._slides = SlideMemory(recorded, len(self.game.shape), int(RECORDING * run.memory))
         self._starts = maps.start_keys(self._compiled)
         boards = boards_by_sum(self.game)
         self._sums = sorted(boards)
@@ -434,7 +434,7 @@ class ForwardPass:
 
         The slides are recorded if they are wanted and the layer is small: then it has one window.
         """
-        recorded = maps.NO_SLIDES
+        recorded = NO_SLIDES
         counts = np.zeros((self.game.bounds.code + 1, 5), dtype=np.int64)
         if self.keep == "states":
             self._write_states(total, indexed, states)
@@ -477,7 +477,7 @@ class ForwardPass:
         """Write the keys in `parts` as the layer of one sum; return its bytes."""
         varying = self.folder.layers(kind).contents.varying
         pool = None if maps.parts_of(boards, self.threads, WRITTEN) == 1 else self._team.pool
-        chunks = encoded(parts, varying, pool, SMALL_JOB if is_small(boards) else JOB_CHUNKS)
+        chunks = encoded(parts, varying, pool, SMALL_JOB if boards.is_small else JOB_CHUNKS)
         return self._store(kind, total, chunks, boards.size)
 
     def _write(

@@ -23,21 +23,14 @@ from tilebase._kernels.arguments import BoardRules, Marks, Recent, Scratch, Slid
 from tilebase._kernels.packed import packed
 from tilebase.game.compiled import CompiledGame
 from tilebase.runtime.measured import working_time
-from tilebase.runtime.scratch import aligned_empty
 from tilebase.runtime.threads import Pool, drain
-from tilebase.sparse import sizes
 from tilebase.sparse.index import IndexedLayer
-from tilebase.sparse.recorded import RecordedSlides
+from tilebase.sparse.recorded import NO_SLIDES
 from tilebase.sparse.sizes import PAGE_BYTES
 from tilebase.sparse.windows import Arena, BitSet, Mailbox
 
 Array = npt.NDArray[Any]
 
-NO_SLIDES = Slides(
-    np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.uint32),
-    np.zeros((1, 3), dtype=np.int64), np.zeros(1, dtype=np.int64),
-)  # fmt: skip
-"""Slides that are not recorded."""
 PARTS = 128
 """Ranges per thread into which a large layer is divided."""
 SMALL_PARTS = 8
@@ -51,81 +44,16 @@ NOTHING = np.uint64((1 << 64) - 1)
 """Marks a free slot: no rank, and the key of a board full of x, which no slide makes."""
 
 
-def is_small(boards: BitSet) -> bool:
-    """Return whether a set is that of a small layer."""
-    return boards.size <= sizes.SMALL_BITS
-
-
 def parts_of(boards: BitSet, threads: int, least: int) -> int:
     """Return into about how many ranges of ranks so many threads divide the work for a set.
 
     Those of a small set have at least so many boards.
     """
-    if not is_small(boards):
+    if not boards.is_small:
         return PARTS * threads
     if threads == 1:
         return 1
     return min(max(boards.count(0, boards.size) // least, 1), SMALL_PARTS * threads)
-
-
-class SlideMemory:
-    """Memory for the slides of one small layer after the other, which several threads write down in parts.
-
-    There are `axes` to slide along; at most so many bytes are taken.  `recorded` keeps the slides: without
-    it, or when it is full, no slides are written down.
-    """
-
-    def __init__(self, recorded: RecordedSlides | None, axes: int, most_bytes: int) -> None:
-        self._recorded, self._each, self._most_bytes = recorded, 2 * axes, most_bytes
-        self._made = self._wins = np.empty(0, dtype=np.uint32)
-
-    def take(self, states: BitSet, ranges: Sequence[tuple[int, int]]) -> list[Slides]:
-        """Memory for the slides of the states of each range; `NO_SLIDES` for those of a large set."""
-        none, each = [NO_SLIDES] * len(ranges), self._each
-        if self._recorded is None or not is_small(states):
-            return none
-        self._recorded.wait()  # until its memory can be used again
-        if self._recorded.full:
-            return none
-        counts = [states.count(begin, end) for begin, end in ranges]
-        n = sum(counts)
-        if 4 * (each + 1) * n > self._most_bytes:
-            return none
-        if len(self._made) < each * n:  # twice as much, since layers grow; pages that are not used take none
-            self._made = aligned_empty(2 * each * n, np.uint32)
-            self._wins = aligned_empty(2 * n, np.uint32)
-        bits = aligned_empty(-(-states.size // 64), np.uint64)
-        bits[:] = states.bits[: len(bits)]
-        parts, first = [], 0
-        for count in counts:
-            batches = count // (forward.STATES - 63) + 2  # each but the last two has at least so many states
-            end = first + count
-            parts.append(Slides(
-                bits, self._made[each * first : each * end], self._wins[first:end],
-                np.zeros((batches + 1, 3), dtype=np.int64), np.zeros(1, dtype=np.int64),
-            ))  # fmt: skip
-            first = end
-        return parts
-
-    def joined(self, parts: Sequence[Slides]) -> Slides:
-        """Return the slides of all parts, without the memory between them; `NO_SLIDES` if there are none."""
-        if len(parts) == 1 or not len(parts[0].states):
-            return parts[0].trimmed()
-        ends, total = [np.zeros((1, 3), dtype=np.int64)], np.zeros(3, dtype=np.int64)
-        for part in map(Slides.trimmed, parts):
-            states, made, wins = total
-            self._made[made : made + len(part.made)] = part.made
-            self._wins[wins : wins + len(part.wins)] = part.wins + np.uint32(states)
-            ends.append(part.ends[1:] + total)
-            total = ends[-1][-1] if len(part.ends) > 1 else total
-        whole = np.concatenate(ends)
-        used = np.array([len(whole) - 1], dtype=np.int64)
-        return Slides(parts[0].states, self._made[: total[1]], self._wins[: total[2]], whole, used)
-
-    def keep(self, total: int, slides: Slides) -> None:
-        """Hand the slides of the layer of one sum on to the backward pass, if there are any."""
-        if self._recorded is not None and len(slides.made):
-            self._recorded.add(total, slides)
 
 
 class Worker:

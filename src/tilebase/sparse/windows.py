@@ -24,6 +24,7 @@ import numpy.typing as npt
 from tilebase._kernels import exchange, forward, rank
 from tilebase._kernels.arguments import Pages
 from tilebase.files.parcels import ParcelFile, ParcelWriter
+from tilebase.sparse import sizes
 from tilebase.sparse.sizes import PAGE_BYTES, block_bits_for, least_arena
 
 Array = npt.NDArray[Any]
@@ -143,6 +144,11 @@ class BitSet:
         self.windows, self.size, self.block_bits = windows, windows.size, windows.block_bits
         self.window, self.direct, self.mail, self.file = window, direct, mail, file
         self.bits = bits[: windows.width * windows.block_words]
+
+    @property
+    def is_small(self) -> bool:
+        """Whether it is the set of a small layer."""
+        return self.size <= sizes.SMALL_BITS
 
     @property
     def first_block(self) -> int:
