@@ -20,7 +20,7 @@ from tilebase.costs import estimate, measuring, rates, reachable
 from tilebase.costs.cases import span_of
 from tilebase.costs.forcing import opened_afterstates, search_seconds
 from tilebase.costs.formations import size_of_table
-from tilebase.costs.reachable import counting, layers_of, recorded_bytes, solving
+from tilebase.costs.reachable import counting, layers_of, solving
 from tilebase.costs.shares import COUNTED, FITTED, MASKED, Fit, counted, share_of
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import ResourceError
@@ -185,21 +185,6 @@ def test_a_plan_of_one_device_has_its_row_alone(capsys: pytest.CaptureFixture[st
     assert main(["plan", "solve", "2x3", "32", "--backend", "cuda", "-f", "json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)
     assert row["on"].startswith("one H200")
-
-
-def test_recorded_slides_make_solving_faster(monkeypatch: pytest.MonkeyPatch) -> None:
-    game, win = Game("3x3", 512), parse_objectives("win")
-    assert recorded_bytes(game, win) > 0
-    assert not recorded_bytes(game, parse_objectives("win,lower"))
-    assert not recorded_bytes(game, parse_objectives("score"))
-    assert not recorded_bytes(Game("4x4", 16), win)  # its layers are large
-    fast = solving(game, win, TWO, table=False)
-    monkeypatch.setattr(reachable, "MOST_RECORDED", 0)  # then nothing is recorded
-    slow = solving(game, win, TWO, table=False)
-    assert fast.seconds < slow.seconds
-    assert fast.disk == slow.disk
-    assert fast.most_disk > slow.most_disk
-    assert fast.positions == slow.positions
 
 
 def test_searches_open_about_as_many_afterstates_as_measured() -> None:

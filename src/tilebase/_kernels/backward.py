@@ -20,7 +20,7 @@ from tilebase._kernels.backup import NONE, WON
 from tilebase._kernels.boards import canonicalise, slide_states
 from tilebase._kernels.forward import BATCH, MOST_SPAWNED, spawn_states
 from tilebase._kernels.jit import kernel, scalar
-from tilebase._kernels.lines import rank_words, slide_ranks, spawn_words
+from tilebase._kernels.lines import slide_ranks
 from tilebase._kernels.rank import rank_keys
 from tilebase._kernels.scalar import U0, U1, U63, free_cells, ones, request
 
@@ -239,77 +239,6 @@ def best_after(keys, position, exponent, rules, ranking, directory, values, scra
         sound &= _best_of_batch(states, n, rules, ranking, directory, values, scratch, out_best[spawns:])
         spawns += n
     return position - begin, spawns, sound
-
-
-@kernel()
-def best_recorded(slides, first, last, directory, values, scratch, out_best):
-    """Write ``out_best[i]``: the largest value over the slides of state i, for batches [first, last).
-
-    Returns whether all afterstates are in the directory.
-    """
-    ends, positions = slides.ends, scratch.ranks
-    missing = U0
-    for batch in range(first, last):
-        best, made = out_best[ends[batch, 0] : ends[batch + 1, 0]], slides.made
-        best[:] = values[NONE]
-        # A slide has the rank of its afterstate, and in the lowest 8 bits the number of its state.  The
-        # values of some slides are requested from memory before the first of them is used.
-        for begin in range(ends[batch, 1], ends[batch + 1, 1], REQUESTED):
-            n = min(REQUESTED, ends[batch + 1, 1] - begin)
-            some = made[begin : begin + n]
-            for j in range(n):
-                position, absent = _position(np.uint64(some[j]) >> U8, directory)
-                missing |= absent
-                request(values, position)
-                positions[j] = position
-            for j in range(n):
-                state = some[j] & U255
-                best[state] = max(best[state], values[positions[j]])
-    # States with a slide that wins.
-    for k in range(ends[first, 2], ends[last, 2]):
-        state = slides.wins[k]
-        out_best[state] = max(out_best[state], values[WON])
-    return missing & U1 == U0
-
-
-@scalar
-def _ranks_of_spawns(keys, position, begin, exponent, rules, ranking, ranks, out_spawns):
-    """Do as `_spawn_batch` for games whose slides are judged line by line, with ranks instead of states."""
-    n = U0
-    while position < len(keys) and n <= np.uint64(MOST_SPAWNED):
-        have = n
-        n = spawn_words(keys[position], exponent, rules, ranking, ranks, n)
-        out_spawns[position - begin] = n - have
-        position += 1
-    rank_words(ranks, np.int64(n), ranking)
-    return position, np.int64(n)
-
-
-@kernel()
-def best_known(keys, position, exponent, rules, ranking, directory, best, scratch, out_spawns, out_best):
-    """Do as `best_after`, where the largest value over the slides of each state of the layer is known.
-
-    `directory` holds the states, and ``best[i]`` is the value of the i-th.
-    """
-    states, ranks = scratch.states, scratch.ranks
-    code = np.uint64(exponent)
-    begin = position
-    spawns = 0
-    missing = U0
-    while position < len(keys) and spawns + BATCH <= len(out_best):
-        if len(ranking.cells):
-            position, n = _ranks_of_spawns(keys, position, begin, exponent, rules, ranking, ranks, out_spawns)
-        else:
-            position, n = _spawn_batch(keys, position, begin, code, rules, states, out_spawns)
-            canonicalise(states, n, rules.symmetries, scratch.images)
-            rank_keys(states, n, ranking, ranks)
-        # The ranks are those of states, so the directory says where the best value of each is.
-        for j in range(n):
-            state, absent = _position(ranks[j], directory)
-            missing |= absent
-            out_best[spawns + j] = best[state]
-        spawns += n
-    return position - begin, spawns, missing & U1 == U0
 
 
 @kernel()

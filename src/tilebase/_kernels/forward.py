@@ -34,7 +34,7 @@ BATCH = 1024
 """Boards in a batch of either map, and of the backward pass."""
 
 STATES = 256
-"""States listed at a time: each gives at most two boards an axis, and their numbers fit into a byte."""
+"""States listed at a time: each gives at most two boards an axis."""
 
 BYTES = types.uint8[::1]
 LINE = np.uint64(16)
@@ -302,41 +302,14 @@ def _count(n, marks, rules, scratch, out_counts):
         out_counts[e, RAW_LIVE] += lives * order
 
 
-@scalar
-def _record(ranks, tags, n, bits, slides, at):
-    """Set the bits of ranks, and write down the slides from number `at` on: which state became which rank."""
-    made = slides.made[at:]
-    for j in range(n):
-        r = ranks[j]
-        bits[r >> U6] |= U1 << (r & U63)
-        made[j] = np.uint32(r << U8 | np.uint64(tags[j]))
-
-
-@scalar
-def _close_batch(n, made, won, slides):
-    """End a batch of n recorded states: write down its wins, and that the next begins with slide `made`."""
-    batch, first = slides.used[0], slides.ends[slides.used[0], 0]
-    wins = slides.ends[batch, 2]
-    for i in range(n):
-        if won[i]:
-            slides.wins[wins] = np.uint32(first + i)
-            wins += 1
-    slides.ends[batch + 1, 0], slides.ends[batch + 1, 1], slides.ends[batch + 1, 2] = first + n, made, wins
-    slides.used[0] = batch + 1
-
-
 @kernel()
-def slide_map(
-    source, position, stop, rules, lookahead, target, recent, scratch, marks, spawned, out_counts, out_slides
-):
+def slide_map(source, position, stop, rules, lookahead, target, recent, scratch, marks, spawned, out_counts):
     """Slide the states of a set with ranks [position, stop); count them, mark the afterstates.
 
     ``out_counts[e]``: counts of states with largest exponent e, columns as named above; `spawned`
-    is a second `Scratch`, for `collapse`.  If `out_slides` has memory, the slides of all states are written
-    down; then `target` takes bits at once, and its ranks are less than 2**24.  Returns the rank to go on
-    with: `stop`, or less if the arena is full.
+    is a second `Scratch`, for `collapse`.  Returns the rank to go on with: `stop`, or less if
+    the arena is full.
     """
-    recorded = len(out_slides.made) > 0
     states, boards = scratch.states, scratch.boards
     alive, won, maxima = marks.alive, marks.won, marks.maxima
     head = np.int64(-1)
@@ -351,32 +324,20 @@ def slide_map(
         for i in range(n):
             alive[i] = 0
             won[i] = 0
-        made = out_slides.ends[out_slides.used[0], 1]
         for axis in range(rules.dimensions):
             if len(target.ranking.cells):
                 m = slide_ranks(states, n, axis, rules, target.ranking, scratch, won)
                 for j in range(m):
                     alive[np.uint64(scratch.tags[j])] = 1
-                if recorded:
-                    _record(scratch.ranks, scratch.tags, m, target.bits, out_slides, made)
-                    made += m
-                else:
-                    m = m if target.direct else filter_recent(scratch.ranks, m, recent)
-                    _mark(scratch.ranks, m, target)
+                m = m if target.direct else filter_recent(scratch.ranks, m, recent)
+                _mark(scratch.ranks, m, target)
                 continue
             m = slide_states(states, n, axis, rules, scratch, 0, won)
             for j in range(m):
                 alive[np.uint64(scratch.tags[j])] = 1
             canonicalise(boards, m, rules.symmetries, scratch.images)
-            if recorded:
-                rank_keys(boards, m, target.ranking, scratch.ranks)
-                _record(scratch.ranks, scratch.tags, m, target.bits, out_slides, made)
-                made += m
-            else:
-                m = filter_recent(boards, m, recent)
-                _deliver(boards, m, target, scratch.ranks)
-        if recorded:
-            _close_batch(n, made, won, out_slides)
+            m = filter_recent(boards, m, recent)
+            _deliver(boards, m, target, scratch.ranks)
         _count(n, marks, rules, scratch, out_counts)
     return position
 

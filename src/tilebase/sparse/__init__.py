@@ -7,7 +7,6 @@ Modules, those that the others import first:
     lines       what slides of lines add to ranks
     windows     sets of boards as one bit per rank, larger than memory if need be
     index       ranks of canonical boards within a layer, and from ranks to positions
-    recorded    the slides of small layers, from the forward pass to the backward pass
     maps        the two maps of the forward pass, cut into tasks for threads
     shared_forward   the forward pass shared out to workers
     forward     the forward pass: every reachable state

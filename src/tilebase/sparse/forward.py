@@ -27,7 +27,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tilebase._kernels.arguments import Slides
 from tilebase.cluster.runs import Run
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.counting.counts import STORED, CountResult, counts_of, trimmed
@@ -43,7 +42,6 @@ from tilebase.runtime.threads import map_in_threads
 from tilebase.sparse import maps, sizes
 from tilebase.sparse.index import GameIndex, Index, IndexedLayer, LayerIndex
 from tilebase.sparse.maps import MapTask, SlideTask, SpawnTask, Team
-from tilebase.sparse.recorded import NO_SLIDES, RecordedSlides, SlideMemory
 from tilebase.sparse.shared_forward import SharedCount
 from tilebase.sparse.sizes import KEPT_KEYS
 from tilebase.sparse.windows import SpilledSet, Windows
@@ -53,8 +51,6 @@ Array = npt.NDArray[Any]
 
 WRITTEN, SMALL_JOB = 2 * CHUNK_KEYS, 2
 """Least boards of a small layer that one task lists, and chunks that one encodes."""
-RECORDING = 1 / 16
-"""The largest share of the memory that the slides of a layer take while they are recorded."""
 DURABLE_BYTES = 1 << 22
 """Layers of at least this size are flushed to disk.
 
@@ -87,7 +83,6 @@ class ForwardPass:
         folder: RunFolder,
         run: Run,
         *,
-        recorded: RecordedSlides | None = None,
         sharing: SharedCount | None = None,
     ) -> None:
         self.folder = folder
@@ -107,8 +102,6 @@ class ForwardPass:
         self._sources: dict[int, StoredLayer] = {}
         self._files: dict[str, str] = {}  # checksums of the files of the present layer
         self.written: dict[int, str] = {}  # checksums of the afterstates that this pass wrote, by sum
-        recorded = recorded if self._game_index.one_index and not self.lookahead else None
-        self._slides = SlideMemory(recorded, len(self.game.shape), int(RECORDING * run.memory))
         self._starts = maps.start_keys(self._compiled)
         boards = boards_by_sum(self.game)
         self._sums = sorted(boards)
@@ -291,11 +284,11 @@ class ForwardPass:
         self._files = {}
         try:
             self._spawn(total, indexed, states)
-            counts, slides = self._slide(total, indexed, states, afters)
+            counts = self._slide(total, indexed, states, afters)
             if self.game.start_afters and total in self._starts:
                 self._mark(self._starts[total], indexed, afters)
             since = working_time()
-            size = self._write(total, indexed, afters, after_counts, slides)
+            size = self._write(total, indexed, afters, after_counts)
             self.work.add("write", since)
         finally:
             states.discard()
@@ -427,35 +420,27 @@ class ForwardPass:
         self._team.map(tasks, states, lambda done: self._report(total, "spawn", 0.4 * done))
         self.work.add("spawn", since)
 
-    def _slide(
-        self, total: int, indexed: IndexedLayer, states: SpilledSet, afters: SpilledSet
-    ) -> tuple[Array, Slides]:
-        """Mark the afterstates of a layer, window by window; return the counts of its states, and slides.
-
-        The slides are recorded if they are wanted and the layer is small: then it has one window.
-        """
-        recorded = NO_SLIDES
+    def _slide(self, total: int, indexed: IndexedLayer, states: SpilledSet, afters: SpilledSet) -> Array:
+        """Mark the afterstates of a layer, window by window; return the counts of its states."""
         counts = np.zeros((self.game.bounds.code + 1, 5), dtype=np.int64)
         if self.keep == "states":
             self._write_states(total, indexed, states)
         if self.lookahead and self.game.ended(total):
-            return counts, recorded  # the next slide is the last one, so every state is decided
+            return counts  # the next slide is the last one, so every state is decided
         for window in range(states.windows.count):
             if window:
                 states.advance()
             since = working_time()
-            ranges = list(states.ranges(maps.parts_of(states, self.threads, sizes.SMALL_PART)))
-            made = self._slides.take(states, ranges)
+            ranges = states.ranges(maps.parts_of(states, self.threads, sizes.SMALL_PART))
             slides = [
-                SlideTask(self._compiled, indexed, begin, end, states, afters, self.lookahead, part)
-                for (begin, end), part in zip(ranges, made, strict=True)
+                SlideTask(self._compiled, indexed, begin, end, states, afters, self.lookahead)
+                for begin, end in ranges
             ]
             before, share = 0.4 + 0.5 * window / states.windows.count, 0.5 / states.windows.count
             self._team.map(deque(slides), afters, partial(self._report_slides, total, before, share))
             counts += sum(task.counts for task in slides)
-            recorded = self._slides.joined(made)
             self.work.add("slide", since)
-        return counts, recorded
+        return counts
 
     def _report_slides(self, total: int, before: float, share: float, done: float) -> None:
         self._report(total, "slide", before + share * done)
@@ -480,16 +465,13 @@ class ForwardPass:
         chunks = encoded(parts, varying, pool, SMALL_JOB if boards.is_small else JOB_CHUNKS)
         return self._store(kind, total, chunks, boards.size)
 
-    def _write(
-        self, total: int, indexed: IndexedLayer, boards: SpilledSet, counts: Array, slides: Slides
-    ) -> int:
+    def _write(self, total: int, indexed: IndexedLayer, boards: SpilledSet, counts: Array) -> int:
         """Write the afterstates of a layer, if there are any, and keep them as a source."""
         self._report(total, "write", 0.9)
         is_kept = boards.windows.count == 1 and boards.count(0, boards.size) <= KEPT_KEYS
         kept: list[Array] | None = [] if is_kept else None
         parts = self._listed(indexed, boards, counts, kept, clear=True)
-        with self._team.pool.beside(partial(self._slides.keep, total, slides)):
-            size = self._write_layer("afterstates", total, boards, parts)
+        size = self._write_layer("afterstates", total, boards, parts)
         if not counts.sum():
             return 0
         keys = joined(kept) if kept else None
@@ -573,15 +555,14 @@ def count_in(
     up_to: int | None = None,
     work: Callable[[Work], None] | None = None,
     written: dict[int, str] | None = None,
-    recorded: RecordedSlides | None = None,
     sharing: SharedCount | None = None,
 ) -> CountResult:
     """Count in the folder of a run, which this process holds.
 
-    `written` gets the checksums of the files of afterstates that this call writes, by sum, and `recorded` the
-    slides of all states of small layers.  `sharing` makes large layers.
+    `written` gets the checksums of the files of afterstates that this call writes, by sum.  `sharing`
+    makes large layers.
     """
-    forward_pass = ForwardPass(folder, run, recorded=recorded, sharing=sharing)
+    forward_pass = ForwardPass(folder, run, sharing=sharing)
     try:
         result = forward_pass.run(up_to)
     finally:

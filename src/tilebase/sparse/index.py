@@ -415,13 +415,6 @@ def new_directory(ranks: int) -> Directory:
     return Directory(np.zeros(groups, dtype=np.uint64), np.zeros(groups, dtype=np.uint32))
 
 
-def directory_of(bits: Array) -> Directory:
-    """Return the directory of a set with one bit per rank; the first board has position 0."""
-    ones = np.empty(len(bits), dtype=np.uint64)
-    kernels.popcounts(bits, 1, ones)
-    return Directory(bits, (np.cumsum(ones) - ones).astype(np.uint32))
-
-
 def enter(directory: Directory, ranks: Array, position: int) -> Edge:
     """Enter boards with ascending ranks, the first at `position`; return their first group instead."""
     edge = np.zeros(3, dtype=np.uint64)

@@ -19,13 +19,12 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import forward
-from tilebase._kernels.arguments import BoardRules, Marks, Recent, Scratch, Slides, Target
+from tilebase._kernels.arguments import BoardRules, Marks, Recent, Scratch, Target
 from tilebase._kernels.packed import packed
 from tilebase.game.compiled import CompiledGame
 from tilebase.runtime.measured import working_time
 from tilebase.runtime.threads import Pool, drain
 from tilebase.sparse.index import IndexedLayer
-from tilebase.sparse.recorded import NO_SLIDES
 from tilebase.sparse.sizes import PAGE_BYTES
 from tilebase.sparse.windows import Arena, BitSet, Mailbox
 
@@ -186,10 +185,7 @@ class SpawnTask:
 
 
 class SlideTask:
-    """Slide the states of one range of ranks; count them; clear their bits when done.
-
-    `slides` gets the slides if it has memory, which only small sets have.
-    """
+    """Slide the states of one range of ranks; count them; clear their bits when done."""
 
     def __init__(
         self,
@@ -200,10 +196,8 @@ class SlideTask:
         states: BitSet,
         afters: BitSet,
         lookahead: bool,
-        slides: Slides = NO_SLIDES,
     ) -> None:
         self.rules, self.indexed, self.states, self.afters = compiled.rules, indexed, states, afters
-        self.slides = slides
         self.begin, self.end, self.position, self.lookahead = begin, end, begin, lookahead
         # counts[e]: counts of the states whose largest exponent is e; columns as in _kernels.forward.
         self.counts = np.zeros((compiled.game.bounds.code + 1, 5), dtype=np.int64)
@@ -215,7 +209,7 @@ class SlideTask:
         position = forward.slide_map(
             self.indexed.source(self.states), np.uint64(self.position), np.uint64(self.end), self.rules,
             self.lookahead, worker.target(self.afters, self.indexed), worker.recent, worker.scratch,
-            worker.marks, worker.spawned, self.counts, self.slides,
+            worker.marks, worker.spawned, self.counts,
         )  # fmt: skip
         self.position = int(position)
         if self.position < self.end:
