@@ -21,6 +21,7 @@ from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -51,6 +52,12 @@ Array = npt.NDArray[Any]
 
 WRITTEN, SMALL_JOB = 2 * CHUNK_KEYS, 2
 """Least boards of a small layer that one task lists, and chunks that one encodes."""
+SET_SHARE = Fraction(3, 10)
+"""The share of the free memory that each of the two sets of a layer takes at most; arenas take the rest."""
+ARENA_SHARE = Fraction(7, 8)
+"""The share of that rest which arenas take: what they send to later windows is packed in the other part."""
+SPARE_SHARE = Fraction(1, 4)
+"""So much more memory a set takes than it needs, for the layers after it, which are larger."""
 DURABLE_BYTES = 1 << 22
 """Layers of at least this size are flushed to disk.
 
@@ -348,18 +355,27 @@ class ForwardPass:
             raise self._too_little(least)
         free = self.memory - self._fixed_memory
         direct = sizes.is_direct(layer.size, self.threads, free)
-        nbytes = whole if direct else min(whole, max(free * 3 // 10, 8 * SpilledSet.least_words(layer.size)))
+        nbytes = (
+            whole
+            if direct
+            else min(whole, max(int(free * SET_SHARE), 8 * SpilledSet.least_words(layer.size)))
+        )
+        words = nbytes // 8
         for i in range(2):
             if self._storage[i].nbytes < nbytes:
                 self._storage[i] = np.zeros(0, dtype=np.uint64)
-                self._storage[i] = np.zeros(nbytes // 8 * (5 if direct else 4) // 4 + 1024, dtype=np.uint64)
+                self._storage[i] = np.zeros(
+                    words + (int(words * SPARE_SHARE) if direct else 0) + 1024, dtype=np.uint64
+                )
         if not direct:
             # What an arena holds for later windows is packed in memory before it is spilled.
             shares = self.threads + (nbytes < whole)
-            allowed = max(min((free - 2 * nbytes) * 7 // 8, self.memory // 3) // shares, windows.least_arena)
+            allowed = max(
+                min(int((free - 2 * nbytes) * ARENA_SHARE), self.memory // 3) // shares, windows.least_arena
+            )
             self._team.grow_arenas(min(allowed, 1 << max(layer.size // 4, 64 << 20).bit_length()))
         names = (f"states-{layer.total}", f"afterstates-{layer.total}")
-        storage = [self._storage[i][: max(nbytes // 8, 1024)] for i in range(2)]
+        storage = [self._storage[i][: max(words, 1024)] for i in range(2)]
         first, second = (
             SpilledSet(layer.size, bits, self.folder.path, name, direct=direct)
             for bits, name in zip(storage, names, strict=True)
