@@ -24,10 +24,9 @@ from tilebase.game.symmetry import canonical_starts
 from tilebase.questions.count import count
 from tilebase.runtime.progress import Pace, Progress
 from tilebase.small.oracle import decided
-from tilebase.sparse import maps, sizes
+from tilebase.sparse import index, maps, sizes
 from tilebase.sparse.forward import Work
-from tilebase.sparse.index import Index
-from tilebase.sparse.maps import GameIndex, IndexedLayer
+from tilebase.sparse.index import GameIndex, Index, IndexedLayer
 from windows import hold_little
 
 COUNTS = Path(__file__).parents[1] / "docs/data/counts"
@@ -159,7 +158,7 @@ def test_bits_are_set_at_once_where_those_of_all_threads_fit(threads, free, most
 def test_index_tables_that_grow_with_the_sum(monkeypatch):
     game = Game("3x3", 64)
     whole = count(game)
-    monkeypatch.setattr(maps, "FREE_HALVES", 1)
+    monkeypatch.setattr(index, "FREE_HALVES", 1)
     assert_equal(count(game), whole)
 
 

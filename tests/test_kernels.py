@@ -41,7 +41,7 @@ import sys
 import tempfile
 from pathlib import Path
 from tilebase import Game, check_pattern, count, evaluate, force, open_table, simulate, solve
-from tilebase.cluster.executors import ThreadExecutor
+from tilebase.cluster.pieces import ThreadExecutor
 from tilebase.runtime.resources import Allowance
 from tilebase.sparse import shared_backward, shared_forward
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import shutil
@@ -14,7 +13,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from stored import (
@@ -32,7 +30,7 @@ from stored import (
 )
 from tilebase import __version__, verify_table
 from tilebase.cli import main
-from tilebase.cluster.workers import Exchange
+from tilebase.cluster.pieces import Exchange
 from tilebase.errors import CorruptError, MissingLayerError, StorageError, TilebaseError, WrongGameError
 from tilebase.files import places, store
 from tilebase.files.format import Chunk, Contents
@@ -46,7 +44,6 @@ from tilebase.questions.count import count
 from tilebase.questions.force import force
 from tilebase.questions.solve import solve
 from tilebase.runtime import storage, system
-from tilebase.runtime.scratch import ALIGNED, BLOCK, ScratchFile, aligned, aligned_empty
 from tilebase.runtime.storage import (
     FileLock,
     atomic_file,
@@ -885,51 +882,6 @@ class Refusing:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._file, name)
-
-
-SIZES = [0, 1, ALIGNED - 1, ALIGNED, ALIGNED + 1, BLOCK + 5, 2 * BLOCK]
-
-
-@pytest.mark.parametrize("how", ["past the cache", "through the cache", "refused past the cache"])
-def test_a_scratch_file_gives_back_what_was_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
-) -> None:
-    """Also arrays whose address or length is no multiple of a page."""
-    rng = np.random.default_rng(1)
-    if how == "through the cache":
-        monkeypatch.setattr(system, "pass_by_cache", lambda *_, **__: False)
-    file = ScratchFile(tmp_path)
-    assert not list(tmp_path.iterdir())
-    refusing = Refusing(file._file, errno.EINVAL)
-    if how == "refused past the cache":
-        file._file = refusing
-        monkeypatch.setattr(system, "pass_by_cache", lambda _, on: on)
-    arrays = [rng.integers(0, 256, size, dtype=np.uint8) for size in SIZES]
-    for one in list(arrays):
-        there = aligned_empty(one.size, np.uint8)
-        assert one.size == 0 or there.ctypes.data % ALIGNED == 0
-        there[:] = one
-        arrays.append(there)
-    begins = np.cumsum([0] + [aligned(one.nbytes) for one in arrays]).tolist()
-    file.write(0, arrays)
-    assert refusing.refused is (how == "refused past the cache")
-    assert file._direct is False or how == "past the cache"
-    for at, one in reversed(list(zip(begins, arrays, strict=False))):
-        for found in (aligned_empty(one.size, np.uint8), np.empty(one.size, dtype=np.uint8)):
-            file.read(at, [found])
-            assert found.tobytes() == one.tobytes()
-    file.truncate(begins[-2])
-    with pytest.raises(OSError, match="ends too early"):
-        file.read(begins[-2], [np.empty(1, dtype=np.uint8)])
-    file.close()
-
-
-def test_refusals_that_are_none_of_alignment_are_errors(tmp_path: Path) -> None:
-    file = ScratchFile(tmp_path)
-    file._file = Refusing(file._file, errno.ENOSPC)
-    with pytest.raises(OSError, match="refused"):
-        file.write(0, [np.zeros(10, dtype=np.uint8)])
-    file.close()
 
 
 @pytest.mark.parametrize("read_again", [False, True])

@@ -65,7 +65,7 @@ def serve(table: str) -> None:
     assert json.loads(values)["value"], values
 
 
-WITH_DASK = {"tilebase.cluster.dask", "tilebase.cluster.local", "tilebase.cluster.program"}
+WITH_DASK = {"tilebase.cluster.dask", "tilebase.cluster.local"}
 """Dask takes a system without `fcntl` for Windows, and asks for its libraries."""
 
 

@@ -126,7 +126,7 @@ def _print_plan(
     cluster: str | None,
 ) -> int:  # fmt: skip
     """Print what a run would take."""
-    from tilebase.cluster.opening import workers_here
+    from tilebase.cluster.runs import workers_here
     from tilebase.costs.rows import counting
 
     workers = None if cluster is None else workers_here(cluster)

@@ -145,7 +145,7 @@ def _plan(
     game: Game, how: EngineOptions, certificate: Path | None, show: Shown, run: EstimatedRunOptions
 ) -> int:
     """Print what deciding a goal would take."""
-    from tilebase.cluster.opening import workers_here
+    from tilebase.cluster.runs import workers_here
     from tilebase.costs.rows import forcing, solving
     from tilebase.questions.force import check_ways
 

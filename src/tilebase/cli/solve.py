@@ -162,7 +162,7 @@ def _print_plan(
     ask: Ask, show: Shown, run: EstimatedRunOptions, *, keep: bool, folder: Path | None, cluster: str | None
 ) -> int:
     """Print what a run would take."""
-    from tilebase.cluster.opening import workers_here
+    from tilebase.cluster.runs import workers_here
     from tilebase.costs.rows import solving
 
     rows = solving(

@@ -24,8 +24,7 @@ from tilebase.questions.binomial import CONFIDENCE, binomial_interval
 from tilebase.questions.policies import afterstate_counts, local_folder
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
-from tilebase.sparse.choosing import best_slides, drawn_slides, gains, ratings
-from tilebase.sparse.flow import Flow
+from tilebase.sparse.flow import Flow, best_slides, drawn_slides, gains, ratings
 from tilebase.sparse.reading import LayerReader
 from tilebase.tables.probe import Table, open_table
 

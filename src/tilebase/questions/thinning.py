@@ -29,8 +29,7 @@ from tilebase.questions.reduced import find_finished, instead, stores_of, unfini
 from tilebase.runtime.documents import to_json
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
-from tilebase.sparse.choosing import best_slides, even, ratings
-from tilebase.sparse.flow import Visits
+from tilebase.sparse.flow import Visits, best_slides, even, ratings
 from tilebase.sparse.reading import LayerReader
 from tilebase.tables.probe import Table, open_table
 

@@ -81,19 +81,6 @@ def read_at(descriptor: int, size: int, offset: int) -> bytes:
         return os.read(descriptor, size)
 
 
-def pass_by_cache(descriptor: int, *, on: bool) -> bool:
-    """Let reads and writes of an open file pass by the cache of the system, or not; whether they do."""
-    flag = getattr(os, "O_DIRECT", 0)
-    if not flag or fcntl is None:
-        return False
-    flags = fcntl.fcntl(descriptor, fcntl.F_GETFL)
-    try:
-        fcntl.fcntl(descriptor, fcntl.F_SETFL, flags | flag if on else flags & ~flag)
-    except OSError:  # this file system always has a cache, or is one
-        return False
-    return on
-
-
 def let_go(descriptor: int, begin: int, end: int) -> None:
     """Tell the system that nobody reads some bytes of a file soon: it writes them, and keeps no copies.
 

@@ -99,6 +99,21 @@ class Pool:
         self.close()
 
 
+def drain(jobs: deque[S], do: Callable[[S], bool | None], stop: Event) -> None:
+    """Do jobs until none is left, `stop` is set, or ``do(job)`` is true: then the job is not done yet.
+
+    Several threads may drain the same jobs.
+    """
+    while not stop.is_set():
+        try:
+            job = jobs.popleft()
+        except IndexError:
+            return
+        if do(job):
+            jobs.appendleft(job)
+            return
+
+
 def map_in_threads(work: Callable[[S], T], items: Iterable[S], threads: int) -> list[T]:
     """Return ``work(item)`` for each item, in order, by threads of their own; an error of one is raised."""
     with Pool(threads) as pool:

@@ -20,9 +20,8 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from tilebase.cluster.executors import Executor
-from tilebase.cluster.opening import open_cluster
-from tilebase.cluster.pieces import Piece
+from tilebase.cluster.pieces import Executor, Piece
+from tilebase.cluster.runs import open_cluster
 from tilebase.costs.estimate import Estimate, admit
 from tilebase.costs.tables import verifying
 from tilebase.errors import MissingBoardError, UsageError

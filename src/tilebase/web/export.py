@@ -38,8 +38,7 @@ from tilebase.questions.policies import afterstate_counts, reachable_folder
 from tilebase.runtime.documents import parse_json, to_json
 from tilebase.runtime.progress import Pace, Progress
 from tilebase.runtime.storage import atomic_folder, write_whole
-from tilebase.sparse.choosing import best_slides, even, ratings
-from tilebase.sparse.flow import Visits
+from tilebase.sparse.flow import Visits, best_slides, even, ratings
 from tilebase.sparse.reading import MISSING, LayerReader
 from tilebase.tables.probe import Table, open_table
 
@@ -244,7 +243,7 @@ def _states(reader: LayerReader, layers: Any, last: int) -> Iterator[tuple[int, 
 
 
 def _judge(table: Table, reader: LayerReader, objective: Objective, total: int, states: Array) -> _Layer:
-    """Return what the table says of the states of one sum; with the slides of `sparse.choosing`."""
+    """Return what the table says of the states of one sum; with the slides of `sparse.flow`."""
     layer, least = reader.layer(total), table.manifest.least
     links = layer.link(states) if table.manifest.thinned is None else layer.link_known(states)
     allowed, missing = links.slots != NONE, links.slots == MISSING
