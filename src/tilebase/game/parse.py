@@ -43,7 +43,7 @@ def parse_cells(grid: Grid, cells: str | Iterable[int], what: str) -> Cells:
 
 
 def parse_limits(
-    grid: Grid, limits: str | Sequence[int] | None, walls: Collection[int], spawned: int
+    grid: Grid, limits: str | int | Sequence[int] | None, walls: Collection[int], spawned: int
 ) -> tuple[int, ...] | None:
     """Limits from text or numbers, one for each cell or for all, at least 2**spawned.  Raises `GameError`."""
     if limits is None:
