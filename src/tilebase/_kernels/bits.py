@@ -480,8 +480,8 @@ def _gather_row(words, runs, blocks, ix, iy, out, to):
         for _ in range(rows):
             left, begin = n, column
             while left:
-                # At most 64 bits of the run, from two words.  A shift by 1 and one by 63 - n are one by 64 - n,
-                # which is not defined for n = 0.
+                # At most 64 bits of the run, from two words.  Shifts by 1 and by 63 - n make one by
+                # 64 - n, which is not defined for n = 0.
                 count = min(left, U64)
                 k, shift = source + (begin >> U6), begin & U63
                 run = (words[k] >> shift | words[k + U1] << U1 << U63 - shift) & ALL >> U64 - count
