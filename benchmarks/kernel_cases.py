@@ -541,7 +541,7 @@ def fold(objective: str) -> Callable[[Inputs], Case]:
             acc = folds.start(boards)
             for spawned, values in jobs:
                 folds.add(acc, spawned, values)
-            out[:] = [folds.finish(acc, jobs[0][0].spawns, None, None)]
+            out[:] = [folds.finish(acc, jobs[0][0].spawns, None)]
             return sum(spawned.n for spawned, _ in jobs)
 
         return Case(run, lambda: out)

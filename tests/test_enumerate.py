@@ -212,7 +212,7 @@ def listed(index: Index, total: int) -> tuple[list[int], list[int]]:
         (Game("3x4", 16), (8, 30, 96)),
         (Game("4x4", 16, walls=[5, 10]), (12,)),
         (Game("4x4", 16, limits="8,8,8,8/8,8,8,8/8,8,8,4/8,8,4,4"), (10, 88)),
-        (Game("4x4", 16, walls=[0], start="after x,0,0,0/0,0,0,0/0,0,0,0/0,0,0,0"), (10,)),
+        (Game("4x4", 16, walls=[0], start="after #,0,0,0/0,0,0,0/0,0,0,0/0,0,0,0"), (10,)),
         (formation("free12").game(8), (0, 2, 46)),
     ],
     ids=str,

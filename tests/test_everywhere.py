@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+import second_reader
 from attack import rules, tables
 from conformance.games import GAMES
 from tilebase.cli import main, output
@@ -72,6 +73,15 @@ def test_the_attacks_solve_every_objective_in_every_type() -> None:
     assert asked == {Objective(name, one) for name, meaning in MEANINGS.items() for one in meaning.types}
     assert set(tables.MEANS) == set(DISCOUNTED)
     assert {*rules.MEASURES, "lower", "upper"} == set(MEANINGS)
+
+
+def test_the_second_reader_knows_every_objective() -> None:
+    for name, meaning in MEANINGS.items():
+        here = second_reader.MEANINGS[name]
+        assert here == (
+            meaning.win, meaning.lost, meaning.slide, meaning.merge, bool(meaning.end), meaning.spawns,
+            meaning.rounding,
+        )  # fmt: skip
 
 
 @pytest.mark.parametrize("name", MEANINGS)

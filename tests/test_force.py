@@ -619,7 +619,7 @@ def test_a_border_within_a_budget_is_true_as_far_as_it_goes():
             UsageError,
             "by the engines search and diagrams",
         ),
-        (lambda: force(Game("2x2", 8, walls=[0]), certificate="x"), UsageError, "without walls, fixed tiles"),
+        (lambda: force(Game("2x2", 8, walls=[0]), certificate="x"), UsageError, "without walls"),
         (lambda: force_starts(Game("2x2", 8, start="empty")), UsageError, "leave the start out"),
         (lambda: force_starts(Game("2x2")), UsageError, "nothing to force"),
         (lambda: law_of("2,8"), UsageError, "must be 2,4 or 2 or 4, not"),

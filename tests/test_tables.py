@@ -24,6 +24,7 @@ import cached_oracle as oracle
 import typed_script
 from daily import each_rule
 from judging import agrees, check_answer
+from objectives import CONTINUED
 from stored import Place, chunks_of, record_of
 from strategies import SMALL_GAMES, games_and_boards
 from tilebase import evaluate, solve
@@ -51,7 +52,6 @@ SMALL = Game("2x2", 32)
 TINY = Game("2x2", 16)
 GAMES = [g for g in SMALL_GAMES if g not in (Game("1x2x3", 16), Game("2x3", 16, unmergeable=[4]))]
 """Those left out take seconds, and others have all that they have."""
-CONTINUED = ("score", "merges", "moves", "survival", "longest")
 
 
 # -- against the oracle ----------------------------------------------------------------------------

@@ -80,6 +80,7 @@ def pack_offsets(first_block, last_block, block_bits, data, page_start, page_ord
             n += page_length[page_order[j]]
         head = at
         at += HEAD
+        # Many ranks become bits, which drops repeats, and are listed as gaps; few are written as they are.
         dense = n * DENSE >= 64 * words
         # Many ranks are sorted by their bits; few are written as they come.
         for j in range(page_start[block], page_start[block + 1]):
