@@ -18,7 +18,7 @@ from tilebase.bdd.library import Library
 from tilebase.bdd.sets import Diagram
 from tilebase.bdd.strategies import Line
 from tilebase.files.run import Journal
-from tilebase.runtime.saving import SaveClock
+from tilebase.runtime.measured import SaveClock
 from tilebase.runtime.storage import part_path, publish, storage_errors
 
 OFTEN = 60.0

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from tilebase.cli.output import planning, terminal
 from tilebase.errors import UsageError, readable
-from tilebase.runtime.progress import EXPECTED, clock, describe
+from tilebase.runtime.measured import clock
+from tilebase.runtime.progress import EXPECTED, describe
 
 if TYPE_CHECKING:
     from tilebase.runtime.progress import Progress

@@ -12,7 +12,7 @@ from tilebase.cli.options import DEFAULT_SHOWN, QuietOption, ShownOptions, parse
 from tilebase.cli.output import Shown
 from tilebase.cli.startup import prepare_kernels
 from tilebase.game.names import game_text
-from tilebase.runtime.progress import clock
+from tilebase.runtime.measured import clock
 
 if TYPE_CHECKING:
     from tilebase.questions.reproduce import Verdict

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from tilebase.errors import CorruptError
 from tilebase.game.game import Game
 from tilebase.game.symmetry import start_symmetries, symmetries
-from tilebase.runtime.html import table_html
+from tilebase.runtime.rows import html_text
 
 IntArray = npt.NDArray[np.int64]
 
@@ -88,7 +88,7 @@ class CountResult:
     def _repr_html_(self) -> str:
         rows = list(self.rows(by=("max",)))
         end = "" if self.complete else ", not complete"
-        return table_html(f"{self.game}: {self.total('states'):,} states by largest tile{end}", rows)
+        return html_text(f"{self.game}: {self.total('states'):,} states by largest tile{end}", rows)
 
     @property
     def losing(self) -> IntArray:

@@ -33,7 +33,7 @@ import numpy.typing as npt
 from tilebase.agents import Judgement, Symmetry, cost_of, judge
 from tilebase.agents.results import regret_text, worth_as_dict, worth_text
 from tilebase.cluster.runs import Run
-from tilebase.costs.estimate import Estimate, admit, duration, number_in_words
+from tilebase.costs.estimate import Estimate, admit, number_in_words
 from tilebase.costs.tables import calling, evaluating
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import ResourceError, UsageError
@@ -58,9 +58,10 @@ from tilebase.policies import (
 )
 from tilebase.questions.binomial import CONFIDENCE, binomial_interval
 from tilebase.questions.sampling import sample_games
-from tilebase.runtime.html import table_html
+from tilebase.runtime.measured import duration
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
+from tilebase.runtime.rows import html_text
 from tilebase.runtime.storage import temporary_folder
 from tilebase.simulator import REWARDS
 from tilebase.sparse.backward import BackwardPass
@@ -140,7 +141,7 @@ class Evaluation:
             "policy": self.player, str(self.objective): self.text,
             "optimum": str(self.start), "regret": self.regret_text,
         }  # fmt: skip
-        return table_html(f"{self.games:,} games" if self.games else "exact but for rounding", [row])
+        return html_text(f"{self.games:,} games" if self.games else "exact but for rounding", [row])
 
     @property
     def player(self) -> str:

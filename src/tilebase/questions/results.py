@@ -49,7 +49,7 @@ from tilebase.questions.published import (
     unit_of,
 )
 from tilebase.questions.statements import rules_of
-from tilebase.runtime.latex import latex_escaped
+from tilebase.runtime.rows import latex_escaped
 
 RECORDING = ("solve", "count", "force", "lemma", "evaluate", "reach")
 """The commands whose records are results."""

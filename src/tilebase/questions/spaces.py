@@ -12,13 +12,14 @@ from collections.abc import Callable
 from functools import partial
 
 from tilebase.cluster.runs import Run
-from tilebase.costs.estimate import Estimate, duration
+from tilebase.costs.estimate import Estimate
 from tilebase.costs.spaces import expected
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files import places
 from tilebase.files.run import Query
 from tilebase.game.game import Game
 from tilebase.questions.running import Ask
+from tilebase.runtime.measured import duration
 
 LOG = logging.getLogger("tilebase")
 WORTH_CHOOSING = 1.0

@@ -1,4 +1,4 @@
-"""What a run took, where and when, for records of results: machine, processor seconds, memory, date.
+"""What a run took, where and when, for records of results: machine, processor seconds, memory, date; times.
 
 The seconds and rates that a question reports are differences of `working_time`, which stands still while
 kernels are compiled or loaded.  Deadlines are times of `time.perf_counter`.
@@ -6,11 +6,14 @@ kernels are compiled or loaded.  Deadlines are times of `time.perf_counter`.
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -19,6 +22,8 @@ from typing import Any
 from tilebase.runtime.system import processors
 
 CPU_INFO = Path("/proc/cpuinfo")
+DAY = 86400.0
+"""Seconds of a day."""
 
 
 def working_time() -> float:
@@ -56,6 +61,64 @@ def _compiling() -> Any:
     found = Compiling()
     event.register("numba:compiler_lock", found)
     return found
+
+
+class SaveClock:
+    """Says when a run writes down what it has: seldom enough that this takes little of its time."""
+
+    def __init__(self) -> None:
+        self.restart()
+
+    def restart(self) -> None:
+        """Count from now on, as if nothing had been saved."""
+        self._since, self._took = time.perf_counter(), 0.0
+
+    def is_due(self, seconds: float, times: float) -> bool:
+        """Return whether so many seconds have passed since, and so many times what the last saving took."""
+        return time.perf_counter() - self._since >= max(seconds, times * self._took)
+
+    @contextmanager
+    def saving(self) -> Iterator[None]:
+        """Save within this context."""
+        began = time.perf_counter()
+        yield
+        self._since = time.perf_counter()
+        self._took = self._since - began
+
+
+# -- times as text ---------------------------------------------------------------------------------
+
+
+def clock(seconds: float) -> str:
+    """Return a time as ``1:02:03`` or ``2:03``."""
+    minutes, rest = divmod(int(seconds + 0.5), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def duration(seconds: float, digits: int = 2) -> str:
+    """Return a time in words with so many digits: ``28 minutes``, ``3.1 days`` or ``540 years``."""
+    units = (("years", 365.25 * DAY), ("days", DAY), ("hours", 3600.0), ("minutes", 60.0))
+    for unit, size in units:
+        if seconds >= 2 * size:
+            return f"{rounded(seconds / size, digits)} {unit}"
+    return "a second" if 0.5 <= seconds < 1.5 and digits == 2 else f"{rounded(seconds, digits)} seconds"
+
+
+def rounded(number: float, digits: int = 2) -> str:
+    """Return a number with so many digits and thousands separators; 0 for a negative one.
+
+    >>> rounded(1234567), rounded(0.0123456, 3)
+    ('1,200,000', '0.0123')
+    """
+    if number <= 0:
+        return "0"
+    after = digits - 1 - math.floor(math.log10(number))
+    text = f"{round(number, after):,.{max(after, 0)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+# -- records of results ----------------------------------------------------------------------------
 
 
 def run_facts() -> dict[str, Any]:

@@ -19,7 +19,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from tilebase.runtime.measured import working_time
+from tilebase.runtime.measured import clock, working_time
 
 LEAST_SECONDS = 5.0
 LEAST_SHARE = 0.01
@@ -86,13 +86,6 @@ def in_turn(tell: Callable[[Progress], None], share: float) -> tuple[Callable[[P
         tell(replace(told, fraction=1 - (1 - share) * (1 - told.fraction)))
 
     return first, then
-
-
-def clock(seconds: float) -> str:
-    """Return a time as ``1:02:03`` or ``2:03``."""
-    minutes, rest = divmod(int(seconds + 0.5), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 class Pace:

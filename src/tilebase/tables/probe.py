@@ -36,7 +36,7 @@ from tilebase.objectives.values import (
     value_document,
     with_complement,
 )
-from tilebase.runtime.html import table_html
+from tilebase.runtime.rows import html_text
 from tilebase.tables.answers import INTERVAL, Answer, SlideAnswer, interval_answer
 from tilebase.tables.large_tiles import read_tiles
 from tilebase.tables.prober import DenseProber, Prober
@@ -88,7 +88,7 @@ class Table(Solved):
             {"objective": str(objective), "the start": str(self.start[objective.label])}
             for objective in self.objectives
         ]
-        return table_html(f"Table {self.location.name} of {self.game}", rows)
+        return html_text(f"Table {self.location.name} of {self.game}", rows)
 
     @property
     def name(self) -> str:
