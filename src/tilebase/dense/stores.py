@@ -20,7 +20,7 @@ from tilebase.errors import CorruptError
 from tilebase.files import places
 from tilebase.files.format import CHUNK_KEYS
 from tilebase.runtime.measured import working_time
-from tilebase.runtime.storage import open_own, publish, storage_errors
+from tilebase.runtime.storage import open_own, publish, storage_errors, write_all
 
 Array = npt.NDArray[Any]
 D = TypeVar("D", bound=DenseLayer)
@@ -217,10 +217,3 @@ def _read_into(file: Any, values: Array) -> None:
         if not count:
             raise OSError(0, "the file is shorter than its layer")
         data = data[count:]
-
-
-def write_all(file: Any, values: Array) -> None:
-    """Write values into a file without a buffer, which may take only a part at once."""
-    data = values.view(np.uint8).data
-    while data:
-        data = data[file.write(data) :]

@@ -50,7 +50,7 @@ _WINDOW = 1 << 23
 LEVEL = 3
 """Level of zstd: higher ones save a few percent and cost several times as much.  Readers need not know it."""
 VALUE_LEVEL = -1
-"""For values of more than a bit: half the time of `LEVEL`, and 2 to 8 percent more bytes."""
+"""For values of more than a bit: 55 % of the time of `LEVEL` and 8 % more bytes on 3x3 to 512."""
 VALUE_SHARE = 0.55
 """Size of a compressed value on disk, as a share of the size in memory, about."""
 _OF_THREAD = threading.local()
@@ -182,9 +182,9 @@ class Varying:
             raise CorruptError("a short key has more bits than vary")
 
 
-def compress(first: int, count: int, data: bytes, level: int = LEVEL) -> Chunk:
-    """Compress the deltas or values of a chunk; safe to call from several threads."""
-    return Chunk(first, count, (_compressor(level).compress(data),))
+def compress(first: int, count: int, deltas: bytes) -> Chunk:
+    """Return a chunk of keys from their deltas; safe to call from several threads."""
+    return Chunk(first, count, (_compressor(LEVEL).compress(deltas),))
 
 
 def _compressor(level: int) -> zstandard.ZstdCompressor:
@@ -193,6 +193,12 @@ def _compressor(level: int) -> zstandard.ZstdCompressor:
     if level not in compressors:
         compressors[level] = zstandard.ZstdCompressor(level=level)
     return compressors[level]
+
+
+def value_chunk(first: int, values: Values, bits: bool, keys: tuple[bytes, ...] = ()) -> Chunk:
+    """Return a chunk of values, behind the frame of their keys if they have keys."""
+    level = LEVEL if bits else VALUE_LEVEL
+    return Chunk(first, len(values), (*keys, _compressor(level).compress(encode_values(values, bits))))
 
 
 def encode_values(values: Values, bits: bool) -> bytes:

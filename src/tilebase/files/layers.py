@@ -23,15 +23,13 @@ import numpy as np
 
 from tilebase.errors import CorruptError, MissingLayerError, WrongGameError
 from tilebase.files import places
-from tilebase.files.format import HEAD, HEADER, INDEX, MAGIC, SEGMENT, Contents, Layer, Record
+from tilebase.files.format import HEAD, HEADER, INDEX, SEGMENT, Contents, Layer, Record
 from tilebase.files.recent import Recent
 from tilebase.files.source import LocalFile, Location, Source
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.runtime.documents import parse_json, understood
 
-COPIED = 1 << 24
-"""Bytes that are moved or searched at once."""
 MOST_TEXT = 1 << 24
 """Most bytes of what an index says of its contents."""
 MOST_PAGE = 1 << 28
@@ -68,7 +66,6 @@ class LayerFolder:
         self.records: dict[int, Record] = {}
         self._places: dict[int, int] = {}  # where the record of each sum is in the index
         self._end = 0  # of the records that were read
-        self._damaged: list[tuple[int, int, Record | None, Record]] = []  # see `_scan`
         self._files: dict[str, LocalFile] = {}
         self._replaced: list[LocalFile] = []  # files whose names others got
         self._lock = threading.Lock()
@@ -92,9 +89,9 @@ class LayerFolder:
         self.close()
 
     def _scan(self) -> None:
-        """Read the records that were added to the index since the last call.
+        """Read the records that were added to the index since the last call, up to one that is not sound.
 
-        Where records are damaged between sound ones, it notes the stretch and the two neighbours.
+        Such a record is torn, or damaged.  Those behind it are not looked for: their layers are made again.
         """
         try:
             index = LocalFile(self.folder / places.INDEX)
@@ -103,20 +100,12 @@ class LayerFolder:
         try:
             if not self._end:
                 self._end = self._check_header(index)
-            at = self._end
-            before: Record | None = None
-            while self._end and at + HEAD <= index.size:
-                record = Record.parse(index.read(at, HEAD), self.contents.check)
-                if record is None:  # torn, or damaged
-                    at = _next_record(index, at, self.contents.check)
-                    continue
-                end = at + record.size(self.contents)
-                if end > index.size:
+            while self._end and self._end + HEAD <= index.size:
+                record = Record.parse(index.read(self._end, HEAD), self.contents.check)
+                if record is None or (end := self._end + record.size(self.contents)) > index.size:
                     return
-                self.records[record.sum], self._places[record.sum] = record, at
-                if at > self._end:
-                    self._damaged.append((self._end, at, before, record))
-                self._end, at, before = end, end, record
+                self.records[record.sum], self._places[record.sum] = record, self._end
+                self._end = end
         finally:
             index.close()
 
@@ -187,22 +176,6 @@ class LayerFolder:
         except (CorruptError, MissingLayerError):
             return False
         return True
-
-
-def _next_record(index: Source, at: int, check: int) -> int:
-    """Return where the next sound record begins behind a damaged one; the end of the index if there is none.
-
-    It is at most `MOST_PAGE` away.
-    """
-    end, magic = min(index.size, at + MOST_PAGE), MAGIC + check.to_bytes(4, "little")
-    for begin in range(at + 1, end, COPIED):
-        data = index.read(begin, min(COPIED + HEAD, end - begin))
-        found = data.find(magic)
-        while 0 <= found < COPIED:
-            if len(data) >= found + HEAD and Record.parse(data[found : found + HEAD], check) is not None:
-                return begin + found
-            found = data.find(magic, found + 1)
-    return index.size
 
 
 def _text_of(index: Source) -> bytes | None:

@@ -51,6 +51,7 @@ from tilebase.runtime.storage import (
     open_own,
     remove_parts,
     storage_errors,
+    write_all,
     write_whole,
 )
 
@@ -145,9 +146,7 @@ class Journal:
         with storage_errors(self.path):
             if self._file is None:
                 self._file = open_own(self.path, "ab", 0)
-            data = "".join(map(self._text, lines)).encode()
-            while data:  # on a disk that becomes full, a write may write only a part
-                data = data[self._file.write(data) :]
+            write_all(self._file, "".join(map(self._text, lines)).encode())
             if durable:
                 os.fsync(self._file.fileno())
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase.errors import CorruptError
-from tilebase.files.format import CHUNK_KEYS, Chunk, Layer, compress, encode_values
+from tilebase.files.format import CHUNK_KEYS, Layer, value_chunk
 from tilebase.files.keys import decode, encode
 from tilebase.files.layers import Layers, same_boards
 from tilebase.files.store import LayerStore
@@ -48,19 +48,13 @@ def write_subset(
             kept += len(piece[KEYS])
             (keys,) = encode(piece[KEYS], next(iter(layers.values())).contents.varying)
             for label, writer in writers.items():
-                writer.add(_with_values(keys, layers[label], piece[label]))
+                objective = layers[label].contents.objective
+                assert objective is not None
+                writer.add(value_chunk(keys.first, piece[label], objective.is_boolean, keys.frames))
         if kept:
             for writer in writers.values():
                 writer.finish(durable=durable)
     return kept
-
-
-def _with_values(keys: Chunk, layer: Layer, values: Array) -> Chunk:
-    """Return a chunk of keys and values."""
-    objective = layer.contents.objective
-    assert objective is not None
-    data = encode_values(values, objective.is_boolean)
-    return Chunk(keys.first, keys.boards, keys.frames + compress(keys.first, keys.boards, data).frames)
 
 
 def _chosen(layers: Mapping[str, Layer], choose: Callable[[int, Columns], Array]) -> Iterator[Columns]:

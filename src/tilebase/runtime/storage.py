@@ -76,6 +76,13 @@ def _open_own(path: str | Path, flags: int) -> int:
     return descriptor
 
 
+def write_all(file: Any, data: Any) -> None:
+    """Write all bytes to a file without a buffer: a disk that becomes full takes a part of a write."""
+    rest = memoryview(data).cast("B")
+    while rest:
+        rest = rest[file.write(rest) :]
+
+
 def make_folder(path: Path) -> None:
     """Make a folder that only tilebase names, unless it exists.  Raises `StorageError` if it is a link."""
     path.mkdir(exist_ok=True)
