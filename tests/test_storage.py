@@ -59,7 +59,7 @@ from tilebase.runtime.storage import (
     write_whole,
 )
 from tilebase.tables.probe import open_table
-from tilebase.tables.sums import read_sums, table_sums
+from tilebase.tables.verify import read_sums, table_sums
 
 SMALL = Game("2x2", 32)
 OTHER = Game("2x2", 32, spawn="1/5")
@@ -130,7 +130,6 @@ def test_files_that_cannot_be(name: str, tmp_path: Path) -> None:
     assert list(tmp_path.rglob("*")) == [tmp_path / "folder"]
 
 
-@pytest.mark.skipif(not system.POSIX, reason="Windows renames no folder in which a file is open")
 def test_a_folder_is_locked_until_it_is_renamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As found: a second process emptied the finished folder, while the first deleted the older one."""
     target, rename = tmp_path / "page", Path.replace
@@ -950,3 +949,11 @@ def test_the_system_keeps_no_copies_of_values(
         assert [b - a for a, b in told[2:]] == [700] * (len(told) - 2)
         assert end - told[-1][1] < 350
         assert all(b > a for (a, _), (_, b) in zip(told[1:], told, strict=False))
+
+
+def test_windows_is_refused_in_a_sentence() -> None:
+    code = "import sys; sys.platform = 'win32'; import tilebase"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr.splitlines()[-1].startswith(
+        "ImportError: tilebase runs on Linux, macOS and other POSIX"
+    )

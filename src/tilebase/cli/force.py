@@ -24,13 +24,14 @@ from tilebase.cli.options import (
     make_game,
     parse_budget,
 )
-from tilebase.cli.output import MOST_ROWS, PICTURES, Shown, plan_text, planning, signature, table_text
+from tilebase.cli.output import MOST_ROWS, PICTURES, Shown, plan_text, planning, signature
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.game.game import Game
 from tilebase.game.names import title_of
 from tilebase.objectives.objective import Objective
+from tilebase.runtime.rows import table_text
 
 if TYPE_CHECKING:
     from tilebase.files.work_folders import WorkFolder

@@ -14,17 +14,11 @@ import select
 import shutil
 import signal
 import sys
+import termios
+import tty
 from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
-
-try:
-    import termios
-    import tty
-
-    TERMINALS = True
-except ImportError:  # Windows has no such terminals
-    TERMINALS = False
 
 ARROWS = {"A": "up", "B": "down", "C": "right", "D": "left"}
 ESCAPE_SECONDS = 0.05
@@ -38,7 +32,7 @@ _LEAVE = "\x1b[0m\x1b[?25h\x1b[?1049l"
 
 def has_keys() -> bool:
     """Return whether standard input and output are a terminal that can move its cursor."""
-    if not TERMINALS or os.environ.get("TERM", "dumb") in ("", "dumb"):
+    if os.environ.get("TERM", "dumb") in ("", "dumb"):
         return False
     stdin: Any = sys.stdin  # None if it is closed
     return stdin is not None and bool(stdin.isatty() and sys.stdout.isatty())

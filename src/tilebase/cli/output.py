@@ -19,11 +19,10 @@ from tilebase._version import version
 from tilebase.errors import MissingExtraError, StorageError, UsageError, readable
 from tilebase.game.game import Game
 from tilebase.game.names import game_text
-from tilebase.runtime.command import COMMAND
 from tilebase.runtime.documents import to_json
-from tilebase.runtime.measured import run_facts
+from tilebase.runtime.measured import COMMAND, run_facts
 from tilebase.runtime.rows import Row, csv_text, latex_text, markdown_text, table_text
-from tilebase.runtime.storage import atomic_file, write_whole
+from tilebase.runtime.storage import write_whole
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -338,11 +337,10 @@ DRAWN: dict[str, Callable[[Sequence[Row]], str]] = {
 
 
 def _write_parquet(rows: Sequence[Row], file: Path) -> None:
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError as error:
-        raise MissingExtraError(PYARROW) from error
-    with atomic_file(file) as whole:
-        plain = [{n: readable(v) if isinstance(v, str) else v for n, v in row.items()} for row in rows]
-        pq.write_table(pa.Table.from_pylist(plain), whole)
+    from tilebase.files.parquet import load_pyarrow, parquet_file
+
+    pa, _ = load_pyarrow()
+    plain = [{n: readable(v) if isinstance(v, str) else v for n, v in row.items()} for row in rows]
+    table = pa.Table.from_pylist(plain)
+    with parquet_file(file, table.schema) as writer:
+        writer.write_table(table)

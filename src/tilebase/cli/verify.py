@@ -84,7 +84,7 @@ def verify(
         )
     from tilebase.files.source import is_certificate, local_path, mode_of
     from tilebase.tables.folders import holds_tables, subfolders
-    from tilebase.tables.sums import read_sums
+    from tilebase.tables.verify import read_sums
 
     path = local_path(location)
     is_table = path is None or path.suffix == ".zip" or (path / places.TABLE).exists()
@@ -231,8 +231,7 @@ def _verify_one(path: Path, problem: str, report: _Report, quiet: bool, checking
 
 
 def _verify_run(path: Path, report: _Report) -> None:
-    from tilebase.files.findings import Findings, StopCheckError
-    from tilebase.files.run import verify_run
+    from tilebase.files.run import Findings, StopCheckError, verify_run
     from tilebase.files.solved import verify_values
 
     found = Findings()
@@ -246,8 +245,7 @@ def _verify_run(path: Path, report: _Report) -> None:
 
 
 def _verify_table(location: Path | str, report: _Report, quiet: bool, **checking: Any) -> None:
-    from tilebase.tables.opening import open_solved
-    from tilebase.tables.probe import Table
+    from tilebase.tables.probe import Table, open_solved
     from tilebase.tables.verify import verify_table
     from tilebase.tables.winning import WinningSet
 
@@ -267,7 +265,7 @@ def _verify_table(location: Path | str, report: _Report, quiet: bool, **checking
 
 
 def _verify_winning(winning: WinningSet, report: _Report) -> None:
-    from tilebase.files.findings import Findings
+    from tilebase.files.run import Findings
 
     found = Findings()
     with closing(winning), found.checking():
@@ -282,7 +280,7 @@ def _verify_winning(winning: WinningSet, report: _Report) -> None:
 
 def _compare_sums(location: str, expected: dict[str, str], same: str, report: _Report, quiet: bool) -> None:
     """Compare the files of a table with a list of their sums."""
-    from tilebase.tables.sums import compare_sums
+    from tilebase.tables.verify import compare_sums
 
     with share_progress("files", quiet=quiet) as progress:
         wrong = compare_sums(location, expected, progress=progress)
@@ -290,7 +288,7 @@ def _compare_sums(location: str, expected: dict[str, str], same: str, report: _R
 
 
 def _print_sums(location: str, quiet: bool) -> None:
-    from tilebase.tables.sums import format_sums, table_sums
+    from tilebase.tables.verify import format_sums, table_sums
 
     with share_progress("files", quiet=quiet) as progress:
         sums = table_sums(location, progress=progress)

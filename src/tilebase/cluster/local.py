@@ -17,7 +17,7 @@ from typing import Any
 from distributed import Security
 
 from tilebase.errors import ClusterError, MissingExtraError
-from tilebase.runtime import children
+from tilebase.runtime import system
 from tilebase.runtime.documents import to_json
 
 SILENT_SECONDS = 60.0
@@ -47,11 +47,11 @@ def start(workers: int, silent: float = SILENT_SECONDS) -> LocalWorkers:
     with ExitStack() as stack:
         complaints = stack.enter_context(TemporaryFile())
         process = subprocess.Popen(
-            children.python("tilebase.cluster.program", str(workers), str(silent)),
+            system.python_command("tilebase.cluster.program", str(workers), str(silent)),
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaints, encoding="utf-8",
-            env=children.environment(),
+            env=system.child_environment(),
             # Ctrl-C is for the parent, which ends the workers in order.
-            start_new_session=True, creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+            start_new_session=True,
         )  # fmt: skip
         stack.callback(_end, process)
         try:
@@ -62,7 +62,7 @@ def start(workers: int, silent: float = SILENT_SECONDS) -> LocalWorkers:
         if not address:
             cause = f"exit status {process.wait(timeout=END_SECONDS)}"
             raise ClusterError(
-                f"worker processes cannot be started here: {children.last_words(complaints, cause)}"
+                f"worker processes cannot be started here: {system.last_words(complaints, cause)}"
             )
         return LocalWorkers(address, security, stack.pop_all().close)
 

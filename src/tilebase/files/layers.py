@@ -14,21 +14,21 @@ from __future__ import annotations
 import threading
 import zlib
 from bisect import bisect_right
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
 from tilebase.errors import CorruptError, MissingLayerError, WrongGameError
 from tilebase.files import places
 from tilebase.files.format import HEAD, HEADER, INDEX, SEGMENT, Contents, Layer, Record
-from tilebase.files.recent import Recent
 from tilebase.files.source import LocalFile, Location, Source
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.runtime.documents import parse_json, understood
+from tilebase.runtime.threads import Recent
 
 MOST_TEXT = 1 << 24
 """Most bytes of what an index says of its contents."""
@@ -246,31 +246,31 @@ class Pages(NamedTuple):
     pages: tuple[Page, ...]
 
 
-@contextmanager
-def _needed(lacks: str) -> Iterator[None]:
-    """Inside the block, a file that is missing is damage."""
-    try:
-        yield
-    except MissingLayerError as error:
-        raise CorruptError(lacks) from error
-
-
 class _Needed:
-    """A file that a manifest names.  A server says only at the first request that it is missing."""
+    """A file that a manifest names: if it is missing, the table is damaged.
 
-    def __init__(self, source: Source, lacks: str) -> None:
-        self.name, self._source, self._lacks = source.name, source, lacks
+    A server says only at the first request that it is missing.
+    """
+
+    def __init__(self, location: Location, name: str, lacks: str) -> None:
+        self._lacks = lacks
+        self._source: Source = self._found(location.open, name)
+        self.name = self._source.name
+
+    def _found(self, ask: Callable[..., Any], *arguments: Any) -> Any:
+        try:
+            return ask(*arguments)
+        except MissingLayerError as error:
+            raise CorruptError(self._lacks) from error
 
     @property
     def size(self) -> int:
         """Bytes of the file."""
-        with _needed(self._lacks):
-            return self._source.size
+        return self._found(lambda: self._source.size)  # type: ignore[no-any-return]
 
     def read(self, offset: int, size: int) -> bytes:
         """Exactly `size` bytes."""
-        with _needed(self._lacks):
-            return self._source.read(offset, size)
+        return self._found(self._source.read, offset, size)  # type: ignore[no-any-return]
 
     def close(self) -> None:
         """Release the file."""
@@ -319,9 +319,8 @@ class PagedLayers:
         at = 0
         while at < len(data):
             record = Record.parse(data[at : at + HEAD], self._pages.check) if at + HEAD <= len(data) else None
-            if record is None or at + record.size(self.contents) > len(data) or record.sum in found:
+            if record is None or record.sum in found or (end := at + record.size(self.contents)) > len(data):
                 raise damaged
-            end = at + record.size(self.contents)
             found[record.sum] = record, data[at + HEAD : end]
             at = end
         if not found or (min(found), max(found)) != (page.least, page.most):
@@ -349,8 +348,7 @@ class PagedLayers:
     def _open(self, name: str) -> Source:
         """Return a file of the folder.  Raises `CorruptError` if it is missing: the manifest names it."""
         lacks = f"{self.name} lacks {name}, which the manifest names"
-        with _needed(lacks):
-            return _Needed(self.location.open(f"{self.folder}/{name}"), lacks)
+        return _Needed(self.location, f"{self.folder}/{name}", lacks)
 
     def _segments(self) -> list[str]:
         """Return the names of the segments.  Reads every page."""

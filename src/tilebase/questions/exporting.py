@@ -16,7 +16,7 @@ import numpy.typing as npt
 from tilebase.arrays import TableArrays
 from tilebase.errors import MissingLayerError, UsageError
 from tilebase.files.outputs import check_output
-from tilebase.files.parquet import cells_of, load_pyarrow
+from tilebase.files.parquet import cells_of, load_pyarrow, parquet_file
 from tilebase.game.game import Game
 from tilebase.objectives.values import NEVER
 from tilebase.questions.exact import ExactLayer, check_exact, solve_exactly
@@ -186,16 +186,15 @@ def _write_csv(layers: Iterator[dict[str, Any]], file: Path) -> int:
 
 
 def _write_parquet(layers: Iterator[dict[str, Any]], file: Path) -> int:
-    pa, pq = load_pyarrow()
-    rows, writer = 0, None
-    with atomic_file(file) as whole:
-        for columns in layers:
-            made = pa.table({name: pa.array(column, from_pandas=True) for name, column in columns.items()})
-            writer = writer or pq.ParquetWriter(whole, made.schema)
+    pa, _ = load_pyarrow()
+    tables = (
+        pa.table({name: pa.array(column, from_pandas=True) for name, column in columns.items()})
+        for columns in layers
+    )
+    first = next(tables, pa.table({}))
+    rows = 0
+    with parquet_file(file, first.schema) as writer:
+        for made in itertools.chain([first], tables):
             writer.write_table(made)
             rows += len(made)
-        if writer is None:
-            pq.write_table(pa.table({}), whole)
-        else:
-            writer.close()
     return rows

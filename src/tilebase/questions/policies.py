@@ -37,7 +37,7 @@ from tilebase.costs.estimate import Estimate, admit, number_in_words
 from tilebase.costs.tables import calling, evaluating
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import ResourceError, UsageError
-from tilebase.files.reachable import Reachable
+from tilebase.files.keys import Reachable
 from tilebase.files.solved import StoredValues
 from tilebase.files.source import Folder
 from tilebase.game.board import Board
@@ -67,10 +67,9 @@ from tilebase.simulator import REWARDS
 from tilebase.sparse.backward import BackwardPass
 from tilebase.sparse.folds import PolicyFold
 from tilebase.sparse.reading import LayerReader
-from tilebase.tables.evaluator import Evaluator, Worth
 from tilebase.tables.probe import Table, open_table
 from tilebase.tables.prober import Prober
-from tilebase.tables.slides import Slider
+from tilebase.tables.slides import Evaluator, Slider, Worth
 
 Policy: TypeAlias = Callable[[Board], str | Mapping[str, float]]
 """A function from a state to a direction, or to directions with their probabilities."""

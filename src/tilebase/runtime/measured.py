@@ -9,11 +9,13 @@ from __future__ import annotations
 import math
 import os
 import platform
+import resource
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -124,8 +126,7 @@ def rounded(number: float, digits: int = 2) -> str:
 def run_facts() -> dict[str, Any]:
     """Return the date, the machine, and what this process and its finished children have taken so far.
 
-    ``cpu_seconds`` are those of all threads; ``memory_bytes`` is the most that one process held at once, and
-    None where the system does not tell.
+    ``cpu_seconds`` are those of all threads; ``memory_bytes`` is the most that one process held at once.
     """
     times = os.times()
     return {
@@ -146,11 +147,17 @@ def _model() -> str:
     return next(names, "") or platform.processor() or platform.machine()
 
 
-def _peak() -> int | None:
+def _peak() -> int:
     """Return the most bytes that this process or a finished child held at once."""
-    try:
-        import resource
-    except ImportError:  # no such system
-        return None
     peaks = [resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return int(max(peaks)) * (1 if platform.system() == "Darwin" else 1024)
+
+
+# -- the command -----------------------------------------------------------------------------------
+
+
+COMMAND: ContextVar[str] = ContextVar("COMMAND", default="tilebase")
+"""The words of the command as in a shell, without those that say where and how a result is shown.
+
+Outside of the command line it is the name of the program.
+"""

@@ -33,9 +33,8 @@ from tilebase._kernels.packed import packed
 from tilebase.cluster.runs import Run
 from tilebase.errors import CorruptError, ResourceError
 from tilebase.files.format import CHUNK_KEYS, value_chunk
-from tilebase.files.keys import BoardCheck
+from tilebase.files.keys import BoardCheck, BoardsRead, Reachable, StoredBoards
 from tilebase.files.layers import same_boards
-from tilebase.files.reachable import BoardsRead, Reachable, StoredBoards
 from tilebase.files.solved import StoredValues
 from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Game

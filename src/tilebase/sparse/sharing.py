@@ -10,7 +10,7 @@ import numpy as np
 
 from tilebase.cluster.executors import Executor
 from tilebase.files.format import Chunk
-from tilebase.files.reachable import StoredBoards
+from tilebase.files.keys import StoredBoards
 from tilebase.objectives.results import ChunkSummary
 from tilebase.sparse.directory import Edge
 

@@ -14,7 +14,7 @@ from tilebase.errors import MissingLayerError, UsageError, check_first
 from tilebase.files import places
 from tilebase.files.format import Layer
 from tilebase.files.layers import LayerFolder
-from tilebase.files.run import read_manifest
+from tilebase.files.run import read_query
 from tilebase.files.source import local_path
 from tilebase.objectives.objective import Objective
 from tilebase.tables.probe import Table, open_table
@@ -86,7 +86,7 @@ def open_layer(location: Path | str, total: int | None = None, kind: str = "afte
         raise UsageError(f"kind must be afterstates or states, not {kind!r}")
     path = local_path(location)
     if path is not None and (path / places.QUERY).exists() and not (path / places.TABLE).exists():
-        query, _ = read_manifest(path)
+        query, _ = read_query(path)
         with LayerFolder(path / kind, query.contents(kind)) as folder:
             sizes = {s: record.boards for s, record in folder.records.items()}
             advice = "tilebase count -o FOLDER --keep states writes some"

@@ -9,8 +9,9 @@ from cyclopts import Parameter
 
 from tilebase.cli.export.layers import FolderArgument, StatesOption, SumOption, layer_of
 from tilebase.cli.options import DEFAULT_SHOWN, QuietOption, ShownOptions
-from tilebase.cli.output import PICTURES, table_text, terminal
+from tilebase.cli.output import PICTURES, terminal
 from tilebase.errors import UsageError
+from tilebase.runtime.rows import table_text
 
 if TYPE_CHECKING:
     from tilebase.questions.codecs import CodecRow

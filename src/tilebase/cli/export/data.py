@@ -11,7 +11,7 @@ from tilebase.cli.options import QuietOption
 from tilebase.cli.probe import LabelOption, TableArgument
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
-from tilebase.runtime.command import COMMAND
+from tilebase.runtime.measured import COMMAND
 
 
 def data(

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from tilebase.cli.options import DEFAULT_SHOWN, ShownOptions, parse_seconds
-from tilebase.cli.output import Shown, planning, table_text
+from tilebase.cli.output import Shown, planning
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.reach.options import (
     DEFAULT_SEARCH,
@@ -24,6 +24,7 @@ from tilebase.errors import ResourceError, UsageError
 from tilebase.patterns.checkerboards import BACK_SECONDS, COLOURINGS, Checkerboard, decide
 from tilebase.patterns.rules import Rules, parse_rules
 from tilebase.patterns.tallies import Tally, tally
+from tilebase.runtime.rows import table_text
 
 VERDICTS = {True: "yes", False: "no", None: "not decided"}
 
