@@ -111,6 +111,13 @@ def check_ascending(keys: Keys) -> None:
         raise CorruptError("the keys of a chunk are not ascending")
 
 
+def cells_of(game: Game, keys: Keys) -> npt.NDArray[np.uint8]:
+    """Return ``cells[c, i]``: the code of cell c of board i."""
+    mask = np.uint64((1 << game.bits) - 1)
+    shifts = (game.bits * np.arange(game.cells - 1, -1, -1)).astype(np.uint64)
+    return (keys[None, :] >> shifts[:, None] & mask).astype(np.uint8)
+
+
 @dataclass(frozen=True)
 class Varying:
     """The bits in which the keys of a game may differ; all together, they make the short form of a key.
@@ -248,10 +255,10 @@ class Contents:
     @cached_property
     def identity(self) -> dict[str, Any]:
         """As plain JSON values."""
-        told: dict[str, Any] = {"game": self.game.identity, "kind": self.kind, "columns": [*self.columns]}
+        members: dict[str, Any] = {"game": self.game.identity, "kind": self.kind, "columns": [*self.columns]}
         if self.lookahead:
-            told["lookahead"] = True
-        return told if self.objective is None else told | {"objective": self.objective.identity}
+            members["lookahead"] = True
+        return members if self.objective is None else members | {"objective": self.objective.identity}
 
     @cached_property
     def header(self) -> bytes:
@@ -470,12 +477,6 @@ class Layer:
         keys, values = self.frames(chunk)
         return self.keys_in(keys, chunk, decode), self._values(chunk, values)
 
-    def deltas(self, chunk: int) -> bytes:
-        """Return the LEB128 deltas of a chunk.  Raises `CorruptError`."""
-        with self._named(chunk):
-            most = 10 * int(self.index[chunk]["boards"]) + 1
-            return self._content(self.frames(chunk, ("keys",))[0], most)
-
     def _values(self, chunk: int, frame: bytes) -> Values:
         assert self.contents.objective is not None
         count, kind = int(self.index[chunk]["boards"]), TYPES[self.contents.objective.dtype]
@@ -522,8 +523,3 @@ class Layer:
         """Raise `CorruptError` unless the chunks hold all ranks in order, without gaps."""
         if not np.array_equal(self.index["first"], self.starts[:-1].astype(np.uint64)):
             raise CorruptError(f"{self.name} is damaged: its chunks are not those of boards by rank")
-
-    def check_objective(self, objective: Objective) -> None:
-        """Raise `CorruptError` unless its values are those of this objective."""
-        if self.contents.objective != objective:
-            raise CorruptError(f"{self.name} does not hold values of {objective}")

@@ -207,14 +207,14 @@ def read_contents(folder: Path) -> Contents | None:
     if text is None:
         return None
     what = f"the beginning of {index.name}"
-    told = parse_json(text, what)
+    document = parse_json(text, what)
     with understood(what):
-        objective = told.get("objective")
+        objective = document.get("objective")
         found = Contents(
-            Game.from_identity(told["game"]), told["kind"], told.get("lookahead", False),
+            Game.from_identity(document["game"]), document["kind"], document.get("lookahead", False),
             None if objective is None else Objective.from_identity(objective),
         )  # fmt: skip
-        if found.identity != told:
+        if found.identity != document:
             raise CorruptError("it has other members")
     return found
 

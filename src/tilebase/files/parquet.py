@@ -14,17 +14,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from tilebase.errors import MissingExtraError
-from tilebase.files.format import Layer
+from tilebase.files.format import Layer, cells_of
 from tilebase.files.outputs import check_output
-from tilebase.game.game import Game
 from tilebase.runtime.documents import to_json
 from tilebase.runtime.storage import atomic_file
 
-Keys = npt.NDArray[np.uint64]
 NEEDED = "Parquet needs pyarrow: pip install 'tilebase[parquet]'"
 META, CHECK = b"tilebase", b"tilebase.sha256"
 """Names in the metadata of the file."""
@@ -49,13 +44,6 @@ def parquet_file(path: Path, schema: Any, *, durable: bool = True, **options: An
     _, pq = load_pyarrow()
     with atomic_file(path, durable=durable) as file, pq.ParquetWriter(file, schema, **options) as writer:
         yield writer
-
-
-def cells_of(game: Game, keys: Keys) -> npt.NDArray[np.uint8]:
-    """``cells[c, i]``: exponent of cell c of board i."""
-    mask = np.uint64((1 << game.bits) - 1)
-    shifts = (game.bits * np.arange(game.cells - 1, -1, -1)).astype(np.uint64)
-    return (keys[None, :] >> shifts[:, None] & mask).astype(np.uint8)
 
 
 def export_parquet(layer: Layer, output: Path) -> int:

@@ -75,13 +75,13 @@ def limits() -> list[tuple[int, int]]:
 
 
 def processors() -> int:
-    """Count the processors that this process may use; all of the machine where no call tells."""
+    """Count the processors that this process may use; all of the machine where no call says it."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def load() -> float:
-    """Return how many processes wanted a processor in the last minute, on average; 0 where no call tells."""
-    with suppress(AttributeError, OSError):
+    """Return how many processes wanted a processor in the last minute, on average; 0 if it is unknown."""
+    with suppress(OSError):
         return os.getloadavg()[0]
     return 0.0
 

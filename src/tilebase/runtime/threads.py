@@ -18,7 +18,7 @@ B = TypeVar("B")
 S = TypeVar("S")
 T = TypeVar("T")
 TELL_SECONDS = 0.25
-"""How often `Pool.together` tells how far it is."""
+"""How often `Pool.together` reports how far it is."""
 
 
 class Pool:
