@@ -148,9 +148,9 @@ class Table(Solved):
         return self._probe(state, objective)
 
     def _probe(self, state: Board, label: str | None) -> Answer:
+        chosen, answers = self._choose(label), []
         if not state.sum and not self.game.empty_is_state:
             raise self.prober.missing(state.cells)
-        chosen, answers = self._choose(label), []
         for objective in chosen:
             try:
                 answers.append(self._answer(state, objective))
