@@ -239,26 +239,22 @@ class LayerStore(LayerFolder):
         """Return the pages of the index, whose records are in the order of sums and without gaps."""
         self._settle()
         totals = sorted(self.records, key=self._places.__getitem__)
-        index = LocalFile(self.folder / places.INDEX) if totals else None
+        if not totals:
+            return Pages(self.contents.check, ())
+        least, begin = max(PAGE_BYTES, -(-self._stop // MOST_PAGES)), 0
         pages: list[Page] = []
+        index = LocalFile(self.folder / places.INDEX)
         try:
-            least = max(PAGE_BYTES, -(-self._stop // MOST_PAGES))
-            begin = 0
-            for number, total in enumerate(totals):
-                at, end = self._places[totals[begin]], self._place_behind(total)
-                if end - at >= least or number + 1 == len(totals):
-                    mine = totals[begin : number + 1]
-                    assert index is not None
-                    crc = zlib.crc32(index.read(at, end - at))
-                    pages.append(Page(min(mine), max(mine), at, end - at, crc))
-                    begin = number + 1
+            for end, total in enumerate(totals, 1):
+                at = self._places[totals[begin]]
+                size = self._places[total] + self.records[total].size(self.contents) - at
+                if size >= least or end == len(totals):
+                    mine = totals[begin:end]
+                    pages.append(Page(min(mine), max(mine), at, size, zlib.crc32(index.read(at, size))))
+                    begin = end
         finally:
-            if index is not None:
-                index.close()
+            index.close()
         return Pages(self.contents.check, tuple(sorted(pages)))
-
-    def _place_behind(self, total: int) -> int:
-        return self._places[total] + self.records[total].size(self.contents)
 
     def _settle(self) -> None:
         """Write the index again if it holds other records, or records that are not in the order of sums."""

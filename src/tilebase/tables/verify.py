@@ -190,7 +190,8 @@ def _check_files(table: Table, found: Findings, pace: Pace) -> int:
             layers.check_headers()
             sums[objective.label] = layers.sums()
             if sums[objective.label] != next(iter(sums.values())):
-                found.wrong.append(f"{layers.name} has layers of other sums than {_first_name(table, sums)}")
+                first = table.layers[next(iter(sums))].name
+                found.wrong.append(f"{layers.name} has layers of other sums than {first}")
     totals = sorted(set().union(*sums.values()))
     for done, total in enumerate(totals):
         _check_layer(table, total, [label for label in sums if total in sums[label]], found)
@@ -223,10 +224,6 @@ def _check_run(table: Table, folder: Path, found: Findings) -> None:
     for journal in sorted(journals.keys() & set(there)):
         with found.checking():
             found.wrong += verify_solved(journal, *journals[journal])
-
-
-def _first_name(table: Table, labels: Iterable[str]) -> str:
-    return table.layers[next(iter(labels))].name
 
 
 def _check_layer(table: Table, total: int, labels: Iterable[str], found: Findings) -> None:
