@@ -307,6 +307,13 @@ def test_a_damaged_layer_is_written_behind_the_others(total, damage, many):
     assert checksums(many) == sums
 
 
+def test_the_last_layer_is_overwritten(many):
+    whole = files(many)
+    with LayerStore(many, WHOLE, segment_bytes=2000) as layers:
+        layers.write(10, split(some_keys(SIZES[10], 10), 200), durable=False)
+    assert files(many) == whole
+
+
 def test_a_layer_of_another_size_is_added(many):
     with LayerStore(many, WHOLE, segment_bytes=2000) as layers:
         layers.write(6, split(some_keys(100, 6)), durable=False)

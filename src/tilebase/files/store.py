@@ -71,11 +71,14 @@ class LayerStore(LayerFolder):
 
     def close(self) -> None:
         """Close the files."""
+        self._close_written()
+        super().close()
+
+    def _close_written(self) -> None:
         for file in (self._index, self._segment):
             if file is not None:
                 file.close()
         self._index = self._segment = None
-        super().close()
 
     def keep(self, finished: Mapping[int, str]) -> None:
         """Forget all layers but the finished ones, which have these checksums by sum.
@@ -87,7 +90,7 @@ class LayerStore(LayerFolder):
 
     def _cut(self) -> None:
         """Find where the next layer begins: behind the last one."""
-        self.close()
+        self._close_written()
         least = len(self.contents.header)
         self._stop = max(
             (self._places[s] + one.size(self.contents) for s, one in self.records.items()), default=least
@@ -145,7 +148,16 @@ class LayerStore(LayerFolder):
         return file
 
     def writer(self, total: int) -> LayerWriter:
-        """Return what takes the chunks of a layer.  One layer is written at a time."""
+        """Return what takes the chunks of a layer.  One layer is written at a time.
+
+        The last layer is overwritten: a killed run that has it under one objective makes it again for all,
+        and ends in the same bytes.
+        """
+        old = self.records.get(total)
+        if old is not None and self._places[total] + old.size(self.contents) == self._stop:
+            with self._lock:
+                del self.records[total]
+            self._cut()
         self._open()
         return LayerWriter(self, total)
 
