@@ -22,7 +22,6 @@ from tilebase import prove, solve
 from tilebase.cli import main
 from tilebase.costs import boards, rows
 from tilebase.costs.boards import passing, planned_index
-from tilebase.costs.estimate import duration
 from tilebase.costs.machines import device_row
 from tilebase.dense.backends.bits import BitLayer
 from tilebase.dense.index import PerfectIndex
@@ -36,6 +35,7 @@ from tilebase.questions import limits as limits_module
 from tilebase.questions.bounds import ProvedBound
 from tilebase.questions.lemma import check_pattern
 from tilebase.questions.limits import _Bench, least_limits, search_limits, with_limits
+from tilebase.runtime.measured import duration
 from tilebase.runtime.resources import OVERHEAD, Allowance
 
 GAME = Game("2x3", 32, limits="16,16,8/16,8,8", start="empty")

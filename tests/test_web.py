@@ -40,7 +40,7 @@ from tilebase.web import app as web
 from tilebase.web import connections, documents, openapi
 from tilebase.web.app import make_app
 from tilebase.web.collection import Collection
-from tilebase.web.limits import Limits
+from tilebase.web.connections import Limits
 from tilebase.web.operations import MOST_BODY, OPERATIONS
 from tilebase.web.rules import describe_rules
 

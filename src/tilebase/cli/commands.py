@@ -6,7 +6,6 @@ import errno
 import os
 import signal
 import sys
-from _thread import interrupt_main
 from collections.abc import Sequence
 from contextlib import nullcontext, redirect_stderr, redirect_stdout
 from threading import Timer, main_thread
@@ -19,7 +18,7 @@ from tilebase.cli.log import logging_to
 from tilebase.cli.output import Output, OutputError, Readable, naming_command
 from tilebase.cli.usage import ALL, every_command, helping, usage_sentence
 from tilebase.errors import TilebaseError, UsageError, sentence
-from tilebase.runtime.command import ANYWAY, QUIET
+from tilebase.runtime.measured import ANYWAY, QUIET
 
 app = App(
     name="tilebase",
@@ -201,11 +200,8 @@ def _number_of(stop: KeyboardInterrupt) -> int:
 
 
 def _interrupt(number: int) -> None:
-    """Send the main thread a signal, also while it waits for the system, if the system can do that."""
-    if hasattr(signal, "pthread_kill"):
-        signal.pthread_kill(main_thread().ident or 0, number)
-    else:
-        interrupt_main(signal.Signals(number))
+    """Send the main thread a signal, also while it waits for the system."""
+    signal.pthread_kill(main_thread().ident or 0, number)
 
 
 def _stopped(arguments: Sequence[str]) -> str:

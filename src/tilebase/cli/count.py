@@ -20,11 +20,12 @@ from tilebase.cli.options import (
     ShownOptions,
     make_game,
 )
-from tilebase.cli.output import PICTURES, Shown, plan_text, planning, table_text
+from tilebase.cli.output import PICTURES, Shown, plan_text, planning
 from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.game.game import Game
 from tilebase.game.names import title_of
+from tilebase.runtime.rows import table_text
 
 if TYPE_CHECKING:
     pass

@@ -16,11 +16,12 @@ from tilebase.cli.options import (
     ShownOptions,
     make_game,
 )
-from tilebase.cli.output import Shown, table_text
+from tilebase.cli.output import Shown
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Game
 from tilebase.game.names import title_of
 from tilebase.objectives.objective import Objective
+from tilebase.runtime.rows import table_text
 
 TYPES = {
     "Boolean": Objective("guaranteed"),

@@ -26,7 +26,7 @@ from tilebase.cli.options import (
     WorkOption,
     make_game,
 )
-from tilebase.cli.output import Shown, plan_text, planning, signature, table_text
+from tilebase.cli.output import Shown, plan_text, planning, signature
 from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.game.findings import claim_of, layers_checksum
@@ -36,6 +36,7 @@ from tilebase.game.names import title_of
 from tilebase.objectives.numbers import digits_text
 from tilebase.objectives.objective import MEANINGS, Objective, parse_objectives
 from tilebase.runtime.measured import working_time
+from tilebase.runtime.rows import table_text
 
 if TYPE_CHECKING:
     from tilebase.objectives.results import Solution

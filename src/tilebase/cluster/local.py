@@ -36,7 +36,7 @@ import dask.config
 from distributed import Nanny, Scheduler, Security, SpecCluster, Worker
 
 from tilebase.errors import ClusterError, MissingExtraError
-from tilebase.runtime import children
+from tilebase.runtime import system
 from tilebase.runtime.documents import to_json
 from tilebase.runtime.threads import in_background
 
@@ -67,11 +67,11 @@ def start(workers: int, silent: float = SILENT_SECONDS) -> LocalWorkers:
     with ExitStack() as stack:
         complaints = stack.enter_context(TemporaryFile())
         process = subprocess.Popen(
-            children.python("tilebase.cluster.local", str(workers), str(silent)),
+            system.python_command("tilebase.cluster.local", str(workers), str(silent)),
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaints, encoding="utf-8",
-            env=children.environment(),
+            env=system.child_environment(),
             # Ctrl-C is for the parent, which ends the workers in order.
-            start_new_session=True, creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+            start_new_session=True,
         )  # fmt: skip
         stack.callback(_end, process)
         try:
@@ -82,7 +82,7 @@ def start(workers: int, silent: float = SILENT_SECONDS) -> LocalWorkers:
         if not address:
             cause = f"exit status {process.wait(timeout=END_SECONDS)}"
             raise ClusterError(
-                f"worker processes cannot be started here: {children.last_words(complaints, cause)}"
+                f"worker processes cannot be started here: {system.last_words(complaints, cause)}"
             )
         return LocalWorkers(address, security, stack.pop_all().close)
 

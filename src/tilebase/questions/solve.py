@@ -24,12 +24,11 @@ from tilebase.costs.spaces import expected
 from tilebase.counting.counts import CountResult
 from tilebase.errors import CorruptError, UsageError, WrongGameError
 from tilebase.files import places
+from tilebase.files.keys import Reachable
 from tilebase.files.layers import Pages
 from tilebase.files.manifest import Manifest
-from tilebase.files.reachable import Reachable
 from tilebase.files.run import Query, RunFolder, is_counted
 from tilebase.files.solved import StoredValues
-from tilebase.files.source import read_file
 from tilebase.game.game import Cells, Game, check_is_game
 from tilebase.objectives.objective import Objective, objectives_of
 from tilebase.objectives.results import LayerSummary, Solution, StartValues
@@ -38,7 +37,6 @@ from tilebase.objectives.values import Number, Value
 from tilebase.questions.running import NOTHING, Ask, Keep, choose_space, usual_space
 from tilebase.runtime.progress import in_turn
 from tilebase.runtime.resources import Use
-from tilebase.runtime.storage import write_whole
 from tilebase.sparse.backward import BackwardPass
 from tilebase.sparse.forward import count_in, counted
 from tilebase.sparse.shared_backward import SharedLayers
@@ -449,16 +447,15 @@ def read_before(path: Path, game: Game, space: str) -> Manifest | None:
 
     Raises `WrongGameError`, before any file is written, if it belongs to another game or other boards.
     """
-    file = path / places.TABLE
-    if not file.exists():
-        return None
     try:
-        before = Manifest.parse(read_file(file), str(file))
+        before = Manifest.of_folder(path)
     except CorruptError:
+        return None
+    if before is None:
         return None
     if (before.game, before.space) != (game, space) or before.thinned is not None:
         raise WrongGameError(
-            f"{file} belongs to another table: delete it, and the same command writes it again"
+            f"{path / places.TABLE} belongs to another table: delete it, and the same command writes it again"
         )
     return before
 
@@ -487,5 +484,5 @@ def write_manifest(
     manifest = Manifest(
         game=game, counts=counts, objectives=tuple(known.values()), starts=starts, layers=layers, space=space
     )
-    write_whole(path / places.TABLE, manifest.text)
+    manifest.write(path)
     LOG.debug("the table in %s is complete", path)

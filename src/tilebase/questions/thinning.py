@@ -20,8 +20,8 @@ import numpy.typing as npt
 from tilebase.costs.estimate import admit
 from tilebase.costs.tables import thinning
 from tilebase.errors import UsageError
+from tilebase.files.keys import KEYS, Columns, write_subset
 from tilebase.files.store import LayerStore
-from tilebase.files.subsets import KEYS, Columns, write_subset
 from tilebase.objectives.encoding import FIRST, NONE, WON
 from tilebase.objectives.objective import Objective
 from tilebase.questions.policies import afterstate_counts, local_folder

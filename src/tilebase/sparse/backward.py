@@ -32,10 +32,9 @@ from tilebase._kernels.forward import BATCH
 from tilebase._kernels.packed import packed
 from tilebase.cluster.runs import Run
 from tilebase.errors import CorruptError, ResourceError
-from tilebase.files.format import CHUNK_KEYS, LEVEL, VALUE_LEVEL, Chunk, compress, encode_values
-from tilebase.files.keys import BoardCheck
+from tilebase.files.format import CHUNK_KEYS, Chunk, value_chunk
+from tilebase.files.keys import BoardCheck, BoardsRead, Reachable, StoredBoards
 from tilebase.files.layers import same_boards
-from tilebase.files.reachable import BoardsRead, Reachable, StoredBoards
 from tilebase.files.solved import StoredValues
 from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Game
@@ -469,12 +468,12 @@ class BackwardPass:
             if here is not None:
                 fold.put(here.values[i], first, found)
             bits = fold.objective.is_boolean
-            level = LEVEL if bits else VALUE_LEVEL
-            chunks = []
-            for frame, (at, end) in zip(boards.frames, cuts, strict=True):
-                chunk = compress(int(keys[at]), end - at, encode_values(found[at:end], bits), level)
-                chunks.append(Chunk(chunk.first, chunk.boards, (frame, *chunk.frames)))
-            part.chunks.append(chunks)
+            part.chunks.append(
+                [
+                    value_chunk(int(keys[at]), found[at:end], bits, (frame,))
+                    for frame, (at, end) in zip(boards.frames, cuts, strict=True)
+                ]
+            )
             part.summaries.append(summarise_cut(fold.objective, found, cuts, CHUNK_KEYS))
         if here is not None:
             part.edge = _enter(here, keys, first)

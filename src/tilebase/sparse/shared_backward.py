@@ -18,9 +18,9 @@ from tilebase.cluster.pieces import Executor, Piece
 from tilebase.cluster.runs import Run
 from tilebase.files import places
 from tilebase.files.format import Chunk, Contents, Layer
+from tilebase.files.keys import Reachable, StoredBoards
 from tilebase.files.layers import LayerFolder
 from tilebase.files.parcels import ParcelFile, ParcelWriter
-from tilebase.files.reachable import Reachable, StoredBoards
 from tilebase.files.solved import StoredValues
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective

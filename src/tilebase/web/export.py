@@ -24,7 +24,7 @@ import numpy.typing as npt
 from tilebase._version import version
 from tilebase.errors import CorruptError, MissingLayerError, ResourceError, UsageError, WrongGameError
 from tilebase.files import places
-from tilebase.files.outputs import check_folder
+from tilebase.files.outputs import new_folder
 from tilebase.files.policy import FORMAT, VALUE_STEP, VERSION, PolicyWriter, coarse
 from tilebase.files.source import read_file
 from tilebase.game.game import Cells, Game
@@ -37,7 +37,7 @@ from tilebase.objectives.values import value_document
 from tilebase.questions.policies import afterstate_counts, reachable_folder
 from tilebase.runtime.documents import parse_json, to_json
 from tilebase.runtime.progress import Pace, Progress
-from tilebase.runtime.storage import atomic_folder, write_whole
+from tilebase.runtime.storage import write_whole
 from tilebase.sparse.flow import Visits, best_slides, even, ratings
 from tilebase.sparse.reading import MISSING, LayerReader
 from tilebase.tables.probe import Table, open_table
@@ -141,9 +141,8 @@ def export_page(
         )
     _check_size(opened, afterstate_counts(opened), values, anyway)
     target = Path(output)
-    if check_folder(target) and not (target.is_dir() and _is_page(target)):
-        raise WrongGameError(f"{target} is not an exported page: choose a new folder")
-    with atomic_folder(target) as folder:
+    refused = WrongGameError(f"{target} is not an exported page: choose a new folder")
+    with new_folder(target, _is_page, refused) as folder:
         states, leaves, files_of_policy = _write_policy(opened, reader, chosen, folder, values, progress)
         header = _header(opened, chosen, values, leaves, files_of_policy)
         _write_page(folder, opened.game, header)
