@@ -349,8 +349,6 @@ def test_checks_that_cannot_be():
     game = Game("2x4", 64, pattern="lemma1")
     with pytest.raises(UsageError, match="the number of slides must be 1 or more"):
         check_pattern(game, within=0)
-    with pytest.raises(UsageError, match=r"no board .* holds the pattern"):
-        check_pattern(Game("2x4", 16, pattern="8,4,*,x/*,*,*,*", walls=[7]))
     with pytest.raises(UsageError, match="the limits leave no cells for it"):
         check_pattern(Game("2x2", 32, pattern="pair", limits="8,8,8,8"))
     limits, start = "16384,16384,16384/16384,4,4", "16384,8192,0/0,2,0"

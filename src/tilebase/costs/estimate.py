@@ -52,8 +52,6 @@ class Estimate:
         Bytes without which the run is not possible.
     disk:
         Bytes expected on disk at the same time.
-    optional_disk:
-        Bytes more that save time, at the peak of a run, which writes no more than a quarter of what is free.
     spread:
         Positions, seconds and disk may be smaller or larger by this factor; 1 if they are known.
     moved:
@@ -73,19 +71,12 @@ class Estimate:
     disk: float
     spread: float = 1.0
     moved: float = 0.0
-    optional_disk: float = 0.0
     upper: bool = False
 
     @property
-    def most_disk(self) -> int:
-        """Bytes expected on disk, those included that are not needed."""
-        return int(self.disk + self.optional_disk)
-
-    @property
     def disk_text(self) -> str:
-        """The bytes on disk in words, and those of the peak where it is higher."""
-        peak = f", {byte_text(self.most_disk)} at the peak" if self.optional_disk >= 1e6 else ""
-        return byte_text(int(self.disk)) + peak
+        """The bytes on disk in words."""
+        return byte_text(int(self.disk))
 
     @property
     def size(self) -> str:
@@ -125,7 +116,7 @@ class Estimate:
     @property
     def sentence(self) -> str:
         """Size, time and disk."""
-        disk = f", {byte_text(self.most_disk)} of disk" if self.most_disk >= 1e9 else ""
+        disk = f", {self.disk_text} of disk" if self.disk >= 1e9 else ""
         return f"{self.task} {title_of(self.game)}: {self.size}, {self.time}{disk}"
 
 
