@@ -90,7 +90,7 @@ def test_discounted_win_probability() -> None:
     "fact", facts("guaranteed_max_tile.tsv", board={*(f"1x{n}" for n in range(2, 7)), "2x2", "2x3"}), ids=repr
 )
 def test_guaranteed_tiles(fact: Fact) -> None:
-    tile = int(fact["max_tile"])
+    tile = int(fact["value"])
     if tile > 4:  # a 4 is spawned, so it is no goal
         assert values(Game(fact["board"], tile, start="empty"), "guaranteed").start == 1, fact
     assert values(Game(fact["board"], 2 * tile, start="empty"), "guaranteed").start == 0, fact
@@ -98,7 +98,7 @@ def test_guaranteed_tiles(fact: Fact) -> None:
 
 def test_an_8_cannot_even_be_made_on_one_cell() -> None:
     fact = facts("guaranteed_max_tile.tsv", board="1x1")[0]
-    assert fact["max_tile"] == "2"
+    assert fact["value"] == "2"
     with pytest.raises(GameError, match="cannot be made"):
         Game("1x1", 8, start="empty")
 
@@ -106,7 +106,7 @@ def test_an_8_cannot_even_be_made_on_one_cell() -> None:
 @pytest.mark.parametrize("fact", facts("guaranteed_with_limits.tsv", board="2x2x2", goal="32"), ids=repr)
 def test_guaranteed_within_limits(fact: Fact) -> None:
     game = Game(fact["board"], int(fact["goal"]), limits=fact["limits"], start="empty")
-    assert values(game, "guaranteed").start == (fact["claim"] == "winnable"), fact
+    assert values(game, "guaranteed").start == (fact["value"] == "winnable"), fact
 
 
 # -- by hand ---------------------------------------------------------------------------------------------

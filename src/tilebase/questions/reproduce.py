@@ -1,13 +1,12 @@
-"""Recompute published numbers: every line of the fact files that this version can compute.
+"""Recompute published numbers: every claim of the fact files that this version can compute.
 
-The first of the functions below that can compute a line *claims* it.  A claim estimates its time before
-it runs, so that expensive lines can be listed instead of computed.  A number agrees if it equals the
-published one in the published digits.  A proved lower bound improves on the published one if it is larger
-in those digits.  A published float is within rounding if it differs by at most what the rounding of its
-type can change.  A number that differs is an erratum of the source if docs/errata.md says so, with the
-number that was computed here.  Where a source leaves open what it counts, a line has the reading that is
-counted here: no agreement is claimed.  What something costs, in seconds or nodes, is compared and never
-right or wrong.
+`COMPUTED` has a function for each quantity.  It returns how a claim is computed, with an estimate of the
+time, so that expensive lines can be listed instead.  A number agrees if it equals the published one in the
+published digits.  A proved lower bound improves on the published one if it is larger in those digits.  A
+published float is within rounding if it differs by at most what the rounding of its type can change.  A
+number that differs is an erratum of the source if docs/errata.md says so, with the number that was computed
+here.  Where a source leaves open what it counts, a line has the reading that is counted here: no agreement
+is claimed.  What something costs, in seconds or nodes, is compared and never right or wrong.
 
 For lines that are not run, `records.tsv` has results of earlier runs, which are shown as recorded.
 """
@@ -15,16 +14,17 @@ For lines that are not run, `records.tsv` has results of earlier runs, which are
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache, partial
 from itertools import combinations
 from typing import Any
 
 from tilebase.bdd.library import NODE_BYTES
 from tilebase.bdd.strategies import Line
+from tilebase.claims.facts import WORDS, Claim, Key, agrees, read_claims, read_records
 from tilebase.costs.forcing import forcing_seconds
 from tilebase.costs.machines import seconds_here
 from tilebase.costs.reachable import counting
@@ -33,7 +33,6 @@ from tilebase.counting.counts import CountResult
 from tilebase.counting.groups import groups_of
 from tilebase.counting.tiles import least_expected_slides
 from tilebase.errors import TilebaseError
-from tilebase.game.formations import formation
 from tilebase.game.game import Cells, Game
 from tilebase.game.grid import parse_shape
 from tilebase.game.symmetry import symmetries
@@ -44,13 +43,12 @@ from tilebase.patterns.checkerboards import COLOURINGS, Checkerboard, checkerboa
 from tilebase.patterns.moves import replay
 from tilebase.patterns.near import figure
 from tilebase.patterns.reach import reach
-from tilebase.patterns.rules import Position, Rules
+from tilebase.patterns.rules import Rules
 from tilebase.patterns.shortest import built_game, drops_of
 from tilebase.patterns.tallies import count_sequences
 from tilebase.questions.count import count
 from tilebase.questions.force import Forced, force, largest_forced
 from tilebase.questions.prove import prove
-from tilebase.questions.published import Fact, Record, agrees, read_facts, read_records
 from tilebase.questions.solve import solve
 from tilebase.questions.symbolic import Symbolic, expected_cost, symbolic
 from tilebase.runtime.measured import working_time
@@ -68,12 +66,11 @@ VERDICTS = (
 
 
 @dataclass(frozen=True)
-class Claim:
-    """A function that computes a fact, an estimate of its time, and whether less improves on the source."""
+class Computation:
+    """A function that computes a claim, an estimate of its seconds, and the game if it is one of `Game`."""
 
     compute: Callable[[], Any]
     seconds: float
-    cost: bool = False
     game: Game | None = None
 
 
@@ -83,7 +80,7 @@ class Verdict:
 
     Attributes
     ----------
-    fact, computed:
+    claim, computed:
         The line, and what was computed; with the verdict ``recorded``, what an earlier run computed.
     verdict:
         One of `VERDICTS`.
@@ -92,27 +89,47 @@ class Verdict:
     game:
         The game, if it is one of `Game`.
     record:
-        The earlier run, with the verdict ``recorded``.
+        The row of the earlier run, with the verdict ``recorded``; empty otherwise.
     """
 
-    fact: Fact
+    claim: Claim
     computed: str
     verdict: str
     seconds: float
-    game: Game | None = None
-    record: Record | None = None
+    game: Game | None
+    record: Mapping[str, str]
 
 
+class Known:
+    """Answers that several lines need, each computed once; what takes more than the budget is not run."""
+
+    def __init__(self, budget: float) -> None:
+        self.budget = budget
+        self.forced: dict[Game, Forced] = {}
+        self.count: Callable[[Game, int | None], CountResult] = cache(
+            lambda game, up_to: count(game, up_to=up_to)
+        )
+        self.symbolic: Callable[..., Symbolic] = cache(symbolic)
+        self.boards_after_slides = cache(_boards_after_slides)
+
+    def winnable(self, game: Game) -> str:
+        """Return whether the goal is forced, as the lines within limits say it."""
+        if game not in self.forced:
+            self.forced[game] = force(game)
+        return "winnable" if self.forced[game].forced else "not_winnable"
+
+
+Function = Callable[[Claim, Known], Computation]
+"""What computes the claims of a quantity."""
 QUICK = 0.2
 """The estimate for what takes a fraction of a second, in seconds."""
+SOLVING = 2.5
+"""About how much longer solving takes than counting; only for estimates."""
+SMALL_DIAGRAMS = 2.0
+"""Rough seconds of the lines that were not measured, all of them of small boards."""
 
 
-# -- claiming -------------------------------------------------------------------------------------
-
-
-def _game(fact: Fact, **options: Any) -> Game:
-    goal = fact.columns["goal"]
-    return Game(fact.columns["board"], int(goal) if goal else None, **options)
+# -- states and boards ----------------------------------------------------------------------------
 
 
 def counting_seconds(game: Game, up_to: int | None = None) -> float:
@@ -120,89 +137,53 @@ def counting_seconds(game: Game, up_to: int | None = None) -> float:
     return counting(game, Allowance.of(), up_to=up_to).seconds + 2e-3 * len(boards_by_sum(game))
 
 
-class _Counts:
-    """Counts that several lines need, each computed once; what takes more than a budget is not run."""
+def _quick(value: Callable[[Game], Any]) -> Function:
+    """Compute a value of the game alone."""
 
-    def __init__(self, budget: float) -> None:
-        self.budget = budget
-        self._results: dict[tuple[Game, int | None], CountResult] = {}
-        self.forced: dict[Game, Forced] = {}
-        self.symbolic: dict[tuple[object, ...], Symbolic] = {}
-        self._boards: dict[Game, dict[str, int]] = {}
+    def computation(claim: Claim, _: Known) -> Computation:
+        game = claim.game
+        return Computation(lambda: value(game), QUICK, game)
 
-    def __call__(self, game: Game, up_to: int | None = None) -> CountResult:
-        if (game, up_to) not in self._results:
-            self._results[game, up_to] = count(game, up_to=up_to)
-        return self._results[game, up_to]
-
-    def boards_after_slides(self, game: Game) -> dict[str, int]:
-        """By quantity of `formations.tsv`, the number of boards."""
-        if game not in self._boards:
-            self._boards[game] = _boards_after_slides(game)
-        return self._boards[game]
+    return computation
 
 
-def _claim_counts(fact: Fact, counts: _Counts) -> Claim | None:
-    if fact.file != "state_counts.tsv":
-        return None
-    game, quantity = _game(fact), fact.columns["quantity"]
-    if quantity == "combinatorial_bound":
-        return Claim(lambda: bound(game).possible, QUICK, game=game)
-    if quantity == "raw_states_without_symmetry_with_specials":
-        return Claim(lambda: counts(game).total("raw_live") + 2, counting_seconds(game), game=game)
-    if quantity == "raw_transitions_without_symmetry":
-        # Win and lose are absorbing: one step from each to itself.
-        return Claim(lambda: len(oracle.transitions(game)) + 2, QUICK, game=game)
-    if quantity in ("live_states", "states_with_specials"):
-        extra = 2 if quantity == "states_with_specials" else 0
-        return Claim(lambda: counts(game).total("live") + extra, counting_seconds(game), game=game)
-    layer = re.fullmatch(r"states_of_sum_(\d+)", quantity)
-    if layer:
-        total, until = int(layer[1]), None if game.goal else int(layer[1])
+def _total(number: Callable[[CountResult], int]) -> Function:
+    """Count all states of a game, or those up to the sum of the line."""
 
-        def states() -> int:
-            result = counts(game, until)
-            # Of a game with a goal, live states are published.
-            found = result.live if game.goal else result.states
-            return int(found[result.sums == total].sum())
+    def computation(claim: Claim, known: Known) -> Computation:
+        game, up_to = claim.game, int(claim.columns.get("sum") or 0) or None
+        return Computation(lambda: number(known.count(game, up_to)), counting_seconds(game, up_to), game)
 
-        return Claim(states, counting_seconds(game, until), game=game)
-    if quantity == "most_live_states_of_a_sum":
-        return Claim(lambda: int(counts(game).live.sum(axis=1).max()), counting_seconds(game), game=game)
-    every = re.fullmatch(r"(states|raw_states|afterstates|terminal_states)(_of_sums_up_to_(\d+))?", quantity)
-    if every:
-        field, until = {"terminal_states": "losing"}.get(every[1], every[1]), int(every[3] or 0) or None
-        return Claim(lambda: counts(game, until).total(field), counting_seconds(game, until), game=game)
-    part = re.fullmatch(r"live_states_of_sum_(\d+)_with_largest_(\d+)_after_lookahead", quantity)
-    if part:
-        total, exponent = int(part[1]), int(part[2]).bit_length() - 1
-
-        def some() -> int:
-            result = count(game, lookahead=True, up_to=total)
-            return int(result.live[result.sums == total, exponent].sum())
-
-        return Claim(some, counting_seconds(game, total), game=game)
-    if quantity == "least_expected_slides_to_win_without_a_board":
-        return Claim(lambda: Fraction(least_expected_slides(game)), QUICK, game=game)
-    return None
+    return computation
 
 
-def _claim_sizes(fact: Fact, _: _Counts) -> Claim | None:
-    if fact.file != "layer_sizes.tsv":
-        return None
-    quantity = fact.columns["quantity"]
-    if quantity == "positions_within_A3_limits":
-        limited = _game(fact, limits="1024,512,64,16,256,256,128,16,16,16,32,16,16,16,16,16")
-        return Claim(lambda: 2 * bound(limited).boards, QUICK, game=limited)
-    game = _game(fact)
-    known: dict[str, Callable[[], Any]] = {
-        "largest_layer": lambda: max(boards_by_sum(game).values()),
-        "positions_both_turns": lambda: 2 * bound(game).boards,
-        "three_layers_bytes": lambda: _three_layers(boards_by_sum(game)) // 8,
-        "tile_multisets": lambda: len(groups_of(game)),
-        "largest_multiset_class": lambda: groups_of(game).largest,
-    }
-    return Claim(known[quantity], QUICK, game=game) if quantity in known else None
+def _states_of_sum(claim: Claim, known: Known) -> Computation:
+    """Count one layer; of a game with a goal, live states are published."""
+    game, total = claim.game, int(claim.columns["sum"])
+    up_to = None if game.goal else total
+
+    def states() -> int:
+        result = known.count(game, up_to)
+        found = result.live if game.goal else result.states
+        return int(found[result.sums == total].sum())
+
+    return Computation(states, counting_seconds(game, up_to), game)
+
+
+def _after_lookahead(claim: Claim, _: Known) -> Computation:
+    game, total = claim.game, int(claim.columns["sum"])
+    exponent = int(claim.columns["largest"]).bit_length() - 1
+
+    def states() -> int:
+        result = count(game, lookahead=True, up_to=total)
+        return int(result.live[result.sums == total, exponent].sum())
+
+    return Computation(states, counting_seconds(game, total), game)
+
+
+def _within_a3(claim: Claim, _: Known) -> Computation:
+    limited = claim.game.changed(limits="1024,512,64,16,256,256,128,16,16,16,32,16,16,16,16,16")
+    return Computation(lambda: 2 * bound(limited).boards, QUICK, limited)
 
 
 def _three_layers(sizes: dict[int, int]) -> int:
@@ -210,37 +191,41 @@ def _three_layers(sizes: dict[int, int]) -> int:
     return max(n + sizes.get(s + 2, 0) + sizes.get(s + 4, 0) for s, n in sizes.items())
 
 
-def _claim_forced(fact: Fact, counts: _Counts) -> Claim | None:
-    """Claim a line about forced tiles; the source starts from the empty board."""
-    if fact.file == "guaranteed_max_tile.tsv":
-        shape, tile = fact.columns["board"], int(fact.columns["max_tile"])
-        cells = math.prod(parse_shape(shape))
-        # The next larger goal takes longest.
-        seconds = (
-            forcing_seconds(Game(shape, 2 * tile, start="empty"), most=counts.budget)
-            if tile < 2**cells and cells > 2
-            else 0.1
-        )
-        return Claim(lambda: largest_forced(shape, known=counts.forced).tile, seconds)
-    if fact.file == "guaranteed_with_limits.tsv":
-        game = _game(fact, limits=fact.columns["limits"], start="empty")
-        if len(set(game.tops)) == 1 and game.tops[0] == (game.goal_exponent or 0) - 1:
-            game = _game(fact, start="empty")  # the goal itself limits the tiles as much
-        note = fact.columns["note"]
-        if note not in ("minimal", "maximal"):
-            seconds = forcing_seconds(game, most=counts.budget)
-            return Claim(lambda: _winnable(game, counts), seconds, game=game)
-        beside = limits_beside(game, -1 if note == "minimal" else 1)
-        seconds = forcing_seconds(game, most=counts.budget) * (1 + len(beside))
-        return Claim(lambda: _at_border(game, note, beside, counts), seconds, game=game)
-    return None
+# -- forced tiles ---------------------------------------------------------------------------------
 
 
-def _at_border(game: Game, note: str, beside: list[Game], counts: _Counts) -> str:
-    """Return the verdict on limits, and if they are not minimal or maximal limits that show it."""
-    found = _winnable(game, counts)
-    alike = next((one for one in beside if _winnable(one, counts) == found), None)
-    return found if alike is None else f"{found}, but not {note}: so is {alike.limits_text}"
+def _largest(claim: Claim, known: Known) -> Computation:
+    """Find the largest tile; a larger one takes longest to refute, except what theory refutes."""
+    shape, tile = claim.columns["board"], int(claim.value)
+    if claim.quantity.spawn:  # 2s only
+        seconds = forcing_seconds(Game(shape, tile, spawn=0, start="empty"), most=known.budget)
+        return Computation(lambda: largest_forced(shape, spawns="2").tile, seconds)
+    cells, seconds = math.prod(parse_shape(shape)), 0.1
+    if tile < 2**cells and cells > 2:
+        seconds = forcing_seconds(Game(shape, 2 * tile, start="empty"), most=known.budget)
+    return Computation(lambda: largest_forced(shape, known=known.forced).tile, seconds)
+
+
+def _can_force(claim: Claim, known: Known) -> Computation:
+    game = claim.game
+    return Computation(lambda: WORDS[force(game).forced], forcing_seconds(game, most=known.budget), game)
+
+
+def _within_limits(claim: Claim, known: Known) -> Computation:
+    game = claim.game
+    if len(set(game.tops)) == 1 and game.tops[0] == (game.goal_exponent or 0) - 1:
+        game = game.changed(limits=None)  # the goal itself limits the tiles as much
+    seconds = forcing_seconds(game, most=known.budget)
+    if claim.note not in ("minimal", "maximal"):
+        return Computation(lambda: known.winnable(game), seconds, game)
+    beside = limits_beside(game, -1 if claim.note == "minimal" else 1)
+
+    def at_border() -> str:
+        found = known.winnable(game)
+        alike = next((one for one in beside if known.winnable(one) == found), None)
+        return found if alike is None else f"{found}, but not {claim.note}: so is {alike.limits_text}"
+
+    return Computation(at_border, seconds * (1 + len(beside)), game)
 
 
 def limits_beside(game: Game, step: int) -> list[Game]:
@@ -259,72 +244,129 @@ def limits_beside(game: Game, step: int) -> list[Game]:
     return [*found.values()]
 
 
-def _winnable(game: Game, counts: _Counts) -> str:
-    if game not in counts.forced:
-        counts.forced[game] = force(game)
-    return "winnable" if counts.forced[game].forced else "not_winnable"
+# -- values ---------------------------------------------------------------------------------------
 
 
-SOLVING = 2.5
-"""About how much longer solving takes than counting; only for estimates."""
-
-
-def _claim_optimal_values(fact: Fact, _: _Counts) -> Claim | None:
-    if fact.file != "optimal_values.tsv":
-        return None
-    game, discount = _game(fact), fact.columns["discount"]
-    if game.cells <= 4:
-        return Claim(lambda: oracle.values(game, discount=discount).start, QUICK, game=game)
+def _value(objective: str, claim: Claim, _: Known) -> Computation:
+    """Solve a game; it begins with two 2s where the line says so."""
+    game = claim.game
     seconds = SOLVING * counting_seconds(game)
-    return Claim(lambda: Fraction(float(solve(game, discount=discount).value)), seconds, game=game)
+    if claim.columns.get("rules"):
+        return Computation(lambda: _from_two_twos(game, objective), seconds, game)
+    return Computation(lambda: Fraction(float(solve(game, objective).value)), seconds, game)
 
 
-def _claim_checkerboards(fact: Fact, _: _Counts) -> Claim | None:
-    """Claim a line about checkerboards; in the source, no tile above 4 is made and only 2s are dropped."""
-    if fact.file != "checkerboards.tsv":
-        return None
-    board, question = fact.columns["board"], fact.columns["question"]
-    if question == "deterministic_sequences":
-        return Claim(lambda: count_sequences(board, deterministic=True).total, QUICK)
-    if question == "cooperative_sequences":  # the source counts those to one of the two checkerboards
-        return Claim(lambda: count_sequences(board).twos, QUICK)
-    if question == "deterministically_reachable":
-        return Claim(lambda: fact.published if two_lines_are_reachable(40) else "not all", 15.0)
-    if question in FIGURES:
-        return Claim(lambda: "yes" if _reaches(figure(FIGURES[question])) else "not decided", 10.0)
-    return _claim_cooperative(board) if question == "cooperatively_reachable" else None
+def _discounted(claim: Claim, _: Known) -> Computation:
+    game, discount = claim.game, claim.columns["discount"]
+    if game.cells <= 4:
+        return Computation(lambda: oracle.values(game, discount=discount).start, QUICK, game)
+    seconds = SOLVING * counting_seconds(game)
+    return Computation(lambda: Fraction(float(solve(game, discount=discount).value)), seconds, game)
 
 
-FIGURES = {"figure_7_reachable": 7, "figure_8_reachable": 8}
-"""Questions about the boards of two figures."""
+def _from_two_twos(game: Game, objective: str) -> Fraction:
+    """Return the mean value of all states with two 2s."""
+    with temporary_folder() as folder:
+        solve(game, objective, table=folder / "table")
+        with closing(open_table(folder / "table")) as table:
+            pairs = list(combinations(range(game.cells), 2))
+            boards = [game.format(tuple(int(cell in pair) for cell in range(game.cells))) for pair in pairs]
+            values = [Fraction(float(table.probe(board).value)) for board in boards]
+    return sum(values, Fraction()) / len(values)
 
 
-def _reaches(board: Position) -> bool:
-    """Return whether a game with drops of 2s on a square board is found that ends with a board."""
-    side = math.isqrt(len(board))
-    found = reach(Rules(side, side).text(board), drops="2", seconds=60)
-    return found.moves is not None and replay(found.rules, found.moves)[-1] == board
+def _bound(claim: Claim, known: Known) -> Computation:
+    """Prove a bound within limits, over all boards."""
+    game, dtype = claim.game, claim.columns["value_type"]
+    seconds = seconds_here(game, Objective("lower", dtype), most=known.budget)
+    return Computation(lambda: prove(game, dtype=dtype).bound, seconds, game)
 
 
-def _claim_shortest(fact: Fact, _: _Counts) -> Claim | None:
-    """Claim the number of drops to an end position; fewer drops improve on it."""
-    if fact.file != "checkerboards.tsv" or fact.columns["question"] != "drops_to_an_end_position":
-        return None
-    rows, columns = parse_shape(fact.columns["board"])
-    rules = Rules(rows, columns)
-    return Claim(lambda: drops_of(built_game(rules) or ()), 50.0)
+def _win_within_limits(claim: Claim, known: Known) -> Computation:
+    """Solve a game within limits, over all boards."""
+    game, dtype = claim.game, claim.columns["value_type"]
+    seconds = seconds_here(game, Objective("win", dtype), most=known.budget)
+    solved = partial(solve, game, f"win:{dtype}", space="all")
+    return Computation(lambda: Fraction(float(solved().value)), seconds, game)
 
 
-def _claim_cooperative(board: str) -> Claim | None:
-    """Claim a checkerboard: reachable if a sequence leads to it; that none does is decided by search."""
+# -- diagrams -------------------------------------------------------------------------------------
+
+
+def _diagrams(what: str, strategy: str, claim: Claim, known: Known) -> Computation:
+    """Compute winning sets as decision diagrams.
+
+    The source does not say which states it counts.  We read it as those that corollary 7 allows and that hold
+    a 2, which is an inference; its nodes and times are compared without these conditions.
+    """
+    game, corollary7 = claim.game, what == "states"
+    name = f"({claim.columns['line']})" if claim.columns.get("line") else ""
+    until = name if game.goal == LARGEST_DIAGRAMS else ""
+
+    def compute() -> Any:
+        found = known.symbolic(game, strategy=strategy, until=until, corollary7=corollary7)
+        if what == "forced":
+            return WORDS[found.wins]
+        return _measured(what, [one for one in found.lines if name in ("", one.name)])
+
+    cost = expected_cost(game, strategy, until, corollary7=corollary7)
+    return Computation(compute, cost.seconds if cost.measured else SMALL_DIAGRAMS, game)
+
+
+LARGEST_DIAGRAMS = 2048
+"""The goal of which only the lines up to that of a claim are computed."""
+
+
+def _measured(what: str, lines: list[Line]) -> Any:
+    """Return a measure of some sweep lines; states are counted at both turns, as in the source."""
+    if what == "seconds":
+        return Fraction(round(sum(line.seconds for line in lines), 2))
+    if what == "largest_nodes":
+        return max(line.peak for line in lines)
+    nodes, states = sum(line.nodes for line in lines), sum(line.states + line.afterstates for line in lines)
+    return {"nodes": nodes, "states": states, "bytes_per_state": Fraction(nodes * NODE_BYTES, states)}[what]
+
+
+# -- checkerboards --------------------------------------------------------------------------------
+# In the source, no tile above 4 is made and only 2s are dropped.
+
+
+def _sequences(number: Callable[[str], int]) -> Function:
+    return lambda claim, _: Computation(lambda: number(claim.board), QUICK)
+
+
+def _deterministic(claim: Claim, _: Known) -> Computation:
+    return Computation(lambda: claim.value if two_lines_are_reachable(40) else "not all", 15.0)
+
+
+def _figure(number: int, _claim: Claim, _: Known) -> Computation:
+    """Find a game with drops of 2s that ends with the square board of a figure."""
 
     def compute() -> str:
-        if any(_replays(checkerboard(board, colouring)) for colouring in COLOURINGS):
+        board = figure(number)
+        side = math.isqrt(len(board))
+        found = reach(Rules(side, side).text(board), drops="2", seconds=60)
+        reached = found.moves is not None and replay(found.rules, found.moves)[-1] == board
+        return "yes" if reached else "not decided"
+
+    return Computation(compute, 10.0)
+
+
+def _shortest(claim: Claim, _: Known) -> Computation:
+    rows, columns = parse_shape(claim.board)
+    return Computation(lambda: drops_of(built_game(Rules(rows, columns)) or ()), 50.0)
+
+
+def _cooperative(claim: Claim, _: Known) -> Computation:
+    """A checkerboard is reachable if a sequence leads to it; that none does is decided by search."""
+
+    def compute() -> str:
+        if any(_replays(checkerboard(claim.board, colouring)) for colouring in COLOURINGS):
             return "yes"
-        verdicts = [checkerboard(board, colouring, search=True, seconds=600) for colouring in COLOURINGS]
+        verdicts = [checkerboard(claim.board, colour, search=True, seconds=600) for colour in COLOURINGS]
         return "no" if all(verdict.reachable is False for verdict in verdicts) else "not decided"
 
-    return Claim(compute, 1.0)
+    return Computation(compute, 1.0)
 
 
 def _replays(verdict: Checkerboard) -> bool:
@@ -342,75 +384,13 @@ def two_lines_are_reachable(most: int) -> bool:
     )
 
 
-def _claim_bounds(fact: Fact, counts: _Counts) -> Claim | None:
-    """Claim a line about bounds within limits: from the empty board, with lemma 1, over all boards."""
-    if fact.file != "win_probability_bounds.tsv":
-        return None
-    pattern = "lemma1" if int(fact.columns["goal"]) >= 64 else None
-    game = _game(fact, limits=fact.columns["limits"], start="empty", pattern=pattern)
-    dtype = fact.columns["value_type"]
-    if dtype.startswith("uint"):
-        seconds = seconds_here(game, Objective("lower", dtype), most=counts.budget)
-        return Claim(lambda: prove(game, dtype=dtype).bound, seconds, game=game)
-    seconds = seconds_here(game, Objective("win", dtype), most=counts.budget)
-    return Claim(lambda: Fraction(float(solve(game, f"win:{dtype}", space="all").value)), seconds, game=game)
+# -- formations -----------------------------------------------------------------------------------
 
 
-SMALL_DIAGRAMS = 2.0
-"""Rough seconds of the lines that were not measured, all of them of small boards."""
-
-
-def _claim_symbolic(fact: Fact, counts: _Counts) -> Claim | None:
-    """Claim a line about decision diagrams: only 2s are spawned, and play begins on the empty board.
-
-    The source does not say which states it counts.  We read it as those that corollary 7 allows and that hold
-    a 2, which is an inference; its nodes and times are compared without these conditions.
-    """
-    if fact.file != "symbolic_solving.tsv":
-        return None
-    side, exponent, measure = (fact.columns[name] for name in ("N", "M", "measure"))
-    game = Game(f"{side}x{side}", 2 ** int(exponent), spawn=0, start="empty")
-    line = re.fullmatch(r"line_(\d+)_(\d+)_(\w+)", measure)
-    how, what = ("sweep", line[3]) if line else measure.split("_", 1) if "_" in measure else ("sum", measure)
-    name = f"({line[1]},{line[2]})" if line else ""
-    how = "sum" if how == "cumulative" else how
-    until = name if exponent == "11" else ""
-    corollary7 = what == "states"
-    key = (side, exponent, until or how, corollary7)
-
-    def compute() -> Any:
-        if key not in counts.symbolic:
-            counts.symbolic[key] = symbolic(game, strategy=how, until=until, corollary7=corollary7)
-        answer = counts.symbolic[key]
-        if what == "forced":
-            return {True: "yes", False: "no", None: "undecided"}[answer.wins]
-        return _measured(what, [one for one in answer.lines if name in ("", one.name)])
-
-    cost = what not in ("forced", "states")
-    known = expected_cost(game, how, until, corollary7=corollary7)
-    seconds = known.seconds if known.measured else SMALL_DIAGRAMS
-    return Claim(compute, seconds, cost=cost, game=game)
-
-
-def _measured(what: str, lines: list[Line]) -> Any:
-    """Return a measure of some sweep lines; states are counted at both turns, as in the source."""
-    if what == "seconds":
-        return Fraction(round(sum(line.seconds for line in lines), 2))
-    if what == "largest_nodes":
-        return max(line.peak for line in lines)
-    nodes, states = sum(line.nodes for line in lines), sum(line.states + line.afterstates for line in lines)
-    return {"nodes": nodes, "states": states, "bytes_per_state": Fraction(nodes * NODE_BYTES, states)}[what]
-
-
-def _claim_formations(fact: Fact, counts: _Counts) -> Claim | None:
-    """Claim a line about the table of a formation; the source counts boards that win after a slide, too."""
-    if fact.file != "formations.tsv":
-        return None
-    game = formation(fact.columns["formation"]).game(int(fact.columns["goal"]))
-    if fact.columns["quantity"] == "value_of_the_start":
-        seconds = SOLVING * counting_seconds(game)
-        return Claim(lambda: Fraction(float(solve(game).value)), seconds, game=game)
-    return Claim(lambda: counts.boards_after_slides(game)[fact.columns["quantity"]], 40.0, game=game)
+def _boards(claim: Claim, known: Known) -> Computation:
+    """Count boards of a formation; the source counts boards that win after a slide, too."""
+    game = claim.game
+    return Computation(lambda: known.boards_after_slides(game)[claim.quantity.quantity], 40.0, game)
 
 
 def _boards_after_slides(game: Game) -> dict[str, int]:
@@ -437,116 +417,126 @@ def _boards_after_slides(game: Game) -> dict[str, int]:
     return {"boards_generated": len(following) + len(won), "boards_worth_more_than_0": len(able)}
 
 
-OBJECTIVES = {
-    "expected score under optimal play": "score",
-    "slides of the longest game": "longest",
-    "fewest slides to a win, with luck": "fewest",
-    "probability to win": "win",
+# -- all ------------------------------------------------------------------------------------------
+
+
+COMPUTED: dict[str, Function] = {
+    "live_states": _total(lambda found: found.total("live")),
+    # Win and loss are one special state each.
+    "states_with_specials": _total(lambda found: found.total("live") + 2),
+    "raw_states_without_symmetry_with_specials": _total(lambda found: found.total("raw_live") + 2),
+    # They are absorbing: one step leads from each to itself.
+    "raw_transitions_without_symmetry": _quick(lambda game: len(oracle.transitions(game)) + 2),
+    "states": _total(lambda found: found.total("states")),
+    "raw_states": _total(lambda found: found.total("raw_states")),
+    "afterstates": _total(lambda found: found.total("afterstates")),
+    "terminal_states": _total(lambda found: found.total("losing")),
+    "states_of_sums_up_to": _total(lambda found: found.total("states")),
+    "raw_states_of_sums_up_to": _total(lambda found: found.total("raw_states")),
+    "states_of_sum": _states_of_sum,
+    "most_live_states_of_a_sum": _total(lambda found: int(found.live.sum(axis=1).max())),
+    "live_states_of_sum_with_largest_after_lookahead": _after_lookahead,
+    "least_expected_slides_to_win_without_a_board": _quick(
+        lambda game: Fraction(least_expected_slides(game))
+    ),
+    "combinatorial_bound": _quick(lambda game: bound(game).possible),
+    "positions_both_turns": _quick(lambda game: 2 * bound(game).boards),
+    "positions_within_A3_limits": _within_a3,
+    "largest_layer": _quick(lambda game: max(boards_by_sum(game).values())),
+    "three_layers_bytes": _quick(lambda game: _three_layers(boards_by_sum(game)) // 8),
+    "tile_multisets": _quick(lambda game: len(groups_of(game))),
+    "largest_multiset_class": _quick(lambda game: groups_of(game).largest),
+    "largest_tile": _largest,
+    "largest_tile_that_can_be_forced": _largest,
+    "whether_the_player_can_force_it": _can_force,
+    "forced_within_limits": _within_limits,
+    "win": _discounted,
+    "discounted_win": _discounted,
+    "probability_to_win": partial(_value, "win"),
+    "value_of_the_start": partial(_value, "win"),
+    "expected_score_under_optimal_play": partial(_value, "score"),
+    "slides_of_the_longest_game": partial(_value, "longest"),
+    "fewest_slides_to_a_win_with_luck": partial(_value, "fewest"),
+    "bound_within_limits": _bound,
+    "win_within_limits": _win_within_limits,
+    "forced_against_2s": partial(_diagrams, "forced", "sum"),
+    "sweep_seconds": partial(_diagrams, "seconds", "sweep"),
+    "sweep_largest_nodes": partial(_diagrams, "largest_nodes", "sweep"),
+    "accumulative_seconds": partial(_diagrams, "seconds", "accumulative"),
+    "accumulative_largest_nodes": partial(_diagrams, "largest_nodes", "accumulative"),
+    "cumulative_states": partial(_diagrams, "states", "sum"),
+    "cumulative_bytes_per_state": partial(_diagrams, "bytes_per_state", "sum"),
+    "line_states": partial(_diagrams, "states", "sweep"),
+    "line_nodes": partial(_diagrams, "nodes", "sweep"),
+    "line_seconds": partial(_diagrams, "seconds", "sweep"),
+    "deterministic_sequences": _sequences(lambda board: count_sequences(board, deterministic=True).total),
+    # The source counts those to one of the two checkerboards.
+    "cooperative_sequences": _sequences(lambda board: count_sequences(board).twos),
+    "cooperatively_reachable": _cooperative,
+    "deterministically_reachable": _deterministic,
+    "figure_7_reachable": partial(_figure, 7),
+    "figure_8_reachable": partial(_figure, 8),
+    "drops_to_an_end_position": _shortest,
+    "boards_generated": _boards,
+    "boards_worth_more_than_0": _boards,
 }
-"""The objectives of quantities of `other_sources.tsv`."""
-
-
-def _claim_others(fact: Fact, counts: _Counts) -> Claim | None:
-    """Claim a line of `other_sources.tsv`; a tile is forced from the empty board."""
-    if fact.file != "other_sources.tsv":
-        return None
-    quantity = fact.columns["quantity"]
-    if quantity == "largest tile that can be forced":
-        game = Game(fact.columns["board"], int(fact.published), spawn=0, start="empty")
-        seconds = forcing_seconds(game, most=counts.budget)  # a larger tile is refused by theory
-        return Claim(lambda: largest_forced(fact.columns["board"], spawns="2").tile, seconds)
-    game = _game(fact)
-    if quantity == "whether the player can force it":
-        game = game.changed(start="empty")
-        seconds = forcing_seconds(game, most=counts.budget)
-        return Claim(lambda: "yes" if force(game).forced else "no", seconds, game=game)
-    objective, seconds = OBJECTIVES[quantity], SOLVING * counting_seconds(game)
-    if fact.columns["rules"]:
-        return Claim(lambda: _from_two_twos(game, objective), seconds, game=game)
-    return Claim(lambda: Fraction(float(solve(game, objective).value)), seconds, game=game)
-
-
-def _from_two_twos(game: Game, objective: str) -> Fraction:
-    """Return the mean value of all states with two 2s."""
-    with temporary_folder() as folder:
-        solve(game, objective, table=folder / "table")
-        with closing(open_table(folder / "table")) as table:
-            pairs = list(combinations(range(game.cells), 2))
-            boards = [game.format(tuple(int(cell in pair) for cell in range(game.cells))) for pair in pairs]
-            values = [Fraction(float(table.probe(board).value)) for board in boards]
-    return sum(values, Fraction()) / len(values)
-
-
-CLAIMS = (
-    _claim_counts,
-    _claim_sizes,
-    _claim_optimal_values,
-    _claim_forced,
-    _claim_checkerboards,
-    _claim_shortest,
-    _claim_bounds,
-    _claim_symbolic,
-    _claim_formations,
-    _claim_others,
-)
+"""By quantity, the function that returns how a claim is computed."""
 
 
 def reproduce(
-    source: str | None = None, *, budget: float = 60.0, without: Container[tuple[str, str, str]] = ()
+    source: str | None = None, *, budget: float = 60.0, without: Container[Key] = ()
 ) -> Iterator[Verdict]:
-    """Recompute the facts of a source (None: of all sources); yields one verdict per line.
+    """Recompute the claims of a source (None: of all sources); yields one verdict per line.
 
     Lines whose estimate exceeds `budget` seconds are not run, and of those whose file, board and question
     are in `without` there is no verdict.  Raises `UsageError` for an unknown source.
     """
-    counts = _Counts(budget)
-    for fact in read_facts(source):
-        if (fact.file, fact.board, fact.question) not in without:
-            yield judge(fact, budget, counts)
+    known = Known(budget)
+    for claim in read_claims(source):
+        if claim.key not in without:
+            yield judge(claim, budget, known)
 
 
-def judge(fact: Fact, budget: float, counts: _Counts | None = None) -> Verdict:
+def judge(claim: Claim, budget: float, known: Known | None = None) -> Verdict:
     """Recompute one line, if its estimated time is at most `budget` seconds."""
-    counts = counts or _Counts(budget)
-    claim = next(filter(None, (find(fact, counts) for find in CLAIMS)), None)
-    if claim is None:
-        return Verdict(fact, "", "not in this version", 0.0)
-    if claim.seconds > budget:
-        record = read_records().get((fact.file, fact.board, fact.question))
-        if record is None:
-            return Verdict(fact, "", "over budget", claim.seconds, claim.game)
-        return Verdict(fact, record.computed, "recorded", claim.seconds, claim.game, record)
+    if claim.quantity.quantity not in COMPUTED:
+        return Verdict(claim, "", "not in this version", 0.0, None, {})
+    way = COMPUTED[claim.quantity.quantity](claim, known or Known(budget))
+    if way.seconds > budget:
+        record = read_records().get(claim.key, {})
+        verdict = "recorded" if record else "over budget"
+        return Verdict(claim, record.get("computed", ""), verdict, way.seconds, way.game, record)
     since = working_time()
     try:
-        computed = claim.compute()
+        computed = way.compute()
     except TilebaseError as error:  # the other lines are not lost
-        return Verdict(fact, str(error), "not possible here", working_time() - since, claim.game)
+        return Verdict(claim, str(error), "not possible here", working_time() - since, way.game, {})
     seconds = working_time() - since
     shown = digits_text(computed) if isinstance(computed, Fraction) else str(computed)
-    return Verdict(fact, shown, compare(fact, computed, cost=claim.cost), seconds, claim.game)
+    return Verdict(claim, shown, compare(claim, computed), seconds, way.game, {})
 
 
-def compare(fact: Fact, computed: Any, *, cost: bool = False) -> str:
+def compare(claim: Claim, computed: Any) -> str:
     """Return the verdict on a computed value: one of `VERDICTS`."""
-    if cost:
-        return "costs less" if computed < Fraction(fact.published) else "costs more"
-    if fact.reading:
+    if claim.quantity.kind == "measured":
+        return "costs less" if computed < Fraction(claim.value) else "costs more"
+    if claim.is_reading:
         return "own reading"
-    if agrees(fact.stated, computed):
+    if agrees(claim.stated, computed):
         return "agrees"
-    sign = {"at least": 1, "at most": -1}.get(fact.relation, 0)
-    if sign and sign * computed > sign * Fraction(fact.published):
+    sign = {"at least": 1, "at most": -1}.get(claim.relation, 0)
+    if sign and sign * computed > sign * Fraction(claim.value):
         return "improves"
-    if _rounding(fact) >= 0 and abs(computed - Fraction(fact.published)) <= _rounding(fact):
+    rounding = _rounding(claim)
+    if rounding >= 0 and abs(computed - Fraction(claim.value)) <= rounding:
         return "within rounding"
-    explained = fact.erratum is not None and agrees(fact.erratum[1], computed)
-    return "erratum" if explained else "differs"
+    return "erratum" if claim.right and agrees(claim.right, computed) else "differs"
 
 
-def _rounding(fact: Fact) -> float:
+def _rounding(claim: Claim) -> float:
     """Bound the rounding error of a published float: 0.5 ulp per slide, about T / 2 slides for a goal T."""
-    kind = TYPES.get(fact.columns.get("value_type", ""))
-    return (kind.tie / 2 if kind else -1.0) * int(fact.columns.get("goal", 0)) / 2
+    dtype = TYPES.get(claim.columns.get("value_type", ""))
+    return (dtype.tie / 2 if dtype else -1.0) * int(claim.columns.get("goal") or 0) / 2
 
 
 def summary(verdicts: Iterable[Verdict]) -> str:

@@ -1,15 +1,15 @@
 """What each result says in a sentence that can be cited: the game with its rules, the question, the value.
 
 A record of `solve`, `count`, `force`, `lemma`, `evaluate` or `reach` holds what `Statement.as_dict` returns,
-and `questions.results` reads that and nothing else.  A value has the text that its command prints, and its
+and `claims.results` reads that and nothing else.  A value has the text that its command prints, and its
 type.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tilebase.game.game import Game
@@ -46,17 +46,25 @@ VERDICTS = {True: ("yes", "verdict"), False: ("no", "verdict"), None: ("undecide
 
 @dataclass(frozen=True)
 class Statement:
-    """A result in a sentence, and its parts: what is played and asked, the answer, and its type."""
+    """A result in a sentence, and its parts: what is played and asked, the answer, and its type.
+
+    If it has several, the `answers` are those to each question.
+    """
 
     board: str
     question: str
     value: str
     kind: str
     text: str
+    answers: Mapping[str, str] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """As plain JSON values: the sentence, and the parts as the ``claim``."""
-        parts = {"board": self.board, "question": self.question, "value": self.value, "kind": self.kind}
+        answers = dict(self.answers) or {self.question: self.value}
+        parts = {
+            "board": self.board, "question": self.question, "value": self.value, "kind": self.kind,
+            "answers": answers,
+        }  # fmt: skip
         return {"statement": self.text, "claim": parts}
 
 
@@ -80,7 +88,7 @@ def _told(board: str, asked: Sequence[Asked], *, rules: str, proved: Iterable[st
     questions, values, kinds = zip(*asked, strict=True)
     return Statement(
         board, ", ".join(questions), ", ".join(values), " and ".join(dict.fromkeys(kinds)),
-        " ".join(sentences),
+        " ".join(sentences), dict(zip(questions, values, strict=True)),
     )  # fmt: skip
 
 
