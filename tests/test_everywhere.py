@@ -101,12 +101,11 @@ solve 2x2 32 -o t --objective win,lower,upper,score --by sum
 solve 2x2 16 --exact
 count 2x2 32
 count 2x2 32 --by sum,max
-count 2x2 32 --bound
 plan count 2x2 32
 plan formations
 plan formations 128
 rank 2x2 32
-rank 2x2 32 --by sum
+rank 2x2 32 --at 30,17
 force 2x2
 force 2x2 8 -c c.cert
 force 2x2 8 --engine diagrams

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 REPEATED = ("count", "solve", "force")
 """The commands of results that `tilebase plan` plans without a table, which a reader does not have."""
-UNPLANNED = frozenset(("--exact", "--bound", "--every-start", "--every-shape", "&&"))
+UNPLANNED = frozenset(("--exact", "--every-start", "--every-shape", "&&"))
 """Words of a command that it does not plan; nor does it plan the search for the largest tile."""
 FEW = 5
 """Of at most so many results, the first is cited."""

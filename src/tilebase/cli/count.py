@@ -21,11 +21,10 @@ from tilebase.cli.options import (
     StatsOption,
     make_game,
 )
-from tilebase.cli.output import PICTURES, Shown, plan_text, planning, table_text
+from tilebase.cli.output import PICTURES, plan_text, planning, table_text
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
-from tilebase.game.game import Game
 from tilebase.game.names import title_of
 
 if TYPE_CHECKING:
@@ -49,9 +48,6 @@ def count(
     goal: GoalArgument = None,
     *,
     game: GameOptions = DEFAULT_GAME,
-    bound: Annotated[
-        bool, Parameter(negative=(), help="Count boards by combinatorics instead of playing.")
-    ] = False,
     by: Annotated[
         str | None, Parameter(help="Rows by sum, by max (the largest tile), or by sum,max.")
     ] = None,
@@ -85,14 +81,11 @@ def count(
 
     tilebase count 4x4 64 --memory 16GiB
 
-    tilebase count 4x4 256 --bound --by sum
+    tilebase rank counts boards by combinatorics instead of playing.
     """
     question = make_game(shape, goal, game)
     columns = _columns(by)
-    show = shown.checked(() if bound else PICTURES)
-    if bound:
-        _bound(question, title_of(question), columns, show)
-        return 0
+    show = shown.checked(PICTURES)
     if keep not in ("counts", "afterstates", "states"):
         raise UsageError(f"keep {keep!r} does not exist: choose one of counts, afterstates, states")
     if planning():
@@ -152,26 +145,6 @@ def _totals(title: str, totals: dict[str, int]) -> list[dict[str, Any]]:
 def _data(totals: dict[str, int]) -> list[dict[str, Any]]:
     """Return totals under the same names for every game, for other programs."""
     return [{"quantity": name, "value": number} for name, number in totals.items()]
-
-
-def _bound(game: Game, title: str, columns: tuple[str, ...], show: Shown) -> None:
-    from tilebase.counting.combinatorics import bound
-    from tilebase.questions.statements import layers_checksum, of_combinatorics
-
-    if "max" in columns:
-        raise UsageError("--bound counts by sum only: use --by sum")
-    result = bound(game)
-    names = ("boards", "possible", "canonical_boards", "canonical_possible")
-    totals = {name: getattr(result, name) for name in names}
-    by_sum = [
-        {"sum": total} | {name: getattr(result, f"{name}_by_sum").get(total, 0) for name in names}
-        for total in sorted(result.boards_by_sum)
-    ]
-    rows = _totals(title, totals)
-    document = {"game": game.identity, "totals": totals, "layers": by_sum}
-    document = of_combinatorics(result).as_dict() | document | layers_checksum(document)
-    data = by_sum if columns else _data(totals)
-    show.write(by_sum if columns else rows, document, data=data, game=game, totals=table_text(rows))
 
 
 def _draw(result: CountResult, file: Path) -> None:
