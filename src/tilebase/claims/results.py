@@ -19,7 +19,7 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import date
 from fractions import Fraction
 from functools import cache
@@ -54,6 +54,7 @@ from tilebase.game.grid import is_shape
 from tilebase.game.names import RANDOM_STARTS, game_text, title_of
 from tilebase.game.spawns import ORIGINAL
 from tilebase.objectives.values import Found, Interval, Lower, Upper
+from tilebase.runtime.documents import mapping
 from tilebase.runtime.rows import latex_escaped
 
 RECORDING = ("solve", "count", "force", "lemma", "evaluate", "reach")
@@ -116,8 +117,6 @@ class Result:
         The SHA-256 of the layers that a file records; empty without any.
     said:
         The sentences of the command that wrote a file, with the rules of the game.
-    relation:
-        The words between the quantity and the value: at least, at most, about or from; empty if equal.
     quantity:
         The quantity of a line of the fact files, if records of commands are compared with it.
     """
@@ -142,8 +141,12 @@ class Result:
     said: str = ""
     near: str = ""
     note: str = ""
-    relation: str = ""
     quantity: Quantity = field(default=NO_QUANTITY, repr=False)
+
+    @property
+    def relation(self) -> str:
+        """The words between the quantity and the value: at least, at most, about or from; empty if equal."""
+        return split_relation(self.published)[0] if self.kind == "published" else RELATIONS.get(self.kind, "")
 
     @property
     def answer(self) -> str:
@@ -176,7 +179,7 @@ class Result:
     def as_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
         values = {name: value for name, value in vars(self).items() if name != "quantity"}
-        return values | {"statement": self.statement}
+        return values | {"relation": self.relation, "statement": self.statement}
 
     def text(self) -> str:
         """Return the result as a reader cites it: the statement, the command and the version."""
@@ -229,14 +232,17 @@ def results() -> tuple[Result, ...]:
 
 def _of_claim(claim: Claim) -> Result:
     asked = claim.quantity
-    published = Result(
-        _name(claim.file.removesuffix(".tsv"), claim.board, asked.name), "published", claim.board,
-        asked.words, claim.value, "published", claim.stated, claim.source,
-        needs=read_needed().get(claim.key, ""), note=claim.note, relation=claim.relation, quantity=asked,
-    )  # fmt: skip
+    name = _name(claim.file.removesuffix(".tsv"), claim.board, asked.name)
+    said: dict[str, Any] = {
+        "board": claim.board, "question": asked.words, "published": claim.stated, "source": claim.source,
+        "quantity": asked,
+    }  # fmt: skip
     row = read_records().get(claim.key) or read_records(RECOMPUTED).get(claim.key)
     if row is None:
-        return published
+        needs = read_needed().get(claim.key, "")
+        return Result(
+            name, "published", value=claim.value, kind="published", needs=needs, note=claim.note, **said
+        )
     computed, kind = row["computed"], row.get("kind") or asked.kind
     same = agrees(claim.stated, computed)
     if claim.is_reading:
@@ -245,41 +251,32 @@ def _of_claim(claim: Claim) -> Result:
         kind = f"rounded at each slide in {claim.columns['value_type']}, differs"
     sign = {"at least": 1, "at most": -1}.get(claim.relation, 0)
     better = sign * Fraction(computed) > sign * Fraction(claim.value) if sign else bool(claim.right)
-    return replace(
-        published, group="improved" if better and not same else "recomputed", value=computed, kind=kind,
-        relation=RELATIONS.get(kind, ""), needs="",
-        note="; ".join(filter(None, (claim.note, row.get("note")))), **_run(row),
-    )  # fmt: skip
+    group = "improved" if better and not same else "recomputed"
+    note = "; ".join(filter(None, (claim.note, row.get("note"))))
+    return _of_row(name, group, row, value=computed, kind=kind, note=note, **said)
 
 
-def _run(row: Mapping[str, str]) -> dict[str, str]:
-    """Return the members of a result that say what computed it."""
-    named = {name: row.get(name, "") for name in ("command", "version", "date", "size", "machine")}
-    return named | {"took": took_of(row)}
+def _new() -> Iterator[Result]:
+    for row in read_facts(NEW):
+        name, asked = _name("new", row["board"], row["question"]), quantities().get(row["quantity"])
+        yield _of_row(name, "new", row, quantity=asked or NO_QUANTITY)
+
+
+def _open() -> Iterator[Result]:
+    for row in read_facts(OPEN):
+        needs = read_needed()[OPEN, row["board"], row["question"]]
+        yield _of_row(_name("open", row["board"], row["question"]), "open", row, kind="open", needs=needs)
+
+
+def _of_row(name: str, group: str, row: Mapping[str, str], **more: Any) -> Result:
+    """Return a result with the columns of a row that it has, too."""
+    columns = {one.name: row[one.name] for one in fields(Result) if one.name in row}
+    return Result(name, group, **(columns | {"took": took_of(row)} | more))
 
 
 def _name(*words: str) -> str:
     text = "-".join(word for word in words if word).lower()
     return re.sub(r"[^a-z0-9.]+", "-", text).strip("-")
-
-
-def _new() -> Iterator[Result]:
-    for row in read_facts(NEW):
-        yield Result(
-            _name("new", row["board"], row["question"]), "new", row["board"], row["question"], row["value"],
-            row["kind"], checked=row.get("checked", ""), near=row.get("near", ""), note=row.get("note", ""),
-            relation=RELATIONS.get(row["kind"], ""), quantity=quantities().get(row["quantity"], NO_QUANTITY),
-            **_run(row),
-        )  # fmt: skip
-
-
-def _open() -> Iterator[Result]:
-    for row in read_facts(OPEN):
-        board, question = row["board"], row["question"]
-        yield Result(
-            _name("open", board, question), "open", board, question, row["known"], "open", checked=row["see"],
-            needs=read_needed()[OPEN, board, question],
-        )  # fmt: skip
 
 
 # -- finding --------------------------------------------------------------------------------------
@@ -445,34 +442,18 @@ def read_result(path: Path) -> Result:
 def _read(path: Path, document: Any) -> Result:
     """Return the result of one object.  Raises KeyError, TypeError or ValueError."""
     claim, ran = document["claim"], document["run"]
-    board, question, value, kind = (claim[name] for name in ("board", "question", "value", "kind"))
-    answers = claim["answers"]
-    said, command, program = (document[name] for name in ("statement", "command", "version"))
-    day, machine, layers = ran["date"], ran["machine"], document.get("checksum", "")
-    again = document["again"]["statement"] if "again" in document else ""
-    texts = (
-        board,
-        question,
-        value,
-        kind,
-        said,
-        command,
-        program,
-        day,
-        machine,
-        layers,
-        again,
-        *answers.values(),
-    )
-    if not all(isinstance(one, str) for one in texts):
+    told = {name: claim[name] for name in ("board", "question", "value", "kind")}
+    told |= {"said": document["statement"], "checksum": document.get("checksum", "")}
+    told |= {name: document[name] for name in ("command", "version")}
+    told |= {name: ran[name] for name in ("date", "machine")}
+    told["checked"] = document["again"]["statement"] if "again" in document else ""
+    answers = mapping(claim["answers"], "the answers")
+    if not all(isinstance(one, str) for one in (*told.values(), *answers.values())):
         raise TypeError("a result is written as text")
-    shlex.split(command)  # what cites it reads its words
-    relation = RELATIONS.get(kind, "")
-    found = Result(
-        _name(path.stem), "new", board, question, value.removeprefix(f"{relation} "), kind, command=command,
-        version=program, date=day, checked=again, took=f"{ran['cpu_seconds']:,} processor seconds",
-        machine=machine, checksum=layers, said=said, relation=relation,
-    )  # fmt: skip
+    shlex.split(told["command"])  # what cites it reads its words
+    told["value"] = told["value"].removeprefix(f"{RELATIONS.get(told['kind'], '')} ")
+    took = f"{ran['cpu_seconds']:,} processor seconds"
+    found = Result(_name(path.stem), "new", **told, took=took)
     played = document.get("game")  # `reach` names it in words
     before = find_before(Game.from_identity(played), answers) if isinstance(played, dict) else None
     return found if before is None else _with_before(found, *before)
@@ -512,45 +493,38 @@ def find_before(game: Game, answers: Mapping[str, str]) -> tuple[Result, str] | 
             and one.board.replace("/", ",") == board.replace("/", ",")  # planes are written apart in two ways
             and (named.start or "two-tiles", named.pattern or None) == (game.start, game.pattern)
         ):
-            return one, _agreement(one, asked[named.recorded], bound=LOWER in answers)
+            return one, _agreement(one, asked[named.recorded])
     return None
 
 
-def _agreement(one: Result, text: str, *, bound: bool) -> str:
-    """Return how a value agrees with a known result, in which a `bound` from below may say less."""
-    relation, known = split_relation((one.published or one.answer).split(" (")[0].split(",")[0])
+def _agreement(one: Result, answer: str) -> str:
+    """Return how an answer agrees with a known result."""
+    known = (one.published or one.answer).split(" (")[0].split(",")[0]
     if one.quantity.kind == "verdict":
-        return "" if text == WORDS[None] else _word(WINNABLE.get(known, known) == text)
-    if one.quantity.quantity == "largest_tile":
-        return _compared(_tiles(relation, known), _tiles(*split_relation(text)))
+        same = WINNABLE.get(known, known) == answer
+        return "" if answer == WORDS[None] else "recomputed" if same else "differs"
     if one.quantity.quantity in COUNTS:  # several in one answer
-        (text,) = (part for part in text.split(", ") if part.endswith(COUNTS[one.quantity.quantity]))
-    found = re.match(r"(?:at least |≈ )?(\d[\d,]*(?:[./]\d+)?)(?: [a-z]+)?$", text)
-    if found is None:
+        ending = COUNTS[one.quantity.quantity]
+        answer = next((part for part in answer.split(", ") if part.endswith(ending)), "")
+    before, now = _allowed(known), _allowed(answer)
+    if before is None or now is None:
         return ""
-    number = Fraction(found[1].replace(",", ""))
-    low, _, high = known.removeprefix("from ").partition(" to ")
-    if high:
-        return _word(Fraction(low) <= number <= Fraction(high))
-    if bound and not agrees(low, number):  # a smaller bound contradicts nothing
-        better = "improved" if one.quantity.recorded == LOWER else "differs"
-        return better if number > Fraction(low) else ""
-    return _word(agrees(low, number))
-
-
-def _tiles(relation: str, tile: str) -> tuple[int, float]:
-    """Return the smallest and the largest tile that a result allows."""
-    return int(tile), math.inf if relation == "at least" else int(tile)
-
-
-def _compared(before: tuple[int, float], now: tuple[int, float]) -> str:
-    """Return what a result that allows the tiles `now` says of one that allowed those `before`."""
-    if now == before:
+    same = agrees(known, now[0]) and (before[1] < math.inf or now[1] == math.inf)
+    if same or before == now:
         return "recomputed"
     if now[0] > before[1] or now[1] < before[0]:
         return "differs"
-    return "improved" if now[0] >= before[0] and now[1] <= before[1] else ""
+    return "improved" if before[0] <= now[0] and now[1] <= before[1] else ""
 
 
-def _word(same: bool) -> str:
-    return "recomputed" if same else "differs"
+ALLOWED = re.compile(r"(at least |from |about |≈ )?(\d[\d,]*(?:[./]\d+)?)(?: to (\d+(?:\.\d+)?)| [a-z]+)?")
+"""A value or its bounds, perhaps with a word for what is counted."""
+
+
+def _allowed(text: str) -> tuple[Fraction, Fraction | float] | None:
+    """Return the least and the largest value that an answer allows; None if it has no such digits."""
+    found = ALLOWED.fullmatch(text)
+    if found is None:
+        return None
+    least = Fraction(found[2].replace(",", ""))
+    return least, math.inf if found[1] == "at least " else Fraction(found[3] or least)
