@@ -188,12 +188,11 @@ def test_only_what_nothing_explains_is_a_failure(answer, status, monkeypatch, ca
 def test_a_line_that_is_not_possible_here_loses_no_other(monkeypatch, capsys):
     facts = [fact for fact in read_claims("edixhoven") if fact.board == "2x7"]
 
-    def refuse() -> None:
+    def refuse(*_: object) -> None:
         raise ResourceError("too little memory")
 
-    way = questions.Computation(refuse, 0.0)
     monkeypatch.setattr(questions, "read_claims", lambda _: [facts[0], facts[0]])
-    monkeypatch.setitem(questions.COMPUTED, "deterministic_sequences", lambda *_: way)
+    monkeypatch.setitem(questions.WAYS, "deterministic_sequences", questions.Way(refuse))
     assert main(["reproduce", "edixhoven"]) == 0
     assert capsys.readouterr().out.count("not possible here") == 2
 
@@ -226,7 +225,7 @@ def test_every_line_of_every_file_is_read():
     assert {fact.file for fact in facts} >= {"state_counts.tsv", "checkerboards.tsv", "layer_sizes.tsv"}
     assert all(fact.value and fact.board for fact in facts)
     assert len({(*fact.key, fact.value) for fact in facts}) == len(facts)
-    assert {fact.quantity.quantity for fact in facts} >= questions.COMPUTED.keys()
+    assert {fact.quantity.quantity for fact in facts} >= questions.WAYS.keys()
 
 
 @pytest.mark.parametrize(

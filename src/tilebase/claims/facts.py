@@ -48,6 +48,8 @@ WORDS = {True: "yes", False: "no", None: "undecided"}
 """How a verdict is written."""
 WINNABLE = {"winnable": "yes", "not_winnable": "no"}
 """How the lines within limits write it."""
+LARGEST = "largest"
+"""The goal of lines that ask for the largest tile."""
 LEAST_LEMMA_1 = 64
 """The least goal that has a pattern of Lemma 1."""
 
@@ -166,6 +168,11 @@ class Claim:
         return bool(self.place) and not self.right
 
     @property
+    def has_game(self) -> bool:
+        """Whether the line is about one game; others are about a board, whatever is played on it."""
+        return self.columns.get("goal", LARGEST) != LARGEST
+
+    @property
     def game(self) -> Game:
         """What is played.  Raises `GameError` for lines about boards that are no game's."""
         named = self.columns.get("goal", "")
@@ -181,10 +188,10 @@ class Claim:
 
 def _board(columns: Mapping[str, str]) -> str:
     """Return what is played in words: the board or the formation, its goal, rules and limits."""
-    goal = columns.get("goal", "largest")
+    goal = columns.get("goal", LARGEST)
     return (
         (f"formation {columns['formation']}" if "formation" in columns else columns["board"])
-        + ("" if goal == "largest" else f" to {goal}" if goal else " without a goal")
+        + ("" if goal == LARGEST else f" to {goal}" if goal else " without a goal")
         + (f", {columns['rules']}" if columns.get("rules") else "")
         + (f" within {columns['limits']}" if "limits" in columns else "")
     )

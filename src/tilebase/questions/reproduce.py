@@ -1,7 +1,7 @@
 """Recompute published numbers: every claim of the fact files that this version can compute.
 
-`COMPUTED` has a function for each quantity.  It returns how a claim is computed, with an estimate of the
-time, so that expensive lines can be listed instead.  A number agrees if it equals the published one in the
+`WAYS` has for each quantity how its claims are computed, and an estimate of the seconds, so that expensive
+lines can be listed instead.  A number agrees if it equals the published one in the
 published digits.  A proved lower bound improves on the published one if it is larger in those digits.  A
 published float is within rounding if it differs by at most what the rounding of its type can change.  A
 number that differs is an erratum of the source if docs/errata.md says so, with the number that was computed
@@ -18,9 +18,9 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache, partial
+from functools import cache
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 from tilebase.bdd.library import NODE_BYTES
 from tilebase.bdd.strategies import Line
@@ -66,15 +66,6 @@ VERDICTS = (
 
 
 @dataclass(frozen=True)
-class Computation:
-    """A function that computes a claim, an estimate of its seconds, and the game if it is one of `Game`."""
-
-    compute: Callable[[], Any]
-    seconds: float
-    game: Game | None = None
-
-
-@dataclass(frozen=True)
 class Verdict:
     """The result of one line.
 
@@ -106,11 +97,14 @@ class Known:
     def __init__(self, budget: float) -> None:
         self.budget = budget
         self.forced: dict[Game, Forced] = {}
-        self.count: Callable[[Game, int | None], CountResult] = cache(
-            lambda game, up_to: count(game, up_to=up_to)
-        )
+        self._count = cache(lambda game, up_to: count(game, up_to=up_to))
         self.symbolic: Callable[..., Symbolic] = cache(symbolic)
         self.boards_after_slides = cache(_boards_after_slides)
+
+    def counts(self, claim: Claim) -> CountResult:
+        """Return the counts of the game of a claim, up to its sum if it has one."""
+        found: CountResult = self._count(claim.game, _last_sum(claim))
+        return found
 
     def winnable(self, game: Game) -> str:
         """Return whether the goal is forced, as the lines within limits say it."""
@@ -119,71 +113,90 @@ class Known:
         return "winnable" if self.forced[game].forced else "not_winnable"
 
 
-Function = Callable[[Claim, Known], Computation]
-"""What computes the claims of a quantity."""
-QUICK = 0.2
-"""The estimate for what takes a fraction of a second, in seconds."""
+# -- estimates, in seconds ------------------------------------------------------------------------
+
+
 SOLVING = 2.5
-"""About how much longer solving takes than counting; only for estimates."""
-SMALL_DIAGRAMS = 2.0
-"""Rough seconds of the lines that were not measured, all of them of small boards."""
+"""About how much longer solving takes than counting."""
+
+
+def _seconds(number: float) -> Callable[[Claim, Known], float]:
+    return lambda *_: number
+
+
+QUICK = _seconds(0.2)
+"""The estimate for what takes a fraction of a second."""
+
+
+def counting_seconds(claim: Claim, _: Known) -> float:
+    """Return a rough estimate of the seconds to count a game here, from the sizes of its layers."""
+    game = claim.game
+    found = counting(game, Allowance.of(), up_to=_last_sum(claim))
+    return found.seconds + 2e-3 * len(boards_by_sum(game))
+
+
+def _last_sum(claim: Claim) -> int | None:
+    """Return the sum up to which states are counted; of a game with a goal, layers of all are counted."""
+    if not claim.columns.get("sum") or (claim.quantity.quantity == "states_of_sum" and claim.game.goal):
+        return None
+    return int(claim.columns["sum"])
+
+
+def _solving_seconds(claim: Claim, known: Known) -> float:
+    return SOLVING * counting_seconds(claim, known)
+
+
+def _discounted_seconds(claim: Claim, known: Known) -> float:
+    return 0.2 if claim.game.cells <= SMALL else _solving_seconds(claim, known)
+
+
+def _forcing_seconds(claim: Claim, known: Known) -> float:
+    game = _within(claim)
+    return forcing_seconds(game, most=known.budget) * (1 + len(_beside(claim, game)))
+
+
+def _largest_seconds(claim: Claim, known: Known) -> float:
+    """Estimate the search for the next larger tile, which takes longest, or is refused by theory."""
+    shape, tile = claim.board, int(claim.value)
+    cells = math.prod(parse_shape(shape))
+    if tile == 2**cells or cells <= 2:
+        return 0.1
+    return forcing_seconds(Game(shape, 2 * tile, start="empty"), most=known.budget)
+
+
+def _largest_of_2s_seconds(claim: Claim, known: Known) -> float:
+    game = Game(claim.columns["board"], int(claim.value), start="empty", spawn=0)
+    return forcing_seconds(game, most=known.budget)
+
+
+def _bound_seconds(claim: Claim, known: Known) -> float:
+    name = "lower" if claim.quantity.kind == "lower" else "win"
+    return seconds_here(claim.game, Objective(name, claim.columns["value_type"]), most=known.budget)
+
+
+def _diagrams_seconds(claim: Claim, _: Known) -> float:
+    _, strategy, until, corollary7 = _method(claim)
+    cost = expected_cost(claim.game, strategy, until, corollary7=corollary7)
+    return cost.seconds if cost.measured else 2.0  # all others are of small boards
 
 
 # -- states and boards ----------------------------------------------------------------------------
 
 
-def counting_seconds(game: Game, up_to: int | None = None) -> float:
-    """Return a rough estimate of the seconds to count a game here, from the sizes of its layers."""
-    return counting(game, Allowance.of(), up_to=up_to).seconds + 2e-3 * len(boards_by_sum(game))
-
-
-def _quick(value: Callable[[Game], Any]) -> Function:
-    """Compute a value of the game alone."""
-
-    def computation(claim: Claim, _: Known) -> Computation:
-        game = claim.game
-        return Computation(lambda: value(game), QUICK, game)
-
-    return computation
-
-
-def _total(number: Callable[[CountResult], int]) -> Function:
-    """Count all states of a game, or those up to the sum of the line."""
-
-    def computation(claim: Claim, known: Known) -> Computation:
-        game, up_to = claim.game, int(claim.columns.get("sum") or 0) or None
-        return Computation(lambda: number(known.count(game, up_to)), counting_seconds(game, up_to), game)
-
-    return computation
-
-
-def _states_of_sum(claim: Claim, known: Known) -> Computation:
+def _states_of_sum(claim: Claim, known: Known) -> int:
     """Count one layer; of a game with a goal, live states are published."""
-    game, total = claim.game, int(claim.columns["sum"])
-    up_to = None if game.goal else total
-
-    def states() -> int:
-        result = known.count(game, up_to)
-        found = result.live if game.goal else result.states
-        return int(found[result.sums == total].sum())
-
-    return Computation(states, counting_seconds(game, up_to), game)
+    result = known.counts(claim)
+    found = result.live if claim.game.goal else result.states
+    return int(found[result.sums == int(claim.columns["sum"])].sum())
 
 
-def _after_lookahead(claim: Claim, _: Known) -> Computation:
-    game, total = claim.game, int(claim.columns["sum"])
-    exponent = int(claim.columns["largest"]).bit_length() - 1
-
-    def states() -> int:
-        result = count(game, lookahead=True, up_to=total)
-        return int(result.live[result.sums == total, exponent].sum())
-
-    return Computation(states, counting_seconds(game, total), game)
+def _after_lookahead(claim: Claim, _: Known) -> int:
+    total, exponent = int(claim.columns["sum"]), int(claim.columns["largest"]).bit_length() - 1
+    result = count(claim.game, lookahead=True, up_to=total)
+    return int(result.live[result.sums == total, exponent].sum())
 
 
-def _within_a3(claim: Claim, _: Known) -> Computation:
-    limited = claim.game.changed(limits="1024,512,64,16,256,256,128,16,16,16,32,16,16,16,16,16")
-    return Computation(lambda: 2 * bound(limited).boards, QUICK, limited)
+A3_LIMITS = "1024,512,64,16,256,256,128,16,16,16,32,16,16,16,16,16"
 
 
 def _three_layers(sizes: dict[int, int]) -> int:
@@ -191,41 +204,52 @@ def _three_layers(sizes: dict[int, int]) -> int:
     return max(n + sizes.get(s + 2, 0) + sizes.get(s + 4, 0) for s, n in sizes.items())
 
 
+def _boards_after_slides(game: Game) -> tuple[int, int]:
+    """Return how many boards a slide can make, without symmetry, and how many can still win: by plain rules.
+
+    Of the sums from the horizon on, only won boards count as able to win.
+    """
+    slider = Slider(game)
+    won: set[Cells] = set()
+    following: dict[Cells, list[list[Cells]]] = {}
+    waiting = list(game.start_afters)
+    while waiting:
+        after = waiting.pop()
+        if after in following:
+            continue
+        slides = [slider.slides(board) for board, _ in game.spawns(after)]
+        won.update(result for found in slides for _, result, wins in found if wins)
+        following[after] = [[result for _, result, _ in found] for found in slides]
+        waiting += [result for found in slides for _, result, wins in found if not wins]
+    able = set(won)
+    for after in sorted(following, key=game.sum, reverse=True):
+        if any(result in able for results in following[after] for result in results):
+            able.add(after)
+    return len(following) + len(won), len(able)
+
+
 # -- forced tiles ---------------------------------------------------------------------------------
 
 
-def _largest(claim: Claim, known: Known) -> Computation:
-    """Find the largest tile; a larger one takes longest to refute, except what theory refutes."""
-    shape, tile = claim.columns["board"], int(claim.value)
-    if claim.quantity.spawn:  # 2s only
-        seconds = forcing_seconds(Game(shape, tile, spawn=0, start="empty"), most=known.budget)
-        return Computation(lambda: largest_forced(shape, spawns="2").tile, seconds)
-    cells, seconds = math.prod(parse_shape(shape)), 0.1
-    if tile < 2**cells and cells > 2:
-        seconds = forcing_seconds(Game(shape, 2 * tile, start="empty"), most=known.budget)
-    return Computation(lambda: largest_forced(shape, known=known.forced).tile, seconds)
-
-
-def _can_force(claim: Claim, known: Known) -> Computation:
+def _within(claim: Claim) -> Game:
+    """Return the game of a claim, without limits where the goal itself limits the tiles as much."""
     game = claim.game
-    return Computation(lambda: WORDS[force(game).forced], forcing_seconds(game, most=known.budget), game)
+    least = len(set(game.tops)) == 1 and game.tops[0] == (game.goal_exponent or 0) - 1
+    return game.changed(limits=None) if least else game
 
 
-def _within_limits(claim: Claim, known: Known) -> Computation:
-    game = claim.game
-    if len(set(game.tops)) == 1 and game.tops[0] == (game.goal_exponent or 0) - 1:
-        game = game.changed(limits=None)  # the goal itself limits the tiles as much
-    seconds = forcing_seconds(game, most=known.budget)
-    if claim.note not in ("minimal", "maximal"):
-        return Computation(lambda: known.winnable(game), seconds, game)
-    beside = limits_beside(game, -1 if claim.note == "minimal" else 1)
+def _within_limits(claim: Claim, known: Known) -> str:
+    """Decide whether the goal is forced within limits, and whether these are minimal or maximal."""
+    game = _within(claim)
+    found = known.winnable(game)
+    alike = next((one for one in _beside(claim, game) if known.winnable(one) == found), None)
+    return found if alike is None else f"{found}, but not {claim.note}: so is {alike.limits_text}"
 
-    def at_border() -> str:
-        found = known.winnable(game)
-        alike = next((one for one in beside if known.winnable(one) == found), None)
-        return found if alike is None else f"{found}, but not {claim.note}: so is {alike.limits_text}"
 
-    return Computation(at_border, seconds * (1 + len(beside)), game)
+def _beside(claim: Claim, game: Game) -> list[Game]:
+    """Return the games with lower limits, if a claim says that its own are minimal; so for maximal ones."""
+    step = {"minimal": -1, "maximal": 1}.get(claim.note)
+    return [] if step is None else limits_beside(game, step)
 
 
 def limits_beside(game: Game, step: int) -> list[Game]:
@@ -247,21 +271,30 @@ def limits_beside(game: Game, step: int) -> list[Game]:
 # -- values ---------------------------------------------------------------------------------------
 
 
-def _value(objective: str, claim: Claim, _: Known) -> Computation:
+SMALL = 4
+"""Cells of a board that the oracle solves."""
+
+
+def _value(objective: str) -> Callable[[Claim, Known], Fraction]:
     """Solve a game; it begins with two 2s where the line says so."""
-    game = claim.game
-    seconds = SOLVING * counting_seconds(game)
-    if claim.columns.get("rules"):
-        return Computation(lambda: _from_two_twos(game, objective), seconds, game)
-    return Computation(lambda: Fraction(float(solve(game, objective).value)), seconds, game)
+
+    def value(claim: Claim, _: Known) -> Fraction:
+        if claim.columns.get("rules"):
+            return _from_two_twos(claim.game, objective)
+        return Fraction(float(solve(claim.game, objective).value))
+
+    return value
 
 
-def _discounted(claim: Claim, _: Known) -> Computation:
+def _discounted(claim: Claim, _: Known) -> Fraction:
     game, discount = claim.game, claim.columns["discount"]
-    if game.cells <= 4:
-        return Computation(lambda: oracle.values(game, discount=discount).start, QUICK, game)
-    seconds = SOLVING * counting_seconds(game)
-    return Computation(lambda: Fraction(float(solve(game, discount=discount).value)), seconds, game)
+    if game.cells <= SMALL:
+        return oracle.values(game, discount=discount).start
+    return Fraction(float(solve(game, discount=discount).value))
+
+
+def _win_within_limits(claim: Claim, _: Known) -> Fraction:
+    return Fraction(float(solve(claim.game, f"win:{claim.columns['value_type']}", space="all").value))
 
 
 def _from_two_twos(game: Game, objective: str) -> Fraction:
@@ -275,46 +308,43 @@ def _from_two_twos(game: Game, objective: str) -> Fraction:
     return sum(values, Fraction()) / len(values)
 
 
-def _bound(claim: Claim, known: Known) -> Computation:
-    """Prove a bound within limits, over all boards."""
-    game, dtype = claim.game, claim.columns["value_type"]
-    seconds = seconds_here(game, Objective("lower", dtype), most=known.budget)
-    return Computation(lambda: prove(game, dtype=dtype).bound, seconds, game)
-
-
-def _win_within_limits(claim: Claim, known: Known) -> Computation:
-    """Solve a game within limits, over all boards."""
-    game, dtype = claim.game, claim.columns["value_type"]
-    seconds = seconds_here(game, Objective("win", dtype), most=known.budget)
-    solved = partial(solve, game, f"win:{dtype}", space="all")
-    return Computation(lambda: Fraction(float(solved().value)), seconds, game)
-
-
 # -- diagrams -------------------------------------------------------------------------------------
+# The source does not say which states it counts.  We read it as those that corollary 7 allows and that hold a
+# 2, which is an inference; its nodes and times are compared without these conditions.
 
 
-def _diagrams(what: str, strategy: str, claim: Claim, known: Known) -> Computation:
-    """Compute winning sets as decision diagrams.
-
-    The source does not say which states it counts.  We read it as those that corollary 7 allows and that hold
-    a 2, which is an inference; its nodes and times are compared without these conditions.
-    """
-    game, corollary7 = claim.game, what == "states"
-    name = f"({claim.columns['line']})" if claim.columns.get("line") else ""
-    until = name if game.goal == LARGEST_DIAGRAMS else ""
-
-    def compute() -> Any:
-        found = known.symbolic(game, strategy=strategy, until=until, corollary7=corollary7)
-        if what == "forced":
-            return WORDS[found.wins]
-        return _measured(what, [one for one in found.lines if name in ("", one.name)])
-
-    cost = expected_cost(game, strategy, until, corollary7=corollary7)
-    return Computation(compute, cost.seconds if cost.measured else SMALL_DIAGRAMS, game)
-
-
+MEASURES = {
+    "forced_against_2s": ("forced", "sum"),
+    "sweep_seconds": ("seconds", "sweep"),
+    "sweep_largest_nodes": ("largest_nodes", "sweep"),
+    "accumulative_seconds": ("seconds", "accumulative"),
+    "accumulative_largest_nodes": ("largest_nodes", "accumulative"),
+    "cumulative_states": ("states", "sum"),
+    "cumulative_bytes_per_state": ("bytes_per_state", "sum"),
+    "line_states": ("states", "sweep"),
+    "line_nodes": ("nodes", "sweep"),
+    "line_seconds": ("seconds", "sweep"),
+}
+"""By quantity, what is measured, and the strategy."""
 LARGEST_DIAGRAMS = 2048
 """The goal of which only the lines up to that of a claim are computed."""
+
+
+def _method(claim: Claim) -> tuple[str, str, str, bool]:
+    """Return the line that is measured, the strategy, the last line, and whether corollary 7 is used."""
+    what, strategy = MEASURES[claim.quantity.quantity]
+    line = f"({claim.columns['line']})" if claim.columns.get("line") else ""
+    return line, strategy, line if claim.game.goal == LARGEST_DIAGRAMS else "", what == "states"
+
+
+def _diagrams(claim: Claim, known: Known) -> Any:
+    """Compute winning sets as decision diagrams, and measure them or one of their lines."""
+    name, strategy, until, corollary7 = _method(claim)
+    found = known.symbolic(claim.game, strategy=strategy, until=until, corollary7=corollary7)
+    what = MEASURES[claim.quantity.quantity][0]
+    if what == "forced":
+        return WORDS[found.wins]
+    return _measured(what, [one for one in found.lines if name in ("", one.name)])
 
 
 def _measured(what: str, lines: list[Line]) -> Any:
@@ -331,42 +361,26 @@ def _measured(what: str, lines: list[Line]) -> Any:
 # In the source, no tile above 4 is made and only 2s are dropped.
 
 
-def _sequences(number: Callable[[str], int]) -> Function:
-    return lambda claim, _: Computation(lambda: number(claim.board), QUICK)
-
-
-def _deterministic(claim: Claim, _: Known) -> Computation:
-    return Computation(lambda: claim.value if two_lines_are_reachable(40) else "not all", 15.0)
-
-
-def _figure(number: int, _claim: Claim, _: Known) -> Computation:
+def _figure(number: int) -> str:
     """Find a game with drops of 2s that ends with the square board of a figure."""
-
-    def compute() -> str:
-        board = figure(number)
-        side = math.isqrt(len(board))
-        found = reach(Rules(side, side).text(board), drops="2", seconds=60)
-        reached = found.moves is not None and replay(found.rules, found.moves)[-1] == board
-        return "yes" if reached else "not decided"
-
-    return Computation(compute, 10.0)
+    board = figure(number)
+    side = math.isqrt(len(board))
+    found = reach(Rules(side, side).text(board), drops="2", seconds=60)
+    reached = found.moves is not None and replay(found.rules, found.moves)[-1] == board
+    return "yes" if reached else "not decided"
 
 
-def _shortest(claim: Claim, _: Known) -> Computation:
+def _shortest(claim: Claim, _: Known) -> int | None:
     rows, columns = parse_shape(claim.board)
-    return Computation(lambda: drops_of(built_game(Rules(rows, columns)) or ()), 50.0)
+    return drops_of(built_game(Rules(rows, columns)) or ())
 
 
-def _cooperative(claim: Claim, _: Known) -> Computation:
+def _cooperative(claim: Claim, _: Known) -> str:
     """A checkerboard is reachable if a sequence leads to it; that none does is decided by search."""
-
-    def compute() -> str:
-        if any(_replays(checkerboard(claim.board, colouring)) for colouring in COLOURINGS):
-            return "yes"
-        verdicts = [checkerboard(claim.board, colour, search=True, seconds=600) for colour in COLOURINGS]
-        return "no" if all(verdict.reachable is False for verdict in verdicts) else "not decided"
-
-    return Computation(compute, 1.0)
+    if any(_replays(checkerboard(claim.board, colouring)) for colouring in COLOURINGS):
+        return "yes"
+    verdicts = [checkerboard(claim.board, colour, search=True, seconds=600) for colour in COLOURINGS]
+    return "no" if all(verdict.reachable is False for verdict in verdicts) else "not decided"
 
 
 def _replays(verdict: Checkerboard) -> bool:
@@ -384,103 +398,89 @@ def two_lines_are_reachable(most: int) -> bool:
     )
 
 
-# -- formations -----------------------------------------------------------------------------------
-
-
-def _boards(claim: Claim, known: Known) -> Computation:
-    """Count boards of a formation; the source counts boards that win after a slide, too."""
-    game = claim.game
-    return Computation(lambda: known.boards_after_slides(game)[claim.quantity.quantity], 40.0, game)
-
-
-def _boards_after_slides(game: Game) -> dict[str, int]:
-    """Return how many boards a slide can make, without symmetry, and how many can still win: by plain rules.
-
-    Of the sums from the horizon on, only won boards count as able to win.
-    """
-    slider = Slider(game)
-    won: set[Cells] = set()
-    following: dict[Cells, list[list[Cells]]] = {}
-    waiting = list(game.start_afters)
-    while waiting:
-        after = waiting.pop()
-        if after in following:
-            continue
-        slides = [slider.slides(board) for board, _ in game.spawns(after)]
-        won.update(result for found in slides for _, result, wins in found if wins)
-        following[after] = [[result for _, result, _ in found] for found in slides]
-        waiting += [result for found in slides for _, result, wins in found if not wins]
-    able = set(won)
-    for after in sorted(following, key=game.sum, reverse=True):
-        if any(result in able for results in following[after] for result in results):
-            able.add(after)
-    return {"boards_generated": len(following) + len(won), "boards_worth_more_than_0": len(able)}
-
-
 # -- all ------------------------------------------------------------------------------------------
 
 
-COMPUTED: dict[str, Function] = {
-    "live_states": _total(lambda found: found.total("live")),
+class Way(NamedTuple):
+    """How claims of a quantity are computed, and an estimate of the seconds."""
+
+    compute: Callable[[Claim, Known], Any]
+    seconds: Callable[[Claim, Known], float] = QUICK
+
+
+def _counted(number: Callable[[CountResult], int]) -> Way:
+    return Way(lambda claim, known: number(known.counts(claim)), counting_seconds)
+
+
+def _quick(value: Callable[[Game], Any]) -> Way:
+    return Way(lambda claim, _: value(claim.game))
+
+
+WAYS: dict[str, Way] = {
+    "live_states": _counted(lambda found: found.total("live")),
     # Win and loss are one special state each.
-    "states_with_specials": _total(lambda found: found.total("live") + 2),
-    "raw_states_without_symmetry_with_specials": _total(lambda found: found.total("raw_live") + 2),
+    "states_with_specials": _counted(lambda found: found.total("live") + 2),
+    "raw_states_without_symmetry_with_specials": _counted(lambda found: found.total("raw_live") + 2),
     # They are absorbing: one step leads from each to itself.
     "raw_transitions_without_symmetry": _quick(lambda game: len(oracle.transitions(game)) + 2),
-    "states": _total(lambda found: found.total("states")),
-    "raw_states": _total(lambda found: found.total("raw_states")),
-    "afterstates": _total(lambda found: found.total("afterstates")),
-    "terminal_states": _total(lambda found: found.total("losing")),
-    "states_of_sums_up_to": _total(lambda found: found.total("states")),
-    "raw_states_of_sums_up_to": _total(lambda found: found.total("raw_states")),
-    "states_of_sum": _states_of_sum,
-    "most_live_states_of_a_sum": _total(lambda found: int(found.live.sum(axis=1).max())),
-    "live_states_of_sum_with_largest_after_lookahead": _after_lookahead,
+    "states": _counted(lambda found: found.total("states")),
+    "raw_states": _counted(lambda found: found.total("raw_states")),
+    "afterstates": _counted(lambda found: found.total("afterstates")),
+    "terminal_states": _counted(lambda found: found.total("losing")),
+    "states_of_sums_up_to": _counted(lambda found: found.total("states")),
+    "raw_states_of_sums_up_to": _counted(lambda found: found.total("raw_states")),
+    "states_of_sum": Way(_states_of_sum, counting_seconds),
+    "most_live_states_of_a_sum": _counted(lambda found: int(found.live.sum(axis=1).max())),
+    "live_states_of_sum_with_largest_after_lookahead": Way(_after_lookahead, counting_seconds),
     "least_expected_slides_to_win_without_a_board": _quick(
         lambda game: Fraction(least_expected_slides(game))
     ),
     "combinatorial_bound": _quick(lambda game: bound(game).possible),
     "positions_both_turns": _quick(lambda game: 2 * bound(game).boards),
-    "positions_within_A3_limits": _within_a3,
+    "positions_within_A3_limits": _quick(lambda game: 2 * bound(game.changed(limits=A3_LIMITS)).boards),
     "largest_layer": _quick(lambda game: max(boards_by_sum(game).values())),
     "three_layers_bytes": _quick(lambda game: _three_layers(boards_by_sum(game)) // 8),
     "tile_multisets": _quick(lambda game: len(groups_of(game))),
     "largest_multiset_class": _quick(lambda game: groups_of(game).largest),
-    "largest_tile": _largest,
-    "largest_tile_that_can_be_forced": _largest,
-    "whether_the_player_can_force_it": _can_force,
-    "forced_within_limits": _within_limits,
-    "win": _discounted,
-    "discounted_win": _discounted,
-    "probability_to_win": partial(_value, "win"),
-    "value_of_the_start": partial(_value, "win"),
-    "expected_score_under_optimal_play": partial(_value, "score"),
-    "slides_of_the_longest_game": partial(_value, "longest"),
-    "fewest_slides_to_a_win_with_luck": partial(_value, "fewest"),
-    "bound_within_limits": _bound,
-    "win_within_limits": _win_within_limits,
-    "forced_against_2s": partial(_diagrams, "forced", "sum"),
-    "sweep_seconds": partial(_diagrams, "seconds", "sweep"),
-    "sweep_largest_nodes": partial(_diagrams, "largest_nodes", "sweep"),
-    "accumulative_seconds": partial(_diagrams, "seconds", "accumulative"),
-    "accumulative_largest_nodes": partial(_diagrams, "largest_nodes", "accumulative"),
-    "cumulative_states": partial(_diagrams, "states", "sum"),
-    "cumulative_bytes_per_state": partial(_diagrams, "bytes_per_state", "sum"),
-    "line_states": partial(_diagrams, "states", "sweep"),
-    "line_nodes": partial(_diagrams, "nodes", "sweep"),
-    "line_seconds": partial(_diagrams, "seconds", "sweep"),
-    "deterministic_sequences": _sequences(lambda board: count_sequences(board, deterministic=True).total),
+    # The source counts boards of formations that win after a slide, too.
+    "boards_generated": Way(lambda claim, known: known.boards_after_slides(claim.game)[0], _seconds(40)),
+    "boards_worth_more_than_0": Way(
+        lambda claim, known: known.boards_after_slides(claim.game)[1], _seconds(40)
+    ),
+    "largest_tile": Way(
+        lambda claim, known: largest_forced(claim.board, known=known.forced).tile, _largest_seconds
+    ),
+    "largest_tile_that_can_be_forced": Way(
+        lambda claim, _: largest_forced(claim.columns["board"], spawns="2").tile, _largest_of_2s_seconds
+    ),
+    "whether_the_player_can_force_it": Way(
+        lambda claim, _: WORDS[force(claim.game).forced], _forcing_seconds
+    ),
+    "forced_within_limits": Way(_within_limits, _forcing_seconds),
+    "win": Way(_discounted, _discounted_seconds),
+    "discounted_win": Way(_discounted, _discounted_seconds),
+    "probability_to_win": Way(_value("win"), _solving_seconds),
+    "value_of_the_start": Way(_value("win"), _solving_seconds),
+    "expected_score_under_optimal_play": Way(_value("score"), _solving_seconds),
+    "slides_of_the_longest_game": Way(_value("longest"), _solving_seconds),
+    "fewest_slides_to_a_win_with_luck": Way(_value("fewest"), _solving_seconds),
+    "bound_within_limits": Way(
+        lambda claim, _: prove(claim.game, dtype=claim.columns["value_type"]).bound, _bound_seconds
+    ),
+    "win_within_limits": Way(_win_within_limits, _bound_seconds),
+    **dict.fromkeys(MEASURES, Way(_diagrams, _diagrams_seconds)),
+    "deterministic_sequences": Way(lambda claim, _: count_sequences(claim.board, deterministic=True).total),
     # The source counts those to one of the two checkerboards.
-    "cooperative_sequences": _sequences(lambda board: count_sequences(board).twos),
-    "cooperatively_reachable": _cooperative,
-    "deterministically_reachable": _deterministic,
-    "figure_7_reachable": partial(_figure, 7),
-    "figure_8_reachable": partial(_figure, 8),
-    "drops_to_an_end_position": _shortest,
-    "boards_generated": _boards,
-    "boards_worth_more_than_0": _boards,
+    "cooperative_sequences": Way(lambda claim, _: count_sequences(claim.board).twos),
+    "cooperatively_reachable": Way(_cooperative, _seconds(1)),
+    "deterministically_reachable": Way(
+        lambda claim, _: claim.value if two_lines_are_reachable(40) else "not all", _seconds(15)
+    ),
+    "figure_7_reachable": Way(lambda *_: _figure(7), _seconds(10)),
+    "figure_8_reachable": Way(lambda *_: _figure(8), _seconds(10)),
+    "drops_to_an_end_position": Way(_shortest, _seconds(50)),
 }
-"""By quantity, the function that returns how a claim is computed."""
+"""By quantity, how its claims are computed."""
 
 
 def reproduce(
@@ -499,21 +499,23 @@ def reproduce(
 
 def judge(claim: Claim, budget: float, known: Known | None = None) -> Verdict:
     """Recompute one line, if its estimated time is at most `budget` seconds."""
-    if claim.quantity.quantity not in COMPUTED:
-        return Verdict(claim, "", "not in this version", 0.0, None, {})
-    way = COMPUTED[claim.quantity.quantity](claim, known or Known(budget))
-    if way.seconds > budget:
+    way, known = WAYS.get(claim.quantity.quantity), known or Known(budget)
+    game = claim.game if claim.has_game else None
+    if way is None:
+        return Verdict(claim, "", "not in this version", 0.0, game, {})
+    seconds = way.seconds(claim, known)
+    if seconds > budget:
         record = read_records().get(claim.key, {})
         verdict = "recorded" if record else "over budget"
-        return Verdict(claim, record.get("computed", ""), verdict, way.seconds, way.game, record)
+        return Verdict(claim, record.get("computed", ""), verdict, seconds, game, record)
     since = working_time()
     try:
-        computed = way.compute()
+        computed = way.compute(claim, known)
     except TilebaseError as error:  # the other lines are not lost
-        return Verdict(claim, str(error), "not possible here", working_time() - since, way.game, {})
+        return Verdict(claim, str(error), "not possible here", working_time() - since, game, {})
     seconds = working_time() - since
     shown = digits_text(computed) if isinstance(computed, Fraction) else str(computed)
-    return Verdict(claim, shown, compare(claim, computed), seconds, way.game, {})
+    return Verdict(claim, shown, compare(claim, computed), seconds, game, {})
 
 
 def compare(claim: Claim, computed: Any) -> str:
