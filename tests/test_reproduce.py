@@ -108,7 +108,6 @@ def test_costs_are_compared_and_never_wrong():
 def test_records_belong_to_lines_and_agree_with_them():
     lines = {fact.key: fact for fact in read_claims()}
     records = read_records()
-    assert records.keys() <= lines.keys()
     for key, record in records.items():
         fact, number = lines[key], re.fullmatch(r"\d+(\.\d+)?", record["computed"])
         if "seconds" in fact.question or "nodes" in fact.question:

@@ -21,14 +21,12 @@ from tilebase.claims.facts import (
     NEEDED,
     NEW,
     OPEN,
-    RECOMPUTED,
     RUNS,
     SECTIONS,
     Cited,
     Claim,
     read_claims,
     read_facts,
-    read_records,
 )
 from tilebase.claims.results import (
     GROUPS,
@@ -158,20 +156,42 @@ def test_a_tile_is_compared_with_a_published_bound(board: str, value: str, verdi
     assert found[1] == verdict
 
 
+FOUND: dict[str, set[str]] = {
+    "5468.49": {"3x3 without a goal"},  # published, and computed with more digits
+    "5468.487": {"3x3 without a goal"},  # rounded
+    "5,470": {"3x3 without a goal"},
+    "1152817492752": {"3x4 without a goal"},
+    "50724.26": {"3x4 without a goal, from two 2s"},
+    "0.011337880": {"3x3 to 1024"},  # of an interval
+    "7.517e12": {"4x4 to 2048"},
+    "25,179,014": {"3x3 to 1024"},
+    "0.74": {"3x3 to 512"},
+    "256 prob 3x4": {"3x4 to 256"},
+    "new-3x4-to-256-prob": {"3x4 to 256"},
+    "64-lose-3x3-optimal": {"3x3 to 64"},
+}
+"""By words or a number, the boards of the results that they find."""
+
+
+@pytest.mark.parametrize("words", FOUND)
+def test_words_and_roundings_find_results(words: str) -> None:
+    assert {one.board for one in find_results(*words.split())} == FOUND[words]
+
+
 @pytest.mark.parametrize(
-    ("number", "board"),
+    ("words", "sentence"),
     [
-        ("5468.49", "3x3 without a goal"),  # published, and computed with more digits
-        ("5468.487", "3x3 without a goal"),  # rounded
-        ("5,470", "3x3 without a goal"),
-        ("1152817492752", "3x4 without a goal"),
-        ("50724.26", "3x4 without a goal, from two 2s"),
-        ("0.011337880", "3x3 to 1024"),  # of an interval
-        ("7.517e12", "4x4 to 2048"),
+        ("3x3 2048", "goal 2048 cannot be made on 3x3: 9 cells make at most 1024"),
+        ("2x4 to 8", "may be computed, as by tilebase solve 2x4 8"),
+        ("nothing", "may be computed, as by tilebase solve 3x3 512"),
+        ("0.99969487", "may be computed"),
+        ("3x4 xyzzy", "no result has all of the words '3x4 xyzzy'"),
     ],
 )
-def test_a_rounding_of_a_value_finds_its_results(number: str, board: str) -> None:
-    assert {one.board for one in find_results(number)} == {board}
+def test_words_without_results_say_what_may_be_asked(words: str, sentence: str) -> None:
+    with pytest.raises(UsageError, match="no result has all of the words") as raised:
+        find_results(*words.split())
+    assert sentence in str(raised.value)
 
 
 QUICK = ("free10", "solve 4x4 128", "reachable", "count 4x4 2048", "force 2x2x4 64")
@@ -210,12 +230,6 @@ def test_an_improved_bound_is_larger_than_the_published_one() -> None:
     lower = [one for one in results() if one.group == "improved" and one.kind == "lower"]
     assert lower
     assert all(Fraction(one.value) > Fraction(one.published.removeprefix("at least ")) for one in lower)
-
-
-def test_recorded_lines_are_lines_of_facts() -> None:
-    """A record of a line that does not exist would be lost without a word."""
-    known = {claim.key for claim in read_claims()}
-    assert read_records().keys() | read_records(RECOMPUTED).keys() <= known
 
 
 def test_the_pages_are_what_the_files_say() -> None:
@@ -583,9 +597,6 @@ def test_another_file_is_refused(text: str, tmp_path: Path) -> None:
 def test_a_name_that_is_wrong_or_not_unique_says_what_there_is() -> None:
     with pytest.raises(UsageError, match=r"results are found by 'new-': name one, as new-3x3"):
         find_result("new-")
-    assert find_result("64-lose-3x3-optimal").name == "new-3x3-to-64-probability-to-lose-under-optimal-play"
-    with pytest.raises(UsageError, match="no result has all of the words 'xyzzy'"):
-        find_result("xyzzy")
     with pytest.raises(UsageError, match="group 'old' does not exist"):
         cite(group="old")
 
@@ -658,16 +669,6 @@ def test_a_published_result_is_credited_to_its_source() -> None:
     assert [one.name for one in results() if ".)." in one.statement] == []
 
 
-def test_a_value_finds_its_result() -> None:
-    assert [one.name for one in find_results("25,179,014")] == [
-        "state-counts-3x3-to-1024-states-with-specials"
-    ]
-    assert {one.published.split()[0] for one in find_results("0.74")} == {"0.74"}
-    assert len(find_results("winnable")) > 5
-    with pytest.raises(UsageError, match=r"words '0\.99969487'"):
-        find_results("0.99969487")
-
-
 def test_types_of_results_are_true() -> None:
     for one in results():
         if one.kind == "exact":
@@ -682,29 +683,13 @@ def test_types_of_results_are_true() -> None:
     assert (fewer.value, fewer.kind, fewer.group) == ("156", "found", "improved")
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (("3x3", "2048"), "goal 2048 cannot be made on 3x3: 9 cells make at most 1024"),
-        (("2x4", "to", "8"), "may be computed, as by tilebase solve 2x4 8"),
-        (("nothing",), "may be computed, as by tilebase solve 3x3 512"),
-    ],
-)
-def test_a_game_without_results_says_what_may_be_asked(words: tuple[str, ...], sentence: str) -> None:
-    with pytest.raises(UsageError, match="no result has all of the words") as raised:
-        find_results(*words)
-    assert sentence in str(raised.value)
-
-
 def test_words_list_the_results_that_have_them_all(capsys: pytest.CaptureFixture[str]) -> None:
     found = find_results("3x4", "256")
     assert {one.name for one in found} >= {"new-3x4-to-256-probability-to-win"}
     assert all("3x4" in one.board.split() and "256" in one.board.split() for one in found)
-    assert find_results("256", "prob", "3x4") == (find_result("new-3x4-to-256-prob"),)
     assert find_results("256,128,64,64/64,64,64,64/64,64,64,64", "uint32")[0].kind == "lower"
     assert len(find_results("new-3x4")) > 1
-    with pytest.raises(UsageError, match="no result has all of the words '3x4 xyzzy'"):
-        find_results("3x4", "xyzzy")
+    assert len(find_results("winnable")) > 5
     assert main(["cite", "3x4", "256", "--group", "new"]) == 0
     listed = capsys.readouterr().out
     assert "new-3x4-to-256-probability-to-win" in listed
