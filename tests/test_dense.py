@@ -49,8 +49,7 @@ from tilebase.game.game import Cells, Game
 from tilebase.objectives.objective import Objective, parse_objectives
 from tilebase.objectives.types import TYPES
 from tilebase.objectives.values import Lower, Upper
-from tilebase.questions.running import Ask
-from tilebase.questions.spaces import choose_space
+from tilebase.questions.running import Ask, choose_space
 from tilebase.runtime.resources import OVERHEAD, Allowance
 from tilebase.tables.probe import Table
 

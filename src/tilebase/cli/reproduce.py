@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
@@ -75,7 +75,7 @@ def _write(verdicts: list[Verdict], show: Shown) -> None:
         run = f"{one.record['command']} ({one.record['date']})" if one.record else ""
         rows.append(row | {"time": _time(one), "see": "; ".join(filter(None, (place, run)))})
         ran = one.verdict not in NOT_RUN
-        more = row | {
+        more: dict[str, Any] = row | {
             "seconds": round(one.seconds, 2) if ran else None,
             "estimated_seconds": None if ran or one.seconds == math.inf else round(one.seconds, 1),
             "relation": claim.relation, "note": claim.note, "erratum": claim.place if claim.right else None,

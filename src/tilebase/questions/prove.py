@@ -31,9 +31,8 @@ from tilebase.game.game import Game, check_is_game
 from tilebase.objectives.objective import Objective, check_goal_fits
 from tilebase.objectives.values import Lower, Upper
 from tilebase.questions.bounds import ProvedBound, bound_of, rounding_loss
-from tilebase.questions.running import Ask, usual_space
+from tilebase.questions.running import Ask, choose_space, usual_space
 from tilebase.questions.solve import check_solving, solve_in
-from tilebase.questions.spaces import choose_space
 from tilebase.runtime.measured import working_time
 from tilebase.runtime.resources import Use
 

@@ -175,7 +175,7 @@ def _bound_seconds(claim: Claim, known: Known) -> float:
 
 
 def _diagrams_seconds(claim: Claim, _: Known) -> float:
-    _, strategy, until, corollary7 = _method(claim)
+    strategy, until, corollary7 = _method(claim)[1:]
     cost = expected_cost(claim.game, strategy, until, corollary7=corollary7)
     return cost.seconds if cost.measured else 2.0  # all others are of small boards
 

@@ -36,8 +36,7 @@ from tilebase.objectives.objective import Objective, parse_objectives
 from tilebase.objectives.results import LayerSummary, Solution, StartValues
 from tilebase.objectives.rounding import Rounding
 from tilebase.objectives.values import Number, Value
-from tilebase.questions.running import NOTHING, Ask, Keep, usual_space
-from tilebase.questions.spaces import choose_space
+from tilebase.questions.running import NOTHING, Ask, Keep, choose_space, usual_space
 from tilebase.runtime.progress import in_turn
 from tilebase.runtime.resources import Use
 from tilebase.runtime.storage import write_whole
