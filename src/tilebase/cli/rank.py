@@ -32,8 +32,8 @@ TYPES = {
 COUNTED = {
     "boards": "boards",
     "canonical_boards": "boards, up to symmetry",
-    "possible": "upper bound of the states",
-    "canonical_possible": "upper bound of the states, up to symmetry",
+    "possible": "possible states",
+    "canonical_possible": "possible states, up to symmetry",
 }
 """The numbers of boards, and what a reader is told that they count."""
 
