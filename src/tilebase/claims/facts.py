@@ -291,7 +291,7 @@ def agrees(published: str, computed: Any) -> bool:
 
 
 def split_relation(text: str) -> tuple[str, str]:
-    """Split a number with its relation (`Fact.stated`).
+    """Split a number with its relation (`Claim.stated`).
 
     >>> split_relation("at least 256"), split_relation("57")
     (('at least', '256'), ('', '57'))

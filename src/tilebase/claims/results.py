@@ -100,7 +100,7 @@ class Result:
         differs), measured, found, lower, upper, interval,
         verdict, or published where nothing was computed here; of an open question, what is known.
     published, source:
-        What was published, with its relation (`Fact.stated`), and where; empty for new results.
+        What was published, with its relation (`Claim.stated`), and where; empty for new results.
     command, version, date:
         What computed it, and when; empty if nothing did.
     checked:
