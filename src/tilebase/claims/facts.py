@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any, NamedTuple
 
@@ -172,7 +172,7 @@ class Claim:
         """Whether the line is about one game; others are about a board, whatever is played on it."""
         return self.columns.get("goal", LARGEST) != LARGEST
 
-    @property
+    @cached_property
     def game(self) -> Game:
         """What is played.  Raises `GameError` for lines about boards that are no game's."""
         named = self.columns.get("goal", "")
