@@ -73,15 +73,14 @@ def count(
 
     Up to symmetry and without it. States are boards with the player to move; live ones have an allowed slide;
     winning ones have a slide that makes the goal. Boards that hold the goal are not counted: play has ended.
-    Afterstates are boards after a slide. Raw counts are without symmetry. --record counts.svg draws them.
+    Afterstates are boards after a slide. Raw counts are without symmetry. --record counts.svg draws them. An
+    upper bound of the states, by combinatorics, is in tilebase rank.
 
     tilebase count 3x3 1024
 
     tilebase count 3x3 1024 --record counts.svg
 
     tilebase count 4x4 64 --memory 16GiB
-
-    tilebase rank counts boards by combinatorics instead of playing.
     """
     question = make_game(shape, goal, game)
     columns = _columns(by)
