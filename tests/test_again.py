@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from tilebase import force
+from tilebase.claims.results import read_result
 from tilebase.cli import main
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Game
 from tilebase.questions.again import MOST_PLAIN, reproduce_layers
-from tilebase.questions.results import read_result
 
 GAMES = (
     Game("2x3", 16, start="empty"),

@@ -607,13 +607,13 @@ def test_the_index_command(capsys):
     assert "281,474,976,710,656" in out
     assert re.search(r"layers in memory, Boolean +677 GB", out)  # an eighth of bytes, and gaps behind rows
     assert re.search(r"layers in memory, uint16, float16 +10\.8 TB", out)
-    assert main(["rank", "2x2", "32", "-f", "csv", "--by", "sum"]) == 0
+    assert main(["rank", "2x2", "32", "-f", "csv"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "sum,boards,game,command,version"
+    assert lines[0] == "sum,boards,canonical_boards,possible,canonical_possible,game,command,version"
     assert sum(int(line.split(",")[1]) for line in lines[1:]) == 5**4
     assert main(["rank", "2x2", "32", "--board", "2,4/8,16"]) == 0
     assert capsys.readouterr().out == "sum 30, rank 0\n"
-    assert main(["rank", "2x2", "32", "--sum", "30", "--rank", "5"]) == 0
+    assert main(["rank", "2x2", "32", "--at", "30,5"]) == 0
     fifth = capsys.readouterr().out.strip()
     assert main(["rank", "2x2", "32", "--board", fifth]) == 0
     assert capsys.readouterr().out == "sum 30, rank 5\n"
@@ -623,11 +623,10 @@ def test_the_index_command(capsys):
     ("arguments", "sentence"),
     [
         (["2x2", "32", "--board", "2,4"], "has 2 cells"),
-        (["2x2", "32", "--sum", "30"], "give --board, or --sum and --rank together"),
-        (["2x2", "32", "--sum", "a", "--rank", "b"], "--sum"),
-        (["2x2", "32", "--sum", "30", "--rank", "24"], "has 24 there"),
-        (["2x2", "32", "--board", "2,4/8,16", "--rank", "3", "--sum", "30"], "or none of them"),
-        (["2x2", "32", "--by", "max"], "rows can be by sum"),
+        (["2x2", "32", "--at", "30"], "--at 30: give a sum and a rank, as --at 30,17"),
+        (["2x2", "32", "--at", "a,b"], "give a sum and a rank"),
+        (["2x2", "32", "--at", "30,24"], "has 24 there"),
+        (["2x2", "32", "--board", "2,4/8,16", "--at", "30,3"], "or none of them"),
     ],
     ids=" ".join,
 )

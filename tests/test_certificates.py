@@ -113,7 +113,7 @@ def test_published_limits_are_proved(fact: Fact, tmp_path: Path) -> None:
     """The lines for 64 are refutations that take a minute to check: tests/test_slow.py."""
     game = Game(fact["board"], int(fact["goal"]), limits=fact["limits"], start="empty")
     header = check(certify(game, tmp_path))
-    assert header["claim"] == {"winnable": "forced", "not_winnable": "not forced"}[fact["claim"]]
+    assert header["claim"] == {"winnable": "forced", "not_winnable": "not forced"}[fact["value"]]
     assert header["limits"] == list(game.limits)
 
 

@@ -472,7 +472,7 @@ def test_what_new_users_tried(command, status, sentence, table, refused):
 
 
 def test_a_full_disk_behind_standard_output():
-    command = [sys.executable, "-m", "tilebase", "count", "2x2", "32", "--bound", "-f", "json"]
+    command = [sys.executable, "-m", "tilebase", "rank", "2x2", "32", "-f", "json"]
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 1

@@ -114,13 +114,12 @@ solve 2x2 32 -o t --objective win,lower,upper,score
 solve exact 2x2 16
 count 2x2 32
 count 2x2 32 --by sum,max
-count 2x2 32 --bound
 plan count 2x2 32
 plan formations
 plan formations 128
 rank 2x2 32
-rank 2x2 32 --by sum
 force largest 2x2
+rank 2x2 32 --at 30,17
 force 2x2 8 -c c.cert
 force diagrams 2x2 8
 limits 2x2 8 --minimal --start empty

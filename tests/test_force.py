@@ -87,13 +87,13 @@ def small(file: str, **wanted: str) -> list[Fact]:
 @pytest.mark.parametrize("fact", small("guaranteed_max_tile.tsv", relation=""), ids=repr)
 def test_published_largest_tiles(fact):
     found = largest_forced(fact["board"], memory=MEMORY)
-    assert (found.tile, found.exact) == (int(fact["max_tile"]), True)
+    assert (found.tile, found.exact) == (int(fact["value"]), True)
 
 
 @pytest.mark.parametrize("fact", small("guaranteed_with_limits.tsv"), ids=repr)
 def test_published_limits(fact):
     game = Game(fact["board"], int(fact["goal"]), limits=fact["limits"], start="empty")
-    assert force(game, memory=MEMORY).forced == (fact["claim"] == "winnable")
+    assert force(game, memory=MEMORY).forced == (fact["value"] == "winnable")
     if fact["board"] not in ("2x4", "3x3") or fact["note"] not in ("minimal", "maximal"):
         return
     for cell, limit in enumerate(game.limits):

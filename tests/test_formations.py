@@ -14,6 +14,7 @@ import pytest
 
 from facts import facts
 from tilebase import Formation, Game, formation, formations, open_table, solve
+from tilebase.claims.facts import read_claims
 from tilebase.cli import main
 from tilebase.cli.plan import GOALS, brief
 from tilebase.costs import rates
@@ -23,7 +24,6 @@ from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import GameError, StorageError
 from tilebase.game.formations import MOST_BYTES
 from tilebase.game.names import title_of
-from tilebase.questions.published import read_facts
 from tilebase.questions.reproduce import judge
 from tilebase.runtime import system
 from tilebase.small import oracle
@@ -168,7 +168,7 @@ def test_a_goal_sum_has_no_goal_tile():
 
 
 def test_the_published_value_of_44_to_32():
-    (fact,) = [one for one in read_facts("endgames") if one.columns["quantity"] == "value_of_the_start"]
+    (fact,) = [one for one in read_claims("endgames") if one.quantity.quantity == "value_of_the_start"]
     assert judge(fact, 60.0).verdict == "within rounding"
     (line,) = facts("formations.tsv", quantity="value_of_the_start")
     solution = solve(formation(line["formation"]).game(int(line["goal"])))
@@ -177,7 +177,7 @@ def test_the_published_value_of_44_to_32():
 
 @pytest.mark.slow  # 35 seconds of plain rules
 def test_the_published_numbers_of_boards():
-    counted = [one for one in read_facts("endgames") if one.columns["quantity"] != "value_of_the_start"]
+    counted = [one for one in read_claims("endgames") if one.quantity.quantity != "value_of_the_start"]
     assert [judge(fact, 60.0).verdict for fact in counted] == ["agrees", "agrees"]
 
 

@@ -51,6 +51,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("small", "patterns"),
     ("policies", "simulator"),
     ("agents", "envs"),
+    ("claims",),
     ("questions",),
     ("datasets", "web"),
     ("tilebase",),  # the flat public API; it loads everything below lazily and is not checked itself

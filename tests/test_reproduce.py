@@ -15,17 +15,21 @@ from pathlib import Path
 
 import pytest
 
+from tilebase.claims.facts import SOURCES, Claim, agrees, read_claims, read_records
 from tilebase.cli import main
 from tilebase.costs import machines, rows
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.questions import reproduce as questions
-from tilebase.questions.published import SOURCES, Fact, agrees, read_facts, read_records
 from tilebase.questions.reproduce import compare, judge, reproduce, summary
 from tilebase.runtime.measured import duration
 from tilebase.runtime.resources import Allowance
 from tilebase.small.oracle import values
+
+
+def made_up(quantity: str, value: str, **columns: str) -> Claim:
+    return Claim.of("made_up.tsv", 1, {"quantity": quantity, "value": value, "source": "nobody", **columns})
 
 
 @pytest.mark.parametrize("source", ["lees-miller", "slizkov", "edixhoven"])
@@ -35,7 +39,7 @@ def test_what_is_computed_agrees_or_is_an_erratum(source):
     known = {"agrees", "erratum", "own reading", "recorded", "over budget", "not in this version"}
     assert {one.verdict for one in verdicts} <= known
     assert sum(one.verdict == "agrees" for one in verdicts) >= {"edixhoven": 13}.get(source, 9)
-    errata = {one.fact.board for one in verdicts if one.verdict == "erratum"}
+    errata = {one.claim.board for one in verdicts if one.verdict == "erratum"}
     assert errata == ({"2x7", "2x8"} if source == "edixhoven" else set())
     assert summary(verdicts).split()[1].rstrip(",") == "agrees"
 
@@ -48,15 +52,16 @@ def test_what_is_far_over_the_budget_is_estimated_without_an_index(monkeypatch):
 
     monkeypatch.setattr(machines, "planned_index", refuse)
     verdicts = [
-        one for one in reproduce("slizkov", budget=0) if one.fact.file == "win_probability_bounds.tsv"
+        one for one in reproduce("slizkov", budget=0) if one.claim.file == "win_probability_bounds.tsv"
     ]
     assert {one.verdict for one in verdicts} <= {"recorded", "over budget"}
     assert max(one.seconds for one in verdicts) > 3600
 
 
 def test_an_erratum_explains_one_number_only():
-    fact = next(fact for fact in read_facts("edixhoven") if fact.board == "2x7")
-    assert (fact.published, fact.erratum) == ("7385", ("docs/errata.md#deterministic-sequences", "7383"))
+    fact = next(fact for fact in read_claims("edixhoven") if fact.board == "2x7")
+    place = "docs/errata.md#deterministic-sequences"
+    assert (fact.value, fact.place, fact.right) == ("7385", place, "7383")
     assert [compare(fact, found) for found in (7383, 7384, 7385)] == ["erratum", "differs", "agrees"]
 
 
@@ -64,7 +69,7 @@ def test_every_erratum_has_a_place_on_the_page():
     page = (Path(__file__).parents[1] / "docs/errata.md").read_text("utf-8")
     headings = re.findall(r"^#+ (.*)$", page, re.MULTILINE)
     anchors = {re.sub(r"[^\w -]", "", words.replace("×", "")).lower().replace(" ", "-") for words in headings}
-    found = [fact.erratum[0] for fact in read_facts() if fact.erratum]
+    found = [fact.place for fact in read_claims() if fact.right]
     assert len(found) >= 3
     assert {place.removeprefix("docs/errata.md#") for place in found} <= anchors
 
@@ -87,32 +92,31 @@ def test_every_erratum_has_a_place_on_the_page():
     ],
 )
 def test_limits_are_minimal_or_maximal(limits: str, claim: str, note: str, computed: str) -> None:
-    columns = {"board": "2x4", "limits": limits, "goal": "32", "claim": claim, "note": note}
-    found = judge(Fact("guaranteed_with_limits.tsv", 1, "made up", columns), 60)
+    found = judge(
+        made_up("forced_within_limits", claim, board="2x4", limits=limits, goal="32", note=note), 60
+    )
     assert (found.computed, found.verdict) == (computed, "differs")
 
 
 def test_costs_are_compared_and_never_wrong():
-    columns = {"N": "2", "M": "4", "measure": "sweep_seconds", "value": "8", "relation": "about"}
-    fact = Fact("symbolic_solving.tsv", 1, "made up", columns)
+    fact = made_up("sweep_seconds", "8", board="2x2", goal="16", relation="about")
     assert fact.stated == "about 8"
-    assert [compare(fact, seconds, cost=True) for seconds in (7, 9)] == ["costs less", "costs more"]
-    assert (fact.board, fact.question) == ("2x2 to 16", "sweep lines: seconds")
+    assert [compare(fact, seconds) for seconds in (7, 9)] == ["costs less", "costs more"]
+    assert (fact.board, fact.question) == ("2x2 to 16", "against 2s only, sweep lines: seconds")
 
 
 def test_records_belong_to_lines_and_agree_with_them():
-    lines = {(fact.file, fact.board, fact.question): fact for fact in read_facts()}
+    lines = {fact.key: fact for fact in read_claims()}
     records = read_records()
-    assert records.keys() <= lines.keys()
     for key, record in records.items():
-        fact, number = lines[key], re.fullmatch(r"\d+(\.\d+)?", record.computed)
+        fact, number = lines[key], re.fullmatch(r"\d+(\.\d+)?", record["computed"])
         if "seconds" in fact.question or "nodes" in fact.question:
             continue
-        found = Fraction(record.computed) if number else record.computed
+        found = Fraction(record["computed"]) if number else record["computed"]
         known = ("agrees", "improves", "within rounding", "erratum")
-        assert compare(fact, found) in (("own reading",) if fact.reading else known), key
-        assert record.command.startswith("tilebase "), key
-        assert re.fullmatch(r"2026-\d\d-\d\d", record.date), key
+        assert compare(fact, found) in (("own reading",) if fact.is_reading else known), key
+        assert record["command"].startswith("tilebase "), key
+        assert re.fullmatch(r"2026-\d\d-\d\d", record["date"]), key
 
 
 def test_a_line_over_the_budget_shows_what_was_recorded(capsys):
@@ -121,7 +125,9 @@ def test_a_line_over_the_budget_shows_what_was_recorded(capsys):
     printed = capsys.readouterr()
     assert printed.err == ""
     rows = list(csv.DictReader(io.StringIO(printed.out)))
-    row = next(row for row in rows if row["question"] == "sweep line (8,2): states at both turns")
+    row = next(
+        row for row in rows if row["question"] == "against 2s only, sweep line (8,2): states at both turns"
+    )
     assert (row["board"], row["published"], row["computed"]) == ("3x3 to 512", "3.6e7", "36434618")
     assert row["recorded_by"] == "tilebase force diagrams 3x3 512 --spawns 2 --strategy sweep --corollary7"
     assert "is an inference: corollary 7 alone leaves 43,218,064" in row["note"]
@@ -138,20 +144,16 @@ def test_a_line_over_the_budget_shows_what_was_recorded(capsys):
 def test_states_of_the_thesis_are_those_that_the_command_prints(tmp_path):
     """And agree with nothing: 180,000,000 boards were added in silence to come to 3.6e8."""
     file = tmp_path / "r.json"
-    columns = {
-        "N": "2",
-        "M": "4",
-        "measure": "cumulative_states",
-        "value": "1",
-        "note": "reading docs/a.md: ours",
-    }
-    found = judge(Fact("symbolic_solving.tsv", 1, "made up", columns), 60)
+    found = judge(
+        made_up("cumulative_states", "1", board="2x2", goal="16", place="docs/a.md", note="ours"), 60
+    )
     command = "force diagrams 2x2 16 --spawns 2 --start empty --corollary7 -q --record"
     assert main([*command.split(), str(file)]) == 0
     told = json.loads(file.read_text("utf-8"))
     assert (found.computed, found.verdict) == (str(told["states"] + told["afterstates"]), "own reading")
-    record = read_records()["symbolic_solving.tsv", "3x3 to 512", "all lines: states at both turns"]
-    assert (record.computed, record.command) == (
+    question = "against 2s only, all lines: states at both turns"
+    record = read_records()["symbolic_solving.tsv", "3x3 to 512", question]
+    assert (record["computed"], record["command"]) == (
         "181128912", "tilebase force diagrams 3x3 512 --spawns 2 --corollary7"
     )  # fmt: skip
 
@@ -167,16 +169,15 @@ def test_boards_with_one_goal_tile_that_corollary_7_allows():
 
 
 def test_a_search_of_a_millisecond_is_not_over_the_budget():
-    lines = [fact for fact in read_facts("edixhoven") if fact.question == "cooperatively_reachable"]
+    lines = [fact for fact in read_claims("edixhoven") if fact.quantity.quantity == "cooperatively_reachable"]
     assert len(lines) == 15
     assert max(judge(fact, 0).seconds for fact in lines) < 8
 
 
 @pytest.mark.parametrize(("answer", "status"), [("7383", 0), ("7384", 1)])
 def test_only_what_nothing_explains_is_a_failure(answer, status, monkeypatch, capsys):
-    facts = [fact for fact in read_facts("edixhoven") if fact.board == "2x7"]
-    columns = facts[0].columns | {"note": f"erratum #deterministic-sequences: {answer}"}
-    monkeypatch.setattr(questions, "read_facts", lambda _: [replace(facts[0], columns=columns)])
+    facts = [fact for fact in read_claims("edixhoven") if fact.board == "2x7"]
+    monkeypatch.setattr(questions, "read_claims", lambda _: [replace(facts[0], right=answer)])
     assert main(["reproduce", "edixhoven"]) == status
     printed = capsys.readouterr().out
     assert "docs/errata.md#deterministic-sequences" in printed
@@ -184,34 +185,33 @@ def test_only_what_nothing_explains_is_a_failure(answer, status, monkeypatch, ca
 
 
 def test_a_line_that_is_not_possible_here_loses_no_other(monkeypatch, capsys):
-    facts = [fact for fact in read_facts("edixhoven") if fact.board == "2x7"]
+    facts = [fact for fact in read_claims("edixhoven") if fact.board == "2x7"]
 
-    def refuse() -> None:
+    def refuse(*_: object) -> None:
         raise ResourceError("too little memory")
 
-    claim = questions.Claim(refuse, 0.0)
-    monkeypatch.setattr(questions, "read_facts", lambda _: [facts[0], facts[0]])
-    monkeypatch.setattr(questions, "CLAIMS", (lambda *_: claim,))
+    monkeypatch.setattr(questions, "read_claims", lambda _: [facts[0], facts[0]])
+    monkeypatch.setitem(questions.WAYS, "deterministic_sequences", questions.Way(refuse))
     assert main(["reproduce", "edixhoven"]) == 0
     assert capsys.readouterr().out.count("not possible here") == 2
 
 
 def test_what_is_stopped_prints_what_is_known(monkeypatch, capsys):
-    facts = [fact for fact in read_facts("edixhoven") if fact.board == "2x7"]
+    facts = [fact for fact in read_claims("edixhoven") if fact.board == "2x7"]
 
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
     verdict = questions.judge(facts[0], 60)
     answers = iter([lambda: verdict, stop])
-    monkeypatch.setattr(questions, "read_facts", lambda _: [facts[0], facts[0]])
+    monkeypatch.setattr(questions, "read_claims", lambda _: [facts[0], facts[0]])
     monkeypatch.setattr(questions, "judge", lambda *_: next(answers)())
     assert main(["reproduce", "edixhoven"]) == 130
     assert verdict.verdict in capsys.readouterr().out
 
 
 def test_the_estimate_is_that_of_the_plan():
-    fact = next(one for one in read_facts("slizkov") if one.columns.get("value_type") == "uint32")
+    fact = next(one for one in read_claims("slizkov") if one.columns.get("value_type") == "uint32")
     verdict = judge(fact, 1e-3)
     assert verdict.game is not None
     row = rows.solving(verdict.game, [Objective("lower", "uint32")], "all", Allowance.of())[0]
@@ -219,11 +219,12 @@ def test_the_estimate_is_that_of_the_plan():
 
 
 def test_every_line_of_every_file_is_read():
-    facts = read_facts()
-    assert len(facts) == sum(len(read_facts(source)) for source in SOURCES)
+    facts = read_claims()
+    assert len(facts) == sum(len(read_claims(source)) for source in SOURCES)
     assert {fact.file for fact in facts} >= {"state_counts.tsv", "checkerboards.tsv", "layer_sizes.tsv"}
-    assert all(fact.published and fact.board for fact in facts)
-    assert len({(fact.file, fact.board, fact.question, fact.published) for fact in facts}) == len(facts)
+    assert all(fact.value and fact.board for fact in facts)
+    assert len({(*fact.key, fact.value) for fact in facts}) == len(facts)
+    assert {fact.quantity.quantity for fact in facts} >= questions.WAYS.keys()
 
 
 @pytest.mark.parametrize(
@@ -261,11 +262,11 @@ def test_proved_bounds_agree_improve_or_differ():
         ("float32", f"{value + 5e-7:.8f}"),
         ("float32", f"{value - 0.01:.6f}"),
     ):
-        columns = {
-            "board": "2x3", "goal": "32", "limits": limits, "value_type": dtype, "lower_bound": published,
-            "relation": "at least" if dtype == "uint32" else "about",
-        }  # fmt: skip
-        fact = Fact("win_probability_bounds.tsv", 1, "made up", columns)
+        quantity, relation = ("bound", "at least") if dtype == "uint32" else ("win", "about")
+        fact = made_up(
+            f"{quantity}_within_limits", published, board="2x3", goal="32", limits=limits, value_type=dtype,
+            relation=relation,
+        )  # fmt: skip
         verdicts[dtype, published] = judge(fact, 10.0)
     found = [(v.verdict, abs(float(v.computed) - value) < 1e-6) for v in verdicts.values()]
     assert [verdict for verdict, _ in found] == [
@@ -277,4 +278,4 @@ def test_proved_bounds_agree_improve_or_differ():
 
 def test_unknown_source():
     with pytest.raises(UsageError, match="choose one of"):
-        read_facts("somebody")
+        read_claims("somebody")

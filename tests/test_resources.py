@@ -741,7 +741,7 @@ def test_the_keywords_of_a_question_are_those_that_are_checked():
         ("count 2x2 32 --start 2", 2, "'2' has 1 cell; a 2x2 board has 4"),
         ("count 2x2 32 --limits 8", 2, "1 limit for a 2x2 board: give 4, one for each cell, or one for all"),
         ("count 4x4", 2, "Game('4x4', 65536), or a largest tile of 32768"),
-        ("rank 2x2 32 --rank 3", 2, "give --board, or --sum and --rank together"),
+        ("rank 2x2 32 --at 3", 2, "--at 3: give a sum and a rank, as --at 30,17"),
         ("count 2x2 32 --record .", 2, ". does not say its format: end its name in .txt, .csv, .json"),
         ("plan force largest 2x3", 2, "what a search for many goals or starts takes is not known"),
         ("plan force starts 2x3 16", 2, "what a search for many goals or starts takes is not known"),

@@ -16,12 +16,7 @@ from pathlib import Path
 import pytest
 
 from tilebase import Game, __version__, formation, open_table
-from tilebase.cli import main
-from tilebase.cli.cite import _cited, cite
-from tilebase.errors import CorruptError, UsageError
-from tilebase.objectives.values import Interval, Lower, Rounded, Upper
-from tilebase.questions.comparing import LARGEST, LOWER, find_before
-from tilebase.questions.published import (
+from tilebase.claims.facts import (
     ERRATA,
     NEEDED,
     NEW,
@@ -29,13 +24,23 @@ from tilebase.questions.published import (
     RUNS,
     SECTIONS,
     Cited,
-    Fact,
+    Claim,
+    read_claims,
     read_facts,
-    read_other,
-    read_recomputed,
-    read_records,
 )
-from tilebase.questions.results import GROUPS, better_chance, find_result, find_results, results
+from tilebase.claims.results import (
+    GROUPS,
+    LOWER,
+    better_chance,
+    find_before,
+    find_result,
+    find_results,
+    results,
+)
+from tilebase.cli import main
+from tilebase.cli.cite import _cited, cite
+from tilebase.errors import CorruptError, UsageError
+from tilebase.objectives.values import Interval, Lower, Rounded, Upper
 from tilebase.runtime.rows import latex_escaped
 
 ROOT = Path(__file__).parents[1]
@@ -43,7 +48,7 @@ ROOT = Path(__file__).parents[1]
 
 def test_every_line_is_a_result_with_a_name_of_its_own() -> None:
     found = results()
-    assert len(found) == len(read_facts()) + len(read_other(NEW)) + len(read_other(OPEN))
+    assert len(found) == len(read_claims()) + len(read_facts(NEW)) + len(read_facts(OPEN))
     assert len({one.name for one in found}) == len(found)
     assert {one.group for one in found} == set(GROUPS)
     assert all(find_result(one.name) == one for one in found)
@@ -63,10 +68,11 @@ def test_what_was_not_computed_says_what_it_would_take() -> None:
     for one in results():
         assert bool(one.needs) == (one.group in ("published", "open")), one.name
     keys = {
-        (row["file"], row["board"], row["question"]) for row in read_other(NEEDED) if row["file"] != "pages"
+        (row["file"], row["board"], row["question"]) for row in read_facts(NEEDED) if row["file"] != "pages"
     }
-    facts = {(fact.file, fact.board, fact.question) for fact in read_facts()}
-    assert keys <= facts | {(OPEN, row["board"], row["question"]) for row in read_other(OPEN)}
+    assert keys <= {claim.key for claim in read_claims()} | {
+        (OPEN, row["board"], row["question"]) for row in read_facts(OPEN)
+    }
     limits = "1024-512-64-16-256-256-128-16-16-16-32-16-16-16-16-16"
     name = f"win-probability-bounds-4x4-to-2048-within-{limits}-uint32"
     assert "It would take: two cores: 3.7 days with 17.2 GB of memory" in find_result(name).text()
@@ -85,15 +91,12 @@ mark beside 256, 157 is the length of a game, and appendix A.2 is called approxi
 PROVED = {"lower": "at least", "upper": "at most", "interval": "from", "found": "at most"}
 
 
-def said(fact: Fact) -> str:
+def said(fact: Claim) -> str:
     """A published number as its source states it, without what the program makes of its columns."""
-    number = next(fact.columns[name] for name in VALUES if name in fact.columns)
+    number = fact.columns["value"]
     if fact.file == "win_probability_bounds.tsv":
         return f"{'at least' if fact.columns['value_type'] == 'uint32' else 'about'} {number}"
     return f"{SAID.get(fact.file, {}).get(number, '')} {number}".lstrip()
-
-
-VALUES = ("value", "answer", "max_tile", "lower_bound", "claim")
 
 
 def test_every_line_keeps_quantity_relation_and_value_in_all_forms(
@@ -101,9 +104,9 @@ def test_every_line_keeps_quantity_relation_and_value_in_all_forms(
 ) -> None:
     """256 can be forced on 4x4, at least: it was cited as the largest tile that can be."""
     every = results()
-    wanted = Counter((fact.board, said(fact), fact.source) for fact in read_facts())
+    wanted = Counter((fact.board, said(fact), fact.source) for fact in read_claims())
     assert Counter((one.board, one.published, one.source) for one in every if one.published) == wanted
-    kinds = Counter((row["board"], row["value"], PROVED.get(row["kind"], "")) for row in read_other(NEW))
+    kinds = Counter((row["board"], row["value"], PROVED.get(row["kind"], "")) for row in read_facts(NEW))
     assert Counter((one.board, one.value, one.relation) for one in every if one.group == "new") == kinds
     assert main(["cite", "-f", "csv"]) == 0
     listed = {row["result"]: row["value"] for row in csv.DictReader(io.StringIO(capsys.readouterr().out))}
@@ -148,25 +151,47 @@ def test_every_line_keeps_quantity_relation_and_value_in_all_forms(
     ],
 )
 def test_a_tile_is_compared_with_a_published_bound(board: str, value: str, verdict: str) -> None:
-    found = find_before(results(), Game(board, start="empty", limits=32768), LARGEST, value)
+    found = find_before(Game(board, start="empty", limits=32768), {"largest tile that can be forced": value})
     assert found is not None
-    assert found.verdict == verdict
+    assert found[1] == verdict
+
+
+FOUND: dict[str, set[str]] = {
+    "5468.49": {"3x3 without a goal"},  # published, and computed with more digits
+    "5468.487": {"3x3 without a goal"},  # rounded
+    "5,470": {"3x3 without a goal"},
+    "1152817492752": {"3x4 without a goal"},
+    "50724.26": {"3x4 without a goal, from two 2s"},
+    "0.011337880": {"3x3 to 1024"},  # of an interval
+    "7.517e12": {"4x4 to 2048"},
+    "25,179,014": {"3x3 to 1024"},
+    "0.74": {"3x3 to 512"},
+    "256 prob 3x4": {"3x4 to 256"},
+    "new-3x4-to-256-prob": {"3x4 to 256"},
+    "64-lose-3x3-optimal": {"3x3 to 64"},
+}
+"""By words or a number, the boards of the results that they find."""
+
+
+@pytest.mark.parametrize("words", FOUND)
+def test_words_and_roundings_find_results(words: str) -> None:
+    assert {one.board for one in find_results(*words.split())} == FOUND[words]
 
 
 @pytest.mark.parametrize(
-    ("number", "board"),
+    ("words", "sentence"),
     [
-        ("5468.49", "3x3 without a goal"),  # published, and computed with more digits
-        ("5468.487", "3x3 without a goal"),  # rounded
-        ("5,470", "3x3 without a goal"),
-        ("1152817492752", "3x4 without a goal"),
-        ("50724.26", "3x4 without a goal, from two 2s"),
-        ("0.011337880", "3x3 to 1024"),  # of an interval
-        ("7.517e12", "4x4 to 2048"),
+        ("3x3 2048", "goal 2048 cannot be made on 3x3: 9 cells make at most 1024"),
+        ("2x4 to 8", "may be computed, as by tilebase solve 2x4 8"),
+        ("nothing", "may be computed, as by tilebase solve 3x3 512"),
+        ("0.99969487", "may be computed"),
+        ("3x4 xyzzy", "no result has all of the words '3x4 xyzzy'"),
     ],
 )
-def test_a_rounding_of_a_value_finds_its_results(number: str, board: str) -> None:
-    assert {one.board for one in find_results(number)} == {board}
+def test_words_without_results_say_what_may_be_asked(words: str, sentence: str) -> None:
+    with pytest.raises(UsageError, match="no result has all of the words") as raised:
+        find_results(*words.split())
+    assert sentence in str(raised.value)
 
 
 QUICK = ("free10", "solve 4x4 128", "reachable", "count 4x4 2048", "force 2x2x4 64")
@@ -177,12 +202,12 @@ QUICK = ("free10", "solve 4x4 128", "reachable", "count 4x4 2048", "force 2x2x4 
     "command",
     [
         pytest.param(one, marks=[] if any(word in one for word in QUICK) else [pytest.mark.all], id=one[9:60])
-        for one in sorted({row["command"] for row in read_other(NEEDED) if row["boards"]})
+        for one in sorted({row["command"] for row in read_facts(NEEDED) if row["boards"]})
     ],
 )
 def test_what_it_would_take_is_what_plan_says(command: str) -> None:
     """`scripts/make-results --plan` writes it again, if this fails after a change of the estimates."""
-    rows = [row for row in read_other(NEEDED) if row["command"] == command]
+    rows = [row for row in read_facts(NEEDED) if row["command"] == command]
     told = runpy.run_path(str(ROOT / "scripts" / "make-results"))["planned"](command)
     assert [row | told for row in rows] == rows
 
@@ -207,13 +232,6 @@ def test_an_improved_bound_is_larger_than_the_published_one() -> None:
     assert all(Fraction(one.value) > Fraction(one.published.removeprefix("at least ")) for one in lower)
 
 
-def test_recorded_lines_are_lines_of_facts() -> None:
-    """A record of a line that does not exist would be lost without a word."""
-    known = {(fact.file, fact.board, fact.question) for fact in read_facts()}
-    assert read_records().keys() <= known
-    assert read_recomputed().keys() <= known
-
-
 def test_the_pages_are_what_the_files_say() -> None:
     made = runpy.run_path(str(ROOT / "scripts" / "make-results"))["pages"]()
     names = ("index", "results", "records", "errata", "performance", "scale")
@@ -227,9 +245,9 @@ def test_every_row_of_errata_and_runs_is_on_a_page() -> None:
         (ROOT / "docs" / f"{name}.md").read_text("utf-8") for name in ("errata", "records", "performance")
     ]
     text = "".join(pages)
-    for source in {row["source"] for row in read_other(ERRATA)}:
+    for source in {row["source"] for row in read_facts(ERRATA)}:
         assert f"rows: errata/{source} " in text
-    for section in {row["section"] for row in read_other(RUNS)}:
+    for section in {row["section"] for row in read_facts(RUNS)}:
         assert f"rows: runs/{section} " in text or f"`{section}`" in text, section
 
 
@@ -268,7 +286,7 @@ def test_cite(capsys: pytest.CaptureFixture[str]) -> None:
         r"@misc\{tilebase-new-3x3-to-64-[a-z-]+,\n  author = \{\{tilebase contributors\}\},", out
     )
     assert main(["cite", "--group", "open"]) == 0
-    assert capsys.readouterr().out.count("open") >= 2 * len(read_other(OPEN))
+    assert capsys.readouterr().out.count("open") >= 2 * len(read_facts(OPEN))
 
 
 RANDOM = "from two random tiles, spawns of 2 with probability 9/10 and 4 with probability 1/10"
@@ -309,11 +327,6 @@ RANDOM = "from two random tiles, spawns of 2 with probability 9/10 and 4 with pr
                 "or lost within one move, of the sums up to 20 (not complete): 508 states, 508 live, 277 "
             ),
             "exact",
-        ),
-        (
-            "count 2x2 32 --bound --record",
-            "2, to 32: boards within the limits: 625 (exact); upper bound of the number of states: 529 (",
-            "upper",
         ),
         (
             "solve exact 2x2 16 --play fastest --record",
@@ -528,6 +541,9 @@ def test_a_file_of_several_results_names_each_board_and_question_once(tmp_path: 
     assert found.statement.count("2048 on ") == 2
 
 
+LIMITS = "256,128,64,64/64,64,64,64/64,64,64,64"
+
+
 @pytest.mark.parametrize(
     ("question", "limits", "value", "verdict"),
     [
@@ -537,17 +553,17 @@ def test_a_file_of_several_results_names_each_board_and_question_once(tmp_path: 
         (LOWER, "", "at least 0.7367", "recomputed"),
         (LOWER, "", "at least 0.5", ""),
         (LOWER, "", "at least 0.8", "differs"),
-        (LOWER, "256,128,64,64/64,64,64,64/64,64,64,64", "at least 0.999997816", "improved"),
-        (LOWER, "256,128,64,64/64,64,64,64/64,64,64,64", "at least 0.9", ""),
+        (LOWER, LIMITS, "at least 0.999997816", "improved"),
+        (LOWER, LIMITS, "at least 0.9", ""),
     ],
 )
 def test_a_value_is_compared_with_what_was_published(
     question: str, limits: str, value: str, verdict: str
 ) -> None:
     game = Game("3x4", 512, limits=limits, start="empty", pattern="lemma1") if limits else Game("3x3", 512)
-    before = find_before(results(), game, question, value)
+    before = find_before(game, {question: value})
     assert before is not None
-    assert before.verdict == verdict
+    assert before[1] == verdict
 
 
 def test_a_record_has_the_checksum_of_its_layers(tmp_path: Path) -> None:
@@ -580,12 +596,8 @@ def test_another_file_is_refused(text: str, tmp_path: Path) -> None:
 
 
 def test_a_name_that_is_wrong_or_not_unique_says_what_there_is() -> None:
-    with pytest.raises(UsageError, match=r"results begin with 'new-': name one, as new-3x3"):
+    with pytest.raises(UsageError, match=r"results are found by 'new-': name one, as new-3x3"):
         find_result("new-")
-    with pytest.raises(UsageError, match="did you mean new-3x3-to-64"):
-        find_result("64-lose-3x3-optimal")
-    with pytest.raises(UsageError, match="no result has the name 'xyzzy'"):
-        find_result("xyzzy")
     with pytest.raises(UsageError, match="group 'old' does not exist"):
         cite(group="old")
 
@@ -628,7 +640,6 @@ def test_a_result_keeps_its_command_and_version(capsys: pytest.CaptureFixture[st
         ("tilebase solve 3x3 64 --objective loss", True),
         ("tilebase solve exact 3x3 64 --objective loss ", False),
         ("tilebase count 4x4 64 --up-to 260", True),
-        ("tilebase count 4x4 64 --bound", False),
         ("tilebase count 4x4 64 --keep states -o t && python examples/one_move_ahead.py t 260 2048", False),
         ("tilebase force 2x7 128", True),
         ("tilebase force --formation 442 16", True),
@@ -659,16 +670,6 @@ def test_a_published_result_is_credited_to_its_source() -> None:
     assert [one.name for one in results() if ".)." in one.statement] == []
 
 
-def test_a_value_finds_its_result() -> None:
-    assert [one.name for one in find_results("25,179,014")] == [
-        "state-counts-3x3-to-1024-states-with-specials"
-    ]
-    assert {one.published.split()[0] for one in find_results("0.74")} == {"0.74"}
-    assert len(find_results("winnable")) > 5
-    with pytest.raises(UsageError, match=r"words '0\.99969487'"):
-        find_results("0.99969487")
-
-
 def test_types_of_results_are_true() -> None:
     for one in results():
         if one.kind == "exact":
@@ -683,29 +684,13 @@ def test_types_of_results_are_true() -> None:
     assert (fewer.value, fewer.kind, fewer.group) == ("156", "found", "improved")
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (("3x3", "2048"), "goal 2048 cannot be made on 3x3: 9 cells make at most 1024"),
-        (("2x4", "to", "8"), "may be computed, as by tilebase solve 2x4 8"),
-        (("nothing",), "may be computed, as by tilebase solve 3x3 512"),
-    ],
-)
-def test_a_game_without_results_says_what_may_be_asked(words: tuple[str, ...], sentence: str) -> None:
-    with pytest.raises(UsageError, match="no result has all of the words") as raised:
-        find_results(*words)
-    assert sentence in str(raised.value)
-
-
 def test_words_list_the_results_that_have_them_all(capsys: pytest.CaptureFixture[str]) -> None:
     found = find_results("3x4", "256")
     assert {one.name for one in found} >= {"new-3x4-to-256-probability-to-win"}
     assert all("3x4" in one.board.split() and "256" in one.board.split() for one in found)
-    assert find_results("256", "prob", "3x4") == (find_result("new-3x4-to-256-prob"),)
     assert find_results("256,128,64,64/64,64,64,64/64,64,64,64", "uint32")[0].kind == "lower"
     assert len(find_results("new-3x4")) > 1
-    with pytest.raises(UsageError, match="no result has all of the words '3x4 xyzzy'"):
-        find_results("3x4", "xyzzy")
+    assert len(find_results("winnable")) > 5
     assert main(["cite", "3x4", "256", "--group", "new"]) == 0
     listed = capsys.readouterr().out
     assert "new-3x4-to-256-probability-to-win" in listed
@@ -754,7 +739,7 @@ def test_what_is_recorded_is_told_before_a_long_solve(
 
 def test_every_published_line_is_in_one_section_of_the_first_page() -> None:
     lines_of = runpy.run_path(str(ROOT / "scripts" / "make-results"))["lines_of"]
-    rows = read_other(SECTIONS)
+    rows = read_facts(SECTIONS)
     found = Counter(one.name for row in rows if row["files"] for one in lines_of(row))
     assert found == Counter(one.name for one in results() if one.published)
     assert all(bool(row["files"]) != bool(row["state"]) for row in rows)

@@ -84,7 +84,7 @@ def test_4x4_to_64(lasting):
     result = count(Game("4x4", 64), folder=lasting, keep="afterstates")
     for fact in facts("state_counts.tsv", board="4x4", goal="64", quantity="states_with_specials"):
         assert result.total("live") + 2 == int(fact["value"]), fact
-    for fact in facts("state_counts.tsv", quantity="states_of_sum_348"):
+    for fact in facts("state_counts.tsv", quantity="states_of_sum", sum="348"):
         assert result.live[result.sums == 348].sum() == int(fact["value"]), fact
 
 
@@ -109,20 +109,20 @@ def reaches(game: Game, board: Cells, run: Path) -> bool:
 @pytest.mark.parametrize("board", ["3x7", "3x8", "5x5"])
 def test_checkerboards(board, tmp_path):
     game = Game(board, spawn=0, start="empty", limits=4)
-    for fact in facts("checkerboards.tsv", board=board, question="cooperatively_reachable"):
-        assert reaches_checkerboard(game, tmp_path) == (fact["answer"] == "yes"), fact
+    for fact in facts("checkerboards.tsv", board=board, quantity="cooperatively_reachable"):
+        assert reaches_checkerboard(game, tmp_path) == (fact["value"] == "yes"), fact
 
 
 @pytest.mark.parametrize("fact", facts("guaranteed_with_limits.tsv", board={"2x6", "3x4"}), ids=repr)
 def test_published_limits_of_12_cells(fact):
     game = Game(fact["board"], int(fact["goal"]), limits=fact["limits"], start="empty")
-    assert force(game).forced == (fact["claim"] == "winnable")
+    assert force(game).forced == (fact["value"] == "winnable")
 
 
 @pytest.mark.parametrize("fact", facts("guaranteed_max_tile.tsv", board={"2x6", "3x4"}), ids=repr)
 def test_largest_tiles_of_12_cells(fact):
     found = largest_forced(fact["board"])
-    assert (found.tile, found.exact) == (int(fact["max_tile"]), True)
+    assert (found.tile, found.exact) == (int(fact["value"]), True)
 
 
 def test_2x2x3_forces_256():

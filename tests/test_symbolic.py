@@ -404,7 +404,7 @@ def test_the_line_of_the_thesis_has_nearly_all_boards_that_corollary_7_allows() 
     Before a slide some cell holds a 2, after it some cell is empty.  Corollary 7: a tile 2**e needs e - 1
     smaller or empty cells.  At most so many states and afterstates can be won as there are boards.
     """
-    (line,) = facts("records.tsv", question="sweep line (10,7): states at both turns")
+    (line,) = facts("records.tsv", question="against 2s only, sweep line (10,7): states at both turns")
     found = Counter[int]()
     for others in combinations_with_replacement(range(10), 9):
         tiles = Counter((*others, *[10] * 7))

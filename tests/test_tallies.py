@@ -96,17 +96,17 @@ def test_every_sequence_of_the_errata_is_played(shape: tuple[int, int]) -> None:
     assert all(with_drops(rules, "".join(m for m in moves if isinstance(m, str))) == moves for moves in some)
 
 
-@pytest.mark.parametrize("fact", facts("checkerboards.tsv", question="deterministic_sequences"), ids=str)
+@pytest.mark.parametrize("fact", facts("checkerboards.tsv", quantity="deterministic_sequences"), ids=str)
 def test_published_deterministic_counts(fact: Fact) -> None:
     computed = count_sequences(fact["board"], deterministic=True).total
-    assert computed == ERRATA.get(fact["board"], int(fact["answer"]))
-    assert bool(fact["note"]) is (fact["board"] in ERRATA)
+    assert computed == ERRATA.get(fact["board"], int(fact["value"]))
+    assert bool(fact["right"]) is (fact["board"] in ERRATA)
 
 
-@pytest.mark.parametrize("fact", facts("checkerboards.tsv", question="cooperative_sequences"), ids=str)
+@pytest.mark.parametrize("fact", facts("checkerboards.tsv", quantity="cooperative_sequences"), ids=str)
 def test_published_cooperative_count_is_that_of_one_colouring(fact: Fact) -> None:
     found = count_sequences(fact["board"])
-    assert found.twos == found.fours == int(fact["answer"])
+    assert found.twos == found.fours == int(fact["value"])
 
 
 @pytest.mark.parametrize("shape", [(2, 6), (6, 2), (3, 3), (5, 3), (1, 3)])

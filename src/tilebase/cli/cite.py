@@ -14,7 +14,7 @@ from tilebase.game.grid import is_shape
 from tilebase.runtime.rows import table_text
 
 if TYPE_CHECKING:
-    from tilebase.questions.results import Result
+    from tilebase.claims.results import Result
 
 REPEATED = ("count", "solve", "force")
 """The commands of results that `tilebase plan` plans without a table, which a reader does not have."""
@@ -51,7 +51,7 @@ def cite(
     tilebase cite --group open
     """
     show = shown.checked()
-    from tilebase.questions.results import GROUPS, find_results, results
+    from tilebase.claims.results import GROUPS, find_results, results
 
     if group is not None and group not in GROUPS:
         raise UsageError(f"group {group!r} does not exist: choose one of {', '.join(GROUPS)}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
@@ -27,9 +27,6 @@ from tilebase.game.game import Game
 from tilebase.game.names import title_of
 from tilebase.runtime.rows import table_text
 
-if TYPE_CHECKING:
-    pass
-
 TOLD = {
     "states": "states, up to symmetry",
     "live": "live, up to symmetry",
@@ -47,9 +44,6 @@ def count(
     goal: GoalArgument = None,
     *,
     game: GameOptions = DEFAULT_GAME,
-    bound: Annotated[
-        bool, Parameter(negative=(), help="Count boards by combinatorics instead of playing.")
-    ] = False,
     by: Annotated[
         str | None, Parameter(help="Rows by sum, by max (the largest tile), or by sum,max.")
     ] = None,
@@ -74,22 +68,18 @@ def count(
 
     Up to symmetry and without it. States are boards with the player to move; live ones have an allowed slide;
     winning ones have a slide that makes the goal. Boards that hold the goal are not counted: play has ended.
-    Afterstates are boards after a slide. Raw counts are without symmetry. --record counts.svg draws them.
+    Afterstates are boards after a slide. Raw counts are without symmetry. --record counts.svg draws them. An
+    upper bound of the states, by combinatorics, is in tilebase rank.
 
     tilebase count 3x3 1024
 
     tilebase count 3x3 1024 --record counts.svg
 
     tilebase count 4x4 64 --memory 16GiB
-
-    tilebase count 4x4 256 --bound --by sum
     """
     question = make_game(shape, goal, game)
     columns = _columns(by)
-    show = shown.checked(() if bound else PICTURES)
-    if bound:
-        _bound(question, title_of(question), columns, show)
-        return 0
+    show = shown.checked(PICTURES)
     if keep not in ("counts", "afterstates", "states"):
         raise UsageError(f"keep {keep!r} does not exist: choose one of counts, afterstates, states")
     if planning():
@@ -150,15 +140,3 @@ def _totals(title: str, totals: dict[str, int]) -> list[dict[str, Any]]:
 def _data(totals: dict[str, int]) -> list[dict[str, Any]]:
     """Return totals under the same names for every game, for other programs."""
     return [{"quantity": name, "value": number} for name, number in totals.items()]
-
-
-def _bound(game: Game, title: str, columns: tuple[str, ...], show: Shown) -> None:
-    from tilebase.counting.combinatorics import bound
-
-    if "max" in columns:
-        raise UsageError("--bound counts by sum only: use --by sum")
-    result = bound(game)
-    by_sum, totals = result.layers, result.totals
-    rows = _totals(title, totals)
-    data = by_sum if columns else _data(totals)
-    show.write(by_sum if columns else rows, result.as_dict, data=data, game=game, totals=table_text(rows))

@@ -42,62 +42,48 @@ def reproduce(
     """
     show = shown.checked()
     prepare_kernels()
-    from tilebase.questions import reproduce as facts
+    from tilebase.questions import reproduce as questions
 
     limit = parse_seconds(budget)
     assert limit is not None
     verdicts: list[Verdict] = []
     try:
-        for verdict in facts.reproduce(source, budget=limit):
+        for verdict in questions.reproduce(source, budget=limit):
             verdicts.append(verdict)
             if sys.stderr.isatty() and not QUIET.get():
-                print(f"{verdict.fact.board} {verdict.fact.question}: {verdict.verdict}", file=sys.stderr)
+                claim = verdict.claim
+                print(f"{claim.board} {claim.question}: {verdict.verdict}", file=sys.stderr)
     finally:  # also if it is stopped
         if verdicts:
             _write(verdicts, show)
+            if not QUIET.get():
+                print(questions.summary(verdicts), file=sys.stderr)
     return 1 if any(verdict.verdict == "differs" for verdict in verdicts) else 0
 
 
 def _write(verdicts: list[Verdict], show: Shown) -> None:
-    """Write a row for each line, and how many there are of each verdict."""
-    from tilebase.questions.reproduce import summary
-
-    rows = [_row(verdict) | {"time": _time(verdict), "see": _reference(verdict)} for verdict in verdicts]
-    document = [_row(verdict) | _data(verdict, text=False) for verdict in verdicts]
-    data = [_row(verdict) | _data(verdict, text=True) for verdict in verdicts]
+    """Write a row for each line; a record has what a table has no space for."""
+    rows, document, data = [], [], []
+    for one in verdicts:
+        claim = one.claim
+        row = {
+            "line": f"{claim.file}:{claim.number}", "board": claim.board, "question": claim.question,
+            "published": claim.stated, "computed": one.computed, "verdict": one.verdict,
+        }  # fmt: skip
+        place = f"own reading, {claim.place}" if claim.is_reading else claim.place
+        run = f"{one.record['command']} ({one.record['date']})" if one.record else ""
+        rows.append(row | {"time": _time(one), "see": "; ".join(filter(None, (place, run)))})
+        ran = one.verdict not in NOT_RUN
+        more: dict[str, Any] = row | {
+            "seconds": round(one.seconds, 2) if ran else None,
+            "estimated_seconds": None if ran or one.seconds == math.inf else round(one.seconds, 1),
+            "relation": claim.relation, "note": claim.note, "erratum": claim.place if claim.right else None,
+            "recorded_by": one.record.get("command"), "recorded_on": one.record.get("date"),
+            "recorded_version": one.record.get("version"),
+        }  # fmt: skip
+        document.append(more | {"game": one.game and one.game.identity})
+        data.append(more | {"game": one.game and game_text(one.game)})
     show.write(rows, document, data=data, game=None)
-    if not QUIET.get():
-        print(summary(verdicts), file=sys.stderr)
-
-
-def _row(verdict: Verdict) -> dict[str, Any]:
-    fact = verdict.fact
-    return {
-        "line": f"{fact.file}:{fact.number}", "board": fact.board, "question": fact.question,
-        "published": fact.stated, "computed": verdict.computed, "verdict": verdict.verdict,
-    }  # fmt: skip
-
-
-def _reference(verdict: Verdict) -> str:
-    """Return where the reader of a row finds more: the page, and the run that was recorded."""
-    run = "" if verdict.record is None else f"{verdict.record.command} ({verdict.record.date})"
-    place = f"own reading, {verdict.fact.place}" if verdict.fact.reading else verdict.fact.place
-    return "; ".join(filter(None, (place, run)))
-
-
-def _data(verdict: Verdict, *, text: bool) -> dict[str, Any]:
-    """Return what a table has no space for; the game as text or as its identity."""
-    record, game = verdict.record, verdict.game
-    ran = verdict.verdict not in NOT_RUN
-    return {
-        "seconds": round(verdict.seconds, 2) if ran else None,
-        "estimated_seconds": None if ran or verdict.seconds == math.inf else round(verdict.seconds, 1),
-        "relation": verdict.fact.relation, "note": verdict.fact.note,
-        "erratum": verdict.fact.erratum[0] if verdict.fact.erratum else None,
-        "recorded_by": record and record.command, "recorded_on": record and record.date,
-        "recorded_version": record and record.version,
-        "game": None if game is None else game_text(game) if text else game.identity,
-    }  # fmt: skip
 
 
 NOT_RUN = ("recorded", "over budget", "not in this version")

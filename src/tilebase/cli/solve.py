@@ -321,7 +321,7 @@ def _sooner(game: Game, objectives: Sequence[Objective]) -> str:
 
 def _recorded(game: Game, objectives: Sequence[Objective], values: Sequence[Found] = ()) -> str:
     """Return a line that names a better recorded bound of the probability to win; empty without one."""
-    from tilebase.questions.results import better_chance
+    from tilebase.claims.results import better_chance
 
     asked = [at for at, one in enumerate(objectives) if one.name in CHANCES and one.discount == 1]
     lines = [better_chance(game, values[at] if values else None) for at in asked]

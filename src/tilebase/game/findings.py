@@ -110,6 +110,7 @@ def claim_of(findings: Iterable[Finding]) -> dict[str, Any]:
         "question": ", ".join(one.quantity for one in every),
         "value": ", ".join(one.value for one in every),
         "kind": " and ".join(dict.fromkeys(one.kind for one in every)),
+        "answers": {one.quantity: one.value for one in every},
     }
     return {"statement": statement_of(every), "claim": parts}
 

@@ -106,10 +106,13 @@ def start_words(game: Game) -> str:
     return known.get(game.start) or _start_board(game, "every one")
 
 
+RANDOM_STARTS = {"empty": "the empty board, a spawn first", "two-tiles": "two random tiles"}
+"""What play begins on, by the name of the start."""
+
+
 def random_start_words(game: Game) -> str:
     """Return what play begins on, if spawns are random: ``two random tiles``."""
-    known = {"empty": "the empty board, a spawn first", "two-tiles": "two random tiles"}
-    return known.get(game.start) or _start_board(game, "a random one")
+    return RANDOM_STARTS.get(game.start) or _start_board(game, "a random one")
 
 
 def rules_of(game: Game) -> str:

@@ -2,9 +2,8 @@
 
 Modules, those that the others import first:
 
-    running      what is asked, what a run may use, and what remains of it
+    running      what is asked, on which boards, what a run may use, and what remains of it
     count        how many states are reachable
-    spaces       on which boards a game is solved
     solve        the values of a game under optimal play
     bounds       proved bounds of the probability to win, as statements
     prove        how such a bound is computed

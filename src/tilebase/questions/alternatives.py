@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 
+from tilebase.claims.results import board_of, find_results
 from tilebase.costs.estimate import Estimate
 from tilebase.counting.tiles import least_slides
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.formations import formation_of, formations
 from tilebase.game.game import Game
-from tilebase.game.names import game_text, title_of
+from tilebase.game.names import game_text
 from tilebase.objectives.objective import Objective
 from tilebase.questions.force import check_ways
-from tilebase.questions.results import find_results
 
 SOON = 60.0
 """Seconds: a look-ahead or a count that is proposed takes at most so long."""
@@ -81,7 +81,7 @@ def instead_of_counting(
 ) -> Iterator[str]:
     """Yield what can be asked instead of the counts of a game; `takes` estimates those up to a sum."""
     yield from _recorded(game, ())
-    yield f"an upper bound: tilebase count {game_text(game)} --bound"
+    yield f"an upper bound: tilebase rank {game_text(game)}"
     first = min(game.sum(board) for board, _ in game.starts())
     total = _last(range(first + 4, first + 1024, 4), takes, fits)
     if total is not None:
@@ -90,7 +90,7 @@ def instead_of_counting(
 
 def _recorded(game: Game, objectives: Sequence[Objective]) -> Iterator[str]:
     """Yield what is recorded of the values of a game, or else of the game on its board to its goal."""
-    board = title_of(game).replace(",", "", 1)
+    board = board_of(game)
     words = board.partition(",")[0].replace(" to ", " ")
     try:
         found = find_results(*words.split())

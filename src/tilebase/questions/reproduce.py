@@ -1,13 +1,12 @@
-"""Recompute published numbers: every line of the fact files that this version can compute.
+"""Recompute published numbers: every claim of the fact files that this version can compute.
 
-The first of the functions below that can compute a line *claims* it.  A claim estimates its time before
-it runs, so that expensive lines can be listed instead of computed.  A number agrees if it equals the
-published one in the published digits.  A proved lower bound improves on the published one if it is larger
-in those digits.  A published float is within rounding if it differs by at most what the rounding of its
-type can change.  A number that differs is an erratum of the source if docs/errata.md says so, with the
-number that was computed here.  Where a source leaves open what it counts, a line has the reading that is
-counted here: no agreement is claimed.  What something costs, in seconds or nodes, is compared and never
-right or wrong.
+`WAYS` has for each quantity how its claims are computed, and an estimate of the seconds, so that expensive
+lines can be listed instead.  A number agrees if it equals the published one in the
+published digits.  A proved lower bound improves on the published one if it is larger in those digits.  A
+published float is within rounding if it differs by at most what the rounding of its type can change.  A
+number that differs is an erratum of the source if docs/errata.md says so, with the number that was computed
+here.  Where a source leaves open what it counts, a line has the reading that is counted here: no agreement
+is claimed.  What something costs, in seconds or nodes, is compared and never right or wrong.
 
 For lines that are not run, `records.tsv` has results of earlier runs, which are shown as recorded.
 """
@@ -15,16 +14,17 @@ For lines that are not run, `records.tsv` has results of earlier runs, which are
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 from tilebase.bdd.library import NODE_BYTES
 from tilebase.bdd.strategies import Line, Method
+from tilebase.claims.facts import WORDS, Claim, Key, agrees, read_claims, read_records
 from tilebase.costs.forcing import forcing_seconds
 from tilebase.costs.machines import seconds_here
 from tilebase.costs.reachable import counting
@@ -32,7 +32,6 @@ from tilebase.counting.combinatorics import boards_by_sum, bound
 from tilebase.counting.counts import CountResult
 from tilebase.counting.tiles import groups_of, least_expected_slides
 from tilebase.errors import TilebaseError
-from tilebase.game.formations import formation
 from tilebase.game.game import Cells, Game
 from tilebase.game.grid import parse_shape
 from tilebase.game.symmetry import symmetries
@@ -43,13 +42,12 @@ from tilebase.patterns.checkerboards import COLOURINGS, Checkerboard, checkerboa
 from tilebase.patterns.filling import figure
 from tilebase.patterns.moves import drops_of, replay
 from tilebase.patterns.reach import reach
-from tilebase.patterns.rules import Position, Rules
+from tilebase.patterns.rules import Rules
 from tilebase.patterns.shortest import built_game
 from tilebase.patterns.tallies import count_sequences
 from tilebase.questions.count import count
 from tilebase.questions.force import Forced, force, largest_forced
 from tilebase.questions.prove import prove
-from tilebase.questions.published import Fact, Record, agrees, read_facts, read_records
 from tilebase.questions.solve import solve
 from tilebase.questions.symbolic import Symbolic, expected_cost, symbolic
 from tilebase.runtime.measured import working_time
@@ -67,22 +65,12 @@ VERDICTS = (
 
 
 @dataclass(frozen=True)
-class Claim:
-    """A function that computes a fact, an estimate of its time, and whether less improves on the source."""
-
-    compute: Callable[[], Any]
-    seconds: float
-    cost: bool = False
-    game: Game | None = None
-
-
-@dataclass(frozen=True)
 class Verdict:
     """The result of one line.
 
     Attributes
     ----------
-    fact, computed:
+    claim, computed:
         The line, and what was computed; with the verdict ``recorded``, what an earlier run computed.
     verdict:
         One of `VERDICTS`.
@@ -91,117 +79,122 @@ class Verdict:
     game:
         The game, if it is one of `Game`.
     record:
-        The earlier run, with the verdict ``recorded``.
+        The row of the earlier run, with the verdict ``recorded``; empty otherwise.
     """
 
-    fact: Fact
+    claim: Claim
     computed: str
     verdict: str
     seconds: float
-    game: Game | None = None
-    record: Record | None = None
+    game: Game | None
+    record: Mapping[str, str]
 
 
-QUICK = 0.2
-"""The estimate for what takes a fraction of a second, in seconds."""
-
-
-# -- claiming -------------------------------------------------------------------------------------
-
-
-def _game(fact: Fact, **options: Any) -> Game:
-    goal = fact.columns["goal"]
-    return Game(fact.columns["board"], int(goal) if goal else None, **options)
-
-
-def counting_seconds(game: Game, up_to: int | None = None) -> float:
-    """Return a rough estimate of the seconds to count a game here, from the sizes of its layers."""
-    return counting(game, Allowance.of(), up_to=up_to).seconds + 2e-3 * len(boards_by_sum(game))
-
-
-class _Counts:
-    """Counts that several lines need, each computed once; what takes more than a budget is not run."""
+class Known:
+    """Answers that several lines need, each computed once; what takes more than the budget is not run."""
 
     def __init__(self, budget: float) -> None:
         self.budget = budget
-        self._results: dict[tuple[Game, int | None], CountResult] = {}
         self.forced: dict[Game, Forced] = {}
-        self.symbolic: dict[tuple[object, ...], Symbolic] = {}
-        self._boards: dict[Game, dict[str, int]] = {}
+        self._count = cache(lambda game, up_to: count(game, up_to=up_to))
+        self.symbolic: Callable[..., Symbolic] = cache(symbolic)
+        self.boards_after_slides = cache(_boards_after_slides)
 
-    def __call__(self, game: Game, up_to: int | None = None) -> CountResult:
-        if (game, up_to) not in self._results:
-            self._results[game, up_to] = count(game, up_to=up_to)
-        return self._results[game, up_to]
+    def counts(self, claim: Claim) -> CountResult:
+        """Return the counts of the game of a claim, up to its sum if it has one."""
+        found: CountResult = self._count(claim.game, _last_sum(claim))
+        return found
 
-    def boards_after_slides(self, game: Game) -> dict[str, int]:
-        """By quantity of `formations.tsv`, the number of boards."""
-        if game not in self._boards:
-            self._boards[game] = _boards_after_slides(game)
-        return self._boards[game]
+    def winnable(self, game: Game) -> str:
+        """Return whether the goal is forced, as the lines within limits say it."""
+        if game not in self.forced:
+            self.forced[game] = force(game)
+        return "winnable" if self.forced[game].forced else "not_winnable"
 
 
-def _claim_counts(fact: Fact, counts: _Counts) -> Claim | None:
-    if fact.file != "state_counts.tsv":
+# -- estimates, in seconds ------------------------------------------------------------------------
+
+
+SOLVING = 2.5
+"""About how much longer solving takes than counting."""
+
+
+def _seconds(number: float) -> Callable[[Claim, Known], float]:
+    return lambda *_: number
+
+
+QUICK = _seconds(0.2)
+"""The estimate for what takes a fraction of a second."""
+
+
+def counting_seconds(claim: Claim, _: Known) -> float:
+    """Return a rough estimate of the seconds to count a game here, from the sizes of its layers."""
+    game = claim.game
+    found = counting(game, Allowance.of(), up_to=_last_sum(claim))
+    return found.seconds + 2e-3 * len(boards_by_sum(game))
+
+
+def _last_sum(claim: Claim) -> int | None:
+    """Return the sum up to which states are counted; of a game with a goal, layers of all are counted."""
+    if not claim.columns.get("sum") or (claim.quantity.quantity == "states_of_sum" and claim.game.goal):
         return None
-    game, quantity = _game(fact), fact.columns["quantity"]
-    if quantity == "combinatorial_bound":
-        return Claim(lambda: bound(game).possible, QUICK, game=game)
-    if quantity == "raw_states_without_symmetry_with_specials":
-        return Claim(lambda: counts(game).total("raw_live") + 2, counting_seconds(game), game=game)
-    if quantity == "raw_transitions_without_symmetry":
-        # Win and lose are absorbing: one step from each to itself.
-        return Claim(lambda: len(oracle.transitions(game)) + 2, QUICK, game=game)
-    if quantity in ("live_states", "states_with_specials"):
-        extra = 2 if quantity == "states_with_specials" else 0
-        return Claim(lambda: counts(game).total("live") + extra, counting_seconds(game), game=game)
-    layer = re.fullmatch(r"states_of_sum_(\d+)", quantity)
-    if layer:
-        total, until = int(layer[1]), None if game.goal else int(layer[1])
-
-        def states() -> int:
-            result = counts(game, until)
-            # Of a game with a goal, live states are published.
-            found = result.live if game.goal else result.states
-            return int(found[result.sums == total].sum())
-
-        return Claim(states, counting_seconds(game, until), game=game)
-    if quantity == "most_live_states_of_a_sum":
-        return Claim(lambda: int(counts(game).live.sum(axis=1).max()), counting_seconds(game), game=game)
-    every = re.fullmatch(r"(states|raw_states|afterstates|terminal_states)(_of_sums_up_to_(\d+))?", quantity)
-    if every:
-        field, until = {"terminal_states": "losing"}.get(every[1], every[1]), int(every[3] or 0) or None
-        return Claim(lambda: counts(game, until).total(field), counting_seconds(game, until), game=game)
-    part = re.fullmatch(r"live_states_of_sum_(\d+)_with_largest_(\d+)_after_lookahead", quantity)
-    if part:
-        total, exponent = int(part[1]), int(part[2]).bit_length() - 1
-
-        def some() -> int:
-            result = count(game, lookahead=True, up_to=total)
-            return int(result.live[result.sums == total, exponent].sum())
-
-        return Claim(some, counting_seconds(game, total), game=game)
-    if quantity == "least_expected_slides_to_win_without_a_board":
-        return Claim(lambda: Fraction(least_expected_slides(game)), QUICK, game=game)
-    return None
+    return int(claim.columns["sum"])
 
 
-def _claim_sizes(fact: Fact, _: _Counts) -> Claim | None:
-    if fact.file != "layer_sizes.tsv":
-        return None
-    quantity = fact.columns["quantity"]
-    if quantity == "positions_within_A3_limits":
-        limited = _game(fact, limits="1024,512,64,16,256,256,128,16,16,16,32,16,16,16,16,16")
-        return Claim(lambda: 2 * bound(limited).boards, QUICK, game=limited)
-    game = _game(fact)
-    known: dict[str, Callable[[], Any]] = {
-        "largest_layer": lambda: max(boards_by_sum(game).values()),
-        "positions_both_turns": lambda: 2 * bound(game).boards,
-        "three_layers_bytes": lambda: _three_layers(boards_by_sum(game)) // 8,
-        "tile_multisets": lambda: len(groups_of(game)),
-        "largest_multiset_class": lambda: groups_of(game).largest,
-    }
-    return Claim(known[quantity], QUICK, game=game) if quantity in known else None
+def _solving_seconds(claim: Claim, known: Known) -> float:
+    return SOLVING * counting_seconds(claim, known)
+
+
+def _discounted_seconds(claim: Claim, known: Known) -> float:
+    return 0.2 if claim.game.cells <= SMALL else _solving_seconds(claim, known)
+
+
+def _forcing_seconds(claim: Claim, known: Known) -> float:
+    game = _within(claim)
+    return forcing_seconds(game, most=known.budget) * (1 + len(_beside(claim, game)))
+
+
+def _largest_seconds(claim: Claim, known: Known) -> float:
+    """Estimate the search for the next larger tile, which takes longest, or is refused by theory."""
+    shape, tile = claim.board, int(claim.value)
+    cells = math.prod(parse_shape(shape))
+    if tile == 2**cells or cells <= 2:
+        return 0.1
+    return forcing_seconds(Game(shape, 2 * tile, start="empty"), most=known.budget)
+
+
+def _largest_of_2s_seconds(claim: Claim, known: Known) -> float:
+    game = Game(claim.columns["board"], int(claim.value), start="empty", spawn=0)
+    return forcing_seconds(game, most=known.budget)
+
+
+def _bound_seconds(claim: Claim, known: Known) -> float:
+    name = "lower" if claim.quantity.kind == "lower" else "win"
+    return seconds_here(claim.game, Objective(name, claim.columns["value_type"]), most=known.budget)
+
+
+def _diagrams_seconds(claim: Claim, _: Known) -> float:
+    cost = expected_cost(claim.game, _method(claim)[1])
+    return cost.seconds if cost.measured else 2.0  # all others are of small boards
+
+
+# -- states and boards ----------------------------------------------------------------------------
+
+
+def _states_of_sum(claim: Claim, known: Known) -> int:
+    """Count one layer; of a game with a goal, live states are published."""
+    result = known.counts(claim)
+    found = result.live if claim.game.goal else result.states
+    return int(found[result.sums == int(claim.columns["sum"])].sum())
+
+
+def _after_lookahead(claim: Claim, _: Known) -> int:
+    total, exponent = int(claim.columns["sum"]), int(claim.columns["largest"]).bit_length() - 1
+    result = count(claim.game, lookahead=True, up_to=total)
+    return int(result.live[result.sums == total, exponent].sum())
+
+
+A3_LIMITS = "1024,512,64,16,256,256,128,16,16,16,32,16,16,16,16,16"
 
 
 def _three_layers(sizes: dict[int, int]) -> int:
@@ -209,211 +202,7 @@ def _three_layers(sizes: dict[int, int]) -> int:
     return max(n + sizes.get(s + 2, 0) + sizes.get(s + 4, 0) for s, n in sizes.items())
 
 
-def _claim_forced(fact: Fact, counts: _Counts) -> Claim | None:
-    """Claim a line about forced tiles; the source starts from the empty board."""
-    if fact.file == "guaranteed_max_tile.tsv":
-        shape, tile = fact.columns["board"], int(fact.columns["max_tile"])
-        cells = math.prod(parse_shape(shape))
-        # The next larger goal takes longest.
-        seconds = (
-            forcing_seconds(Game(shape, 2 * tile, start="empty"), most=counts.budget)
-            if tile < 2**cells and cells > 2
-            else 0.1
-        )
-        return Claim(lambda: largest_forced(shape, known=counts.forced).tile, seconds)
-    if fact.file == "guaranteed_with_limits.tsv":
-        game = _game(fact, limits=fact.columns["limits"], start="empty")
-        if len(set(game.tops)) == 1 and game.tops[0] == (game.goal_exponent or 0) - 1:
-            game = _game(fact, start="empty")  # the goal itself limits the tiles as much
-        note = fact.columns["note"]
-        if note not in ("minimal", "maximal"):
-            seconds = forcing_seconds(game, most=counts.budget)
-            return Claim(lambda: _winnable(game, counts), seconds, game=game)
-        beside = limits_beside(game, -1 if note == "minimal" else 1)
-        seconds = forcing_seconds(game, most=counts.budget) * (1 + len(beside))
-        return Claim(lambda: _at_border(game, note, beside, counts), seconds, game=game)
-    return None
-
-
-def _at_border(game: Game, note: str, beside: list[Game], counts: _Counts) -> str:
-    """Return the verdict on limits, and if they are not minimal or maximal limits that show it."""
-    found = _winnable(game, counts)
-    alike = next((one for one in beside if _winnable(one, counts) == found), None)
-    return found if alike is None else f"{found}, but not {note}: so is {alike.limits_text}"
-
-
-def limits_beside(game: Game, step: int) -> list[Game]:
-    """Return the games in which the limit of one cell is a step lower or higher, one of each orbit.
-
-    >>> [one.limits_text for one in limits_beside(Game("2x2", 16, limits="8,8/8,4"), -1)]
-    ['4,8/8,4', '8,4/8,4']
-    """
-    least, most = max(game.spawn_exponents), (game.goal_exponent or 0) - 1
-    found: dict[Cells, Game] = {}
-    for cell, top in enumerate(game.tops):
-        if least <= top + step <= most:
-            tops = (*game.tops[:cell], top + step, *game.tops[cell + 1 :])
-            turned = (tuple(tops[c] for c in way) for way in symmetries(game.changed(limits=None)))
-            found.setdefault(min(turned), game.changed(limits=[1 << one for one in tops]))
-    return [*found.values()]
-
-
-def _winnable(game: Game, counts: _Counts) -> str:
-    if game not in counts.forced:
-        counts.forced[game] = force(game)
-    return "winnable" if counts.forced[game].forced else "not_winnable"
-
-
-SOLVING = 2.5
-"""About how much longer solving takes than counting; only for estimates."""
-
-
-def _claim_optimal_values(fact: Fact, _: _Counts) -> Claim | None:
-    if fact.file != "optimal_values.tsv":
-        return None
-    game, discount = _game(fact), fact.columns["discount"]
-    if game.cells <= 4:
-        return Claim(lambda: oracle.values(game, discount=discount).start, QUICK, game=game)
-    seconds = SOLVING * counting_seconds(game)
-    return Claim(lambda: Fraction(float(solve(game, discount=discount).value)), seconds, game=game)
-
-
-def _claim_checkerboards(fact: Fact, _: _Counts) -> Claim | None:
-    """Claim a line about checkerboards; in the source, no tile above 4 is made and only 2s are dropped."""
-    if fact.file != "checkerboards.tsv":
-        return None
-    board, question = fact.columns["board"], fact.columns["question"]
-    if question == "deterministic_sequences":
-        return Claim(lambda: count_sequences(board, deterministic=True).total, QUICK)
-    if question == "cooperative_sequences":  # the source counts those to one of the two checkerboards
-        return Claim(lambda: count_sequences(board).twos, QUICK)
-    if question == "deterministically_reachable":
-        return Claim(lambda: fact.published if two_lines_are_reachable(40) else "not all", 15.0)
-    if question in FIGURES:
-        return Claim(lambda: "yes" if _reaches(figure(FIGURES[question])) else "not decided", 10.0)
-    return _claim_cooperative(board) if question == "cooperatively_reachable" else None
-
-
-FIGURES = {"figure_7_reachable": 7, "figure_8_reachable": 8}
-"""Questions about the boards of two figures."""
-
-
-def _reaches(board: Position) -> bool:
-    """Return whether a game with drops of 2s on a square board is found that ends with a board."""
-    side = math.isqrt(len(board))
-    found = reach(Rules(side, side).text(board), drops="2", seconds=60)
-    return found.moves is not None and replay(found.rules, found.moves)[-1] == board
-
-
-def _claim_shortest(fact: Fact, _: _Counts) -> Claim | None:
-    """Claim the number of drops to an end position; fewer drops improve on it."""
-    if fact.file != "checkerboards.tsv" or fact.columns["question"] != "drops_to_an_end_position":
-        return None
-    rows, columns = parse_shape(fact.columns["board"])
-    rules = Rules(rows, columns)
-    return Claim(lambda: drops_of(built_game(rules) or ()), 50.0)
-
-
-def _claim_cooperative(board: str) -> Claim | None:
-    """Claim a checkerboard: reachable if a sequence leads to it; that none does is decided by search."""
-
-    def compute() -> str:
-        if any(_replays(checkerboard(board, colouring)) for colouring in COLOURINGS):
-            return "yes"
-        verdicts = [checkerboard(board, colouring, search=True, seconds=600) for colouring in COLOURINGS]
-        return "no" if all(verdict.reachable is False for verdict in verdicts) else "not decided"
-
-    return Claim(compute, 1.0)
-
-
-def _replays(verdict: Checkerboard) -> bool:
-    """Return whether the moves of a verdict lead to the checkerboard by the plain rules."""
-    return bool(verdict.moves) and replay(verdict.rules, verdict.moves)[-1] == verdict.position
-
-
-def two_lines_are_reachable(most: int) -> bool:
-    """Tell whether deterministic games reach both checkerboards of m x 2 and 2 x n, sides up to `most`."""
-    sizes = [size for length in range(2, most + 1) for size in (f"{length}x2", f"2x{length}")]
-    return all(
-        _replays(checkerboard(size, colouring, deterministic=True))
-        for size in sizes
-        for colouring in COLOURINGS
-    )
-
-
-def _claim_bounds(fact: Fact, counts: _Counts) -> Claim | None:
-    """Claim a line about bounds within limits: from the empty board, with lemma 1, over all boards."""
-    if fact.file != "win_probability_bounds.tsv":
-        return None
-    pattern = "lemma1" if int(fact.columns["goal"]) >= 64 else None
-    game = _game(fact, limits=fact.columns["limits"], start="empty", pattern=pattern)
-    dtype = fact.columns["value_type"]
-    if dtype.startswith("uint"):
-        seconds = seconds_here(game, Objective("lower", dtype), most=counts.budget)
-        return Claim(lambda: prove(game, dtype=dtype).bound, seconds, game=game)
-    seconds = seconds_here(game, Objective("win", dtype), most=counts.budget)
-    return Claim(lambda: Fraction(float(solve(game, f"win:{dtype}", space="all").value)), seconds, game=game)
-
-
-SMALL_DIAGRAMS = 2.0
-"""Rough seconds of the lines that were not measured, all of them of small boards."""
-
-
-def _claim_symbolic(fact: Fact, counts: _Counts) -> Claim | None:
-    """Claim a line about decision diagrams: only 2s are spawned, and play begins on the empty board.
-
-    The source does not say which states it counts.  We read it as those that corollary 7 allows and that hold
-    a 2, which is an inference; its nodes and times are compared without these conditions.
-    """
-    if fact.file != "symbolic_solving.tsv":
-        return None
-    side, exponent, measure = (fact.columns[name] for name in ("N", "M", "measure"))
-    game = Game(f"{side}x{side}", 2 ** int(exponent), spawn=0, start="empty")
-    line = re.fullmatch(r"line_(\d+)_(\d+)_(\w+)", measure)
-    how, what = ("sweep", line[3]) if line else measure.split("_", 1) if "_" in measure else ("sum", measure)
-    name = f"({line[1]},{line[2]})" if line else ""
-    how = "sum" if how == "cumulative" else how
-    until = name if exponent == "11" else ""
-    corollary7 = what == "states"
-    method = Method(strategy=how, until=until, corollary7=corollary7)
-    key = side, exponent, method
-
-    def compute() -> Any:
-        if key not in counts.symbolic:
-            counts.symbolic[key] = symbolic(game, method)
-        answer = counts.symbolic[key]
-        if what == "forced":
-            return {True: "yes", False: "no", None: "undecided"}[answer.wins]
-        return _measured(what, [one for one in answer.lines if name in ("", one.name)])
-
-    cost = what not in ("forced", "states")
-    known = expected_cost(game, method)
-    seconds = known.seconds if known.measured else SMALL_DIAGRAMS
-    return Claim(compute, seconds, cost=cost, game=game)
-
-
-def _measured(what: str, lines: list[Line]) -> Any:
-    """Return a measure of some sweep lines; states are counted at both turns, as in the source."""
-    if what == "seconds":
-        return Fraction(round(sum(line.seconds for line in lines), 2))
-    if what == "largest_nodes":
-        return max(line.peak for line in lines)
-    nodes, states = sum(line.nodes for line in lines), sum(line.states + line.afterstates for line in lines)
-    return {"nodes": nodes, "states": states, "bytes_per_state": Fraction(nodes * NODE_BYTES, states)}[what]
-
-
-def _claim_formations(fact: Fact, counts: _Counts) -> Claim | None:
-    """Claim a line about the table of a formation; the source counts boards that win after a slide, too."""
-    if fact.file != "formations.tsv":
-        return None
-    game = formation(fact.columns["formation"]).game(int(fact.columns["goal"]))
-    if fact.columns["quantity"] == "value_of_the_start":
-        seconds = SOLVING * counting_seconds(game)
-        return Claim(lambda: Fraction(float(solve(game).value)), seconds, game=game)
-    return Claim(lambda: counts.boards_after_slides(game)[fact.columns["quantity"]], 40.0, game=game)
-
-
-def _boards_after_slides(game: Game) -> dict[str, int]:
+def _boards_after_slides(game: Game) -> tuple[int, int]:
     """Return how many boards a slide can make, without symmetry, and how many can still win: by plain rules.
 
     Of the sums from the horizon on, only won boards count as able to win.
@@ -434,36 +223,76 @@ def _boards_after_slides(game: Game) -> dict[str, int]:
     for after in sorted(following, key=game.sum, reverse=True):
         if any(result in able for results in following[after] for result in results):
             able.add(after)
-    return {"boards_generated": len(following) + len(won), "boards_worth_more_than_0": len(able)}
+    return len(following) + len(won), len(able)
 
 
-OBJECTIVES = {
-    "expected score under optimal play": "score",
-    "slides of the longest game": "longest",
-    "fewest slides to a win, with luck": "fewest",
-    "probability to win": "win",
-}
-"""The objectives of quantities of `other_sources.tsv`."""
+# -- forced tiles ---------------------------------------------------------------------------------
 
 
-def _claim_others(fact: Fact, counts: _Counts) -> Claim | None:
-    """Claim a line of `other_sources.tsv`; a tile is forced from the empty board."""
-    if fact.file != "other_sources.tsv":
-        return None
-    quantity = fact.columns["quantity"]
-    if quantity == "largest tile that can be forced":
-        game = Game(fact.columns["board"], int(fact.published), spawn=0, start="empty")
-        seconds = forcing_seconds(game, most=counts.budget)  # a larger tile is refused by theory
-        return Claim(lambda: largest_forced(fact.columns["board"], spawns="2").tile, seconds)
-    game = _game(fact)
-    if quantity == "whether the player can force it":
-        game = game.changed(start="empty")
-        seconds = forcing_seconds(game, most=counts.budget)
-        return Claim(lambda: "yes" if force(game).forced else "no", seconds, game=game)
-    objective, seconds = OBJECTIVES[quantity], SOLVING * counting_seconds(game)
-    if fact.columns["rules"]:
-        return Claim(lambda: _from_two_twos(game, objective), seconds, game=game)
-    return Claim(lambda: Fraction(float(solve(game, objective).value)), seconds, game=game)
+def _within(claim: Claim) -> Game:
+    """Return the game of a claim, without limits where the goal itself limits the tiles as much."""
+    game = claim.game
+    least = len(set(game.tops)) == 1 and game.tops[0] == (game.goal_exponent or 0) - 1
+    return game.changed(limits=None) if least else game
+
+
+def _within_limits(claim: Claim, known: Known) -> str:
+    """Decide whether the goal is forced within limits, and whether these are minimal or maximal."""
+    game = _within(claim)
+    found = known.winnable(game)
+    alike = next((one for one in _beside(claim, game) if known.winnable(one) == found), None)
+    return found if alike is None else f"{found}, but not {claim.note}: so is {alike.limits_text}"
+
+
+def _beside(claim: Claim, game: Game) -> list[Game]:
+    """Return the games with lower limits, if a claim says that its own are minimal; so for maximal ones."""
+    step = {"minimal": -1, "maximal": 1}.get(claim.note)
+    return [] if step is None else limits_beside(game, step)
+
+
+def limits_beside(game: Game, step: int) -> list[Game]:
+    """Return the games in which the limit of one cell is a step lower or higher, one of each orbit.
+
+    >>> [one.limits_text for one in limits_beside(Game("2x2", 16, limits="8,8/8,4"), -1)]
+    ['4,8/8,4', '8,4/8,4']
+    """
+    least, most = max(game.spawn_exponents), (game.goal_exponent or 0) - 1
+    found: dict[Cells, Game] = {}
+    for cell, top in enumerate(game.tops):
+        if least <= top + step <= most:
+            tops = (*game.tops[:cell], top + step, *game.tops[cell + 1 :])
+            turned = (tuple(tops[c] for c in way) for way in symmetries(game.changed(limits=None)))
+            found.setdefault(min(turned), game.changed(limits=[1 << one for one in tops]))
+    return [*found.values()]
+
+
+# -- values ---------------------------------------------------------------------------------------
+
+
+SMALL = 4
+"""Cells of a board that the oracle solves."""
+
+
+def _value(objective: str) -> Callable[[Claim, Known], Fraction]:
+    """Solve a game; it begins with two 2s where the line says so."""
+
+    def value(claim: Claim, _: Known) -> Fraction:
+        if claim.columns.get("rules"):
+            return _from_two_twos(claim.game, objective)
+        return Fraction(float(solve(claim.game, objective).value))
+
+    return value
+
+
+def _discounted(claim: Claim, _: Known) -> Fraction:
+    game, discount = claim.game, claim.columns["discount"]
+    if game.cells <= SMALL:
+        return oracle.values(game, discount=discount).start
+    return Fraction(float(solve(game, discount=discount).value))
+
+
+def _win_within_limits(claim: Claim, _: Known) -> Fraction:
+    return Fraction(float(solve(claim.game, f"win:{claim.columns['value_type']}", space="all").value))
 
 
 def _from_two_twos(game: Game, objective: str) -> Fraction:
@@ -477,76 +306,238 @@ def _from_two_twos(game: Game, objective: str) -> Fraction:
     return sum(values, Fraction()) / len(values)
 
 
-CLAIMS = (
-    _claim_counts,
-    _claim_sizes,
-    _claim_optimal_values,
-    _claim_forced,
-    _claim_checkerboards,
-    _claim_shortest,
-    _claim_bounds,
-    _claim_symbolic,
-    _claim_formations,
-    _claim_others,
-)
+# -- diagrams -------------------------------------------------------------------------------------
+# The source does not say which states it counts.  We read it as those that corollary 7 allows and that hold a
+# 2, which is an inference; its nodes and times are compared without these conditions.
+
+
+MEASURES = {
+    "forced_against_2s": ("forced", "sum"),
+    "sweep_seconds": ("seconds", "sweep"),
+    "sweep_largest_nodes": ("largest_nodes", "sweep"),
+    "accumulative_seconds": ("seconds", "accumulative"),
+    "accumulative_largest_nodes": ("largest_nodes", "accumulative"),
+    "cumulative_states": ("states", "sum"),
+    "cumulative_bytes_per_state": ("bytes_per_state", "sum"),
+    "line_states": ("states", "sweep"),
+    "line_nodes": ("nodes", "sweep"),
+    "line_seconds": ("seconds", "sweep"),
+}
+"""By quantity, what is measured, and the strategy."""
+LARGEST_DIAGRAMS = 2048
+"""The goal of which only the lines up to that of a claim are computed."""
+
+
+def _method(claim: Claim) -> tuple[str, Method]:
+    """Return the line that is measured, and how diagrams are made."""
+    what, strategy = MEASURES[claim.quantity.quantity]
+    line = f"({claim.columns['line']})" if claim.columns.get("line") else ""
+    until = line if claim.game.goal == LARGEST_DIAGRAMS else ""
+    return line, Method(strategy=strategy, until=until, corollary7=what == "states")
+
+
+def _diagrams(claim: Claim, known: Known) -> Any:
+    """Compute winning sets as decision diagrams, and measure them or one of their lines."""
+    name, method = _method(claim)
+    found = known.symbolic(claim.game, method)
+    what = MEASURES[claim.quantity.quantity][0]
+    if what == "forced":
+        return WORDS[found.wins]
+    return _measured(what, [one for one in found.lines if name in ("", one.name)])
+
+
+def _measured(what: str, lines: list[Line]) -> Any:
+    """Return a measure of some sweep lines; states are counted at both turns, as in the source."""
+    if what == "seconds":
+        return Fraction(round(sum(line.seconds for line in lines), 2))
+    if what == "largest_nodes":
+        return max(line.peak for line in lines)
+    nodes, states = sum(line.nodes for line in lines), sum(line.states + line.afterstates for line in lines)
+    return {"nodes": nodes, "states": states, "bytes_per_state": Fraction(nodes * NODE_BYTES, states)}[what]
+
+
+# -- checkerboards --------------------------------------------------------------------------------
+# In the source, no tile above 4 is made and only 2s are dropped.
+
+
+def _figure(number: int) -> str:
+    """Find a game with drops of 2s that ends with the square board of a figure."""
+    board = figure(number)
+    side = math.isqrt(len(board))
+    found = reach(Rules(side, side).text(board), drops="2", seconds=60)
+    reached = found.moves is not None and replay(found.rules, found.moves)[-1] == board
+    return "yes" if reached else "not decided"
+
+
+def _shortest(claim: Claim, _: Known) -> int | None:
+    rows, columns = parse_shape(claim.board)
+    return drops_of(built_game(Rules(rows, columns)) or ())
+
+
+def _cooperative(claim: Claim, _: Known) -> str:
+    """A checkerboard is reachable if a sequence leads to it; that none does is decided by search."""
+    if any(_replays(checkerboard(claim.board, colouring)) for colouring in COLOURINGS):
+        return "yes"
+    verdicts = [checkerboard(claim.board, colour, search=True, seconds=600) for colour in COLOURINGS]
+    return "no" if all(verdict.reachable is False for verdict in verdicts) else "not decided"
+
+
+def _replays(verdict: Checkerboard) -> bool:
+    """Return whether the moves of a verdict lead to the checkerboard by the plain rules."""
+    return bool(verdict.moves) and replay(verdict.rules, verdict.moves)[-1] == verdict.position
+
+
+def two_lines_are_reachable(most: int) -> bool:
+    """Tell whether deterministic games reach both checkerboards of m x 2 and 2 x n, sides up to `most`."""
+    sizes = [size for length in range(2, most + 1) for size in (f"{length}x2", f"2x{length}")]
+    return all(
+        _replays(checkerboard(size, colouring, deterministic=True))
+        for size in sizes
+        for colouring in COLOURINGS
+    )
+
+
+# -- all ------------------------------------------------------------------------------------------
+
+
+class Way(NamedTuple):
+    """How claims of a quantity are computed, and an estimate of the seconds."""
+
+    compute: Callable[[Claim, Known], Any]
+    seconds: Callable[[Claim, Known], float] = QUICK
+
+
+def _counted(number: Callable[[CountResult], int]) -> Way:
+    return Way(lambda claim, known: number(known.counts(claim)), counting_seconds)
+
+
+def _quick(value: Callable[[Game], Any]) -> Way:
+    return Way(lambda claim, _: value(claim.game))
+
+
+WAYS: dict[str, Way] = {
+    "live_states": _counted(lambda found: found.total("live")),
+    # Win and loss are one special state each.
+    "states_with_specials": _counted(lambda found: found.total("live") + 2),
+    "raw_states_without_symmetry_with_specials": _counted(lambda found: found.total("raw_live") + 2),
+    # They are absorbing: one step leads from each to itself.
+    "raw_transitions_without_symmetry": _quick(lambda game: len(oracle.transitions(game)) + 2),
+    "states": _counted(lambda found: found.total("states")),
+    "raw_states": _counted(lambda found: found.total("raw_states")),
+    "afterstates": _counted(lambda found: found.total("afterstates")),
+    "terminal_states": _counted(lambda found: found.total("losing")),
+    "states_of_sums_up_to": _counted(lambda found: found.total("states")),
+    "raw_states_of_sums_up_to": _counted(lambda found: found.total("raw_states")),
+    "states_of_sum": Way(_states_of_sum, counting_seconds),
+    "most_live_states_of_a_sum": _counted(lambda found: int(found.live.sum(axis=1).max())),
+    "live_states_of_sum_with_largest_after_lookahead": Way(_after_lookahead, counting_seconds),
+    "least_expected_slides_to_win_without_a_board": _quick(
+        lambda game: Fraction(least_expected_slides(game))
+    ),
+    "combinatorial_bound": _quick(lambda game: bound(game).possible),
+    "positions_both_turns": _quick(lambda game: 2 * bound(game).boards),
+    "positions_within_A3_limits": _quick(lambda game: 2 * bound(game.changed(limits=A3_LIMITS)).boards),
+    "largest_layer": _quick(lambda game: max(boards_by_sum(game).values())),
+    "three_layers_bytes": _quick(lambda game: _three_layers(boards_by_sum(game)) // 8),
+    "tile_multisets": _quick(lambda game: len(groups_of(game))),
+    "largest_multiset_class": _quick(lambda game: groups_of(game).largest),
+    # The source counts boards of formations that win after a slide, too.
+    "boards_generated": Way(lambda claim, known: known.boards_after_slides(claim.game)[0], _seconds(40)),
+    "boards_worth_more_than_0": Way(
+        lambda claim, known: known.boards_after_slides(claim.game)[1], _seconds(40)
+    ),
+    "largest_tile": Way(
+        lambda claim, known: largest_forced(claim.board, known=known.forced).tile, _largest_seconds
+    ),
+    "largest_tile_that_can_be_forced": Way(
+        lambda claim, _: largest_forced(claim.columns["board"], spawns="2").tile, _largest_of_2s_seconds
+    ),
+    "whether_the_player_can_force_it": Way(
+        lambda claim, _: WORDS[force(claim.game).forced], _forcing_seconds
+    ),
+    "forced_within_limits": Way(_within_limits, _forcing_seconds),
+    "win": Way(_discounted, _discounted_seconds),
+    "discounted_win": Way(_discounted, _discounted_seconds),
+    "probability_to_win": Way(_value("win"), _solving_seconds),
+    "value_of_the_start": Way(_value("win"), _solving_seconds),
+    "expected_score_under_optimal_play": Way(_value("score"), _solving_seconds),
+    "slides_of_the_longest_game": Way(_value("longest"), _solving_seconds),
+    "fewest_slides_to_a_win_with_luck": Way(_value("fewest"), _solving_seconds),
+    "bound_within_limits": Way(
+        lambda claim, _: prove(claim.game, dtype=claim.columns["value_type"]).bound, _bound_seconds
+    ),
+    "win_within_limits": Way(_win_within_limits, _bound_seconds),
+    **dict.fromkeys(MEASURES, Way(_diagrams, _diagrams_seconds)),
+    "deterministic_sequences": Way(lambda claim, _: count_sequences(claim.board, deterministic=True).total),
+    # The source counts those to one of the two checkerboards.
+    "cooperative_sequences": Way(lambda claim, _: count_sequences(claim.board).twos),
+    "cooperatively_reachable": Way(_cooperative, _seconds(1)),
+    "deterministically_reachable": Way(
+        lambda claim, _: claim.value if two_lines_are_reachable(40) else "not all", _seconds(15)
+    ),
+    "figure_7_reachable": Way(lambda *_: _figure(7), _seconds(10)),
+    "figure_8_reachable": Way(lambda *_: _figure(8), _seconds(10)),
+    "drops_to_an_end_position": Way(_shortest, _seconds(50)),
+}
+"""By quantity, how its claims are computed."""
 
 
 def reproduce(
-    source: str | None = None, *, budget: float = 60.0, without: Container[tuple[str, str, str]] = ()
+    source: str | None = None, *, budget: float = 60.0, without: Container[Key] = ()
 ) -> Iterator[Verdict]:
-    """Recompute the facts of a source (None: of all sources); yields one verdict per line.
+    """Recompute the claims of a source (None: of all sources); yields one verdict per line.
 
     Lines whose estimate exceeds `budget` seconds are not run, and of those whose file, board and question
     are in `without` there is no verdict.  Raises `UsageError` for an unknown source.
     """
-    counts = _Counts(budget)
-    for fact in read_facts(source):
-        if (fact.file, fact.board, fact.question) not in without:
-            yield judge(fact, budget, counts)
+    known = Known(budget)
+    for claim in read_claims(source):
+        if claim.key not in without:
+            yield judge(claim, budget, known)
 
 
-def judge(fact: Fact, budget: float, counts: _Counts | None = None) -> Verdict:
+def judge(claim: Claim, budget: float, known: Known | None = None) -> Verdict:
     """Recompute one line, if its estimated time is at most `budget` seconds."""
-    counts = counts or _Counts(budget)
-    claim = next(filter(None, (find(fact, counts) for find in CLAIMS)), None)
-    if claim is None:
-        return Verdict(fact, "", "not in this version", 0.0)
-    if claim.seconds > budget:
-        record = read_records().get((fact.file, fact.board, fact.question))
-        if record is None:
-            return Verdict(fact, "", "over budget", claim.seconds, claim.game)
-        return Verdict(fact, record.computed, "recorded", claim.seconds, claim.game, record)
+    way, known = WAYS.get(claim.quantity.quantity), known or Known(budget)
+    game = claim.game if claim.has_game else None
+    if way is None:
+        return Verdict(claim, "", "not in this version", 0.0, game, {})
+    seconds = way.seconds(claim, known)
+    if seconds > budget:
+        record = read_records().get(claim.key, {})
+        verdict = "recorded" if record else "over budget"
+        return Verdict(claim, record.get("computed", ""), verdict, seconds, game, record)
     since = working_time()
     try:
-        computed = claim.compute()
+        computed = way.compute(claim, known)
     except TilebaseError as error:  # the other lines are not lost
-        return Verdict(fact, str(error), "not possible here", working_time() - since, claim.game)
+        return Verdict(claim, str(error), "not possible here", working_time() - since, game, {})
     seconds = working_time() - since
     shown = digits_text(computed) if isinstance(computed, Fraction) else str(computed)
-    return Verdict(fact, shown, compare(fact, computed, cost=claim.cost), seconds, claim.game)
+    return Verdict(claim, shown, compare(claim, computed), seconds, game, {})
 
 
-def compare(fact: Fact, computed: Any, *, cost: bool = False) -> str:
+def compare(claim: Claim, computed: Any) -> str:
     """Return the verdict on a computed value: one of `VERDICTS`."""
-    if cost:
-        return "costs less" if computed < Fraction(fact.published) else "costs more"
-    if fact.reading:
+    if claim.quantity.kind == "measured":
+        return "costs less" if computed < Fraction(claim.value) else "costs more"
+    if claim.is_reading:
         return "own reading"
-    if agrees(fact.stated, computed):
+    if agrees(claim.stated, computed):
         return "agrees"
-    sign = {"at least": 1, "at most": -1}.get(fact.relation, 0)
-    if sign and sign * computed > sign * Fraction(fact.published):
+    sign = {"at least": 1, "at most": -1}.get(claim.relation, 0)
+    if sign and sign * computed > sign * Fraction(claim.value):
         return "improves"
-    if _rounding(fact) >= 0 and abs(computed - Fraction(fact.published)) <= _rounding(fact):
+    rounding = _rounding(claim)
+    if rounding >= 0 and abs(computed - Fraction(claim.value)) <= rounding:
         return "within rounding"
-    explained = fact.erratum is not None and agrees(fact.erratum[1], computed)
-    return "erratum" if explained else "differs"
+    return "erratum" if claim.right and agrees(claim.right, computed) else "differs"
 
 
-def _rounding(fact: Fact) -> float:
+def _rounding(claim: Claim) -> float:
     """Bound the rounding error of a published float: 0.5 ulp per slide, about T / 2 slides for a goal T."""
-    kind = TYPES.get(fact.columns.get("value_type", ""))
-    return (kind.tie / 2 if kind else -1.0) * int(fact.columns.get("goal", 0)) / 2
+    dtype = TYPES.get(claim.columns.get("value_type", ""))
+    return (dtype.tie / 2 if dtype else -1.0) * int(claim.columns.get("goal") or 0) / 2
 
 
 def summary(verdicts: Iterable[Verdict]) -> str:

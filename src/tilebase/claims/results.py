@@ -2,52 +2,59 @@
 
 A result says what is played and asked, what the answer is, how it relates to the quantity and of what type
 it is, who published what, and which command of which version gave it.  Most stand in the fact files of this
-program: published numbers with what was recorded or recomputed for them (`questions.published`), ``new.tsv``
-and ``open.tsv``.  A JSON file that a command wrote is a result, too: it names its game, command, version,
+program (`claims.facts`): published lines with what was recorded or recomputed for them, ``new.tsv`` and
+``open.tsv``.  A JSON file that a command wrote is a result, too: it names its game, command, version,
 machine, processor seconds and memory, and of a table the checksums of all layers.
+
+Such a file is compared with the results of the same game and quantity.  A game is that of a line if its start
+is, too: the lines about what is forced, and those within limits, begin with the empty board, the others with
+two random tiles.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from datetime import date
 from fractions import Fraction
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from tilebase._version import version
-from tilebase.errors import CorruptError, UsageError, check_first
-from tilebase.files.source import read_file
-from tilebase.game.game import Game
-from tilebase.game.grid import is_shape
-from tilebase.game.names import game_text, rules_of, title_of
-from tilebase.objectives.values import Found, Interval, Lower, Upper
-from tilebase.questions.comparing import Before, find_before
-from tilebase.questions.published import (
-    LESS_IS_BETTER,
-    MEASURES,
+from tilebase.claims.facts import (
     NEW,
     NUMBER,
     OPEN,
+    RECOMPUTED,
+    WINNABLE,
+    WORDS,
     Cited,
-    Fact,
-    Record,
+    Claim,
+    Quantity,
     agrees,
+    quantities,
+    read_claims,
     read_facts,
     read_needed,
-    read_other,
-    read_recomputed,
     read_records,
+    split_relation,
     took_of,
     unit_of,
 )
+from tilebase.errors import CorruptError, TilebaseError, UsageError, check_first
+from tilebase.files.source import read_file
+from tilebase.game.game import Game
+from tilebase.game.grid import is_shape
+from tilebase.game.names import RANDOM_STARTS, game_text, title_of
+from tilebase.game.spawns import ORIGINAL
+from tilebase.objectives.values import Found, Interval, Lower, Upper
+from tilebase.runtime.documents import mapping
 from tilebase.runtime.rows import latex_escaped
 
 RECORDING = ("solve", "count", "force", "lemma", "evaluate", "reach")
@@ -66,6 +73,16 @@ RELATIONS = {"lower": "at least", "upper": "at most", "found": "at most", "inter
 """By the type of a computed value, the words between the quantity and the value; equal without any.
 
 A game that was found has at least as many moves as the shortest one."""
+NO_QUANTITY = Quantity("", "")
+"""Of a question that no line of the fact files asks again."""
+CHANCE, LOWER = "probability to win", "proved lower bound of the probability to win"
+"""Questions of records; a bound is compared with the probability, too."""
+LARGEST = "largest tile that can be forced"
+"""The question of a record that names no goal."""
+COUNTS = {"live_states": " live", "states": " states"}
+"""How the count of a quantity ends in the answer of a record."""
+FLOATS = "win_within_limits"
+"""The quantity whose published values were rounded at each slide."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +102,7 @@ class Result:
         differs), measured, found, lower, upper, interval,
         verdict, or published where nothing was computed here; of an open question, what is known.
     published, source:
-        What was published, with its relation (`Fact.stated`), and where; empty for new results.
+        What was published, with its relation (`Claim.stated`), and where; empty for new results.
     command, version, date:
         What computed it, and when; empty if nothing did.
     checked:
@@ -102,6 +119,8 @@ class Result:
         The SHA-256 of the layers that a file records; empty without any.
     said:
         The sentences of the command that wrote a file, with the rules of the game.
+    quantity:
+        The quantity of a line of the fact files, if records of commands are compared with it.
     """
 
     name: str
@@ -124,13 +143,12 @@ class Result:
     said: str = ""
     near: str = ""
     note: str = ""
+    quantity: Quantity = field(default=NO_QUANTITY, repr=False)
 
     @property
     def relation(self) -> str:
         """The words between the quantity and the value: at least, at most, about or from; empty if equal."""
-        if self.kind == "published":
-            return self.published.removesuffix(self.value).rstrip()
-        return RELATIONS.get(self.kind, "")
+        return split_relation(self.published)[0] if self.kind == "published" else RELATIONS.get(self.kind, "")
 
     @property
     def answer(self) -> str:
@@ -152,14 +170,18 @@ class Result:
         if self.kind not in ("lower", "upper", "interval"):
             return f"{words} ({self.kind}){also}."
         proved = self.answer.replace("from ", "at least ").replace(" to ", " and at most ")
+        start = RANDOM_STARTS[self.quantity.start or "two-tiles"]
+        if self.board.startswith("formation"):
+            start = "a random start board of the formation, a spawn first"
         return (
-            f"2048 on {self.board}{_rules(self.command)}: under optimal play, the {asked} is proved to be "
-            f"{proved} (in integers, rounded outward){also}."
+            f"2048 on {self.board} from {start}, spawns of {ORIGINAL.words}: under optimal play, the {asked} "
+            f"is proved to be {proved} (in integers, rounded outward){also}."
         )
 
     def as_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
-        return self.__dict__ | {"relation": self.relation, "statement": self.statement}
+        values = {name: value for name, value in vars(self).items() if name != "quantity"}
+        return values | {"relation": self.relation, "statement": self.statement}
 
     def text(self) -> str:
         """Return the result as a reader cites it: the statement, the command and the version."""
@@ -175,56 +197,32 @@ class Result:
 
     def bibtex(self) -> str:
         """Return an entry of BibTeX for the result; of a published one that was not computed, its source."""
-        key = re.sub(r"[^a-z0-9]+", "-", f"tilebase-{self.name}".lower()).strip("-")
+        about, year = f"2048 on {self.board}: {self.question}", self.date[:4]
         if self.kind == "published":
-            return self._bibtex_of_source(key)
-        year = (self.date or date.today().isoformat())[:4]
-        program = latex_escaped(self.version or version())
-        title = latex_escaped(f"2048 on {self.board}: {self.question}")
-        done = f"Computed by \\texttt{{{latex_escaped(self.command)}}}" if self.command else "Not computed"
+            author, title, year, where = Cited.of(self.source)
+            about += f": {self.answer}. Not computed by tilebase {version()}"
+            note = latex_escaped(". ".join(filter(None, (where, about))))
+        else:
+            author, title, year = "tilebase contributors", about, year or str(date.today().year)
+            run = f"Computed by \\texttt{{{latex_escaped(self.command)}}}" if self.command else "Not computed"
+            program = latex_escaped(self.version or version())
+            note = f"{latex_escaped(self.statement)} {run}, tilebase {program}"
         return (
-            f"@misc{{{key},\n"
-            f"  author = {{{{tilebase contributors}}}},\n"
-            f"  title = {{{{{title}}}}},\n"
-            f"  year = {{{year}}},\n"
-            f"  note = {{{latex_escaped(self.statement)} {done}, tilebase {program}}}\n"
-            "}\n"
-        )
-
-    def _bibtex_of_source(self, key: str) -> str:
-        """Return an entry for the source of a published result."""
-        cited, board = Cited.of(self.source), f"2048 on {self.board}: {self.question}: {self.answer}"
-        note = ". ".join(filter(None, (cited.where, f"{board}. Not computed by tilebase {version()}")))
-        year = f"  year = {{{cited.year}}},\n" if cited.year else ""
-        return (
-            f"@misc{{{key},\n"
-            f"  author = {{{{{latex_escaped(cited.author)}}}}},\n"
-            f"  title = {{{{{latex_escaped(cited.title)}}}}},\n"
-            f"{year}"
-            f"  note = {{{latex_escaped(note)}}}\n"
-            "}\n"
+            f"@misc{{{_name('tilebase', self.name).replace('.', '-')},\n"
+            f"  author = {{{{{latex_escaped(author)}}}}},\n"
+            f"  title = {{{{{latex_escaped(title)}}}}},\n"
+            + (f"  year = {{{year}}},\n" if year else "")
+            + f"  note = {{{note}}}\n}}\n"
         )
 
 
-def _rules(command: str) -> str:
-    """Return the start and the spawn law of a `solve` in words, which it names or which are those of 2048.
-
-    Empty if the command is none.
-    """
-    words = shlex.split(command)
-    if words[:2] != ["tilebase", "solve"]:
-        return ""
-    given = dict(pairwise(words))
-    game = Game("3x3", 64, start=given.get("--start", "two-tiles"), spawn=given.get("--spawn", "0.1"))
-    if "--formation" in given and "--start" not in given:
-        return f" from a random start board of the formation, a spawn first, spawns of {game.spawn.words}"
-    return rules_of(game)
+# -- the fact files -------------------------------------------------------------------------------
 
 
 @cache
 def results() -> tuple[Result, ...]:
     """Return all results of the fact files, group by group."""
-    found = [*map(_of_fact, read_facts()), *_new(), *_open()]
+    found = [*map(_of_claim, read_claims()), *_new(), *_open()]
     often = Counter(one.name for one in found)
     # Several sources may publish one quantity, and one may contradict itself.
     found = [
@@ -234,75 +232,48 @@ def results() -> tuple[Result, ...]:
     return tuple(sorted(found, key=lambda one: order.index(one.group)))
 
 
-def _of_fact(fact: Fact) -> Result:
-    key = fact.file, fact.board, fact.question
-    record = read_records().get(key) or read_recomputed().get(key)
-    name = _name(fact.file.removesuffix(".tsv"), fact.board, fact.question)
-    if record is None:
+def _of_claim(claim: Claim) -> Result:
+    asked = claim.quantity
+    name = _name(claim.file.removesuffix(".tsv"), claim.board, asked.name)
+    said: dict[str, Any] = {
+        "board": claim.board, "question": asked.words, "published": claim.stated, "source": claim.source,
+        "quantity": asked,
+    }  # fmt: skip
+    row = read_records().get(claim.key) or read_records(RECOMPUTED).get(claim.key)
+    if row is None:
+        needs = read_needed().get(claim.key, "")
         return Result(
-            name, "published", fact.board, _asked(fact), fact.published, "published", fact.stated,
-            fact.source, needs=read_needed().get(key, ""), note=fact.note,
-        )  # fmt: skip
-    return Result(
-        name, _group(fact, record), fact.board, _asked(fact), record.computed, _kind(fact, record),
-        fact.stated, fact.source, record.command, record.version, record.date, size=record.size,
-        took=record.took, machine=record.machine, note="; ".join(filter(None, (fact.note, record.note))),
-    )  # fmt: skip
+            name, "published", value=claim.value, kind="published", needs=needs, note=claim.note, **said
+        )
+    computed, kind = row["computed"], row.get("kind") or asked.kind
+    same = agrees(claim.stated, computed)
+    if claim.is_reading:
+        kind = "exact, by our reading"
+    elif asked.quantity == FLOATS and not same:
+        kind = f"rounded at each slide in {claim.columns['value_type']}, differs"
+    sign = {"at least": 1, "at most": -1}.get(claim.relation, 0)
+    better = sign * Fraction(computed) > sign * Fraction(claim.value) if sign else bool(claim.right)
+    group = "improved" if better and not same else "recomputed"
+    note = "; ".join(filter(None, (claim.note, row.get("note"))))
+    return _of_row(name, group, row, value=computed, kind=kind, note=note, **said)
 
 
-def _group(fact: Fact, record: Record) -> str:
-    """Return whether a recorded number agrees with the published one, or improves or corrects it."""
-    if fact.erratum is not None:
-        return "improved"
-    sign = {"at least": 1, "at most": -1}.get(fact.relation, 0)
-    better = sign and sign * Fraction(record.computed) > sign * Fraction(fact.published)
-    return "improved" if better and not agrees(fact.stated, record.computed) else "recomputed"
+def _new() -> Iterator[Result]:
+    for row in read_facts(NEW):
+        name, asked = _name("new", row["board"], row["question"]), quantities().get(row["quantity"])
+        yield _of_row(name, "new", row, quantity=asked or NO_QUANTITY)
 
 
-def _kind(fact: Fact, record: Record) -> str:
-    """Return the type of what is computed for a line."""
-    if fact.reading:
-        return "exact, by our reading"
-    if fact.question in MEASURES.values() and "states at both turns" not in fact.question:
-        return "measured"
-    if fact.question == LESS_IS_BETTER:
-        return "found"
-    if "lower_bound" in fact.columns:
-        dtype = fact.columns.get("value_type", "")
-        if dtype.startswith("uint"):
-            return "lower"
-        same = agrees(fact.stated, record.computed)
-        return "rounded" if same else f"rounded at each slide in {dtype}, differs"
-    chance = fact.columns.get("quantity") == "probability to win" or fact.file == "optimal_values.tsv"
-    if (chance and not record.command.endswith("guaranteed")) or re.fullmatch(r"\d+\.\d+", record.computed):
-        return "rounded"
-    verdicts = ("yes", "no", "winnable", "not_winnable")
-    return "verdict" if fact.published.partition(",")[0] in verdicts else "exact"
+def _open() -> Iterator[Result]:
+    for row in read_facts(OPEN):
+        needs = read_needed()[OPEN, row["board"], row["question"]]
+        yield _of_row(_name("open", row["board"], row["question"]), "open", row, kind="open", needs=needs)
 
 
-ASKED = {
-    "optimal_values.tsv": "probability to win",
-    "win_probability_bounds.tsv": "probability to make the tile or the pattern of Lemma 1",
-    "guaranteed_max_tile.tsv": "largest tile that can be forced",
-    "guaranteed_with_limits.tsv": "whether the goal can be forced within the limits",
-    "symbolic_solving.tsv": "against 2s only",
-    "checkerboards.tsv": "with drops of 2s only",
-}
-"""What the lines of a file ask, where their columns do not say it."""
-
-
-CHECKERBOARDS = {
-    LESS_IS_BETTER: "fewest drops after which no slide is left",
-    "cooperatively_reachable": "whether helpful drops lead to a checkerboard, without an 8",
-    "deterministically_reachable": "whether deterministic drops lead to a checkerboard, without an 8",
-}
-"""Questions about checkerboards whose name does not say what is reached."""
-
-
-def _asked(fact: Fact) -> str:
-    asked = CHECKERBOARDS.get(fact.question, fact.question.replace("_", " "))
-    words = [ASKED.get(fact.file, ""), asked]
-    return ", ".join(word for word in words if word)
+def _of_row(name: str, group: str, row: Mapping[str, str], **more: Any) -> Result:
+    """Return a result with the columns of a row that it has, too."""
+    columns = {one.name: row[one.name] for one in fields(Result) if one.name in row}
+    return Result(name, group, **(columns | {"took": took_of(row)} | more))
 
 
 def _name(*words: str) -> str:
@@ -310,44 +281,20 @@ def _name(*words: str) -> str:
     return re.sub(r"[^a-z0-9.]+", "-", text).strip("-")
 
 
-def _new() -> Iterator[Result]:
-    for row in read_other(NEW):
-        yield Result(
-            _name("new", row["board"], row["question"]), "new", row["board"], row["question"], row["value"],
-            row["kind"], command=row["command"], version=row["version"], date=row["date"],
-            checked=row.get("checked", ""), size=row.get("size", ""), took=took_of(row),
-            machine=row.get("machine", ""), near=row.get("near", ""), note=row.get("note", ""),
-        )  # fmt: skip
-
-
-def _open() -> Iterator[Result]:
-    for row in read_other(OPEN):
-        name = _name("open", row["board"], row["question"])
-        yield Result(
-            name, "open", row["board"], row["question"], row["known"], "open", checked=row["see"],
-            needs=read_needed()[OPEN, row["board"], row["question"]],
-        )  # fmt: skip
+# -- finding --------------------------------------------------------------------------------------
 
 
 def find_result(name: str) -> Result:
-    """Return the result of a name, of the beginning of one, or of a JSON file that a command wrote.
+    """Return the one result that `find_results` finds by its name, the beginning of it, or a JSON file.
 
     Raises `UsageError` if there is none or more than one, `CorruptError` if the file is no result.
     """
     check_first(name, str, "the name of a result or of a JSON file")
-    if name.endswith(".json"):
-        return read_result(Path(name))
-    known = results()
-    exact = [one for one in known if one.name == name]
-    found = exact or [one for one in known if name and one.name.startswith(name)]
-    if len(found) == 1:
-        return found[0]
-    if found:
+    found = find_results(name)
+    if len(found) > 1:
         few = ", ".join(one.name for one in found[:5])
-        raise UsageError(f"{len(found)} results begin with {name!r}: name one, as {few}")
-    near = [one.name for one in known if all(word in one.name for word in name.lower().split("-"))]
-    some = f": did you mean {', '.join(near[:5])}?" if near else "; tilebase cite lists them"
-    raise UsageError(f"no result has the name {name!r}{some}")
+        raise UsageError(f"{len(found)} results are found by {name!r}: name one, as {few}")
+    return found[0]
 
 
 FEWEST_DIGITS = 3
@@ -358,22 +305,22 @@ def find_results(*words: str) -> tuple[Result, ...]:
     """Return the results whose file, group, board and question have all the words, in any order.
 
     Limits on cells are one word: 256 does not find boards with a limit of 256.  A word without a digit may be
-    cut short: *prob* finds *probability*.  A single word may be what `find_result` takes, too; if several
-    results begin with it, all are returned.  A number that no board or question has finds the results with
-    this value, published or computed; otherwise, with three digits or more, those whose values it rounds.
+    cut short: *prob* finds *probability*.  A single word may be the name of a result or how names begin, or a
+    JSON file that a command wrote.  A number that no board or question has finds the results with this
+    value, published or computed; otherwise, with three digits or more, those whose values it rounds.
 
-    Raises `UsageError` if there is none.
+    Raises `UsageError` if there is none, `CorruptError` if the file is no result.
     """
-    known = results()
-    begun = [one for one in known if len(words) == 1 and one.name.startswith(words[0])]
-    if len(words) == 1 and (
-        len(begun) == 1 or words[0].endswith(".json") or words[0] in [one.name for one in begun]
-    ):
-        return (find_result(words[0]),)
+    known, word = results(), words[0] if len(words) == 1 else ""
+    if word.endswith(".json"):
+        return (read_result(Path(word)),)
+    begun = tuple(one for one in known if word and one.name.startswith(word))
+    named = tuple(one for one in begun if one.name == word)
+    if named or len(begun) == 1:
+        return named or begun
     asked = [part for word in words for one in _parts(word) for part in one.split("-")]
     found = tuple(one for one in known if one in begun or (asked and _has_all(one, asked)))
-    if not found and len(words) == 1:
-        found = _with_value(words[0].replace(",", ""))
+    found = found or (_with_value(word.replace(",", "")) if word else ())
     if not found:
         raise UsageError(
             f"no result has all of the words {' '.join(words)!r}: tilebase cite lists them; {_instead(asked)}"
@@ -426,6 +373,11 @@ def _parts(text: str) -> list[str]:
     return [word.strip(".,/-") for word in re.findall(r"[a-z0-9.,/-]*[a-z0-9][a-z0-9.,/-]*", text.lower())]
 
 
+def board_of(game: Game) -> str:
+    """Return a game as the fact files name what is played: a title without a comma before the goal."""
+    return title_of(game).replace(",", "", 1)
+
+
 def recorded_chance(game: Game) -> Result | None:
     """Return the recorded bounds of the probability to win a game, if limits and a pattern are left out.
 
@@ -433,9 +385,8 @@ def recorded_chance(game: Game) -> Result | None:
     lower bound for the game is one with a pattern, too.
     """
     named = game if game.unmergeable else game.changed(limits=None, pattern=None)  # of formations, the rules
-    plain = title_of(named).replace(",", "", 1)
-    bounds = (one for one in results() if one.board == plain and one.kind in ("interval", "lower"))
-    return next((one for one in bounds if one.question == "probability to win"), None)
+    bounds = (one for one in results() if one.kind in ("interval", "lower") and one.board == board_of(named))
+    return next((one for one in bounds if one.quantity.recorded == CHANCE), None)
 
 
 def better_chance(game: Game, value: Found | None = None) -> str:
@@ -447,23 +398,23 @@ def better_chance(game: Game, value: Found | None = None) -> str:
     known = recorded_chance(game)
     if known is None:
         return ""
-    low, _, high = known.value.partition(" to ")
+    first, _, last = known.value.partition(" to ")
+    low, high = Fraction(first), Fraction(last or 1)  # what is recorded
+    limited = game.limits is not None or game.pattern is not None
     match value:
         case None:
             better = True
         case Upper():
-            better = bool(high) and Fraction(high) < value.bound
-        case Lower() | Interval():
-            end = value.bound if isinstance(value, Lower) else value.low
-            better = Fraction(low) > end or (
-                isinstance(value, Interval) and bool(high) and Fraction(high) < value.high
-            )
+            better = high < value.bound
+        case Lower():
+            better = low > value.bound
+        case Interval():
+            better = low > value.low or high < value.high
         case _:
-            limited = game.limits is not None or game.pattern is not None
-            better = limited and Fraction(low) > Fraction(float(value))
+            better = limited and low > Fraction(float(value))
     if not better:
         return ""
-    told = f"from {known.value}" if high else f"at least {known.value}"
+    told = f"from {known.value}" if last else f"at least {known.value}"
     return f"recorded for {known.board}, probability to win: {told}; tilebase cite {known.name}\n"
 
 
@@ -493,29 +444,25 @@ def read_result(path: Path) -> Result:
 def _read(path: Path, document: Any) -> Result:
     """Return the result of one object.  Raises KeyError, TypeError or ValueError."""
     claim, ran = document["claim"], document["run"]
-    board, question, value, kind = (claim[name] for name in ("board", "question", "value", "kind"))
-    said, command, program = (document[name] for name in ("statement", "command", "version"))
-    day, machine, layers = ran["date"], ran["machine"], document.get("checksum", "")
-    again = (document.get("again") or {}).get("statement", "")
-    texts = (board, question, value, kind, said, command, program, day, machine, layers, again)
-    if not all(isinstance(one, str) for one in texts):
+    told = {name: claim[name] for name in ("board", "question", "value", "kind")}
+    told |= {"said": document["statement"], "checksum": document.get("checksum", "")}
+    told |= {name: document[name] for name in ("command", "version")}
+    told |= {name: ran[name] for name in ("date", "machine")}
+    told["checked"] = (document.get("again") or {}).get("statement", "")
+    answers = mapping(claim["answers"], "the answers")
+    if not all(isinstance(one, str) for one in (*told.values(), *answers.values())):
         raise TypeError("a result is written as text")
-    shlex.split(command)  # what cites it reads its words
-    found = Result(
-        _name(path.stem), "new", board, question, value, kind, command=command, version=program, date=day,
-        checked=again, took=f"{ran['cpu_seconds']:,} processor seconds", machine=machine,
-        checksum=layers, said=said,
-    )  # fmt: skip
+    shlex.split(told["command"])  # what cites it reads its words
+    told["value"] = told["value"].removeprefix(f"{RELATIONS.get(told['kind'], '')} ")
+    took = f"{ran['cpu_seconds']:,} processor seconds"
+    found = Result(_name(path.stem), "new", **told, took=took)
     played = document.get("game")  # `reach` names it in words
-    game = Game.from_identity(played) if isinstance(played, dict) else None
-    before = None if game is None else find_before(results(), game, question, value)
-    found = replace(found, value=value.removeprefix(f"{found.relation} "))
-    return found if before is None else _with_before(found, before)
+    before = find_before(Game.from_identity(played), answers) if isinstance(played, dict) else None
+    return found if before is None else _with_before(found, *before)
 
 
-def _with_before(found: Result, before: Before) -> Result:
+def _with_before(found: Result, one: Result, verdict: str) -> Result:
     """Return a result with who published it before, or as what it was recorded, and whether both agree."""
-    one, verdict = before
     if not one.published:
         words = f"{verdict}: " if verdict == "differs" else ""
         return replace(found, said=f"{found.said} Recorded before: {words}{one.value} ({one.name}).")
@@ -523,3 +470,67 @@ def _with_before(found: Result, before: Before) -> Result:
     said = f"{found.said} Published: {one.published} ({one.source}){told.get(verdict, '')}."
     group = verdict if verdict in GROUPS else "new"
     return replace(found, group=group, published=one.published, source=one.source, said=said)
+
+
+# -- comparing ------------------------------------------------------------------------------------
+
+
+def find_before(game: Game, answers: Mapping[str, str]) -> tuple[Result, str] | None:
+    """Return the first known result of a game and of a question of a record, and how both answers agree.
+
+    That is recomputed, improved or differs; empty if neither says more.  None if nothing is known.
+    """
+    limits = game.limits or ()
+    if LARGEST in answers:  # it has no goal, and limits even if only the size of a key bounds its tiles
+        board = game.shape_text if game.spawn == ORIGINAL else ""
+        limits = game.low_limits
+    else:
+        try:
+            board = board_of(game.changed(limits=None, pattern=None, start="two-tiles"))
+        except TilebaseError:  # a formation begins with boards of its own
+            return None
+    board += f" within {','.join(map(str, limits))}" if limits else ""
+    # A proved bound is compared with the probability itself, too.
+    asked = {CHANCE: answers[LOWER], **answers} if LOWER in answers else answers
+    for one in results():
+        named = one.quantity
+        if (
+            named.recorded in asked
+            and one.board.replace("/", ",") == board.replace("/", ",")  # planes are written apart in two ways
+            and (named.start or "two-tiles", named.pattern or None) == (game.start, game.pattern)
+        ):
+            return one, _agreement(one, asked[named.recorded])
+    return None
+
+
+def _agreement(one: Result, answer: str) -> str:
+    """Return how an answer agrees with a known result."""
+    known = (one.published or one.answer).split(" (")[0].split(",")[0]
+    if one.quantity.kind == "verdict":
+        same = WINNABLE.get(known, known) == answer
+        return "" if answer == WORDS[None] else "recomputed" if same else "differs"
+    if one.quantity.quantity in COUNTS:  # several in one answer
+        ending = COUNTS[one.quantity.quantity]
+        answer = next((part for part in answer.split(", ") if part.endswith(ending)), "")
+    before, now = _allowed(known), _allowed(answer)
+    if before is None or now is None:
+        return ""
+    same = agrees(known, now[0]) and (before[1] < math.inf or now[1] == math.inf)
+    if same or before == now:
+        return "recomputed"
+    if now[0] > before[1] or now[1] < before[0]:
+        return "differs"
+    return "improved" if before[0] <= now[0] and now[1] <= before[1] else ""
+
+
+ALLOWED = re.compile(r"(at least |from |about |≈ )?(\d[\d,]*(?:[./]\d+)?)(?: to (\d+(?:\.\d+)?)| [a-z]+)?")
+"""A value or its bounds, perhaps with a word for what is counted."""
+
+
+def _allowed(text: str) -> tuple[Fraction, Fraction | float] | None:
+    """Return the least and the largest value that an answer allows; None if it has no such digits."""
+    found = ALLOWED.fullmatch(text)
+    if found is None:
+        return None
+    least = Fraction(found[2].replace(",", ""))
+    return least, math.inf if found[1] == "at least " else Fraction(found[3] or least)
