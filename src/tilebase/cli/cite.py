@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 REPEATED = ("count", "solve", "force")
 """The commands of results that `tilebase plan` plans without a table, which a reader does not have."""
-UNPLANNED = frozenset(("exact", "--bound", "largest", "starts", "&&"))
+UNPLANNED = frozenset(("exact", "largest", "starts", "&&"))
 """Words of a command that it does not plan."""
 FEW = 5
 """Of at most so many results, the first is cited."""
