@@ -21,9 +21,8 @@ from batching import BATCHED
 from tilebase import prove, solve
 from tilebase.cli import main
 from tilebase.costs import boards, rows
-from tilebase.costs.boards import passing, planned_index
 from tilebase.costs.estimate import duration
-from tilebase.costs.machines import device_row
+from tilebase.costs.passes import device_row, passing, planned_index
 from tilebase.dense.backends.bits import BitLayer
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.plan import Plan

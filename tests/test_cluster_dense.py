@@ -19,6 +19,8 @@ pytest.importorskip("distributed")
 
 from dataclasses import replace
 
+from tilebase.costs.cores import MACHINE_CORES
+
 import tilebase.cluster.dask as over_dask
 from batching import dense_pass, small_memory
 from clustering import Tree, Workers, noting, one_hangs, start_workers, when_layer_begins
@@ -29,7 +31,6 @@ from tilebase.cluster.executors import ThreadExecutor
 from tilebase.cluster.opening import attached
 from tilebase.cluster.runs import Run
 from tilebase.costs import batches
-from tilebase.costs.cores import MACHINE_CORES
 from tilebase.dense import shared
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.passes import DensePass

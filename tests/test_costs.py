@@ -16,12 +16,11 @@ from tilebase._kernels import forward
 from tilebase.cli import main
 from tilebase.cli.commands import NAMES
 from tilebase.cli.plan import PLANNED, UNPLANNED
-from tilebase.costs import estimate, measuring, rates, reachable
-from tilebase.costs.cases import span_of
-from tilebase.costs.forcing import opened_afterstates, search_seconds
-from tilebase.costs.formations import size_of_table
-from tilebase.costs.reachable import counting, layers_of, recorded_bytes, solving
-from tilebase.costs.shares import COUNTED, FITTED, MASKED, Fit, counted, share_of
+from tilebase.costs import estimate, rates, reachable
+from tilebase.costs.estimate import span_of
+from tilebase.costs.passes import opened_afterstates, search_seconds
+from tilebase.costs.reachable import counting, layers_of, recorded_bytes, size_of_table, solving
+from tilebase.costs.shares import COUNTED, FITTED, MASKED, counted, fitted, layers_of, share_of
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import ResourceError
 from tilebase.game.symmetry import symmetries
@@ -72,13 +71,11 @@ def test_a_plan_says_a_published_total() -> None:
 
 
 def test_expected_errors_of_fitted_games() -> None:
-    """Each counted game, estimated from all others: as the module says."""
+    """Each counted game by the fit: as the module says."""
     errors = []
-    for key, line in counted().items():
-        shape, goal = key
+    for (shape, goal), line in counted().items():
         if goal is not None and goal > 8 and shape != (2, 2):
-            others = Fit({other: share for other, share in counted().items() if other != key})
-            found = others.share(shape, [goal.bit_length() - 2] * Game(shape, goal).cells)
+            found = fitted(shape, [goal.bit_length() - 2] * Game(shape, goal).cells)
             errors.append(abs(log(found.states / line.states)))
             assert exp(abs(log(found.afterstates / found.states / (line.afterstates / line.states)))) < 1.2
     assert len(errors) > 30
@@ -182,25 +179,26 @@ def test_disk_is_what_runs_took(
         assert disks[int(command.split()[-1])] == round(found.disk)
 
 
-def test_a_plan_of_one_device_has_its_row_alone(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["plan", "solve", "2x3", "32", "--backend", "cuda", "-f", "json"]) == 0
-    (row,) = json.loads(capsys.readouterr().out)
-    assert row["on"].startswith("one H200")
-
-
-def test_recorded_slides_make_solving_faster(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recorded_slides_take_disk_only_at_the_peak() -> None:
     game, win = Game("3x3", 512), parse_objectives("win")
     assert recorded_bytes(game, win) > 0
     assert not recorded_bytes(game, parse_objectives("win,lower"))
     assert not recorded_bytes(game, parse_objectives("score"))
     assert not recorded_bytes(Game("4x4", 16), win)  # its layers are large
-    fast = solving(game, win, TWO, table=False)
-    monkeypatch.setattr(reachable, "MOST_RECORDED", 0)  # then nothing is recorded
-    slow = solving(game, win, TWO, table=False)
-    assert fast.seconds < slow.seconds
-    assert fast.disk == slow.disk
-    assert fast.most_disk > slow.most_disk
-    assert fast.positions == slow.positions
+
+
+def test_more_cores_are_a_division(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "count", "4x4", "64", "--threads", "16", "-f", "json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    many = counting(Game("4x4", 64), Machine(memory=8 << 30, threads=16)).seconds
+    assert row["on"] == "16 such cores"
+    assert estimate.duration(many) in row["time"]
+    assert counting(Game("4x4", 64), ONE_THREAD).seconds / many == pytest.approx(15.25, rel=0.02)
+
+
+def test_a_pass_on_a_device_has_no_plan(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "solve", "2x3", "32", "--backend", "cuda"]) == 2
+    assert "is not planned: leave it out" in capsys.readouterr().err
 
 
 def test_searches_open_about_as_many_afterstates_as_measured() -> None:
@@ -219,81 +217,57 @@ def test_searches_open_about_as_many_afterstates_as_measured() -> None:
 
 @pytest.fixture
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache folder, and a process that knows no factor; measuring gives 2."""
+    """An empty cache folder, and a process that knows no factor."""
     monkeypatch.setenv("TILEBASE_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(rates, "FACTORS", {})
-    monkeypatch.setattr(rates, "SOURCES", {})
-    monkeypatch.setattr(measuring, "measured_factor", lambda _: 2.0)
+    monkeypatch.setattr(rates, "ASSUMED", set())
     return tmp_path
 
 
-def test_rates_are_measured_once_and_kept(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = rates.rates("sparse")
-    assert found.state == 2 * rates.FIXED.state
-    assert found.disk == rates.FIXED.disk
-    (file,) = kept.glob("rate-sparse-*.json")
-    monkeypatch.setattr(rates, "FACTORS", {})
-    monkeypatch.setattr(measuring, "measured_factor", lambda _: 3.0)
-    assert rates.rates("sparse") == found
-    assert rates.rates("dense").boards == 3 * rates.FIXED.boards
-    for damaged in (b"", b"{}", b"[1]", b'{"factor": "fast"}', b'{"factor": 1e9}', b"\xff", b"[" * 10_000):
+def factor(engine: str = "count") -> float:
+    """The factor of this machine, as a new process reads it."""
+    rates.FACTORS.clear()
+    rates.ASSUMED.clear()
+    return float(rates.seconds(engine, 1)) / rates.RATES[engine]
+
+
+def test_the_median_of_the_last_runs_is_the_factor(kept: Path) -> None:
+    work = 10 / rates.RATES["count"]
+    for spent in (20.0, 30.0, 25.0):
+        rates.remember("count", work, spent)
+    assert factor() == pytest.approx(2.5)
+    assert not rates.ASSUMED
+    assert factor("evaluate") == 1.0, "as fast as solve, of which there is no run"
+    for _ in range(rates.KEPT):
+        rates.remember("count", work, 5.0)
+    assert factor() == pytest.approx(0.5), "older runs are dropped"
+    rates.remember("count", work / 100, 0.9 * rates.LEAST_SECONDS)
+    rates.remember("count", work / 1e9, 100.0)
+    assert factor() == pytest.approx(0.5), "short runs and odd ones do not count"
+    (file,) = kept.glob("rates-*.json")
+    for damaged in (b"", b"[1]", b'{"count": ["fast"]}', b'{"count": [1e9]}', b"\xff", b"[" * 10_000):
         file.write_bytes(damaged)
-        monkeypatch.setattr(rates, "FACTORS", {})
-        assert rates.rates("sparse").state == 3 * rates.FIXED.state
-        assert json.loads(file.read_text()) == {"factor": 3.0, "busy": False}
+        assert factor() == 1.0
 
 
-def test_rates_of_a_busy_machine_are_measured_again(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def ask(busy: bool, factor: float) -> float:
-        monkeypatch.setattr(system, "load", lambda: 1e3 * busy)
-        monkeypatch.setattr(rates, "FACTORS", {})
-        monkeypatch.setattr(measuring, "measured_factor", lambda _: factor)
-        return rates.rates("sparse").state / rates.FIXED.state
-
-    assert ask(True, 2.0) == 2.0
-    assert ask(True, 1.0) == 2.0, "kept while it is busy"
+def test_a_plan_says_that_no_run_is_known(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert factor() == 1.0
+    assert "no run on this machine is known" in rates.doubts()[-1]
+    monkeypatch.setattr(system, "load", lambda: 1e3)
     assert "busy (load 1000.0" in rates.doubts()[0]
-    assert f"{(1e3 + system.processors()) / system.processors():.2g} times as long" in rates.doubts()[0]
-    assert len(rates.doubts()) == 1
-    assert ask(False, 3.0) == 2.0, "the smaller one of both"
-    assert ask(False, 1.0) == 2.0, "not measured again"
-    assert rates.doubts() == []
-
-
-def test_fixed_rates_where_nothing_can_be_measured_or_kept(
-    kept: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for found in (None, 0.0, float("nan"), float("inf")):
-        monkeypatch.setattr(measuring, "measured_factor", lambda _, found=found: found)
-        monkeypatch.setattr(rates, "FACTORS", {})
-        assert rates.rates("sparse") == rates.FIXED
-        assert "not measured yet: the estimates take this machine to be as fast" in rates.doubts()[-1]
-    monkeypatch.setattr(measuring, "measured_factor", lambda _: 2.0)
-    monkeypatch.setattr(rates, "FACTORS", {})
-    monkeypatch.setattr("os.access", lambda *_: False)
-    assert rates.rates("sparse") == rates.FIXED
+    monkeypatch.setattr(rates, "_file", lambda: None)
+    rates.remember("count", 1e9, 100.0)
     assert not list(kept.iterdir())
-    monkeypatch.setattr(rates, "FACTORS", {})
-    monkeypatch.setattr(rates, "cache_folder", lambda: None)
-    assert rates.rates("sparse") == rates.FIXED
+    assert factor() == 1.0
 
 
-def test_nothing_is_measured_before_kernels_are_compiled(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TILEBASE_CACHE_DIR", str(tmp_path))
-    assert measuring.measured_factor("sparse") is None
-    assert measuring.measured_factor("dense") is None
-
-
-@pytest.mark.parametrize("engine", ["sparse", "dense"])
-def test_small_games_are_solved_to_measure_rates(
-    engine: rates.Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(measuring, "is_compiled", lambda _: True)
-    found = measuring.measured_factor(engine)
-    assert found is not None
-    assert rates.LEAST < found < rates.MOST
+def test_runs_tell_their_work(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rates, "LEAST_SECONDS", 0.0)
+    monkeypatch.setattr(rates, "MOST", float("inf"))
+    count(Game("3x3", 16))
+    solve(Game("3x3", 16))
+    solve(Game("2x2", 16), space="all")
+    assert rates._read().keys() == {"count", "solve", "pass"}
 
 
 # -- tables, diagrams and patterns -----------------------------------------------------------------------

@@ -17,7 +17,7 @@ from tilebase import Formation, Game, formation, formations, open_table, solve
 from tilebase.cli import main
 from tilebase.cli.plan import GOALS, brief
 from tilebase.costs import rates
-from tilebase.costs.formations import TableSize, size_of_table, sizes_of, tables_that_fit
+from tilebase.costs.reachable import TableSize, size_of_table, sizes_of, tables_that_fit
 from tilebase.costs.shares import leave_out, measured
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import GameError, StorageError

@@ -85,7 +85,7 @@ def limits(
     prepare_kernels()
     if minimal:
         return _minimal(question, seconds, show, run)
-    from tilebase.costs.boards import passing
+    from tilebase.costs.passes import passing
     from tilebase.costs.rates import slowdown
     from tilebase.questions.limits import search_limits, with_limits
 

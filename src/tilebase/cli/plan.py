@@ -33,7 +33,7 @@ from tilebase.objectives.objective import parse_objectives
 from tilebase.runtime.resources import Allowance, parse_bytes
 
 if TYPE_CHECKING:
-    from tilebase.costs.formations import TableSize
+    from tilebase.costs.reachable import TableSize
 
 GOALS = (128, 256, 512, 1024, 2048, 4096)
 """The goals of the list."""
@@ -174,7 +174,7 @@ def formations(
 
 
 def _sizes(listed: Sequence[Formation], goal: int | None) -> list[TableSize]:
-    from tilebase.costs.formations import size_of_table, sizes_of
+    from tilebase.costs.reachable import size_of_table, sizes_of
 
     if goal is None:
         return [size for one in listed for size in sizes_of(one)]
@@ -196,7 +196,7 @@ def _fitting(
 
     Without a goal, that is the smallest table of each formation of which none fits.
     """
-    from tilebase.costs.formations import sizes_of, tables_that_fit
+    from tilebase.costs.reachable import sizes_of, tables_that_fit
 
     seconds, memory, disk = (math.inf if one is None else one for one in most)
     if goal is None:

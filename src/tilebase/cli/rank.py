@@ -88,7 +88,7 @@ def rank(
 
 def _write_sizes(game: Game, show: Shown, *, by: bool) -> None:
     """Write how many boards there are, in all or by sum, and the memory that layers of them take."""
-    from tilebase.costs.machines import layers_in_memory
+    from tilebase.costs.passes import layers_in_memory
     from tilebase.counting.combinatorics import boards_by_sum
     from tilebase.counting.groups import groups_of
 

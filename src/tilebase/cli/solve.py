@@ -162,6 +162,8 @@ def solve(
             raise UsageError(f"--exact prints the value of the start: leave {', '.join(named)} out")
         return _solve_exactly(question, objectives, play, show, run)
     if planning():
+        if backend != "threads":
+            raise UsageError(f"what a pass with --backend {backend} takes is not planned: leave it out")
         from tilebase.cluster.opening import workers_here
         from tilebase.costs.rows import solving
 
@@ -173,8 +175,6 @@ def solve(
             keep=table is not None and above is None,
             down_to=down_to,
             lean=lean,
-            summaries=not passing,
-            backend=backend,
             folder=table or work,
             workers=None if cluster is None else workers_here(cluster),
         )

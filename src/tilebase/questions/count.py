@@ -12,6 +12,7 @@ from tilebase.cluster.opening import attached
 from tilebase.cluster.runs import run_in
 from tilebase.costs import estimate
 from tilebase.costs.estimate import Estimate
+from tilebase.costs.rates import remembering
 from tilebase.costs.reachable import counting
 from tilebase.counting.counts import CountResult
 from tilebase.errors import UsageError
@@ -108,4 +109,9 @@ def count(
             attached(run.cluster, run.folder),
         ):
             sharing = SharedCount(run.cluster, opened) if run.cluster else None
-            return count_in(opened, run, up_to=up_to, work=work, sharing=sharing)
+            begun, done = opened.journal.path.exists(), dict[str, float]()
+            with remembering(done):
+                result = count_in(opened, run, up_to=up_to, work=work, sharing=sharing)
+                if not (begun or run.cluster):
+                    done["count"] = result.total("states")
+            return result

@@ -27,7 +27,7 @@ from typing import Any, Unpack
 from tilebase._version import version as program_version
 from tilebase.cluster.executors import Executor
 from tilebase.costs.estimate import WEEK, refuse_endless
-from tilebase.costs.forcing import FIRST_PATIENCE, patience_for, search_seconds
+from tilebase.costs.passes import FIRST_PATIENCE, patience_for, search_seconds
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files.run import Query, RunFolder

@@ -23,7 +23,7 @@ from typing import Any, Unpack
 
 from tilebase.cluster.runs import Run
 from tilebase.costs.estimate import duration
-from tilebase.costs.rates import pass_seconds
+from tilebase.costs.passes import pass_seconds
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.passes import DensePass
 from tilebase.errors import GameError, ResourceError, UsageError

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tilebase.costs.spaces import check_space
+from tilebase.costs.rows import check_space
 from tilebase.errors import UsageError
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective

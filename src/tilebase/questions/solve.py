@@ -20,8 +20,9 @@ from tilebase.cluster.opening import attached
 from tilebase.cluster.runs import Run, run_in
 from tilebase.costs import estimate
 from tilebase.costs.estimate import Estimate
-from tilebase.costs.reachable import count_work, recorded_bytes, solve_work
-from tilebase.costs.spaces import expected
+from tilebase.costs.reachable import count_seconds, recorded_bytes, solve_seconds
+from tilebase.costs.rows import expected
+from tilebase.costs.shares import layers_of
 from tilebase.counting.counts import CountResult
 from tilebase.errors import CorruptError, UsageError, WrongGameError
 from tilebase.files import places
@@ -260,9 +261,9 @@ def _in_turn(ask: Ask, run: Run) -> tuple[Run, Run]:
     """Return the run for counting and for solving, whose progress is that of both."""
     if run.progress is None:
         return run, run
-    work = [count_work(ask.game), solve_work(ask.game, ask.objectives, ask.down_to)]
-    seconds = [max(one.seconds(run.most.threads), 1e-9) for one in work]
-    first, then = in_turn(run.progress, seconds[0] / sum(seconds))
+    counting = count_seconds(layers_of(ask.game), None, run.most.threads)
+    solving = solve_seconds(ask.game, ask.objectives, ask.down_to, run.most.threads)
+    first, then = in_turn(run.progress, counting / (counting + solving))
     return replace(run, progress=first), replace(run, progress=then)
 
 
@@ -286,6 +287,7 @@ def _solve_missing(
     sharing = None
     if run.cluster is not None:
         sharing = SharedLayers(run.cluster, run.folder, here, objectives)
+    done: dict[str, float] = {}
     backward_pass = BackwardPass(
         run, ask.game, missing, lean=lean, release=release, sharing=sharing, recorded=slides
     )

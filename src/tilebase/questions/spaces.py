@@ -13,7 +13,7 @@ from functools import partial
 
 from tilebase.cluster.runs import Run
 from tilebase.costs.estimate import Estimate, duration
-from tilebase.costs.spaces import expected
+from tilebase.costs.rows import expected
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files import places
 from tilebase.files.run import Query
@@ -48,7 +48,7 @@ def _faster(game: Game, reachable: Estimate, whole: Callable[[], Estimate]) -> s
     """Return the space that takes less time."""
     if reachable.seconds < WORTH_CHOOSING:
         return "reachable"
-    from tilebase.costs.boards import planned_index
+    from tilebase.costs.passes import planned_index
 
     try:
         every = whole()

@@ -20,8 +20,7 @@ from tilebase.bdd.library import KINDS, NODE_BYTES, capacity_for, require_oxidd
 from tilebase.bdd.process import Task, run_task
 from tilebase.bdd.sets import check_lines
 from tilebase.bdd.strategies import PLAYERS, STRATEGIES, VARIANTS, Line, Rules
-from tilebase.costs.cases import Span, span_of
-from tilebase.costs.estimate import WEEK, refuse_endless
+from tilebase.costs.estimate import WEEK, Span, refuse_endless, span_of
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import GameError, UsageError
 from tilebase.files.run import Query, RunFolder

@@ -24,7 +24,7 @@ from tilebase.cluster.executors import Executor
 from tilebase.cluster.opening import open_cluster
 from tilebase.cluster.pieces import Piece
 from tilebase.costs.estimate import Estimate, admit
-from tilebase.costs.tables import verifying
+from tilebase.costs.reachable import verifying
 from tilebase.errors import MissingBoardError, UsageError
 from tilebase.files import places
 from tilebase.files.findings import Findings, StopCheckError

@@ -43,8 +43,7 @@ def print_plan(question: str, size: str, show: Shown, *, limit: float | None = N
 
     With a limit, it stops after so many seconds.
     """
-    from tilebase.costs.cases import span_of
-    from tilebase.costs.estimate import duration
+    from tilebase.costs.estimate import duration, span_of
 
     rules = parse_rules(size)
     row = span_of(question, (rules.rows, rules.columns)).row(f"{question} {rules}")
