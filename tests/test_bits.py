@@ -19,8 +19,8 @@ from tilebase import force
 from tilebase._kernels import bits as kernels
 from tilebase._kernels.jit import kernel
 from tilebase.cli import main
-from tilebase.costs import forcing as costs
-from tilebase.costs.rates import rates
+from tilebase.costs import passes as costs
+from tilebase.costs.rates import RATES, of_cores
 from tilebase.dense import passes as dense
 from tilebase.dense import plan as plans
 from tilebase.dense import stores
@@ -318,9 +318,9 @@ def test_a_pass_has_to_be_worth_it(monkeypatch):
     monkeypatch.setattr(costs, "is_compiled", lambda _: True)
     large = Game("2x6", 128, start="empty")
     patience = costs.patience_for(large, EIGHT)
-    assert patience == pytest.approx(0.1 * 7**12 * rates("dense").bits / 2)
-    assert costs.patience_for(large, EIGHT, seconds=21 * patience) == patience
-    assert costs.patience_for(large, EIGHT, seconds=19 * patience) == math.inf
+    assert patience == pytest.approx(0.1 * 7**12 * RATES["bits"] / of_cores(2))
+    assert costs.patience_for(large, EIGHT, most=21 * patience) == patience
+    assert costs.patience_for(large, EIGHT, most=19 * patience) == math.inf
     assert costs.patience_for(large, Allowance(memory=OVERHEAD, threads=2)) == math.inf
     assert costs.patience_for(Game("3x3", 32, start="empty"), EIGHT) < math.inf
     assert costs.patience_for(Game("2x4", 32, start="empty"), EIGHT) == math.inf

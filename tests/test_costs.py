@@ -19,7 +19,8 @@ from tilebase.cli.plan import PLANNED, UNPLANNED
 from tilebase.costs import estimate, rates, reachable
 from tilebase.costs.estimate import span_of
 from tilebase.costs.passes import opened_afterstates, search_seconds
-from tilebase.costs.reachable import counting, layers_of, recorded_bytes, size_of_table, solving
+from tilebase.costs.reachable import counting, recorded_bytes, size_of_table, solving
+from tilebase.costs.rows import Machine
 from tilebase.costs.shares import COUNTED, FITTED, MASKED, counted, fitted, layers_of, share_of
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import ResourceError

@@ -310,7 +310,7 @@ def test_a_pass_that_does_not_fit_leaves_the_search_alone(monkeypatch):
     def refuse(*_: object) -> PerfectIndex:
         raise ResourceError("too large")
 
-    monkeypatch.setattr("tilebase.costs.forcing.planned_index", refuse)
+    monkeypatch.setattr("tilebase.costs.passes.planned_index", refuse)
     found = force(game, memory=MEMORY)
     assert (found.forced, found.engine) == (False, "search")
     monkeypatch.undo()
@@ -398,7 +398,7 @@ def test_the_plan_comes_in_every_format(capsys):
 
 
 def test_the_plan_foresees_the_pass_that_replaces_a_search(capsys, monkeypatch, tmp_path):
-    monkeypatch.setattr("tilebase.costs.forcing.is_compiled", lambda _: False)
+    monkeypatch.setattr("tilebase.costs.passes.is_compiled", lambda _: False)
     assert main(["plan", "force", "2x5", "64", "-f", "json"]) == 0
     search, in_place = json.loads(capsys.readouterr().out)
     assert search["time"].endswith("if it takes over 20 seconds, a pass replaces it")

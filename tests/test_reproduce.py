@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 
 from tilebase.cli import main
-from tilebase.costs import machines, rows
+from tilebase.costs import passes as machines
+from tilebase.costs import rows
 from tilebase.costs.estimate import duration
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Game

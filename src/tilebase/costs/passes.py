@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import Any
 
 from tilebase._kernels.jit import is_compiled
-from tilebase.costs.estimate import Estimate
+from tilebase.costs.estimate import WEEK, Estimate
 from tilebase.costs.rates import DISK, of_cores, seconds
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.dense.index import PerfectIndex
@@ -78,18 +78,21 @@ def passing(
     keep: bool = False,
     value_bytes: int = 0,
     highest: int | None = None,
+    thorough: bool = False,
 ) -> Estimate:
     """Return the estimate for a pass over all boards within the limits, one objective after the other.
 
-    Raises as `Plan.of` does.
+    An index is made if the pass takes less than a week, or the estimate is to be `thorough`: without one, the
+    memory lacks the tables.  Raises as `Plan.of` does.
     """
     lowest, index = down_to or 0, None
     sizes = {
         s: n for s, n in boards_by_sum(game).items() if lowest <= s and (highest is None or s <= highest)
     }
     boards = sum(sizes.values())
-    with suppress(ResourceError, UsageError):
-        index = planned_index(game)
+    if thorough or pass_seconds(boards, allowed.cores) < WEEK:
+        with suppress(ResourceError, UsageError):
+            index = planned_index(game)
     options: dict[str, Any] = {"value_bytes": value_bytes, "bits": not (value_bytes or keep)}
     takes = disk = moved = 0.0
     memory = OVERHEAD

@@ -23,6 +23,7 @@ from typing import Any
 from tilebase.errors import StorageError
 from tilebase.runtime import system
 from tilebase.runtime.documents import to_json
+from tilebase.runtime.measured import working_time
 from tilebase.runtime.paths import cache_folder
 from tilebase.runtime.storage import write_whole
 
@@ -99,11 +100,15 @@ def remember(engine: str, work: float, spent: float) -> None:
 
 @contextmanager
 def remembering(work: dict[str, float]) -> Iterator[None]:
-    """Remember the CPU seconds of a run that ends without an error; it enters its work, by engine."""
-    began = time.process_time()
+    """Remember the CPU seconds of a run that ends without an error; it enters its work, by engine.
+
+    Those in which kernels are compiled are left out.
+    """
+    began, since, worked = time.process_time(), time.perf_counter(), working_time()
     yield
+    compiling = time.perf_counter() - since - (working_time() - worked)
     if len(work) == 1:
-        remember(*work.popitem(), time.process_time() - began)
+        remember(*work.popitem(), time.process_time() - began - compiling)
 
 
 def _read() -> dict[str, list[float]]:

@@ -89,8 +89,8 @@ def solve_seconds(game: Game, objectives: Sequence[Objective], down_to: int | No
     """Return the time to solve the layers of sums from `down_to`."""
     layers = layers_of(game)
     afters = layers.afterstates[layers.sums >= (down_to or 0)]
-    each = spawns_after(game) * (1 + FURTHER * (len(objectives) - 1))
-    return _together(seconds("solve", afters * each), afters >= 2 * CHUNK_KEYS, cores)
+    work = seconds("solve", afters * spawns_of(game, len(objectives)))
+    return _together(work, afters >= 2 * CHUNK_KEYS, cores)
 
 
 def is_shared(game: Game, up_to: int | None = None, *, solved: bool = True) -> bool:
@@ -107,6 +107,11 @@ def _together(work: Array, shared: Array, cores: float) -> float:
 
 def _or_all(up_to: int | None) -> float:
     return math.inf if up_to is None else up_to
+
+
+def spawns_of(game: Game, objectives: int) -> float:
+    """Return the work to solve an afterstate: its spawns, and more for each further objective."""
+    return spawns_after(game) * (1 + FURTHER * (objectives - 1))
 
 
 def spawns_after(game: Game) -> float:

@@ -131,6 +131,7 @@ def solving(
         what = f"solve for {', '.join(one.label for one in objectives)}"
         rows.append(_row(what, found, allowed, folder, workers, reachable.is_shared(game)))
     if space == "all" or (space == "auto" and not keep):
+        from tilebase.costs.passes import passing
         from tilebase.dense.shared import SHARED_BOARDS
         from tilebase.dense.tables import check_rules
 
@@ -138,7 +139,7 @@ def solving(
         for one in objectives:
             try:
                 check_rules(game)
-                found = expected("all", [one], machine, down_to=down_to, keep=keep)(game)
+                found = passing("", game, [one], machine, down_to=down_to, keep=keep, thorough=True)
             except ResourceError as error:
                 rows.append(_impossible(game, one, allowed, str(error)))
             except UsageError:
@@ -210,7 +211,7 @@ def _row(
         "what": what,
         "on": _named(_machine(allowed, None)),
         "boards": f"{size} {found.unit}",
-        "time": f"about {duration(found.seconds)}{found.span}",
+        "time": f"about {duration(found.seconds, 3 if known else 2)}{found.span}",
         "memory": f"at least {byte_text(found.memory)}",
         "disk": found.disk_text,
         "moved": byte_text(int(found.moved)) if found.moved else "",

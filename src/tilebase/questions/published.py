@@ -34,7 +34,7 @@ what it would take to compute published lines that were not."""
 ERRATA, RUNS, SECTIONS = "errata.tsv", "runs.tsv", "sections.tsv"
 """Mistakes of the sources, runs and measurements that are no results, and the sections of the sources: rows
 of pages (`make-results`)."""
-MACHINES = ("two_cores", "16_cores", "one_H200")
+MACHINES = ("two_cores", "16_cores")
 """The machines of `NEEDED` that are named where a line is cited."""
 BESIDE = frozenset((RECORDS, RECOMPUTED, NEW, OPEN, NEEDED, ERRATA, RUNS, SECTIONS))
 """The files that hold no published lines."""

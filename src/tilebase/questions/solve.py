@@ -20,7 +20,8 @@ from tilebase.cluster.opening import attached
 from tilebase.cluster.runs import Run, run_in
 from tilebase.costs import estimate
 from tilebase.costs.estimate import Estimate
-from tilebase.costs.reachable import count_seconds, recorded_bytes, solve_seconds
+from tilebase.costs.rates import remembering
+from tilebase.costs.reachable import count_seconds, recorded_bytes, solve_seconds, spawns_of
 from tilebase.costs.rows import expected
 from tilebase.costs.shares import layers_of
 from tilebase.counting.counts import CountResult
@@ -274,7 +275,11 @@ def _count(ask: Ask, folder: RunFolder, run: Run, slides: RecordedSlides) -> tup
     use = run.cluster is None and uses_slides(ask.game, ask.objectives)
     recorded = slides if use and recorded_bytes(ask.game, ask.objectives) else None
     sharing = SharedCount(run.cluster, folder) if run.cluster else None
-    counts = count_in(folder, run, written=written, recorded=recorded, sharing=sharing)
+    begun, done = folder.journal.path.exists(), dict[str, float]()
+    with remembering(done):
+        counts = count_in(folder, run, written=written, recorded=recorded, sharing=sharing)
+        if not (begun or run.cluster):
+            done["count"] = counts.total("states")
     return counts, Reachable(folder.layers("afterstates"), _sizes(counts), written)
 
 
@@ -288,11 +293,16 @@ def _solve_missing(
     if run.cluster is not None:
         sharing = SharedLayers(run.cluster, run.folder, here, objectives)
     done: dict[str, float] = {}
+    fresh = run.cluster is None and not any(one.layers for one in missing)
     backward_pass = BackwardPass(
         run, ask.game, missing, lean=lean, release=release, sharing=sharing, recorded=slides
     )
     try:
-        backward_pass.run(here, ask.down_to)
+        with remembering(done):
+            backward_pass.run(here, ask.down_to)
+            if fresh:
+                afters = sum(size for total, size in here.sizes.items() if total >= ask.least)
+                done["solve"] = afters * spawns_of(ask.game, len(objectives))
     finally:
         backward_pass.close()
 
@@ -383,7 +393,13 @@ def _solve_all(ask: Ask, run: Run, keep: Keep) -> Solution:
             # From a device all values would have to be fetched for their summaries.
             wanted = Wanted(summaries=keep.whole or not ask.on_device, files=keep.whole)
             with DensePass(here, index, one, wanted=wanted, sums=sums, backend=ask.backend) as dense:
-                found = dense.run()
+                begun, done = (here.folder / places.SOLVED).exists(), dict[str, float]()
+                with remembering(done):
+                    found = dense.run()
+                    if not (begun or run.cluster or ask.on_device):
+                        done["bits" if dense.layout == "bits" else "pass"] = sum(
+                            dense.sizes[s] for s in found
+                        )
                 if keep.whole:
                     pages[one.label] = dense.pages
             positions = sum(dense.sizes[total] for total in found if total >= ask.least)
