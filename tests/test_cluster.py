@@ -39,7 +39,6 @@ from tilebase.cluster.executors import Executor, ThreadExecutor
 from tilebase.cluster.opening import attached
 from tilebase.cluster.pieces import IdleJob, Piece, written
 from tilebase.cluster.workers import Exchange, WorkerFacts, perform, worker_memory
-from tilebase.costs import cores
 from tilebase.errors import ClusterError, CorruptError, ResourceError, StorageError
 from tilebase.files.parcels import ParcelFile, ParcelWriter
 from tilebase.game.formations import formation
@@ -48,8 +47,6 @@ from tilebase.questions.count import count
 from tilebase.questions.solve import solve
 from tilebase.runtime.resources import OVERHEAD, Allowance
 from tilebase.sparse import shared_backward, shared_forward
-from tilebase.sparse.forward import Work
-from tilebase.sparse.maps import GameIndex
 
 SMALL = Game("3x3", 64)
 
@@ -691,33 +688,6 @@ def test_every_damaged_parcel_is_found(tmp_path: Path) -> None:
 
 
 # -- the model -----------------------------------------------------------------------------------
-
-
-def counted_layers(game: Game) -> dict[int, cores.Layer]:
-    """The layers of a game as they are."""
-    found = count(game)
-    index = GameIndex(game)
-    sizes = zip(found.sums, found.states.sum(axis=1), found.afterstates.sum(axis=1), strict=True)
-    return {int(s): cores.Layer(index.at(int(s)).layer.size, int(m), int(n)) for s, m, n in sizes}
-
-
-@pytest.mark.parametrize(
-    "game",
-    [SMALL, *(pytest.param(one, marks=pytest.mark.all) for one in (Game("3x3", 128), Game("2x5", 32)))],
-)
-def test_the_model_knows_the_bytes_that_workers_exchange(
-    tmp_path: Path, threads: ThreadExecutor, monkeypatch: pytest.MonkeyPatch, game: Game
-) -> None:
-    """Predicted and measured within 25 %; times are compared by docs/scale.md."""
-    monkeypatch.setattr(shared_forward, "SHARED_RANKS", 1)
-    monkeypatch.setattr(shared_forward, "LEAST_RANKS", 1)
-    costs: list[Work] = []
-    count(game, folder=tmp_path, cluster=threads, work=costs.append)
-    layers = counted_layers(game)
-    own = cores.counting(game, 1, layers)
-    moved = cores.counting(game, 2, layers).written - own.written
-    assert moved == pytest.approx(costs[0].bytes_spilled, rel=0.25)
-    assert own.written == pytest.approx(costs[0].bytes_written, rel=0.6)  # small files are mostly index
 
 
 def assert_planned(printed: str, what: str) -> None:

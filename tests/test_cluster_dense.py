@@ -18,7 +18,6 @@ import pytest
 pytest.importorskip("distributed")
 
 
-
 import tilebase.cluster.dask as over_dask
 from batching import dense_pass
 from clustering import Tree, Workers, noting, one_hangs, start_workers, when_layer_begins

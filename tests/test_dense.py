@@ -22,7 +22,7 @@ from tilebase.cli import main
 from tilebase.cluster.runs import Run
 from tilebase.costs import reachable as costs
 from tilebase.costs.passes import passing
-from tilebase.costs.shares import layers_of
+from tilebase.costs.shares import layers_of as expected_layers
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.dense import passes as dense
 from tilebase.dense import stores
@@ -718,7 +718,7 @@ def test_estimates_of_games_with_masks():
     reachable = costs.solving(L3, objectives, ONE, table=False)
     every = passing("", L3, objectives, ONE)
     assert every.bound == 693_815_207
-    afterstates = layers_of(L3).afterstates.sum()
+    afterstates = expected_layers(L3).afterstates.sum()
     assert 98_403_070 / reachable.spread < afterstates < 98_403_070 * reachable.spread
     assert 23 / reachable.spread < reachable.seconds < 23 * reachable.spread
     assert 10 < every.seconds < 20
