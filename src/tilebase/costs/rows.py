@@ -211,7 +211,7 @@ def _row(
         "what": what,
         "on": _named(_machine(allowed, None)),
         "boards": f"{size} {found.unit}",
-        "time": f"about {duration(found.seconds, 3 if known else 2)}{found.span}",
+        "time": duration(found.seconds, 3) if known else f"about {duration(found.seconds)}{found.span}",
         "memory": f"at least {byte_text(found.memory)}",
         "disk": found.disk_text,
         "moved": byte_text(int(found.moved)) if found.moved else "",
