@@ -28,8 +28,6 @@ from tilebase.runtime.resources import OVERHEAD, Allowance
 
 MOST_INDEX_BYTES = 2 << 30
 """For an estimate; ten million blocks (4x4 to 512 has eight)."""
-CHECKED_BLOCKS = 1 << 22
-"""So many blocks an estimate cuts into batches; a pass checks more before it begins."""
 ENDLESS = Allowance(memory=NO_BOUND, threads=1)
 """All memory that is needed."""
 MEASURED_CELLS = 14
@@ -100,9 +98,7 @@ def passing(
         if index is None:
             plan = Plan.by_size(sizes, one, allowed, **options)
         else:
-            plan = Plan.of(
-                index, one, allowed, checked=CHECKED_BLOCKS, lowest=lowest, highest=highest, **options
-            )
+            plan = Plan.of(index, one, allowed, lowest=lowest, highest=highest, **options)
         takes += pass_seconds(plan.boards, allowed.cores, bits=plan.as_bits, moved=plan.moved_bytes)
         moved += plan.moved_bytes
         memory = max(memory, min(plan.whole_bytes, plan.memory))

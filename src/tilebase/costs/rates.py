@@ -28,7 +28,7 @@ from tilebase.runtime.paths import cache_folder
 from tilebase.runtime.storage import write_whole
 
 RATES = {
-    "count": 5.5e-8,  # a reachable state, counted
+    "count": 5.2e-8,  # a reachable state, counted, with `RANK` for each rank of the index
     "solve": 2.6e-8,  # a spawn after an afterstate, folded into its value
     "pass": 1 / 35e6,  # a board of a pass over all boards, with values
     "bits": 1 / 400e6,  # the same with Boolean values as bits
@@ -48,8 +48,11 @@ LAYER_SECONDS = 4e-4
 """For each layer: files, journal and small arrays."""
 DISK = 1e9
 """Bytes per second from and to a disk."""
-EFFICIENCY = 0.95
-"""What each further core adds, of the work of the first (4x4 to 32: 282 CPU seconds in 147 on two)."""
+RANK = 0.0087
+"""The work for a rank, whose bits are read, in states."""
+SERIAL = 0.05
+"""The share of the work that one core does alone, by Amdahl's law: counting and solving 4x4 to 32 on two cores
+took 282 CPU seconds in 147, counting 4x4 to 64 on 14 took a fifth of 3,313."""
 RUNS = {
     "count": "count",
     "solve": "solve positions",
@@ -82,7 +85,7 @@ def seconds(engine: str, work: Any) -> Any:
 
 def of_cores(cores: float) -> float:
     """Return as many times the work of one thread as so many cores do in the same time."""
-    return 1 + EFFICIENCY * (cores - 1)
+    return cores / (1 + SERIAL * (cores - 1))
 
 
 def remember(engine: str, work: float, spent: float) -> None:

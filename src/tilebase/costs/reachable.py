@@ -5,7 +5,7 @@ The number of boards of each sum within the limits is computed exactly, in a mom
 layer is taken to have the same share.  The layers of a finished table are known exactly.  The CPU seconds are
 the work of `costs.rates`:
 
-    counting     states
+    counting     states + ranks × `RANK`
     solving      afterstates × spawns × (1 + `FURTHER` for each further objective)
     evaluating   afterstates × spawns
     thinning     values that are read, and states that optimal play visits: `VISITED` of the afterstates
@@ -27,7 +27,7 @@ from functools import lru_cache
 import numpy as np
 
 from tilebase.costs.estimate import DAY, Estimate, duration
-from tilebase.costs.rates import LAYER_SECONDS, of_cores, seconds
+from tilebase.costs.rates import LAYER_SECONDS, RANK, of_cores, seconds
 from tilebase.costs.shares import Array, Layers, empty_cells, layers_of, measured, share_of
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import GameError, check_first
@@ -81,8 +81,14 @@ ONE = Allowance(memory=0, threads=1)
 def count_seconds(layers: Layers, up_to: int | None, cores: float) -> float:
     """Return the time to count the layers of sums to `up_to`."""
     shared = (layers.ranks > SMALL_BITS) | (layers.states >= 4 * SMALL_PART)
-    work = seconds("count", layers.states)
+    work = seconds("count", layers.states + RANK * layers.ranks)
     return _together(work[layers.sums <= _or_all(up_to)], shared[layers.sums <= _or_all(up_to)], cores)
+
+
+def count_work(game: Game, states: int, up_to: int | None = None) -> float:
+    """Return the work of a run that counted so many states."""
+    layers = layers_of(game)
+    return states + RANK * float(layers.ranks[layers.sums <= _or_all(up_to)].sum())
 
 
 def solve_seconds(game: Game, objectives: Sequence[Objective], down_to: int | None, cores: float) -> float:

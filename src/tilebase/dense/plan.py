@@ -1,4 +1,4 @@
-"""The plan of a dense pass: its batches, its memory, and its files"""
+"""The plan of a dense pass: its batches, its memory, and its files."""
 
 from __future__ import annotations
 
@@ -17,8 +17,11 @@ from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import Objective
 from tilebase.runtime.resources import OVERHEAD, Allowance
 
-CUT_BLOCKS = 1 << 25
+CUT_BLOCKS = 1 << 22
 """Most blocks that are checked one by one before a pass begins."""
+SPARE = 0.05
+"""The share of memory that is kept free where some layers are not checked: one may need more than the largest
+(4x4 to 256: 3 % more)."""
 MOVED, MOVED_BITS = 11, 5
 """So often a layer is read or written that goes through files in batches (8 to 14 times), or as bits."""
 NO_BOUND = 1 << 62
@@ -79,24 +82,21 @@ class Plan:
     lean: bool = False
 
     @classmethod
-    def of(
-        cls, index: PerfectIndex, objective: Objective, allowed: Allowance, *, checked: int = CUT_BLOCKS,
-        **options: Any,
-    ) -> Plan:  # fmt: skip
-        """Return the plan for an objective, with the options of `outline`; about so many blocks are checked.
+    def of(cls, index: PerfectIndex, objective: Objective, allowed: Allowance, **options: Any) -> Plan:
+        """Return the plan for an objective, with the options of `outline`.
 
         Raises `ResourceError`, with the memory that is enough, if even batches do not fit.
         """
         lowest = options.get("lowest", 0)
         try:
             plan = cls.outline(index, objective, allowed, **options)
-            if not plan.batched or plan.as_bits or plan.can_be_cut(index, allowed.memory, lowest, checked):
+            if not plan.batched or plan.as_bits or plan.can_be_cut(index, allowed.memory, lowest):
                 return plan
         except ResourceError:
             pass  # the least memory is still to be found
         ample = replace(allowed, memory=NO_BOUND)
         plan = cls.outline(index, objective, ample, **options | {"bits": False})
-        least = byte_text(plan.least_memory(index, lowest, checked))
+        least = byte_text(plan.least_memory(index, lowest))
         raise ResourceError(
             f"{index.game} needs {least} of memory, even in batches, and "
             f"{byte_text(allowed.memory)} may be used: give more memory, a smaller type of value, or lower "
@@ -136,33 +136,30 @@ class Plan:
         """Bytes that a pass reads and writes, about; 0 if all layers are in memory."""
         return self.batched * (MOVED_BITS if self.window else MOVED) * self.value_bytes * self.boards
 
-    def can_be_cut(self, index: PerfectIndex, memory: int, lowest: int, checked: int = CUT_BLOCKS) -> bool:
-        """Whether the layers from a sum on can be cut into batches that fit into memory.
-
-        The largest layer is checked, and others of about so many blocks together.
-        """
+    def can_be_cut(self, index: PerfectIndex, memory: int, lowest: int, *, largest: bool = False) -> bool:
+        """Whether the layers from a sum on, or the largest, can be cut into batches that fit into memory."""
         sizes = {s: size for s, size in index.sizes(won=True).items() if s >= lowest}
         # All layers of a small game, some of a large one: to cut a layer means to list its blocks.
-        every = max(1, len(sizes) * len(index.order) // checked) if checked else 0
-        plan = replace(self, memory=memory)
+        every = max(1, len(sizes) * len(index.order) // CUT_BLOCKS)
+        plan = replace(self, memory=memory if every == 1 else int(memory * (1 - SPARE)))
         try:
-            for total in [max(sizes, key=lambda s: sizes[s]), *(sorted(sizes)[::every] if every else ())]:
+            for total in [max(sizes, key=lambda s: sizes[s]), *([] if largest else sorted(sizes)[::every])]:
                 plan.cut(index, total)
         except ResourceError:
             return False
         return True
 
-    def least_memory(self, index: PerfectIndex, lowest: int, checked: int = CUT_BLOCKS) -> int:
+    def least_memory(self, index: PerfectIndex, lowest: int) -> int:
         """Return the bytes of memory that are enough, at most a tenth more than the least."""
         low, high = self.base, self.whole_bytes
         while high - low > high // 50:
             middle = (low + high) // 2
-            if self.can_be_cut(index, middle, lowest, 0):
+            if self.can_be_cut(index, middle, lowest, largest=True):
                 high = middle
             else:
                 low = middle
-        while high < self.whole_bytes and not self.can_be_cut(index, high, lowest, checked):
-            high += high // 20
+        while high < self.whole_bytes and not self.can_be_cut(index, high, lowest):
+            high += high // 50
         return min(high, self.whole_bytes)
 
     @classmethod

@@ -13,7 +13,7 @@ from tilebase.cluster.runs import run_in
 from tilebase.costs import estimate
 from tilebase.costs.estimate import Estimate
 from tilebase.costs.rates import remembering
-from tilebase.costs.reachable import counting
+from tilebase.costs.reachable import count_work, counting
 from tilebase.counting.counts import CountResult
 from tilebase.errors import UsageError
 from tilebase.files.run import KEEP, Query, RunFolder, delete_run, is_counted
@@ -113,5 +113,5 @@ def count(
             with remembering(done):
                 result = count_in(opened, run, up_to=up_to, work=work, sharing=sharing)
                 if not (begun or run.cluster):
-                    done["count"] = result.total("states")
+                    done["count"] = count_work(game, result.total("states"), up_to)
             return result

@@ -21,7 +21,7 @@ from tilebase.cluster.runs import Run, run_in
 from tilebase.costs import estimate
 from tilebase.costs.estimate import Estimate
 from tilebase.costs.rates import remembering
-from tilebase.costs.reachable import count_seconds, recorded_bytes, solve_seconds, spawns_of
+from tilebase.costs.reachable import count_seconds, count_work, recorded_bytes, solve_seconds, spawns_of
 from tilebase.costs.rows import expected
 from tilebase.costs.shares import layers_of
 from tilebase.counting.counts import CountResult
@@ -279,7 +279,7 @@ def _count(ask: Ask, folder: RunFolder, run: Run, slides: RecordedSlides) -> tup
     with remembering(done):
         counts = count_in(folder, run, written=written, recorded=recorded, sharing=sharing)
         if not (begun or run.cluster):
-            done["count"] = counts.total("states")
+            done["count"] = count_work(ask.game, counts.total("states"))
     return counts, Reachable(folder.layers("afterstates"), _sizes(counts), written)
 
 
