@@ -4,9 +4,8 @@
     scripts/bench --costs --only 3x3    those whose name contains a word
 
 Goal: CPU seconds, and bytes of disk where a table is written, within 1.5 times of what was expected.  Memory
-is the peak of the process.  The rates are the fixed ones, and the start of the program is added to what
-is expected.  All commands run on
-one thread.  docs/performance.md shows those that were
+is the peak of the process.  The rates are the fixed ones, and the start of the program is added to what is
+expected.  All commands run on one thread.  docs/performance.md shows those that were
 recorded, the section `estimates` of src/tilebase/facts/runs.tsv.
 """
 
@@ -23,13 +22,13 @@ from pathlib import Path
 from typing import Any
 
 from tilebase import Game, formation
-from tilebase.costs.estimate import duration
 from tilebase.costs.passes import passing, search_seconds
 from tilebase.costs.rates import FACTORS, RUNS
 from tilebase.costs.reachable import counting, evaluating, solving, thinning, verifying
 from tilebase.costs.shares import layers_of
 from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import parse_objectives
+from tilebase.runtime.measured import duration
 from tilebase.runtime.resources import Allowance
 
 GOAL = 1.5

@@ -36,7 +36,7 @@ MEMORY = ["--memory", "64GiB"]
 
 
 def amount(text: str) -> float:
-    """A time as text in seconds: ``10 min 22 s``, ``4.9 to 5.2 s``, ``about 2.8 minutes (90 seconds to ...)``."""
+    """A time as text in seconds: ``10 min 22 s``, ``about 2.8 minutes (90 seconds to ...)``."""
     text = text.partition("(")[0].partition(";")[0].replace("a second", "1 second")
     found = re.findall(r"([\d.]+) (s|second|min|minute|h|hour|day)s?\b", text)
     return sum(float(number) * UNITS[unit] for number, unit in found)

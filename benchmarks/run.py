@@ -7,10 +7,12 @@
     scripts/bench --server        the explorer's server instead (benchmarks/server.py)
     scripts/bench --page          the explorer's page in Chromium instead (benchmarks/page.py)
     scripts/bench --cluster       shared layers instead (benchmarks/cluster.py); --all for 100,000 pieces
+    scripts/bench --hosts         two worker hosts as network namespaces (benchmarks/hosts.py); needs root
     scripts/bench --diagrams      sizes of decision diagrams instead (benchmarks/diagrams.py); --only as above
     scripts/bench --arrays        boards and values as arrays instead (benchmarks/many.py)
     scripts/bench --environments  steps a second of environments instead (benchmarks/environments.py)
     scripts/bench --cuda          a pass over all boards on a CUDA device instead (benchmarks/device.py)
+    scripts/bench --codecs FOLDER --sum S   ways to store a layer instead (benchmarks/layer_codecs.py)
     scripts/bench --costs         estimates beside what is measured (benchmarks/costs.py); --only as above
     scripts/bench --replay        plans of recorded commands beside what they took (benchmarks/replay.py)
 
@@ -42,7 +44,7 @@ class Benchmark:
 
 
 def count(*arguments: str) -> list[str]:
-    return [*TILEBASE, "count", *arguments, "--stats", "--quiet"]
+    return [*TILEBASE, "count", *arguments, "--quiet"]
 
 
 def solve(*arguments: str) -> list[str]:
@@ -55,7 +57,7 @@ def prove(limits: str) -> list[str]:
 
 
 def diagrams(*arguments: str) -> list[str]:
-    return [*TILEBASE, "force", *arguments, "--spawns", "2", "--engine", "diagrams", "--quiet"]
+    return [*TILEBASE, "force", "diagrams", *arguments, "--spawns", "2", "--quiet"]
 
 
 def reach(*arguments: str) -> list[str]:
@@ -90,9 +92,9 @@ BENCHMARKS = [
     Benchmark("force 2x6 128", force("2x6", "128", "--engine", "dense"), 30),
     Benchmark("force 2x2x3 512", force("2x2x3", "512", "--engine", "dense"), 330, slow=True),
     # Decision diagrams: 4.3e9, 1.5e11 and 3.9e8 boards; the thesis takes 8, 1800 and 176 s on 16 threads.
-    Benchmark("force 4x4 16 --engine diagrams", diagrams("4x4", "16"), 8),
-    Benchmark("force 4x4 32 --engine diagrams", diagrams("4x4", "32"), 900),
-    Benchmark("force 3x3 512 --engine diagrams", diagrams("3x3", "512"), 60, slow=True),
+    Benchmark("force diagrams 4x4 16", diagrams("4x4", "16"), 8),
+    Benchmark("force diagrams 4x4 32", diagrams("4x4", "32"), 900),
+    Benchmark("force diagrams 3x3 512", diagrams("3x3", "512"), 60, slow=True),
     # Searches back: 1,715 positions on 12x12, 456,220 on 3x12.
     Benchmark("reach checkerboard 12x12", reach("checkerboard", "12x12", "--search"), 10),
     Benchmark("reach checkerboard 3x12", reach("checkerboard", "3x12", "--search"), 60, slow=True),
@@ -150,6 +152,14 @@ def report(benchmark: Benchmark, cost: Cost, bare: float) -> bool:
 
 
 def main() -> int:
+    if sys.argv[1:2] == ["--codecs"]:
+        import layer_codecs
+
+        return layer_codecs.main(sys.argv[2:])
+    if sys.argv[1:2] == ["--hosts"]:
+        import hosts
+
+        return hosts.main(sys.argv[2:])
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

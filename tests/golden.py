@@ -46,8 +46,8 @@ class Case:
 CASES = (
     Case("table", "solve 2x2 16 --objective win,lower,upper:uint16 -o run"),
     Case("floats", "solve 2x2 8 --objective win:float16,win:float32 -o run"),
-    Case("payoffs", "solve 1x4 --largest 8 --objective score,merges,moves,survival,longest -o run"),
-    Case("discount", "solve 2x2 8 --discount 0.9 --objective win,moves -o run"),
+    Case("payoffs", "solve 1x4 --limits 8 --objective score,merges,moves,survival,longest -o run"),
+    Case("discount", "solve 2x2 8 --objective win@0.9,moves@0.9 -o run"),
     Case("forced", "solve 2x3 8 --objective guaranteed,win -o run"),
     Case("pattern", "solve 2x2 32 --limits 16,8/8,4 --pattern pair --objective lower --start empty -o run"),
     Case("masks", f"solve --formation {Path(__file__).with_name('small.toml')} 8 -o run"),

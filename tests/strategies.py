@@ -8,7 +8,7 @@ from conformance.games import SMALL_GAMES
 from tilebase.game.game import Cells, Game
 
 CLOSED_GAMES = tuple(
-    game if game.bounds.closed else game.changed(largest=2 ** max(game.tops)) for game in SMALL_GAMES
+    game if game.bounds.closed else game.changed(limits=2 ** max(game.tops)) for game in SMALL_GAMES
 )
 """The same games; where nothing bounds tiles, with the largest tile that play can make as a bound."""
 
@@ -16,16 +16,16 @@ GAMES = (
     *SMALL_GAMES,
     Game("3x3", 1024),
     Game("3x3", 64, walls=[0, 4]),
-    Game("3x3", 64, unmergeable=[4, 7], fixed=True),
+    Game("3x3", 64, walls=[4, 7]),
     Game("3x4", 512, limits="256,128,16,16/64,64,32,16/16,16,16,16", start="empty"),
     Game("4x4", 2048),
-    Game("4x4", largest=32768),
-    Game("4x4", largest=16384, unmergeable=[5]),
+    Game("4x4", limits=32768),
+    Game("4x4", limits=16384, unmergeable=[5]),
     Game("4x4", 32768, unmergeable=[5, 6]),
     Game("2x2x3", 256, walls=[0]),
     Game("2x2x4", 64),
     Game("4x5", 128),
-    Game("3x7", largest=64, unmergeable=[10]),
+    Game("3x7", limits=64, unmergeable=[10]),
     Game("4x8", 8),
     Game("5x5", 8, unmergeable=[12]),
 )
@@ -36,7 +36,7 @@ def boards(game: Game) -> st.SearchStrategy[Cells]:
     plain = st.tuples(*(st.integers(0, top) for top in game.tops))
     spots = [cell for cell in range(game.cells) if cell not in game.walls]
     count = len(game.unmergeable)
-    if game.fixed or not game.unmergeable:
+    if not game.unmergeable:
         places = st.just(set(game.unmergeable))
     elif game.masks:
         places = st.sampled_from(game.masks).flatmap(lambda mask: _covering(set(mask), spots, count))

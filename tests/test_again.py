@@ -20,7 +20,7 @@ GAMES = (
     Game("2x3", 16, start="empty"),
     Game("2x3", 16, limits="8,8,8/8,4,4", pattern="8,4,*/*,*,*", start="empty"),
     Game("2x3", goal_sum=20, limits="8,8,8/8,8,8"),
-    Game("2x3", 16, walls=[1], unmergeable=[5], fixed=True),
+    Game("2x3", 16, walls=[1, 5]),
     Game("2x3", 16, masks="..x/..x|.../.xx", start="after 2,0,x/4,0,x"),
     Game("2x3", 16, horizon=14),
 )

@@ -28,7 +28,7 @@ GAMES = (
     Game("2x3", goal_sum=40),
     Game("2x4", 32, walls=[3], horizon=36),
     Game("2x3", 32, pattern="8,4,*/*,*,*"),
-    Game("2x3", 16, unmergeable=[5], fixed=True),
+    Game("2x3", 16, walls=[5]),
 )
 
 

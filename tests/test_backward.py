@@ -9,10 +9,10 @@ from itertools import product
 import pytest
 
 from tilebase.errors import ResourceError, UsageError
-from tilebase.patterns.backward import make_lines, search_back
-from tilebase.patterns.effort import ANY
 from tilebase.patterns.moves import replay
+from tilebase.patterns.packed import make_lines, search_back
 from tilebase.patterns.rules import Position, Rules, drops_made, push
+from tilebase.patterns.searching import ANY
 
 
 def all_states(rules: Rules, most: int) -> set[Position]:

@@ -16,8 +16,8 @@ from dd import cudd
 
 from attack.rules import slide_run
 from tilebase.bdd.library import Library
-from tilebase.bdd.relations import Relations
-from tilebase.bdd.strategies import Analysis, Line, Rules
+from tilebase.bdd.sets import Sets
+from tilebase.bdd.strategies import Analysis, Line, Method
 from tilebase.game.game import Game
 
 GAMES = (
@@ -176,8 +176,8 @@ def by_cudd(game: Game) -> Counts:
 @pytest.mark.parametrize("game", GAMES, ids=str)
 def test_cudd_counts_the_same(game: Game, strategy: str) -> None:
     lines: list[Line] = []
-    sets = Relations(game, "short", "rows", Library("bdd", 1 << 20, 1))
-    verdict = Analysis(sets, Rules(), lambda line, _: lines.append(line)).run(strategy)
+    sets = Sets(game, "short", "rows", Library(1 << 20, 1))
+    verdict = Analysis(sets, Method(strategy=strategy), lambda line, _: lines.append(line)).run()
     found = Counts(sum(line.states for line in lines), sum(line.afterstates for line in lines), verdict)
     assert found == by_cudd(game)
     assert found.states > 0

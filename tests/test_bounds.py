@@ -22,11 +22,10 @@ from tilebase import prove, solve
 from tilebase.cli import main
 from tilebase.costs import passes as boards
 from tilebase.costs import rows
-from tilebase.costs.estimate import duration
 from tilebase.costs.passes import passing, planned_index
 from tilebase.dense.backends.bits import BitLayer
+from tilebase.dense.layers import DenseLayer
 from tilebase.dense.plan import Plan
-from tilebase.dense.tables import DenseLayer
 from tilebase.errors import GameError, ResourceError, UsageError, WrongGameError
 from tilebase.game.game import Game
 from tilebase.objectives.numbers import byte_text
@@ -35,6 +34,7 @@ from tilebase.questions import limits as limits_module
 from tilebase.questions.bounds import ProvedBound
 from tilebase.questions.lemma import check_pattern
 from tilebase.questions.limits import _Bench, least_limits, search_limits, with_limits
+from tilebase.runtime.measured import duration
 from tilebase.runtime.resources import OVERHEAD, Allowance
 
 GAME = Game("2x3", 32, limits="16,16,8/16,8,8", start="empty")
@@ -91,7 +91,7 @@ def test_a_precision_that_cannot_be():
 
 
 def test_fillings_leave_fixed_tiles_alone():
-    game = Game("2x4", 64, pattern="lemma1", unmergeable=[7], fixed=True)
+    game = Game("2x4", 64, pattern="lemma1", walls=[7])
     assert check_pattern(game, fillings="32,32,32,32/32,32,32,32").fillings == check_pattern(game).fillings
 
 
@@ -114,8 +114,8 @@ def test_a_statement_names_all_that_it_rests_on():
         "lemma1", "32,16,8/8,8,4", "/ 2^32", "at least", "rounded down",
     ):  # fmt: skip
         assert part in text
-    walled = Game("2x3", 16, walls=[1], unmergeable=[4], fixed=True, largest=8)
-    for part in ("walls on the cells 1", "fixed tiles that never merge, first on the cells 4", "above 8"):
+    walled = Game("2x3", 16, walls=[1, 4], limits=8)
+    for part in ("walls on the cells 1, 4", "within the limits 8"):
         assert part in prove(walled).statement
     assert "no strategy makes" in prove(game, direction="upper").statement
 
@@ -339,7 +339,7 @@ def test_checks_that_cannot_be():
     with pytest.raises(UsageError, match="the number of slides must be 1 or more"):
         check_pattern(game, within=0)
     with pytest.raises(UsageError, match=r"no board .* holds the pattern"):
-        check_pattern(Game("2x4", 16, pattern="8,4,*,x/*,*,*,*", unmergeable=[7], fixed=True))
+        check_pattern(Game("2x4", 16, pattern="8,4,*,x/*,*,*,*", walls=[7]))
     with pytest.raises(UsageError, match="the limits leave no cells for it"):
         check_pattern(Game("2x2", 32, pattern="pair", limits="8,8,8,8"))
     limits, start = "16384,16384,16384/16384,4,4", "16384,8192,0/0,2,0"
@@ -355,17 +355,17 @@ def test_movable_tiles_cannot_be_checked():
 
 def test_the_lemma_command(capsys):
     assert main(["lemma", "2x3", "64", "-q"]) == 0
-    assert "all of them win 64 against every spawn, within 4 slides" in capsys.readouterr().out
+    assert ": yes, all 6 boards, within 4 slides (verdict) (tilebase " in capsys.readouterr().out
     assert main(["lemma", "2x3", "64", "-q", "-f", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["slides"] == 4
     assert main(["lemma", "2x3", "64", "--pattern", "32,16,*/*,*,*", "-q"]) == 1
-    assert "cannot be forced from" in capsys.readouterr().out
+    assert "holds the pattern: no, not from 32,16,0/0,0,0 (verdict)" in capsys.readouterr().out
     assert main(["lemma", "2x3", "64", "--within", "3", "-q"]) == 1
-    assert "is not won within 3 slides: 64 cannot be forced within 3" in capsys.readouterr().out
+    assert "holds the pattern, within 3 slides: no, not from " in capsys.readouterr().out
     assert main(["lemma", "2x3", "64", "--fillings", "32,16,8/8,8,8", "-q"]) == 0
-    assert "boards with the tiles that 32,16,8/8,8,8 allows hold the pattern" in capsys.readouterr().out
+    assert "holds the pattern with the tiles that 32,16,8/8,8,8 allows: yes" in capsys.readouterr().out
     assert main(["lemma", "2x3", "64", "--pattern", "pair", "-q"]) == 0
-    assert "within 1 slide;" in capsys.readouterr().out
+    assert ", within 1 slide (verdict)" in capsys.readouterr().out
     assert main(["lemma", "2x2", "64", "-q"]) == 2
     assert main(["lemma", "2x3", "64", "-f", "xml"]) == 2
     assert main(["lemma", "4x4", "2048", "-q"]) == 1
@@ -388,7 +388,7 @@ def test_patterns_that_cannot_be(pattern, words):
     with pytest.raises(GameError, match="needs a goal of at least 64"):
         Game("2x3", 32, pattern="lemma1")
     with pytest.raises(GameError, match="needs a goal of at least"):
-        Game("2x3", pattern="pair", largest=16)
+        Game("2x3", pattern="pair", limits=16)
 
 
 def test_a_pair_is_worth_what_the_goal_is():
@@ -454,7 +454,7 @@ def test_limits_whose_tables_do_not_fit_are_passed_over(monkeypatch):
 
 def test_a_search_begins_where_the_goal_can_be_made():
     assert least_limits(Game("2x3", 16, walls=[0])) == (4, 8, 8, 4, 4, 4)
-    assert least_limits(Game("2x3", 16, unmergeable=[1], fixed=True)) == (4, 4, 4, 8, 8, 4)
+    assert least_limits(Game("2x3", 16, walls=[1])) == (4, 4, 4, 8, 8, 4)
     assert least_limits(Game("2x3", 16, start="2,2,0/8,8,0")) == (8, 8, 4, 8, 8, 4)
     assert least_limits(Game("1x3", 8, walls=[1])) == (4, 4, 4)
 

@@ -13,25 +13,24 @@ from hypothesis import strategies as st
 from tilebase.cli import main
 from tilebase.errors import UsageError
 from tilebase.game.game import Game, merge_line
-from tilebase.patterns.backward import search_back
-from tilebase.patterns.bit_rows import BitRows
 from tilebase.patterns.checkerboards import (
     checkerboard,
     checkerboard_position,
+    construct,
     decide,
     find_sequence,
-    theorem,
-)
-from tilebase.patterns.constructions import (
-    construct,
     mirror,
     one_row,
+    theorem,
     three_rows,
     two_columns,
     two_rows,
 )
 from tilebase.patterns.moves import moves_text, parse_moves, replay, with_drops
+from tilebase.patterns.packed import search_back
 from tilebase.patterns.rules import Position, Rules, drop, push
+from tilebase.patterns.searching import Effort
+from tilebase.patterns.tallies import BitRows
 
 DIRECTIONS = {"U": "up", "D": "down", "L": "left", "R": "right"}
 TO_20_CELLS = [(m, n) for m in range(1, 21) for n in range(1, 20 // m + 1)]
@@ -51,7 +50,7 @@ def test_push_is_the_rule_of_the_game(line: Position, most: int | None) -> None:
 def test_slides_are_those_of_the_game() -> None:
     chance = random.Random(18)
     for shape in ((2, 3), (3, 3), (4, 2)):
-        game = Game(f"{shape[0]}x{shape[1]}", spawn=0, start="empty", largest=4)
+        game = Game(f"{shape[0]}x{shape[1]}", spawn=0, start="empty", limits=4)
         rules = Rules(*shape, most=2)
         for _ in range(300):
             position = tuple(chance.choice((0, 1, 1, 2)) for _ in range(rules.cells))
@@ -246,7 +245,7 @@ def test_a_search_finds_the_fewest_drops() -> None:
 
 
 def test_undecided_is_neither_yes_nor_no() -> None:
-    verdict = decide(Rules(4, 4, (1, 2)), 2, search=True, seconds=0.0)
+    verdict = decide(Rules(4, 4, (1, 2)), 2, Effort.within(0.0), search=True)
     assert verdict.reachable is None
     assert not verdict.moves
     assert "time ran out" in verdict.reason
@@ -278,7 +277,7 @@ def test_the_theorem_agrees_with_searches_back_to_12x12() -> None:
         for colouring in (2, 4):
             rules = Rules(*shape, most=2)
             if theorem(rules, colouring):
-                verdict = decide(rules, colouring, search=True, seconds=600)
+                verdict = decide(rules, colouring, Effort.within(600), search=True)
                 assert verdict.reachable is False, verdict
                 total += 1
     assert total == 105

@@ -70,7 +70,7 @@ def test_solve_prints_the_value(folder, printed):
 
 
 def test_solve_by_sum(folder, printed):
-    rows = list(csv.DictReader(io.StringIO(printed("solve", "2x2", 32, "-q", "--by", "sum", "-f", "csv"))))
+    rows = json.loads(printed("solve", "2x2", 32, "-q", "-f", "json"))["layers"]
     exact = oracle.values(SMALL)
     for row in rows:
         worths = [w for after, w in exact.afterstates.items() if SMALL.sum(after) == int(row["sum"])]
@@ -78,8 +78,6 @@ def test_solve_by_sum(folder, printed):
         assert int(row["positions"]) == len(worths)
         assert float(row["mean"]) == pytest.approx(float(sum(worths) / len(worths)), abs=1e-15)
     assert sum(int(row["positions"]) for row in rows) == len(exact.afterstates)
-    table = printed("solve", "2x2", 32, "-q", "--by", "sum")
-    assert len(table.splitlines()) == len(rows) + 1
 
 
 def test_solve_as_json_and_csv(folder, printed):
@@ -93,13 +91,8 @@ def test_solve_as_json_and_csv(folder, printed):
     assert float(rows[1][3]) == pytest.approx(float(VALUE))
 
 
-def test_solve_saves_rows(folder, printed):
-    assert printed("solve", "2x2", 32, "-q", "--by", "sum", "--record", "rows.json").startswith("objective")
-    assert json.loads((folder / "rows.json").read_text())["game"] == SMALL.identity
-
-
 def test_solve_with_a_discount(folder, printed):
-    out = printed("solve", "2x2", 32, "-q", "--discount", "0.99", "--objective", "win,guaranteed")
+    out = printed("solve", "2x2", 32, "-q", "--objective", "win@0.99,guaranteed")
     assert "discount 99/100" in out
     assert f"{float(oracle.values(SMALL, discount='0.99').start):.12g}" in out
     assert out.splitlines()[-1].split() == ["whether", "a", "win", "can", "be", "forced", "no"]
@@ -109,7 +102,7 @@ def test_solve_makes_a_table_and_stops_on_the_way(folder, capsys):
     assert main(["solve", "2x2", "32", "-q", "-o", "t", "--down-to", "20"]) == 0
     assert "not complete: solved down to sum 20" in capsys.readouterr().err
     assert main(["verify", "t", "-q"]) == 0
-    assert main(["solve", "2x2", "32", "-q", "-o", "t", "--no-lean", "--threads", "2"]) == 0
+    assert main(["solve", "2x2", "32", "-q", "-o", "t", "--threads", "2"]) == 0
     assert VALUE in capsys.readouterr().out
     assert main(["probe", "t"]) == 0
     assert capsys.readouterr().out == f"start of 2x2, to 32: probability to win: {VALUE}\n"
@@ -219,25 +212,6 @@ def test_an_adversary_prevents_what_is_not(forced, printed):
         out = printed("play", forced / "32", "--adversary", "--auto", "--delay", 0, "--seed", seed)
         assert "whether a win can be forced: no" in out
         assert "no slide is left" in out
-
-
-def test_being_the_adversary(forced, printed, monkeypatch):
-    type_in(monkeypatch, "9 2", "", "u", "5 2", "u", "n", "nonsense", "q")
-    out = printed(
-        "play", forced / "16", "--be-adversary", "--start", "2,0,0/2,0,0", "--seed", 1, "--no-values"
-    )
-    assert "9 2 is not allowed here; type a cell and a tile, as " in out
-    assert "nonsense is not allowed here" in out
-    assert "nothing to take back" in out
-    assert "the table slides " in out
-    type_in(monkeypatch, "0 2", "q")
-    out = printed(
-        "play", forced / "16", "--be-adversary", "--start", "8,8,4/2,4,2", "--seed", 1, "--no-values"
-    )
-    assert "won after 1 slide" in out
-    assert "no tile can be spawned: u takes a spawn back, n starts again" in out
-    type_in(monkeypatch)
-    assert printed("play", forced / "16", "--be-adversary", "--seed", 1).endswith("> ")
 
 
 # -- simulate, evaluate, thin, verify --------------------------------------------------------------
@@ -354,12 +328,11 @@ def test_graph_with_values(folder, printed):
         ("solve 2x2 32 -q --objective guaranteed:float64", 2, "must be bit, not float64"),
         ("solve 2x2 -q", 2, "win needs a goal"),
         ("solve 3x6 256 -q --objective score", 2, "does not fit"),
-        ("solve 2x2 32 -q --discount 0", 2, "must be above 0"),
-        ("solve 2x2 32 -q --discount 2", 2, "above 0 and at most 1, not 2"),
-        ("solve 2x2 32 -q --discount nan", 2, "is not a discount"),
-        ("solve 2x2 32 -q --discount 0.9 --objective guaranteed", 2, "takes no discount"),
-        ("solve 2x2 32 -q --discount 0.99999 --objective lower", 2, "smaller denominator"),
-        ("solve 2x2 32 -q --by colour", 2, "--by colour"),
+        ("solve 2x2 32 -q --objective win@0", 2, "must be above 0"),
+        ("solve 2x2 32 -q --objective win@2", 2, "above 0 and at most 1, not 2"),
+        ("solve 2x2 32 -q --objective win@nan", 2, "is not a discount"),
+        ("solve 2x2 32 -q --objective guaranteed@0.9", 2, "takes no discount"),
+        ("solve 2x2 32 -q --objective lower@0.99999", 2, "smaller denominator"),
         ("solve 2x2 32 -q -f xml", 2, "choose one of table"),
         ("solve 2x2 32 -q -f parquet", 2, "name a file, as --record rows.parquet"),
         ("solve 2x2 32 -q --threads -1", 2, "threads"),
@@ -382,7 +355,6 @@ def test_graph_with_values(folder, printed):
         ("probe t 2,2/0,0 --objective fun", 2, "t has no values of fun: it has win, lower, upper, score"),
         ("probe t 2,2/0,0 -f xml", 2, "choose one of table, csv, json"),
         ("play nowhere --auto", 1, "not found"),
-        ("play t --be-adversary --auto", 2, "leave out --adversary, --auto and --train"),
         ("play t --delay -1", 2, "the delay must be 0 to 3600 seconds, not -1"),
         ("play t --delay nan", 2, "the delay must be 0 to 3600 seconds, not nan"),
         ("play t --delay inf", 2, "the delay must be 0 to 3600 seconds, not inf"),
@@ -445,10 +417,10 @@ def test_an_unfinished_table_is_not_called_sound(folder, printed, capsys):
 def test_down_to_says_how_far_it_came(folder, capsys):
     assert main(["solve", "2x2", "32", "-q", "--down-to", "9"]) == 0
     assert "solved down to sum 10" in capsys.readouterr().err
-    assert main(["solve", "2x2", "32", "-q", "--down-to", "23", "--by", "sum"]) == 0
+    assert main(["solve", "2x2", "32", "-q", "--down-to", "23", "-f", "json"]) == 0
     printed = capsys.readouterr()
     assert "solved down to sum 24" in printed.err
-    assert len(printed.out.splitlines()) == 1 + 6
+    assert len(json.loads(printed.out)["layers"]) == 6
     assert main(["solve", "2x2", "32", "-q", "--down-to", "1000"]) == 0
     assert "no layer was solved" in capsys.readouterr().err
 
@@ -486,7 +458,7 @@ def test_a_missing_file_of_values_is_made_again(table):
         ("evaluate t random --threads -1", 2, "must be 1 to 256, not -1"),
         ("evaluate t random --memory 10", 2, "too little"),
         ("evaluate t random --objective guaranteed", 2, "under an objective that is a mean in floats"),
-        ("solve 2x2 16 --discount 1e-400", 2, "too many digits"),
+        ("solve 2x2 16 --objective win@1e-400", 2, "too many digits"),
         ("solve 2x2 16 --spawn 1e-400", 2, "too many digits"),
         ("evaluate t random --record a.svg", 2, "no .svg picture is drawn of this result: end its name in"),
         ("evaluate t a:b --distribution tile --asked batch", 2, "leave --games, --symmetry and --asked out"),
@@ -558,15 +530,6 @@ def test_nothing_uncertain_is_printed_as_certain(almost_won, monkeypatch, capsys
             line = line.removesuffix(" 1")  # every game has at least the least value
         if not line.startswith(("│", "   ")) and not any(word in line for word in certain):
             assert not UNCERTAIN.search(line), line
-
-
-def test_values_by_sum_are_not_printed_as_certain(almost_won, monkeypatch, capsys) -> None:
-    """Of the last layers some afterstates are lost, and many are stored as 1."""
-    monkeypatch.chdir(almost_won)
-    assert main(["solve", "3x3", "64", "-o", "win", "--by", "sum", "-q"]) == 0
-    out = capsys.readouterr().out
-    assert {"≈ 1", "≈ 0"} <= set(re.findall(r"≈ \d", out))
-    assert not re.search(r" [01]\.0 ", out)
 
 
 def test_nothing_uncertain_is_shown_as_certain_in_python(almost_won: Path) -> None:

@@ -24,13 +24,13 @@ from clustering import Tree, Workers, noting, one_hangs, start_workers, when_lay
 from interrupting import stop_at
 from stored import contents
 from tilebase.cli import main
-from tilebase.cluster.executors import ThreadExecutor
-from tilebase.cluster.opening import attached
+from tilebase.cluster.pieces import ThreadExecutor
+from tilebase.cluster.runs import attached
 from tilebase.dense import shared
 from tilebase.dense.index import PerfectIndex
+from tilebase.dense.layers import joined_checksum
 from tilebase.dense.plan import Plan
 from tilebase.dense.steps import Cut
-from tilebase.dense.stores import joined_checksum
 from tilebase.errors import ClusterError, ResourceError, StorageError, UsageError
 from tilebase.game.formations import formation
 from tilebase.game.game import Game

@@ -12,8 +12,7 @@ import pytest
 from facts import Fact, facts
 from strategies import GAMES, SMALL_GAMES
 from tilebase.counting.combinatorics import boards_by_sum, boards_by_sum_and_max, bound, convolved
-from tilebase.counting.groups import groups_of
-from tilebase.counting.tiles import least_expected_slides
+from tilebase.counting.tiles import groups_of, least_expected_slides
 from tilebase.errors import BoardError, ResourceError, UsageError
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical, images
@@ -97,7 +96,7 @@ def test_boards_that_no_board_can_follow() -> None:
 
 def test_free_boards_are_a_power() -> None:
     assert bound(Game("4x4", 2048)).boards == 11**16
-    assert bound(Game("4x4", largest=32768)).boards == 2**64  # every key is a board
+    assert bound(Game("4x4", limits=32768)).boards == 2**64  # every key is a board
     assert bound(Game("4x8", 8)).boards == 3**32
 
 
@@ -108,7 +107,7 @@ def test_limits_are_a_product() -> None:
 
 def test_movable_tiles_stand_anywhere() -> None:
     assert bound(Game("3x3", 32, unmergeable=[0, 1])).boards == 36 * 5**7
-    assert bound(Game("3x3", 32, unmergeable=[0, 1], fixed=True)).boards == 5**7
+    assert bound(Game("3x3", 32, walls=[0, 1])).boards == 5**7
 
 
 def test_orbits_of_free_boards() -> None:

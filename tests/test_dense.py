@@ -24,15 +24,14 @@ from tilebase.costs import reachable as costs
 from tilebase.costs.passes import passing
 from tilebase.costs.shares import layers_of as expected_layers
 from tilebase.counting.combinatorics import boards_by_sum
+from tilebase.dense import layers
 from tilebase.dense import passes as dense
-from tilebase.dense import stores
 from tilebase.dense import values as kept
-from tilebase.dense.checkpoints import Checkpoint, Checkpoints
 from tilebase.dense.index import PerfectIndex
+from tilebase.dense.layers import Checkpoint, Checkpoints, DenseLayer
 from tilebase.dense.passes import DensePass
 from tilebase.dense.plan import Plan
 from tilebase.dense.steps import BlockStep, Source, Step
-from tilebase.dense.tables import DenseLayer
 from tilebase.dense.workspace import InMemory
 from tilebase.errors import (
     BoardError,
@@ -50,8 +49,7 @@ from tilebase.game.game import Cells, Game
 from tilebase.objectives.objective import Objective, parse_objectives
 from tilebase.objectives.types import TYPES
 from tilebase.objectives.values import Lower, Upper
-from tilebase.questions.running import Ask
-from tilebase.questions.spaces import choose_space
+from tilebase.questions.running import Ask, choose_space
 from tilebase.runtime.resources import OVERHEAD, Allowance
 from tilebase.tables.probe import Table
 
@@ -64,15 +62,15 @@ def number_of(value: object) -> Fraction:
 
 
 @pytest.mark.parametrize(
-    "game", [Game("2x2"), Game("2x2", limits="64,64,64,64"), Game("1x3", largest=64)], ids=str
+    "game", [Game("2x2"), Game("2x2", limits="64,64,64,64"), Game("1x3", limits=64)], ids=str
 )
 def test_boards_without_an_end_are_refused(game: Game, tmp_path: Path) -> None:
     """Slides would lead from boards that are indexed to boards that are not."""
     most = 2 ** max(game.tops)
-    with pytest.raises(UsageError, match=f"give {most} as the largest tile"):
+    with pytest.raises(UsageError, match=f"give {most} as the limit"):
         solve(game, "score", space="all", table=tmp_path / "table")
     assert not (tmp_path / "table").exists()
-    bounded = game.changed(largest=most, limits=None)
+    bounded = game.changed(limits=most)
     assert solve(bounded, "score", space="all").start == solve(game, "score").start
 
 
@@ -292,7 +290,7 @@ def test_an_interrupted_pass_goes_on(tmp_path, monkeypatch, batched, text):
 def test_batches_that_cannot_be_written_leave_no_parts(tmp_path, monkeypatch, error):
     """A full disk, say: what a batch has written goes, and the checkpoint stays."""
     memory, calls = small_memory(BATCHED, "win"), []
-    real = stores.DiskStore.write
+    real = layers.DiskStore.write
 
     def write(self, layer):
         real(self, layer)
@@ -301,7 +299,7 @@ def test_batches_that_cannot_be_written_leave_no_parts(tmp_path, monkeypatch, er
             raise error("no space")
 
     with monkeypatch.context() as patch:
-        patch.setattr(stores.DiskStore, "write", write)
+        patch.setattr(layers.DiskStore, "write", write)
         with pytest.raises(error):
             run(tmp_path / "run", BATCHED, "win", memory=memory)
     assert calls[-1].endswith(".part")
@@ -434,7 +432,7 @@ def test_a_checkpoint_has_the_bytes_that_are_asked_for(tmp_path, monkeypatch):
 
     def save(self: InMemory, total: int) -> str:
         checksum = real(self, total)
-        file = stores.states_path(self._folder, total, self.layout)
+        file = layers.states_path(self._folder, total, self.layout)
         sizes.append((self.bytes_to_save(total), file.stat().st_size))
         return checksum
 

@@ -29,7 +29,7 @@ GAMES = (
     Game("2x3", 16),
     Game("2x3", 16, spawn="1/10, 3: 1/4", start="empty"),
     Game("2x2", 32, horizon=18),
-    Game("2x3", 16, walls=[1], unmergeable=[4], fixed=True),
+    Game("2x3", 16, walls=[1, 4]),
     Game("2x2", 16, start="4,2/0,0"),
     Game("2x3", 16, start="after 2,0,4/4,0,8 | 8,0,0/0,0,2"),
     Game("2x2", 64, spawn="4:3/4,16:1/4", start="empty"),

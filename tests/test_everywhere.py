@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+import second_reader
 from attack import rules, tables
 from conformance.games import GAMES
 from tilebase.cli import main, output
@@ -74,6 +75,15 @@ def test_the_attacks_solve_every_objective_in_every_type() -> None:
     assert {*rules.MEASURES, "lower", "upper"} == set(MEANINGS)
 
 
+def test_the_second_reader_knows_every_objective() -> None:
+    for name, meaning in MEANINGS.items():
+        here = second_reader.MEANINGS[name]
+        assert here == (
+            meaning.win, meaning.lost, meaning.slide, meaning.merge, bool(meaning.end), meaning.spawns,
+            meaning.rounding,
+        )  # fmt: skip
+
+
 @pytest.mark.parametrize("name", MEANINGS)
 def test_json_knows_an_objective(name: str) -> None:
     for one in MEANINGS[name].types:
@@ -97,8 +107,8 @@ def test_the_docs_and_json_know_a_field_of_a_game(field: str) -> None:
 
 SOURCES = Path(output.__file__).parents[1]
 LABELLED = """
-solve 2x2 32 -o t --objective win,lower,upper,score --by sum
-solve 2x2 16 --exact
+solve 2x2 32 -o t --objective win,lower,upper,score
+solve exact 2x2 16
 count 2x2 32
 count 2x2 32 --by sum,max
 count 2x2 32 --bound
@@ -107,9 +117,9 @@ plan formations
 plan formations 128
 rank 2x2 32
 rank 2x2 32 --by sum
-force 2x2
+force largest 2x2
 force 2x2 8 -c c.cert
-force 2x2 8 --engine diagrams
+force diagrams 2x2 8
 limits 2x2 8 --minimal --start empty
 limits 2x3 16 --budget 1s
 lemma 3x3 64

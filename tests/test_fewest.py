@@ -74,7 +74,6 @@ def test_other_spawns_and_starts_need_more_slides_than_the_theorem_says(game: Ga
     "rules",
     [
         {"start": "8,8/0,0"},
-        {"spawn": "2:0.5,8:0.5"},
         {"pattern": "8,*/*,*"},
         {"goal_sum": 12},
         {"goal": None},
@@ -122,7 +121,7 @@ def test_never_is_infinite_in_data(tmp_path: Path, capsys: pytest.CaptureFixture
     file = tmp_path / "v.csv"
     with open_table(tmp_path / "t") as table:
         export_values(table, file, states=True)
-    values = [row["value"] for row in csv.DictReader(file.read_text().splitlines())]
+    values = [row["v"] for row in csv.DictReader(file.read_text().splitlines())]
     never = list(oracle.values(GAME, "fewest").states.values()).count(-NEVER)
     assert values.count("inf") == never > 0
     assert main(["solve", "2x2", "32", "--start", "4,2/2,4", "--objective", "fewest", "-f", "csv", "-q"]) == 0

@@ -9,10 +9,10 @@ import pytest
 
 from tilebase.cli import main
 from tilebase.errors import ResourceError, UsageError
-from tilebase.patterns.constructions import mirror
+from tilebase.patterns.checkerboards import mirror
 from tilebase.patterns.filling import complete_rows, fill_board, longest_line
 from tilebase.patterns.moves import parse_moves, replay
-from tilebase.patterns.onward import Aim, search_on
+from tilebase.patterns.packed import Aim, search_on
 from tilebase.patterns.rules import Rules
 
 SMALL = [(m, n) for m in range(2, 7) for n in range(2, 7)]
@@ -23,7 +23,7 @@ def test_boards_are_filled(rows, columns):
     found = fill_board(f"{rows}x{columns}")
     assert found.possible
     final = replay(Rules(rows, columns, most=2), found.moves)[-1]
-    assert final == found.board
+    assert final == found.last
     assert set(final) <= {1, 2}
     assert found.drops == sum(final)
 
@@ -72,7 +72,7 @@ def test_complete_rows_of_any_even_length(columns):
 def test_a_mirrored_game_ends_with_the_mirrored_board():
     found = fill_board("3x4")
     final = replay(Rules(4, 3, most=2), mirror(Rules(3, 4), found.moves))[-1]
-    assert final == tuple(found.board[column * 4 + row] for row in range(4) for column in range(3))
+    assert final == tuple(found.last[column * 4 + row] for row in range(4) for column in range(3))
 
 
 def test_an_exhaustive_forward_search_knows_that_nothing_fills():
@@ -85,7 +85,7 @@ def test_seeds_and_budgets():
     assert fill_board("5x5", seed=4).moves == fill_board("5x5", seed=4).moves
     late = fill_board("9x9", seconds=0)
     assert late.possible is None
-    assert late.reason == "time ran out"
+    assert late.reason == "time ran out: allow more time"
 
 
 def test_refusals():
@@ -100,12 +100,12 @@ def test_refusals():
 def test_the_command(capsys):
     assert main(["reach", "fill", "3x4", "-q"]) == 0
     text = capsys.readouterr().out.splitlines()
-    assert text[0] == "a board of 3x4 can be filled with 2s and 4s, in 17 drops of 2s."
+    assert text[0].endswith("fill the board with 2s and 4s, without an 8: yes, by 17 drops (verdict).")
     rules = Rules(3, 4, most=2)
     assert rules.text(replay(rules, parse_moves(rules, text[-1]))[-1]) == "/".join(text[1:4])
     assert main(["reach", "fill", "3x4", "-q", "-f", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["drops"] == 17
     assert main(["reach", "fill", "1x5", "-q"]) == 0
     captured = capsys.readouterr()
-    assert "cannot be filled" in captured.out
+    assert "without an 8: no (verdict)." in captured.out
     assert "never more than 4 tiles" in captured.out

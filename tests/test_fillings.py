@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from test_winning_set import boards_of, saved
 from tilebase import force
+from tilebase.bdd.export import MANIFEST
 from tilebase.cli import main
 from tilebase.errors import UsageError
 from tilebase.game.game import Game
 from tilebase.questions.lemma import sample_fillings
+from tilebase.tables.winning import open_winning_set
 
 
 @pytest.mark.parametrize("pattern", ["4,*,*/2,*,*", "*,4,*/4,*,*", "2,4,2/4,2,*"])
-@pytest.mark.parametrize("names", [{}, {"encoding": "one-hot", "order": "columns"}], ids=str)
+@pytest.mark.parametrize("names", [{}, {"encoding": "binary", "order": "columns"}], ids=str)
 def test_fillings_of_a_pattern_are_counted(tmp_path: Path, pattern: str, names: dict[str, str]) -> None:
     """As many as are in the set one by one, and a lost one is lost."""
     _, winning = saved(tmp_path / "set", Game("2x3", 8), **names)
@@ -33,28 +36,27 @@ def test_fillings_of_a_pattern_are_counted(tmp_path: Path, pattern: str, names: 
 
 
 def test_fillings_of_some_sets_are_not_counted(tmp_path: Path) -> None:
-    for number, (names, words) in enumerate(
-        [
-            ({"order": "interleaved"}, "make it in rows or columns"),
-            ({"strategy": "sweep"}, "all boards by sum"),
-        ]
-    ):
-        _, winning = saved(tmp_path / str(number), **names)  # type: ignore[arg-type]
-        with pytest.raises(UsageError, match=words):
-            winning.fillings("8,*/*,*")
+    mixed, sweep = tmp_path / "mixed", tmp_path / "sweep"
+    manifest = saved(mixed)[1].manifest
+    by_bits = sorted(manifest.variables, key=lambda variable: variable[1])  # as no set of ours has them
+    (mixed / MANIFEST).write_text(replace(manifest, variables=by_bits).text)
+    with pytest.raises(UsageError, match="make it in rows or columns"):
+        open_winning_set(mixed).fillings("8,*/*,*")
+    with pytest.raises(UsageError, match="all boards by sum"):
+        saved(sweep, strategy="sweep")[1].fillings("8,*/*,*")
     with pytest.raises(UsageError, match="several patterns"):
         saved(tmp_path / "set")[1].fillings("pair")
 
 
 def test_the_lemma_command_asks_a_set(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     saved(tmp_path / "set", Game("2x3", 8))
-    line = ["lemma", "2x3", "8", "--set", str(tmp_path / "set"), "--pattern"]
+    line = ["lemma", "set", str(tmp_path / "set"), "--pattern"]
     assert main([*line, "4,4,*/*,*,*"]) == 0
-    assert "81 boards hold the pattern, 81 of them win 8" in capsys.readouterr().out
+    assert "holds the pattern: yes, all 81 boards (verdict)" in capsys.readouterr().out
     assert main([*line, "2,4,*/4,2,*"]) == 1
-    assert "the pattern is not won: 8 cannot be forced from 2,4," in capsys.readouterr().out
+    assert "holds the pattern: no, not from 2,4," in capsys.readouterr().out
     assert main([*line, "4,4,*/*,*,*", "--within", "3"]) == 2
-    assert main(["lemma", "2x2", "16", "--set", str(tmp_path / "set"), "--pattern", "8,*/*,*"]) == 2
+    assert main([*line, "8,*/*,*"]) == 2
 
 
 def test_random_fillings_are_won_where_a_search_of_each_says_so() -> None:
@@ -71,29 +73,28 @@ def test_random_fillings_are_won_where_a_search_of_each_says_so() -> None:
 
 
 def test_the_lemma_command_draws_fillings(capsys: pytest.CaptureFixture[str]) -> None:
-    line = ["lemma", "2x3", "32", "--pattern", "16,*,*/*,8,*", "-q", "--sample"]
+    line = ["lemma", "sample", "2x3", "32", "--pattern", "16,*,*/*,8,*", "-q", "--count"]
     assert main([*line, "30"]) == 1
-    assert "of 30 random fillings " in capsys.readouterr().out
+    assert " of 30 random boards win" in capsys.readouterr().out
     assert main([*line, "3", "--fillings", "16,8,8/8,8,8"]) in (0, 1)
-    assert "random fillings with the tiles that 16,8,8/8,8,8 allows" in capsys.readouterr().out
-    assert main(["lemma", "2x3", "64", "--sample", "5", "-q", "-f", "csv"]) == 0
+    assert "that holds the pattern with the tiles that 16,8,8/8,8,8 allows" in capsys.readouterr().out
+    assert main(["lemma", "sample", "2x3", "64", "--count", "5", "-q", "-f", "csv"]) == 0
     assert capsys.readouterr().out.startswith(
         "fillings,won,lost,undecided,board,game,command,version\n5,5,0,0,,"
     )
-    for wrong in (["0"], ["5", "--within", "3"], ["5", "--set", "x"]):
+    for wrong in (["0"], ["5", "--within", "3"], ["5", "--budget", "x"]):
         assert main([*line, *wrong]) == 2
-    assert main([*line[:-1], "--budget", "2s"]) == 2
-    assert "--budget and --seed are for random fillings" in capsys.readouterr().err
-    assert main(["lemma", "2x3", "64", "--pattern", "pair", "--sample", "5"]) == 2
+    assert main(["lemma", "sample", "2x3", "64", "--pattern", "pair"]) == 2
     assert "fillings are drawn for a goal and one pattern" in capsys.readouterr().err
 
 
 def test_a_part_of_a_set_says_nothing_of_smaller_sums(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    line = ["force", "2x3", "16", "--start", "empty", "--engine", "diagrams", "--up-to", "24", "-q"]
+    line = ["force", "diagrams", "2x3", "16", "--start", "empty", "--up-to", "24", "-q"]
     assert main([*line, "-o", str(tmp_path / "set"), "--threads", "1"]) == 1
-    assert main(["lemma", "2x3", "16", "--pattern", "8,*,*/*,*,*", "--set", str(tmp_path / "set")]) == 1
+    assert main(["lemma", "set", str(tmp_path / "set"), "--pattern", "8,*,*/*,*,*"]) == 1
     held = sum(sum(tiles) >= 16 for tiles in itertools.product((0, 2, 4, 8), repeat=5))
     out = capsys.readouterr().out
-    assert f"{held} boards with a sum of 24 or more, which the set has, hold the pattern" in out
+    assert "holds the pattern with a sum of 24 or more: " in out
+    assert f" of {held} boards win" in out

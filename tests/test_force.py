@@ -41,9 +41,7 @@ from tilebase.questions.force import (
     ENGINES,
     force,
     force_starts,
-    forced_table,
     largest_forced,
-    table_shapes,
 )
 from tilebase.questions.lemma import sample_fillings
 from tilebase.runtime.resources import Allowance
@@ -363,33 +361,19 @@ def test_an_answer_that_cannot_be_written_is_not_looked_for(refused):
 
 
 def test_all_starts_go_on_where_they_were(tmp_path, capsys):
-    assert main(["force", "2x3", "16", "--every-start", "--budget", "0s", "--work", str(tmp_path), "-q"]) == 1
-    assert (
-        "is forced from 0 of 60 starts, 20 up to symmetry, 60 undecided (tilebase " in capsys.readouterr().out
-    )
+    assert main(["force", "starts", "2x3", "16", "--budget", "0s", "--work", str(tmp_path), "-q"]) == 1
+    assert "every spawn of 2s and 4s: 0 of 60, 60 undecided (exact) (tilebase " in capsys.readouterr().out
     assert (tmp_path / "decided.bin").exists()
-    assert main(["force", "2x3", "16", "--every-start", "--work", str(tmp_path), "-q"]) == 0
-    assert "is forced from 60 of 60 starts, 20 up to symmetry (tilebase " in capsys.readouterr().out
+    assert main(["force", "starts", "2x3", "16", "--work", str(tmp_path), "-q"]) == 0
+    assert "every spawn of 2s and 4s: 60 of 60 (exact) (tilebase " in capsys.readouterr().out
 
 
-def test_a_table_that_is_stopped_keeps_its_rows(monkeypatch, capsys):
-    def shapes(**_: object):
-        yield largest_forced("2x2", memory=MEMORY)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(forcing, "forced_table", shapes)
-    assert main(["force", "--every-shape", "-f", "csv", "-q"]) == 130
-    assert capsys.readouterr().out.splitlines()[1].startswith("2x2,8,")
-
-
-def test_a_table_is_stopped_within_a_shape(monkeypatch):
+def test_the_largest_tile_is_stopped_with_what_is_known(monkeypatch):
     def stop(*_: object, **__: object):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(forcing, "force", stop)
     assert not largest_forced("2x2", memory=MEMORY).exact
-    with pytest.raises(KeyboardInterrupt):
-        list(forcing.forced_table(memory=MEMORY))
 
 
 def test_the_plan_comes_in_every_format(capsys):
@@ -530,7 +514,7 @@ def test_progress_has_a_rate_and_an_estimate():
 
 @pytest.mark.parametrize("game", [Game("2x2", 8), Game("2x2", 16), Game("2x3", 16), Game("2x3", 32)], ids=str)
 def test_each_start_on_its_own(game):
-    starts = force_starts(game, memory=MEMORY)
+    starts = force_starts(game, memory=MEMORY).starts
     every = [board for board, _ in game.starts()]
     assert sum(one.boards for one in starts) == len(every)
     for one in starts:
@@ -540,25 +524,17 @@ def test_each_start_on_its_own(game):
 
 def test_4x4_has_480_starts():
     game = Game("4x4", 8)
-    starts = force_starts(game, memory=MEMORY)
+    starts = force_starts(game, memory=MEMORY).starts
     assert sum(one.boards for one in starts) == 480 == 4 * 16 * 15 // 2
     assert all(one.forced for one in starts)
 
 
-def test_the_table_of_shapes():
-    shapes = [shape for shape, _ in zip(table_shapes(), range(20), strict=False)]
-    assert shapes[:9] == ["1x1", "1x2", "1x3", "1x4", "2x2", "1x5", "1x6", "2x3", "1x7"]
-    assert "2x2x2" in shapes
-    rows = {}
-    for row in forced_table(seconds=600, memory=MEMORY):
-        rows[row.shape] = row.tile
-        if row.shape == "2x4":
-            break
-    assert rows == {
+def test_the_largest_forced_tile_of_small_shapes():
+    expected = {
         "1x1": 2, "1x2": 4, "1x3": 4, "1x4": 4, "2x2": 8, "1x5": 4, "1x6": 4, "2x3": 16, "1x7": 4, "1x8": 4,
         "2x4": 32,
     }  # fmt: skip
-    assert list(forced_table(seconds=0.0, memory=MEMORY)) == []
+    assert {shape: largest_forced(shape, memory=MEMORY).tile for shape in expected} == expected
 
 
 # -- borders ---------------------------------------------------------------------------------------
@@ -643,7 +619,7 @@ def test_a_border_within_a_budget_is_true_as_far_as_it_goes():
             UsageError,
             "by the engines search and diagrams",
         ),
-        (lambda: force(Game("2x2", 8, walls=[0]), certificate="x"), UsageError, "without walls, fixed tiles"),
+        (lambda: force(Game("2x2", 8, walls=[0]), certificate="x"), UsageError, "without walls"),
         (lambda: force_starts(Game("2x2", 8, start="empty")), UsageError, "leave the start out"),
         (lambda: force_starts(Game("2x2")), UsageError, "nothing to force"),
         (lambda: law_of("2,8"), UsageError, "must be 2,4 or 2 or 4, not"),
@@ -666,15 +642,11 @@ def test_bad_questions(ask, error, sentence):
     ("words", "sentence"),
     [
         (["force"], "a SHAPE is missing"),
-        (["force", "2x2", "-c", "x.cert"], "without a tile to force, the largest is searched"),
-        (["force", "2x2", "--walls", "0"], "give a tile, or leave --walls out"),
-        (["force", "--every-shape", "2x2"], "--every-shape takes --spawns and --budget"),
-        (["force", "--every-shape", "--start", "two-tiles"], "--every-shape takes --spawns and --budget"),
-        (["force", "2x2", "8", "--every-start", "--engine", "search"], "leave --start, --engine and -c out"),
-        (["force", "2x2", "8", "--engine", "search:sweep"], "the engine search takes no words behind it"),
-        (["force", "2x2", "8", "--engine", "diagrams:swept"], "'swept' says nothing about diagrams"),
-        (["force", "2x2", "8", "--engine", "diagrams:sum,sweep"], "sum and sweep contradict each other"),
-        (["force", "2x2", "8", "--player", "dropper"], "--player is for decision diagrams"),
+        (["force", "2x2", "-c", "x.cert"], "let tilebase force largest 2x2 find the largest"),
+        (["force", "largest", "2x2", "--walls", "0"], "--walls"),
+        (["force", "starts", "2x2", "8", "--start", "empty"], "--start"),
+        (["force", "2x2", "8", "--engine", "diagrams:sweep"], "engine 'diagrams:sweep' does not exist"),
+        (["force", "diagrams", "2x2", "8", "--strategy", "fast"], "strategy 'fast' does not exist"),
         (["force", "2x2", "8", "-c", "a.json", "--record", "a.json"], "a.json cannot be both"),
         (["force", "2x2", "8", "--start", "9" * 5000 + ",4/4,4"], "a tile of 5000 digits"),
         (["plan", "2x2", "8", "--objective", "win,lower"], "a game is planned for one objective"),
@@ -683,7 +655,7 @@ def test_bad_questions(ask, error, sentence):
             ["solve", "2x2", "8", "--objective", "win", "--backend", "cuda", "--space", "reachable"],
             "works on all boards within limits",
         ),
-        (["force", "2x2", "--limits", "2,2/2,2"], "limit 2 on cell 0 is below the spawned tile 4"),
+        (["force", "largest", "2x2", "--limits", "2,2/2,2"], "limit 2 on cell 0 is below the spawned tile 4"),
         (["force", "2x2", "64"], "cannot be made on 2x2: 4 cells make at most 32"),
         (["force", "2x2", "8", "--start", "8,0/0,0"], "the start is not a board of this game"),
         (["force", "2x2", "8", "--start", "2,3/0,0"], "the start is not a board of this game"),
@@ -707,8 +679,8 @@ def test_the_command(folder, capsys):
     assert main(["force", "2x3", "16", "-q", "-c", "a.cert"]) == 0
     printed = capsys.readouterr().out
     assert (
-        "on 2x3, from the empty board: the player can force the tile 16 against every spawn of 2s and 4s "
-        f"(tilebase {__version__}).\n" in printed
+        "2048 on 2x3, from the empty board: the player can force the tile 16 against every spawn of 2s and "
+        f"4s (tilebase {__version__}).\n" in printed
     )
     assert "tilebase verify" in printed
     assert main(["verify", "a.cert"]) == 0
@@ -721,12 +693,10 @@ def test_the_command(folder, capsys):
     found = json.loads(capsys.readouterr().out)
     assert found["forced"] is False
     assert found["engine"] == "search"
-    assert main(["force", "2x3", "-q", "-f", "csv"]) == 0
+    assert main(["force", "largest", "2x3", "-q", "-f", "csv"]) == 0
     assert capsys.readouterr().out.splitlines()[1].startswith("2x3,16,")
-    assert main(["force", "2x3", "16", "--every-start", "-q"]) == 0
-    assert "16 is forced from 60 of 60 starts, 20 up to symmetry" in capsys.readouterr().out
-    assert main(["force", "--every-shape", "--budget", "2s", "-q"]) == 0
-    assert capsys.readouterr().out.startswith("1x1           2")
+    assert main(["force", "starts", "2x3", "16", "-q"]) == 0
+    assert "every spawn of 2s and 4s: 60 of 60 (exact)" in capsys.readouterr().out
     assert main(["force", "3x4", "128", "--budget", "0.1s", "-q", "--work", "run"]) == 1
     assert "the same command continues" in capsys.readouterr().err
 

@@ -101,8 +101,8 @@ def test_the_goal_wins_whatever_the_limits() -> None:
     assert not game.wins((2, 2, 0))
 
 
-def test_largest_is_a_limit_everywhere() -> None:
-    game = Game("1x3", largest=4)
+def test_one_limit_is_that_of_every_cell() -> None:
+    game = Game("1x3", limits=4)
     assert game.slides(game.parse("4,4,0")) == {}
     assert game.tops == (2, 2, 2)
 
@@ -112,14 +112,13 @@ def test_a_wall_stops_tiles() -> None:
     assert game.slides(game.parse("2,0,#,2,2")) == {"left": (1, 0, 0, 2, 0), "right": (0, 1, 0, 0, 2)}
 
 
-def test_an_unmergeable_tile_moves_unless_it_is_fixed() -> None:
-    moving, fixed = (Game("1x4", 16, unmergeable=[1], fixed=fixed) for fixed in (False, True))
+def test_an_unmergeable_tile_moves() -> None:
+    moving = Game("1x4", 16, unmergeable=[1])
     assert moving.slides(moving.parse("0,x,0,2")) == {"left": (15, 1, 0, 0), "right": (0, 0, 15, 1)}
-    assert fixed.slides(fixed.parse("0,x,0,2")) == {"left": (0, 15, 1, 0)}
 
 
 def test_no_merge_makes_an_unmergeable_tile() -> None:
-    limited = Game("4x4", largest=16384, unmergeable=[15])
+    limited = Game("4x4", limits=16384, unmergeable=[15])
     cells = (14, 14) + (0,) * 13 + (limited.x,)
     assert set(limited.slides(cells)) == {"up", "down"}  # x moves up; left and right would merge
     winning = Game("4x4", 32768, unmergeable=[15])
@@ -321,8 +320,8 @@ def test_what_is_allowed_does_not_follow_from_the_start() -> None:
     assert game.slides((15, 15, 0, 0))["left"] == (16, 0, 0, 0)
     assert game.check((15, 9, 0, 1)) == (15, 9, 0, 1)
     assert not game.bounds.closed
-    assert Game("2x2", largest=32).bounds.closed
-    assert Game("2x2", largest=32).slides((5, 5, 5, 5)) == {}
+    assert Game("2x2", limits=32).bounds.closed
+    assert Game("2x2", limits=32).slides((5, 5, 5, 5)) == {}
     assert Game("2x2", 32).bounds.closed
     limited = Game("2x2", limits="64,64/16,64")  # a slide down would leave 32 on a 16
     assert limited.slides((5, 5, 0, 0)) == {"left": (6, 0, 0, 0), "right": (0, 6, 0, 0)}
@@ -344,7 +343,7 @@ def test_what_is_allowed_does_not_follow_from_the_start() -> None:
         (lambda: Game("4x4", 1), "goal 1 is not a power of two above 1"),
         (lambda: Game("4x4", 0), "goal 0 is not a power of two above 1"),
         (lambda: Game("4x4", -8), "goal -8 is not a power of two above 1"),
-        (lambda: Game("2x2", largest=0), "largest tile 0 is not a power of two above 1"),
+        (lambda: Game("2x2", limits=0), "limit 0 is not a power of two above 1"),
         (lambda: Game("2x2", horizon=-4), "the horizon must be at least 6"),
         (lambda: Game("2x2", 64), "goal 64 cannot be made on 2x2: 4 cells make at most 32"),
         (lambda: Game("4x4"), "tiles to 131072 can be made on 4x4 and do not fit"),
@@ -356,12 +355,11 @@ def test_what_is_allowed_does_not_follow_from_the_start() -> None:
         (lambda: Game("2x2", 32, limits="16,16/16,a"), "not a number"),
         (lambda: Game("2x2", 32, limits="16,16/16,12"), "limit 12 is not a power of two"),
         (lambda: Game("2x2", 32, limits="16,16/16,2"), "limit 2 on cell 3 is below the spawned tile 4"),
-        (lambda: Game("2x2", largest=2), "largest tile 2 is below the spawned 4"),
+        (lambda: Game("2x2", limits=2), "limit 2 on cell 0 is below the spawned tile 4"),
         (lambda: Game("2x2", 32, walls=[4]), "wall at cell 4: a 2x2 board has cells 0 to 3"),
         (lambda: Game("2x2", 32, walls=[-1]), "wall at cell -1"),
         (lambda: Game("2x2", 32, walls=range(4)), "no cell is left"),
         (lambda: Game("2x2", 8, walls=[0], unmergeable=[0]), "as a wall and as an unmergeable tile"),
-        (lambda: Game("2x2", 8, fixed=True), "no unmergeable tiles that could be fixed: name their cells"),
         (lambda: Game("1x1"), "too few cells for two tiles: choose the start empty"),
         (lambda: Game("2x2", 32, start="2,4"), "the start is not a board of this game: '2,4' has 2 cells"),
         (lambda: Game("2x2", 32, start="32,0/0,0"), "tile 32 on cell 0 is not part of the game"),
@@ -369,7 +367,7 @@ def test_what_is_allowed_does_not_follow_from_the_start() -> None:
         (lambda: Game("2x2", 8, walls=[0.5]), "are not cells"),
         (lambda: Game("2x2", 8, walls=0), "are not cells"),
         (lambda: Game("2x2", 8, walls="0,a"), "are not cells"),
-        (lambda: Game("2x2", 8, limits=4), "are not limits"),
+        (lambda: Game("2x2", 8, limits=4.5), "are not limits"),
         (lambda: Game(22, 8), "is not a shape"),
         (lambda: Game((2.5, 2), 8), "is not a shape"),
         (lambda: Game.from_identity({"goal": 8}), "not the identity of a game"),
@@ -395,13 +393,11 @@ def test_a_game_that_cannot_be(make: Callable[[], Any], says: str) -> None:
         (Game("2x2", 32), "2,4/8,x", "has no unmergeable tile"),
         (Game("2x2", 8, unmergeable=[0]), "32768,2/0,0", "tile 32768 does not fit beside unmergeable tiles"),
         (Game("2x2"), "65536,0/0,0", "tile 65536 on cell 0 is not part of the game"),
-        (Game("4x8", largest=8), "x " * 32, "has no unmergeable tile"),  # x has the code of an 8 here
+        (Game("4x8", limits=8), "x " * 32, "has no unmergeable tile"),  # x has the code of an 8 here
         (Game("2x2", 32), "2,4/8,#", "has no wall on cell 3"),
         (Game("2x2", 8, walls=[0]), "2,4/2,2", "tile 2 on cell 0 is not part of the game 2x2, to 8, walls 0"),
         (Game("2x2", 8, unmergeable=[0]), "2,4/2,2", "0 unmergeable tiles; the game 2x2, to 8"),
         (Game("2x2", 8, unmergeable=[0]), "x,x/2,2", "2 unmergeable tiles"),
-        (Game("2x2", 8, unmergeable=[0], fixed=True), "2,x/2,2", "cell 0 must hold the fixed tile x"),
-        (Game("2x2", 8, unmergeable=[0], fixed=True), "x,x/2,2", "tile x on cell 1 is not part"),
         (Game("2x2", 32), "0x12345", "key 0x12345 does not fit a 2x2 board of 4 bits a cell"),
         (Game("2x2", 32), "0x5000", "tile 32 on cell 0"),
     ],

@@ -148,7 +148,7 @@ def test_dot_is_the_same_each_time(group: bool) -> None:
 @pytest.mark.parametrize("group", [False, True])
 @pytest.mark.parametrize(
     "game",
-    [SMALL, Game("1x1", start="empty"), Game("1x2x3", 8, walls=[1], unmergeable=[0]), Game("2x2", largest=8)],
+    [SMALL, Game("1x1", start="empty"), Game("1x2x3", 8, walls=[1], unmergeable=[0]), Game("2x2", limits=8)],
     ids=str,
 )
 def test_every_graph_can_be_drawn(game: Game, group: bool, tmp_path: Path) -> None:

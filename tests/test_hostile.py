@@ -146,7 +146,7 @@ def test_exact_numbers_are_exact():
     "command",
     [
         "solve 2x2 16 --spawn 1e-999999999 -q",
-        "solve 2x2 16 --discount 1e-999999999 -q",
+        "solve 2x2 16 --objective win@1e-999999999 -q",
         "export graph 2x2 16 --values --discount 1e-999999999",
         f"solve 2x2 16 --memory {'9' * 400} -q",
     ],
@@ -263,7 +263,7 @@ def test_games_whose_index_would_be_large(folder):
     file = folder / "manifest.json"
     good = json.loads(file.read_bytes())
     for shape, goal in (("4x4", 2**15), ("3x5", 2**14), ("2x8", 2**15), ("4x4", None), ("1x16", 2**15)):
-        game = Game(shape, goal, largest=None if goal else 2**15).identity
+        game = Game(shape, goal, limits=None if goal else 2**15).identity
         for space in ({}, {"space": "all"}):
             file.write_bytes(signed(good | {"game": game} | space))
             assert isinstance(soon(lambda: open_table(folder).probe(2)), TilebaseError)

@@ -281,13 +281,9 @@ def test_games_without_large_tiles(solved: Callable[..., Path]) -> None:
         assert table.probe("2,4/0,8").how == ""
     with pytest.raises(BoardError, match="has no x: probe its boards as they are"):
         LargeTiles(Game("2x2", 32))
-    walls = Game("2x3", 16, unmergeable=[4], fixed=True)
+    walls = Game("2x3", 16, walls=[4])
     with open_table(solved(walls)) as table:
-        with pytest.raises(BoardError, match="must hold the fixed tile x"):
-            table.probe("2,2,0/0,64,0")
-        assert table.probe("2,2,0/0,x,0").how == ""
-    with pytest.raises(BoardError, match="are walls, so no tile stands for them: write x"):
-        LargeTiles(walls)
+        assert table.probe("2,2,0/0,#,0").how == ""
     with open_table(solved(BIG)) as table, pytest.raises(UsageError, match="has no values of score"):
         table.probe("2,2,0/0,0,64/2,128,256", "score")
 

@@ -12,9 +12,15 @@ import pytest
 from tilebase.cli import main
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Game
-from tilebase.patterns.backward import search_back
-from tilebase.patterns.checking import LemmaCheck, check_rules, occasion_text
-from tilebase.patterns.exploration import ENOUGH, explore, most_afterstates, most_states
+from tilebase.patterns.checking import (
+    ENOUGH,
+    LemmaCheck,
+    check_rules,
+    explore,
+    most_afterstates,
+    most_states,
+    occasion_text,
+)
 from tilebase.patterns.lemmas import (
     LEMMAS,
     Lemma,
@@ -24,6 +30,7 @@ from tilebase.patterns.lemmas import (
     line_is_nearly_full,
     lines_before,
 )
+from tilebase.patterns.packed import search_back
 from tilebase.patterns.rules import Drop, Position, Rules, drop
 
 BY_NUMBER = {lemma.number: lemma for lemma in LEMMAS}
@@ -237,7 +244,7 @@ def test_odd_checkerboards_end_in_a_corner(rows: int, columns: int) -> None:
 
 def oracle_states(shape: str, largest: int | None, four: str, most_sum: int) -> dict[int, set[Position]]:
     """The positions after a drop, by sum, by the rules of `Game`."""
-    game = Game(shape, start="empty", spawn=four, largest=largest)
+    game = Game(shape, start="empty", spawn=four, limits=largest)
     layers: dict[int, set[Position]] = {}
     waiting: list[Position] = [(0,) * game.cells]
     while waiting:
@@ -458,6 +465,6 @@ def test_an_exhaustive_search_back_tries_every_choice(monkeypatch: pytest.Monkey
     """The bound on choices is that of narrow searches."""
     rules, checkerboard = Rules(3, 3, most=2), (1, 2, 1, 2, 1, 2, 1, 2, 1)
     all_of_them = search_back(rules, [checkerboard])
-    monkeypatch.setattr("tilebase.patterns.backward.CHOICES", 1)
+    monkeypatch.setattr("tilebase.patterns.packed.CHOICES", 1)
     assert search_back(rules, [checkerboard]).layers == all_of_them.layers
     assert all_of_them.reachable

@@ -70,7 +70,7 @@ def words(text: str) -> list[str]:
         ("solve 2x2 16 --space all", "sum 4: 10 boards solved"),
         ("count 2x2 16 --memory 1GiB", "1024 MiB of memory and"),
         ("force 2x2 16", "the search opened"),
-        ("force 2x2 16 --engine diagrams", "holds diagrams (bdd, code"),
+        ("force 2x2 16 --engine diagrams", "holds diagrams (Method("),
     ],
 )
 def test_a_log_on_standard_error(

@@ -14,12 +14,12 @@ import pytest
 import yaml
 
 import cached_oracle as oracle
+from dataset.card import CONTEXT
+from dataset.making import check_values, make_dataset
 from tilebase import Game, open_table
 from tilebase._version import version
 from tilebase.arrays import GameArrays
-from tilebase.datasets import BENCHMARKS, SPLITS, benchmark, make_dataset, split_of, to_arrow
-from tilebase.datasets.card import CONTEXT
-from tilebase.datasets.making import check_values
+from tilebase.datasets import BENCHMARKS, SPLITS, benchmark, split_of, to_arrow
 from tilebase.errors import CorruptError, UsageError
 
 NAMES = ("2x2-32-win", "2x2-32-score", "2x3-64-win")

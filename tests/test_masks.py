@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -11,11 +12,11 @@ import pytest
 import cached_oracle as oracle
 from tilebase import count, force, prove, solve, symbolic
 from tilebase.bdd.codes import ORDERS
-from tilebase.bdd.families import Families
 from tilebase.bdd.library import Library
-from tilebase.bdd.strategies import PLAYERS, Analysis, Rules
+from tilebase.bdd.sets import Sets
+from tilebase.bdd.strategies import PLAYERS, Analysis, Method
 from tilebase.cli import main
-from tilebase.cli.terminal import Seat
+from tilebase.cli.seat import Seat
 from tilebase.errors import BoardError, GameError, UsageError
 from tilebase.game.board import Board
 from tilebase.game.game import Game
@@ -94,17 +95,6 @@ def test_the_command_ends_at_the_horizon(tmp_path, capsys, monkeypatch):
     assert "the table does not know" in out
 
 
-def test_an_adversary_of_the_user_sees_the_end(tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    solve(SHORT, "guaranteed", table="t", threads=1)
-    lines = iter(["0 4", "1 4", "2 4", "3 4", "0 2", "1 2", "2 2", "3 2", "u", "q"])
-    monkeypatch.setattr("sys.stdin", Typed(lines))
-    assert main(["play", "t", "--be-adversary", "--seed", "1"]) == 0
-    out = capsys.readouterr().out
-    assert "the game ends at the sum 6" in out
-    assert "no tile can be spawned" in out
-
-
 def test_tiles_x_are_drawn():
     picture = Board.parse(CELLS, "2,0,x/0,4,0").unicode()
     assert Board.parse(CELLS, picture).text == "2,0,x/0,4,0"
@@ -136,21 +126,19 @@ SIDES = [("cooperative", "slider"), *itertools.product(("adversarial", "determin
 
 @pytest.mark.parametrize("game", [*FORCED[::3], ENDED], ids=str)
 @pytest.mark.parametrize(("variant", "player"), SIDES)
-def test_both_kinds_of_diagrams_agree(game, player, variant):
-    found = [
-        symbolic(game, kind=kind, variant=variant, player=player, order=order, threads=1)
-        for kind, order in [("bdd", "rows"), ("bdd", "columns"), ("zbdd", "rows")]
-    ]
+def test_both_orders_of_diagrams_agree(game, player, variant):
+    method = Method(variant, player)
+    found = [symbolic(game, replace(method, order=order), threads=1) for order in ORDERS]
     assert len({(one.wins, one.states, one.afterstates) for one in found}) == 1
     other = {"slider": "dropper", "dropper": "slider"}[player]
     if variant != "cooperative":
-        assert symbolic(game, variant=variant, player=other, threads=1).wins is not found[0].wins
+        assert symbolic(game, Method(variant, other), threads=1).wins is not found[0].wins
 
 
 def test_helpful_spawns_win_if_the_oracle_says_so():
     for game in (*FORCED, ENDED, SHORT):
         likely = oracle.values(game, "win").start
-        helped = symbolic(game, variant="cooperative", threads=1).wins
+        helped = symbolic(game, Method(variant="cooperative"), threads=1).wins
         assert helped == (likely > 0)
 
 
@@ -215,10 +203,9 @@ AFTER = Game("2x2", 16, start="after 2,0/0,0")
 REFUSALS = (
     (lambda path: force(Game("2x3", 8, walls=[1]), certificate=path), "without walls"),
     (lambda path: symbolic(Game("2x3", 8, walls=[1]), certificate=path), "without walls"),
-    (lambda path: force(Game("2x3", 8, unmergeable=[1], fixed=True), certificate=path), "fixed tiles"),
-    (lambda _: symbolic(SHORT, strategy="sweep"), "a horizon needs the strategy sum"),
-    (lambda _: symbolic(SHORT, strategy="accumulative"), "a horizon needs the strategy sum"),
-    (lambda _: symbolic(AFTER, corollary7=True), "play from an empty board"),
+    (lambda _: symbolic(SHORT, Method(strategy="sweep")), "a horizon needs the strategy sum"),
+    (lambda _: symbolic(SHORT, Method(strategy="accumulative")), "a horizon needs the strategy sum"),
+    (lambda _: symbolic(AFTER, Method(corollary7=True)), "play from an empty board"),
     (lambda _: check_pattern(Game("2x3", 64, pattern="lemma1", horizon=90)), "a check needs no horizon"),
     (lambda _: check_pattern(ENDED.changed(pattern="pair", horizon=None)), "tiles x do not move"),
     (lambda _: find_border(CELLS), "give a tile, and no pattern"),
@@ -273,12 +260,12 @@ def test_patterns_on_several_cells_are_named_in_messages():
         Game("2x2", 16, walls=[0], pattern="8,*/*,*|*,8/*,*")
 
 
-def test_zbdds_have_masks_too():
+def test_diagrams_of_masks_are_as_the_oracle_says():
     for order in ORDERS:
-        sets = Families(ENDED, "binary", order, Library("zbdd", 1 << 18, 1))
-        analysis = Analysis(sets, Rules(), lambda *_: None, keep=True)
+        sets = Sets(ENDED, "binary", order, Library(1 << 18, 1))
+        analysis = Analysis(sets, Method(), lambda *_: None, keep=True)
         known = oracle.values(ENDED, "guaranteed")
-        assert analysis.run("sum") is (known.start == 1)
+        assert analysis.run() is (known.start == 1)
         won = sets.union(analysis.won_afters.values())
         for after, value in known.afterstates.items():
             assert sets.holds(won, after, after=True) == (value == 1)

@@ -19,8 +19,8 @@ from tilebase.cli import main
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical, images
+from tilebase.questions.mdp import to_mdp
 from tilebase.small.diagrams import Diagram, decision_diagram, diagram_to_dot, number
-from tilebase.small.mdp import to_mdp
 
 DISCOUNT = Fraction(99, 100)
 GAMES = [
@@ -29,7 +29,6 @@ GAMES = [
     Game("2x2", 16, start="empty"),
     Game("2x3", 8, spawn="1/3"),
     Game("2x3", 16, walls=[1]),
-    Game("2x3", 16, unmergeable=[4], fixed=True),
     Game("2x2", 32, limits="16,8/8,4"),
     Game("2x2", 16, horizon=14),
     Game("2x3", 8, masks="..x/...|.../..x", start="after 0,0,x/2,2,0", horizon=16),

@@ -174,7 +174,7 @@ def test_the_command_prints_every_position(capsys: pytest.CaptureFixture[str]) -
     assert [row[-1] for row in shown[1:]] == ["0,0,0", "2,0,0", "0,0,2", "2,0,2", "0,0,4", "2,0,4"]
     assert main(["reach", "replay", "2x2", "RR", "--deterministic", "--format", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert document["moves"] == "RR"
+    assert document["sequence"] == "RR"
     assert document["positions"][-1] == {"move": 5, "what": "drop", "board": "2,4/0,0"}
 
 

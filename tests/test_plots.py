@@ -6,7 +6,6 @@ import json
 import re
 import sys
 import xml.etree.ElementTree as ET
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,13 +15,12 @@ import pytest
 
 import cached_oracle as oracle
 from tilebase._version import version
-from tilebase.bdd.strategies import Line
-from tilebase.cli import main
+from tilebase.bdd.strategies import Line, Method
 from tilebase.cli.output import naming_command
 from tilebase.counting.counts import FIELDS, CountResult
 from tilebase.errors import CorruptError, MissingExtraError, StorageError, UsageError
 from tilebase.game.game import Game
-from tilebase.questions import codec_plots, plots
+from tilebase.questions import plots
 from tilebase.questions.distributions import Distribution
 from tilebase.questions.plots import bands, plot_counts
 
@@ -195,62 +193,12 @@ def test_bad_requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         plot_counts(SMALL, tmp_path / "counts.svg", field="wins")
     with pytest.raises(UsageError, match="no live states up to symmetry were counted"):
         plot_counts(oracle.count(Game("1x1", start="empty")), tmp_path / "counts.svg", field="live")
-    with pytest.raises(UsageError, match="no codec was measured"):
-        codec_plots.plot_pareto([], tmp_path / "pareto.svg")
     with pytest.raises(StorageError, match=r"cannot write .*: the folder .* does not exist"):
         plot_counts(SMALL, tmp_path / "none" / "counts.svg")
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'tilebase\[plot\]'"):
         plot_counts(SMALL, tmp_path / "counts.svg")
     assert not list(tmp_path.iterdir())
-
-
-# -- the command -----------------------------------------------------------------------------------
-
-
-def test_plot_counts_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["export", "counts", "2x2", "32", "--field", "live", "-o", "b.svg"]) == 0
-    assert capsys.readouterr().out == "b.svg: 57 live states up to symmetry\n"
-    assert main(["export", "counts", "2x2", "-q", "-o", "a.svg", "-o", "a.png"]) == 0
-    assert capsys.readouterr().out.startswith("a.svg: ")
-    assert {file.name for file in folder.glob("*.*")} == {"a.svg", "a.png", "b.svg"}
-    assert not [path for path in (folder / "runs").rglob("*") if path.is_file()]
-
-
-def test_plot_counts_from_a_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (folder / "counts.json").write_text(json.dumps(SMALL.as_dict()))
-    assert main(["export", "counts", "counts.json", "-o", "again.svg"]) == 0
-    assert main(["export", "counts", "2x2", "32", "-o", "counted.svg"]) == 0
-    assert main(["count", "2x2", "32", "--record", "recorded.svg", "-q"]) == 0
-    drawn = [without_command(Path(name)) for name in ("recorded.svg", "again.svg", "counted.svg")]
-    assert drawn[0] == drawn[1] == drawn[2]
-
-
-@pytest.mark.parametrize(
-    ("words", "status", "sentence"),
-    [
-        ("2x2 32 -o x.gif", 2, "is no picture"),
-        ("2x2 32 --kind pie -o x.svg", 2, "choose one of auto, stacked, lines"),
-        ("2x2 32 --field wins -o x.svg", 2, "was not counted"),
-        ("2x2 64 -o x.svg", 2, "cannot be made"),
-        ("2x2 32", 2, "--output"),
-        ("good.json 32 -o x.svg", 2, "leave goal and rules out"),
-        ("good.json --up-to 8 -o x.svg", 2, "leave goal and rules out"),
-        ("none.json -o x.svg", 1, "none.json is neither a shape, as 3x3, nor a file of counts"),
-        ("folder -o x.svg", 1, "cannot read folder: Is a directory"),
-        ("bad.json -o x.svg", 1, "cannot draw bad.json: it is not JSON"),
-        ("odd.json -o x.svg", 1, "cannot draw odd.json: these are not counts"),
-        ("good.json -o none/x.svg", 1, "cannot write none/x.svg"),
-    ],
-)
-def test_bad_plots_give_a_sentence(
-    words: str, status: int, sentence: str, folder: Path, refused: Callable[..., None]
-) -> None:
-    (folder / "good.json").write_text(json.dumps(SMALL.as_dict()))
-    (folder / "bad.json").write_text("{")
-    (folder / "odd.json").write_text("{}")
-    (folder / "folder").mkdir()
-    refused(["export", "counts", *words.split()], status, sentence)
 
 
 def without_command(file: Path) -> bytes:
@@ -283,7 +231,7 @@ def test_an_axis_of_counts_has_ticks_at_whole_numbers_only(
     from matplotlib.figure import Figure
 
     lines = [Line(f"(2,{count})", iterations, 1.0, nodes=count) for count, iterations in ((1, 20), (2, 1))]
-    found = SimpleNamespace(statement="made up", strategy="sweep", lines=lines)
+    found = SimpleNamespace(statement="made up", method=Method(strategy="sweep"), lines=lines)
     length = Distribution("length", "random", {0: 0.5, 20: 0.5}, 1, 10.0)
     drawn: list[Figure] = []
     monkeypatch.setattr(Figure, "savefig", lambda figure, *_, **__: drawn.append(figure))

@@ -11,11 +11,11 @@ from repetition import todays
 from tilebase import Game
 from tilebase.cli import main
 from tilebase.errors import BoardError, ResourceError, UsageError
-from tilebase.patterns.effort import Effort
+from tilebase.patterns.filling import figure, game_by_filling
 from tilebase.patterns.moves import moves_text, parse_moves, replay
-from tilebase.patterns.near import figure, game_by_filling
 from tilebase.patterns.reach import before_slides, crowded, pull, reach
 from tilebase.patterns.rules import Drop, Position, Rules, push
+from tilebase.patterns.searching import Effort
 from tilebase.small import oracle
 
 
@@ -108,7 +108,7 @@ def test_too_many_large_tiles():
 def test_a_search_that_is_stopped_is_not_an_answer():
     found = reach("2048,2048,2,4/4,2,4,2/2,4,2,4/4,2,4,2", seconds=0.01)
     assert (found.reachable, found.reason) == (None, "time ran out: allow more time")
-    assert "is not decided" in found.statement
+    assert "can be reached with 2s and 4s: undecided" in found.statement
 
 
 @pytest.mark.parametrize(

@@ -18,13 +18,13 @@ import pytest
 from tilebase.cli import main
 from tilebase.costs import passes as machines
 from tilebase.costs import rows
-from tilebase.costs.estimate import duration
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.questions import reproduce as questions
 from tilebase.questions.published import SOURCES, Fact, agrees, read_facts, read_records
 from tilebase.questions.reproduce import compare, judge, reproduce, summary
+from tilebase.runtime.measured import duration
 from tilebase.runtime.resources import Allowance
 from tilebase.small.oracle import values
 
@@ -124,7 +124,7 @@ def test_a_line_over_the_budget_shows_what_was_recorded(capsys):
     rows = list(csv.DictReader(io.StringIO(printed.out)))
     row = next(row for row in rows if row["question"] == "sweep line (8,2): states at both turns")
     assert (row["board"], row["published"], row["computed"]) == ("3x3 to 512", "3.6e7", "36434618")
-    assert row["recorded_by"] == "tilebase force 3x3 512 --spawns 2 --engine diagrams:sweep,corollary7"
+    assert row["recorded_by"] == "tilebase force diagrams 3x3 512 --spawns 2 --strategy sweep --corollary7"
     assert "is an inference: corollary 7 alone leaves 43,218,064" in row["note"]
     assert (
         next(one["published"] for one in rows if one["board"] == "4x4 to 32" and "seconds" in one["question"])
@@ -147,13 +147,13 @@ def test_states_of_the_thesis_are_those_that_the_command_prints(tmp_path):
         "note": "reading docs/a.md: ours",
     }
     found = judge(Fact("symbolic_solving.tsv", 1, "made up", columns), 60)
-    command = "force 2x2 16 --spawns 2 --start empty --engine diagrams:corollary7 -q --record"
+    command = "force diagrams 2x2 16 --spawns 2 --start empty --corollary7 -q --record"
     assert main([*command.split(), str(file)]) == 0
     told = json.loads(file.read_text("utf-8"))
     assert (found.computed, found.verdict) == (str(told["states"] + told["afterstates"]), "own reading")
     record = read_records()["symbolic_solving.tsv", "3x3 to 512", "all lines: states at both turns"]
     assert (record.computed, record.command) == (
-        "181128912", "tilebase force 3x3 512 --spawns 2 --engine diagrams:corollary7"
+        "181128912", "tilebase force diagrams 3x3 512 --spawns 2 --corollary7"
     )  # fmt: skip
 
 

@@ -23,7 +23,7 @@ from tilebase.policies import as_policy
 from tilebase.questions.borders import find_border
 from tilebase.questions.force import largest_forced
 from tilebase.questions.limits import search_limits
-from tilebase.small.mdp import to_mdp
+from tilebase.questions.mdp import to_mdp
 from tilebase.tables.layers import open_layer
 
 SMALL = Game("2x2", 32)
@@ -38,10 +38,10 @@ FORCED = Game("2x2", 8, start="empty")
         (Game("3x3"), "Game('3x3')"),
         (Game("2x2", 16, spawn="1/5", start="empty"), "Game('2x2', 16, spawn='1/5', start='empty')"),
         (Game("2x2", 16, limits="8,8/8,4"), "Game('2x2', 16, limits='8,8/8,4')"),
-        (Game("2x3", 16, walls=[1], largest=8), "Game('2x3', 16, largest=8, walls=(1,))"),
+        (Game("2x3", 16, walls=[1], limits=8), "Game('2x3', 16, limits='8', walls=(1,))"),
         (
-            Game("2x3", 64, unmergeable=[4], fixed=True, pattern="pair", start="2,2,0/0,x,0"),
-            "Game('2x3', 64, start='2,2,0/0,x,0', unmergeable=(4,), fixed=True, pattern='pair')",
+            Game("2x3", 64, walls=[4], pattern="pair", start="2,2,0/0,#,0"),
+            "Game('2x3', 64, start='2,2,0/0,#,0', walls=(4,), pattern='pair')",
         ),
     ],
     ids=str,
@@ -80,16 +80,16 @@ def test_values_are_shown_as_they_are_printed(value: object, text: str) -> None:
 ASKED: list[tuple[Callable[[], Any], str]] = [
     (lambda: tilebase.count(SMALL), " states, 57 live>"),
     (lambda: tilebase.count(SMALL, up_to=8), "live, not complete>"),
-    (lambda: tilebase.bound(SMALL), "<BoundResult of 2x2, to 32: 625 boards, 529 possible>"),
+    (lambda: tilebase.bound(SMALL), "<BoundResult of 2x2, to 32: 625, 529, 120, 96>"),
     (lambda: tilebase.solve(SMALL, "guaranteed"), "<Solution of 2x2, to 32: guaranteed no>"),
     (lambda: tilebase.solve(SMALL, down_to=20), "<Solution of 2x2, to 32: not complete>"),
     (lambda: tilebase.solve(SMALL, "longest").layers[0][0], "<LayerSummary of sum 4: "),
     (lambda: tilebase.prove(SMALL, dtype="uint16"), "<ProvedBound of 2x2, to 32: at least 0."),
     (lambda: tilebase.prove(SMALL, direction="upper"), "<ProvedBound of 2x2, to 32: at most 0."),
-    (lambda: tilebase.force(FORCED), "<Forced 2x2, to 8, start empty: yes, by the engine search>"),
-    (lambda: largest_forced("2x2"), "<Largest forced on 2x2: 8>"),
+    (lambda: tilebase.force(FORCED), "<Forced of 2x2, to 8, start empty: yes>"),
+    (lambda: largest_forced("2x2"), "<Largest of 2x2: 8>"),
     (lambda: find_border(FORCED), "<Border of 2x2, to 8, start empty: "),
-    (lambda: search_limits(FORCED, 100), "<Search of "),
+    (lambda: search_limits(FORCED, 100), "<FoundLimits "),
     (lambda: tilebase.check_pattern(Game("2x3", 64, pattern="lemma1")), "<PatternCheck of 2x3, to 64, "),
     (lambda: PerfectIndex(SMALL), "<PerfectIndex of 2x2, to 32>"),
     (lambda: to_mdp(SMALL), "<MDP of 2x2, to 32: 57 states, "),

@@ -28,7 +28,7 @@ from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.questions import borders, limits
 from tilebase.questions import force as forcing
-from tilebase.questions.force import force_starts, forced_table, largest_forced
+from tilebase.questions.force import force_starts, largest_forced
 from tilebase.questions.lemma import check_pattern
 from tilebase.runtime import progress, resources
 from tilebase.runtime.progress import Pace, Progress
@@ -51,13 +51,13 @@ HERE = Allowance(memory=8 << 30, threads=2)
         "count 4x4 1024 --keep afterstates -o t",
         "solve 4x4 2048",
         "solve 4x4 2048 -o t",
-        "solve 4x4 --largest 32768 --objective score",
+        "solve 4x4 --limits 32768 --objective score",
         "solve 4x4 2048 --space all",
         "solve 4x4 2048 --objective lower",
         "solve 4x4 1024 --objective lower --space all",
         "force 4x4 1024 --engine dense",
         "force 4x4 1024 --engine reachable",
-        "export counts 4x4 2048 -o x.svg",
+        "count 4x4 2048 --record x.svg",
     ],
 )
 def test_what_cannot_end_is_refused_at_once(command, folder, refused):
@@ -71,9 +71,9 @@ def test_what_cannot_end_is_refused_at_once(command, folder, refused):
     [
         "force 4x4 2048",
         "force 4x4 2048 --engine search -c proof.cert",
-        "force 4x4 2048 --engine diagrams",
-        "force 4x4 2048 --every-start",
-        "force 4x4",
+        "force diagrams 4x4 2048",
+        "force starts 4x4 2048",
+        "force largest 4x4",
         "limits 4x4 16 --start empty --minimal",
     ],
 )
@@ -268,7 +268,7 @@ def test_the_plan_of_too_many_boards_says_what_it_can(capsys):
     assert "e+" not in printed.out + printed.err
 
 
-@pytest.mark.parametrize("command", ["force 3x3 64 --engine search", "force 3x3 64 --every-start"])
+@pytest.mark.parametrize("command", ["force 3x3 64 --engine search", "force starts 3x3 64"])
 def test_a_search_that_may_never_end_is_tried(command, capsys, refused, monkeypatch, folder):
     monkeypatch.setattr(forcing, "WEEK", 0.0)
     assert main([*command.replace("3x3 64", "2x3 16").split(), "-q"]) == 0
@@ -651,7 +651,7 @@ def idle(monkeypatch: pytest.MonkeyPatch) -> None:
             "cannot write no/x.json: the folder no does not exist",
         ),
         ("force 3x3 32 -c no/x.cert", "cannot write no/x.cert: the folder no does not exist"),
-        ("export counts 3x3 64 -o no/x.svg", "cannot write no/x.svg: the folder no does not exist"),
+        ("count 3x3 64 --record no/x.svg", "cannot write no/x.svg: the folder no does not exist"),
         ("export graph 2x2 8 -o no/x.dot", "cannot write no/x.dot: the folder no does not exist"),
     ],
 )
@@ -668,7 +668,7 @@ def test_extras_that_are_missing(monkeypatch, refused):
     monkeypatch.setattr("shutil.which", lambda _: None)
     refused(["export", "graph", "2x2", "8", "-o", "x.svg"], 1, "SVG needs the program dot")
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    refused(["export", "counts", "3x3", "64", "-o", "x.svg"], 1, "pictures need matplotlib")
+    refused(["count", "3x3", "64", "--record", "x.svg"], 1, "pictures need matplotlib")
     assert not Path("x.parquet").exists()
 
 
@@ -680,7 +680,6 @@ DOORS = {
     "force": partial(forcing.force, SMALL),
     "force_starts": partial(force_starts, SMALL),
     "largest_forced": partial(largest_forced, "2x2"),
-    "forced_table": lambda **use: next(forced_table(**use)),
     "symbolic": partial(symbolic, SMALL),
     "check_pattern": partial(check_pattern, Game("2x3", 64, pattern="lemma1")),
     "find_border": partial(borders.find_border, SMALL),
@@ -741,44 +740,23 @@ def test_the_keywords_of_a_question_are_those_that_are_checked():
         ("limits 3x3", 2, "a GOAL is missing: name the tile behind the shape, as 3x3 64"),
         ("thin x -o y", 2, "give --visited or --above, one of the two"),
         ("count 2x2 32 --start 2", 2, "'2' has 1 cell; a 2x2 board has 4"),
-        ("count 2x2 32 --limits 8", 2, "1 limit for a 2x2 board: give one for each cell, 4 in all"),
+        ("count 2x2 32 --limits 8", 2, "1 limit for a 2x2 board: give 4, one for each cell, or one for all"),
         ("count 4x4", 2, "Game('4x4', 65536), or a largest tile of 32768"),
         ("rank 2x2 32 --rank 3", 2, "give --board, or --sum and --rank together"),
         ("count 2x2 32 --record .", 2, ". does not say its format: end its name in .txt, .csv, .json"),
-        ("plan force 2x3", 2, "what a search for many goals or starts takes is not known"),
-        ("plan force 2x3 16 --every-start", 2, "what a search for many goals or starts takes is not known"),
-        ("plan force --every-shape", 2, "what a search for many goals or starts takes is not known"),
+        ("plan force largest 2x3", 2, "what a search for many goals or starts takes is not known"),
+        ("plan force starts 2x3 16", 2, "what a search for many goals or starts takes is not known"),
+        (
+            "force 2x3",
+            2,
+            "a GOAL is missing: name the tile behind the shape, as 2x3 32, or let ",
+        ),
         ("force", 2, "a SHAPE is missing"),
         ("force --formation 442", 2, "the formation 442 needs a goal or a goal sum"),
-        ("force 4x4 --walls 0", 2, "give a tile, or leave --walls out"),
     ],
 )
 def test_sentences(command, status, words, folder, refused):
     refused(command.split(), status, words)
-
-
-@pytest.mark.parametrize(
-    "text",
-    ['{"game": {}, "layers": {"a": 1}}', '{"layers": "abc"}', "[]", "1", '{"game": "x"}', "sum,max\n4,2\n"],
-)
-def test_a_wrong_file_of_counts(text, folder, capsys):
-    Path("x.json").write_text(text)
-    assert main(["export", "counts", "x.json", "-o", "x.svg"]) == 1
-    said = capsys.readouterr().err
-    assert said.startswith("tilebase: cannot draw x.json: ")
-    assert "indices" not in said
-    assert said.count("\n") == 1
-
-
-def test_counts_whose_layers_are_not_rows(folder, capsys):
-    assert main(["count", "2x2", "8", "-q", "--record", "x.json"]) == 0
-    whole = Path("x.json").read_text()
-    for wrong in ("{}", '"abc"', "[1]", '["a"]', "3"):
-        Path("y.json").write_text(re.sub(r'"layers": \[.*\]', f'"layers": {wrong}', whole, flags=re.DOTALL))
-        assert main(["export", "counts", "y.json", "-o", "y.svg"]) == 1
-        said = capsys.readouterr().err
-        assert "cannot draw y.json: these are not counts" in said
-        assert "indices" not in said
 
 
 def test_stopping_a_game_speaks_of_no_run(monkeypatch, capsys, folder):
@@ -786,7 +764,7 @@ def test_stopping_a_game_speaks_of_no_run(monkeypatch, capsys, folder):
         raise KeyboardInterrupt
 
     assert main(["solve", "2x2", "8", "-q", "-o", "t"]) == 0
-    monkeypatch.setattr("tilebase.cli.terminal.Screen.converse", stop)
+    monkeypatch.setattr("tilebase.cli.dialogue.Dialogue.converse", stop)
     capsys.readouterr()
     assert main(["play", "t"]) == 130
     assert capsys.readouterr().err == "tilebase: stopped\n"
@@ -795,9 +773,9 @@ def test_stopping_a_game_speaks_of_no_run(monkeypatch, capsys, folder):
 def test_the_readme_says_which_boards_fit():
     """Up to 16, 21 and 32 cells, and without a goal up to 14."""
     for cells, tile in ((16, 32768), (21, 128), (32, 8)):
-        assert max(Game((1, cells), largest=tile).tops) == tile.bit_length() - 1
+        assert max(Game((1, cells), limits=tile).tops) == tile.bit_length() - 1
         with pytest.raises(UsageError):
-            Game((1, cells), largest=2 * tile)
+            Game((1, cells), limits=2 * tile)
     assert Game("2x7").goal is None
     with pytest.raises(UsageError, match="largest tile of 32768"):
         Game("3x5")

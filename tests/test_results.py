@@ -36,7 +36,7 @@ from tilebase.questions.published import (
     read_records,
 )
 from tilebase.questions.results import GROUPS, better_chance, find_result, find_results, results
-from tilebase.runtime.latex import latex_escaped
+from tilebase.runtime.rows import latex_escaped
 
 ROOT = Path(__file__).parents[1]
 
@@ -148,7 +148,7 @@ def test_every_line_keeps_quantity_relation_and_value_in_all_forms(
     ],
 )
 def test_a_tile_is_compared_with_a_published_bound(board: str, value: str, verdict: str) -> None:
-    found = find_before(results(), Game(board, start="empty", largest=2048), LARGEST, value)
+    found = find_before(results(), Game(board, start="empty", limits=32768), LARGEST, value)
     assert found is not None
     assert found.verdict == verdict
 
@@ -263,7 +263,7 @@ def test_cite(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cite", "new-3x3-to-64-probability-to-lose-under"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("2048 on 3x3 to 64: probability to lose under optimal play: 7.0111910023847663")
-    assert "`tilebase solve 3x3 64 --objective loss --exact`" in out
+    assert "`tilebase solve exact 3x3 64 --objective loss`" in out
     assert re.search(
         r"@misc\{tilebase-new-3x3-to-64-[a-z-]+,\n  author = \{\{tilebase contributors\}\},", out
     )
@@ -283,7 +283,7 @@ RANDOM = "from two random tiles, spawns of 2 with probability 9/10 and 4 with pr
             "rounded",
         ),
         (
-            "solve 2x2 16 --exact --spawn 1/2 --start 2,0/0,4 --record",
+            "solve exact 2x2 16 --spawn 1/2 --start 2,0/0,4 --record",
             "2, to 16, spawn 1/2, start 2,0/0,4 from the board 2,0/0,4, spawns of 2 with probability 1/2",
             "exact",
         ),
@@ -316,17 +316,17 @@ RANDOM = "from two random tiles, spawns of 2 with probability 9/10 and 4 with pr
             "upper",
         ),
         (
-            "solve 2x2 16 --exact --play fastest --record",
+            "solve exact 2x2 16 --play fastest --record",
             f"2, to 16 {RANDOM}: expected slides of a won game, fastest play: ",
             "exact",
         ),
         (
-            "solve 2x2 16 --exact --play worst --record",
+            "solve exact 2x2 16 --play worst --record",
             f"2, to 16 {RANDOM}: probability to win, worst play: 0",
             "exact",
         ),
         (
-            "solve 2x2 16 --exact --objective win,loss --record",
+            "solve exact 2x2 16 --objective win,loss --record",
             f"2, to 16 {RANDOM}: probability to win: 770009003/800000000 (exact). Published: 0.96 ",
             "exact",
         ),
@@ -336,7 +336,7 @@ RANDOM = "from two random tiles, spawns of 2 with probability 9/10 and 4 with pr
             "exact",
         ),
         (
-            "solve 2x3 32 --exact --record",
+            "solve exact 2x3 32 --record",
             f"3, to 32 {RANDOM}: probability to win: ≈ 0.9998967634246633836450185530086564429012 (",
             "rounded",
         ),
@@ -347,7 +347,7 @@ RANDOM = "from two random tiles, spawns of 2 with probability 9/10 and 4 with pr
         ),
         ("lemma 2x3 64 --record", "3, to 64, pattern lemma1: whether 64 can be forced", "verdict"),
         (
-            "lemma 2x3 64 --sample 3 --record",
+            "lemma sample 2x3 64 --count 3 --record",
             (
                 "3, to 64, pattern lemma1: whether 64 can be forced against every spawn of 2s and 4s from "
                 "every board that holds the pattern: 3 of 3 random boards win"
@@ -438,15 +438,15 @@ def test_games_and_lemmas_are_cited(
             "from every start of two tiles: the player can force the tile 16 against every spawn of 2s.",
         ),
         (
-            "2x2 16 --engine diagrams --variant cooperative",
+            "diagrams 2x2 16 --variant cooperative",
             "from the empty board: the player can make the tile 16 if spawns of 2s and 4s help.",
         ),
         (
-            "2x2",
+            "largest 2x2",
             "from the empty board: largest tile that can be forced against every spawn of 2s and 4s: 8 (",
         ),
         (
-            "2x2 16 --every-start",
+            "starts 2x2 16",
             ", to 16: starts of two tiles from which the goal can be forced against every ",
         ),
         ("3x3 1024 --budget 0.01s", "from the empty board: it is undecided whether the player can force "),
@@ -462,7 +462,8 @@ def test_a_verdict_is_cited_as_it_was_told(
     capsys.readouterr()
     assert main(["cite", str(file)]) == 0
     out = capsys.readouterr().out
-    assert out.startswith(f"2048 on {words.split()[0]}")
+    shape = next(word for word in words.split() if word[0].isdecimal())
+    assert out.startswith(f"2048 on {shape}")
     assert said in out
 
 
@@ -495,12 +496,12 @@ def test_a_policy_is_cited_with_the_game_of_its_table(
     [
         ("solve 2x2 32", "recomputed", "Published: 0.08 (Lees-Miller, "),
         ("solve 2x2 32 --objective lower,upper", "recomputed", "Published: 0.08 (Lees-Miller, "),
-        ("solve 2x2 16 --exact", "recomputed", "Published: 0.96 (Lees-Miller, "),
+        ("solve exact 2x2 16", "recomputed", "Published: 0.96 (Lees-Miller, "),
         ("count 2x2 32", "recomputed", "Published: 57 (Lees-Miller, "),
         ("force 2x2x2 32 --limits 16,16/16,16//16,16/16,16", "recomputed", "Published: winnable (Slizkov, "),
-        ("force 2x3", "recomputed", "Published: 16 (Slizkov, "),
-        ("force 2x3 --spawns 2", "new", ""),
-        ("force 3x3 --limits 8,8,8/8,8,8/8,8,8", "new", ""),
+        ("force largest 2x3", "recomputed", "Published: 16 (Slizkov, "),
+        ("force largest 2x3 --spawns 2", "new", ""),
+        ("force largest 3x3 --limits 8,8,8/8,8,8/8,8,8", "new", ""),
         ("solve 2x2 32 --start empty", "new", ""),
         ("solve 2x2 32 --spawn 1/2", "new", ""),
         ("count 2x2 32 --up-to 12", "new", ""),
@@ -519,7 +520,7 @@ def test_a_file_says_who_published_the_same(words: str, group: str, said: str, t
 def test_a_file_of_several_results_names_each_board_and_question_once(tmp_path: Path) -> None:
     parts, file = [tmp_path / "1.json", tmp_path / "2.json"], tmp_path / "r.json"
     for shape, part in zip(("1x3", "2x2"), parts, strict=True):
-        assert main(["force", shape, "--record", str(part), "-q"]) == 0
+        assert main(["force", "largest", shape, "--record", str(part), "-q"]) == 0
     file.write_text(json.dumps([json.loads(part.read_text("utf-8")) for part in parts]), "utf-8")
     found = find_result(str(file))
     assert (found.board, found.question) == ("1x3, 2x2", "largest tile that can be forced")
@@ -625,14 +626,14 @@ def test_a_result_keeps_its_command_and_version(capsys: pytest.CaptureFixture[st
     ("command", "planned"),
     [
         ("tilebase solve 3x3 64 --objective loss", True),
-        ("tilebase solve 3x3 64 --objective loss --exact", False),
+        ("tilebase solve exact 3x3 64 --objective loss ", False),
         ("tilebase count 4x4 64 --up-to 260", True),
         ("tilebase count 4x4 64 --bound", False),
         ("tilebase count 4x4 64 --keep states -o t && python examples/one_move_ahead.py t 260 2048", False),
         ("tilebase force 2x7 128", True),
         ("tilebase force --formation 442 16", True),
-        ("tilebase force 2x7", False),
-        ("tilebase force 3x3 32 --every-start", False),
+        ("tilebase force largest 2x7", False),
+        ("tilebase force starts 3x3 32", False),
         ("tilebase lemma 2x3 64", False),
         ("", False),
     ],

@@ -22,6 +22,7 @@ import pytest
 import cached_oracle as oracle
 import second_reader as second
 from attack.rules import X
+from objectives import ALL
 from repetition import todays
 from second_reader import DamagedError, Files, folder_files
 from stored import all_values, reachable_values
@@ -42,33 +43,27 @@ from tilebase.objectives.objective import Objective
 from tilebase.questions.pruning import prune
 from tilebase.small.oracle import Layer
 
-ALL = (
-    "win,win:float32,win:float16,loss,loss:float32,lower,lower:uint32,lower:uint16,upper,upper:uint32,"
-    "upper:uint16,"
-    "guaranteed,score,score:float32,merges,moves,moves:float32,largest,largest:float32,survival,longest,fewest"
-)
 MEANS = "win,lower,lower:uint16,upper,upper:uint16,score,merges,moves"
 MASKED = Game("2x3", 16, masks="..x/..x|.../.xx", start="after 2,0,x/4,0,x")
 TIED = Game("2x2x2", 16, limits="8,8,4,4,4,4,4,4", start="empty")
 
 TABLES: dict[str, tuple[Game, str, dict[str, Any]]] = {
-    "every objective": (Game("2x2", 32), ALL, {}),
+    "every objective": (Game("2x2", 32), ",".join(ALL), {}),
     "discount": (Game("2x2", 16, start="empty"), MEANS, {"discount": "9/10"}),
     "a start that wins": (Game("2x2", 8, start="4,4/0,0"), "win,lower:uint16,upper:uint32", {}),
     "all, a start that wins": (
         Game("2x2", 8, start="4,4/0,0"), "lower:uint16,upper:uint32,lower", {"space": "all"},
     ),
     "a third": (Game("2x2", 16, spawn="1/3"), MEANS, {"discount": "2/3"}),
-    "weights of cells": (Game("2x3", 16, spawn="1/5 on 1,2,1/4,2,#", walls=[5]), MEANS, {}),
     "limits": (Game("2x3", 32, limits="16,8,8/8,4,64", start="empty"), "win,upper:uint16,survival", {}),
-    "walls": (Game("2x3", 16, walls=[1], unmergeable=[4], fixed=True), "win,score,longest,largest", {}),
+    "walls": (Game("2x3", 16, walls=[1, 4]), "win,score,longest,largest", {}),
     "movable x": (Game("2x3", 8, unmergeable=[5]), "win,merges", {}),
     "masks": (MASKED, "win,guaranteed", {}),
     "goal sum": (Game("2x2", goal_sum=20), "win,moves", {"discount": "1/2"}),
     "horizon": (Game("2x2", 32, horizon=18), "win,loss,moves,survival,longest,largest", {}),
     "pattern": (Game("2x3", 16, pattern="8,4,*/*,*,*", start="empty"), "win,guaranteed", {}),
     "pairs": (Game("2x2", 32, pattern="pair"), "win", {}),
-    "only 4s": (Game("1x4", spawn=1, largest=16, start="4,4,0,0"), "score", {}),
+    "only 4s": (Game("1x4", spawn=1, limits=16, start="4,4,0,0"), "score", {}),
     "3 bits": (Game("3x6", 8, walls=range(4, 18)), "win,guaranteed", {}),
     "2 bits": (Game("2x11", 8, walls=range(4, 22)), "win", {}),
     "a box": (Game("2x2x2", 8, spawn=0), "win,lower:uint32", {}),
@@ -78,7 +73,7 @@ TABLES: dict[str, tuple[Game, str, dict[str, Any]]] = {
         Game("2x3", 16, limits="8,8,8/8,4,4", pattern="8,4,*/*,*,*"), "win,lower:uint16,guaranteed,moves",
         {"space": "all"},
     ),
-    "all, walls": (Game("2x3", 16, walls=[1], unmergeable=[5], fixed=True), "win", {"space": "all"}),
+    "all, walls": (Game("2x3", 16, walls=[1, 5]), "win", {"space": "all"}),
     "all, movable x": (Game("2x3", 8, unmergeable=[5]), "win", {"space": "all"}),
     "all, masks": (MASKED, "win,upper:uint32", {"space": "all"}),
     "all, one mask": (
@@ -189,8 +184,8 @@ def test_runs(keep: str, lookahead: bool, tmp_path: Path) -> None:
 
 WINNING = {
     "sum": ("sum", {}),
-    "sweep": ("sweep", {"encoding": "one-hot", "order": "columns"}),
-    "accumulative": ("accumulative", {"encoding": "binary", "order": "significance"}),
+    "sweep": ("sweep", {"encoding": "binary", "order": "columns"}),
+    "accumulative": ("accumulative", {"encoding": "binary", "order": "rows"}),
 }
 
 

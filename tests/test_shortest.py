@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import product
 
 import pytest
@@ -110,7 +111,7 @@ def test_refusals():
 def test_the_command(capsys):
     assert main(["reach", "shortest", "4x4", "-q"]) == 0
     text = capsys.readouterr().out.splitlines()
-    assert text[0] == "on 4x4, a shortest game has 26 drops of 2s: proved."
+    assert text[0].endswith(": fewest drops of 2s after which no slide is left: 26 (exact).")
     assert text[1] == "24 drops: 1 end position, none can be reached (9 positions)"
     rules = Rules(4, 4)
     assert rules.text(replay(rules, parse_moves(rules, text[-1]))[-1]) == "/".join(text[2:6])
@@ -119,5 +120,5 @@ def test_the_command(capsys):
     assert (document["lower"], document["drops"], document["proved"]) == (26, 26, True)
     assert main(["reach", "shortest", "6x6", "-q", "--budget", "2s"]) == 1
     captured = capsys.readouterr()
-    assert captured.out.startswith("on 6x6, a shortest game has from ")
+    assert re.match(r"2048 on 6x6 .* no slide is left: \d+ to \d+ \(interval\)\.\n", captured.out)
     assert "time ran out" in captured.err

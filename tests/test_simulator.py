@@ -23,9 +23,9 @@ GAMES = (
     Game("2x3", goal_sum=40),
     Game("2x4", 32, walls=[3], horizon=36, spawn="1/4, 3: 1/2"),
     Game("2x3", 32, pattern="8,4,*/*,*,*"),
-    Game("2x3", 16, unmergeable=[5], fixed=True),
+    Game("2x3", 16, walls=[5]),
     Game("2x3", 16, unmergeable=[5], start="empty", spawn=1),
-    Game("3x4", largest=16),
+    Game("3x4", limits=16),
 )
 
 

@@ -108,7 +108,7 @@ def reaches(game: Game, board: Cells, run: Path) -> bool:
 
 @pytest.mark.parametrize("board", ["3x7", "3x8", "5x5"])
 def test_checkerboards(board, tmp_path):
-    game = Game(board, spawn=0, start="empty", largest=4)
+    game = Game(board, spawn=0, start="empty", limits=4)
     for fact in facts("checkerboards.tsv", board=board, question="cooperatively_reachable"):
         assert reaches_checkerboard(game, tmp_path) == (fact["answer"] == "yes"), fact
 

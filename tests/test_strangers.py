@@ -191,9 +191,9 @@ def test_long_words_are_cut(part: int, folder: Path, told: Callable[..., str]) -
     [
         ("NUMBA_NUM_THREADS=0", "count 2x2 16", "NUMBA_NUM_THREADS"),
         ("NUMBA_OPT=x", "count 2x2 16", "NUMBA_OPT"),
-        ("MPLBACKEND=nosuch", "export counts 2x2 16 -o p.svg", "MPLBACKEND"),
-        ("SOURCE_DATE_EPOCH=x", "export counts 2x2 16 -q -o p.svg", "SOURCE_DATE_EPOCH"),
-        ("", "export counts 2x2 16 -o p.svg", "the file matplotlibrc in this folder"),
+        ("MPLBACKEND=nosuch", "count 2x2 16 --record p.svg", "MPLBACKEND"),
+        ("SOURCE_DATE_EPOCH=x", "count 2x2 16 -q --record p.svg", "SOURCE_DATE_EPOCH"),
+        ("", "count 2x2 16 --record p.svg", "the file matplotlibrc in this folder"),
     ],
 )
 def test_settings_of_libraries(setting: str, words: str, named: str, folder: Path) -> None:

@@ -17,8 +17,7 @@ from tilebase.errors import UsageError
 from tilebase.patterns import strips
 from tilebase.patterns.moves import moves_text, replay, with_drops
 from tilebase.patterns.rules import Drop, Move, Position, Rules
-from tilebase.patterns.strips import draw_animation, draw_strip
-from tilebase.patterns.tracing import Trace, trace
+from tilebase.patterns.strips import Trace, draw_animation, draw_strip, trace
 
 IMAGES = Path(__file__).parents[1] / "docs/img"
 SVG = "{http://www.w3.org/2000/svg}"

@@ -23,24 +23,21 @@ import pytest
 
 from facts import facts
 from tilebase import Game, force, symbolic
-from tilebase.bdd import checkpoints, library, process
-from tilebase.bdd.checkpoints import Checkpoints
+from tilebase.bdd import library, strategies, worker
 from tilebase.bdd.library import Library
-from tilebase.bdd.process import Task
-from tilebase.bdd.strategies import Line, Rules
-from tilebase.bdd.worker import do
+from tilebase.bdd.strategies import Checkpoints, Line, Method
+from tilebase.bdd.worker import Task, do
 from tilebase.cli import main
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import ChildError, MissingExtraError, ResourceError, UsageError
-from tilebase.questions.symbolic import search_orders
-from tilebase.runtime import children
+from tilebase.runtime import system
 
 TWOS = Game("2x2", 16, spawn=0, start="empty")
 MIDDLING = Game("3x3", 64, start="empty")
 
 
 def test_every_board_is_won_by_one_side():
-    slider, dropper = symbolic(TWOS), symbolic(TWOS, player="dropper")
+    slider, dropper = symbolic(TWOS), symbolic(TWOS, Method(player="dropper"))
     assert (slider.wins, dropper.wins) == (True, False)
     assert slider.slider_wins
     assert dropper.slider_wins
@@ -59,17 +56,17 @@ def test_every_board_is_won_by_one_side():
     ],
 )
 def test_the_statement_says_who_spawns(variant, words):
-    assert symbolic(TWOS, variant=variant).statement == f"2048 on 2x2, from the empty board: {words}"
+    assert symbolic(TWOS, Method(variant=variant)).statement == f"2048 on 2x2, from the empty board: {words}."
 
 
 def test_a_helper_makes_what_an_adversary_prevents():
     game = Game("2x2", 16, start="empty")
-    assert [symbolic(game, variant=v).wins for v in ("adversarial", "cooperative")] == [False, True]
+    assert [symbolic(game, Method(variant=v)).wins for v in ("adversarial", "cooperative")] == [False, True]
 
 
 def test_weak_is_decided_with_less():
     game = Game("2x3", 16, start="2,4,0/0,0,8")
-    whole, weak = symbolic(game), symbolic(game, strong=False)
+    whole, weak = symbolic(game), symbolic(game, Method(strong=False))
     assert weak.wins == whole.wins
     assert len(weak.lines) < len(whole.lines)
     assert [line.name for line in weak.lines] == [line.name for line in whole.lines[: len(weak.lines)]]
@@ -77,20 +74,20 @@ def test_weak_is_decided_with_less():
 
 def test_a_run_can_stop_after_a_line():
     game = Game("2x3", 16, start="empty")
-    found = symbolic(game, strategy="sweep", until="(3,4)")
+    found = symbolic(game, Method(strategy="sweep", until="(3,4)"))
     assert (found.wins, found.lines[-1].name) == (None, "(3,4)")
     assert "as was asked" in found.reason
-    assert symbolic(game, until="20").lines[-1].name == "20"
+    assert symbolic(game, Method(until="20")).lines[-1].name == "20"
 
 
 def test_what_is_known_stays_when_time_runs_out(monkeypatch):
-    messages = process._messages
+    messages = worker._messages
 
     def few(stream: IO[bytes], deadline: float) -> Iterator[Any]:
         yield from islice(messages(stream, deadline), 10)
         yield from messages(stream, -math.inf)  # the deadline has passed
 
-    monkeypatch.setattr(process, "_messages", few)
+    monkeypatch.setattr(worker, "_messages", few)
     found = symbolic(MIDDLING)
     assert (found.wins, found.reason, found.out_of_memory) == (None, "time ran out", False)
     assert "undecided" in found.statement
@@ -116,21 +113,21 @@ def test_what_is_known_stays_when_the_process_is_killed(cause):
 
     def kill(line: Line, fraction: float) -> None:
         seen.append(line)
-        for worker in Path("/proc").glob("[0-9]*/cmdline"):
+        for child in Path("/proc").glob("[0-9]*/cmdline"):
             try:
-                words = worker.read_bytes().split(b"\0")
-                parent = int((worker.parent / "stat").read_text().rpartition(")")[2].split()[1])
+                words = child.read_bytes().split(b"\0")
+                parent = int((child.parent / "stat").read_text().rpartition(")")[2].split()[1])
             except OSError:
                 continue
             if b"tilebase.bdd.worker" in words and parent == os.getpid():
-                os.kill(int(worker.parent.name), signal.Signals[cause])
+                os.kill(int(child.parent.name), signal.Signals[cause])
 
-    task = Task(Game("3x3", 256, start="empty"), Rules(), "sum", "bdd", "short", "rows", 1 << 22, 1)
+    task = Task(Game("3x3", 256, start="empty"), Method(), 1 << 22, 1)
     if cause == "SIGTERM":  # nobody sends it for lack of memory
         with pytest.raises(ChildError, match=r"^the process that held the diagrams ended: SIGTERM$"):
-            process.run_task(task, kill, lambda _: None)
+            worker.run_task(task, kill, lambda _: None)
     else:
-        outcome = process.run_task(task, kill, lambda _: None)
+        outcome = worker.run_task(task, kill, lambda _: None)
         assert (outcome.wins, outcome.out_of_memory) == (None, True)
         assert cause in outcome.reason
         assert "lack of memory" in outcome.reason
@@ -139,17 +136,17 @@ def test_what_is_known_stays_when_the_process_is_killed(cause):
 
 def test_a_process_that_cannot_start_says_why(monkeypatch, refused):
     """Another end than a kill is not taken for lack of memory."""
-    monkeypatch.setattr(children, "python", lambda _: [sys.executable, "-P", "-m", "tilebase.nothing"])
+    monkeypatch.setattr(system, "python_command", lambda _: [sys.executable, "-P", "-m", "tilebase.nothing"])
     sentence = "the process that held the diagrams ended: "
-    refused(["force", "2x2", "16", "--engine", "diagrams", "-q"], 1, sentence)
+    refused(["force", "diagrams", "2x2", "16", "-q"], 1, sentence)
     with pytest.raises(ChildError, match=r"No module named tilebase\.nothing \(exit status 1\)$"):
         symbolic(TWOS)
 
 
 def test_each_iteration_of_a_sweep_line_is_told():
     told: list[str | int] = []
-    task = Task(Game("2x3", 32, start="empty"), Rules(), "sweep", "bdd", "short", "rows", 1 << 22, 1)
-    process.run_task(task, lambda line, _: told.append(line.name), told.append)
+    task = Task(Game("2x3", 32, start="empty"), Method(strategy="sweep"), 1 << 22, 1)
+    worker.run_task(task, lambda line, _: told.append(line.name), told.append)
     last = told.index("(4,2)")
     assert told[told.index("(4,3)") + 1 : last] == [1, 2, 3, 4, 5, 6]
     assert sum(isinstance(one, str) for one in told) == 4 * 6 + 1
@@ -176,15 +173,15 @@ class StopError(Exception):
 @pytest.fixture
 def each_time(monkeypatch):
     """A checkpoint is written whenever there can be one."""
-    monkeypatch.setattr(checkpoints, "OFTEN", 0.0)
-    monkeypatch.setattr(checkpoints, "TIMES", 0.0)
+    monkeypatch.setattr(strategies, "OFTEN", 0.0)
+    monkeypatch.setattr(strategies, "TIMES", 0.0)
 
 
 @pytest.mark.usefixtures("each_time")
 @pytest.mark.parametrize("damage", [False, True])
 def test_a_run_continues_at_its_checkpoint(tmp_path, damage):
     game = Game("2x3", 32, start="empty")
-    task = Task(game, Rules(), "sum", "bdd", "short", "rows", 1 << 16, 1, work=str(tmp_path))
+    task = Task(game, Method(), 1 << 16, 1, work=str(tmp_path))
     first: list[Line] = []
 
     def stop(line: Line, fraction: float) -> None:
@@ -213,8 +210,8 @@ def test_a_run_continues_at_its_checkpoint(tmp_path, damage):
 def test_a_run_continues_within_a_line(tmp_path, strategy, steps):
     """What it finds, and after how many iterations, is the same; it begins with the line that was cut."""
     game = Game("2x3", 32, start="2,4,0/0,0,8")
-    task = Task(game, Rules(), strategy, "bdd", "short", "columns", 1 << 16, 1, work=str(tmp_path))
-    whole = symbolic(game, strategy=strategy)
+    task = Task(game, Method(strategy=strategy), 1 << 16, 1, work=str(tmp_path))
+    whole = symbolic(game, Method(strategy=strategy))
     told: list[int] = []
 
     def stop(iterations: int) -> None:
@@ -237,7 +234,7 @@ def test_a_run_continues_within_a_line(tmp_path, strategy, steps):
 @pytest.mark.usefixtures("each_time")
 def test_a_run_that_is_stopped_again_and_again_comes_to_its_end(tmp_path):
     game = Game("2x3", 32, start="empty")
-    task = Task(game, Rules(), "sweep", "bdd", "short", "columns", 1 << 16, 1, work=str(tmp_path))
+    task = Task(game, Method(strategy="sweep"), 1 << 16, 1, work=str(tmp_path))
     lines: list[Line] = []
     steps: list[int] = []
 
@@ -253,7 +250,7 @@ def test_a_run_that_is_stopped_again_and_again_comes_to_its_end(tmp_path):
         runs += 1
         with suppress(StopError):
             found = do(task, lambda line, _: lines.append(line), stop)
-    whole = symbolic(game, strategy="sweep")
+    whole = symbolic(game, Method(strategy="sweep"))
     assert runs > 3
     assert found.wins == whole.wins
     assert [replace(line, seconds=0.0) for line in lines] == [
@@ -279,8 +276,8 @@ def test_a_kill_between_two_checkpoints_leaves_one_of_them(tmp_path, monkeypatch
         return Checkpoints(folder, {"game": "2x2"}, cast(Library, OneFile()))
 
     def add(run: Checkpoints, numbers: Iterable[int], often: float) -> None:
-        monkeypatch.setattr(checkpoints, "OFTEN", often)
-        monkeypatch.setattr(checkpoints, "TIMES", 0.0)
+        monkeypatch.setattr(strategies, "OFTEN", often)
+        monkeypatch.setattr(strategies, "TIMES", 0.0)
         for number in numbers:
             run.add(Line(f"{number}", 1, 0.0), {str(number): f"diagram-{number}"})
 
@@ -315,40 +312,31 @@ def test_a_kill_between_two_checkpoints_leaves_one_of_them(tmp_path, monkeypatch
     assert len(found) > 10
 
 
-def test_orders_are_tried_on_a_smaller_board():
-    trials = search_orders(Game("3x3", 8, spawn=0, start="empty"), encoding="binary", threads=1)
-    assert {trial.order for trial in trials} == {"rows", "columns", "interleaved", "significance"}
-    assert trials[0].nodes == min(trial.nodes for trial in trials)
-    assert sum(boards_by_sum(trials[0].game).values()) < sum(boards_by_sum(Game("3x3", 8)).values())
-
-
 @pytest.mark.parametrize(
     ("options", "words"),
     [
         ({"strategy": "fast"}, "strategy 'fast' does not exist: choose one of sum, sweep, accumulative"),
         ({"encoding": "gray"}, "encoding 'gray' does not exist"),
         ({"order": "snake"}, "order 'snake' does not exist"),
-        ({"kind": "mtbdd"}, "kind 'mtbdd' does not exist"),
         ({"variant": "fair"}, "variant 'fair' does not exist"),
         ({"player": "both"}, "player 'both' does not exist"),
-        ({"kind": "zbdd", "encoding": "short"}, "a ZBDD has no free bits"),
         ({"variant": "cooperative", "player": "dropper"}, "both sides want the goal"),
     ],
 )
 def test_choices_that_do_not_exist_or_fit_are_refused(options, words):
     with pytest.raises(UsageError, match=words):
-        symbolic(TWOS, **options)
+        symbolic(TWOS, Method(**options))
 
 
 def test_games_that_no_diagram_can_take_are_refused():
     with pytest.raises(UsageError, match="without a goal there is nothing to force"):
         symbolic(Game("2x2"))
     with pytest.raises(UsageError, match="a goal sum needs the strategy sum"):
-        symbolic(Game("2x2", goal_sum=20), strategy="sweep")
+        symbolic(Game("2x2", goal_sum=20), Method(strategy="sweep"))
     with pytest.raises(ResourceError, match="a table of all contents of a line, and 8 cells with 9 values"):
         symbolic(Game("2x8", 512))
     with pytest.raises(UsageError, match="corollary 7 is about play from an empty board"):
-        symbolic(Game("2x2", 16, start="2,4/0,0"), corollary7=True)
+        symbolic(Game("2x2", 16, start="2,4/0,0"), Method(corollary7=True))
 
 
 def test_without_the_library_the_extra_is_named(monkeypatch):
@@ -365,7 +353,7 @@ def test_force_takes_the_engine():
 
 
 def test_the_command_prints_layers_and_verdict(capsys):
-    assert main(["force", "2x2", "16", "--spawns", "2", "--engine", "diagrams", "-q"]) == 0
+    assert main(["force", "diagrams", "2x2", "16", "--spawns", "2", "-q"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("2048 on 2x2, from the empty board: the player can force the tile 16")
     assert len(lines) == 1 + 1 + 16 + 1
@@ -373,7 +361,7 @@ def test_the_command_prints_layers_and_verdict(capsys):
 
 
 def test_the_command_writes_csv_json_and_pictures(tmp_path, capsys):
-    common = ["force", "2x3", "16", "--engine", "diagrams:sweep", "-q"]
+    common = ["force", "diagrams", "2x3", "16", "--strategy", "sweep", "-q"]
     for suffix in ("csv", "svg", "json"):
         assert main([*common, "--record", str(tmp_path / f"a.{suffix}")]) == 0
     with (tmp_path / "a.csv").open() as file:
@@ -386,7 +374,7 @@ def test_the_command_writes_csv_json_and_pictures(tmp_path, capsys):
 
 
 def test_the_command_says_why_it_stopped(capsys):
-    assert main(["force", "2x3", "16", "--engine", "diagrams:sweep", "-q", "--up-to", "3,4"]) == 1
+    assert main(["force", "diagrams", "2x3", "16", "--strategy", "sweep", "-q", "--up-to", "3,4"]) == 1
     out, err = capsys.readouterr()
     assert "it is undecided whether the player can force the tile 16" in out
     assert err == "tilebase: stopped after (3,4), as was asked\n"
@@ -395,16 +383,16 @@ def test_the_command_says_why_it_stopped(capsys):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["3x3"], "without a tile to force, the largest is searched"),
+        (["3x3"], "without a goal there is nothing to force"),
         (["2x2", "8", "--up-to", "6,1"], "the strategy sum does not come to (6,1)"),
         (["3x3", "32", "--up-to", "x"], "'x' is neither a sum nor a sweep line: write 128 or 10,6"),
-        (["3x3", "32", "--spawns", "8"], "for others, tilebase solve with --objective guaranteed"),
+        (["3x3", "32", "--spawns", "8"], "must be 2,4 or 2 or 4, not '8'"),
         (["3x3", "32", "--record", "a.gif"], "a.gif does not say its format: end its name in .txt"),
         (["3x3", "32", "--memory", "1MiB"], "MiB of memory is too little"),
     ],
 )
 def test_wrong_words_give_one_sentence(words, sentence, capsys):
-    assert main(["force", *words, "--engine", "diagrams", "-q"]) == 2
+    assert main(["force", "diagrams", *words, "-q"]) == 2
     err = capsys.readouterr().err
     assert sentence in err
     assert err.count("\n") == 1

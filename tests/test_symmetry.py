@@ -26,8 +26,7 @@ from tilebase.game.symmetry import canonical, images, orbit_size, symmetries
         (Game("3x3", 64, walls=[0]), 2),
         (Game("3x3", 64, walls=[0, 1]), 1),
         (Game("3x3", 64, unmergeable=[0]), 8),  # it moves, so it binds nothing
-        (Game("3x3", 64, unmergeable=[0], fixed=True), 2),
-        (Game("3x3", 64, unmergeable=[0], walls=[8], fixed=True), 2),
+        (Game("3x3", 64, walls=[8, 0]), 4),
         (Game("2x2", 32, limits="16,8/8,16"), 4),
         (Game("2x2", 32, limits="16,8/8,4"), 2),
         (Game("2x2", 16, limits="16,8/8,8"), 8),  # a goal of 16 limits every cell to 8

@@ -73,7 +73,7 @@ def test_every_sequence_of_the_errata_is_played(shape: tuple[int, int]) -> None:
     """The rules of `Game` play each listed sequence: a second implementation."""
     rules = Rules(*shape, most=2, convention="rows")
     name = "x".join(map(str, shape))
-    game = Game(name, spawn=0, start="empty", largest=4)
+    game = Game(name, spawn=0, start="empty", limits=4)
     ends = {checkerboard_position(rules, colouring) for colouring in (2, 4)}
     every = listed(rules)
 
@@ -140,7 +140,7 @@ def test_the_table_to_2x20_rises_and_falls() -> None:
 def test_limits_end_a_count() -> None:
     with pytest.raises(ResourceError, match="more than 1,000 positions"):
         tally(Rules(4, 4), most=1000)
-    with pytest.raises(ResourceError, match="seconds were not enough"):
+    with pytest.raises(ResourceError, match="time ran out while sequences were counted"):
         count_sequences("5x5", seconds=0.2)
     with pytest.raises(UsageError, match="new tiles are"):
         count_sequences("3x3", drops="8")

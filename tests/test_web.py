@@ -40,7 +40,7 @@ from tilebase.web import app as web
 from tilebase.web import connections, documents, openapi
 from tilebase.web.app import make_app
 from tilebase.web.collection import Collection
-from tilebase.web.limits import Limits
+from tilebase.web.connections import Limits
 from tilebase.web.operations import MOST_BODY, OPERATIONS
 from tilebase.web.rules import describe_rules
 
@@ -277,10 +277,10 @@ def test_rules_are_told_in_sentences(server: Served):
     assert not any("unmergeable" in rule for rule in rules)
     for game in (
         Game("2x3", 64, spawn=1, walls=[1], limits="32,0,8/8,8,8"),
-        Game("2x3", 32, unmergeable=[2], fixed=True),
+        Game("2x3", 32, walls=[2]),
         Game("2x2", goal_sum=20, start="2,4/0,0"),
         Game("2x3", 64, pattern="32,16,*/*,*,*"),
-        Game("2x2x2", largest=16),
+        Game("2x2x2", limits=16),
     ):
         assert all(rule.endswith(".") for rule in describe_rules(game))
 

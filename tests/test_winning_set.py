@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -24,11 +25,10 @@ from daily import daily
 from tilebase import open_winning_set
 from tilebase.bdd import export
 from tilebase.bdd.export import check_export, write_set
-from tilebase.bdd.families import Families
 from tilebase.bdd.library import Library, check_end
 from tilebase.bdd.proofs import write_proof
-from tilebase.bdd.relations import Relations
-from tilebase.bdd.strategies import PLAYERS, STRATEGIES, VARIANTS, Analysis, Rules
+from tilebase.bdd.sets import Sets
+from tilebase.bdd.strategies import PLAYERS, STRATEGIES, VARIANTS, Analysis, Method
 from tilebase.check import check_certificate
 from tilebase.cli import main
 from tilebase.errors import (
@@ -55,19 +55,19 @@ SMALL = Game("2x2", 16)
 
 
 def analysed(
-    game: Game, rules: Rules, strategy: str = "sum", encoding: str = "short", order: str = "rows"
+    game: Game, rules: Method, strategy: str = "sum", encoding: str = "short", order: str = "rows"
 ) -> tuple[Analysis, bool | None]:
-    sets = Relations(game, encoding, order, Library("bdd", 1 << 18, 1))
-    analysis = Analysis(sets, rules, lambda _line, _share: None, keep=True)
-    return analysis, analysis.run(strategy)
+    method = replace(rules, strategy=strategy, encoding=encoding, order=order)
+    sets = Sets(game, encoding, order, Library(1 << 18, 1))
+    analysis = Analysis(sets, method, lambda _line, _share: None, keep=True)
+    return analysis, analysis.run()
 
 
 def saved(
-    folder: Path, game: Game = SMALL, rules: Rules | None = None, strategy: str = "sum", **names: str
+    folder: Path, game: Game = SMALL, rules: Method | None = None, strategy: str = "sum", **names: str
 ) -> tuple[Analysis, WinningSet]:
-    names = {"encoding": "short", "order": "rows"} | names
-    analysis, verdict = analysed(game, rules or Rules(), strategy, **names)
-    size = write_set(folder, analysis, strategy=strategy, verdict=verdict, **names)
+    analysis, verdict = analysed(game, rules or Method(), strategy, **names)
+    size = write_set(folder, analysis, verdict)
     assert size == (folder / FILE).stat().st_size
     return analysis, open_winning_set(folder)
 
@@ -113,7 +113,7 @@ def compare(analysis: Analysis, winning: WinningSet) -> None:
 @pytest.mark.parametrize("player", PLAYERS)
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_round_trip(tmp_path: Path, variant: str, player: str, strategy: str) -> None:
-    rules = Rules(variant, player)
+    rules = Method(variant, player)
     analysis, winning = saved(tmp_path / "set", SMALL, rules, strategy)
     compare(analysis, winning)
     assert winning.value.value == winning.manifest.verdict
@@ -123,12 +123,12 @@ def test_round_trip(tmp_path: Path, variant: str, player: str, strategy: str) ->
     ("game", "names"),
     [
         (Game("2x3", 8), {"order": "columns"}),
-        (Game("2x3", 16, limits="8,8,8/8,8,4"), {"encoding": "binary", "order": "interleaved"}),
-        (Game("2x2", 16, spawn=0, start="empty"), {"encoding": "one-hot", "order": "significance"}),
-        (Game("1x5", 8), {"encoding": "one-hot"}),
+        (Game("2x3", 16, limits="8,8,8/8,8,4"), {"encoding": "binary", "order": "rows"}),
+        (Game("2x2", 16, spawn=0, start="empty"), {"encoding": "binary", "order": "columns"}),
+        (Game("1x5", 8), {"encoding": "binary"}),
         (Game("2x3", 8, walls="2"), {}),
         (Game("2x3", 8, unmergeable="0"), {}),
-        (Game("2x3", 8, unmergeable="0", fixed=True), {}),
+        (Game("2x3", 8, walls=[0]), {}),
         (Game("2x2", 16, pattern="8,4/*,*"), {}),
         (Game("2x2", 16, goal_sum=20), {}),
         (Game("2x2", 16, start="8,8/0,2"), {}),
@@ -148,8 +148,8 @@ def test_games_and_codes(tmp_path: Path, game: Game, names: dict[str, str]) -> N
 @pytest.mark.parametrize("goal", [8, 16])
 def test_what_was_not_computed_is_unknown(tmp_path: Path, player: str, strategy: str, goal: int) -> None:
     game = Game("2x2", goal, start="4,2/0,0")
-    full, _ = analysed(game, Rules(player=player), strategy)
-    _, winning = saved(tmp_path / "set", game, Rules(player=player, strong=False), strategy)
+    full, _ = analysed(game, Method(player=player), strategy)
+    _, winning = saved(tmp_path / "set", game, Method(player=player, strong=False), strategy)
     answers = {cells: winning.get(game.format(cells)) for cells in boards_of(game)}
     assert answers[game.start_board].value.value == winning.manifest.verdict
     for cells, answer in answers.items():
@@ -167,8 +167,8 @@ def test_what_was_not_computed_is_unknown(tmp_path: Path, player: str, strategy:
 
 def test_what_corollary_7_leaves_out_is_unknown(tmp_path: Path) -> None:
     game = Game("2x3", 16)
-    full, _ = analysed(game, Rules())
-    _, winning = saved(tmp_path / "set", game, Rules(corollary7=True))
+    full, _ = analysed(game, Method())
+    _, winning = saved(tmp_path / "set", game, Method(corollary7=True))
     missing = 0
     for cells in boards_of(game)[1:]:
         answer = winning.get(game.format(cells))
@@ -181,8 +181,8 @@ def test_what_corollary_7_leaves_out_is_unknown(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("strategy", "until", "below"), [("sum", "20", 20), ("sweep", "(3,2)", 16)])
 def test_a_run_that_was_stopped(tmp_path: Path, strategy: str, until: str, below: int) -> None:
-    full, _ = analysed(SMALL, Rules(), strategy)
-    _, winning = saved(tmp_path / "set", SMALL, Rules(until=until), strategy)
+    full, _ = analysed(SMALL, Method(), strategy)
+    _, winning = saved(tmp_path / "set", SMALL, Method(until=until), strategy)
     assert (winning.manifest.verdict, str(winning.value)) == (None, "unknown")
     missing = []
     for cells in boards_of(SMALL)[1:]:
@@ -195,16 +195,16 @@ def test_a_run_that_was_stopped(tmp_path: Path, strategy: str, until: str, below
     assert max(missing) < below + 8
     with pytest.raises(MissingBoardError, match="not all boards were computed"):
         winning.probe("2,2/0,0")
-    analysis, verdict = analysed(SMALL, Rules(until=until), strategy)
+    analysis, verdict = analysed(SMALL, Method(until=until), strategy)
     with pytest.raises(UsageError, match="nothing to prove"):
-        write_proof(tmp_path / "a.cert", analysis, strategy=strategy, verdict=verdict)
+        write_proof(tmp_path / "a.cert", analysis, verdict)
 
 
 def test_oxidd_reads_the_file(tmp_path: Path) -> None:
     from oxidd.util import DDDMPFile
 
     _, winning = saved(tmp_path / "set", SMALL)
-    again = Relations(SMALL, "short", "rows", Library("bdd", 1 << 16, 1))
+    again = Sets(SMALL, "short", "rows", Library(1 << 16, 1))
     names = list(winning.manifest.layers)
     found = again.library.manager.import_dddmp(DDDMPFile(str(tmp_path / "set" / FILE)))
     assert [again.count(one) for one in found[: len(names)]] == [layer.states for layer in names]
@@ -213,7 +213,7 @@ def test_oxidd_reads_the_file(tmp_path: Path) -> None:
 
 
 def test_a_state_without_a_spawned_tile_is_not_said_to_be_left_out(tmp_path: Path) -> None:
-    _, winning = saved(tmp_path / "set", SMALL, Rules(corollary7=True, strong=False))
+    _, winning = saved(tmp_path / "set", SMALL, Method(corollary7=True, strong=False))
     with pytest.raises(MissingBoardError, match="no play makes it"):
         winning.probe("8,0/0,8")
 
@@ -245,7 +245,7 @@ def test_reading_needs_no_library(tmp_path: Path) -> None:
 def test_spawns_are_those_of_the_variant(tmp_path: Path) -> None:
     texts = {}
     for variant in VARIANTS:
-        _, winning = saved(tmp_path / variant, SMALL, Rules(variant))
+        _, winning = saved(tmp_path / variant, SMALL, Method(variant))
         texts[variant] = [state.text for state, _ in winning.probe("2,4/0,0").slides[0].spawns()]
     every = ["2,0/2,4", "4,0/2,4", "0,2/2,4", "0,4/2,4"]
     assert texts == {"adversarial": every, "cooperative": every, "deterministic": every[:2]}
@@ -337,7 +337,7 @@ def test_a_set_is_verified_by_its_checksums(
 def test_a_set_is_replaced_by_one_of_the_same_game_only(tmp_path: Path) -> None:
     folder = tmp_path / "set"
     saved(folder)
-    _, winning = saved(folder, SMALL, Rules(player="dropper"))
+    _, winning = saved(folder, SMALL, Method(player="dropper"))
     assert winning.manifest.player == "dropper"
     with pytest.raises(WrongGameError, match="holds a winning set of 2x2, to 16"):
         check_export(folder, Game("2x2", 8))
@@ -355,7 +355,7 @@ def test_a_failed_write_leaves_the_older_set(tmp_path: Path, monkeypatch: pytest
 
     monkeypatch.setattr(export, "_layer", fail)
     with pytest.raises(ResourceError):
-        saved(folder, SMALL, Rules(player="dropper"))
+        saved(folder, SMALL, Method(player="dropper"))
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
@@ -380,7 +380,7 @@ def test_links_are_followed(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "set" / FILE).rename(tmp_path / "elsewhere" / "file")
     (tmp_path / "set" / FILE).symlink_to(tmp_path / "elsewhere" / "file")
-    _, winning = saved(tmp_path / "set", SMALL, Rules(player="dropper"))
+    _, winning = saved(tmp_path / "set", SMALL, Method(player="dropper"))
     assert winning.probe("2,4/0,0").meaning == "the adversary can prevent a win"
     assert (tmp_path / "set" / FILE).is_symlink()
 
@@ -388,13 +388,6 @@ def test_links_are_followed(tmp_path: Path) -> None:
 def test_what_cannot_be_saved(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="give 32 as the largest tile"):
         check_export(tmp_path / "set", Game("2x2", goal_sum=80))
-    families = Families(SMALL, "binary", "rows", Library("zbdd", 1 << 16, 1))
-    analysis = Analysis(families, Rules(), lambda _line, _share: None, keep=True)
-    verdict = analysis.run("sum")
-    with pytest.raises(UsageError, match="only BDDs"):
-        write_set(
-            tmp_path / "set", analysis, strategy="sum", encoding="binary", order="rows", verdict=verdict
-        )
     assert list(tmp_path.iterdir()) == []
 
 
@@ -408,12 +401,12 @@ sys.path[:0] = {[str(Path(__file__).parent)]!r}
 from test_winning_set import *
 game = Game("2x3", 32)
 _, winning = saved(Path("first"), game)
-analysis, verdict = analysed(game, Rules())
+analysis, verdict = analysed(game, Method())
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 size = Path("first/{FILE}").stat().st_size - {missing}
 resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 try:
-    write_set(Path("second"), analysis, strategy="sum", encoding="short", order="rows", verdict=verdict)
+    write_set(Path("second"), analysis, verdict)
 except StorageError as error:
     print(error)
 """
@@ -697,9 +690,9 @@ def test_certificates_are_proved(tmp_path: Path, game: Game, player: str) -> Non
     for strategy, strong in itertools.product(STRATEGIES[: 3 if game.cells < 8 else 1], (True, False)):
         if game.goal_sum is not None and strategy != "sum":
             continue
-        analysis, verdict = analysed(game, Rules(player=player, strong=strong), strategy)
+        analysis, verdict = analysed(game, Method(player=player, strong=strong), strategy)
         path = tmp_path / f"{strategy}-{strong}.cert"
-        listed = write_proof(path, analysis, strategy=strategy, verdict=verdict)
+        listed = write_proof(path, analysis, verdict)
         header = check_certificate(path)
         assert verdict == (expected == (player == "slider"))
         assert header["boards"] == listed
@@ -707,16 +700,16 @@ def test_certificates_are_proved(tmp_path: Path, game: Game, player: str) -> Non
 
 
 def test_a_certificate_too_long_is_not_written(tmp_path: Path) -> None:
-    analysis, verdict = analysed(Game("2x3", 32), Rules())
+    analysis, verdict = analysed(Game("2x3", 32), Method())
     with pytest.raises(ResourceError, match="more than 3 boards"):
-        write_proof(tmp_path / "a.cert", analysis, strategy="sum", verdict=verdict, most=3)
+        write_proof(tmp_path / "a.cert", analysis, verdict, most=3)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_certificates_are_against_every_spawn(tmp_path: Path) -> None:
-    analysis, verdict = analysed(SMALL, Rules(variant="cooperative"))
+    analysis, verdict = analysed(SMALL, Method(variant="cooperative"))
     with pytest.raises(UsageError, match="against every spawn"):
-        write_proof(tmp_path / "a.cert", analysis, strategy="sum", verdict=verdict)
+        write_proof(tmp_path / "a.cert", analysis, verdict)
 
 
 def test_a_stored_set_looks_up_many_boards(tmp_path: Path) -> None:
@@ -744,7 +737,7 @@ def test_sets_in_zip_files(tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_cut_short_by_a_full_disk_is_noticed(tmp_path: Path) -> None:
-    analysis, _ = analysed(SMALL, Rules())
+    analysis, _ = analysed(SMALL, Method())
     path = tmp_path / "some.dddmp"
     analysis.sets.library.write(path, analysis.won.values())
     check_end(path)

@@ -273,11 +273,7 @@ def streams_of(seed: int | npt.ArrayLike, n: int) -> npt.NDArray[np.uint64]:
 
 
 def _spawn_rules(game: Game, reward: str) -> play.SpawnRules:
-    """Return what chance decides in a game, and what slides earn.  Raises `UsageError`."""
-    if not game.spawn.is_common:
-        raise UsageError(f"games are simulated with spawns of 2 and 4 only, not of {game.spawn}")
-    if game.spawn.cells:
-        raise UsageError(f"games are simulated with cells of equal weight only, not of {game.spawn}")
+    """Return what chance decides in a game, and what slides earn."""
     meaning, starts, total, below = MEANINGS[reward], game.starts(), Fraction(0), []
     for _, chance in starts:
         total += chance

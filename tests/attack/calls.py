@@ -233,10 +233,8 @@ def _game(thing: Any, other: Any, rng: random.Random) -> Any:
         "spawn",
         "start",
         "limits",
-        "largest",
         "walls",
         "unmergeable",
-        "fixed",
         "pattern",
     )
     options[rng.choice(names)] = thing

@@ -114,7 +114,6 @@ PATHS = (
 POOL: dict[str, tuple[str, ...]] = {
     "shape": SHAPES,
     "goal": TILES,
-    "largest": TILES,
     "spawn": (
         "1/10",
         "0",
@@ -172,8 +171,26 @@ POOL: dict[str, tuple[str, ...]] = {
         "*|*",
         "3,*/*,*",
     ),
-    "walls": ("0", "0,1", "9", "-1", "x", "", "0,0", "0,1,2,3", "0;1"),
-    "unmergeable": ("0", "0,1", "9", "-1", "x", ""),
+    "rules": (
+        "walls=[0]",
+        "walls=[0,0]",
+        "walls=[9]",
+        "walls=x",
+        "walls=[-1]; horizon=20",
+        "unmergeable=[0,1]",
+        "unmergeable=['a']",
+        "masks='../.x'",
+        "goal-sum=20",
+        "steps=-1",
+        "at-least=1",
+        "horizon=1e99",
+        "=",
+        "walls=[[]]",
+        "nowhere.toml",
+        "t",
+        "",
+        "x=1",
+    ),
     "memory": (
         "1GiB",
         "500MB",
@@ -196,6 +213,8 @@ POOL: dict[str, tuple[str, ...]] = {
         "score",
         "moves:float32",
         "win:float64",
+        "win@0.99",
+        "score:float32@1/0",
         "luck",
         "",
         ",",
@@ -259,9 +278,7 @@ POOL: dict[str, tuple[str, ...]] = {
     "path": PATHS,
     "layer": PATHS,
     "certificate": PATHS,
-    "codecs": ("raw", "zstd", "raw,zstd,brotli,xz", "", "x"),
     "limit": ("10", "0", "-1", "x"),
-    "repeat": ("1", "0", "-1", "x"),
 }
 HEAVY = {"goal": ("8", "16"), "games": ("3", "0", "-1", "x"), "budget": ("1s", "1", "2x", "")}
 """Values that keep a drawn small, mostly: it is answered, not refused."""
@@ -318,7 +335,7 @@ def command_line(rng: random.Random) -> list[str]:
         words.insert(
             rng.randint(0, len(words)), rng.choice(("--help", "--nonsense", "extra", "--version", "-x", ""))
         )
-    if words[:1] == ["reproduce"] or words[:2] == ["force", "--every-shape"]:
+    if words[:1] == ["reproduce"]:
         words += ["--budget", "1s"]
     return [word.replace("\0", "") for word in words]
 

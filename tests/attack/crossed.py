@@ -30,6 +30,7 @@ from attack.tables import (
 from attack.workloads import plain_file
 from tilebase import Below, Objective, open_table, solve, thin
 from tilebase.errors import MissingBoardError
+from tilebase.objectives.objective import DISCOUNTED
 from tilebase.questions.pruning import prune
 
 MOST_STATES = 150
@@ -57,7 +58,7 @@ def draw_space(rng: random.Random, drawn: DrawnGame) -> str:
     boards = 1
     for top in drawn.game.tops:
         boards *= top + 1
-    few = boards <= MOST_BOARDS and not drawn.unbounded and not drawn.game.spawn.cells
+    few = boards <= MOST_BOARDS and not drawn.unbounded
     return "all" if few and rng.random() < 0.5 else "reachable"
 
 
@@ -113,7 +114,11 @@ def several_calls(
 
 def killed(case: Case, drawn: DrawnGame, objectives: str, folder: Path, options: dict[str, Any]) -> list[str]:
     """Kill the command that adds objectives."""
-    words = ["solve", *drawn.command, "--objective", objectives, "--discount", options["discount"]]
+    factor = Fraction(options["discount"])
+    told = [
+        f"{one}@{factor}" if one.partition(":")[0] in DISCOUNTED else one for one in objectives.split(",")
+    ]
+    words = ["solve", *drawn.command, "--objective", ",".join(told if factor != 1 else objectives.split(","))]
     words += ["--space", options["space"], "--threads", "1", "-q", "-o", folder.name]
     point = case.rng.randint(1, POINTS)
     done = run(folder.parent, words, point=point, action="SIGKILL")

@@ -36,7 +36,7 @@ WRITING = (
     "solve 2x2 16 --objective lower -q --record new.json",
     "export graph 2x2 8 -o new.dot",
     "rank 2x2 8 --record new.json",
-    "force 2x2 8 --engine diagrams -q --record new",
+    "force diagrams 2x2 8 -q --record new",
 )
 """What writes the file or the folder ``new``, or into a table that is there."""
 NAMES = (

@@ -42,7 +42,8 @@ def large_formation(rng: random.Random) -> DrawnGame:
     while True:
         options = draw(rng, LARGE)
         if options["goal"] is None:  # two 16384 would make the tile that has the code of x
-            options["largest"] = options.get("largest") or 16384
+            cells = prod(int(size) for size in options["shape"].split("x"))
+            options["limits"] = options.get("limits") or [16384] * cells
         try:
             return DrawnGame(Game(**options), rules_of(options, 0), options)
         except GameError:
@@ -87,8 +88,8 @@ def draw_goal(rng: random.Random, options: dict[str, Any], cells: int) -> None:
         ]
     if rng.random() < 0.1:
         options["goal_sum"] = 2 * rng.randint(3, 4 * cells)
-    if options["goal"] is None and rng.random() < 0.5:
-        options["largest"] = rng.choice((4, 8, 16, goal))
+    if options["goal"] is None and options.get("limits") is None and rng.random() < 0.5:
+        options["limits"] = [rng.choice((4, 8, 16, goal))] * cells
 
 
 def draw_start(rng: random.Random, options: dict[str, Any], free: list[int], large: int) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import replace
 from math import inf
 from typing import Any
@@ -167,16 +166,14 @@ def check_lemma(case: Case, drawn: DrawnGame) -> None:
     size = 1
     for top in game.tops:
         size *= top + 1
-    movable = bool(rules.unmergeable) and not rules.fixed
-    refused = rules.goal is None or rules.goal_sum is not None or movable or rules.horizon is not None
+    refused = (
+        rules.goal is None or rules.goal_sum is not None or rules.unmergeable or rules.horizon is not None
+    )
     if not rules.patterns or refused or size > 2_000:
         return
     bare = replace(rules, patterns=(), _states={}, _afters={})
     depths = [forced_depth(bare, board, {}) for board in rules.boards() if rules.matches(board)]
     lines = f"{drawn.lines}; check_pattern(game, threads=1)"
-    if game.spawn.cells:
-        refuse_weights(case, drawn, check_pattern)
-        return
     if not depths:
         refuse_no_board(case, drawn, lines)
         return
@@ -221,9 +218,6 @@ def check_force(case: Case, drawn: DrawnGame) -> None:
     game = drawn.game
     if not game.can_win:
         return
-    if game.spawn.cells:
-        refuse_weights(case, drawn, force)
-        return
     wanted = bool(drawn.rules.value[list(MEASURES).index("guaranteed")])
     for engine in ("search", "dense", "reachable"):
         lines = f"{drawn.lines}; force(game, engine={engine!r}, threads=1)"
@@ -233,20 +227,8 @@ def check_force(case: Case, drawn: DrawnGame) -> None:
                 found.forced is wanted, f"force {engine}", f"{found.forced}, by the rules {wanted}", lines
             )
             case.done["forced"] += 1
-    if not (game.walls or game.fixed or game.largest):
+    if not game.walls:
         check_proof(case, drawn, wanted)
-
-
-def refuse_weights(case: Case, drawn: DrawnGame, ask: Callable[..., Any]) -> None:
-    """What can be forced is asked without weights of cells: that is said."""
-    lines = f"{drawn.lines}; {ask.__name__}(game, threads=1)"
-    try:
-        ask(drawn.game, threads=1)
-    except UsageError as error:
-        said = "does not depend on weights of cells" in str(error)
-        case.expect(said, f"{ask.__name__}: another reason", str(error), lines)
-    else:
-        case.fail(f"{ask.__name__}: weights of cells", "it is decided", lines)
 
 
 def check_proof(case: Case, drawn: DrawnGame, wanted: bool) -> None:

@@ -408,7 +408,6 @@ def layer(rng: random.Random) -> tuple[Files, str, list[str]]:
         f"probe|t|{board}|--objective|{label}",
         f"probe|t|{board}",
         f"export|boards|t|--sum|{total}|-o|x.parquet",
-        f"export|codecs|t|--sum|{total}|--codecs|raw,zstd|-q",
         "export|data|t|--visits|-o|x|-q",
     ]
     return below(files, "t"), f"{folder}, sum {total}: {'; '.join(history)}", commands
@@ -432,7 +431,6 @@ def counted_layer(rng: random.Random) -> tuple[Files, str, list[str]]:
         "count|2x3|16|--keep|states|--work|r|-q|--threads|1",
         "verify|r",
         f"export|boards|r|--sum|{total}|-o|x.parquet{states}",
-        f"export|codecs|r|--sum|{total}|--codecs|raw,zstd|-q{states}",
     ]
     return below(files, "r"), f"{kind}, sum {total}: {'; '.join(history)}", commands
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Container
+from collections.abc import Callable
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
-from attack.rules import Board, Rules, TooLargeError, X, read_law, read_weights
+from attack.rules import Board, Rules, TooLargeError, X, read_law
 from tilebase.errors import GameError
 from tilebase.game.game import Game
 
@@ -60,18 +61,19 @@ class DrawnGame:
         words = [self.options["shape"]]
         if self.options["goal"] is not None:
             words.append(str(self.options["goal"]))
+        rare = []
         for name, value in self.options.items():
-            if name in ("shape", "goal"):
+            if name in ("shape", "goal") or value is None or value is False:
                 continue
-            if value is True:
+            if name in ("goal_sum", "walls", "unmergeable", "masks", "horizon"):
+                rare.append(f"{name.replace('_', '-')} = {value!r}")
+            elif value is True:
                 words.append(f"--{name}")
-            elif value is None:
-                continue
-            elif name == "goal_sum":
-                words += ["--goal-sum", str(value)]
-            elif value is not False:
+            else:
                 text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
                 words += [f"--{name}", text]
+        if rare:
+            words += ["--rules", "; ".join(rare)]
         return words
 
 
@@ -110,9 +112,10 @@ def large_game(rng: random.Random) -> DrawnGame:
         options = draw(rng)
         options["shape"] = rng.choice(("4x4", "3x4", "2x2x4", "4x5", "3x7", "4x8", "2x9", "2x2x5"))
         options |= {"start": "two-tiles", "goal": rng.choice((None, 8, 16, 64, 256, 2048, 32768, 65536))}
-        options["largest"] = rng.choice((None, 8, 128, 16384, 32768)) if options["goal"] is None else None
         for name in ("limits", "pattern"):
             options.pop(name, None)
+        if options["goal"] is None and (largest := rng.choice((None, 8, 128, 16384, 32768))) is not None:
+            options["limits"] = [largest] * prod(map(int, options["shape"].split("x")))
         try:
             return DrawnGame(Game(**options), rules_of(options, 0), options)
         except GameError:
@@ -133,13 +136,12 @@ def draw(rng: random.Random) -> dict[str, Any]:
         options["walls"] = sorted(rng.sample(range(cells), min(cells, rng.randint(1, 2))))
     if rng.random() < 0.3:
         options["unmergeable"] = sorted(rng.sample(range(cells), min(cells, rng.randint(1, 2))))
-        options["fixed"] = rng.random() < 0.5
     most = (options["goal"] or 2 ** (cells + 1)) // 2
     tiles = [1 << e for e in range(1, most.bit_length())]
     if rng.random() < 0.35:
         options["limits"] = [rng.choice(tiles[1:] or [4]) for _ in range(cells)]
-    if rng.random() < 0.2:
-        options["largest"] = rng.choice(tiles[1:] or [4])
+    elif rng.random() < 0.2:
+        options["limits"] = [rng.choice(tiles[1:] or [4])] * cells
     if rng.random() < 0.3:
         options["pattern"] = draw_pattern(rng, cells, tiles)
     options["start"] = draw_start(rng, options, cells, tiles)
@@ -147,15 +149,7 @@ def draw(rng: random.Random) -> dict[str, Any]:
     own = random.Random(repr(options).replace("spawn", "four"))
     if own.random() < 0.15:
         options["goal_sum"] = 2 * own.randint(3, 4 * cells)
-    if own.random() < 0.15:
-        options["spawn"] += f" on {draw_weights(own, cells, options.get('walls', ()))}"
     return options
-
-
-def draw_weights(rng: random.Random, cells: int, walls: Container[int]) -> str:
-    """Weights of the cells, some alike so that symmetries stay; they may all be equal, which is no weight."""
-    most = rng.choice((2, 3, 12, 1000))
-    return ",".join("#" if cell in walls else str(rng.randint(1, most)) for cell in range(cells))
 
 
 def draw_pattern(rng: random.Random, cells: int, tiles: list[int]) -> str:
@@ -199,15 +193,12 @@ def rules_of(options: dict[str, Any], most: int) -> Rules:
         four,
         start,
         None if options.get("limits") is None else tuple(options["limits"]),
-        options.get("largest"),
         walls,
         frozenset(options.get("unmergeable", ())),
-        bool(options.get("fixed")),
         goal_sum=options.get("goal_sum"),
         masks=tuple({frozenset(mask) for mask in options.get("masks", ())}),
         horizon=options.get("horizon"),
         few=few,
-        weights=read_weights(str(options["spawn"])),
         most=most,
     )
     if start.startswith("after "):
@@ -247,7 +238,7 @@ def random_board(rng: random.Random, drawn: DrawnGame) -> Board:
     if rules.masks:
         places = set(rng.choice(rules.masks))
         places |= set(rng.sample(sorted(set(free) - places), len(rules.unmergeable) - len(places)))
-    elif rules.unmergeable and not rules.fixed:
+    elif rules.unmergeable:
         places = set(rng.sample(free, len(rules.unmergeable)))
     density, high = rng.choice((0.3, 0.7, 1.0, 1.0)), rng.random() < 0.4
     board = []

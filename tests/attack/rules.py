@@ -49,18 +49,9 @@ class TooLargeError(Exception):
 
 def read_law(text: str) -> tuple[Fraction, tuple[tuple[int, Fraction], ...]]:
     """The chance of a 4, and those with at most so many empty cells, of ``"1/10, 4: 1/4"``."""
-    first, *others = text.partition(" on ")[0].split(",")
+    first, *others = text.split(",")
     pairs = [word.split(":") for word in others]
     return Fraction(first), tuple(sorted((int(n), Fraction(p)) for n, p in pairs))
-
-
-def read_weights(text: str) -> tuple[int, ...]:
-    """The weights of cells that a law ends with, as ``1,2`` of ``"1/10 on 1,2"``; none if it has none.
-
-    A wall has the weight 0.
-    """
-    words = text.partition(" on ")[2].replace("/", ",").split(",") if " on " in text else []
-    return tuple(0 if word == "#" else int(word) for word in words)
 
 
 @dataclass
@@ -68,7 +59,7 @@ class Rules:
     """A game.  `patterns` hold None where any tile or none will do; `start` is a name or a board.
 
     `few` are the chances of a 4 with at most so many empty cells, the fewest first; `begun` are the boards
-    after a slide that the game starts from, if it does so; `weights` are those of the cells, if they differ.
+    after a slide that the game starts from, if it does so.
     """
 
     shape: tuple[int, ...]
@@ -76,17 +67,14 @@ class Rules:
     four: Fraction
     start: str | Board
     limits: Board | None = None
-    largest: int | None = None
     walls: frozenset[int] = frozenset()
     unmergeable: frozenset[int] = frozenset()
-    fixed: bool = False
     patterns: tuple[tuple[int | None, ...], ...] = ()
     goal_sum: int | None = None
     masks: tuple[frozenset[int], ...] = ()
     horizon: int | None = None
     begun: tuple[Board, ...] = ()
     few: tuple[tuple[int, Fraction], ...] = ()
-    weights: tuple[int, ...] = ()
     discount: Fraction = Fraction(1)
     most: int = 20_000  # boards that may be looked at
     _states: dict[Board, tuple[Fraction, ...]] = field(default_factory=dict)
@@ -109,7 +97,6 @@ class Rules:
     def segments(self) -> dict[str, list[list[int]]]:
         """For each slide the runs of cells without an obstacle, from the end that tiles move to."""
         cell_of = {place: cell for cell, place in enumerate(self.places)}
-        stops = self.walls | (self.unmergeable if self.fixed else frozenset())
         found: dict[str, list[list[int]]] = {}
         for k, (first, last) in enumerate(NAMES[: len(self.shape)]):
             axis = len(self.shape) - 1 - k
@@ -121,7 +108,7 @@ class Rules:
                 for step in range(self.shape[axis] + 1):
                     here = (*place[:axis], step, *place[axis + 1 :])
                     cell = cell_of.get(here, -1)
-                    if cell >= 0 and cell not in stops:
+                    if cell >= 0 and cell not in self.walls:
                         run.append(cell)
                     elif run:
                         found[first].append(run)
@@ -132,8 +119,6 @@ class Rules:
     def limit(self, cell: int) -> float:
         """The largest tile a board may hold on a cell, as long as the game goes on."""
         most = float("inf") if self.limits is None else self.limits[cell]
-        if self.largest is not None:
-            most = min(most, self.largest)
         if self.goal_sum is not None:  # a tile is no larger than the sum
             most = min(most, max(2**e for e in range(64) if 2**e < self.goal_sum))
         if self.horizon is not None:
@@ -198,10 +183,8 @@ class Rules:
             return []
         free = [cell for cell, tile in enumerate(after) if tile == 0 and cell not in self.walls]
         four = next((p for n, p in self.few if len(free) <= n), self.four)
-        weights = self.weights or (1,) * self.cells
-        whole = sum(weights[cell] for cell in free)
         return [
-            ((*after[:cell], tile, *after[cell + 1 :]), p * weights[cell] / whole)
+            ((*after[:cell], tile, *after[cell + 1 :]), p / len(free))
             for cell in free
             for tile, p in ((2, 1 - four), (4, four))
             if p > 0
@@ -230,7 +213,7 @@ class Rules:
 
     @cached_property
     def images(self) -> list[list[int]]:
-        """The rotations and reflections that keep limits, walls, fixed tiles, patterns and masks."""
+        """The rotations and reflections that keep limits, walls, patterns and masks."""
         cell_of = {place: cell for cell, place in enumerate(self.places)}
         found = []
         for order in itertools.permutations(range(len(self.shape))):
@@ -257,12 +240,10 @@ class Rules:
         kept &= moved == set(self.masks)
         for cell, source in enumerate(image):
             kept &= (cell in self.walls) == (source in self.walls)
-            if self.fixed:
-                kept &= (cell in self.unmergeable) == (source in self.unmergeable)
-            stop = cell in self.walls or (self.fixed and cell in self.unmergeable)
-            stop |= bool(self.masks) and all(cell in mask for mask in self.masks)  # an x in any case
+            stop = cell in self.walls or (
+                bool(self.masks) and all(cell in mask for mask in self.masks)
+            )  # an x in any case
             kept &= stop or self.limit(cell) == self.limit(source)
-            kept &= stop or not self.weights or self.weights[cell] == self.weights[source]
         return kept
 
     def orbit(self, board: Board) -> set[Board]:
@@ -415,12 +396,10 @@ class Rules:
         for cell in range(self.cells):
             if cell in self.walls:
                 choices.append([0])
-            elif self.fixed and cell in self.unmergeable:
-                choices.append([X])
             else:
                 most = int(min(self.limit(cell), 1 << 20))
                 tiles = [0, *(1 << e for e in range(1, most.bit_length()))]
-                choices.append(tiles if self.fixed or not self.unmergeable else [*tiles, X])
+                choices.append([*tiles, X] if self.unmergeable else tiles)
         for board in itertools.product(*choices):
             here = board.count(X) == len(self.unmergeable) and self.stands(board)
             if here and self.total(board) <= self.last_sum:

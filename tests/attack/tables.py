@@ -5,13 +5,13 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterable
 from fractions import Fraction
-from math import gcd, inf
+from math import inf
 from pathlib import Path
 from typing import Any
 
 from attack.case import REFUSED, Case
 from attack.random_games import DrawnGame, random_board
-from attack.rules import MEASURES, Board, Rules, TooLargeError
+from attack.rules import MEASURES, Board, TooLargeError
 from tilebase import Objective, evaluate, open_table, prove, solve, thin, verify_table
 from tilebase.errors import MissingBoardError, UsageError
 from tilebase.objectives.values import Exact, Lower, Rounded, Upper
@@ -40,8 +40,8 @@ def attack(case: Case, drawn: DrawnGame) -> None:
         boards = 1
         for top in drawn.game.tops:
             boards *= top + 1
-        if space == "all" and (boards > MOST_BOARDS or drawn.game.spawn.cells):
-            continue  # in the space of all boards, cells have no weights
+        if space == "all" and boards > MOST_BOARDS:
+            continue
         names = [*ALWAYS, *(WINNING if drawn.game.can_win else ())]
         case.rng.shuffle(names)
         solve_and_ask(case, drawn, space, names[:OBJECTIVES])
@@ -377,7 +377,7 @@ def check_prove(case: Case, drawn: DrawnGame) -> None:
     direction, dtype = case.rng.choice(("lower", "upper")), case.rng.choice(tuple(UNITS))
     if not fits(drawn, f"{direction}:{dtype}", "1"):
         return
-    space = case.rng.choice(("all", "reachable")) if not drawn.game.spawn.cells else "reachable"
+    space = case.rng.choice(("all", "reachable"))
     lines = (
         f"{drawn.lines}; prove(game, direction={direction!r}, dtype={dtype!r}, space={space!r}, threads=1)"
     )
@@ -392,23 +392,10 @@ def check_prove(case: Case, drawn: DrawnGame) -> None:
     low, high = (found.bound, exact) if direction == "lower" else (exact, found.bound)
     good = low <= high <= low + found.loss + UNITS[dtype]
     case.expect(good, f"prove {direction}", f"{found.bound} ± {found.loss}, by the rules {exact}", lines)
-    law = law_in_words(drawn.rules.four, drawn.rules.few) + weights_in_words(drawn.rules)
+    law = law_in_words(drawn.rules.four, drawn.rules.few)
     said = f"spawns of {law}: " in found.statement
     case.expect(said, "prove: the statement", f"{found.statement} does not name {law}", lines)
     case.done["proved"] += 1
-
-
-def weights_in_words(rules: Rules) -> str:
-    """The weights of cells as a proof names them: without a common divisor, and not if all are equal.
-
-    Cells that no tile enters weigh nothing.
-    """
-    stops = rules.walls | (rules.unmergeable if rules.fixed else frozenset())
-    weights = [0 if cell in stops else weight for cell, weight in enumerate(rules.weights)]
-    if len(set(filter(None, weights))) < 2:
-        return ""
-    divisor = gcd(*weights)
-    return f" on cells of the weights {','.join(str(weight // divisor) for weight in weights)}"
 
 
 def law_in_words(four: Fraction, few: tuple[tuple[int, Fraction], ...]) -> str:

@@ -22,13 +22,15 @@ def attack(case: Case) -> None:
         drawn = random_game(rng, 2_000).command
     else:
         drawn = rng.choice((["3x3", "32"], ["2x4", "32"], ["3x3", "64", "--start", "empty"], [*BATCHED]))
-    lookahead = [] if "--goal-sum" in drawn else ["--lookahead"]  # a sum is not won by a slide
+    lookahead = (
+        [] if any("goal-sum" in word for word in drawn) else ["--lookahead"]
+    )  # a sum is not won by a slide
     command = rng.choice(
         (
             ["count", *drawn, "--keep", "states", "-o", "w"],
             ["count", *drawn, "--keep", "afterstates", "-o", "w", *lookahead],
             ["solve", *drawn, "--objective", "moves,longest", "-o", "w"],
-            ["solve", *drawn, "--objective", "score:float32,survival", "-o", "w", "--lean"],
+            ["solve", *drawn, "--objective", "score:float32,survival", "-o", "w"],
             ["solve", *BATCHED, "--objective", "lower,guaranteed", "--space", "all", "-o", "w"],
         )
     )

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import random
 from typing import Any
 
 import numpy as np
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers import TimeLimit
 
-from attack import random_games
 from attack.case import REFUSED, Case
 from attack.random_games import random_game
 from tilebase.envs import GameEnv, GameVectorEnv
@@ -26,7 +24,7 @@ NAMES = {
 def attack(case: Case) -> None:
     """One game, played many times at once by random actions."""
     rng = case.rng
-    drawn = random_game(rng, options_of=draw)
+    drawn = random_game(rng)
     mode = rng.choice(list(AutoresetMode))
     most = rng.choice((None, 1, 2, 3, 5, 10))
     options = {
@@ -61,12 +59,6 @@ def attack(case: Case) -> None:
             continue  # Gymnasium's infos are then of the games that begin
         actions = np.array([rng.randrange(int(ours.single_action_space.n)) for _ in range(GAMES)])
         found, wanted = ours.step(actions), theirs.step(actions)
-
-
-def draw(rng: random.Random) -> dict[str, Any]:
-    """Arguments of a game whose cells have equal weights, which may not exist."""
-    options = random_games.draw(rng)
-    return options | {"spawn": options["spawn"].partition(" on ")[0]}
 
 
 def plain(thing: Any) -> Any:

@@ -75,7 +75,7 @@ class Readings:
 
     def __init__(self, drawn: DrawnGame) -> None:
         self.drawn, self.rules = drawn, drawn.rules
-        self.real = bool(self.rules.unmergeable) and not self.rules.fixed
+        self.real = bool(self.rules.unmergeable)
         self.images = list(images(self.rules)) if self.real else [list(range(self.rules.cells))]
         _, self.afters = self.rules.reachable()
 

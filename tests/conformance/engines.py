@@ -32,9 +32,8 @@ from conformance.queries import (
 from stored import all_values, number_of, reachable_values
 from tilebase import Solution, count, evaluate, force, open_table, solve, verify_table
 from tilebase.bdd.library import Library
-from tilebase.bdd.relations import Relations
-from tilebase.bdd.sets import MOST_CONTENTS
-from tilebase.bdd.strategies import Analysis, Line, Rules
+from tilebase.bdd.sets import MOST_CONTENTS, Sets
+from tilebase.bdd.strategies import Analysis, Line, Method
 from tilebase.check import check_certificate
 from tilebase.counting.counts import CountResult
 from tilebase.dense import plan as plans
@@ -47,7 +46,7 @@ from tilebase.objectives.objective import Objective
 from tilebase.questions.force import decide_starts
 from tilebase.runtime.resources import Allowance
 from tilebase.search.search import Search
-from tilebase.sparse import arenas
+from tilebase.sparse import windows
 from tilebase.tables.answers import Answer
 from tilebase.tables.verify import Verification
 from windows import hold_little
@@ -100,7 +99,7 @@ def counts_in_windows(game: Game, bench: Bench, *, lookahead: bool = False) -> C
     """Layers of more than 128 ranks go through spill files."""
     with pytest.MonkeyPatch.context() as patch:
         hold_little(patch.setattr, 0)
-        patch.setattr(arenas, "block_bits_for", lambda _: 6)
+        patch.setattr(windows, "block_bits_for", lambda _: 6)
         return count(game, lookahead=lookahead, threads=2, folder=bench.folder())
 
 
@@ -249,17 +248,17 @@ def by_certificate(game: Game, bench: Bench) -> dict[Objective, Found]:
 
 def can_be_certified(game: Game) -> bool:
     """Something to win, no walls, and no bound but limits."""
-    return game.can_win and not (game.walls or game.fixed or game.largest)
+    return game.can_win and not game.walls
 
 
 # -- sets of boards as decision diagrams -------------------------------------------------------------
 
 
 def by_diagrams(game: Game, _: Bench, *, strategy: str) -> dict[Objective, Found]:
-    sets = Relations(game, "short", "rows", Library("bdd", 1 << 20, 1))
+    sets = Sets(game, "short", "rows", Library(1 << 20, 1))
     lines: list[Line] = []
-    analysis = Analysis(sets, Rules(), lambda line, _: lines.append(line), keep=True)
-    start = analysis.run(strategy)
+    analysis = Analysis(sets, Method(strategy=strategy), lambda line, _: lines.append(line), keep=True)
+    start = analysis.run()
     won = sets.union(analysis.won_afters.values())
     assert sets.count(won, after=True) == sum(line.afterstates for line in lines)
     known = exact_values(game, FORCED).afterstates

@@ -16,7 +16,7 @@ SMALL_GAMES = (
     Game("2x2", 16, spawn=0),
     Game("2x2", 32, spawn=1),
     Game("2x2", 64, start="32,0/0,16"),
-    Game("2x2", largest=8),
+    Game("2x2", limits=8),
     Game("2x2", 32, limits="16,8/8,4"),
     Game("1x4", 16),
     Game("4x1", 16, start="empty"),
@@ -24,9 +24,8 @@ SMALL_GAMES = (
     Game("2x3", 16, walls=[1]),
     Game("2x3", 16, pattern="pair"),
     Game("2x3", 64, pattern="lemma1", limits="32,16,4/8,4,4", start="empty"),
-    Game("2x2", pattern="8,4/*,0|0,*/4,8", largest=16, start="empty"),
+    Game("2x2", pattern="8,4/*,0|0,*/4,8", limits=16, start="empty"),
     Game("2x3", 16, unmergeable=[4]),
-    Game("2x3", 16, unmergeable=[4], fixed=True),
     Game("2x3", 8, unmergeable=[0, 5], start="empty"),
     Game("2x3", 8, unmergeable=[0], start="x,0,0/0,0,0"),
     Game("1x2x3", 16),
@@ -57,7 +56,7 @@ GAMES = (
     Game("1x2x3", 16, spawn=1, start="empty"),
     Game("2x3", spawn="1/3"),
     Game("3x3", 8),
-    Game("3x3", spawn=0, start="empty", largest=4),
+    Game("3x3", spawn=0, start="empty", limits=4),
     Game("2x3", 64, limits="32,16,8/16,8,8", start="empty"),
     Game("3x3", 16, limits="8,4,4/4,4,4/4,4,4"),
     Game("2x2x2", 32, limits="16,8,8,4,8,4,4,4", start="empty"),
@@ -65,7 +64,7 @@ GAMES = (
     Game("3x3", 16, walls=[4]),
     Game("1x6", walls=[2], start="empty"),
     Game("2x3", unmergeable=[0]),
-    Game("3x3", 8, unmergeable=[4], fixed=True),
+    Game("3x3", 8, walls=[4]),
     Game("2x3", 16, unmergeable=[1, 5], spawn=0),
     Game("2x3", 32, limits="16,8,8/8,8,8", unmergeable=[3]),
     Game("2x3", 16, start="2,4,0/0,0,8"),
@@ -75,7 +74,7 @@ GAMES = (
     Game("4x4", 8, walls=[1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 13]),  # free cells far from each other
     Game("3x4", 8, masks="..../..xx/.xxx", start="after 0,0,2,0/2,0,x,x/0,x,x,x", horizon=22),
     Game("3x4", 8, masks="..../..xx/xxxx|..../.x.x/xxxx", start="after 2,0,0,0/0,2,x,x/x,x,x,x"),
-    Game("2x2", 16, masks=".x/..", unmergeable=[1], largest=4),  # the goal is out of reach
+    Game("2x2", 16, masks=".x/..", unmergeable=[1], limits=4),  # the goal is out of reach
     Game("2x2", goal_sum=26, spawn=0),
     Game("2x3", horizon=20),
     Game("2x3", 16, horizon=14, spawn=1, start="empty"),
@@ -109,9 +108,9 @@ GAMES = (
     ),
     Game("2x3", 16, goal_sum=24, unmergeable=[4]),
     Game("2x3", 32, goal_sum=40, limits="16,16,16/8,8,4", start="empty"),
-    Game("3x6", spawn=0, start="empty", largest=2),  # three bits per cell
-    Game("2x9", spawn=0, start="empty", largest=2),
-    Game("1x22", spawn=0, start="empty", largest=2),  # two bits per cell
+    Game("3x6", spawn=0, start="empty", limits=2),  # three bits per cell
+    Game("2x9", spawn=0, start="empty", limits=2),
+    Game("1x22", spawn=0, start="empty", limits=2),  # two bits per cell
 )
 """All of them: the oracle counts each in a second at most."""
 

@@ -37,15 +37,18 @@ def best_bit(slots, n, bits, out):
 
 
 @kernel()
-def best_with_gain(slots, n, gains, values, step, out):
-    """Write ``out[x]``: the largest value over slides, with what they gain and `step`; 0 without a slide."""
+def best_with_gain(slots, n, gains, values, step, lost, out):
+    """Write ``out[x]``: the largest value over slides, with what they gain and `step`.
+
+    Without a slide it is `lost`: one that is not allowed is worth less than any number, whatever it gains.
+    """
     for x in range(n):
         out[x] = values[slots[0, x]] + gains[0, x]
     for k in range(1, len(slots)):
         for x in range(n):
             out[x] = max(out[x], values[slots[k, x]] + gains[k // 2, x])
     for x in range(n):
-        out[x] = max(out[x] + step, 0.0)
+        out[x] = max(out[x] + step, lost)
 
 
 @scalar
@@ -57,20 +60,22 @@ def _opinion(position, k, x, guide, guide_gains):
 
 
 @kernel()
-def follow(slots, n, guide, guide_gains, slack, values, gains, step, out):
+def follow(slots, n, guide, guide_gains, slack, values, gains, step, lost, out):
     """Write ``out[x]``: the mean of `values` over the slides that a guide rates best, or over all.
 
     The guide's opinion of slide k is ``guide[slots[k, x]] + guide_gains[k // 2, x]``; either may be
     empty.  Opinions closer than `slack`, relative to the best, are ties.  A slide adds
-    ``gains[k // 2, x] + step``; `gains` may be empty.  Without a slide the value is 0.
+    ``gains[k // 2, x] + step``; `gains` may be empty.  Without a slide the value is `lost`.
     """
     for x in range(n):
+        # The best opinion of the slides that are allowed, and which opinions are as good.
         best_opinion = -np.inf
         for k in range(len(slots)):
             position = slots[k, x]
             if position != NONE:
                 best_opinion = max(best_opinion, _opinion(position, k, x, guide, guide_gains))
         least = best_opinion - slack * abs(best_opinion)
+        # The mean over these slides.
         total = 0.0
         ties = 0
         for k in range(len(slots)):
@@ -81,7 +86,7 @@ def follow(slots, n, guide, guide_gains, slack, values, gains, step, out):
                     total += values[position] + step
                     if len(gains):
                         total += gains[k // 2, x]
-        out[x] = total / ties if ties else 0.0
+        out[x] = total / ties if ties else lost
 
 
 @kernel()

@@ -83,6 +83,7 @@ def advance(keys, begin, end, boards, kept, most, dead, table, used, goal, scrat
         if 2 * used[0] + 16 * len(after) > len(table):
             return n
         unpack(keys[n], boards.bits, scratch.state)
+        # Each slide that changes the board and keeps what must be kept.
         for d in range(4):
             if not slide(scratch.state, d, boards, after):
                 continue
@@ -91,6 +92,7 @@ def advance(keys, begin, end, boards, kept, most, dead, table, used, goal, scrat
             empty = 0
             for k in range(len(after)):
                 empty += after[k] == 0
+            # A drop of a 2 on each empty cell; the last empty cell may end the search.
             for k in range(len(after)):
                 if after[k]:
                     continue

@@ -82,6 +82,7 @@ def push_codes(length, base, cells, out):
     """Write the code of each line after a slide towards its first cell; -1 if a tile exceeds all values."""
     for code in range(len(out)):
         rest, made, waiting, place, tiles = code, 0, 0, 1, 0
+        # Push the tiles together from the first cell on; `waiting` may still merge with the next one.
         for _ in range(length):
             value = rest % base
             rest //= base
@@ -94,6 +95,7 @@ def push_codes(length, base, cells, out):
                 cells[tiles] = value
                 tiles += 1
                 waiting = value
+        # The code of the tiles, which stand at the beginning of the line.
         for k in range(tiles):
             if cells[k] >= base:
                 made = -1
@@ -106,10 +108,12 @@ def push_codes(length, base, cells, out):
 @kernel()
 def describe_lines(length, base, drops, lines):
     """Fill the tables of `Lines` that do not depend on slides."""
+    # Which lines only they themselves become, and the costs towards the first cell.
     for code in range(len(lines.plain)):
         begin, end = lines.first[code], lines.first[code + 1]
         lines.plain[code] = end == begin + 1 and lines.source[begin] == code
         lines.toward[code] = cost_of(code, length, base, drops, lines)
+    # The cost towards the last cell is that of the reversed line towards the first one.
     for code in range(len(lines.plain)):
         rest, reverse = code, 0
         for _ in range(length):
@@ -117,6 +121,7 @@ def describe_lines(length, base, drops, lines):
             rest //= base
         lines.away[code] = lines.toward[reverse]
         lines.begun[lines.start[length] + code] = lines.away[code]
+    # The least cost of a line that begins with k cells, from that of lines that begin with k + 1.
     for k in range(length - 1, -1, -1):
         for code in range(lines.power[k]):
             least = TOO_MANY
@@ -339,6 +344,7 @@ def follow(i, code, length, lines, cross, status, columns):
     then[1] = now[1] + lines.away[code]
     along = then[0] <= 1 or then[1] <= 1
     first, last, rest = 0, 0, code
+    # The columns so far, and the least cost of each towards the first and the last line.
     for j in range(length):
         column = columns[i, j] + rest % lines.power[1] * cross.power[i]
         rest //= lines.power[1]
@@ -364,18 +370,22 @@ def expand(keys, begin, end, boards, by_exponent, used, most_leaves, most_choice
         unpack(keys[n], boards.bits, scratch.state)
         if is_first(scratch.state, boards.drops):
             continue
+        # From a random origin on, each gets an equal share of the states that may still be inserted.
         count = find_origins(scratch.state, boards, scratch.probe, scratch.origins, len(scratch.origins))
         shift = next_random(scratch.random) if most_leaves else 0
         leaves = 0
         for k in range(count):
+            # What is left of the limit is divided among the origins that are left, rounded up.
             share = (most_leaves - leaves + count - k - 1) // (count - k) if most_leaves else 0
             if most_leaves and share <= 0:
                 break
             origin = scratch.origins[(k + shift) % count]
             value = scratch.state[origin >> 2]
             table = by_exponent[value - 1]
+            # Undo the drop, then the slide.
             if 2 * used[value - 1] > len(table):
                 return n
+            # Take the tile away, undo the slide in the direction that the origin names, put the tile back.
             scratch.state[origin >> 2] = 0
             found, new = slide_back(origin & 3, boards, table, share, most_choices, scratch)
             scratch.state[origin >> 2] = value
@@ -397,6 +407,8 @@ def slide_back(d, boards, table, most_leaves, most_choices, scratch):
     cross = boards.along if d < 2 else boards.across
     length, height = boards.length[d], boards.lines[d]
     codes, tried, turn, status = scratch.codes, scratch.next, scratch.turn, scratch.status
+    # Each line has a list of lines that slide into it.  All combinations are tried in depth, line by line;
+    # ``tried[i]`` counts the choices of line i, which begin at a random one (`turn`) if leaves are limited.
     for i in range(height):
         codes[i] = line_code(scratch.state, boards.cell[d, i], length, boards.base)
     tried[0] = 0

@@ -12,7 +12,7 @@ from tilebase.game.board import Board
 from tilebase.objectives.numbers import difference_text, digits_text, rounded_text, share_text
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.values import Value
-from tilebase.runtime.html import table_html
+from tilebase.runtime.rows import html_text
 
 SHOWN = 10
 """Decisions that a notebook shows."""
@@ -205,7 +205,7 @@ class Judgement:
             f"{self.name}: {self.objective} {self.text}, optimum {self.start}, "
             f"{self.optimal_text} best slides, {self.states:,} states"
         )
-        return table_html(caption, rows)
+        return html_text(caption, rows)
 
     def as_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
@@ -263,7 +263,7 @@ class Comparison:
             for row in self.rows()
             for one in [self.judged[row["policy"]]]
         ]
-        return table_html(self._ends, rows)
+        return html_text(self._ends, rows)
 
     def score(self, name: str) -> float:
         """Return the normalised score of an agent: 0 for random slides, 1 for optimal play."""

@@ -210,7 +210,7 @@ class GameArrays:
             states, origin = spawns_of(self._compiled, keys, exponent)
             made.append(states)
             boards.append(origin)
-            chances.append(spawn_chances(self._compiled, keys, origin, exponent))
+            chances.append(spawn_chances(self.game, origin, exponent))
         return np.concatenate(made), np.concatenate(boards), np.concatenate(chances)
 
     # -- how it is done ------------------------------------------------------------------------

@@ -1,9 +1,9 @@
 """Sets of boards as decision diagrams, and solving with whole sets instead of single boards.
 
 * `codes`: how the content of a cell becomes Boolean variables, and the order of the variables.
-* `library`: the OxiDD library, its memory, and the kinds of diagrams.
+* `library`: the OxiDD library and its memory.
 * `sets`: sets of boards, their preimages under slides and spawns.
-* `strategies`: retrograde analysis by layers, by sweep lines, or with one growing set.
+* `strategies`: retrograde analysis by layers, by sweep lines, or with one growing set; its checkpoints.
 * `export`: a winning set as a folder, which is read without OxiDD.
 * `proofs`: certificates from winning sets.
 * `worker`: the process in which diagrams live, so that the library cannot end the program.

@@ -40,16 +40,7 @@ def _short(count: int) -> tuple[Code, ...]:
     )
 
 
-def _one_hot(count: int) -> tuple[Code, ...]:
-    """Return one bit per value, of which exactly one is set."""
-    return tuple(tuple(int(bit == value) for bit in range(count)) for value in range(count))
-
-
-ENCODINGS: dict[str, Callable[[int], tuple[Code, ...]]] = {
-    "short": _short,
-    "binary": _binary,
-    "one-hot": _one_hot,
-}
+ENCODINGS: dict[str, Callable[[int], tuple[Code, ...]]] = {"short": _short, "binary": _binary}
 
 
 def codes_of(encoding: str, count: int) -> tuple[Code, ...]:
@@ -59,8 +50,6 @@ def codes_of(encoding: str, count: int) -> tuple[Code, ...]:
     ((0, 0), (0, 1), (1, 0))
     >>> codes_of("short", 3)
     ((0, 0), (0, 1), (1, 2))
-    >>> codes_of("one-hot", 3)
-    ((1, 0, 0), (0, 1, 0), (0, 0, 1))
     """
     if encoding not in ENCODINGS:
         raise UsageError(f"encoding {encoding!r} does not exist: choose one of {', '.join(ENCODINGS)}")
@@ -71,40 +60,8 @@ def codes_of(encoding: str, count: int) -> tuple[Code, ...]:
 
 Bit = tuple[int, int]
 """A cell and the number of a bit of its code, 0 for the most significant."""
-
-
-def _by_cells(cells: Sequence[int], width: int) -> list[Bit]:
-    return [(cell, bit) for cell in cells for bit in range(width)]
-
-
-def _rows(shape: Sequence[int], width: int) -> list[Bit]:
-    return _by_cells(range(prod(shape)), width)
-
-
-def _columns(shape: Sequence[int], width: int) -> list[Bit]:
-    return _by_cells(lines_first(shape, 0), width)
-
-
-def _interleaved(shape: Sequence[int], width: int) -> list[Bit]:
-    length = shape[-1]
-    rows = [range(first, first + length) for first in range(0, prod(shape), length)]
-    return [(cell, bit) for row in rows for bit in range(width) for cell in row]
-
-
-def _significance(shape: Sequence[int], width: int) -> list[Bit]:
-    return [(cell, bit) for bit in range(width) for cell in range(prod(shape))]
-
-
-ORDERS: dict[str, Callable[[Sequence[int], int], list[Bit]]] = {
-    "rows": _rows,
-    "columns": _columns,
-    "interleaved": _interleaved,
-    "significance": _significance,
-}
-"""Variables cell by cell along rows or along columns; bit by bit within each row; bit by bit of the board."""
-
-FAST_AXIS = {"rows": -1, "interleaved": -1, "columns": 0}
-"""The axis whose lines have all their variables side by side."""
+ORDERS = {"rows": -1, "columns": 0}
+"""The orders of the variables, cell by cell, and the axis whose lines have their variables side by side."""
 
 
 def lines_first(shape: Sequence[int], axis: int) -> tuple[int, ...]:
@@ -128,4 +85,4 @@ def order_of(order: str, shape: Sequence[int], width: int) -> list[Bit]:
     """Return the variables of all cells from the top of a diagram to its bottom.  Raises `UsageError`."""
     if order not in ORDERS:
         raise UsageError(f"order {order!r} does not exist: choose one of {', '.join(ORDERS)}")
-    return ORDERS[order](shape, width)
+    return [(cell, bit) for cell in lines_first(shape, ORDERS[order]) for bit in range(width)]

@@ -29,19 +29,17 @@ PIECE = 1 << 20
 """Bytes that are read at a time for the SHA-256 sum."""
 
 
-def check_export(folder: Path, game: Game, kind: str = "bdd") -> None:
+def check_export(folder: Path, game: Game) -> None:
     """Raise an error if a winning set cannot be written to a folder; to be called before it is computed.
 
-    That is a `UsageError` if the diagrams are ZBDDs or do not have all boards that the rules allow,
-    `WrongGameError` if the folder holds something else, and `StorageError` if it cannot be written.
+    That is a `UsageError` if the diagrams do not have all boards that the rules allow, `WrongGameError` if
+    the folder holds something else, and `StorageError` if it cannot be written.
     """
-    if kind != "bdd":
-        raise UsageError("only BDDs can be saved: leave the ZBDDs out")
     if not game.bounds.closed:
         most = 2 ** max(game.tops)
         raise UsageError(
             f"a winning set of {game} cannot be saved: it has boards up to the tile {most}, the largest that "
-            f"play from the start can make, and slides lead to larger ones: give {most} as the largest tile"
+            f"play from the start can make, and slides lead to larger ones: give {most} as the limit"
         )
     refuse_kept(folder)
     if not folder.exists():
@@ -72,28 +70,24 @@ def _check_content(folder: Path, game: Game) -> None:
         )
 
 
-def write_set(
-    folder: Path, analysis: Analysis, *, strategy: str, encoding: str, order: str, verdict: bool | None
-) -> int:
+def write_set(folder: Path, analysis: Analysis, verdict: bool | None) -> int:
     """Write what an analysis, run with `keep`, has found; return the bytes of the file of diagrams.
 
-    `verdict` is what its `run` has returned; the names are those with which its sets were made.
+    `verdict` is what its `run` has returned.
     A winning set of the same game that the folder holds is replaced.  Raises the errors of `check_export`,
     `StorageError` if the disk is full, and `ResourceError` if there are too many nodes.
     """
-    check_export(folder, analysis.game, analysis.sets.library.kind)
+    check_export(folder, analysis.game)
     with storage_errors(folder):
         folder.mkdir(exist_ok=True)
-    return write_files(folder, analysis, strategy=strategy, encoding=encoding, order=order, verdict=verdict)
+    return write_files(folder, analysis, verdict)
 
 
-def write_files(
-    folder: Path, analysis: Analysis, *, strategy: str, encoding: str, order: str, verdict: bool | None
-) -> int:
+def write_files(folder: Path, analysis: Analysis, verdict: bool | None) -> int:
     """As `write_set`, to an existing folder and for every game; a certificate needs only boards of play."""
-    sets, rules = analysis.sets, analysis.rules
+    sets, method = analysis.sets, analysis.method
     # A spawn that makes the goal sum wins, so these boards have no states and no afterstates.
-    names = [name for name in analysis.won if strategy != "sum" or not sets.game.reached(int(name))]
+    names = [name for name in analysis.won if method.strategy != "sum" or not sets.game.reached(int(name))]
     with ExitStack() as parts:
         diagrams = PartFile(folder / FILE)
         parts.callback(diagrams.discard)
@@ -101,8 +95,9 @@ def write_files(
         parts.callback(text.discard)
         nodes, size, digest = _write_diagrams(analysis, names, diagrams.file, folder / FILE)
         manifest = WinningManifest(
-            game=sets.game, variant=rules.variant, player=rules.player, strategy=strategy,
-            strong=rules.strong, corollary7=rules.corollary7, verdict=verdict, encoding=encoding, order=order,
+            game=sets.game, variant=method.variant, player=method.player, strategy=method.strategy,
+            strong=method.strong, corollary7=method.corollary7, verdict=verdict, encoding=method.encoding,
+            order=method.order_for(sets.game),
             codes={value: _text(code) for value, code in sets.codes.items()}, variables=sets.order,
             layers=[_layer(analysis, name) for name in names], nodes=nodes, size=size, sha256=digest,
         )  # fmt: skip

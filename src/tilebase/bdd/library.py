@@ -1,4 +1,4 @@
-"""The OxiDD library: kinds of diagrams, and memory.
+"""The OxiDD library, and its memory.
 
 OxiDD allocates its table of nodes and its cache of results at once.  If the system refuses, it ends the
 process; so `capacity_for` stays well inside the memory that the machine has.  If the table is full, an
@@ -22,8 +22,6 @@ from tilebase.runtime.storage import open_own
 
 P = ParamSpec("P")
 T = TypeVar("T")
-KINDS = {"bdd": "bcdd", "zbdd": "zbdd"}
-"""Our names of kinds, and the library's: BDDs have complement edges."""
 NODE_BYTES = 16
 """A node: two edges, a level and a count of references."""
 TABLE_BYTES = 32
@@ -70,33 +68,29 @@ def capacity_for(memory: int) -> int:
 
 
 class Library:
-    """A manager of diagrams of one kind, which holds at most `nodes` nodes.
+    """A manager of binary decision diagrams with complement edges, which holds at most `nodes` nodes.
 
     Attributes
     ----------
-    kind:
-        One of `KINDS`.
     manager:
         OxiDD's manager.
     nodes:
         How many nodes there may be.
     """
 
-    def __init__(self, kind: str, nodes: int, threads: int) -> None:
+    def __init__(self, nodes: int, threads: int) -> None:
         require_oxidd()
-        name = KINDS[kind]
-        module = importlib.import_module(f"oxidd.{name}")
-        util = importlib.import_module("oxidd.util")
-        self.kind, self.nodes = kind, nodes
-        self.manager: Any = getattr(module, f"{name.upper()}Manager")(
+        module, util = importlib.import_module("oxidd.bcdd"), importlib.import_module("oxidd.util")
+        self.nodes = nodes
+        self.manager: Any = module.BCDDManager(
             nodes, min(nodes // CACHE_SHARE, MOST_CACHED), threads if nodes >= SHARED_NODES else 1
         )
-        self.function: Any = getattr(module, f"{name.upper()}Function")
+        self.function: Any = module.BCDDFunction
         self.conjunction: Any = util.BooleanOperator.AND
         self._full: type[Exception] = util.DDMemoryError
 
     def write(self, path: Path, diagrams: Iterable[Any]) -> None:
-        """Write diagrams to a DDDMP file, binary where the kind can.  Raises `OSError`."""
+        """Write diagrams to a binary DDDMP file.  Raises `OSError`."""
         with open_own(path, "wb"):  # OxiDD opens it once more, and follows links
             self.manager.export_dddmp(path, list(diagrams))
         check_end(path)

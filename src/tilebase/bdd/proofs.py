@@ -73,9 +73,8 @@ def check_proof(path: Path, game: Game, variant: str) -> None:
 def write_proof(
     path: Path,
     analysis: Analysis,
-    *,
-    strategy: str,
     verdict: bool | None,
+    *,
     most: int = MOST_LISTED,
     progress: Callable[[Progress], None] | None = None,
 ) -> int:
@@ -83,13 +82,13 @@ def write_proof(
 
     Raises the errors of `check_proof` and `tilebase.search.certificates.write_certificate`.
     """
-    sets, rules = analysis.sets, analysis.rules
-    check_proof(path, sets.game, rules.variant)
+    sets, method = analysis.sets, analysis.method
+    check_proof(path, sets.game, method.variant)
     if verdict is None:
         raise UsageError("the work stopped before the start was decided, so there is nothing to prove")
     with temporary_folder() as folder:
-        write_files(folder, analysis, strategy=strategy, encoding="", order="", verdict=verdict)
+        write_files(folder, analysis, verdict)
         manifest = WinningManifest.parse(read_file(folder / MANIFEST), str(folder))
         results = SetResults(StoredSet(Folder(folder), manifest))
-        forced = verdict == (rules.player == "slider")
+        forced = verdict == (method.player == "slider")
         return write_certificate(path, results, forced, most=most, progress=progress)

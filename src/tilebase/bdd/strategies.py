@@ -11,23 +11,32 @@ and l down.  Within a line the two preimages alternate until nothing is added.
 
 The *winner* is the side whose least fixpoint is computed.  A state is in the set if that side wins from
 there with the player to move; an afterstate, with a spawn to come.
+
+A run writes *checkpoints*: the diagrams that what is left needs, from which the same command continues.  A
+file in its folder holds them; the journal ``diagrams.jsonl`` lists the lines until then, and its last entry
+names the file, with its checksum, and what each diagram is.  Within a line that is iterated, the entry says
+how far it came.  A new checkpoint is complete before the one before is deleted.  A run that was killed
+between continues at the last entry whose file is whole.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Any, Self
 
+from tilebase.bdd.library import Library
 from tilebase.bdd.sets import Diagram, Sets
 from tilebase.counting.combinatorics import boards_by_sum
+from tilebase.files.run import Journal
 from tilebase.game.game import Cells, Game
-
-if TYPE_CHECKING:
-    from tilebase.bdd.checkpoints import Checkpoints
+from tilebase.runtime.measured import SaveClock
+from tilebase.runtime.storage import part_path, publish, storage_errors
 
 STRATEGIES = ("sum", "sweep", "accumulative")
 VARIANTS = ("adversarial", "cooperative", "deterministic")
@@ -36,6 +45,10 @@ PLAYERS = ("slider", "dropper")
 SweepLine = tuple[int, int]
 STATES = "states"
 """The name, in a checkpoint within a line, of the states that are found so far."""
+OFTEN = 60.0
+"""Seconds between two checkpoints, at least."""
+TIMES = 20.0
+"""How many times as long as a checkpoint takes a run works before the next one, at least."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +81,8 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Rules:
-    """What is solved: who spawns, whose set is computed, and whether all boards are solved.
+class Method:
+    """What is computed with diagrams, and how.
 
     Attributes
     ----------
@@ -85,6 +98,11 @@ class Rules:
         exponent k, k - 1 cells are empty or hold less; k - 2 if 4s are spawned.
     until:
         The name of the last line that is computed; empty for all.
+    strategy:
+        One of `STRATEGIES`.
+    encoding, order:
+        One of `codes.ENCODINGS`, and one of `codes.ORDERS`: None is by columns where these are shorter than
+        rows, otherwise by rows.
     """
 
     variant: str = "adversarial"
@@ -93,6 +111,13 @@ class Rules:
     counts: bool = True
     corollary7: bool = False
     until: str = ""
+    strategy: str = "sum"
+    encoding: str = "short"
+    order: str | None = None
+
+    def order_for(self, game: Game) -> str:
+        """Return the order of the variables for the boards of a game."""
+        return self.order or ("columns" if game.shape[0] < game.shape[-1] else "rows")
 
 
 @dataclass
@@ -109,24 +134,109 @@ class Part:
         For each exponent whose spawn leads out of the part: the states that the winner wins there.
     pending:
         Its states from which a slide leads into a part above that lets the slider win.
-    afters:
-        Its boards as afterstates.
-    found:
-        The afterstates that the winner wins.
     ended:
         Whether its sum has reached the horizon, so that a slide that makes one of its boards is the last.
     held:
         What a checkpoint within the part needs beside its states; None if none is written.
+    afters:
+        Its boards as afterstates.
+    states, found:
+        The states and afterstates that the winner wins, as far as they are found.
+    iterations, peak:
+        As in `Line`, so far.
     """
 
     name: str
     boards: Diagram
     above: dict[int, Diagram]
     pending: Diagram = None
-    afters: Diagram = None
-    found: Diagram = None
     ended: bool = False
     held: dict[str, Diagram] | None = None
+    afters: Diagram = None
+    states: Diagram = None
+    found: Diagram = None
+    iterations: int = 0
+    peak: int = 0
+
+
+class Checkpoints:
+    """The checkpoints of a run.  `identity` is all that decides what is computed, and in which variables.
+
+    Attributes
+    ----------
+    lines:
+        The lines that earlier runs have finished.
+    begun:
+        The line that an earlier run was iterating, as far as it came; None if there is none.
+    """
+
+    def __init__(self, folder: Path, identity: Mapping[str, Any], library: Library) -> None:
+        self._folder, self._library = folder, library
+        self._journal = Journal(folder / "diagrams.jsonl", identity)
+        self._pending: list[dict[str, Any]] = []
+        self._save_clock = SaveClock()
+        noted = self._journal.read()
+        last = next((n for n in range(len(noted), 0, -1) if self._is_whole(noted[n - 1])), 0)
+        self._entries = noted[:last]
+        if last < len(noted):
+            self._journal.rewrite(self._entries)
+        self._written = last
+        self.lines = [Line(**entry["line"]) for entry in self._entries if "line" in entry]
+        begun = self._entries[-1].get("begun") if self._entries else None
+        self.begun = Line(**begun) if begun else None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._journal.close()
+
+    def _is_whole(self, entry: dict[str, Any]) -> bool:
+        """Return whether a line names a file, and the file is as it was written."""
+        if "file" not in entry:
+            return False
+        path = self._folder / entry["file"]
+        return path.is_file() and bool(_digest(path) == entry["sha256"])
+
+    def load(self) -> dict[str, Diagram]:
+        """Return the diagrams of the last checkpoint by name; empty if there is none.
+
+        To be called after `add_vars`.
+        """
+        if not self._entries:
+            return {}
+        entry = self._entries[-1]
+        return dict(zip(entry["held"], self._library.read(self._folder / entry["file"]), strict=True))
+
+    def add(self, line: Line, held: Mapping[str, Diagram]) -> None:
+        """Note a finished line; write a checkpoint if the last one is old.  Raises `StorageError`."""
+        self._pending.append({"line": asdict(line)})
+        if self._is_due():
+            self._write(held)
+
+    def save(self, begun: Line, held: Mapping[str, Diagram]) -> None:
+        """Write a checkpoint within a line if the last one is old.  Raises `StorageError`."""
+        if self._is_due():
+            self._pending.append({"begun": asdict(begun)})
+            self._write(held)
+
+    def _is_due(self) -> bool:
+        return self._save_clock.is_due(OFTEN, TIMES)
+
+    def _write(self, held: Mapping[str, Diagram]) -> None:
+        self._written += len(self._pending)
+        path = self._folder / f"diagrams-{self._written}.dddmp"
+        part = part_path(path)
+        with self._save_clock.saving():
+            with storage_errors(path):
+                self._library.write(part, held.values())
+                publish(part, path)
+            self._pending[-1] |= {"file": path.name, "sha256": _digest(path), "held": list(held)}
+            self._journal.append(*self._pending, durable=True)
+        self._pending = []
+        for old in self._folder.glob("diagrams-*.dddmp"):
+            if old != path:
+                old.unlink()
 
 
 class Analysis:
@@ -144,14 +254,14 @@ class Analysis:
     def __init__(
         self,
         sets: Sets,
-        rules: Rules,
+        method: Method,
         tell: Callable[[Line, float], None],
         *,
         step: Callable[[int], None] | None = None,
         keep: bool = False,
         checkpoints: Checkpoints | None = None,
     ) -> None:
-        self.sets, self.game, self.rules, self._tell, self._keep = sets, sets.game, rules, tell, keep
+        self.sets, self.game, self.method, self._tell, self._keep = sets, sets.game, method, tell, keep
         self._step = step
         self.won: dict[str, Diagram] = {}
         self.won_afters: dict[str, Diagram] = {}
@@ -160,24 +270,25 @@ class Analysis:
         self._last = Line("", 0, 0.0)
         self._found: dict[Cells, bool] = {}
 
-    def run(self, strategy: str) -> bool | None:
-        """Return whether the winner wins from the start; None if the work stopped before (`Rules.until`)."""
+    def run(self) -> bool | None:
+        """Return whether the winner wins from the start; None if the work stopped before (`Method.until`)."""
         self.sets.prepare()
         if self._checkpoints is not None:
             self._loaded = self._checkpoints.load()
-        {"sum": self._by_sum, "sweep": self._by_lines, "accumulative": self._accumulate}[strategy]()
+        runs = {"sum": self._by_sum, "sweep": self._by_lines, "accumulative": self._accumulate}
+        runs[self.method.strategy]()
         return None if self._is_last() else self._verdict()
 
     def _is_last(self) -> bool:
         """Return whether the line that was just finished is the last one."""
-        return bool(self.rules.until) and self._last.name == self.rules.until
+        return bool(self.method.until) and self._last.name == self.method.until
 
     # -- the strategies ------------------------------------------------------------------------------
 
     def _by_sum(self) -> None:
         game, layers = self.game, self.sets.layers()
         above = self._with_goal_sum(layers)
-        least = 0 if self.rules.strong else min(game.sum(board) for board in self.starts)
+        least = 0 if self.method.strong else min(game.sum(board) for board in self.starts)
         most = max(layers, default=0) if game.horizon is None else game.last_sum
         totals = [total for total in sorted(layers, reverse=True) if least <= total <= most]
         costs = {total: math.sqrt(count) for total, count in boards_by_sum(game).items()}
@@ -213,40 +324,55 @@ class Analysis:
     def _with_goal_sum(self, layers: dict[int, Diagram]) -> dict[int, Diagram]:
         """Take the layers that have the goal sum away: what the winner wins of those that a spawn makes."""
         ended = {total: layers.pop(total) for total in [*layers] if self.game.reached(total)}
-        if self.rules.player == "dropper" or not ended:
+        if self.method.player == "dropper" or not ended:
             return {}
         return {total: ended[total] for total in ended if total < min(ended) + 4}
 
     def _by_lines(self) -> None:
-        sets, spawned = self.sets, self.game.spawn_exponents
         lines = self._sweep_lines()
+        downwards = sorted(lines, reverse=True)
         pending = {line: self._loaded.pop(n) for line in lines if (n := _pending(line)) in self._loaded}
-        kept: dict[SweepLine, Diagram] = {}
-        finished = {line.name: line for line in self._finished}
-        for done, line in enumerate(sorted(lines, reverse=True), 1):
-            fraction = done / (done + len(lines) - 1)
-            if (name := _name(line)) in finished:
-                self._tell(finished[name], fraction)
-                del lines[line]
+        kept: dict[SweepLine, Diagram] = {}  # the won states of lines into which spawns lead from below
+        for done, name in enumerate(downwards, 1):
+            if done <= len(self._finished):
+                self._tell(self._finished[done - 1], done / len(downwards))
+                del lines[name]
                 continue
-            k, count = line
-            above = {e: kept.get((k, count + 1) if e == k else (e, 1), sets.none) for e in spawned if e >= k}
-            part = Part(name, lines.pop(line), above, pending=pending.get(line, sets.none))
-            # What is left then takes no time, and would need more than is pending.
-            nearly_done = k <= spawned[-1] or self._found
-            part.held = None if nearly_done else {_pending(other): found for other, found in pending.items()}
-            states = self._solve(part, fraction)
-            if self._is_last() or (not self.rules.strong and self._found.keys() >= set(self.starts)):
+            part = self._sweep_part(name, lines.pop(name), pending, kept)
+            states = self._solve(part, done / len(downwards))
+            if self._is_last() or (not self.method.strong and self._found.keys() >= set(self.starts)):
                 break
-            pending.pop(line, None)
-            if k <= spawned[-1]:
-                kept[line] = states
-            lower = [other for other in lines if other[0] >= k - 1]
-            into = self._slides_into(self._passed(part)) if lower else sets.none
-            for other in lower:
-                pending[other] = sets.union([pending.get(other, sets.none), sets.both(into, lines[other])])
-            if not (nearly_done or self._found):
+            pending.pop(name, None)
+            if name[0] <= self.game.spawn_exponents[-1]:
+                kept[name] = states
+            self._send_down(part, [line for line in lines if line[0] >= name[0] - 1], lines, pending)
+            if part.held is not None and not self._found:
                 self._note({_pending(other): found for other, found in pending.items()})
+
+    def _sweep_part(
+        self, line: SweepLine, boards: Diagram, pending: dict[SweepLine, Diagram],
+        kept: dict[SweepLine, Diagram],
+    ) -> Part:  # fmt: skip
+        """Return a sweep line as a part: spawns of its largest exponent and of larger ones lead out of it."""
+        (k, count), none, spawned = line, self.sets.none, self.game.spawn_exponents
+        above = {e: kept.get((k, count + 1) if e == k else (e, 1), none) for e in spawned if e >= k}
+        part = Part(_name(line), boards, above, pending=pending.get(line, none))
+        # What is left after the lines of spawned tiles takes no time, and would need more than is pending.
+        if k > spawned[-1] and not self._found:
+            part.held = {_pending(other): found for other, found in pending.items()}
+        return part
+
+    def _send_down(
+        self, part: Part, lower: list[SweepLine], lines: dict[SweepLine, Diagram],
+        pending: dict[SweepLine, Diagram],
+    ) -> None:  # fmt: skip
+        """Add what is pending of lower lines: their states from which a slide saves the slider in a part."""
+        if not lower:
+            return
+        sets, for_slider = self.sets, self.method.player == "slider"
+        into = self._slides_into(part.found if for_slider else sets.minus(part.afters, part.found))
+        for other in lower:
+            pending[other] = sets.union([pending.get(other, sets.none), sets.both(into, lines[other])])
 
     def _accumulate(self) -> None:
         self._solve(Part("all", self.sets.every, {}, held={}), 1.0)
@@ -266,82 +392,87 @@ class Analysis:
     def _solve(self, part: Part, fraction: float) -> Diagram:
         """Return the states of a part that the winner wins."""
         sets, began = self.sets, time.perf_counter()
-        part.afters = sets.as_afters(part.boards)
-        if self.rules.corollary7:
+        part.afters, part.states = sets.as_afters(part.boards), sets.none
+        if self.method.corollary7:
             part.boards = sets.both(part.boards, self._possible)
-        # A sum needs one step: what follows a spawn has another sum.
-        once = part.above.keys() >= set(self.game.spawn_exponents)
-        begun, states = self._begun(part.name)
-        if not (begun.iterations or once):
-            states = self._states(part, sets.none)
-        began -= begun.seconds
-        iterations, peak = begun.iterations, begun.peak
-        while True:
-            found = self._afters(part, states)
-            iterations += 1
-            if found == part.found:
-                break
-            part.found, before = found, states
-            states = self._states(part, found)
-            if self.rules.counts:
-                peak = max(peak, sets.nodes(states), sets.nodes(found))
-            for board in self.starts:
-                if sets.holds(part.boards, board):
-                    self._found[board] = sets.holds(states, board)
-            if self._step is not None and not once:
-                self._step(iterations)
-            if once or states == before or (not self.rules.strong and self._verdict()):
-                break
-            if self._checkpoints is not None and part.held is not None:
-                so_far = Line(part.name, iterations, time.perf_counter() - began, peak=peak)
-                self._checkpoints.save(so_far, part.held | {STATES: states})
+        if part.above.keys() >= set(self.game.spawn_exponents):
+            self._iterate(part)  # once: what follows a spawn is in another part
+        else:
+            began -= self._begin(part)
+            before = part.states
+            while self._iterate(part):
+                if self._step is not None:
+                    self._step(part.iterations)
+                if part.states == before or (not self.method.strong and self._verdict()):
+                    break
+                before = part.states
+                if self._checkpoints is not None and part.held is not None:
+                    so_far = Line(part.name, part.iterations, time.perf_counter() - began, peak=part.peak)
+                    self._checkpoints.save(so_far, part.held | {STATES: part.states})
         if self._keep:
-            self.won[part.name], self.won_afters[part.name] = states, part.found
-        line = Line(part.name, iterations, time.perf_counter() - began)
-        if self.rules.counts:
+            self.won[part.name], self.won_afters[part.name] = part.states, part.found
+        line = Line(part.name, part.iterations, time.perf_counter() - began)
+        if self.method.counts:
             line = replace(
                 line,
-                states=sets.count(states),
+                states=sets.count(part.states),
                 afterstates=sets.count(part.found, after=True),
-                nodes=max(sets.nodes(states), sets.nodes(part.found)),
-                peak=peak,
+                nodes=max(sets.nodes(part.states), sets.nodes(part.found)),
+                peak=part.peak,
             )
         self._tell(line, fraction)
         self._last = line
-        return states
+        return part.states
 
-    def _begun(self, name: str) -> tuple[Line, Diagram]:
-        """Return how far an earlier run came within a part, and the states that it found."""
+    def _begin(self, part: Part) -> float:
+        """Begin with what an earlier run found within a part, or with a first step; return its seconds."""
         begun = None if self._checkpoints is None else self._checkpoints.begun
-        if begun is not None and begun.name == name and STATES in self._loaded:
-            return begun, self._loaded.pop(STATES)
-        return Line(name, 0, 0.0), self.sets.none
+        if begun is None or begun.name != part.name or STATES not in self._loaded:
+            part.states = self._states(part, self.sets.none)
+            return 0.0
+        part.states, part.iterations, part.peak = self._loaded.pop(STATES), begun.iterations, begun.peak
+        return begun.seconds
+
+    def _iterate(self, part: Part) -> bool:
+        """Compute both preimages of a part once; return whether that added afterstates."""
+        sets = self.sets
+        found = self._afters(part, part.states)
+        part.iterations += 1
+        if found == part.found:
+            return False
+        part.found, part.states = found, self._states(part, found)
+        if self.method.counts:
+            part.peak = max(part.peak, sets.nodes(part.states), sets.nodes(found))
+        for board in self.starts:
+            if sets.holds(part.boards, board):
+                self._found[board] = sets.holds(part.states, board)
+        return True
 
     def _afters(self, part: Part, states: Diagram) -> Diagram:
         """Return the afterstates of a part that the winner wins, if it wins these states of the part."""
-        sets, rules = self.sets, self.rules
+        sets, method = self.sets, self.method
         afters = self._after_spawns(part, states)
         if not self.game.patterns:
             return afters
         won = sets.both(part.afters, sets.matching)
-        return sets.union([afters, won]) if rules.player == "slider" else sets.minus(afters, won)
+        return sets.union([afters, won]) if method.player == "slider" else sets.minus(afters, won)
 
     def _after_spawns(self, part: Part, states: Diagram) -> Diagram:
         """As `_afters`, without regard to patterns."""
-        sets, rules = self.sets, self.rules
+        sets, method = self.sets, self.method
         spawned = sets.both(part.afters, sets.open)
         if part.ended:
-            return sets.none if rules.player == "slider" else spawned
+            return sets.none if method.player == "slider" else spawned
         reached = []
         for exponent in self.game.spawn_exponents:
-            above = part.above.get(exponent, states)
-            wanted = above if self._chooses else sets.others(above)
-            reached.append(sets.spawns_into(wanted, exponent, first=rules.variant == "deterministic"))
+            above: Diagram = part.above.get(exponent, states)
+            wanted = above if self._chooses else ~above  # boards beyond the limits are in no preimage
+            reached.append(sets.spawns_into(wanted, exponent, first=method.variant == "deterministic"))
         return (sets.both if self._chooses else sets.minus)(spawned, sets.union(reached))
 
     def _states(self, part: Part, afters: Diagram) -> Diagram:
         """Return the states of a part that the winner wins, from the afterstates that it wins."""
-        sets, for_slider = self.sets, self.rules.player == "slider"
+        sets, for_slider = self.sets, self.method.player == "slider"
         into = self._slides_into(afters if for_slider else sets.minus(part.afters, afters))
         saved = sets.union([into, sets.making] if part.pending is None else [into, sets.making, part.pending])
         return (sets.both if for_slider else sets.minus)(part.boards, saved)
@@ -349,14 +480,10 @@ class Analysis:
     @property
     def _chooses(self) -> bool:
         """Whether one good spawn is enough for the winner: it spawns itself, or is helped."""
-        return self.rules.variant == "cooperative" or self.rules.player == "dropper"
-
-    def _passed(self, part: Part) -> Diagram:
-        """Return the afterstates of a part that let the slider win: what lower sweep lines need of it."""
-        return part.found if self.rules.player == "slider" else self.sets.minus(part.afters, part.found)
+        return self.method.variant == "cooperative" or self.method.player == "dropper"
 
     def _slides_into(self, afters: Diagram) -> Diagram:
-        return self.sets.slides_into(afters, symmetric=self.rules.variant != "deterministic")
+        return self.sets.slides_into(afters, symmetric=self.method.variant != "deterministic")
 
     @cached_property
     def _possible(self) -> Diagram:
@@ -378,7 +505,7 @@ class Analysis:
     def starts(self) -> list[Cells]:
         """The states that play can begin with."""
         game = self.game
-        if self.rules.variant != "deterministic" or game.start_board is not None:
+        if self.method.variant != "deterministic" or game.start_board is not None:
             return [board for board, _ in game.starts()]
         begun = list(game.start_afters) or [game.empty_board]
         for _ in range(1 if game.start_afters else 2):
@@ -410,3 +537,8 @@ def _first_spawns(game: Game, board: Cells) -> list[Cells]:
     """Return the boards after a spawn on the first empty cell; empty if all cells hold tiles."""
     cells = [cell for cell, value in enumerate(board) if not value and cell not in game.walls]
     return [board[:cell] + (e,) + board[cell + 1 :] for cell in cells[:1] for e in game.spawn_exponents]
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -6,17 +6,18 @@ from pathlib import Path
 from typing import Any
 
 from tilebase.check import RefusedError, check_certificate
-from tilebase.cli.output import Shown, signature
+from tilebase.cli.output import Shown, signed
 from tilebase.cli.progress import share_progress
 from tilebase.errors import CorruptError, StorageError
 from tilebase.game.grid import by_rows
+from tilebase.game.names import forced_sentence
 
 
-def check(certificate: Path, show: Shown, *, quiet: bool) -> int:
+def check(certificate: Path, show: Shown) -> int:
     """Check a certificate, and say what it proves.  Raises `CorruptError` if it proves nothing."""
     done = 0
     try:
-        with share_progress("boards checked", quiet=quiet) as progress:
+        with share_progress("boards checked") as progress:
 
             def tell(more: int, every: int) -> None:
                 nonlocal done
@@ -30,7 +31,7 @@ def check(certificate: Path, show: Shown, *, quiet: bool) -> int:
     except OSError as error:
         raise StorageError(f"cannot read {certificate}: {error.strerror or error}") from error
     row = {"proved": statement(header), "boards": header["boards"]}
-    text = f"proved, by {header['boards']:,} boards: {row['proved']} {signature()}\n"
+    text = f"proved, by {header['boards']:,} boards: {signed(row['proved'])}\n"
     show.write([row], row, text=text, game=None)
     return 0
 
@@ -41,11 +42,8 @@ def statement(header: dict[str, Any]) -> str:
     within = f" within the limits {','.join(map(str, header['limits']))}" if header["limits"] else ""
     if "horizon" in header:
         within += f" in the game that ends at the sum {header['horizon']}"
-    can = "can" if header["claim"] == "forced" else "cannot"
-    return (
-        f"on {_board(header)}, from {_start(header)}: the player {can} force {_wins(header)}{within} "
-        f"against every spawn of {spawns}"
-    )
+    forced, wins = header["claim"] == "forced", f"{_wins(header)}{within}"
+    return forced_sentence(forced, f"2048 on {_board(header)}", _start(header), wins, spawns)
 
 
 def _board(header: dict[str, Any]) -> str:

@@ -9,17 +9,17 @@ from cyclopts import Parameter
 
 from tilebase.cli.limits import sooner
 from tilebase.cli.options import DEFAULT_SHOWN, ShownOptions
-from tilebase.cli.output import table_text
 from tilebase.errors import UsageError
 from tilebase.game.grid import is_shape
+from tilebase.runtime.rows import table_text
 
 if TYPE_CHECKING:
     from tilebase.questions.results import Result
 
 REPEATED = ("count", "solve", "force")
 """The commands of results that `tilebase plan` plans without a table, which a reader does not have."""
-UNPLANNED = frozenset(("--exact", "--bound", "--every-start", "--every-shape", "&&"))
-"""Words of a command that it does not plan; nor does it plan the search for the largest tile."""
+UNPLANNED = frozenset(("exact", "--bound", "largest", "starts", "&&"))
+"""Words of a command that it does not plan."""
 FEW = 5
 """Of at most so many results, the first is cited."""
 MORE = "The first is cited above; tilebase cite RESULT cites one of the others."
@@ -83,6 +83,4 @@ def _cited(one: Result) -> str:
 
 def _is_planned(words: list[str]) -> bool:
     """Return whether `tilebase plan` says what a command takes, given its words."""
-    if words[1:2] == ["force"] and not {"--formation", "--pattern", "--goal-sum"} & {*words}:
-        return any(word.isdecimal() for word in words[2:4]) and not UNPLANNED & {*words}
     return any(words[1:2] == [name] for name in REPEATED) and not UNPLANNED & {*words}

@@ -6,7 +6,6 @@ import errno
 import os
 import signal
 import sys
-from _thread import interrupt_main
 from collections.abc import Sequence
 from contextlib import nullcontext, redirect_stderr, redirect_stdout
 from threading import Timer, main_thread
@@ -15,11 +14,11 @@ from typing import Annotated, Any, TextIO
 from cyclopts import App, CycloptsError, Group, Parameter
 
 from tilebase._version import version
-from tilebase.cli.helping import ALL, every_command, helping
 from tilebase.cli.log import logging_to
 from tilebase.cli.output import Output, OutputError, Readable, naming_command
-from tilebase.cli.usage import usage_sentence
+from tilebase.cli.usage import ALL, every_command, helping, usage_sentence
 from tilebase.errors import TilebaseError, UsageError, sentence
+from tilebase.runtime.measured import ANYWAY, QUIET
 
 app = App(
     name="tilebase",
@@ -39,6 +38,7 @@ HELP = ("--help", "-h", ALL)
 SIGNALLED = 128
 """The exit status of a command that a signal stopped is this and its number, as shells have it."""
 NAMES = frozenset(" ".join(COMMANDS.values()).split())
+EVERY = Group("Every command", sort_key=len(COMMANDS), help_formatter=every_command)
 for position, (title, commands) in enumerate(COMMANDS.items()):
     group = Group(title, sort_key=position)
     for name in commands.split():
@@ -53,13 +53,30 @@ def command(
         Parameter(
             help="Append what the engines do, step by step, to this file; - for standard error.",
             allow_leading_hyphen=True,
-            group=Group("Every command", sort_key=len(COMMANDS), help_formatter=every_command),
+            group=EVERY,
         ),
     ] = None,
+    quiet: Annotated[
+        bool, Parameter(name=["--quiet", "-q"], negative=(), group=EVERY, help="No progress.")
+    ] = False,
+    anyway: Annotated[
+        bool,
+        Parameter(
+            negative=(),
+            group=EVERY,
+            help="Begin even if it is expected to take more than a week, or more memory or disk than there "
+            "is; write a page of more than 200 MB.",
+        ),
+    ] = False,
 ) -> Any:
     """Run a command, with a log of what it does if it is wanted."""
-    with nullcontext() if log is None else logging_to(log, words):
-        return app(words, print_error=False, exit_on_error=False, result_action="return_value")
+    tokens = QUIET.set(quiet), ANYWAY.set(anyway)
+    try:
+        with nullcontext() if log is None else logging_to(log, words):
+            return app(words, print_error=False, exit_on_error=False, result_action="return_value")
+    finally:
+        QUIET.reset(tokens[0])
+        ANYWAY.reset(tokens[1])
 
 
 app.register_install_completion_command(
@@ -183,21 +200,19 @@ def _number_of(stop: KeyboardInterrupt) -> int:
 
 
 def _interrupt(number: int) -> None:
-    """Send the main thread a signal, also while it waits for the system, if the system can do that."""
-    if hasattr(signal, "pthread_kill"):
-        signal.pthread_kill(main_thread().ident or 0, number)
-    else:
-        interrupt_main(signal.Signals(number))
+    """Send the main thread a signal, also while it waits for the system."""
+    signal.pthread_kill(main_thread().ident or 0, number)
 
 
 def _stopped(arguments: Sequence[str]) -> str:
     """Return the message for a command that was stopped with Ctrl-C: whether it can be continued."""
     at = next((at for at, word in enumerate(arguments) if word in NAMES), len(arguments))
     command, *words = [*arguments[at:], "", "", ""]
-    largest = "--every-shape" in words or (not words[1:2][0].isdecimal() and "--formation" not in words)
-    if command == "force" and not largest:
+    if (command, words[0]) in (("force", "largest"), ("lemma", "sample"), ("lemma", "set")):
+        return "stopped"
+    if command == "force":
         return "stopped; what is decided is kept, and the same command continues there"
-    if command in ("count", "solve", "lemma") or (command, words[0]) == ("export", "counts"):
+    if command in ("count", "solve", "lemma"):
         return "stopped; finished layers are kept, and the same command continues there"
     return "stopped"
 

@@ -18,19 +18,17 @@ from tilebase.cli.options import (
     GoalArgument,
     ShapeOrGoal,
     ShownOptions,
-    StatsOption,
     make_game,
 )
-from tilebase.cli.output import PICTURES, Shown, plan_text, planning, table_text
-from tilebase.cli.progress import counting_progress
-from tilebase.cli.startup import prepare_kernels
+from tilebase.cli.output import PICTURES, Shown, plan_text, planning
+from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.game.game import Game
 from tilebase.game.names import title_of
+from tilebase.runtime.rows import table_text
 
 if TYPE_CHECKING:
-    from tilebase.counting.counts import CountResult
-    from tilebase.sparse.forward import Work
+    pass
 
 TOLD = {
     "states": "states, up to symmetry",
@@ -70,7 +68,6 @@ def count(
     keep: Annotated[str, Parameter(help="What stays in the folder: counts, afterstates, states.")] = "counts",
     cluster: ClusterOption = None,
     shown: ShownOptions = DEFAULT_SHOWN,
-    stats: StatsOption = False,
     run: EstimatedRunOptions = DEFAULT_ESTIMATED_RUN,
 ) -> int:
     """Count every state that can occur.
@@ -96,45 +93,46 @@ def count(
     if keep not in ("counts", "afterstates", "states"):
         raise UsageError(f"keep {keep!r} does not exist: choose one of counts, afterstates, states")
     if planning():
-        from tilebase.cluster.opening import workers_here
-        from tilebase.costs.rows import counting
-
-        workers = None if cluster is None else workers_here(cluster)
-        rows = counting(question, run.allowed(), up_to=up_to, keep=keep, folder=kept, workers=workers)
-        show.write(rows, rows, text=plan_text(rows), game=question)
-        return 0
+        return _print_plan(question, show, run, up_to, keep, kept, cluster)
     if kept is None and keep != "counts":
         raise UsageError(f"--keep {keep} needs a folder: name one with -o")
     prepare_kernels()
     from tilebase.files.work_folders import work_folder
     from tilebase.questions import count as engine
-    from tilebase.questions.statements import layers_checksum, of_counts
+    from tilebase.questions.plots import plot_counts
 
-    costs: list[Work] = []
-    with work_folder(kept, f"{question.shape_text}-{question.digest}-{keep}{'-l' * lookahead}") as folder:
-        with counting_progress(quiet=run.quiet) as progress:
+    with work_folder(kept, "count", question, keep, *["lookahead"] * lookahead) as folder:
+        with counting_progress() as progress:
             result = engine.count(
                 question, lookahead=lookahead, folder=folder.path, keep=keep, up_to=up_to, cluster=cluster,
-                work=costs.append, **run.use(progress),
+                **run.use(progress),
             )  # fmt: skip
         totals = _totals(title_of(question), result.totals)
         told = table_text([row | {"": TOLD.get(row[""], row[""])} for row in totals])
         rows = list(result.rows(columns))
-        document = of_counts(result).as_dict() | result.as_dict()
         show.write(
-            rows if columns else totals, document | layers_checksum(document),
+            rows if columns else totals, result.as_dict,
             data=rows if columns else _data(result.totals),
             text=None if columns else told, totals=told, game=question,
-            draw=lambda file: _draw(result, file),
+            draw=lambda file: plot_counts(result, file),
         )  # fmt: skip
         folder.finish()  # only after the result was written, so that it cannot be lost
     if not result.complete:
-        print(
-            f"not complete: counted up to sum {result.sums[-1] if len(result.sums) else 0}", file=sys.stderr
-        )
-    if stats:
-        for cost in costs:
-            _print_work(cost, result)
+        print(f"not complete: counted up to sum {max(result.sums, default=0)}", file=sys.stderr)
+    return 0
+
+
+def _print_plan(
+    game: Game, show: Shown, run: EstimatedRunOptions, up_to: int | None, keep: str, folder: Path | None,
+    cluster: str | None,
+) -> int:  # fmt: skip
+    """Print what a run would take."""
+    from tilebase.cluster.runs import workers_here
+    from tilebase.costs.rows import counting
+
+    workers = None if cluster is None else workers_here(cluster)
+    rows = counting(game, run.allowed(), up_to=up_to, keep=keep, folder=folder, workers=workers)
+    show.write(rows, rows, text=plan_text(rows), game=game)
     return 0
 
 
@@ -156,45 +154,11 @@ def _data(totals: dict[str, int]) -> list[dict[str, Any]]:
 
 def _bound(game: Game, title: str, columns: tuple[str, ...], show: Shown) -> None:
     from tilebase.counting.combinatorics import bound
-    from tilebase.questions.statements import layers_checksum, of_combinatorics
 
     if "max" in columns:
         raise UsageError("--bound counts by sum only: use --by sum")
     result = bound(game)
-    names = ("boards", "possible", "canonical_boards", "canonical_possible")
-    totals = {name: getattr(result, name) for name in names}
-    by_sum = [
-        {"sum": total} | {name: getattr(result, f"{name}_by_sum").get(total, 0) for name in names}
-        for total in sorted(result.boards_by_sum)
-    ]
+    by_sum, totals = result.layers, result.totals
     rows = _totals(title, totals)
-    document = {"game": game.identity, "totals": totals, "layers": by_sum}
-    document = of_combinatorics(result).as_dict() | document | layers_checksum(document)
     data = by_sum if columns else _data(totals)
-    show.write(by_sum if columns else rows, document, data=data, game=game, totals=table_text(rows))
-
-
-def _draw(result: CountResult, file: Path) -> None:
-    from tilebase.questions.plots import plot_counts
-
-    plot_counts(result, file)
-
-
-def _print_work(cost: Work, result: CountResult) -> None:
-    states, seconds = result.total("states"), sum(cost.seconds.values()) - cost.seconds.get("flush", 0.0)
-    afterstates = max(result.total("afterstates"), 1)
-    print(
-        f"\n{states / max(seconds, 1e-9) / 1e6:.1f} M states a second in {seconds:.1f} s of steps",
-        file=sys.stderr,
-    )
-    for step, taken in sorted(cost.seconds.items(), key=lambda item: -item[1]):
-        note = " (part of the others)" if step == "flush" else ""
-        print(f"  {step:6} {taken:8.2f} s{note}", file=sys.stderr)
-    print(
-        f"  {cost.bytes_written:,} bytes written, "
-        f"{8 * cost.bytes_written / afterstates:.2f} bits an afterstate; "
-        f"{cost.bytes_spilled:,} spilled; "
-        f"{cost.layers} layers, the largest of {cost.largest_layer:,} states; "
-        f"{cost.bits / max(states, 1):.1f} ranks a state",
-        file=sys.stderr,
-    )
+    show.write(by_sum if columns else rows, result.as_dict, data=data, game=game, totals=table_text(rows))

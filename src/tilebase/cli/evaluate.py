@@ -10,12 +10,12 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from tilebase.cli.options import DEFAULT_ESTIMATED_RUN, DEFAULT_SHOWN, EstimatedRunOptions, ShownOptions
-from tilebase.cli.output import PICTURES, Shown, planning, table_text
+from tilebase.cli.output import PICTURES, Shown, planning
 from tilebase.cli.probe import LocalTableArgument, check_order, game_of_table
-from tilebase.cli.progress import counting_progress
-from tilebase.cli.startup import prepare_kernels
+from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.objectives.numbers import digits_text, ends_text, estimate_text
+from tilebase.runtime.rows import table_text
 
 WORST = 5
 """Decisions of an agent that are printed; JSON has more."""
@@ -138,7 +138,7 @@ def evaluate(
             row = policies.expected_cost(opened, guide, allowed, states, games, symmetry).row()
         show.write([row], row, game=game_of_table(table))
         return 0
-    with counting_progress(quiet=run.quiet) as progress:
+    with counting_progress() as progress:
         found = policies.evaluate(
             table, guide, objective=objective, states=states, games=games, seed=seed, symmetry=symmetry,
             **run.use(progress),
@@ -200,7 +200,7 @@ def _play(
     from tilebase.questions import simulation
     from tilebase.questions.statements import of_simulation
 
-    with counting_progress(quiet=run.quiet) as progress:
+    with counting_progress() as progress:
         found = simulation.simulate(table, games, seed=seed, objective=objective, **run.use(progress))
     title = str(found.objective)
     rows: list[dict[str, Any]] = [
@@ -242,7 +242,7 @@ def _print_distributions(
     from tilebase.questions.statements import of_distributions
     from tilebase.tables.probe import open_table
 
-    with counting_progress(quiet=run.quiet) as progress, open_table(table) as opened:
+    with counting_progress() as progress, open_table(table) as opened:
         found = distributions(
             opened, policy, of=names.split(",") if names else (), resolution=resolution, boards=boards,
             objective=objective, states=states, **run.use(progress),

@@ -1,201 +1,138 @@
-"""``tilebase force``: what the player can force against every spawn."""
+"""``tilebase force``: what the player can force against every spawn; its modes are subcommands."""
 
 from __future__ import annotations
 
 import sys
 from contextlib import AbstractContextManager
-from dataclasses import fields, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import Parameter
+from cyclopts import App, Parameter
 
 from tilebase.cli.options import (
+    DEFAULT_ADVERSARY,
     DEFAULT_ESTIMATED_RUN,
     DEFAULT_FORCED,
     DEFAULT_SHOWN,
+    USED,
+    AdversaryOptions,
     ClusterOption,
     EstimatedRunOptions,
     ForcedOptions,
+    ForcedStartOption,
+    LimitsOption,
+    ShapeArgument,
     ShapeOrGoal,
     ShownOptions,
+    SpawnsOption,
     TimeOption,
     WorkOption,
     make_game,
     parse_budget,
 )
-from tilebase.cli.output import MOST_ROWS, PICTURES, Shown, plan_text, planning, signature, table_text
-from tilebase.cli.progress import counting_progress
-from tilebase.cli.startup import prepare_kernels
+from tilebase.cli.output import MOST_ROWS, PICTURES, Shown, plan_text, planning, signed
+from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import UsageError
+from tilebase.game.findings import VERDICTS
 from tilebase.game.game import Game
 from tilebase.game.names import title_of
 from tilebase.objectives.objective import Objective
+from tilebase.runtime.rows import table_text
 
 if TYPE_CHECKING:
+    from tilebase.bdd.strategies import Method
     from tilebase.files.work_folders import WorkFolder
-    from tilebase.questions.force import Forced, Largest, StartVerdict
+    from tilebase.questions.force import Forced
     from tilebase.questions.symbolic import Symbolic
 
-VERDICTS = {True: "yes", False: "no", None: "undecided"}
-SHAPES_BUDGET = "60s"
-"""The time of --every-shape without --budget."""
+GoalToForce = Annotated[int | None, Parameter(help="The tile to force.")]
 
 
-def force(
-    shape: ShapeOrGoal = "",
-    goal: Annotated[
-        int | None, Parameter(help="The tile to force; default: the largest that can be forced is found.")
-    ] = None,
-    *,
-    game: ForcedOptions = DEFAULT_FORCED,
-    every_start: Annotated[
-        bool, Parameter(negative=(), help="Decide for each start of two tiles by itself.")
-    ] = False,
-    every_shape: Annotated[
-        bool,
-        Parameter(
-            negative=(),
-            help=f"Find the largest tile of each shape in turn, for {SHAPES_BUDGET} or --budget.",
-        ),
-    ] = False,
+@Parameter(name="*")
+@dataclass(frozen=True)
+class EngineOptions:
+    """What decides a goal."""
+
     engine: Annotated[
         str | None,
         Parameter(
-            help="search; dense or reachable (a pass over all boards, or those that occur); or diagrams: the "
-            "winning set as decision diagrams. More words say how: diagrams:sweep,zbdd (tilebase explain "
-            "diagrams). Default: the search, and if that takes long dense, where it fits."
+            help="search; dense or reachable (a pass over all boards, or those that occur); or diagrams "
+            "(sets of boards). Default: the search, and if that takes long dense, where it fits."
         ),
-    ] = None,
-    variant: Annotated[
-        str,
-        Parameter(
-            help="For diagrams: adversarial; cooperative (spawns help); or deterministic (on the first empty "
-            "cell)."
-        ),
-    ] = "adversarial",
-    player: Annotated[
-        str,
-        Parameter(help="For diagrams, whose winning set: slider (the player) or dropper (who spawns)."),
-    ] = "slider",
-    up_to: Annotated[
-        str,
-        Parameter(
-            help="For diagrams: stop after this layer (128) or sweep line (10,6); the start stays undecided."
-        ),
-    ] = "",
-    kept: Annotated[
-        Path | None,
-        Parameter(
-            name=["--output", "-o"],
-            help="For diagrams: folder for the winning set, to probe.",
-        ),
-    ] = None,
-    certificate: Annotated[
-        Path | None,
-        Parameter(name=["--certificate", "-c"], help="File for a proof that tilebase verify can check."),
-    ] = None,
+    ] = None
     again: Annotated[
         str | None,
         Parameter(
             help="A second engine that counts the boards and wins of each layer of --engine dense again: "
             "diagrams, or plain (the rules in Python, for small games)."
         ),
+    ] = None
+    cluster: ClusterOption = None
+
+
+@Parameter(name="*", group=USED)
+@dataclass(frozen=True)
+class KeptOptions:
+    """When a run is given up, and where it can be continued."""
+
+    budget: TimeOption = None
+    work: WorkOption = None
+
+
+DEFAULT_ENGINE, DEFAULT_KEPT = EngineOptions(), KeptOptions()
+
+
+def decide(
+    shape: ShapeOrGoal = "",
+    goal: GoalToForce = None,
+    *,
+    game: ForcedOptions = DEFAULT_FORCED,
+    how: EngineOptions = DEFAULT_ENGINE,
+    certificate: Annotated[
+        Path | None,
+        Parameter(name=["--certificate", "-c"], help="File for a proof that tilebase verify can check."),
     ] = None,
-    budget: TimeOption = None,
-    work: WorkOption = None,
-    cluster: ClusterOption = None,
+    kept: KeptOptions = DEFAULT_KEPT,
     shown: ShownOptions = DEFAULT_SHOWN,
     run: EstimatedRunOptions = DEFAULT_ESTIMATED_RUN,
 ) -> int:
     """Decide whether a tile can be forced, whatever is spawned.
 
     Prints the verdict, and with -c writes a proof: a strategy for the player, or the spawns that refute
-    every slide. The engine diagrams computes every board from which a side wins, and prints how many each
-    layer has; --record lines.svg draws them. Exit status 1 if time or memory ran out: what is known is
-    printed. The same command continues an interrupted search.
+    every slide. Exit status 1 if time ran out: what is known is printed. The same command continues an
+    interrupted search. Play begins on the empty board unless --start says otherwise.
 
     tilebase force 3x3 32 -c 3x3-32.cert
 
-    tilebase force 2x5
-
-    tilebase force 3x3 32 --every-start
-
-    tilebase force --every-shape --budget 5min
-
     tilebase force --formation 442 16
 
-    tilebase force 4x4 16 --spawns 2 --engine diagrams
+    tilebase force largest 2x5
+
+    tilebase force starts 3x3 32
+
+    tilebase force diagrams 4x4 16 --spawns 2
     """
-    how, words = (engine or "").partition(":")[::2]
-    diagrams = how == "diagrams"
-    _check_choices(
-        diagrams, how, words, {"--variant": variant != "adversarial", "--player": player != "slider",
-        "--up-to": bool(up_to), "--output": kept is not None},
-    )  # fmt: skip
-    show, record = shown.checked(PICTURES if diagrams else ()), shown.record
-    if (
-        certificate is not None
-        and show.record is not None
-        and certificate.absolute() == show.record.absolute()
-    ):
+    show, record = shown.checked(), shown.record
+    if certificate is not None and record is not None and certificate.absolute() == record.absolute():
         raise UsageError(f"{record} cannot be both the certificate and the answer: name two files")
-    names_goal = game.formation is not None or game.pattern is not None or game.goal_sum is not None
-    largest = bool(shape) and goal is None and not (names_goal or every_start)
-    if again is not None and (how != "dense" or largest or every_start or every_shape):
-        raise UsageError(
-            "--again reproduces the layers of one dense pass: give a goal and --engine dense, too"
-        )
-    if planning() and (every_shape or every_start or largest):
-        raise UsageError(
-            "what a search for many goals or starts takes is not known: plan one goal, as 3x3 32"
-        )
-    if every_shape:
-        if shape or goal is not None or game != ForcedOptions(spawns=game.spawns) or engine or every_start:
-            raise UsageError("--every-shape takes --spawns and --budget, and neither a shape nor other rules")
-        return _every_shape(game, budget or SHAPES_BUDGET, show, run)
-    if every_start:
-        if game.start != DEFAULT_FORCED.start or engine or certificate:
-            raise UsageError("--every-start searches from each start: leave --start, --engine and -c out")
-        return _every_start(make_game(shape, goal, replace(game, start="two-tiles")), budget, work, show, run)
-    if largest:  # no game is made: without a goal, its tiles may not fit into 64 bits
-        return _largest(shape, game, budget, engine or certificate, show, run)
     question = make_game(shape, goal, game)
-    if diagrams:
-        chosen = _words(words) | {"variant": variant, "player": player, "until": _name_of(up_to)}
-        if planning():
-            from tilebase.questions.symbolic import expected_cost
-
-            row = expected_cost(
-                question, chosen.get("strategy", "sum"), chosen["until"],
-                corollary7=chosen.get("corollary7", False),
-            ).row(f"diagrams of {title_of(question)}")  # fmt: skip
-            show.write([row], row, game=question)
-            return 0
-        return _diagrams(question, chosen, kept, certificate, budget, work, show, run)
+    if not question.can_win:
+        raise UsageError(
+            f"a GOAL is missing: name the tile behind the shape, as {shape} 32, or let tilebase force "
+            f"largest {shape} find the largest"
+        )
     if planning():
-        from tilebase.cluster.opening import workers_here
-        from tilebase.costs.rows import forcing, solving
-        from tilebase.questions.force import check_ways
-
-        check_ways(question, engine, certificate, cluster)
-        if engine in ("dense", "reachable"):
-            space = "all" if engine == "dense" else engine
-            workers = None if cluster is None else workers_here(cluster)
-            rows = solving(question, [Objective("guaranteed")], space, run.allowed(), workers=workers)
-        else:
-            free = engine is None and certificate is None
-            rows = forcing(question, run.allowed(), search_only=not free)
-        show.write(rows, rows, text=plan_text(rows), game=question)
-        return 0
+        return _plan(question, how, certificate, show, run)
     prepare_kernels()
     from tilebase.questions.force import force as ask
 
-    with _work_of(question, work, engine) as folder:
-        with counting_progress(quiet=run.quiet) as progress:
+    with _work_of(question, kept.work, how.engine) as folder:
+        with counting_progress() as progress:
             answer = ask(
-                question, engine=engine, folder=folder.path, keep=work is not None, certificate=certificate,
-                seconds=parse_budget(budget), again=again, cluster=cluster, **run.use(progress),
+                question, engine=how.engine, folder=folder.path, keep=kept.work is not None,
+                certificate=certificate, seconds=parse_budget(kept.budget), again=how.again,
+                cluster=how.cluster, **run.use(progress),
             )  # fmt: skip
         _write_answer(answer, show, certificate)
         if answer.forced is None:
@@ -205,21 +142,41 @@ def force(
     return 1 if answer.again is not None and answer.again.differ else 0
 
 
-def _check_choices(diagrams: bool, engine: str, words: str, given: dict[str, bool]) -> None:
-    """Raise `UsageError` if an option or a word is for another engine."""
-    for option, there in given.items():
-        if there and not diagrams:
-            raise UsageError(f"{option} is for decision diagrams: give --engine diagrams, too")
-    if words and not diagrams:
-        raise UsageError(f"the engine {engine} takes no words behind it; diagrams does, as diagrams:sweep")
+def _plan(
+    game: Game, how: EngineOptions, certificate: Path | None, show: Shown, run: EstimatedRunOptions
+) -> int:
+    """Print what deciding a goal would take."""
+    from tilebase.cluster.runs import workers_here
+    from tilebase.costs.rows import forcing, solving
+    from tilebase.questions.force import check_ways
+
+    check_ways(game, how.engine, certificate, how.cluster)
+    if how.engine == "diagrams":
+        from tilebase.bdd.strategies import Method
+
+        return _plan_diagrams(game, Method(), show)
+    if how.engine in ("dense", "reachable"):
+        space = "all" if how.engine == "dense" else how.engine
+        workers = None if how.cluster is None else workers_here(how.cluster)
+        rows = solving(game, [Objective("guaranteed")], space, run.allowed(), workers=workers)
+    else:
+        free = how.engine is None and certificate is None
+        rows = forcing(game, run.allowed(), search_only=not free)
+    show.write(rows, rows, text=plan_text(rows), game=game)
+    return 0
+
+
+def _refuse_plan() -> None:
+    if planning():
+        raise UsageError(
+            "what a search for many goals or starts takes is not known: plan one goal, as 3x3 32"
+        )
 
 
 def _write_answer(answer: Forced, show: Shown, certificate: Path | None) -> None:
-    from tilebase.questions.statements import of_forced
-
-    row: dict[str, Any] = {"forced": VERDICTS[answer.forced], "engine": answer.engine}
+    row: dict[str, Any] = {"forced": VERDICTS[answer.forced][0], "engine": answer.engine}
     row |= {answer.unit: answer.positions, "seconds": round(answer.seconds, 1)}
-    text = f"{answer.statement} {signature()}.\n"
+    text = f"{signed(answer.statement)}\n"
     text += f"{answer.positions:,} {answer.unit} by the engine {answer.engine} in {answer.seconds:.1f} s\n"
     if answer.listed is not None:
         text += f"{answer.listed:,} boards prove it in {certificate}; check it with tilebase verify\n"
@@ -227,182 +184,173 @@ def _write_answer(answer: Forced, show: Shown, certificate: Path | None) -> None
         row |= {"again": answer.again.engine, "layers": answer.again.layers}
         row |= {"layers that differ": len(answer.again.differ)}
         text += f"{answer.again.statement}, in {answer.again.seconds:.1f} s\n"
-    document = answer.as_dict() | of_forced(answer).as_dict()
-    show.write([row], document, text=text, game=answer.game)
+    show.write([row], answer.as_dict(), text=text, game=answer.game)
 
 
 # -- the largest tile ------------------------------------------------------------------------------
 
 
-def _largest(
-    shape: str, game: ForcedOptions, budget: str | None, other: object, show: Shown, run: EstimatedRunOptions
+def largest(
+    shape: ShapeArgument,
+    *,
+    spawns: SpawnsOption = "2,4",
+    start: ForcedStartOption = "empty",
+    limits: LimitsOption = None,
+    budget: TimeOption = None,
+    shown: ShownOptions = DEFAULT_SHOWN,
+    run: EstimatedRunOptions = DEFAULT_ESTIMATED_RUN,
 ) -> int:
-    """Find the largest tile that can be forced on a shape; 1 if time ran out, and a larger one may be."""
-    plain = ForcedOptions(spawns=game.spawns, start=game.start, limits=game.limits)
-    if game != plain or other:
-        named = [
-            f"--{one.name.replace('_', '-')}"
-            for one in fields(game)
-            if vars(game)[one.name] != vars(plain)[one.name]
-        ]
-        raise UsageError(
-            "without a tile to force, the largest is searched, with --spawns, --start, --limits and "
-            f"--budget: give a tile, or leave {', '.join(named) or '--engine and --certificate'} out"
-        )
+    """Find the largest tile that can be forced.
+
+    Exit status 1 if time ran out, and a larger one may be forced.
+
+    tilebase force largest 2x5
+
+    tilebase force largest 3x3 --spawns 2
+    """
+    show = shown.checked()
+    _refuse_plan()
     prepare_kernels()
     from tilebase.questions.force import largest_forced
 
-    with counting_progress(quiet=run.quiet) as progress:
+    with counting_progress() as progress:
         found = largest_forced(
-            shape, spawns=game.spawns, start=game.start, limits=game.limits, seconds=parse_budget(budget),
+            shape, spawns=spawns, start=start, limits=limits, seconds=parse_budget(budget),
             **run.use(progress),
         )  # fmt: skip
-    show.write([_row_of(found)], _document_of(found), game=None, signed=True)
-    return 0 if found.exact else 1
-
-
-def _every_shape(game: ForcedOptions, budget: str, show: Shown, run: EstimatedRunOptions) -> int:
-    """Find the largest tile of each shape until time runs out; the last row may not be the largest."""
-    printing = show.form == "table"
-    found: list[Largest] = []
-    prepare_kernels()
-    from tilebase.questions.force import forced_table
-
-    with counting_progress(quiet=run.quiet) as progress:
-        try:
-            for one in forced_table(spawns=game.spawns, seconds=parse_budget(budget), **run.use(progress)):
-                found.append(one)
-                if printing:  # print each row at once: the last ones take long
-                    more = "" if one.exact else " or more: time ran out"
-                    print(f"{one.shape:8} {one.tile:6}{more}  ({one.positions:,} afterstates)", flush=True)
-        finally:  # if the user stops the command, the rows so far are written
-            rows, documents = [_row_of(one) for one in found], [_document_of(one) for one in found]
-            show.write(rows, documents, text=f"{signature()}\n" if printing else None, game=None)
-    return 0
-
-
-def _row_of(found: Largest) -> dict[str, Any]:
-    return {
+    row = {
         "board": found.shape,
         "largest forced": found.tile,
         "": "" if found.exact else "or more",
         "afterstates": found.positions,
         "seconds": round(found.seconds, 1),
     }
-
-
-def _document_of(found: Largest) -> dict[str, Any]:
-    from tilebase.questions.statements import of_largest
-
-    return of_largest(found).as_dict() | {
-        "game": found.game.identity,
-        "shape": found.shape,
-        "tile": found.tile,
-        "exact": found.exact,
-        "positions": found.positions,
-        "seconds": round(found.seconds, 1),
-        "answers": [answer.as_dict() for answer in found.answers],
-    }
+    show.write([row], found.as_dict(), game=None, signed=True)
+    return 0 if found.exact else 1
 
 
 # -- every start -----------------------------------------------------------------------------------
 
 
-def _every_start(
-    game: Game, budget: str | None, work: Path | None, show: Shown, run: EstimatedRunOptions
+def starts(
+    shape: ShapeOrGoal = "",
+    goal: GoalToForce = None,
+    *,
+    game: AdversaryOptions = DEFAULT_ADVERSARY,
+    kept: KeptOptions = DEFAULT_KEPT,
+    shown: ShownOptions = DEFAULT_SHOWN,
+    run: EstimatedRunOptions = DEFAULT_ESTIMATED_RUN,
 ) -> int:
-    """Decide every start of two tiles; 1 if time ran out."""
+    """Decide for each start of two tiles by itself whether a tile can be forced.
+
+    Prints a row for each start, one of each set of symmetric ones. Exit status 1 if time ran out.
+
+    tilebase force starts 3x3 32
+    """
+    show = shown.checked()
+    _refuse_plan()
+    question = make_game(shape, goal, ForcedOptions(**vars(game), start="two-tiles"))
     prepare_kernels()
     from tilebase.questions.force import force_starts
 
-    with _work_of(game, work, None) as folder:
-        with counting_progress(quiet=run.quiet) as progress:
-            verdicts = force_starts(
-                game, folder=folder.path, seconds=parse_budget(budget), **run.use(progress)
+    with _work_of(question, kept.work, None) as folder:
+        with counting_progress() as progress:
+            found = force_starts(
+                question, folder=folder.path, seconds=parse_budget(kept.budget), **run.use(progress)
             )
-        if _write_starts(game, verdicts, show):
+        rows = [
+            {"start": question.format(one.board), "boards": one.boards, "forced": VERDICTS[one.forced][0]}
+            for one in found.starts
+        ]
+        text = f"{table_text(rows)}{signed(found.statement)}\n"
+        show.write(rows, found.as_dict() | {"starts": rows}, text=text, game=question)
+        if found.undecided:
             return 1
         folder.finish()
     return 0
-
-
-def _write_starts(game: Game, starts: tuple[StartVerdict, ...], show: Shown) -> int:
-    """Write a row for each start and a summary; return how many starts are undecided."""
-    from tilebase.questions.statements import of_starts
-
-    rows = [
-        {"start": game.format(one.board), "boards": one.boards, "forced": VERDICTS[one.forced]}
-        for one in starts
-    ]
-    forced = sum(one.boards for one in starts if one.forced)
-    every = sum(one.boards for one in starts)
-    undecided = sum(one.boards for one in starts if one.forced is None)
-    document = of_starts(game, starts).as_dict() | {"game": game.identity, "starts": rows}
-    document |= {"boards": every, "forced": forced}
-    more = f", {undecided} undecided" if undecided else ""
-    text = table_text(rows) + (
-        f"{game.goal} is forced from {forced} of {every} starts, {len(starts)} up to symmetry{more} "
-        f"{signature()}\n"
-    )
-    show.write(rows, document | {"undecided": undecided}, text=text, game=game)
-    return undecided
 
 
 def _work_of(game: Game, work: Path | None, engine: str | None) -> AbstractContextManager[WorkFolder]:
     """Return the folder for the decided afterstates of a game."""
     from tilebase.files.work_folders import work_folder
 
-    return work_folder(work, f"force-{game.shape_text}-{game.digest}-{engine or 'auto'}")
+    return work_folder(work, "force", game, engine or "auto")
 
 
 # -- decision diagrams -----------------------------------------------------------------------------
 
 
-def _words(text: str) -> dict[str, Any]:
-    """Return the choices that the words behind ``diagrams:`` name.  Raises `UsageError`."""
-    from tilebase.bdd.codes import ENCODINGS, ORDERS
-    from tilebase.bdd.library import KINDS
-    from tilebase.bdd.strategies import STRATEGIES
+@Parameter(name="*")
+@dataclass(frozen=True)
+class MethodOptions:
+    """What is computed with diagrams, and how."""
 
-    known: dict[str, tuple[str, Any]] = {
-        **{word: ("strategy", word) for word in STRATEGIES},
-        **{word: ("encoding", word) for word in ENCODINGS},
-        **{word: ("order", word) for word in (*ORDERS, "search")},
-        **{word: ("kind", word) for word in KINDS},
-        "weak": ("strong", False),
-        "corollary7": ("corollary7", True),
-    }
-    found: dict[str, Any] = {}
-    for word in filter(None, (one.strip() for one in text.split(","))):
-        if word not in known:
-            raise UsageError(f"{word!r} says nothing about diagrams: choose from {', '.join(known)}")
-        name, value = known[word]
-        if found.setdefault(name, value) != value:
-            raise UsageError(f"{found[name]} and {word} contradict each other: name one {name}")
-    return found
+    strategy: Annotated[
+        str,
+        Parameter(
+            help="sum (layer by layer), sweep (sweep lines (k,l): l tiles of exponent k and none above) or "
+            "accumulative (one growing set)."
+        ),
+    ] = "sum"
+    corollary7: Annotated[
+        bool, Parameter(negative=(), help="Leave out states that play from an empty board cannot make.")
+    ] = False
+    variant: Annotated[
+        str,
+        Parameter(help="adversarial; cooperative (spawns help); or deterministic (on the first empty cell)."),
+    ] = "adversarial"
+    up_to: Annotated[
+        str, Parameter(help="Stop after this layer (128) or sweep line (10,6); the start stays undecided.")
+    ] = ""
+
+    def method(self) -> Method:
+        """Return the method.  Raises `UsageError` unless `up_to` names a layer or a sweep line."""
+        from tilebase.bdd.strategies import Method
+
+        words = self.up_to.replace("(", "").replace(")", "").replace(" ", "").split(",")
+        if self.up_to and (len(words) > 2 or not all(word.isdecimal() for word in words)):
+            raise UsageError(f"{self.up_to!r} is neither a sum nor a sweep line: write 128 or 10,6")
+        until = f"({','.join(words)})" if len(words) == 2 else words[0]
+        return Method(self.variant, corollary7=self.corollary7, until=until, strategy=self.strategy)
 
 
-def _diagrams(
-    game: Game, chosen: dict[str, Any], kept: Path | None, certificate: Path | None, budget: str | None,
-    work: Path | None, show: Shown, run: EstimatedRunOptions,
-) -> int:  # fmt: skip
-    """Compute a winning set; 1 if time or memory ran out."""
+DEFAULT_METHOD = MethodOptions()
+
+
+def diagrams(
+    shape: ShapeOrGoal = "",
+    goal: GoalToForce = None,
+    *,
+    game: ForcedOptions = DEFAULT_FORCED,
+    how: MethodOptions = DEFAULT_METHOD,
+    output: Annotated[
+        Path | None, Parameter(name=["--output", "-o"], help="Folder for the winning set, to probe.")
+    ] = None,
+    kept: KeptOptions = DEFAULT_KEPT,
+    shown: ShownOptions = DEFAULT_SHOWN,
+    run: EstimatedRunOptions = DEFAULT_ESTIMATED_RUN,
+) -> int:
+    """Compute every board from which a tile can be forced, as decision diagrams.
+
+    Prints the verdict, and how many boards of each layer or sweep line are won; --record lines.svg draws
+    them. Exit status 1 if time or memory ran out: what is known is printed. The same command continues an
+    interrupted run, without -o. Play begins on the empty board unless --start says otherwise.
+
+    tilebase force diagrams 4x4 16 --spawns 2
+
+    tilebase force diagrams 3x3 32 -o 3x3-32
+    """
+    show, question, method = shown.checked(PICTURES), make_game(shape, goal, game), how.method()
+    if planning():
+        return _plan_diagrams(question, method, show)
     from tilebase.files.work_folders import work_folder
-    from tilebase.questions.symbolic import search_orders, symbolic
+    from tilebase.questions.symbolic import symbolic
 
-    if chosen.get("order") == "search":
-        given = {name: chosen[name] for name in ("variant", "kind", "encoding") if name in chosen}
-        trials = search_orders(game, **given, **run.use())
-        chosen |= {"order": trials[0].order, "encoding": trials[0].encoding}
-        print(
-            f"{trials[0].order} and {trials[0].encoding}: fewest nodes on {trials[0].game}", file=sys.stderr
-        )
-    named = "-".join(str(value) for _, value in sorted(chosen.items()))
-    with work_folder(work, f"diagrams-{game.shape_text}-{game.digest}-{named}") as folder:
-        with counting_progress(quiet=run.quiet) as progress:
+    with work_folder(kept.work, "diagrams", question, *map(str, vars(method).values())) as folder:
+        with counting_progress() as progress:
             found = symbolic(
-                game, **chosen, seconds=parse_budget(budget), export=kept, certificate=certificate,
-                folder=folder.path, **run.use(progress),
+                question, method, seconds=parse_budget(kept.budget), export=output, folder=folder.path,
+                **run.use(progress),
             )  # fmt: skip
         _write_set(found, show)
         if found.reason:
@@ -412,33 +360,38 @@ def _diagrams(
     return 0
 
 
+def _plan_diagrams(game: Game, method: Method, show: Shown) -> int:
+    """Print what diagrams of a game would take."""
+    from tilebase.questions.symbolic import expected_cost
+
+    row = expected_cost(game, method).row(f"diagrams of {title_of(game)}")
+    show.write([row], row, game=game)
+    return 0
+
+
 def _write_set(found: Symbolic, show: Shown) -> None:
     from tilebase.questions.plots import plot_lines
-    from tilebase.questions.statements import of_symbolic
 
     rows = found.rows()
-    side = "the player" if found.rules.player == "slider" else "the side that spawns"
-    text = f"{found.statement} {signature()}.\n"
+    text = f"{signed(found.statement)}\n"
     # Layers or sweep lines; every other format has all of them.
     text += table_text(rows) if len(rows) <= MOST_ROWS else ""
     text += (
-        f"{side} wins {found.states:,} states and {found.afterstates:,} afterstates; largest set "
+        f"the player wins {found.states:,} states and {found.afterstates:,} afterstates; largest set "
         f"{found.peak:,} nodes; {found.iterations:,} iterations in {found.seconds:.1f} s\n"
     )
-    if found.listed is not None:
-        text += f"{found.listed:,} boards prove it; check it with tilebase verify\n"
     if found.exported is not None:
         text += f"the set has {found.exported:,} bytes; ask it with tilebase probe\n"
-    document = found.as_dict() | of_symbolic(found).as_dict()
-    show.write(rows, document, text=text, game=found.game, draw=lambda file: plot_lines(found, file))
+    show.write(rows, found.as_dict(), text=text, game=found.game, draw=lambda file: plot_lines(found, file))
 
 
-def _name_of(line: str) -> str:
-    """Return the name of a layer or sweep line, with or without parentheses and spaces.
+def _app() -> App:
+    app = App(name="force")
+    app.default(decide)
+    for command in (largest, starts, diagrams):
+        app.command(command)
+    return app
 
-    Raises `UsageError`.
-    """
-    words = line.replace("(", "").replace(")", "").replace(" ", "").split(",")
-    if line and (len(words) > 2 or not all(word.isdecimal() for word in words)):
-        raise UsageError(f"{line!r} is neither a sum nor a sweep line: write 128 or 10,6")
-    return f"({','.join(words)})" if len(words) == 2 else words[0]
+
+force, planned = _app(), _app()
+"""The command, and the same behind ``tilebase plan``, which hides it."""

@@ -1,73 +1,73 @@
-"""``tilebase lemma``: check that a goal can be forced from every board that holds a pattern."""
+"""``tilebase lemma``: whether a goal can be forced from every board that holds a pattern."""
 
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
-from cyclopts import Parameter
+from cyclopts import App, Parameter
 
 from tilebase.cli.options import (
     DEFAULT_ESTIMATED_RUN,
     DEFAULT_GAME,
     DEFAULT_SHOWN,
+    DEFAULT_USE,
+    USED,
     EstimatedRunOptions,
     GameOptions,
+    PatternOption,
     ShapeArgument,
     ShownOptions,
+    UseOptions,
     WorkOption,
     make_game,
     needed_goal,
-    parse_seconds,
+    parse_budget,
 )
-from tilebase.cli.output import Shown, signature
-from tilebase.cli.progress import counting_progress
-from tilebase.cli.startup import prepare_kernels
-from tilebase.errors import UsageError
+from tilebase.cli.output import signed
+from tilebase.cli.progress import counting_progress, prepare_kernels
+from tilebase.game.findings import VERDICTS, Finding, claim_of
 from tilebase.game.game import Game
+from tilebase.game.names import filling_words, title_of
 
-if TYPE_CHECKING:
-    from tilebase.questions.lemma import PatternCheck
+GoalToReach = Annotated[int | None, Parameter(help="The tile that the pattern should lead to.")]
+FillingsOption = Annotated[
+    str | None,
+    Parameter(
+        help="Largest tile of each cell where the pattern is looked for; --limits are for the play. "
+        "Default: what the play allows."
+    ),
+]
 
 
-def lemma(
+@Parameter(name="*")
+@dataclass(frozen=True)
+class SampleOptions:
+    """Which random fillings are decided, and for how long."""
+
+    count: Annotated[int, Parameter(help="Random fillings.")] = 100
+    seed: Annotated[int, Parameter(help="Of the random fillings.")] = 0
+    budget: Annotated[
+        str, Parameter(group=USED, help="Longest search for one of the random fillings: 5s, 1min.")
+    ] = "1s"
+
+
+DEFAULT_SAMPLE = SampleOptions()
+
+
+def check(
     shape: ShapeArgument,
-    goal: Annotated[int | None, Parameter(help="The tile that the pattern should lead to.")] = None,
+    goal: GoalToReach = None,
     *,
     game: GameOptions = DEFAULT_GAME,
-    fillings: Annotated[
-        str | None,
-        Parameter(
-            help="Largest tile of each cell where the pattern is looked for; --limits are for the play. "
-            "Default: what the play allows."
-        ),
-    ] = None,
+    fillings: FillingsOption = None,
     within: Annotated[
         int | None,
         Parameter(
             help="Look only for wins within this number of slides, among fewer boards. Default: any number."
         ),
-    ] = None,
-    winning: Annotated[
-        Path | None,
-        Parameter(
-            name="--set",
-            help="Folder of a winning set of the game (tilebase force --engine diagrams -o): count the "
-            "fillings in it, of whole large layers at once. Default: a pass over all boards.",
-        ),
-    ] = None,
-    sample: Annotated[
-        int | None,
-        Parameter(
-            help="Decide this number of random fillings by the search instead of all: one that is lost "
-            "refutes the pattern; if none is lost, nothing is proved."
-        ),
-    ] = None,
-    seed: Annotated[int, Parameter(help="Of the random fillings.")] = 0,
-    budget: Annotated[
-        str | None, Parameter(help="Longest search for one of the random fillings. Default: 1s.")
     ] = None,
     work: WorkOption = None,
     shown: ShownOptions = DEFAULT_SHOWN,
@@ -83,118 +83,113 @@ def lemma(
 
     `tilebase lemma 3x3 64 --pattern "32,16,*/*,*,*/*,*,*"`
 
-    tilebase lemma 4x4 64 --sample 100 --budget 5s
+    tilebase lemma sample 4x4 64 --budget 5s
 
-    `tilebase lemma 4x4 32 --pattern "16,8,*,*/4,2,2,*/*,*,*,*/*,*,*,*" --set 4x4-32/`
+    `tilebase lemma set 4x4-32/ --pattern "16,8,*,*/4,2,2,*/*,*,*,*/*,*,*,*"`
     """
-    show = shown.checked()
-    goal = needed_goal(goal, game, "a pattern is checked on a whole board, and a formation says what wins")
-    question = make_game(shape, goal, replace(game, pattern=game.pattern or "lemma1"))
-    if winning is not None:
-        if fillings is not None or within is not None or work is not None or sample is not None:
-            raise UsageError(
-                "a winning set holds all fillings: leave --fillings, --within, --sample and --work out"
-            )
-        return _in_set(question, winning, show)
-    if sample is not None:
-        if within is not None or work is not None:
-            raise UsageError("a sample is decided by searches: leave --within and --work out")
-        return _sampled(question, sample, fillings, seed, parse_seconds(budget), show, run)
-    if budget is not None or seed:
-        raise UsageError("--budget and --seed are for random fillings: give --sample, too")
+    show, question = shown.checked(), _question(shape, goal, game)
     filled = question if fillings is None else question.changed(limits=fillings)
-    name = f"lemma-{question.shape_text}-{question.digest}-{filled.digest}-{within or 'any'}"
     prepare_kernels()
     from tilebase.files.work_folders import work_folder
     from tilebase.questions import lemma as patterns
 
-    with work_folder(work, name) as folder:
-        with counting_progress(quiet=run.quiet) as progress:
+    with work_folder(work, "lemma", question, filled.digest, str(within or "any")) as folder:
+        with counting_progress() as progress:
             found = patterns.check_pattern(
                 question, fillings=fillings, within=within, folder=folder.path, **run.use(progress)
             )
-        _write(question, found, fillings, show)
+        board = question.format(found.board)
+        text = f"{signed(found.statement)}\n{found.boards:,} boards were solved"
+        text += f"; so many slides are needed from {board}\n" if found.holds else "\n"
+        row: dict[str, Any] = {"holds": VERDICTS[found.holds][0], "fillings": found.fillings}
+        row |= {"boards": found.boards, "slides": found.slides, "board": board}
+        show.write([row], found.as_dict(), text=text, game=question)
         folder.finish()  # only after the result was written
     return int(not found.holds)
 
 
-def _write(question: Game, found: PatternCheck, fillings: str | None, show: Shown) -> None:
-    """Print the verdict, and the filling that is lost or takes the most slides."""
-    from tilebase.questions.statements import of_pattern, within_fillings
-
-    board, tiles = question.format(found.board), within_fillings(fillings)
-    text = (
-        f"{question}: {found.fillings:,} boards{tiles} hold the pattern, of {found.boards:,} boards solved\n"
-    )
-    if found.holds:
-        text += (
-            f"all of them win {question.goal} against every spawn, within {_slides(found.slides)}; "
-            f"so many are needed from {board} {signature()}\n"
-        )
-    else:
-        so_many = "" if found.within is None else f" within {_slides(found.within)}"
-        lost = f"{question.goal} cannot be forced{so_many} from {board}"
-        text += f"the pattern is not won{so_many}: {lost} {signature()}\n"
-    row: dict[str, Any] = {
-        "holds": "yes" if found.holds else "no",
-        "fillings": found.fillings,
-    }
-    row |= {"boards": found.boards, "slides": found.slides, "board": board}
-    document = of_pattern(found, fillings).as_dict() | found.as_dict()
-    show.write([row], document, text=text, game=question)
+def _question(shape: str, goal: int | None, game: GameOptions) -> Game:
+    """Return the game with its pattern, lemma1 unless another one is given."""
+    goal = needed_goal(goal, game, "a pattern is checked on a whole board, and a formation says what wins")
+    return make_game(shape, goal, replace(game, pattern=game.pattern or "lemma1"))
 
 
-def _sampled(
-    question: Game, count: int, fillings: str | None, seed: int, seconds: float | None, show: Shown,
-    run: EstimatedRunOptions,
-) -> int:  # fmt: skip
-    """Decide random fillings; 1 if one is lost."""
+def sample(
+    shape: ShapeArgument,
+    goal: GoalToReach = None,
+    *,
+    game: GameOptions = DEFAULT_GAME,
+    fillings: FillingsOption = None,
+    how: SampleOptions = DEFAULT_SAMPLE,
+    shown: ShownOptions = DEFAULT_SHOWN,
+    run: UseOptions = DEFAULT_USE,
+) -> int:
+    """Decide random fillings of a pattern by the search.
+
+    One that is lost refutes the pattern; if none is lost, nothing is proved. Exit status 1 if one is lost.
+
+    tilebase lemma sample 4x4 64 --count 200 --budget 5s
+    """
+    show, question = shown.checked(), _question(shape, goal, game)
     prepare_kernels()
     from tilebase.questions.lemma import sample_fillings
-    from tilebase.questions.statements import of_sample, within_fillings
 
-    with counting_progress(quiet=run.quiet) as progress:
+    with counting_progress() as progress:
         found = sample_fillings(
-            question, count, fillings=fillings, seconds=1.0 if seconds is None else seconds, seed=seed,
+            question, how.count, fillings=fillings, seconds=parse_budget(how.budget), seed=how.seed,
             **run.use(progress),
         )  # fmt: skip
     board = question.format(found.lost[0]) if found.lost else None
-    text = f"{question}: of {found.fillings:,} random fillings{within_fillings(fillings)} {found.won:,} win"
-    text += f" {question.goal} against every spawn, {len(found.lost):,} do not, {found.undecided:,} are"
-    text += f" undecided {signature()}\n"
-    if board is not None:
-        text += f"the pattern is not won: {question.goal} cannot be forced from {board}\n"
     row: dict[str, Any] = {"fillings": found.fillings, "won": found.won, "lost": len(found.lost)}
     row |= {"undecided": found.undecided, "board": board}
-    document = of_sample(found, fillings).as_dict() | found.as_dict()
-    show.write([row], document, text=text, game=question)
+    text = f"{signed(found.statement)}\n"
+    text += f"{found.won:,} of {found.fillings:,} random boards win\n" if found.lost else ""
+    show.write([row], found.as_dict(), text=text, game=question)
     return int(bool(found.lost))
 
 
-def _in_set(question: Game, folder: Path, show: Shown) -> int:
-    """Count the fillings of a pattern that a winning set holds; 1 if it lacks one."""
-    from tilebase.questions.statements import of_set
+def in_set(
+    folder: Annotated[
+        Path, Parameter(help="Folder of a winning set: tilebase force diagrams ... -o FOLDER.")
+    ],
+    *,
+    pattern: PatternOption = "lemma1",
+    shown: ShownOptions = DEFAULT_SHOWN,
+) -> int:
+    """Count the fillings of a pattern that a winning set holds.
+
+    Whole large layers are counted at once. Exit status 1 if a filling is not in the set.
+
+    `tilebase lemma set 4x4-32/ --pattern "16,8,*,*/4,2,2,*/*,*,*,*/*,*,*,*"`
+    """
+    show = shown.checked()
     from tilebase.tables.winning import open_winning_set
 
     with closing(open_winning_set(folder)) as winning:
-        if winning.game != question.changed(pattern=None, start=winning.game.start):
-            raise UsageError(f"{winning.name} is the set of {winning.game}, not of {question}")
+        start = "two-tiles" if winning.game.start == "empty" else winning.game.start  # it does not matter
+        question = winning.game.changed(pattern=pattern, start=start)
         found = winning.fillings(question.pattern or "")
     board = None if found.lost is None else question.format(found.lost)
-    part = "" if found.least is None else f" with a sum of {found.least} or more, which the set has,"
-    text = f"{question}: {found.boards:,} boards{part} hold the pattern, {found.won:,} of them win"
-    text += f" {question.goal} against every spawn {signature()}\n"
-    if board is not None:
-        text += f"the pattern is not won: {question.goal} cannot be forced from {board}\n"
     # All boards of a part say nothing of the others.
     holds = False if board else None if found.least is not None else True
-    named = {True: "yes", False: "no", None: "unknown"}[holds]
-    row = {"holds": named, "fillings": found.boards, "won": found.won, "board": board, "least": found.least}
-    said = of_set(question, found.boards, found.least, board).as_dict()
-    document = said | {"game": question.identity} | row | {"holds": holds}
+    what = filling_words(question) + (f" with a sum of {found.least} or more" if found.least else "")
+    value = f"no, not from {board}" if board else f"yes, all {found.boards:,} boards"
+    document = claim_of([Finding(title_of(question), what, value, "verdict")])
+    row = {"holds": "unknown" if holds is None else VERDICTS[holds][0], "fillings": found.boards}
+    row |= {"won": found.won, "board": board, "least": found.least}
+    text = f"{signed(document['statement'])}\n"
+    text += f"{found.won:,} of {found.boards:,} boards win\n" if board else ""
+    document |= {"game": question.identity} | row | {"holds": holds}
     show.write([row], document, text=text, game=question)
     return int(board is not None)
 
 
-def _slides(count: int | None) -> str:
-    return f"{count} slide" if count == 1 else f"{count} slides"
+def _app() -> App:
+    app = App(name="lemma")
+    app.default(check)
+    app.command(sample)
+    app.command(in_set, name="set")
+    return app
+
+
+lemma = _app()

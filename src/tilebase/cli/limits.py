@@ -10,24 +10,25 @@ from cyclopts import Parameter
 
 from tilebase.cli.options import (
     DEFAULT_GAME,
-    DEFAULT_RUN,
     DEFAULT_SHOWN,
+    DEFAULT_USE,
     GameOptions,
-    RunOptions,
     ShapeArgument,
     ShownOptions,
+    UseOptions,
     make_game,
     needed_goal,
     parse_budget,
 )
-from tilebase.cli.output import Shown, signature, table_text
-from tilebase.cli.progress import counting_progress
-from tilebase.cli.startup import prepare_kernels
+from tilebase.cli.output import Shown, signature
+from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.game.game import Game
 from tilebase.game.names import game_text
 from tilebase.objectives.objective import Objective
+from tilebase.runtime.measured import QUIET
 from tilebase.runtime.resources import Allowance
+from tilebase.runtime.rows import table_text
 
 if TYPE_CHECKING:
     from tilebase.questions.limits import Trial
@@ -60,7 +61,7 @@ def limits(
     ] = None,
     budget: Annotated[str | None, Parameter(help="Time after which what is known is printed: 10min.")] = None,
     shown: ShownOptions = DEFAULT_SHOWN,
-    run: RunOptions = DEFAULT_RUN,
+    run: UseOptions = DEFAULT_USE,
 ) -> int:
     """Search for limits that give a bound, or force a goal.
 
@@ -85,6 +86,11 @@ def limits(
     prepare_kernels()
     if minimal:
         return _minimal(question, seconds, show, run)
+    return _search(question, most, seconds, show, run)
+
+
+def _search(game: Game, most: int | None, seconds: float, show: Shown, run: UseOptions) -> int:
+    """Search for the best limits, and print the path to them and what proves the bound."""
     from tilebase.costs.passes import passing
     from tilebase.costs.rates import slowdown
     from tilebase.questions.limits import search_limits, with_limits
@@ -92,7 +98,7 @@ def limits(
     def tell(trial: Trial, tried: int) -> None:
         print(f"{tried} tried: {trial.text}  {trial.boards:,} boards  {trial.value}", file=sys.stderr)
 
-    found = search_limits(question, most, seconds=seconds, step=None if run.quiet else tell, **run.use())
+    found = search_limits(game, most, seconds=seconds, step=None if QUIET.get() else tell, **run.use())
     if not found.best.value:
         within = f", of at most {found.most:,} boards each" if found.most else ""
         raise UsageError(
@@ -105,30 +111,30 @@ def limits(
     ]
     read = [row | {"win (float32)": str(trial.value)} for row, trial in zip(rows, found.path, strict=True)]
     document = {
-        "game": question.identity,
+        "game": game.identity,
         "budget": found.most,
         "best": rows[-1],
         "path": rows,
         "tried": found.tried,
         "finished": found.finished,
     }
-    limited = with_limits(question, found.best.limits)
+    limited = with_limits(game, found.best.limits)
     proving = passing("solving", limited, [Objective("lower")], Allowance.of(**run.use()))
     present = replace(proving, seconds=proving.seconds * slowdown())
     takes = present.time if proving.seconds >= 1 else "a moment"
     proof = f"tilebase solve {game_text(limited)} --objective lower --record bound.json"
     more = f"{signature()}\n\nto prove this bound ({takes}):\n{proof}\n"
-    show.write(read, document, data=rows, text=table_text(read) + more, game=question)
+    show.write(read, document, data=rows, text=table_text(read) + more, game=game)
     if not found.finished:
         print("stopped early: a longer --budget may find better limits", file=sys.stderr)
     return 0
 
 
-def _minimal(game: Game, seconds: float, show: Shown, run: RunOptions) -> int:
+def _minimal(game: Game, seconds: float, show: Shown, run: UseOptions) -> int:
     """Print the minimal winning and maximal losing limits; 1 if not all are known."""
     from tilebase.questions.borders import find_border
 
-    with counting_progress(quiet=run.quiet) as progress:
+    with counting_progress() as progress:
         found = find_border(game, seconds=seconds, **run.use(progress))
     rows = [
         {"limits": text, "": side, "images": images}

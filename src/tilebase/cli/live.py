@@ -1,81 +1,199 @@
-"""A game by keys: the position stands still on the screen, and each key changes it at once."""
+"""A game by keys: raw input of a terminal, and a position that stands still on its screen.
+
+`Keyboard` is a context manager.  Inside it the terminal echoes nothing, shows a second screen, and hides the
+cursor.  However the block is left, the terminal is as before: at the end, by an exception, by Ctrl-C, and
+by the signals TERM and HUP.  Ctrl-Z gives the terminal back until the program continues.
+"""
 
 from __future__ import annotations
 
+import codecs
+import os
+import re
+import select
+import shutil
+import signal
+import sys
 import textwrap
-from collections.abc import Callable
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Self
 
+from tilebase.cli.dialogue import ENDED, RESIZED, Dialogue
 from tilebase.cli.drawing import BOLD, DIM, Colors, board_lines, frame, style, visible_length
-from tilebase.cli.keys import ENDED, RESIZED, Keyboard
-from tilebase.cli.seat import Seat
-from tilebase.errors import BoardError, MissingBoardError
 from tilebase.objectives.numbers import less_text
 from tilebase.objectives.values import Found, short_text
 from tilebase.tables.answers import Answer
 
-KEYS = {
-    "w": "up", "s": "down", "a": "left", "d": "right", "r": "front", "f": "back",
-    "up": "up", "down": "down", "left": "left", "right": "right",
-}  # fmt: skip
+try:
+    import termios
+    import tty
+
+    TERMINALS = True
+except ImportError:  # Windows has no such terminals
+    TERMINALS = False
+
+ARROWS = {"A": "up", "B": "down", "C": "right", "D": "left"}
+ESCAPE_SECONDS = 0.05
+"""How long the rest of an escape sequence may take; the Escape key alone sends nothing more."""
+_SEQUENCE = re.compile(r"\x1b(?:O(?P<application>[A-D])|\[[0-9;]*(?P<final>[@-~])|[^\[O])", re.DOTALL)
+_ENTER = "\x1b[?1049h\x1b[?25l"
+_LEAVE = "\x1b[0m\x1b[?25h\x1b[?1049l"
+
+
+def has_keys() -> bool:
+    """Return whether standard input and output are a terminal that can move its cursor."""
+    if not TERMINALS or os.environ.get("TERM", "dumb") in ("", "dumb"):
+        return False
+    stdin: Any = sys.stdin  # None if it is closed
+    return stdin is not None and bool(stdin.isatty() and sys.stdout.isatty())
+
+
+class Keyboard:
+    """The keys of the terminal, while it shows a second screen."""
+
+    def __enter__(self) -> Self:
+        self._input = sys.stdin.fileno()
+        self._before = termios.tcgetattr(self._input)
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._text = ""  # what was typed and not yet returned
+        self._woken, self._wake = os.pipe()
+        os.set_blocking(self._wake, False)
+        self._handlers: dict[int, Any] = {}
+        try:
+            self._take()
+            for number, handler in (
+                (signal.SIGTSTP, self._stop),
+                (signal.SIGWINCH, self._resize),
+            ):
+                self._handlers[number] = signal.signal(number, handler)
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            for number, handler in self._handlers.items():
+                signal.signal(number, handler)
+            os.close(self._woken)
+            os.close(self._wake)
+        finally:
+            self._give_back()
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Columns and rows of the window."""
+        try:
+            found = os.get_terminal_size(sys.stdout.fileno())
+        except OSError:
+            found = shutil.get_terminal_size()
+        return found.columns or 80, found.lines or 24
+
+    def show(self, text: str) -> None:
+        """Write to the terminal at once."""
+        out = getattr(sys.stdout, "rich_proxied_file", sys.stdout)
+        out.write(text)
+        out.flush()
+
+    def read(self, seconds: float | None = None) -> str:
+        """Return the next key; empty if none was pressed in these seconds.
+
+        Arrow keys are ``up``, ``down``, ``left`` and ``right``, other keys their characters, sequences of
+        other keys empty.  Also `RESIZED` and `ENDED`.
+        """
+        while not self._text:
+            event = self._wait(seconds)
+            if event is not None:
+                return event
+        if self._text[0] != "\x1b":
+            key, self._text = self._text[0], self._text[1:]
+            return key
+        return self._sequence()
+
+    def _sequence(self) -> str:
+        """Return the key of the escape sequence with which the text begins."""
+        while (found := _SEQUENCE.match(self._text)) is None:
+            event = self._wait(ESCAPE_SECONDS)
+            if event == RESIZED:
+                return event
+            if event is not None:  # the Escape key alone, or a sequence that ends in its middle
+                self._text = self._text[1:]
+                return ""
+        self._text = self._text[found.end() :]
+        return ARROWS.get(found["application"] or found["final"] or "", "")
+
+    def _wait(self, seconds: float | None) -> str | None:
+        """Wait for input and keep it; return what else happened, or empty if nothing did in these seconds."""
+        ready, _, _ = select.select([self._input, self._woken], [], [], seconds)
+        if self._woken in ready:
+            os.read(self._woken, 1024)
+            return RESIZED
+        if not ready:
+            return ""
+        try:
+            data = os.read(self._input, 1024)
+        except OSError:  # the terminal was closed
+            data = b""
+        self._text += self._decoder.decode(data)
+        return None if data else ENDED
+
+    def _take(self) -> None:
+        tty.setcbreak(self._input, termios.TCSADRAIN)
+        self.show(_ENTER)
+
+    def _give_back(self) -> None:
+        # If the terminal was closed there is nothing to give back, and the error that says so is raised.
+        try:
+            with suppress(termios.error):
+                termios.tcsetattr(self._input, termios.TCSADRAIN, self._before)
+        finally:
+            self.show(_LEAVE)
+
+    def _stop(self, *_: object) -> None:
+        """Ctrl-Z: give the terminal back, stop, and take it again when the program continues."""
+        self._give_back()
+        signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGTSTP)
+        signal.signal(signal.SIGTSTP, self._stop)
+        self._take()
+        self._resize()
+
+    def _resize(self, *_: object) -> None:
+        """Let `read` return, so that the caller draws again."""
+        with suppress(BlockingIOError):  # so many signals wait that one more changes nothing
+            os.write(self._wake, b"r")
+
+
 HELP = (
     "arrows or w a s d slide; h hint, v values, x all digits, u undo, p the table plays, n new game, q quit"
 )
 BOX_HELP = HELP.replace(" slide;", ", r front, f back slide;")
 
 
-class Live:
-    """The dialogue with the player.
+class Window:
+    """Shows a dialogue in place, on the whole terminal, and reads keys."""
 
-    With `train`, values are hidden.  After each slide the player sees what it lost, and the score.
-    """
+    def __init__(self, keyboard: Keyboard, colors: Colors, delay: float) -> None:
+        self.keyboard, self.colors, self.delay = keyboard, colors, delay
 
-    def __init__(
-        self, seat: Seat, keyboard: Keyboard, *, values: bool, train: bool, colors: Colors, delay: float
-    ) -> None:
-        self.seat, self.keyboard, self.colors, self.delay = seat, keyboard, colors, delay
-        self.values, self.train = values and not train, train
-        self.digits = self.playing = False
-        self.message = seat.how
-        self._commands: dict[str, Callable[[], None]] = {
-            "h": self._hint, "v": self._toggle, "x": self._toggle_digits, "u": self._undo, "n": self._new,
-            "p": self._play,
-        }  # fmt: skip
-
-    def converse(self) -> None:
-        """React to keys until ``q`` or the end of input."""
-        while True:
-            self.draw()
-            key = self.keyboard.read(self.delay if self.playing else None)
-            if key in ("q", ENDED):
-                return
-            if key == RESIZED:
-                continue
-            if self.playing:
-                self._go_on(pressed=bool(key))
-            elif key:
-                self._react(key)
-
-    def draw(self) -> None:
-        """Show the position."""
-        if self.values:
-            self.seat.seen = True
+    def show(self, dialogue: Dialogue) -> None:
+        """Draw the position, its values and the message."""
         columns, rows = self.keyboard.size
-        self.keyboard.show(frame(self._lines(columns, rows), columns, rows))
+        self.keyboard.show(frame(self._lines(dialogue, columns, rows), columns, rows))
 
-    def closing(self) -> str:
-        """Return what stays on the terminal after the game."""
-        lines = [self.seat.over] if self.seat.over else []
-        lines += [self.seat.score.text(self.seat.unit)] if self.train else []
-        return "".join(f"{line}\n" for line in lines)
+    def read(self, *, playing: bool) -> str:
+        """Return the next key; while the table plays, wait for one until its next slide."""
+        return self.keyboard.read(self.delay if playing else None)
 
-    # -- what is shown ---------------------------------------------------------------------------
-
-    def _lines(self, columns: int, rows: int) -> list[str]:
-        below = self._values() + self._news(columns)
-        board = board_lines(self.seat.board, self.colors, tall=True)
+    def _lines(self, dialogue: Dialogue, columns: int, rows: int) -> list[str]:
+        below = self._values(dialogue) + self._news(dialogue, columns)
+        board = board_lines(dialogue.seat.board, self.colors, tall=True)
         if visible_length(board[0]) <= columns and len(board) + 1 + len(below) <= rows:
             return [*board, "", *below]
-        board = board_lines(self.seat.board, self.colors, tall=False)
+        board = board_lines(dialogue.seat.board, self.colors, tall=False)
         width = visible_length(board[0])
         if width <= columns and len(board) < rows:
             return board + below
@@ -85,104 +203,49 @@ class Live:
             max(columns, 1),
         )
 
-    def _values(self) -> list[str]:
+    def _values(self, dialogue: Dialogue) -> list[str]:
         """Return the value of the position and of its slides: as many lines in every position."""
-        seat, answer = self.seat, self.seat.answer()
+        seat, answer = dialogue.seat, dialogue.seat.answer()
         if seat.over:
             lines = [style(seat.over, BOLD, self.colors)]
         elif answer is None:
             lines = ["the table does not hold this position"]
-        elif not self.values:
+        elif not dialogue.values:
             lines = ["values are hidden: v shows them"]
         else:
-            lines = [f"{answer.meaning}: {self._text(answer.value)}", *self._slides(answer)]
+            lines = [f"{answer.meaning}: {_text(dialogue, answer.value)}", *self._slides(dialogue, answer)]
         return lines + [""] * (1 + len(seat.table.game.directions) - len(lines))
 
-    def _slides(self, answer: Answer) -> list[str]:
-        texts = [self._text(slide.value) for slide in answer.slides]
+    def _slides(self, dialogue: Dialogue, answer: Answer) -> list[str]:
+        texts = [_text(dialogue, slide.value) for slide in answer.slides]
         width = max(map(len, texts), default=0)
         lines = []
         for slide, text in zip(answer.slides, texts, strict=True):
             best = slide.direction in answer.best
             loss = answer.loss(slide.direction)
             lost = ""
-            if loss and self.seat.unit != "yes-no":
-                lost = f"  {less_text(loss, self.seat.unit, answer.size)}"
+            if loss and dialogue.seat.unit != "yes-no":
+                lost = f"  {less_text(loss, dialogue.seat.unit, answer.size)}"
             wins = "  wins" if slide.wins else ""
-            shown = text.ljust(width) if self.digits else text.rjust(width)
+            shown = text.ljust(width) if dialogue.digits else text.rjust(width)
             line = f"{'*' if best else ' '} {slide.direction:5}  {shown}{wins}{lost}"
             lines.append(style(line, BOLD, self.colors) if best else line)
         return lines
 
-    def _text(self, value: Found) -> str:
-        """Write a value with the digits that the player wants."""
-        return str(value) if self.digits else short_text(value, self.seat.unit)
-
-    def _news(self, columns: int) -> list[str]:
+    def _news(self, dialogue: Dialogue, columns: int) -> list[str]:
         """Return what the last slide lost, the score, the message, and the keys."""
-        made, unit = self.seat.made, self.seat.unit
-        lines = [made.text(unit) if made is not None and (self.train or self.values) else ""]
-        lines += [self.seat.score.text(unit)] if self.train else []
-        answer = self.seat.answer()
-        parts = [self.message, "" if answer is None else answer.unjudged]
-        message = "the table plays: any key stops it" if self.playing else "; ".join(filter(None, parts))
+        seat = dialogue.seat
+        made, unit = seat.made, seat.unit
+        lines = [made.text(unit) if made is not None and (dialogue.train or dialogue.values) else ""]
+        lines += [seat.score.text(unit)] if dialogue.train else []
+        answer = seat.answer()
+        parts = [dialogue.message, "" if answer is None else answer.unjudged]
+        message = "the table plays: any key stops it" if dialogue.playing else "; ".join(filter(None, parts))
         lines += textwrap.wrap(message, max(columns, 20)) or [""]
-        help_text = BOX_HELP if len(self.seat.table.game.shape) == 3 else HELP
+        help_text = BOX_HELP if len(seat.table.game.shape) == 3 else HELP
         return lines + [style(line, DIM, self.colors) for line in textwrap.wrap(help_text, max(columns, 20))]
 
-    # -- what keys do ----------------------------------------------------------------------------
 
-    def _react(self, key: str) -> None:
-        self.message = ""
-        if key in KEYS:
-            self._slide(KEYS[key])
-        elif key in self._commands:
-            self._commands[key]()
-        else:
-            self.message = f"the key {key!r} does nothing here"
-
-    def _slide(self, direction: str) -> None:
-        try:
-            moved = self.seat.slide(direction, own=True)
-        except (BoardError, MissingBoardError) as error:
-            self.message = str(error)
-            return
-        if not moved:
-            self.message = self.seat.refusal(direction)
-        elif self.seat.made is not None and self.train and self.seat.made.seen:
-            self.message = "not counted, since you knew the values"
-
-    def _go_on(self, *, pressed: bool) -> None:
-        """Show one slide of the table; a key stops it."""
-        chosen = None if pressed or self.seat.over else self.seat.best()
-        if chosen is None:
-            self.playing = False
-            if not pressed and not self.seat.over:
-                self.message = "the table does not know this position"
-            return
-        self.seat.slide(chosen)
-
-    def _play(self) -> None:
-        self.playing = not self.seat.over
-
-    def _hint(self) -> None:
-        self.seat.seen = True
-        answer = self.seat.answer()
-        if answer is None:
-            self.message = "the table does not know this position"
-        else:
-            self.message = f"best: {' or '.join(answer.best) or 'none'}"
-
-    def _toggle(self) -> None:
-        self.values = not self.values
-
-    def _toggle_digits(self) -> None:
-        self.digits = not self.digits
-
-    def _undo(self) -> None:
-        if not self.seat.undo():
-            self.message = "nothing to take back"
-
-    def _new(self) -> None:
-        self.seat.begin()
-        self.message = self.seat.how
+def _text(dialogue: Dialogue, value: Found) -> str:
+    """Write a value with the digits that the player wants."""
+    return str(value) if dialogue.digits else short_text(value, dialogue.seat.unit)

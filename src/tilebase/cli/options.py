@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import math
 import re
+import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Group, Parameter
 
-from tilebase.cli.helping import shared
 from tilebase.cli.output import Shown
-from tilebase.errors import UsageError
+from tilebase.cli.usage import shared
+from tilebase.errors import MissingLayerError, UsageError
 from tilebase.game.formations import formation
 from tilebase.game.game import Game
 from tilebase.game.grid import is_shape
 from tilebase.game.spawns import SpawnLaw, law_of
 from tilebase.runtime.documents import shown
+from tilebase.runtime.measured import ANYWAY
 from tilebase.runtime.resources import Allowance, parse_bytes
 
 if TYPE_CHECKING:
@@ -46,7 +48,6 @@ WorkOption = Annotated[
         "folder is used and removed at the end.",
     ),
 ]
-DiscountOption = Annotated[str, Parameter(help="Discount in (0, 1], exact: 0.99 or 99/100.")]
 MemoryOption = Annotated[
     str | None, Parameter(group=USED, help="Memory to use, as 16GiB; what needs more is spilled to disk.")
 ]
@@ -63,20 +64,22 @@ SpawnOption = Annotated[
     str,
     Parameter(
         help="Probability of a spawned 4, exact: 0.1, 1/10, 0 for only 2s; 1/10,4:1/4 is 1/4 with at most 4 "
-        "empty cells. Or any tiles with their probabilities: 2:0.9,8:0.1. Weights of cells follow: 0.1 on "
-        "1,2/2,4."
+        "empty cells."
     ),
 ]
-LargestOption = Annotated[int | None, Parameter(help="Largest tile that may ever be made.")]
-StartOption = Annotated[
-    str, Parameter(help="empty (the adversary begins), two-tiles (it chooses both), or a board.")
+SpawnsOption = Annotated[str, Parameter(help="Tiles that the adversary may spawn: 2,4 or 2 or 4.")]
+ForcedStartOption = Annotated[
+    str,
+    Parameter(
+        help="empty (the adversary begins; most commands begin with two-tiles), two-tiles (it chooses both), "
+        "or a board."
+    ),
 ]
-LimitsOption = Annotated[str | None, Parameter(help="Largest tile of each cell: 16,16/16,8.")]
+LimitsOption = Annotated[str | None, Parameter(help="Largest tile of each cell, 16,16/16,8, or of all, 16.")]
 PatternOption = Annotated[
     str | None,
     Parameter(help="Tiles on cells that win too, * for any: `64,32,*/*,*,*`, or lemma1, or pair."),
 ]
-WallsOption = Annotated[str, Parameter(help="Cells that no tile enters: 0,5.")]
 TimeOption = Annotated[
     str | None, Parameter(group=USED, help="Give up, undecided, after this time: 90s, 10min, 2h.")
 ]
@@ -90,15 +93,6 @@ RecordOption = Annotated[
         "command draws. More than 40 rows by sum are then not printed, but their totals."
     ),
 ]
-StatsOption = Annotated[bool, Parameter(negative=(), group=PRINTED, help="Print what each step cost.")]
-AnywayOption = Annotated[
-    bool,
-    Parameter(
-        negative=(),
-        help="Begin even if it is expected to take more than a week, or more memory or disk than there is.",
-    ),
-]
-QuietOption = Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), group=USED, help="No progress.")]
 
 
 @Parameter(name="*", group=PRINTED)
@@ -138,30 +132,15 @@ class UseOptions:
 
 @Parameter(name="*", group=USED)
 @dataclass(frozen=True)
-class RunOptions(UseOptions):
-    """What a command may use that tells its progress."""
-
-    quiet: QuietOption = False
-
-
-@Parameter(name="*", group=USED)
-@dataclass(frozen=True)
-class EstimatedRunOptions(RunOptions):
+class EstimatedRunOptions(UseOptions):
     """What a command may use whose time is estimated before it begins."""
-
-    anyway: AnywayOption = False
 
     def use(self, progress: Callable[[Progress], None] | None = None) -> Use:
         """Return the keywords of a question."""
-        return {**super().use(progress), "anyway": self.anyway}
+        return {**super().use(progress), "anyway": ANYWAY.get()}
 
 
-DEFAULT_USE, DEFAULT_RUN, DEFAULT_ESTIMATED_RUN = UseOptions(), RunOptions(), EstimatedRunOptions()
-
-
-GoalSumOption = Annotated[
-    int | None, Parameter(help="Sum of the tiles that wins, as soon as a spawn makes it: 1800.")
-]
+DEFAULT_USE, DEFAULT_ESTIMATED_RUN = UseOptions(), EstimatedRunOptions()
 
 
 @Parameter(name="*", group=RULES)
@@ -171,18 +150,6 @@ class RuleOptions:
 
     limits: LimitsOption = None
     pattern: PatternOption = None
-    goal_sum: GoalSumOption = None
-    walls: WallsOption = ""
-    unmergeable: Annotated[str, Parameter(help="Cells that hold a tile x which slides but never merges.")] = (
-        ""
-    )
-    masks: Annotated[
-        str,
-        Parameter(help="Pictures of the cells that must hold an x after each slide: `..../..../..xx/xxxx`."),
-    ] = ""
-    horizon: Annotated[
-        int | None, Parameter(help="Sum of the tiles at which play ends: no tile is spawned any more.")
-    ] = None
     formation: Annotated[
         str | None,
         Parameter(
@@ -190,12 +157,13 @@ class RuleOptions:
             "goal is the only argument then."
         ),
     ] = None
-    steps: Annotated[
-        int | None, Parameter(help="Layers from the start of the formation to its end, instead of --horizon.")
+    rules: Annotated[
+        str | None,
+        Parameter(
+            help="Rarer rules: a TOML file, or its lines, as 'walls = [0, 5]; horizon = 40'. "
+            "docs/game.md lists them."
+        ),
     ] = None
-    at_least: Annotated[
-        bool, Parameter(negative=(), help="In a formation, tiles larger than the goal win on its cells too.")
-    ] = False
 
 
 @Parameter(name="*", group=RULES)
@@ -207,27 +175,22 @@ class GameOptions(RuleOptions):
     start: Annotated[str, Parameter(help="two-tiles (the real game), empty (a spawn first), or a board.")] = (
         "two-tiles"
     )
-    largest: LargestOption = None
-    fixed: Annotated[
-        bool,
-        Parameter(
-            negative=(),
-            help="Tiles x are walls: they never move. This is not the rule of endgame tables, where x slides "
-            "and no slide may move it away; values by that rule are lower.",
-        ),
-    ] = False
 
 
 @Parameter(name="*", group=RULES)
 @dataclass(frozen=True)
-class ForcedOptions(RuleOptions):
-    """The rules of a game against an adversary, who spawns."""
+class AdversaryOptions(RuleOptions):
+    """The rules of a game against an adversary, who spawns, but for the start."""
 
-    spawns: Annotated[
-        str,
-        Parameter(help="Tiles that the adversary may spawn: 2,4 or 2 or 4."),
-    ] = "2,4"
-    start: StartOption = "empty"
+    spawns: SpawnsOption = "2,4"
+
+
+@Parameter(name="*", group=RULES)
+@dataclass(frozen=True)
+class ForcedOptions(AdversaryOptions):
+    """The rules of a game against an adversary."""
+
+    start: ForcedStartOption = "empty"
 
 
 @Parameter(name="*", group=RULES)
@@ -236,26 +199,31 @@ class SolvedOptions(RuleOptions):
     """The rules of a game that is solved before it is played, whose start is not one of the options."""
 
     spawn: SpawnOption = "1/10"
-    largest: LargestOption = None
 
 
-DEFAULT_GAME, DEFAULT_FORCED, DEFAULT_SOLVED = GameOptions(), ForcedOptions(), SolvedOptions()
-WITH_FORMATION = ("spawn", "spawns", "goal_sum", "horizon", "formation", "steps", "at_least")
+DEFAULT_GAME, DEFAULT_ADVERSARY, DEFAULT_FORCED, DEFAULT_SOLVED = (
+    GameOptions(), AdversaryOptions(), ForcedOptions(), SolvedOptions(),
+)  # fmt: skip
+WITH_FORMATION = ("spawn", "spawns", "formation", "rules")
 """The options that go with a formation; it says all others itself."""
+RULES_OF_FORMATIONS = frozenset(("goal-sum", "horizon", "steps", "at-least"))
+RARE_RULES = RULES_OF_FORMATIONS | {"walls", "unmergeable", "masks"}
+"""The keys of ``--rules``, and those that go with a formation."""
+RULE_VALUES: dict[str, tuple[type, str]] = {
+    "walls": (list, "= [0, 5]"), "unmergeable": (list, "= [7, 8]"), "masks": (str, "= '.../..x/.xx'"),
+    "at-least": (bool, "= true"),
+}  # fmt: skip
+"""The type of a rule and an example; a number for others."""
 
 
 def make_game(shape: str, goal: int | None, options: GameOptions | ForcedOptions) -> Game:
     """Return the game that the arguments describe.  Raises `UsageError`."""
-    spawn: SpawnLaw | str
-    if isinstance(options, ForcedOptions):
-        spawn, largest, fixed = law_of(options.spawns), None, False
-    else:
-        spawn, largest, fixed = options.spawn, options.largest, options.fixed
+    spawn: SpawnLaw | str = options.spawn if isinstance(options, GameOptions) else law_of(options.spawns)
+    rare = parse_rules(options.rules)
     if options.formation is not None:
-        return _game_in_formation(options.formation, shape, goal, options, spawn)
-    if options.steps is not None or options.at_least:
-        name = "--steps" if options.steps is not None else "--at-least"
-        raise UsageError(f"{name} is for formations: name one, as --formation 442")
+        return _game_in_formation(options.formation, shape, goal, options, spawn, rare)
+    if wrong := {"steps", "at-least"} & rare.keys():
+        raise UsageError(f"the rule {min(wrong)} is for formations: name one, as --formation 442")
     if not shape:
         raise UsageError(f"a SHAPE is missing: {SHAPE_HELP.rstrip('.')}, or a --formation and its goal")
     return Game(
@@ -264,33 +232,68 @@ def make_game(shape: str, goal: int | None, options: GameOptions | ForcedOptions
         spawn=spawn,
         start=options.start,
         limits=options.limits,
-        largest=largest,
         pattern=options.pattern,
-        goal_sum=options.goal_sum,
-        walls=parse_cells(options.walls),
-        unmergeable=parse_cells(options.unmergeable),
-        fixed=fixed,
-        masks=options.masks,
-        horizon=options.horizon,
+        goal_sum=rare.get("goal-sum"),
+        walls=rare.get("walls", ()),
+        unmergeable=rare.get("unmergeable", ()),
+        masks=rare.get("masks", ""),
+        horizon=rare.get("horizon"),
     )
 
 
 def _game_in_formation(
-    name: str, first: str, second: int | None, options: RuleOptions, spawn: SpawnLaw | str
-) -> Game:
+    name: str, first: str, second: int | None, options: RuleOptions, spawn: SpawnLaw | str,
+    rare: dict[str, Any],
+) -> Game:  # fmt: skip
     """Return the game in a formation, whose goal is the `first` argument.  Raises `UsageError`."""
     chosen = formation(name)
     for field in fields(options):
         if field.name not in WITH_FORMATION and getattr(options, field.name) != field.default:
             option = field.name.replace("_", "-")
             raise UsageError(f"--{option} and --formation contradict each other: leave one of the two out")
+    if wrong := rare.keys() - RULES_OF_FORMATIONS:
+        raise UsageError(f"the rule {min(wrong)} and --formation contradict each other: leave one out")
     if second is not None or not re.fullmatch(r"\d{0,9}", first.strip()):
         given = first if second is None else f"{first} {second}"
         raise UsageError(f"with a formation, give the goal alone: --formation {name} 512, not {given}")
     return chosen.game(
-        int(first) if first.strip() else None, spawn=spawn, horizon=options.horizon,
-        steps=options.steps, goal_sum=options.goal_sum, at_least=options.at_least,
+        int(first) if first.strip() else None, spawn=spawn, horizon=rare.get("horizon"),
+        steps=rare.get("steps"), goal_sum=rare.get("goal-sum"), at_least=rare.get("at-least", False),
     )  # fmt: skip
+
+
+def parse_rules(given: str | None) -> dict[str, Any]:
+    """Return the rules in a TOML file, or in lines of TOML with semicolons between them.
+
+    Raises `UsageError`, or `StorageError` if the file cannot be read.
+
+    >>> parse_rules("walls = [0, 5]; horizon = 40")
+    {'walls': [0, 5], 'horizon': 40}
+    """
+    if given is None:
+        return {}
+    from tilebase.files.source import read_file  # most commands are given no file
+
+    inline = "=" in given
+    try:
+        text = given.replace(";", "\n") if inline else read_file(Path(given)).decode()
+        rules = tomllib.loads(text)
+    except MissingLayerError as error:
+        raise UsageError(
+            f"there is no file {given}: name one, or write rules, as 'walls = [0, 5]'"
+        ) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        where = "the rules are" if inline else f"{given} is"
+        raise UsageError(f"{where} not TOML ({error}): write 'walls = [0, 5]; horizon = 40'") from error
+    if unknown := rules.keys() - RARE_RULES:
+        raise UsageError(
+            f"there is no rule {shown(min(unknown), 40)}: choose from {', '.join(sorted(RARE_RULES))}"
+        )
+    for name, value in rules.items():
+        kind, example = RULE_VALUES.get(name, (int, "= 40"))
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            raise UsageError(f"the rule {name} cannot be {shown(value, 40)}: write {name} {example}")
+    return rules
 
 
 def solved_first(words: Sequence[str], options: GameOptions) -> Game | None:
@@ -328,14 +331,6 @@ def needed_goal(goal: int | None, options: RuleOptions, why: str) -> int:
     if goal is None:
         raise UsageError("a GOAL is missing: name the tile behind the shape, as 3x3 64")
     return goal
-
-
-def parse_cells(text: str) -> list[int]:
-    """Return ``0,5`` as numbers of cells.  Raises `UsageError`."""
-    words = [word for word in re.split(r"[\s,]+", text.strip()) if word]
-    if not all(word.isdecimal() for word in words):
-        raise UsageError(f"{text!r} does not list cells: write their numbers, as 0,5")
-    return [int(word) for word in words]
 
 
 def parse_seconds(text: str | None) -> float | None:

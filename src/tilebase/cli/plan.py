@@ -21,16 +21,16 @@ from tilebase.cli.options import (
     make_game,
     parse_seconds,
 )
-from tilebase.cli.output import plan_text, table_text
-from tilebase.cli.progress import showing_notes
+from tilebase.cli.output import plan_text
+from tilebase.cli.progress import prepare_kernels, showing_notes
 from tilebase.cli.solve import ObjectiveOption
-from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.game.formations import Formation, formation
 from tilebase.game.formations import formations as all_formations
 from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import parse_objectives
 from tilebase.runtime.resources import Allowance, parse_bytes
+from tilebase.runtime.rows import table_text
 
 if TYPE_CHECKING:
     from tilebase.costs.reachable import TableSize
@@ -55,9 +55,9 @@ LEGEND = (
 )
 
 plan = App(name="plan")
-for name in PLANNED:
-    plan.command(f"tilebase.cli.{name}:{name}", name=name, show=False)
-plan.command("tilebase.cli.reach:planned", name="reach", show=False)
+for name in (*PLANNED, "reach"):
+    loaded = "planned" if name in ("solve", "force", "reach") else name  # an app is another one behind plan
+    plan.command(f"tilebase.cli.{name}:{loaded}", name=name, show=False)
 
 
 def _refuse(name: str) -> None:
@@ -99,7 +99,7 @@ def _game(
     tilebase plan --formation 442
     """
     show = shown.checked()
-    if game.formation is not None and not shape and game.goal_sum is None:
+    if game.formation is not None and not shape and game.rules is None:
         used = use.allowed().cores
         sizes = _sizes([formation(game.formation)], None)
         document = [_as_dict(size, used) for size in sizes]
@@ -158,7 +158,7 @@ def formations(
     sizes, hidden = _fitting(given, most, used, goal) if given else (_sizes(all_formations(), goal), [])
     legend = note = ""
     if goal is not None:
-        sizes = sorted(sizes, key=lambda size: (size.formation.fixed, not size.possible, size.seconds(used)))
+        sizes = sorted(sizes, key=lambda size: (size.formation.walled, not size.possible, size.seconds(used)))
         where = "of what fits" if given else "on this machine"
         rows, note = _rows(sizes, used, "formation"), _best(sizes, f"to {goal} {where}", used)
     elif given:
@@ -167,7 +167,7 @@ def formations(
         rows, legend = _times(sizes, used), LEGEND
     note += _left_out(hidden, most, used)
     document = [_as_dict(size, used) for size in sizes]
-    walled = list(dict.fromkeys(size.formation.name for size in sizes if size.formation.fixed))
+    walled = list(dict.fromkeys(size.formation.name for size in sizes if size.formation.walled))
     note += f"\nIn {', '.join(walled)} {WALLED}\n" if walled else ""
     show.write(rows, document, data=document, text=legend + table_text(rows) + note, game=None)
     return 0
@@ -220,7 +220,7 @@ def _left_out(
     if not hidden:
         return ""
     best = max(
-        hidden, key=lambda size: (not size.formation.fixed, size.chance or 0.0, -size.seconds(threads))
+        hidden, key=lambda size: (not size.formation.walled, size.chance or 0.0, -size.seconds(threads))
     )
     takes = best.seconds(threads), best.memory / 1e6, best.disk / 1e6
     limits = most[0], *(None if one is None else one / 1e6 for one in most[1:])
@@ -263,7 +263,7 @@ def _times(sizes: Sequence[TableSize], threads: int) -> list[dict[str, Any]]:
 def _best(sizes: Sequence[TableSize], what: str, threads: int) -> str:
     """Return what has the best chance to win: in all, and of what is solved sooner; and what is not known."""
     memory = Allowance.of().memory
-    real = [size for size in sizes if size.possible and not size.formation.fixed and size.memory <= memory]
+    real = [size for size in sizes if size.possible and not size.formation.walled and size.memory <= memory]
     best: list[TableSize] = []
     for size in real:  # by ascending time
         if size.chance is not None and (not best or size.chance > (best[-1].chance or 0.0)):
@@ -295,7 +295,9 @@ def _rows(sizes: Sequence[TableSize], threads: int, *names: str) -> list[dict[st
     """Return a row for each table; `names` says whether it is named by formation, goal or both."""
     return [
         {
-            **({"": size.formation.name + " (walls)" * size.formation.fixed} if "formation" in names else {}),
+            **(
+                {"": size.formation.name + " (walls)" * size.formation.walled} if "formation" in names else {}
+            ),
             **({"goal": str(size.goal)} if "goal" in names else {}),
             "chance": _chance(size) or "not known: " + _solving(size, threads),
             "positions": size.positions_text,
@@ -317,7 +319,7 @@ def _as_dict(size: TableSize, threads: int) -> dict[str, Any]:
         "goal_cells": one.goal_cells,
         "starts": "|".join(one.starts),
         "free_cells": one.free_cells,
-        "walled": one.fixed,
+        "walled": one.walled,
         "goal": size.goal,
         "chance": size.chance,
         "boards": size.boards,

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from tilebase.cli.options import (
-    DEFAULT_RUN,
     DEFAULT_SOLVED,
+    DEFAULT_USE,
     GameOptions,
-    RunOptions,
     SolvedOptions,
+    UseOptions,
     solved_first,
 )
 from tilebase.cli.usage import goal_hint
@@ -52,9 +52,6 @@ def play(
     adversary: Annotated[
         bool, Parameter(negative=(), help="Spawn what is worst for the player, by the table.")
     ] = False,
-    be_adversary: Annotated[
-        bool, Parameter(negative=(), help="The table slides, and you choose each spawn.")
-    ] = False,
     values: Annotated[bool, Parameter(negative="--no-values", help="Show what each slide is worth.")] = True,
     keys: Annotated[
         bool,
@@ -76,7 +73,7 @@ def play(
         ),
     ] = None,
     game: SolvedOptions = DEFAULT_SOLVED,
-    run: RunOptions = DEFAULT_RUN,
+    run: UseOptions = DEFAULT_USE,
 ) -> int:
     """Play in the terminal, and see what every slide is worth.
 
@@ -103,11 +100,6 @@ def play(
         )
     if not 0 <= delay <= 3600:
         raise UsageError(f"the delay must be 0 to 3600 seconds, not {delay:g}")
-    if be_adversary and (adversary or auto or train):
-        raise UsageError(
-            "with --be-adversary you choose the spawns and the table slides: leave out --adversary, --auto "
-            "and --train"
-        )
     if auto and train:
         raise UsageError("with --auto the table slides, and --train is for your slides: leave one out")
     given = goal is not None or game != DEFAULT_SOLVED or objective is not None
@@ -118,7 +110,7 @@ def play(
         raise UsageError(f"{table} is not a shape, and a table has its own rules: leave goal and rules out")
     if question is not None and objective is None:
         can_win = question.can_win
-        objective = ("guaranteed" if adversary or be_adversary else "win") if can_win else "score"
+        objective = ("guaranteed" if adversary else "win") if can_win else "score"
     if kept is not None:
         check_output(kept)
     opening = _opened(table, start, objective) if question is None else _solved(question, objective, run)
@@ -127,47 +119,35 @@ def play(
 
         seat = Seat(opened, objective, random.Random(seed), start, worst=adversary)
         try:
-            return _converse(
-                seat, values=values, train=train, auto=auto, be_adversary=be_adversary, keys=keys, delay=delay
-            )
+            return _converse(seat, values=values, train=train, auto=auto, keys=keys, delay=delay)
         finally:
             if kept is not None:
                 write_whole(kept, seat.saved())
                 print(f"{kept}: {seat.slides_made}, which tilebase review reads", file=sys.stderr)
 
 
-def _converse(
-    seat: Seat, *, values: bool, train: bool, auto: bool, be_adversary: bool, keys: bool, delay: float
-) -> int:
+def _converse(seat: Seat, *, values: bool, train: bool, auto: bool, keys: bool, delay: float) -> int:
     """Play in the way that the options and the terminal ask for; return the exit status."""
-    from tilebase.cli.keys import has_keys
-    from tilebase.cli.terminal import Screen
+    from tilebase.cli.dialogue import HELP, Dialogue, Lines
+    from tilebase.cli.live import Keyboard, Window, has_keys
 
-    screen = Screen(seat, values=values, train=train)
-    if be_adversary:
-        screen.converse_as_adversary()
-    elif auto:
-        return 0 if screen.play_on(delay) else 1
-    elif keys and has_keys():
-        _converse_by_keys(seat, values=values, train=train, delay=delay)
+    if auto:
+        return 0 if Dialogue(seat, Lines(delay), values=values).watch() else 1
+    if not (keys and has_keys()):
+        sys.stdout.write(HELP)
+        Dialogue(seat, Lines(delay), values=values, train=train).converse()
     else:
-        screen.converse(delay)
+        from tilebase.cli.drawing import choose_colors
+
+        try:
+            with Keyboard() as keyboard:
+                window = Window(keyboard, choose_colors(), delay)
+                Dialogue(seat, window, values=values, train=train).converse()
+        finally:  # what stays on the terminal
+            sys.stdout.write(f"{seat.over}\n" if seat.over else "")
+    if train:
+        sys.stdout.write(f"{seat.score.text(seat.unit)}\n")
     return 0
-
-
-def _converse_by_keys(seat: Seat, *, values: bool, train: bool, delay: float) -> None:
-    from tilebase.cli.drawing import choose_colors
-    from tilebase.cli.keys import Keyboard
-    from tilebase.cli.live import Live
-
-    live = None
-    try:
-        with Keyboard() as keyboard:
-            live = Live(seat, keyboard, values=values, train=train, colors=choose_colors(), delay=delay)
-            live.converse()
-    finally:
-        if live is not None:
-            sys.stdout.write(live.closing())
 
 
 @contextmanager
@@ -189,10 +169,9 @@ def _opened(name: str, start: str | None, objective: str | None) -> Iterator[Tab
 
 
 @contextmanager
-def _solved(game: Game, objective: str | None, run: RunOptions) -> Iterator[Table]:
+def _solved(game: Game, objective: str | None, run: UseOptions) -> Iterator[Table]:
     """Solve a game and open its table, which is deleted at the end."""
-    from tilebase.cli.progress import counting_progress
-    from tilebase.cli.startup import prepare_kernels
+    from tilebase.cli.progress import counting_progress, prepare_kernels
     from tilebase.files.work_folders import table_folder
     from tilebase.objectives.objective import parse_objectives
     from tilebase.tables.probe import open_table
@@ -202,7 +181,7 @@ def _solved(game: Game, objective: str | None, run: RunOptions) -> Iterator[Tabl
     from tilebase.questions.solve import solve
 
     with table_folder(None, game, objectives) as work:
-        with counting_progress(quiet=run.quiet) as progress:
+        with counting_progress() as progress:
             solve(game, objectives, table=work.path, **run.use(progress))
         try:
             with open_table(work.path) as opened:

@@ -1,7 +1,8 @@
-"""Progress of a run on the terminal: a bar with rate and estimate, or one line per minute."""
+"""Progress of a run on the terminal, a bar with rate and estimate or a line per minute; the compiler."""
 
 from __future__ import annotations
 
+import gc
 import logging
 import sys
 import time
@@ -9,9 +10,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from tilebase._version import version
 from tilebase.cli.output import planning, terminal
 from tilebase.errors import UsageError, readable
-from tilebase.runtime.progress import EXPECTED, clock, describe
+from tilebase.runtime.measured import QUIET, clock
+from tilebase.runtime.progress import EXPECTED, describe
+from tilebase.runtime.resources import check_addresses
 
 if TYPE_CHECKING:
     from tilebase.runtime.progress import Progress
@@ -22,11 +26,29 @@ SILENT_SECONDS = 10
 """Seconds after which a command that still compiles kernels says so for the first time, in a line."""
 
 
+def prepare_kernels() -> None:
+    """Check that the compiler can be loaded, and load it.
+
+    The version is asked for here, since the checkout may change while a long command runs.  The objects of
+    the compiler live to the end of the process, so the garbage collector skips them.
+
+    Raises `ResourceError`.
+    """
+    check_addresses()
+    version()
+    gc.disable()
+    try:
+        import tilebase._kernels.jit  # noqa: F401
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
 @contextmanager
 def counting_progress(
-    *, quiet: bool = False, known: Callable[[], str] | None = None
+    known: Callable[[], str] | None = None,
 ) -> Iterator[Callable[[Progress], None] | None]:
-    """Give a callback for ``count(progress=...)``; None if `quiet`.  Estimates of runs are printed, too.
+    """Give a callback for ``count(progress=...)``; None with ``--quiet``.  Estimates are printed, too.
 
     `known` returns a line that is printed behind the first estimate, since only runs that take long have one:
     what is recorded of the answer.  Raises `UsageError` behind ``tilebase plan``: work begins here, so the
@@ -36,7 +58,7 @@ def counting_progress(
         raise UsageError(
             "what this takes with these options is not known before: leave plan, or options, out"
         )
-    if quiet:
+    if QUIET.get():
         yield None
         return
     with showing_notes(known):
@@ -148,12 +170,12 @@ def watching_compiler(say: Callable[[str], None]) -> Iterator[None]:
 
 
 @contextmanager
-def share_progress(unit: str, *, quiet: bool = False) -> Iterator[Callable[..., None] | None]:
+def share_progress(unit: str) -> Iterator[Callable[..., None] | None]:
     """Give a callback with the finished and the total number of items; other arguments are ignored.
 
-    None if `quiet`, or if standard error is not a terminal.
+    None with ``--quiet``, or if standard error is not a terminal.
     """
-    if quiet or not sys.stderr.isatty():
+    if QUIET.get() or not sys.stderr.isatty():
         yield None
         return
     from rich.progress import Progress as Bars

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import DEFAULT_SHOWN, QuietOption, ShownOptions, parse_seconds
+from tilebase.cli.options import DEFAULT_SHOWN, ShownOptions, parse_seconds
 from tilebase.cli.output import Shown
-from tilebase.cli.startup import prepare_kernels
+from tilebase.cli.progress import prepare_kernels
 from tilebase.game.names import game_text
-from tilebase.runtime.progress import clock
+from tilebase.runtime.measured import QUIET, clock
 
 if TYPE_CHECKING:
     from tilebase.questions.reproduce import Verdict
@@ -28,7 +28,6 @@ def reproduce(
     *,
     budget: Annotated[str, Parameter(help="Longest time for one line, as 60s, 10min or 2h.")] = "60s",
     shown: ShownOptions = DEFAULT_SHOWN,
-    quiet: QuietOption = False,
 ) -> int:
     """Recompute every published number, and compare.
 
@@ -51,15 +50,15 @@ def reproduce(
     try:
         for verdict in facts.reproduce(source, budget=limit):
             verdicts.append(verdict)
-            if sys.stderr.isatty() and not quiet:
+            if sys.stderr.isatty() and not QUIET.get():
                 print(f"{verdict.fact.board} {verdict.fact.question}: {verdict.verdict}", file=sys.stderr)
     finally:  # also if it is stopped
         if verdicts:
-            _write(verdicts, show, quiet=quiet)
+            _write(verdicts, show)
     return 1 if any(verdict.verdict == "differs" for verdict in verdicts) else 0
 
 
-def _write(verdicts: list[Verdict], show: Shown, *, quiet: bool) -> None:
+def _write(verdicts: list[Verdict], show: Shown) -> None:
     """Write a row for each line, and how many there are of each verdict."""
     from tilebase.questions.reproduce import summary
 
@@ -67,7 +66,7 @@ def _write(verdicts: list[Verdict], show: Shown, *, quiet: bool) -> None:
     document = [_row(verdict) | _data(verdict, text=False) for verdict in verdicts]
     data = [_row(verdict) | _data(verdict, text=True) for verdict in verdicts]
     show.write(rows, document, data=data, game=None)
-    if not quiet:
+    if not QUIET.get():
         print(summary(verdicts), file=sys.stderr)
 
 

@@ -185,8 +185,8 @@ class Seat:
         """Whether the game is won."""
         return self.last == WON or self.board.won
 
-    def slide(self, direction: str, spawned: AnyBoard | None = None, *, own: bool = False) -> bool:
-        """Slide, and spawn a tile, or continue with the given state; return whether the slide is allowed.
+    def slide(self, direction: str, *, own: bool = False) -> bool:
+        """Slide, and spawn a tile; return whether the slide is allowed.
 
         `own`: the player made the slide, so it adds to the score.
         """
@@ -197,7 +197,7 @@ class Seat:
         loss = None if answer is None else answer.loss(direction)
         made = Made(direction, answer, loss, self.seen)
         last = slid.end
-        following = slid.after if last else spawned or self._choose(slid.spawns())
+        following = slid.after if last else self._choose(slid.spawns())
         self.history.append(self.board)
         self.moves.append(Move(direction) if last else _move(direction, slid.after, following))
         self.board, self.last, self.made, self.seen = following, last, made, False

@@ -10,8 +10,8 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from tilebase.cli.options import DEFAULT_GAME, DEFAULT_USE, GameOptions, UseOptions, solved_first
+from tilebase.cli.progress import prepare_kernels
 from tilebase.cli.solve import ObjectiveOption
-from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
 
 

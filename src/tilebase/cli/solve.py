@@ -1,23 +1,23 @@
-"""``tilebase solve``: the values of a game under optimal play, and proved bounds."""
+"""``tilebase solve``: the values of a game under optimal play, and proved bounds; exact is a subcommand."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import Parameter
+from cyclopts import App, Parameter
 
 from tilebase.cli.limits import sooner
 from tilebase.cli.options import (
     DEFAULT_ESTIMATED_RUN,
     DEFAULT_GAME,
     DEFAULT_SHOWN,
-    PRINTED,
     USED,
     ClusterOption,
-    DiscountOption,
     EstimatedRunOptions,
     GameOptions,
     GoalArgument,
@@ -26,41 +26,42 @@ from tilebase.cli.options import (
     WorkOption,
     make_game,
 )
-from tilebase.cli.output import Shown, plan_text, planning, signature, table_text
-from tilebase.cli.progress import counting_progress
-from tilebase.cli.startup import prepare_kernels
+from tilebase.cli.output import Shown, plan_text, planning, signature
+from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import UsageError
+from tilebase.game.findings import claim_of, layers_checksum
 from tilebase.game.formations import formation_of
 from tilebase.game.game import Game
 from tilebase.game.names import title_of
 from tilebase.objectives.numbers import digits_text
 from tilebase.objectives.objective import MEANINGS, Objective, parse_objectives
 from tilebase.runtime.measured import working_time
+from tilebase.runtime.rows import table_text
 
 if TYPE_CHECKING:
     from tilebase.objectives.results import Solution
     from tilebase.objectives.values import Found
     from tilebase.questions.bounds import ProvedBound
+    from tilebase.questions.running import Ask
 
 CHANCES = ("win", "lower", "upper")
-UP_TO_SYMMETRY = "afterstates, up to symmetry"
 """The objectives that are, or bound, the probability to win."""
+UP_TO_SYMMETRY = "afterstates, up to symmetry"
 ObjectiveOption = Annotated[
     str,
     Parameter(
-        help=f"{', '.join(MEANINGS)}; several with commas, a type of "
-        "value after a colon: win:float32. lower,upper prove an interval."
+        help=f"{', '.join(MEANINGS)}; several with commas, a type of value after a colon: win:float32, a "
+        "discount after an @: win@0.99. lower,upper prove an interval."
     ),
 ]
 
 
-def solve(
+def values(
     shape: ShapeOrGoal = "",
     goal: GoalArgument = None,
     *,
     game: GameOptions = DEFAULT_GAME,
     objective: ObjectiveOption = "win",
-    discount: DiscountOption = "1",
     table: Annotated[
         Path | None,
         Parameter(
@@ -77,7 +78,6 @@ def solve(
             "Default: auto with masks, all for bounds within limits that need no table, else reachable."
         ),
     ] = None,
-    by: Annotated[str | None, Parameter(group=PRINTED, help="Rows by sum.")] = None,
     above: Annotated[
         float | None,
         Parameter(
@@ -85,30 +85,7 @@ def solve(
             "probes then say that it is below."
         ),
     ] = None,
-    exact: Annotated[
-        bool,
-        Parameter(
-            negative=(), help="Solve in fractions: games of up to 3 million afterstates, as 3x3 to 64."
-        ),
-    ] = False,
-    play: Annotated[
-        str,
-        Parameter(
-            help="With --exact: best; worst, the play that makes the value worst; fastest, the expected "
-            "slides of a won game by the fastest of the plays that win most often; undo, where the player "
-            "may take back one spawn."
-        ),
-    ] = "best",
     down_to: Annotated[int | None, Parameter(help="Stop after the layer of this sum.")] = None,
-    lean: Annotated[
-        bool | None,
-        Parameter(
-            negative="--no-lean",
-            group=USED,
-            help="Keep one layer above the one in progress in memory, not two; default: where memory "
-            "asks for it.",
-        ),
-    ] = None,
     backend: Annotated[
         str, Parameter(group=USED, help="threads, or cuda: a GPU, for all boards within limits.")
     ] = "threads",
@@ -120,10 +97,10 @@ def solve(
     """Solve a game: the value of every position.
 
     By backward induction. Prints the value of the start, averaged over the two random tiles, or over the
-    start boards of a formation, which are listed too. Values are floats, rounded in each step; guaranteed,
-    survival and longest are exact; lower and upper are proved, in integers rounded outward, and each
-    comes with a sentence that can be cited. With -o all values are kept as a table for probe, play, evaluate
-    and thin.
+    start boards of a formation, which are listed too. A record in JSON has the values by sum. Values are
+    floats, rounded in each step; guaranteed, survival and longest are exact; lower and upper are proved, in
+    integers rounded outward, and each comes with a sentence that can be cited. With -o all values are kept
+    as a table for probe, play, evaluate and thin.
 
     tilebase solve 3x3 512 -o 3x3-512/
 
@@ -131,162 +108,178 @@ def solve(
 
     tilebase solve 3x3 1024 --objective lower,upper
 
-    tilebase solve 3x3 64 --objective loss --exact
-
-    tilebase solve 3x3 32 --exact --play fastest
-
     tilebase solve 3x4 256 --limits 128,128,32,32/64,32,16,16/32,16,16,16
     --objective lower:uint32 --record bound.json
 
     tilebase solve --formation 442 128 -o 442-128/
     """
     question = make_game(shape, goal, game)
-    if by not in (None, "sum"):
-        raise UsageError(f"--by {by}: rows can be by sum")
     show = shown.checked()
-    objectives = parse_objectives(objective, discount)
-    from tilebase.questions.running import usual_space
+    objectives = parse_objectives(objective)
+    from tilebase.questions.running import Ask, usual_space
 
     within = space or usual_space(question, objectives, table=table is not None, backend=backend)
-    bounds_alone = all(one.is_bound and one.discount == 1 for one in objectives)
-    passing = within == "all" and bounds_alone and table is None and by is None and down_to is None
-    if backend != "threads" and by is not None:
-        raise UsageError(f"--by needs the values of all layers: leave out the backend {backend}")
-    if exact:
-        given = {
-            "--output": table, "--by": by, "--above": above, "--down-to": down_to, "--lean": lean,
-            "--backend": None if backend == "threads" else backend, "--cluster": cluster, "--space": space,
-            "--work": work,
-        }  # fmt: skip
-        if named := [name for name, value in given.items() if value is not None]:
-            raise UsageError(f"--exact prints the value of the start: leave {', '.join(named)} out")
-        return _solve_exactly(question, objectives, play, show, run)
+    ask = Ask(question, objectives, within, down_to, backend)
+    folder = table or work
     if planning():
-        if backend != "threads":
-            raise UsageError(f"what a pass with --backend {backend} takes is not planned: leave it out")
-        from tilebase.cluster.opening import workers_here
-        from tilebase.costs.rows import solving
-
-        rows = solving(
-            question,
-            objectives,
-            within if above is None else "reachable",  # as `solve` chooses
-            run.allowed(),
-            keep=table is not None and above is None,
-            down_to=down_to,
-            lean=lean,
-            folder=table or work,
-            workers=None if cluster is None else workers_here(cluster),
-        )
-        text = plan_text(rows) + _recorded(question, objectives) + _sooner(question, objectives)
-        show.write(rows, rows, text=text, game=question)
-        return 0
-    if play != "best":
-        raise UsageError("--play is for games that are solved in fractions: give --exact, too")
+        keep = table is not None and above is None
+        if above is not None:
+            ask = replace(ask, space="reachable")  # as `solve` chooses
+        return _print_plan(ask, show, run, keep=keep, folder=folder, cluster=cluster)
     if table is not None and work is not None:
         raise UsageError("a table is the folder of its run: leave --work out")
-    name = "-".join([question.shape_text, question.digest, within, *(one.label for one in objectives)])
     prepare_kernels()
     from tilebase.files.work_folders import work_folder
+    from tilebase.questions import solve as engine
 
-    def known() -> str:
-        return _recorded(question, objectives).strip()
-
-    with work_folder(table or work, name) as place:
-        if passing:
-            with counting_progress(quiet=run.quiet, known=known) as progress:
-                bounds = tuple(
-                    _prove(
-                        question,
-                        one,
-                        place.path,
-                        backend=backend,
-                        cluster=cluster,
-                        checksums=show.as_json,
-                        **run.use(progress),
-                    )
-                    for one in objectives
-                )
-            _write_bounds(bounds, show)
+    with work_folder(folder, "solve", question, within, *(one.label for one in objectives)) as place:
+        if _is_one_pass(ask, keep=table is not None):
+            _prove(ask, show, place.path, cluster=cluster, **run.use())
             place.finish()
             return 0
-        from tilebase.questions import solve as engine
-
         since = working_time()
-        with counting_progress(quiet=run.quiet, known=known) as progress:
+        with counting_progress(known=lambda: _recorded(question, objectives).strip()) as progress:
             solution = engine.solve(
-                question, objectives, table=table, folder=None if table else place.path,
-                lean=lean, down_to=down_to, space=within, backend=backend, above=above, cluster=cluster,
-                **run.use(progress),
+                question, objectives, table=table, folder=None if table else place.path, down_to=down_to,
+                space=within, backend=backend, above=above, cluster=cluster, **run.use(progress),
             )  # fmt: skip
-        _write(solution, show, within, working_time() - since, table, above, by=by is not None)
+        _write(solution, show, within, working_time() - since, table, above)
         if solution.complete:
             place.finish()
-    if not solution.complete:
-        lowest = min((layer.sum for layer in solution.layers[0]), default=None)
-        reached = "no layer was solved" if lowest is None else f"solved down to sum {lowest}"
-        print(f"not complete: {reached}", file=sys.stderr)
+            return 0
+    lowest = min((layer.sum for layer in solution.layers[0]), default=None)
+    reached = "no layer was solved" if lowest is None else f"solved down to sum {lowest}"
+    print(f"not complete: {reached}", file=sys.stderr)
     return 0
 
 
-def _prove(game: Game, objective: Objective, folder: Path, **use: Any) -> ProvedBound:
-    from tilebase.questions import prove as engine
+def _is_one_pass(ask: Ask, *, keep: bool) -> bool:
+    """Return whether passes over all boards prove bounds, and nothing else is wanted: no layer is kept."""
+    bounds_alone = all(one.is_bound and one.discount == 1 for one in ask.objectives)
+    return ask.space == "all" and bounds_alone and not keep and ask.down_to is None
 
-    return engine.prove(
-        game, direction=objective.name, dtype=objective.dtype, space="all", folder=folder, **use
-    )
+
+def _print_plan(
+    ask: Ask, show: Shown, run: EstimatedRunOptions, *, keep: bool, folder: Path | None, cluster: str | None
+) -> int:
+    """Print what a run would take."""
+    if ask.on_device:
+        raise UsageError(f"what a pass with --backend {ask.backend} takes is not planned: leave it out")
+    from tilebase.cluster.runs import workers_here
+    from tilebase.costs.rows import solving
+
+    rows = solving(
+        ask.game, ask.objectives, ask.space, run.allowed(), keep=keep, down_to=ask.down_to,
+        folder=folder, workers=None if cluster is None else workers_here(cluster),
+    )  # fmt: skip
+    text = plan_text(rows) + _recorded(ask.game, ask.objectives) + _sooner(ask.game, ask.objectives)
+    show.write(rows, rows, text=text, game=ask.game)
+    return 0
+
+
+def _prove(ask: Ask, show: Shown, folder: Path, **use: Any) -> None:
+    """Prove bounds by passes over all boards, and write them."""
+    from tilebase.questions.prove import prove
+
+    bounds = []
+    with counting_progress(known=lambda: _recorded(ask.game, ask.objectives).strip()) as progress:
+        for one in ask.objectives:
+            use |= {"direction": one.name, "dtype": one.dtype, "space": ask.space, "backend": ask.backend}
+            use |= {"folder": folder, "checksums": show.as_json, "progress": progress}
+            bounds.append(prove(ask.game, **use))
+    _write_bounds(tuple(bounds), show)
+
+
+def exact(
+    shape: ShapeOrGoal = "",
+    goal: GoalArgument = None,
+    *,
+    game: GameOptions = DEFAULT_GAME,
+    objective: ObjectiveOption = "win",
+    play: Annotated[
+        str,
+        Parameter(
+            help="best; worst, the play that makes the value worst; fastest, the expected slides of a won "
+            "game by the fastest of the plays that win most often; undo, where the player may take back one "
+            "spawn."
+        ),
+    ] = "best",
+    shown: ShownOptions = DEFAULT_SHOWN,
+    run: EstimatedRunOptions = DEFAULT_ESTIMATED_RUN,
+) -> int:
+    """Solve a game in fractions: games of up to 3 million afterstates, as 3x3 to 64.
+
+    tilebase solve exact 3x3 64 --objective loss
+
+    tilebase solve exact 3x3 32 --play fastest
+    """
+    question = make_game(shape, goal, game)
+    show = shown.checked()
+    objectives = parse_objectives(objective)
+    prepare_kernels()
+    from tilebase.questions.exact import check_exact, solve_exactly
+
+    for one in objectives:  # before the first is solved
+        check_exact(question, one, play)
+    found = []
+    for one in objectives:
+        with counting_progress() as progress:
+            found.append(solve_exactly(question, one, play=play, **run.use(progress)))
+    title = title_of(question)
+    rows: list[dict[str, Any]] = [{"": UP_TO_SYMMETRY, title: f"{found[0].afterstates:,}"}]
+    for solution in found:
+        rows.append({"": solution.title, title: solution.text})
+        if solution.text != str(solution.start):
+            rows.append({"": "  exactly", title: str(solution.start)})
+    data = [
+        {"objective": one.objective.label, "play": play, "kind": "exact", "value": str(one.start)}
+        for one in found
+    ]
+    documents = [one.as_dict() for one in found]
+    show.write(rows, documents if len(documents) > 1 else documents[0], data=data, game=question)
+    return 0
 
 
 def _write(
-    solution: Solution, show: Shown, space: str, seconds: float, table: Path | None, above: float | None, *,
-    by: bool,
-) -> None:  # fmt: skip
-    """Write the value of the start, or rows by sum; with a sentence to cite for each proved bound."""
+    solution: Solution, show: Shown, space: str, seconds: float, table: Path | None, above: float | None
+) -> None:
+    """Write the value of the start, with a sentence to cite for each proved bound."""
     from tilebase.questions.bounds import bounds_of
-    from tilebase.questions.statements import layers_checksum, of_solution
 
     bounds = bounds_of(solution, space, seconds)
-    document = of_solution(solution, bounds).as_dict() | solution.as_dict()
-    if show.as_json and table is not None and solution.complete:
-        document |= _checksums(table)
-    document |= layers_checksum(document)
-    if bounds:
-        document["bounds"] = [one.as_dict() for one in bounds]
     title = title_of(solution.game)
     rows = _totals(solution, title)
-    if by:
-        layers = list(solution.rows())
-        text = table_text([_uncertain(row, solution) for row in layers])
-        show.write(layers, document, game=solution.game, text=text, totals=table_text(rows))
-        return
     if above is not None and solution.complete:
         rows.insert(1, _kept(table, title, above))
     found = list(solution.start.values())
     text = (
         table_text(rows) + _cited(bounds, show.record) + _recorded(solution.game, solution.objectives, found)
     )
-    show.write(rows, document, data=_values(solution), text=text, game=solution.game)
+    show.write(
+        rows, partial(_document, solution, bounds, table), data=_values(solution), text=text,
+        game=solution.game,
+    )  # fmt: skip
 
 
-def _uncertain(row: dict[str, Any], solution: Solution) -> dict[str, Any]:
-    """Return a row by sum as it is printed: a rounded probability of 1 or 0 is not certain."""
-    one = next(one for one in solution.objectives if one.label == row["objective"])
-    if one.unit != "probability" or one.is_bound:
-        return row
-    values = {name: row[name] for name in ("least", "mean", "largest")}
-    return row | {
-        name: f"≈ {value:g}" if value in (0, 1) else digits_text(value) for name, value in values.items()
-    }
+def _document(solution: Solution, bounds: tuple[ProvedBound, ...], table: Path | None) -> dict[str, Any]:
+    """Return the document of a solution, with the sentences of its bounds and the checksums of its table."""
+    document = solution.as_dict()
+    if bounds:
+        said = {one.objective.label: one.asked()[0].sentence for one in bounds}
+        told = zip(solution.start, solution.asked(), strict=True)
+        document |= claim_of(replace(one, sentence=said.get(label, "")) for label, one in told)
+        document["bounds"] = [one.as_dict() for one in bounds]
+    if table is not None and solution.complete:
+        document |= _checksums(table)
+    return document
 
 
 def _write_bounds(bounds: tuple[ProvedBound, ...], show: Shown) -> None:
     """Write what a pass over all boards proved."""
-    from tilebase.questions.statements import layers_checksum, of_bounds
-
     game, title = bounds[0].game, title_of(bounds[0].game)
     rows = [{"": "boards", title: f"{bounds[0].positions:,}"}]
     rows += [{"": one.objective.text, title: str(one.bounded)} for one in bounds]
-    document = of_bounds(bounds).as_dict() | {
+    document = claim_of([one.asked()[0] for one in bounds]) | {
         "game": game.identity,
         "objectives": [one.objective.identity for one in bounds],
         "start": [one.bounded.as_dict() for one in bounds],
@@ -300,7 +293,7 @@ def _write_bounds(bounds: tuple[ProvedBound, ...], show: Shown) -> None:
             for one in bounds
             for total, boards, crc in one.layers
         ]
-    document |= layers_checksum(document)
+    document["checksum"] = layers_checksum(document.get("layers", ()))
     data = [
         {"objective": one.objective.label, "kind": one.bounded.kind, "type": one.dtype}
         | {"value": float(one.bounded)}
@@ -334,39 +327,6 @@ def _recorded(game: Game, objectives: Sequence[Objective], values: Sequence[Foun
     asked = [at for at, one in enumerate(objectives) if one.name in CHANCES and one.discount == 1]
     lines = [better_chance(game, values[at] if values else None) for at in asked]
     return next((f"\n{line}" for line in lines if line), "")
-
-
-def _solve_exactly(
-    question: Game,
-    objectives: Sequence[Objective],
-    play: str,
-    show: Shown,
-    run: EstimatedRunOptions,
-) -> int:
-    """Solve in fractions, and print them."""
-    prepare_kernels()
-    from tilebase.questions.exact import check_exact, solve_exactly
-    from tilebase.questions.statements import of_exact
-
-    for one in objectives:  # before the first is solved
-        check_exact(question, one, play)
-    found = []
-    for one in objectives:
-        with counting_progress(quiet=run.quiet) as progress:
-            found.append(solve_exactly(question, one, play=play, **run.use(progress)))
-    title = title_of(question)
-    rows: list[dict[str, Any]] = [{"": UP_TO_SYMMETRY, title: f"{found[0].afterstates:,}"}]
-    for solution in found:
-        rows.append({"": solution.title, title: solution.text})
-        if solution.text != str(solution.start):
-            rows.append({"": "  exactly", title: str(solution.start)})
-    data = [
-        {"objective": one.objective.label, "play": play, "kind": "exact", "value": str(one.start)}
-        for one in found
-    ]
-    documents = [of_exact(solution).as_dict() | solution.as_dict() for solution in found]
-    show.write(rows, documents if len(documents) > 1 else documents[0], data=data, game=question)
-    return 0
 
 
 def _totals(solution: Solution, title: str) -> list[dict[str, Any]]:
@@ -413,3 +373,14 @@ def _values(solution: Solution) -> list[dict[str, Any]]:
         for board, values in starts.items()
         for one, value in zip(solution.objectives, values.values(), strict=solution.complete)
     ]
+
+
+def _app() -> App:
+    app = App(name="solve")
+    app.default(values)
+    app.command(exact)
+    return app
+
+
+solve, planned = _app(), _app()
+"""The command, and the same behind ``tilebase plan``, which hides it."""

@@ -7,13 +7,13 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import DEFAULT_SHOWN, AnywayOption, QuietOption, ShownOptions
+from tilebase.cli.options import DEFAULT_SHOWN, ShownOptions
 from tilebase.cli.output import Shown, planning
 from tilebase.cli.probe import LabelOption, LocalTableArgument, game_of_table
-from tilebase.cli.progress import counting_progress
-from tilebase.cli.startup import prepare_kernels
+from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.objectives.numbers import digits_text, summed_text
+from tilebase.runtime.measured import ANYWAY
 
 
 def thin(
@@ -29,8 +29,6 @@ def thin(
     ] = None,
     objective: LabelOption = None,
     shown: ShownOptions = DEFAULT_SHOWN,
-    anyway: AnywayOption = False,
-    quiet: QuietOption = False,
 ) -> int:
     """Write a smaller table, and say what is left out.
 
@@ -51,13 +49,13 @@ def thin(
     if planning():
         return _print_plan(table, show, visits=visited is not None)
     if above is not None:
-        return _prune(table, output, above, objective, show, quiet=quiet, anyway=anyway)
+        return _prune(table, output, above, objective, show)
     assert visited is not None
     from tilebase.questions import thinning
 
-    with counting_progress(quiet=quiet) as progress:
+    with counting_progress() as progress:
         found = thinning.thin(
-            table, output, above=visited, objective=objective, anyway=anyway, progress=progress
+            table, output, above=visited, objective=objective, anyway=ANYWAY.get(), progress=progress
         )
     title = f"visited: {digits_text(visited)} and more"
     rows: list[dict[str, Any]] = [
@@ -84,13 +82,11 @@ def _print_plan(table: str, show: Shown, *, visits: bool) -> int:
     return 0
 
 
-def _prune(
-    table: str, output: Path, bound: float, objective: str | None, show: Shown, *, quiet: bool, anyway: bool
-) -> int:
+def _prune(table: str, output: Path, bound: float, objective: str | None, show: Shown) -> int:
     from tilebase.questions.pruning import prune
 
-    with counting_progress(quiet=quiet) as progress:
-        found = prune(table, output, above=bound, objective=objective, anyway=anyway, progress=progress)
+    with counting_progress() as progress:
+        found = prune(table, output, above=bound, objective=objective, anyway=ANYWAY.get(), progress=progress)
     title = f"{found.objective} {digits_text(bound)} and more"
     rows: list[dict[str, Any]] = [
         {"": "afterstates kept, up to symmetry", title: f"{found.afterstates:,}"},

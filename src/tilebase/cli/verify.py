@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from tilebase.cli.certificate import check
-from tilebase.cli.options import DEFAULT_SHOWN, AnywayOption, ClusterOption, QuietOption, ShownOptions
+from tilebase.cli.options import DEFAULT_SHOWN, ClusterOption, ShownOptions
 from tilebase.cli.output import Shown, planning
 from tilebase.cli.probe import game_of_table
 from tilebase.cli.progress import counting_progress, share_progress
 from tilebase.errors import StorageError, TilebaseError, UsageError
 from tilebase.files import places
+from tilebase.files.source import is_certificate, local_path, mode_of
+from tilebase.runtime.measured import ANYWAY
+from tilebase.tables.folders import holds_tables, subfolders
 
 if TYPE_CHECKING:
     from tilebase.tables.winning import WinningSet
@@ -55,8 +58,6 @@ def verify(
     ] = None,
     cluster: ClusterOption = None,
     shown: ShownOptions = DEFAULT_SHOWN,
-    anyway: AnywayOption = False,
-    quiet: QuietOption = False,
 ) -> int:
     """Check a table, a run, a winning set or a certificate.
 
@@ -82,10 +83,6 @@ def verify(
         raise UsageError(
             "workers derive all values of a table again: give --all, too, or leave --cluster out"
         )
-    from tilebase.files.source import is_certificate, local_path, mode_of
-    from tilebase.tables.folders import holds_tables, subfolders
-    from tilebase.tables.sums import read_sums
-
     path = local_path(location)
     is_table = path is None or path.suffix == ".zip" or (path / places.TABLE).exists()
     if (listed or against is not None) and not is_table:
@@ -94,35 +91,43 @@ def verify(
     if path is not None and is_certificate(path):
         if planning():
             raise UsageError("what checking a certificate takes is not known: give a table")
-        return check(path, show, quiet=quiet)
+        return check(path, show)
     if exact:
-        return _verify_exactly(location, show, quiet)
+        return _verify_exactly(location, show)
     if planning():
         return _print_plan(location, None if every else sample, show)
-    checking = {"sample": None if every else sample, "seed": seed, "cluster": cluster, "anyway": anyway}
-    expected = None if against is None else read_sums(against)
-    folder = path is not None and stat.S_ISDIR(mode_of(path))
     report = _Report()
     with redirect_stdout(sys.stderr if listed else sys.stdout):
         try:  # if the user stops the command, what is checked so far is written
-            if listed or expected is not None:
-                _verify_table(location, report, quiet, **checking)
-                if expected is not None:
-                    _compare_sums(location, expected, f"are those of {against}", report, quiet)
-            elif path is None or not folder:
-                _verify_table(location, report, quiet, **checking)
-            elif mode_of(path / places.QUERY) and not mode_of(path / places.TABLE):
-                _verify_run(path, report)
-            elif holds_tables(path):
-                for one, problem in subfolders(path):
-                    _verify_one(one, problem, report, quiet, checking)
-            else:
-                _verify_table(path, report, quiet, **checking)
+            checking = {"sample": None if every else sample, "seed": seed, "cluster": cluster}
+            _verify_what_is_there(location, path, against, report, checking, one_table=listed)
         finally:
             report.write(show)
     if listed and not report.status:
-        _print_sums(location, quiet)
+        _print_sums(location)
     return report.status
+
+
+def _verify_what_is_there(
+    location: str, path: Path | None, against: Path | None, report: _Report, checking: dict[str, Any], *,
+    one_table: bool,
+) -> None:  # fmt: skip
+    """Verify a table, a run, or each table of a folder."""
+    if against is not None:
+        from tilebase.tables.verify import read_sums
+
+        expected = read_sums(against)
+        _verify_table(location, report, checking)
+        _compare_sums(location, expected, f"are those of {against}", report)
+    elif one_table or path is None or not stat.S_ISDIR(mode_of(path)):
+        _verify_table(location, report, checking)
+    elif mode_of(path / places.QUERY) and not mode_of(path / places.TABLE):
+        _verify_run(path, report)
+    elif holds_tables(path):
+        for one, problem in subfolders(path):
+            _verify_one(one, problem, report, checking)
+    else:
+        _verify_table(path, report, checking)
 
 
 class _Report:
@@ -182,7 +187,7 @@ class _Report:
         show.write(rows, self._entries, text="".join(f"{line}\n" for line in self._lines), game=None)
 
 
-def _verify_exactly(location: str, show: Shown, quiet: bool) -> int:
+def _verify_exactly(location: str, show: Shown) -> int:
     """Compare the floats of a table with exact values, for each of its means in floats."""
     from tilebase.questions.exact import check_exactly
     from tilebase.tables.probe import open_table
@@ -194,7 +199,7 @@ def _verify_exactly(location: str, show: Shown, quiet: bool) -> int:
             raise UsageError(f"{location} has no means in floats: its integers are exact or proved")
         rows = []
         for one in means:
-            with counting_progress(quiet=quiet) as progress:
+            with counting_progress() as progress:
                 found = check_exactly(table, one.label, progress=progress)
             wrong += found.wrong
             rows.append(
@@ -220,19 +225,18 @@ def _print_plan(location: str, sample: int | None, show: Shown) -> int:
     return 0
 
 
-def _verify_one(path: Path, problem: str, report: _Report, quiet: bool, checking: dict[str, Any]) -> None:
+def _verify_one(path: Path, problem: str, report: _Report, checking: dict[str, Any]) -> None:
     """Verify one table of many, unless there is a problem: a table that cannot be checked is a line, too."""
     try:
         if problem:
             raise StorageError(problem)
-        _verify_table(path, report, quiet, **checking)
+        _verify_table(path, report, checking)
     except TilebaseError as error:
         report.add_failed(path, error)
 
 
 def _verify_run(path: Path, report: _Report) -> None:
-    from tilebase.files.findings import Findings, StopCheckError
-    from tilebase.files.run import verify_run
+    from tilebase.files.run import Findings, StopCheckError, verify_run
     from tilebase.files.solved import verify_values
 
     found = Findings()
@@ -245,9 +249,8 @@ def _verify_run(path: Path, report: _Report) -> None:
     report.add(path, found.wrong, found.unread, unfinished if begun else "sound")
 
 
-def _verify_table(location: Path | str, report: _Report, quiet: bool, **checking: Any) -> None:
-    from tilebase.tables.opening import open_solved
-    from tilebase.tables.probe import Table
+def _verify_table(location: Path | str, report: _Report, checking: dict[str, Any]) -> None:
+    from tilebase.tables.probe import Table, open_solved
     from tilebase.tables.verify import verify_table
     from tilebase.tables.winning import WinningSet
 
@@ -256,8 +259,8 @@ def _verify_table(location: Path | str, report: _Report, quiet: bool, **checking
         _verify_winning(opened, report)
         return
     assert isinstance(opened, Table)  # certificates are checked elsewhere
-    with counting_progress(quiet=quiet) as progress:
-        found = verify_table(opened, progress=progress, **checking)
+    with counting_progress() as progress:
+        found = verify_table(opened, progress=progress, anyway=ANYWAY.get(), **checking)
     sound = f"sound, {found.layers} layers, {found.values:,} values derived again"
     if found.skipped:
         why = "boards that follow were left out of the table, or no error of a step is proved"
@@ -267,7 +270,7 @@ def _verify_table(location: Path | str, report: _Report, quiet: bool, **checking
 
 
 def _verify_winning(winning: WinningSet, report: _Report) -> None:
-    from tilebase.files.findings import Findings
+    from tilebase.files.run import Findings
 
     found = Findings()
     with closing(winning), found.checking():
@@ -280,18 +283,18 @@ def _verify_winning(winning: WinningSet, report: _Report) -> None:
     )  # fmt: skip
 
 
-def _compare_sums(location: str, expected: dict[str, str], same: str, report: _Report, quiet: bool) -> None:
+def _compare_sums(location: str, expected: dict[str, str], same: str, report: _Report) -> None:
     """Compare the files of a table with a list of their sums."""
-    from tilebase.tables.sums import compare_sums
+    from tilebase.tables.verify import compare_sums
 
-    with share_progress("files", quiet=quiet) as progress:
+    with share_progress("files") as progress:
         wrong = compare_sums(location, expected, progress=progress)
     report.add_compared(wrong, f"{location}: its {len(expected):,} files {same}")
 
 
-def _print_sums(location: str, quiet: bool) -> None:
-    from tilebase.tables.sums import format_sums, table_sums
+def _print_sums(location: str) -> None:
+    from tilebase.tables.verify import format_sums, table_sums
 
-    with share_progress("files", quiet=quiet) as progress:
+    with share_progress("files") as progress:
         sums = table_sums(location, progress=progress)
     sys.stdout.write(format_sums(sums))

@@ -26,7 +26,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from tilebase.costs.estimate import DAY, Estimate, duration
+from tilebase.costs.estimate import Estimate
 from tilebase.costs.rates import LAYER_SECONDS, RANK, of_cores, seconds
 from tilebase.costs.shares import Array, Layers, empty_cells, layers_of, measured, share_of
 from tilebase.counting.combinatorics import boards_by_sum
@@ -36,13 +36,13 @@ from tilebase.game.formations import Formation, formations
 from tilebase.game.game import Game
 from tilebase.game.symmetry import symmetries
 from tilebase.objectives.objective import Objective
+from tilebase.runtime.measured import DAY, duration
 from tilebase.runtime.resources import OVERHEAD, Allowance
 from tilebase.sparse.halves import TABLE_LIMIT, Halves
 from tilebase.sparse.shared_backward import SHARED_KEYS
 from tilebase.sparse.shared_forward import SHARED_RANKS
 from tilebase.sparse.sizes import (
     KEPT_KEYS,
-    MOST_RECORDED,
     SMALL_BITS,
     SMALL_PART,
     TABLE_BYTES,
@@ -61,8 +61,6 @@ FEW_BYTES = 4 << 20
 """So much more tables take if there are few half boards."""
 WIN = (Objective("win"),)
 """What measured tables hold."""
-SLIDE_BYTES = 10
-"""Bytes of the recorded slides of a state, on average."""
 VISITED, VISITED_SPREAD = 0.5, 2.0
 """The states that optimal play visits, as a share of the afterstates of a table, and the factor by which that
 may be wrong."""
@@ -174,27 +172,13 @@ def solving(
     stored = share_of(game).stored
     each = stored - KEY_BYTES if stored and tuple(objectives) == WIN else table_bytes(objectives)
     values = each * float(layers.afterstates[solved].sum()) * (1 if table else 0.05)
-    peak = before.disk + recorded_bytes(game, objectives)  # each layer's slides are deleted when it is solved
     return replace(
         before,
         task="solving",
         seconds=before.seconds + solve_seconds(game, objectives, down_to, allowed.cores),
         memory=max(before.memory, solving_memory(game, objectives, 3 if lean is False else 1, down_to)),
         disk=before.disk + values,
-        optional_disk=max(peak - before.disk - values, 0.0),
     )
-
-
-def recorded_bytes(game: Game, objectives: Sequence[Objective]) -> float:
-    """Return the bytes on disk of recorded slides, while the game is solved; 0 if slides are not recorded.
-
-    They are if there is one objective to which they add nothing, all layers are small, and the bytes are few.
-    """
-    layers = layers_of(game)
-    if len(objectives) > 1 or objectives[0].merge or layers.ranks.max() > SMALL_BITS:
-        return 0.0
-    found = SLIDE_BYTES * float(layers.states.sum())
-    return found if found <= MOST_RECORDED else 0.0
 
 
 def table_bytes(objectives: Sequence[Objective]) -> float:

@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from tilebase.costs import reachable
-from tilebase.costs.estimate import NO_FIT, Estimate, duration, number_in_words, shortages
+from tilebase.costs.estimate import NO_FIT, Estimate, number_in_words, shortages
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import ResourceError, StorageError, UsageError
 from tilebase.game.game import Game
 from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import Objective, check_goal_fits
+from tilebase.runtime.measured import duration
 from tilebase.runtime.paths import runs_folder
 from tilebase.runtime.resources import Allowance
 from tilebase.runtime.system import processors
@@ -213,7 +214,7 @@ def _row(
         "boards": f"{size} {found.unit}",
         "time": duration(found.seconds, 3) if known else f"about {duration(found.seconds)}{found.span}",
         "memory": f"at least {byte_text(found.memory)}",
-        "disk": found.disk_text,
+        "disk": byte_text(int(found.disk)),
         "moved": byte_text(int(found.moved)) if found.moved else "",
     }
     if workers is not None:

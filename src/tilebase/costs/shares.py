@@ -43,11 +43,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tilebase.costs.estimate import read_table
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.game.formations import Formation, formation_of, formations
 from tilebase.game.game import Game
 from tilebase.game.symmetry import symmetries
+from tilebase.runtime.rows import read_rows
 from tilebase.sparse.sizes import ranks_of
 
 Array = npt.NDArray[Any]
@@ -152,7 +152,7 @@ def _stored(name: str, goal: int) -> float:
 def counted() -> dict[tuple[tuple[int, ...], int | None], Share]:
     """Return the shares of the plain games that were counted, by shape and goal."""
     found: dict[tuple[tuple[int, ...], int | None], Share] = {}
-    for row in read_table("counted.tsv"):
+    for row in read_rows("costs", "counted.tsv"):
         boards = int(row["boards"]) / int(row["symmetries"])
         shape = tuple(map(int, row["shape"].split("x")))
         found[shape, None if row["goal"] == "-" else int(row["goal"])] = Share(
@@ -214,7 +214,7 @@ class Measured:
 def measured() -> dict[tuple[str, int], Measured]:
     """Return all measured tables by formation and goal."""
     found = {}
-    for row in read_table("formations.tsv"):
+    for row in read_rows("costs", "formations.tsv"):
         seconds, keys = row["cpu_seconds"], row["keys_bytes"]
         found[row["formation"], int(row["goal"])] = Measured(
             row["formation"], int(row["goal"]), int(row["boards"]), int(row["positions"]),

@@ -38,7 +38,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from tilebase.game.findings import Finding, Reported, layers_checksum
 from tilebase.game.game import Cells, Game, check_is_game
+from tilebase.game.names import title_of
 from tilebase.game.symmetry import images, symmetries
 
 Cycles: TypeAlias = tuple[tuple[int, int], ...]
@@ -51,8 +53,12 @@ Ways: TypeAlias = npt.NDArray[np.uint64]
 """``ways[i]``: number of boards of sum 2 * i."""
 
 
-@dataclass(frozen=True)
-class BoundResult:
+COUNTED = ("boards", "possible", "canonical_boards", "canonical_possible")
+"""What a `BoundResult` counts."""
+
+
+@dataclass(frozen=True, repr=False)
+class BoundResult(Reported):
     """Upper bounds on the number of states, without and with symmetry.
 
     Attributes
@@ -70,14 +76,13 @@ class BoundResult:
     Sums without a board are left out.
     """
 
+    facts = ("game", "totals", "layers", "checksum")
+
     game: Game
     boards_by_sum: dict[int, int]
     possible_by_sum: dict[int, int]
     canonical_boards_by_sum: dict[int, int]
     canonical_possible_by_sum: dict[int, int]
-
-    def __repr__(self) -> str:
-        return f"<BoundResult of {self.game}: {self.boards:,} boards, {self.possible:,} possible>"
 
     @property
     def wins(self) -> int:
@@ -104,11 +109,42 @@ class BoundResult:
         """All possible boards up to symmetry, and the win."""
         return sum(self.canonical_possible_by_sum.values()) + self.wins
 
+    @property
+    def totals(self) -> dict[str, int]:
+        """The four numbers, by name."""
+        return {name: getattr(self, name) for name in COUNTED}
+
+    @property
+    def layers(self) -> list[dict[str, int]]:
+        """The four numbers of each sum, without the win."""
+        return [
+            {"sum": total} | {name: getattr(self, f"{name}_by_sum").get(total, 0) for name in COUNTED}
+            for total in sorted(self.boards_by_sum)
+        ]
+
+    @property
+    def checksum(self) -> str:
+        """The checksum of the layers."""
+        return layers_checksum(self.layers)
+
+    def asked(self) -> tuple[Finding, ...]:
+        """Return the four numbers."""
+        board = title_of(self.game)
+        return (
+            Finding(board, "boards within the limits", f"{self.boards:,}", "exact"),
+            Finding(board, "upper bound of the number of states", f"{self.possible:,}", "upper"),
+            Finding(board, "boards up to symmetry", f"{self.canonical_boards:,}", "exact"),
+            Finding(
+                board, "upper bound of the number of states up to symmetry", f"{self.canonical_possible:,}",
+                "upper",
+            ),
+        )  # fmt: skip
+
 
 def boards_by_sum(game: Game) -> dict[int, int]:
     """For each sum, ascending, how many boards lie within the limits of a game.
 
-    Walls are empty, and fixed unmergeable tiles stay on their cells.  Movable unmergeable tiles may be
+    Walls are empty.  Unmergeable tiles may be
     on any cells, as many as the game has.  Sums without a board and sums that win are left out.
 
     >>> boards_by_sum(Game("1x2", 8))
@@ -183,7 +219,7 @@ def _ways(game: Game, places: Places, exponents: Iterable[int]) -> Ways:
 
 
 def _ways_around(game: Game, cycles: Cycles, held: Sequence[int]) -> Ways:
-    movable = 0 if game.fixed or game.masks else len(game.unmergeable)
+    movable = 0 if game.masks else len(game.unmergeable)
     # ways[k, i]: boards of sum 2 * i with k movable unmergeable tiles, on the cycles so far.
     ways = np.zeros((movable + 1, 1), dtype=np.uint64)
     ways[0, 0] = 1
@@ -229,7 +265,7 @@ def _by_sum(ways: npt.NDArray[Any]) -> dict[int, int]:
 
 def _places(game: Game, permutation: Iterable[int]) -> Places:
     source = tuple(permutation)
-    open_cells = frozenset(range(game.cells)) - game.obstacles
+    open_cells = frozenset(range(game.cells)).difference(game.walls)
     if not game.masks:
         return ((_cycles(game, source, set(open_cells)), 1),)
     kept = (x for x in game.x_placements(range(game.cells)) if {source[cell] for cell in x} == x)

@@ -16,9 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase.errors import CorruptError
+from tilebase.game.findings import Finding, Reported, layers_checksum
 from tilebase.game.game import Game
+from tilebase.game.names import title_of
 from tilebase.game.symmetry import start_symmetries, symmetries
-from tilebase.runtime.html import table_html
+from tilebase.runtime.rows import html_text
 
 IntArray = npt.NDArray[np.int64]
 
@@ -43,7 +45,7 @@ def shown_names(game: Game) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class CountResult:
+class CountResult(Reported):
     """Counts of reachable positions, canonical up to symmetry unless they are called raw.
 
     Attributes
@@ -70,6 +72,8 @@ class CountResult:
         False if counting stopped at ``up_to`` before the last layer.
     """
 
+    facts = ("game", "lookahead", "complete", "totals", "layers", "checksum")
+
     game: Game
     lookahead: bool
     sums: IntArray
@@ -88,7 +92,7 @@ class CountResult:
     def _repr_html_(self) -> str:
         rows = list(self.rows(by=("max",)))
         end = "" if self.complete else ", not complete"
-        return table_html(f"{self.game}: {self.total('states'):,} states by largest tile{end}", rows)
+        return html_text(f"{self.game}: {self.total('states'):,} states by largest tile{end}", rows)
 
     @property
     def losing(self) -> IntArray:
@@ -123,15 +127,25 @@ class CountResult:
                 row["max"] = 2 ** int(exponent) if exponent else 0
             yield row | {name: int(table[layer, exponent]) for name, table in tables.items()}
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the result as plain JSON values: game, totals and the table by sum and largest tile."""
-        return {
-            "game": self.game.identity,
-            "lookahead": self.lookahead,
-            "complete": self.complete,
-            "totals": self.totals,
-            "layers": list(self.rows(("sum", "max"))),
-        }
+    @property
+    def layers(self) -> list[dict[str, int]]:
+        """The table by sum and largest tile."""
+        return list(self.rows(("sum", "max")))
+
+    @property
+    def checksum(self) -> str:
+        """The checksum of the table."""
+        return layers_checksum(self.layers)
+
+    def asked(self) -> tuple[Finding, ...]:
+        """Return the counts of all layers, or of those that were counted."""
+        what = "states, live states and afterstates, up to symmetry"
+        if self.lookahead:
+            what += ", without states that are won or lost within one move"
+        if not self.complete:
+            what += f", of the sums up to {max(self.sums, default=0)} (not complete)"
+        value = ", ".join(f"{self.total(name):,} {name}" for name in ("states", "live", "afterstates"))
+        return (Finding(title_of(self.game), what, value, "exact"),)
 
     @classmethod
     def from_dict(cls, values: Any) -> CountResult:

@@ -6,11 +6,10 @@ Modules, those that the others import first:
     steps        the steps of a layer as plain values, and how they are cut into batches
     tables       tables of half boards, layers in memory, and jobs for threads
     backends     who works the steps: threads, bits, a CUDA device
-    stores       layers in files
+    layers       layers in memory and in files, and the journal from which a pass goes on
     plan         what a pass will take
     workspace    the layers of a pass while it runs, in memory or in files
     shared       the same with workers for the large layers
     values       what is kept of afterstates: summaries and values
-    checkpoints  the journal of a pass, and the states from which it goes on
     passes       the pass itself
 """

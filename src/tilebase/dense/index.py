@@ -196,7 +196,7 @@ class PerfectIndex:
         check_is_game(game)
         self.game = game
         self.axes, cells = cut_into_parts(game)
-        movable = 0 if game.fixed else len(game.unmergeable) - len(game.held)
+        movable = len(game.unmergeable) - len(game.held)
         # More than all tiles together, and the spawn of a 4.
         self._weight = 3 + sum(2**top for top in game.tops if top) // 2 if movable else 0
         self._offset = movable * self._weight

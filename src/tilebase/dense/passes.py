@@ -40,11 +40,11 @@ from tilebase.dense.backends.bits import Bits
 from tilebase.dense.backends.cuda import Cuda, device_memory
 from tilebase.dense.backends.protocol import Backend, DenseWork
 from tilebase.dense.backends.threads import Threads
-from tilebase.dense.checkpoints import Checkpoint, Checkpoints, Lines
 from tilebase.dense.index import PerfectIndex
+from tilebase.dense.layers import Checkpoint, Checkpoints, DenseLayer, Lines
 from tilebase.dense.plan import Plan
 from tilebase.dense.shared import Shared, Workers
-from tilebase.dense.tables import DenseLayer, DenseRules
+from tilebase.dense.tables import DenseRules
 from tilebase.dense.values import KeptValues, Wanted
 from tilebase.dense.windows import InWindows
 from tilebase.dense.workspace import InFiles, InMemory, StateRules, Workspace
@@ -61,9 +61,8 @@ from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import LayerSummary
 from tilebase.objectives.values import Number
 from tilebase.runtime.documents import text
-from tilebase.runtime.measured import working_time
+from tilebase.runtime.measured import SaveClock, working_time
 from tilebase.runtime.progress import Pace
-from tilebase.runtime.saving import SaveClock
 from tilebase.runtime.storage import make_folder, remove_parts, storage_errors
 from tilebase.runtime.threads import Pool
 

@@ -31,21 +31,21 @@ from typing import Any, NamedTuple
 
 import numpy.typing as npt
 
-from tilebase.cluster.executors import Executor
-from tilebase.cluster.pieces import Piece
+from tilebase.cluster.pieces import Executor, Piece
 from tilebase.dense.backends.protocol import DenseWork, Tell
 from tilebase.dense.backends.threads import Threads
 from tilebase.dense.index import PerfectIndex
-from tilebase.dense.plan import Plan
-from tilebase.dense.steps import Blocks, Cut, Range, Source
-from tilebase.dense.stores import (
+from tilebase.dense.layers import (
+    DenseLayer,
     DiskStore,
     change,
     joined_checksum,
     released_on_error,
     states_path,
 )
-from tilebase.dense.tables import DenseLayer, DenseRules
+from tilebase.dense.plan import Plan
+from tilebase.dense.steps import Blocks, Cut, Range, Source
+from tilebase.dense.tables import DenseRules
 from tilebase.dense.values import LayerValues, Wanted, encoded
 from tilebase.dense.workspace import Batches, InFiles, StateRules
 from tilebase.errors import ResourceError

@@ -1,4 +1,4 @@
-"""The tables, layers and tasks of the dense passes (`tilebase.dense.passes`).
+"""The tables and tasks of the dense passes (`tilebase.dense.passes`).
 
 Sums are counted in units of 2, as all tiles are even.
 """
@@ -13,13 +13,12 @@ import numpy.typing as npt
 
 from tilebase._kernels import dense as kernels
 from tilebase._kernels import halves
-from tilebase.dense.index import NO_FILLING, LayerMap, Part, PerfectIndex
+from tilebase.dense.index import NO_FILLING, Part, PerfectIndex
 from tilebase.dense.steps import Step
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files.format import CHUNK_KEYS
 from tilebase.game.game import Cells, Game
-from tilebase.objectives.backup import Backup
-from tilebase.objectives.encoding import FIRST, summarise
+from tilebase.objectives.encoding import summarise
 from tilebase.objectives.objective import Objective, merge_worth
 from tilebase.objectives.results import ChunkSummary
 from tilebase.runtime.threads import Pool
@@ -59,7 +58,7 @@ class HalfTables:
         game = index.game
         self._parts = first, second = index.parts[numbers[0]], index.parts[numbers[1]]
         cells = first.cells + second.cells
-        blocked = np.array([cell in game.obstacles for cell in cells], dtype=bool)
+        blocked = np.array([cell in game.walls for cell in cells], dtype=bool)
         weights = _weights(first, second)
         held = np.array([_mask_bits(mask, cells) for mask in game.masks or ((),)], dtype=np.uint64)
         self._slides = [
@@ -155,21 +154,8 @@ def classes_of(part: Part) -> Array:
     return np.repeat(np.arange(len(part.sums), dtype=np.uint16), part.counts)
 
 
-def check_spawns(game: Game) -> None:
-    """Raise `UsageError` for spawns of other tiles than 2 and 4, or for cells that weigh differently."""
-    if not game.spawn.is_common:
-        raise UsageError(
-            f"the dense space is for spawns of 2 and 4, not for {game.spawn}: choose the space reachable"
-        )
-    if game.spawn.cells:
-        raise UsageError(
-            f"in the dense space all cells weigh the same: choose the space reachable for {game}"
-        )
-
-
 def check_rules(game: Game) -> None:
-    """Raise `UsageError` as `check_spawns`, and for more than 64 patterns."""
-    check_spawns(game)
+    """Raise `UsageError` for more than 64 patterns."""
     if len(game.patterns) > MOST_PATTERNS:
         raise UsageError(f"{len(game.patterns)} patterns; the dense space takes at most {MOST_PATTERNS}")
 
@@ -384,104 +370,6 @@ def spawns(game: Game, part: Part, exponent: int) -> kernels.Spawns:
     )
 
 
-class Memory:
-    """The memory of layers that are released, for those to come.
-
-    Where the system has to find and clear fresh pages for each layer, this takes longer than any step of the
-    pass.  All buffers have the size of the largest layer; what of a buffer is never used costs nothing.
-    """
-
-    def __init__(self, dtype: np.dtype[Any], size: int) -> None:
-        self._dtype, self._size = dtype, size
-        self._spare: list[Array] = []
-
-    def take(self) -> Array:
-        """Return a buffer, with anything in it."""
-        return self._spare.pop() if self._spare else self._new()
-
-    def _new(self) -> Array:
-        return np.empty(self._size, dtype=self._dtype)
-
-    def give(self, buffer: Array) -> None:
-        """Take back a buffer."""
-        self._spare.append(buffer)
-
-
-class DenseLayer:
-    """The values of some blocks of a layer in memory, by rank behind the sentinels.
-
-    With `memory` they lie in a buffer of it, for as long as the layer is there.  Kernels take `arrays`.
-    """
-
-    _memory: Memory | None = None
-
-    def __init__(self, blocks: LayerMap, backup: Backup, memory: Memory | None = None) -> None:
-        self.map = blocks
-        size = FIRST + blocks.size
-        self._buffer = memory.take() if memory else np.empty(size, dtype=backup.dtype)
-        self._memory = memory  # only now: a buffer that could not be had is not given back
-        self.values = self._buffer[:size]
-        self.values[:FIRST] = backup.front
-        self.arrays = kernels.Values(self.values, blocks.offsets)
-
-    def __del__(self) -> None:
-        if self._memory is not None:
-            self._memory.give(self._buffer)
-
-    def numpy(self) -> Array:
-        """Return the values, sentinels first."""
-        return self.values
-
-    def buffer(self) -> Array:
-        """Return the memory for the values of the boards, to be given to `load`."""
-        return self.values[FIRST:]
-
-    @property
-    def data(self) -> Array:
-        """What a file has of them."""
-        return self.numpy()[FIRST:]
-
-    @property
-    def nbytes(self) -> int:
-        """How many bytes `data` has."""
-        return int(self.map.size * self.values.dtype.itemsize)
-
-    def value(self, rank: int) -> Any:
-        """Return the value of one board."""
-        return self.numpy()[FIRST + rank]
-
-    def summary(self) -> ChunkSummary | None:
-        """Nothing that is known without reading the values one by one."""
-        return None
-
-    def take(self, part: DenseLayer) -> None:
-        """Take the values of some of the boards from a part that has them."""
-        values = self.numpy()
-        found = part.numpy()
-        for local, there, count in runs(part.map, self.map):
-            values[FIRST + there : FIRST + there + count] = found[FIRST + local : FIRST + local + count]
-        self.load(values[FIRST:])
-
-    def fill(self, value: Any) -> None:
-        """Give all boards one value."""
-        values = self.buffer()
-        values[:] = value
-        self.load(values)
-
-    def load(self, values: Array) -> None:
-        """Take the values of all boards."""
-        if values.base is not self._buffer:
-            self.values[FIRST:] = values
-
-
-def layers_above(
-    spawns: dict[int, AllSpawns], reads: Sequence[DenseLayer], writes: DenseLayer
-) -> tuple[kernels.Above, ...]:
-    """The layers that spawns lead to, that of the largest first; any layer where nothing is spawned."""
-    layers, exponents = reads or [writes] * len(spawns), sorted(spawns, reverse=True)
-    return tuple(kernels.Above(*layer.arrays, spawns[e]) for e, layer in zip(exponents, layers, strict=True))
-
-
 def summaries(objective: Objective, values: Array, pool: Pool) -> list[ChunkSummary]:
     """Return what is to be known of some values, in pieces of `CHUNK_KEYS`."""
     found: list[ChunkSummary] = []
@@ -489,24 +377,6 @@ def summaries(objective: Objective, values: Array, pool: Pool) -> list[ChunkSumm
     for pieces in pool.map(lambda part: summarise(objective, part, CHUNK_KEYS), parts):
         found += pieces
     return found
-
-
-def runs(part: LayerMap, whole: LayerMap) -> Iterator[tuple[int, int, int]]:
-    """Stretches of a part of a layer: the first rank in the part, in the whole, and how many."""
-    if part is whole:
-        yield 0, 0, whole.size
-        return
-    keep = part.offsets.ravel() >= 0
-    local, there = part.offsets.ravel()[keep], whole.offsets.ravel()[keep]
-    order = np.argsort(local)
-    local, there = local[order], there[order]
-    if not len(local):
-        return
-    breaks = np.flatnonzero(np.diff(there - local)) + 1
-    begins = np.concatenate([[0], breaks])
-    ends = np.concatenate([local[breaks], [part.size]])
-    for first, end in zip(begins, ends, strict=True):
-        yield int(local[first]), int(there[first]), int(end - local[first])
 
 
 def tasks(index: PerfectIndex, sizes: Array, by_columns: bool, boards: int = JOB_BOARDS) -> list[Array]:

@@ -23,8 +23,8 @@ import numpy as np
 
 from tilebase.dense.backends.bits import WORD, BitLayer, Bits, Matrices, place
 from tilebase.dense.backends.protocol import Tell
+from tilebase.dense.layers import RawLayer, joined_checksum, released_on_error
 from tilebase.dense.steps import ALL, SHARES, Range, Source, Step, spawned
-from tilebase.dense.stores import RawLayer, joined_checksum, released_on_error
 from tilebase.dense.tables import DenseRules
 from tilebase.dense.values import LayerValues, checksum_parts
 from tilebase.dense.workspace import Shares, Stored

@@ -15,9 +15,8 @@ import numpy.typing as npt
 
 from tilebase.dense.backends.protocol import Backend, DenseWork, L, Layer, Tell
 from tilebase.dense.index import PerfectIndex
-from tilebase.dense.plan import Plan
-from tilebase.dense.steps import Blocks, BlockStep, Source, Step, spawned, whole_steps
-from tilebase.dense.stores import (
+from tilebase.dense.layers import (
+    DenseLayer,
     DiskStore,
     RawLayer,
     change,
@@ -25,7 +24,8 @@ from tilebase.dense.stores import (
     released_on_error,
     states_path,
 )
-from tilebase.dense.tables import DenseLayer
+from tilebase.dense.plan import Plan
+from tilebase.dense.steps import Blocks, BlockStep, Source, Step, spawned, whole_steps
 from tilebase.dense.values import LayerValues
 from tilebase.files import places
 from tilebase.game.game import Game

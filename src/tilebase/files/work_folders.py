@@ -25,7 +25,7 @@ from tilebase.errors import (
     WrongGameError,
 )
 from tilebase.files import places
-from tilebase.files.run import check_query, delete_run, read_manifest
+from tilebase.files.run import check_query, delete_run, read_query
 from tilebase.game.game import Game
 from tilebase.game.names import title_of
 from tilebase.objectives.objective import Objective
@@ -57,8 +57,10 @@ def _delete(path: Path, *, damaged: bool = False) -> None:
 
 
 @contextmanager
-def work_folder(named: Path | None, name: str) -> Iterator[WorkFolder]:
-    """The folder that the user named, or one for the query `name` that no other process uses.
+def work_folder(named: Path | None, what: str, game: Game, *words: str) -> Iterator[WorkFolder]:
+    """The folder that the user named, or one for `what` is asked of a game that no other process uses.
+
+    The folder has a name of `what`, the game and the words, which tell its queries apart.
 
     One that was made here is deleted if the query is refused: there is nothing to continue.  Raises
     `StorageError` if no folder can be made.
@@ -68,7 +70,7 @@ def work_folder(named: Path | None, name: str) -> Iterator[WorkFolder]:
         return
     base = runs_folder()
     try:
-        path, lock = _take(base, name)
+        path, lock = _take(base, "-".join((what, game.shape_text, game.digest, *words)))
     except OSError as error:
         raise StorageError(f"cannot use {base}: {error.strerror or error}; {OTHER_RUNS}") from error
     begun = path.exists()
@@ -86,8 +88,7 @@ def table_folder(
     named: Path | None, game: Game, objectives: Iterable[Objective]
 ) -> AbstractContextManager[WorkFolder]:
     """Return the `work_folder` for the table of a game that is solved first, then played or served."""
-    labels = [one.label for one in objectives]
-    return work_folder(named, "-".join(["table", game.shape_text, game.digest, *labels]))
+    return work_folder(named, "table", game, *(one.label for one in objectives))
 
 
 def _take(base: Path, name: str) -> tuple[Path, FileLock]:
@@ -127,7 +128,7 @@ def _state(path: Path) -> str:
     if all(entry.name in places.BEFORE_QUESTION for entry in path.iterdir()):
         return "begun"
     try:
-        query, _ = read_manifest(path)
+        query, _ = read_query(path)
     except WrongGameError:
         return "damaged"
     try:
@@ -217,7 +218,7 @@ def _question(path: Path) -> str:
         return "of another version of tilebase"
     if not (path / places.QUERY).exists():
         return "nothing yet"
-    query = read_manifest(path)[0]
+    query = read_query(path)[0]
     game = title_of(query.game)
     labels = sorted(entry.name for entry in (path / places.VALUES).glob("*"))
     if labels:

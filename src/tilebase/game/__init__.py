@@ -12,7 +12,8 @@ Modules, those that the others import first:
     game          how play goes; every engine must agree with it
     symmetry      the permutations of cells that keep a game the same
     formations    where large tiles stand in endgames, by name, and the games that follow
-    names         a game in words: titles, options, statements that can be cited
+    names         a game in words: titles, options, how play begins
+    findings      what a result found, and the sentence and the document that follow from it
     board         one board as a value, drawn and written
     records       written games: saved games, replays, lists of positions
     permutations  permutations of the cells of packed keys, in few operations

@@ -32,10 +32,8 @@ class Boards:
     spawn: SpawnLaw = ORIGINAL
     start: str = "two-tiles"
     limits: tuple[int, ...] | None = None
-    largest: int | None = None
     walls: tuple[int, ...] = ()
     unmergeable: tuple[int, ...] = ()
-    fixed: bool = False
     pattern: str | None = None
     goal_sum: int | None = None
     masks: tuple[tuple[int, ...], ...] = ()
@@ -63,14 +61,12 @@ class Boards:
             words.append(f"start {self.start}")
         if self.limits is not None:
             words.append(f"limits {self.limits_text}")
-        for name in ("largest", "pattern", "walls", "unmergeable"):
+        for name in ("pattern", "walls", "unmergeable"):
             value = getattr(self, name)
             if name == "pattern" and "|" in str(value):
                 words.append(f"{str(value).count('|') + 1} patterns")
             elif value:
                 words.append(f"{name} {','.join(map(str, value)) if isinstance(value, tuple) else value}")
-        if self.fixed:
-            words.append("fixed")
         if self.masks:
             words.append(
                 f"on the mask {self.masks_text}" if len(self.masks) == 1 else f"on {len(self.masks)} masks"
@@ -126,15 +122,8 @@ class Boards:
         return self.cells - len(self.walls) - len(self.unmergeable)
 
     @cached_property
-    def obstacles(self) -> frozenset[int]:
-        """Cells that tiles can neither enter nor pass: walls and fixed unmergeable tiles."""
-        return frozenset(self.walls) | (frozenset(self.unmergeable) if self.fixed else frozenset())
-
-    @cached_property
     def held(self) -> frozenset[int]:
-        """Cells that hold an unmergeable tile on every board: if they are fixed, or in all masks."""
-        if self.fixed:
-            return frozenset(self.unmergeable)
+        """Cells that hold an unmergeable tile on every board: those in all masks."""
         return frozenset.intersection(*map(frozenset, self.masks)) if self.masks else frozenset()
 
     def codes(self, cell: int) -> tuple[int, ...]:
@@ -144,7 +133,7 @@ class Boards:
         if cell in self.held:
             return (self.x,)
         plain = tuple(range(self.tops[cell] + 1))
-        movable = not self.fixed and len(self.unmergeable) > len(self.held)
+        movable = len(self.unmergeable) > len(self.held)
         return (*plain, self.x) if movable and any(self.x_placements([cell])) else plain
 
     def x_placements(self, cells: Sequence[int]) -> list[frozenset[int]]:
@@ -169,8 +158,17 @@ class Boards:
 
     @property
     def limits_text(self) -> str:
-        """The limits as text, rows apart; empty without limits."""
-        return "" if self.limits is None else self.grid.rows([str(limit) for limit in self.limits])
+        """The limits as text, rows apart, or one number if all are the same; empty without limits."""
+        if self.limits is None:
+            return ""
+        words = [str(limit) for limit in self.limits]
+        return words[0] if len(set(words)) == 1 else self.grid.rows(words)
+
+    @property
+    def low_limits(self) -> tuple[int, ...]:
+        """The limits; none if they are no more than the largest tile that fits into a packed key."""
+        key = {1 << self.bounds.code}
+        return self.limits if self.limits is not None and set(self.limits) != key else ()
 
     @property
     def masks_text(self) -> str:
@@ -219,10 +217,9 @@ class Boards:
             anywhere = min(anywhere, max(self.goal_sum - 1, 1).bit_length() - 1)
         if self.horizon is not None:
             anywhere = min(anywhere, self.last_sum.bit_length() - 1)
-        most = anywhere if self.largest is None else min(anywhere, self.largest.bit_length() - 1)
-        limits = (
-            [most] * self.cells if self.limits is None else [max(n, 1).bit_length() - 1 for n in self.limits]
-        )
+        limits = [anywhere] * self.cells
+        if self.limits is not None:
+            limits = [max(limit, 1).bit_length() - 1 for limit in self.limits]
         # A tile of exponent e is made from two of e - 1, and while the second is being made the first
         # occupies a cell.  So each exponent above those that are given needs one more cell.
         given = max([self.spawn_exponents[-1], *map(self.max_exponent, self.begin.boards)])
@@ -231,7 +228,7 @@ class Boards:
             built=given + self.free_cells - 1,
             anywhere=anywhere,
             allowed=tuple(
-                0 if cell in self.obstacles or cell in self.held else min(most, limit)
+                0 if cell in self.walls or cell in self.held else min(anywhere, limit)
                 for cell, limit in enumerate(limits)
             ),
         )
@@ -408,9 +405,7 @@ class Boards:
             return self._check_cells(cells, allowed)
         merged = max(allowed) + 1
         merged += merged == self._x_code  # a merge that would make the code of x makes the next exponent
-        return self._check_cells(
-            cells, [0 if cell in self.obstacles else merged for cell in range(self.cells)]
-        )
+        return self._check_cells(cells, [0 if cell in self.walls else merged for cell in range(self.cells)])
 
     def cells_of(self, cells: Iterable[int]) -> Cells:
         """Return the exponents of a board as a tuple.
@@ -431,10 +426,8 @@ class Boards:
             return board
         for cell, (exponent, top) in enumerate(zip(board, most, strict=True)):
             is_x = self.is_x(exponent)
-            if is_x and (cell in self.unmergeable or not self.fixed) and cell not in self.walls:
+            if is_x and cell not in self.walls:
                 continue
-            if cell in self.unmergeable and self.fixed:
-                raise BoardError(f"cell {cell} must hold the fixed tile x")
             if cell in self.held:
                 raise BoardError(f"cell {cell} must hold an x, as it is in every mask")
             if is_x or not 0 <= exponent <= top:

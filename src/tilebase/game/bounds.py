@@ -54,5 +54,5 @@ class Bounds:
 
     @property
     def cuts_merges(self) -> bool:
-        """Whether a limit or the largest tile may forbid a merge, whatever cell it is on."""
+        """Whether a limit may forbid a merge, whatever cell it is on."""
         return max(self.tops) < min(self.built, self.anywhere)

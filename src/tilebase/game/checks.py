@@ -27,8 +27,6 @@ def _check_fit(game: Boards) -> None:
             f"a {game.shape_text} board has {game.cells:,} cells: choose one of at most {MAX_CELLS}, as "
             "the others do not fit into 64 bits"
         )
-    if game.fixed and not game.unmergeable:
-        raise GameError("the game has no unmergeable tiles that could be fixed: name their cells")
     if set(game.walls) & set(game.unmergeable):
         raise GameError("a cell is listed as a wall and as an unmergeable tile: list it once")
     if game.free_cells < 1:
@@ -37,8 +35,6 @@ def _check_fit(game: Boards) -> None:
 
 def _check_masks(game: Boards) -> None:
     """Raise `GameError` unless the masks go with walls and unmergeable tiles."""
-    if game.masks and game.fixed:
-        raise GameError("fixed x never move, so masks say nothing about them: leave one of the two out")
     count = len(game.unmergeable)
     for mask in game.masks:
         if set(mask) & set(game.walls):
@@ -50,7 +46,7 @@ def _check_masks(game: Boards) -> None:
 
 
 def _check_tiles(game: Boards) -> None:
-    """Raise `GameError` unless goal and largest tile can be made, and all tiles fit a packed key."""
+    """Raise `GameError` unless the goal can be made, and all tiles fit a packed key."""
     code, built, spawned = game.bounds.code, game.bounds.built, game.spawn_exponents[-1]
     if game.goal is not None:
         goal = exponent_of(game.goal, "goal")
@@ -61,8 +57,6 @@ def _check_tiles(game: Boards) -> None:
                 f"goal {game.goal} cannot be made on {game.shape_text}: "
                 f"{game.free_cells} cells make at most {2**built}, so the chance to win is 0"
             )
-    if game.largest is not None and exponent_of(game.largest, "largest tile") < spawned:
-        raise GameError(f"largest tile {game.largest} is below the spawned {2**spawned}: give at least that")
     if game.masks and (game.goal_exponent or 0) > code:
         raise GameError(f"with masks the goal is at most {2**code}, as x takes a code: lower the goal")
     if max(game.tops) > code:
@@ -70,7 +64,7 @@ def _check_tiles(game: Boards) -> None:
             f"tiles to {2 ** max(game.tops)} can be made on {game.shape_text} and do not fit into "
             f"{game.bits} bits a cell, which hold tiles to {2**code}: name a goal of at most "
             f"{2 ** (code + 1)}, as {game.shape_text} {2 ** (code + 1)}, in Python "
-            f"Game('{game.shape_text}', {2 ** (code + 1)}), or a largest tile of {2**code}"
+            f"Game('{game.shape_text}', {2 ** (code + 1)}), or limits of {2**code}"
         )
 
 

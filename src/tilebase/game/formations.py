@@ -20,8 +20,8 @@ has the sum ``start + 2 * (steps - 2)`` or more is worth 0.  This sum is the hor
     extra = 48
 
 Rows of a picture may also be lines of a longer text.  `masks` may be left out: then the x may be anywhere.
-So may `goal_cells`: then the goal wins on every cell.  A sum, `horizon`, may stand in place of `extra`.  With
-``fixed = true`` the x are walls.  The start boards give the shape, which need not be 4x4.
+So may `goal_cells`: then the goal wins on every cell.  A sum, `horizon`, may stand in place of `extra`.  A
+wall is written ``#`` in the start boards.  They give the shape, which need not be 4x4.
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ import tomllib
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +41,7 @@ from tilebase.game.grid import Grid, grid_of
 from tilebase.game.notation import count_of, integer_of
 from tilebase.game.spawns import ORIGINAL, SpawnLaw
 from tilebase.runtime.documents import shown
+from tilebase.runtime.rows import read_rows
 
 EXTRA = 48
 """Steps beyond half of the goal, where a file names neither these nor a horizon."""
@@ -49,7 +49,7 @@ MOST_BYTES = 1 << 16
 """Bytes of a file with a formation; real ones have less than a thousand."""
 MOST_CELLS = 32
 """Cells of a board, and rows of a text: a file may be hostile."""
-KEYS = ("name", "masks", "goal_cells", "starts", "extra", "horizon", "fixed")
+KEYS = ("name", "masks", "goal_cells", "starts", "extra", "horizon")
 """What a file may say."""
 
 
@@ -70,8 +70,6 @@ class Formation:
         Boards after a slide: ``"2,0,0,0/0,0,0,0/4,2,x,x/x,x,x,x"``.  Each is as probable as the others.
     extra:
         There are ``goal // 2 + extra`` steps; None if the formation has a horizon or none.
-    fixed:
-        Whether the x are walls, which nothing moves.
     horizon:
         The sum at which play ends, whatever the goal is; None if `extra` says it.
 
@@ -90,7 +88,6 @@ class Formation:
     goal_cells: str
     starts: tuple[str, ...]
     extra: int | None = EXTRA
-    fixed: bool = False
     horizon: int | None = None
 
     def __post_init__(self) -> None:
@@ -127,10 +124,20 @@ class Formation:
         """The cells of the x on the first start board."""
         return tuple(cell for cell, word in enumerate(_words(self.starts[0])) if word == "x")
 
+    @cached_property
+    def walls(self) -> tuple[int, ...]:
+        """The cells that no tile enters."""
+        return tuple(cell for cell, word in enumerate(_words(self.starts[0])) if word == "#")
+
+    @property
+    def walled(self) -> bool:
+        """Whether it has walls, so that it is a game on a smaller board."""
+        return bool(self.walls)
+
     @property
     def free_cells(self) -> int:
-        """How many cells the x leave to other tiles."""
-        return self.grid.cells - len(self.x_cells)
+        """How many cells the x and walls leave to other tiles."""
+        return self.grid.cells - len(self.x_cells) - len(self.walls)
 
     @cached_property
     def start_sum(self) -> int:
@@ -143,9 +150,9 @@ class Formation:
 
     @cached_property
     def _playing_cells(self) -> frozenset[int]:
-        """The cells that do not hold an x on every board."""
-        held = [frozenset(self.x_cells)] if self.fixed else [frozenset(_cells(mask)) for mask in self.masks]
-        every = frozenset(range(self.grid.cells))
+        """The cells that are no walls and do not hold an x on every board."""
+        held = [frozenset(_cells(mask)) for mask in self.masks]
+        every = frozenset(range(self.grid.cells)) - set(self.walls)
         return every - frozenset.intersection(*held) if held else every
 
     @property
@@ -155,9 +162,10 @@ class Formation:
 
     @property
     def picture(self) -> str:
-        """Where the x stand at the first start, and the goal cells as ``o`` if these are not all cells."""
+        """Where the x and walls stand at the first start; goal cells are ``o`` if these are not all cells."""
         words = [
             "x" if cell in self.x_cells
+            else "#" if cell in self.walls
             else "o" if cell in self._goals and not self.wins_anywhere
             else "."
             for cell in range(self.grid.cells)
@@ -251,7 +259,7 @@ unmergeable=(9, 10, 11, 13, 14, 15), masks='..../..../.xxx/.xxx', horizon=164)
         """Return the game with the x, masks and starts of the formation.  Raises `GameError`."""
         return Game(
             self.shape, start=f"after {'|'.join(self.starts)}", masks=self.masks, unmergeable=self.x_cells,
-            fixed=self.fixed, **rules,
+            walls=self.walls, **rules,
         )  # fmt: skip
 
     def _horizon_for(self, goal: int, horizon: int | None) -> int | None:
@@ -307,16 +315,13 @@ def formations() -> tuple[Formation, ...]:
     >>> len(formations())
     26
     """
-    text = files("tilebase.game").joinpath("formations.tsv").read_text("utf-8")
-    rows = [line.split("\t") for line in text.splitlines() if line and not line.startswith("#")]
-    return tuple(_listed(dict(zip(rows[0], row, strict=True))) for row in rows[1:])
+    return tuple(map(_listed, read_rows("game", "formations.tsv")))
 
 
 def _listed(row: dict[str, str]) -> Formation:
     return Formation(
         row["name"], row["category"], tuple(row["masks"].split("|")) if row["masks"] else (),
         row["goal_cells"], tuple(row["starts"].split("|")), int(row["extra"]),
-        fixed=row["category"] == "variant",
     )  # fmt: skip
 
 
@@ -391,14 +396,11 @@ def _own(values: dict[str, Any], stem: str) -> Formation:
     name = values.get("name", stem)
     if not isinstance(name, str) or not 0 < len(name) <= 80 or not name.isprintable():
         raise GameError("name must be a text of at most 80 characters on one line")
-    fixed = values.get("fixed", False)
-    if not isinstance(fixed, bool):
-        raise GameError(f"fixed is {shown(repr(fixed), 40)}, but must be true or false")
     extra = None if "horizon" in values else _number(values.get("extra", EXTRA), "extra")
     horizon = _number(values["horizon"], "horizon") if "horizon" in values else None
     if len(goals) > 1:
         raise GameError("goal_cells must be one picture: mark all cells in it")
-    found = Formation(name, "own", masks, _rows(goals[0]) if goals else every, starts, extra, fixed, horizon)
+    found = Formation(name, "own", masks, _rows(goals[0]) if goals else every, starts, extra, horizon)
     found._play(horizon=found.start_sum + 2)  # raises GameError if masks, starts and walls contradict
     return found
 
@@ -430,8 +432,8 @@ def _board(text: str) -> str:
         raise GameError(f"the start board {shown(text, 20)!r} has no cells: write tiles by rows, as 2,0/0,x")
     words = [[word.lower() for word in re.split(r"[\s,]+", row.strip(" \t\r,"))] for row in rows]
     for word in (word for row in words for word in row):
-        if not re.fullmatch(r"x|[._-]|[0-9]{1,5}", word):
-            raise GameError(f"{shown(word, 20)!r} is not a tile of a start board: write 2, 4, 8, x, or 0")
+        if not re.fullmatch(r"[x#]|[._-]|[0-9]{1,5}", word):
+            raise GameError(f"{shown(word, 20)!r} is not a tile of a start board: write 2, 4, 8, x, #, or 0")
     if sum(map(len, words)) > MOST_CELLS:
         raise GameError(f"a start board has {sum(map(len, words))} cells; a board has at most {MOST_CELLS}")
     return "/".join(

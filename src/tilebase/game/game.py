@@ -7,23 +7,21 @@ The player slides: along every line each tile moves as far as it can towards one
 equal neighbours merge into one of the next exponent, and no tile merges twice.  A slide
 that changes nothing is not a move.  Then a tile, 2 or 4, is spawned in an empty cell.
 
-Six rules may forbid a slide or end the game:
+Five rules may forbid a slide or end the game:
 
 * the *goal*: a slide that makes a tile of the goal wins, even if it breaks a limit; a slide
   after which the board holds a *pattern* of tiles on cells also wins, if it breaks no limit;
 * the *goal sum*: the game is won as soon as a spawn makes the sum of the tiles reach it;
 * the *limits*: a slide whose result exceeds the limit of a cell is not allowed
-  (Slizkov, arXiv:2303.07266, section 3);
-* the *largest* tile that a slide may make: the same limit on every cell (the bounded
-  variant of Edixhoven 2019, section 3.2);
+  (Slizkov, arXiv:2303.07266, section 3); with the same limit on every cell this is the bounded
+  variant of Edixhoven 2019, section 3.2;
 * the *masks*: a slide is not allowed, even if it makes the goal, unless afterwards each cell of
   one of the masks holds an unmergeable tile;
 * the *horizon*: if the board after a slide is not won and the sum of its tiles has reached the
   horizon, the game ends there, and the last slide counts.
 
-*Walls* are cells that no tile enters.  *Unmergeable* tiles (written ``x``) never merge; if
-they are declared fixed they never move either, and other tiles stop at them as at a wall.
-An unmergeable tile adds nothing to the sum of a board.
+*Walls* are cells that no tile enters.  *Unmergeable* tiles (written ``x``) slide and never merge.
+They add nothing to the sum of a board.
 """
 
 from __future__ import annotations
@@ -71,18 +69,15 @@ class Game(Boards):
         until no slide is left (a game without a goal).
     spawn:
         The spawn law: the probability that a spawned tile is a 4, exact; 0 for only 2s, 1 for only 4s. It may
-        depend on how many cells are empty, as ``"1/10, 4: 1/4"``, and give weights to cells, as
-        ``"1/10 on 1,2/2,4"`` (`SpawnLaw`).
+        depend on how many cells are empty, as ``"1/10, 4: 1/4"`` (`SpawnLaw`).
     start:
         ``"two-tiles"``: two random tiles, as in the original game; ``"empty"``: one spawn on
         the empty board comes first; a board as text, with the player to move; or ``"after "`` and
         a board, or several with ``|`` between them: one of these, each with the same probability, and a
         spawn on it comes first.
     limits:
-        The largest tile allowed on each cell, in row-major order, as text
-        (``"16,16/16,8"``) or numbers; None for no limits.
-    largest:
-        The largest tile that may ever be made; None for no bound.
+        The largest tile allowed on each cell, in row-major order, as text (``"16,16/16,8"``) or numbers, or
+        one number for all cells; None for no limits.
     pattern:
         Tiles on cells that win, as the goal does.  A pattern wins only if the board holds it after a
         slide: one that a spawn completes must still be there after the next slide.  It is written as a
@@ -97,9 +92,6 @@ class Game(Boards):
         Indices of cells that no tile enters.
     unmergeable:
         Indices of the cells that hold an unmergeable tile at the start.
-    fixed:
-        Whether unmergeable tiles act as walls: they never move and stop other tiles.  This is not the rule
-        of endgame tables, which is that of `masks`.  Values with walls are higher.
     masks:
         Where the x must stand after each slide: pictures as ``"..../..../..xx/xxxx"``, with ``|`` between
         several, or lists of cells.  Each cell of one of the masks must hold an x.  Endgame tables call this a
@@ -125,11 +117,9 @@ class Game(Boards):
         *,
         spawn: SpawnLaw | Fraction | float | str | int = ORIGINAL,
         start: str = "two-tiles",
-        limits: str | Sequence[int] | None = None,
-        largest: int | None = None,
+        limits: str | int | Sequence[int] | None = None,
         walls: str | Iterable[int] = (),
         unmergeable: str | Iterable[int] = (),
-        fixed: bool = False,
         pattern: str | None = None,
         goal_sum: int | None = None,
         masks: str | Iterable[Any] = (),
@@ -140,7 +130,6 @@ class Game(Boards):
             name: None if value is None else integer_of(value, what)
             for name, value, what in (
                 ("goal", goal, "goal"),
-                ("largest", largest, "largest tile"),
                 ("goal_sum", goal_sum, "goal sum"),
                 ("horizon", horizon, "horizon"),
             )
@@ -154,24 +143,19 @@ class Game(Boards):
         if mask_cells and not x_cells:
             first = begin.boards[0] if begin.boards else ()
             x_cells = tuple(cell for cell, exponent in enumerate(first) if exponent == x) or mask_cells[0]
-        if not isinstance(fixed, bool):
-            raise GameError(f"fixed is {fixed!r}, but must be true or false")
-        law = law.fitted(grid.cells, {*wall_cells, *(x_cells if fixed else ())})
         wins_by = None if pattern is None else str(pattern).strip().lower()
         if wins_by not in (None, "lemma1", "pair"):
             wins_by = patterns_text(parse_patterns(wins_by, grid, wall_cells, x), grid, x)
-        self.__dict__.update(
+        super().__init__(
             shape=grid.shape,
             spawn=law,
             start=begin.text,
             limits=parse_limits(grid, limits, wall_cells, law.exponents[-1]),
             walls=wall_cells,
             unmergeable=x_cells,
-            fixed=fixed,
             pattern=wins_by,
             masks=mask_cells,
             **numbers,
-            begin=begin,
         )
         check_game(self)
 
@@ -204,10 +188,8 @@ class Game(Boards):
             "four": str(self.spawn),  # its name in files
             "start": self.start,
             "limits": None if self.limits is None else list(self.limits),
-            "largest": self.largest,
             "walls": list(self.walls),
             "unmergeable": list(self.unmergeable),
-            "fixed": self.fixed,
             **{name: value for name, value in further.items() if value is not None},
         }
 
@@ -283,14 +265,14 @@ class Game(Boards):
 
     @cached_property
     def segments(self) -> dict[str, tuple[Cells, ...]]:
-        """The lines of each direction, cut at obstacles: tiles slide within a segment."""
+        """The lines of each direction, cut at walls: tiles slide within a segment."""
         return {
             direction: tuple(segment for line in lines for segment in self._cut(line))
             for direction, lines in self.grid.lines.items()
         }
 
     def _cut(self, line: Cells) -> Iterable[Cells]:
-        for blocked, group in itertools.groupby(line, key=lambda cell: cell in self.obstacles):
+        for blocked, group in itertools.groupby(line, key=lambda cell: cell in self.walls):
             if not blocked:
                 yield tuple(group)
 
@@ -316,7 +298,7 @@ class Game(Boards):
         )
 
     def allowed(self, cells: Sequence[int]) -> bool:
-        """Return whether no tile exceeds its limit, nor the largest tile, and the x stand on a mask."""
+        """Return whether no tile exceeds its limit, and the x stand on a mask."""
         x = self._x_code
         return self.stands(cells) and all(
             e <= top or e == x for e, top in zip(cells, self.bounds.allowed, strict=True)
@@ -368,13 +350,6 @@ class Game(Boards):
             return []
         open_cells = [c for c, e in enumerate(board) if not e and c not in self.walls]
         chances = self._spawn_chances[len(open_cells)]
-        if self.spawn.cells:
-            mean = Fraction(self.spawn.weight_of(open_cells), max(len(open_cells), 1))
-            return [
-                (board[:c] + (e,) + board[c + 1 :], p * self.spawn.cells[c] / mean)
-                for c in open_cells
-                for e, p in chances
-            ]
         return [(board[:c] + (e,) + board[c + 1 :], p) for c in open_cells for e, p in chances]
 
     def starts(self) -> list[tuple[Cells, Fraction]]:

@@ -43,22 +43,27 @@ def game_text(game: Game) -> str:
     """
     found = formation_of(game)
     spawn = "" if game.spawn == ORIGINAL else str(game.spawn)
+    rules: dict[str, object]
     options: dict[str, object]  # the values; empty where the command line leaves the option out
     if found is None:
         words: list[object] = [game.shape_text, game.goal]
         options = {
-            "start": "" if game.start == "two-tiles" else game.start, "spawn": spawn, "largest": game.largest,
-            "limits": game.limits_text, "pattern": game.pattern, "goal-sum": game.goal_sum,
-            "walls": ",".join(map(str, game.walls)), "unmergeable": ",".join(map(str, game.unmergeable)),
-            "fixed": game.fixed, "masks": game.masks_text, "horizon": game.horizon,
+            "start": "" if game.start == "two-tiles" else game.start, "spawn": spawn,
+            "limits": game.limits_text, "pattern": game.pattern,
+        }  # fmt: skip
+        rules = {
+            "goal-sum": game.goal_sum, "walls": list(game.walls), "unmergeable": list(game.unmergeable),
+            "masks": game.masks_text and f"'{game.masks_text}'", "horizon": game.horizon,
         }  # fmt: skip
     else:
         goal, at_least = goal_of(game)
         words = [goal]
-        options = {
-            "formation": found.name, "spawn": spawn, "goal-sum": game.goal_sum,
-            "horizon": "" if found.makes(game, None) else game.horizon, "at-least": at_least,
+        options = {"formation": found.name, "spawn": spawn}
+        rules = {
+            "goal-sum": game.goal_sum, "horizon": "" if found.makes(game, None) else game.horizon,
+            "at-least": "true" if at_least else "",
         }  # fmt: skip
+    options["rules"] = "; ".join(f"{name} = {value}" for name, value in rules.items() if value)
     for name, value in options.items():
         if value:
             words += [f"--{name}"] if value is True else [f"--{name}", value]
@@ -74,9 +79,8 @@ def board_words(game: Game) -> str:
     if game.walls:
         text += f" with walls on the cells {', '.join(map(str, game.walls))}"
     if game.unmergeable:
-        movement = "fixed" if game.fixed else "movable"
         cells = ", ".join(map(str, game.unmergeable))
-        text += f" with {movement} tiles that never merge, first on the cells {cells}"
+        text += f" with movable tiles that never merge, first on the cells {cells}"
     if game.masks:
         masks = game.masks_text.replace("|", " or ")
         which = "one of the masks" if len(game.masks) > 1 else "the mask"
@@ -85,13 +89,8 @@ def board_words(game: Game) -> str:
 
 
 def within_words(game: Game) -> str:
-    """Return the limits, the largest tile and the horizon, in words with a blank in front.
-
-    Empty without them.
-    """
+    """Return the limits and the horizon, in words with a blank in front; empty without them."""
     text = "" if game.limits is None else f" within the limits {game.limits_text}"
-    if game.largest is not None:
-        text += f" without a tile above {game.largest}"
     return text if game.horizon is None else f"{text} in the game that ends at the sum {game.horizon}"
 
 
@@ -113,6 +112,11 @@ def random_start_words(game: Game) -> str:
     return known.get(game.start) or _start_board(game, "a random one")
 
 
+def rules_of(game: Game) -> str:
+    """Return how play begins and what is spawned, in words with a blank in front."""
+    return f" from {random_start_words(game)}, spawns of {game.spawn.words}"
+
+
 def _start_board(game: Game, which: str) -> str:
     """Describe a start board in words, or several, with which of them."""
     if not game.start_afters:
@@ -125,3 +129,45 @@ def _start_board(game: Game, which: str) -> str:
 def spawn_words(game: Game) -> str:
     """Return the tiles that may be spawned: ``2s and 4s``."""
     return " and ".join(f"{2**e}s" for e in game.spawn_exponents)
+
+
+FORCED = {
+    "adversarial": ("force", "against every spawn of {}"),
+    "cooperative": ("make", "if spawns of {} help"),
+    "deterministic": ("force", "if {} are always spawned on the first empty cell"),
+}
+"""By who spawns, what the player does, and how; `{}` are the tiles that are spawned."""
+
+
+def forced_sentence(
+    forced: bool | None, board: str, start: str, wins: str, spawns: str, variant: str = "adversarial"
+) -> str:
+    """Return whether the player can force a win, in words; None is undecided.
+
+    >>> forced_sentence(False, "2048 on 2x2", "the empty board", "the tile 16", "2s and 4s")
+    '2048 on 2x2, from the empty board: the player cannot force the tile 16 against every spawn of 2s and 4s.'
+    """
+    can = {
+        True: "the player can", False: "the player cannot",
+        None: "it is undecided whether the player can",
+    }[forced]  # fmt: skip
+    verb, how = FORCED[variant]
+    return f"{board}, from {start}: {can} {verb} {wins} {how.format(spawns)}."
+
+
+def forced_words(game: Game, forced: bool | None, variant: str = "adversarial") -> str:
+    """Return `forced_sentence` of a game."""
+    start = start_words(game)
+    if variant == "cooperative":
+        start = start.replace("every", "some")
+    wins = f"{winning_words(game)}{within_words(game)}"
+    return forced_sentence(forced, f"2048 on {board_words(game)}", start, wins, spawn_words(game), variant)
+
+
+def filling_words(game: Game, limits: str = "") -> str:
+    """Return what is asked of a pattern: of all its fillings, or of those within some limits."""
+    within = f" with the tiles that {limits} allows" if limits else ""
+    return (
+        f"whether {game.goal} can be forced against every spawn of {spawn_words(game)} from every board that "
+        f"holds the pattern{within}"
+    )

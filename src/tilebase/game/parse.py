@@ -43,18 +43,23 @@ def parse_cells(grid: Grid, cells: str | Iterable[int], what: str) -> Cells:
 
 
 def parse_limits(
-    grid: Grid, limits: str | Sequence[int] | None, walls: Collection[int], spawned: int
+    grid: Grid, limits: str | int | Sequence[int] | None, walls: Collection[int], spawned: int
 ) -> tuple[int, ...] | None:
-    """Limits from text or numbers, one for each cell, at least 2**spawned.  Raises `GameError`."""
+    """Limits from text or numbers, one for each cell or for all, at least 2**spawned.  Raises `GameError`."""
     if limits is None:
         return None
+    if isinstance(limits, int):
+        limits = str(limits)
     try:
         words = split_cells(limits) if isinstance(limits, str) else [str(limit) for limit in limits]
     except TypeError as error:
-        raise GameError(f"{limits!r} are not limits: give one for each cell") from error
+        raise GameError(f"{limits!r} are not limits: give one for each cell, or one for all") from error
+    if len(words) == 1:
+        words *= grid.cells
     if len(words) != grid.cells:
         raise GameError(
-            f"{count_of(len(words), 'limit')} for a {grid} board: give one for each cell, {grid.cells} in all"
+            f"{count_of(len(words), 'limit')} for a {grid} board: give {grid.cells}, one for each cell, or "
+            "one for all"
         )
     try:
         values = tuple(int(word) for word in words)

@@ -1,4 +1,4 @@
-"""The symmetries of a board that keep its limits, pattern, walls, masks, fixed tiles and weights of cells.
+"""The symmetries of a board that keep its limits, pattern, walls and masks.
 
 A symmetry is a permutation p of cells: it maps board b to the board whose cell i holds
 b[p[i]].  To find the group, all reflections of axes and exchanges of equally long axes are
@@ -39,7 +39,6 @@ def start_symmetries(game: Game) -> tuple[Cells, ...]:
 
 
 def _keeps(game: Game, permutation: Cells) -> bool:
-    fixed = frozenset(game.unmergeable) if game.fixed else frozenset()
     masks = set(map(frozenset, game.masks))
     if any(frozenset(cell for cell, s in enumerate(permutation) if s in mask) not in masks for mask in masks):
         return False
@@ -47,10 +46,7 @@ def _keeps(game: Game, permutation: Cells) -> bool:
     if any(tuple(pattern[source] for source in permutation) not in patterns for pattern in patterns):
         return False
     return all(
-        game.tops[source] == game.tops[cell]
-        and (source in game.walls) == (cell in game.walls)
-        and (source in fixed) == (cell in fixed)
-        and (not game.tops[cell] or game.spawn.weight(source) == game.spawn.weight(cell))
+        game.tops[source] == game.tops[cell] and (source in game.walls) == (cell in game.walls)
         for cell, source in enumerate(permutation)
     )
 

@@ -94,9 +94,14 @@ def _extreme_backup(game: Game, objective: Objective) -> Backup:
     largest = objective.spawns == "largest"
     sign = np.int64(1 if largest else -1)
     take = kernels.TakeLargest(sign, np.int64(objective.slide))
-    start = np.int64(objective.lost if largest else np.iinfo(np.int32).max)
+    start = np.int64(first_extreme(objective))
     adds = (take,) * len(game.spawn_exponents)
     return _backup(game, objective, adds, kernels.KeepLargest(sign), start, "i8")
+
+
+def first_extreme(objective: Objective) -> int:
+    """Return what the largest or the least over spawns begins with: no value is beyond it."""
+    return objective.lost if objective.spawns == "largest" else int(np.iinfo(np.int32).max)
 
 
 def _bound_backup(game: Game, objective: Objective) -> Backup:
@@ -107,21 +112,30 @@ def _bound_backup(game: Game, objective: Objective) -> Backup:
     lift = one - most if objective.rounds_up and full else 0
     exponents = sorted(game.spawn_exponents, reverse=True)
     weights = [game.spawn.weights(e, game.cells) for e in exponents]
-    # Floats divide several at once, and exactly while all sums are integers below 2**53.
-    small = one * (game.cells * game.spawn.denominator) ** 2 < 1 << 52
-    number: Any = np.float64 if small else np.uint64
-    finish: kernels.DivideBound | kernels.DivideBoundBy = divide_bound(game, objective, number)
+    number = sum_type(game, objective)
+    finish: kernels.DivideBound | kernels.DivideBoundBy = divide_bound(game, objective)
     if game.spawn.depends:  # the weights differ from board to board, so the sums are weighted at the end
         first, second = (np.array(one, dtype=number) for one in weights)
         finish, added = kernels.DivideBoundBy(first, second, *finish), [1, 1]
     else:
         added = [one[0] for one in weights]
     adds = tuple(kernels.AddBound(number(weight), number(most), number(lift)) for weight in added)
-    return _backup(game, objective, adds, finish, number(0), "f8" if small else "u8")
+    return _backup(game, objective, adds, finish, number(0), np.dtype(number).str[1:])
 
 
-def divide_bound(game: Game, objective: Objective, number: Any) -> kernels.DivideBound:
-    """Return how sums of a proved bound become a value; `number` is their type, float64 or uint64."""
+def sum_type(game: Game, objective: Objective) -> Any:
+    """Return float64 or uint64, the type in which sums of a proved bound are divided.
+
+    Floats divide several at once.  They are exact while each sum over spawns, of values of at most 1 with
+    their weights, is an integer below 2**53: a quotient that is no integer then differs from the next one by
+    more than it is rounded.
+    """
+    return np.float64 if objective.one * game.cells * game.spawn.denominator < 1 << 53 else np.uint64
+
+
+def divide_bound(game: Game, objective: Objective) -> kernels.DivideBound:
+    """Return how sums of a proved bound become a value; they have `sum_type`."""
+    number = sum_type(game, objective)
     return kernels.DivideBound(
         number(game.spawn.denominator), number(objective.rounds_up), number(objective.most)
     )

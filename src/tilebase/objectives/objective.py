@@ -38,10 +38,10 @@ A new objective is one line of `MEANINGS`: engines, probes, files and commands r
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -205,12 +205,12 @@ class Objective:
             words.append(f"discount='{self.discount}'")
         return f"Objective({', '.join(words)})"
 
-    @property
+    @cached_property
     def meaning(self) -> Meaning:
         """All that depends on the name."""
         return MEANINGS[self.name]
 
-    @property
+    @cached_property
     def type(self) -> ValueType:
         """The type in which values are stored."""
         return TYPES[self.dtype]
@@ -371,7 +371,7 @@ class Objective:
 
     # -- names ----------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def label(self) -> str:
         """The name of the folder of its values: ``win``, ``win-float32``, ``win-discount-99-100``."""
         words = [self.name]
@@ -414,12 +414,10 @@ class Objective:
                 f"the {self.name} of making {game.goal} does not fit {game.bits} bits per cell: choose a "
                 "smaller goal"
             )
-        weight = game.spawn.most_weight(game.cells)
-        if self.is_bound and weight * game.spawn.denominator * (self.one + 1) >= 1 << 64:
-            smaller = " and smaller weights of cells" if game.spawn.cells else ""
+        if self.is_bound and game.cells * game.spawn.denominator * (self.one + 1) >= 1 << 64:
             raise UsageError(
                 f"{self.name} in {self.dtype} needs a chance of a 4 with a smaller denominator "
-                f"than {game.spawn.denominator}{smaller}"
+                f"than {game.spawn.denominator}"
             )
         if self.is_bound and self.discount.denominator * (self.one + 1) >= 1 << 64:
             raise UsageError(f"{self.name} needs a discount with a smaller denominator than {self.discount}")
@@ -455,23 +453,44 @@ def parse_discount(value: Any) -> Fraction:
 
 
 def parse_objectives(text: str, discount: Any = 1) -> tuple[Objective, ...]:
-    """``"win,lower"`` or ``"win:float32"`` as objectives, with the discount where they take one.
+    """``"win,lower"`` or ``"win:float32@0.99"`` as objectives, with the discount where they take one.
 
-    Raises `UsageError`.
+    A discount behind an ``@`` is that of one objective.  Raises `UsageError`.
 
     >>> [objective.label for objective in parse_objectives("win:float32,guaranteed", "0.99")]
     ['win-float32-discount-99-100', 'guaranteed']
+    >>> parse_objectives("win:float32@0.99")[0].label
+    'win-float32-discount-99-100'
     """
     factor = parse_discount(discount)
     found = []
     for word in text.split(","):
-        name, _, dtype = word.strip().partition(":")
-        plain = Objective(name, dtype)
-        found.append(Objective(name, dtype, factor if plain.name in DISCOUNTED else Fraction(1)))
+        kind, at, own = word.strip().partition("@")
+        name, _, dtype = kind.partition(":")
+        if at and Objective(name, dtype).name not in DISCOUNTED:
+            raise UsageError(f"{name} takes no discount: only {', '.join(DISCOUNTED)} do")
+        chosen = parse_discount(own) if at else factor if name in DISCOUNTED else Fraction(1)
+        found.append(Objective(name, dtype, chosen))
     if factor != 1 and not any(objective.name in DISCOUNTED for objective in found):
         raise UsageError(f"{text} takes no discount: only {', '.join(DISCOUNTED)} do")
     if len(set(found)) < len(found):
         raise UsageError(f"{text} names an objective twice")
+    return tuple(found)
+
+
+def objectives_of(
+    given: str | Objective | Sequence[str | Objective], discount: Any = 1
+) -> tuple[Objective, ...]:
+    """Return objectives that are given by name, as `Objective`, or as several of either.
+
+    The discount is that of those given by name.  Raises `UsageError`.
+    """
+    several = [given] if isinstance(given, str | Objective) else given
+    found: list[Objective] = []
+    for one in several:
+        found += [one] if isinstance(one, Objective) else parse_objectives(one, discount)
+    if not found:
+        raise UsageError("name at least one objective, as win")
     return tuple(found)
 
 

@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tilebase.errors import CorruptError, MissingObjectiveError
+from tilebase.game.findings import Finding, Reported, claim_of, layers_checksum, plain
 from tilebase.game.game import Game
+from tilebase.game.names import rules_of, title_of
 from tilebase.objectives.numbers import digits_text
 from tilebase.objectives.objective import Objective, find_objective
 from tilebase.objectives.values import NEVER, Exact, Lower, Upper, Value, join_bounds, with_complement
 from tilebase.runtime.documents import shown, whole
-from tilebase.runtime.html import table_html
+from tilebase.runtime.rows import html_text
 
 ChunkSummary = tuple[float, float, float, int, int]
 """Of some positions: least, largest and sum of their values, how many are stored as 1, and as 0."""
@@ -120,7 +122,7 @@ def proves_certain(objective: Objective) -> bool:
 
 
 @dataclass(frozen=True)
-class Solution:
+class Solution(Reported):
     """The result of the backward pass.
 
     Attributes
@@ -155,7 +157,7 @@ class Solution:
 
     def _repr_html_(self) -> str:
         rows = [{"objective": label, "the start": str(value)} for label, value in self.start.items()]
-        return table_html(f"{self.game}: {self.positions:,} {self.unit}", rows)
+        return html_text(f"{self.game}: {self.positions:,} {self.unit}", rows)
 
     @property
     def complete(self) -> bool:
@@ -188,21 +190,31 @@ class Solution:
                 row |= {name: math.inf for name in ("least", "mean", "largest") if row[name] == NEVER}
                 yield {"objective": objective.label} | row
 
+    def asked(self) -> tuple[Finding, ...]:
+        """Return the value of the start under each objective, or how far the pass came."""
+        board, rules = title_of(self.game), rules_of(self.game)
+        if self.complete:
+            return tuple(
+                Finding(board, one.text, str(value), value.kind, rules)
+                for one, value in zip(self.objectives, self.start.values(), strict=True)
+            )
+        reached = [layer.sum for layer in self.layers[0]]
+        most = f" of the sum {min(reached)} or more" if reached else ""
+        what = ", ".join(one.text for one in self.objectives)
+        solved = f"{self.positions:,} {self.unit} solved"
+        return (Finding(board, f"{what}, of {self.unit}{most} (not complete)", solved, "exact", rules),)
+
     def as_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON values; None for what is infinite."""
-        layers = [
-            {name: None if value == math.inf else value for name, value in row.items()} for row in self.rows()
-        ]
-        boards = {
-            board: [value.as_dict() for value in values.values()]
-            for board, values in self.starts_by_board.items()
-        }
-        return {
+        layers = plain(list(self.rows()))
+        boards = {board: plain(list(values.values())) for board, values in self.starts_by_board.items()}
+        return claim_of(self.asked()) | {
             "game": self.game.identity,
-            "objectives": [objective.identity for objective in self.objectives],
-            "start": [value.as_dict() for value in self.start.values()],
+            "objectives": plain(self.objectives),
+            "start": plain(list(self.start.values())),
             **({"starts_by_board": boards} if boards else {}),
             "positions": self.positions,
             "complete": self.complete,
             "layers": layers,
+            "checksum": layers_checksum(layers),
         }

@@ -125,11 +125,10 @@ class Rounding:
         plain = objective.discount == 1 and not objective.slide and not objective.merge
         law = self.game.spawn
         empty = range(1, self.game.cells + 1)
-        parts = {law.mixed(e, n) for e in law.exponents for n in empty} - {0}
-        # Each tile but the largest is mixed in once.
-        mixing = 3 * (len(law.exponents) - 1) * max([1.0, *(float(p / (1 - p)) for p in parts)])
-        # With weights of cells, each value is multiplied by its weight first.
-        others = 1 + mixing + (0 if plain else OTHER) + bool(law.cells)
+        # The mean over 2s is mixed into that over 4s, where both are spawned.
+        fours = {law.chance(2, n) for n in empty} if len(law.exponents) > 1 else set()
+        mixing = 3 * max([1.0, *(float(p / (1 - p)) for p in fours)]) if fours else 0.0
+        others = 1 + mixing + (0 if plain else OTHER)
         stored = objective.type.unit * (1 if plain else 2)
         steps: Array = (self._empty + others) * DOUBLE + stored
         return steps
@@ -145,11 +144,9 @@ class Rounding:
         """``[k]``: the logarithm of the least probability of the spawns from the sum 2 k on, discounted."""
         game, empty = self.game, self._empty
         logs = np.full(len(empty), np.inf)
-        weights = [weight for weight in game.spawn.cells if weight] or [1]
         for exponent in game.spawn_exponents:
             least = min(game.spawn.chance(exponent, n) for n in range(1, game.cells + 1))
             # A tile of 2**e takes 2**(e - 1) layers; each bears a part of it.
-            least = least * min(weights) / max(weights)
             layers, wide = 1 << (exponent - 1), empty
             for back in range(1, layers):
                 wide = np.maximum(wide, np.concatenate([empty[:1].repeat(back), empty[:-back]])[: len(empty)])

@@ -3,31 +3,24 @@
 The modules, in reading order.  Rules and games:
 
 * `rules`: slides and drops on boards of any size.
-* `moves`: sequences of moves, written, read and replayed.
-* `tracing`: which tile goes where.
+* `moves`: sequences of moves, written, read, replayed and carried to another image of the board.
 * `strips`: sequences as pictures.
-* `replays`: games given as text, with their positions and pictures.
 
 What holds for every position:
 
 * `lemmas`: the lemmas of the thesis, as predicates.
-* `exploration`: every position that a small board can reach.
-* `checking`: the lemmas on all of these positions.
+* `checking`: every position that a small board can reach, and the lemmas on all of them.
 
 Checkerboards:
 
-* `constructions`: sequences that fill boards of any size with checkerboards.
-* `bit_rows`: positions of 2s and 4s as rows of bits, and their frozen pairs.
-* `tallies`: how many sequences lead to a checkerboard.
+* `tallies`: positions of 2s and 4s as rows of bits, and how many sequences lead to a checkerboard.
 * `checkerboards`: which checkerboards can be reached, by theorems, constructions and searches.
 
 Any board, and short games:
 
-* `effort`: what a search may use, until when, and its seed.
-* `backward`: searches from positions back to the empty board.
-* `onward`: a forward search for a game that fills a board.
-* `filling`: games that fill a board with 2s and 4s.
-* `near`: boards that a few drops make of a filled one.
+* `searching`: what a search may use, until when, and its seed; a search breadth first.
+* `packed`: searches from positions back to the empty board, and from a position on to a full board.
+* `filling`: games that fill a board with 2s and 4s, and boards that a few drops more make.
 * `reach`: whether a given board can be reached, and by which moves.
 * `shortest`: the fewest drops after which no slide is left.
 

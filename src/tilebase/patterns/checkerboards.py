@@ -17,27 +17,33 @@ If 4s are dropped too, a construction that the source does not have fills every 
 
 `decide` goes through these cases in turn: theorem, construction, search.  It can be told to use nothing but
 searches.
+
+The constructions follow section 4 of the source, but for `row_by_row`.  In `two_columns`, `two_rows` and
+`one_row` every drop is on the topmost, then leftmost empty cell.  Mirrored in the main diagonal they are
+games in which it is on the leftmost, then topmost one.  `three_rows` needs drops on other cells.  The formula
+of the source for m x 2, as printed, is wrong for every m from 2; docs/errata.md has the computation.  The one
+here is what the text and the figure of the source describe.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from itertools import pairwise
-from math import inf
 from typing import Unpack
 
 from tilebase.errors import ResourceError, UsageError
+from tilebase.game.findings import VERDICTS, Finding
 from tilebase.game.notation import count_of
-from tilebase.patterns.bit_rows import BitRows, Rows, mirrored
-from tilebase.patterns.constructions import construct, mirror
-from tilebase.patterns.effort import Effort
-from tilebase.patterns.moves import moves_text
+from tilebase.patterns.moves import Played, carried, moves_between, moves_text, with_drops
 from tilebase.patterns.rules import Drop, Move, Position, Rules, parse_rules
+from tilebase.patterns.searching import ANY, Effort, find_path
+from tilebase.patterns.tallies import BitRows, Rows, mirrored
 from tilebase.runtime.resources import Use
 
 COLOURINGS = (2, 4)
+MIRRORED = {"U": "L", "L": "U", "D": "R", "R": "D"}
+"""The slide that a slide becomes if the board is mirrored in the main diagonal."""
 MOST_CELLS = 2_000
 """Cells of a board whose witness is made; on 2 x 999 that takes some seconds."""
 MOST_POSITIONS = 1_000_000
@@ -46,8 +52,8 @@ BACK_SECONDS = 60.0
 """Time of a search from the checkerboard if none is given."""
 
 
-@dataclass(frozen=True)
-class Checkerboard:
+@dataclass(frozen=True, repr=False)
+class Checkerboard(Played):
     """Whether a checkerboard is reachable, why, and by which moves.
 
     Attributes
@@ -65,6 +71,8 @@ class Checkerboard:
         `tilebase.patterns.moves.replay` accepts it.
     """
 
+    facts = ("size", "colouring", "reachable", "reason", "sequence", "board")
+
     rules: Rules
     colouring: int
     reachable: bool | None
@@ -81,6 +89,22 @@ class Checkerboard:
     def position(self) -> Position:
         """The checkerboard, as exponents row by row."""
         return checkerboard_position(self.rules, self.colouring)
+
+    @property
+    def board(self) -> str:
+        """The checkerboard as text."""
+        return self.rules.text(self.position)
+
+    @property
+    def name(self) -> str:
+        """The checkerboard in words."""
+        return (
+            f"the checkerboard with a {self.colouring} in the corner, with drops of {self.rules.drop_words}"
+        )
+
+    def asked(self) -> tuple[Finding, ...]:
+        """Return whether play reaches the checkerboard."""
+        return self.found(f"whether play reaches {self.name}", *VERDICTS[self.reachable])
 
 
 def checkerboard_position(rules: Rules, colouring: int) -> Position:
@@ -147,9 +171,8 @@ def checkerboard(
     return decide(
         parse_rules(size, drops=drops, most=2, deterministic=deterministic, convention=convention),
         colouring,
+        Effort.within(math.inf if seconds is None else seconds, **use),
         search=search,
-        seconds=seconds,
-        **use,
     )
 
 
@@ -157,20 +180,15 @@ def checkerboard(
 
 
 def decide(
-    rules: Rules,
-    colouring: int,
-    *,
-    search: bool = False,
-    seconds: float | None = None,
-    most: int = MOST_POSITIONS,
-    **use: Unpack[Use],
+    rules: Rules, colouring: int, effort: Effort = ANY, *, search: bool = False, most: int = MOST_POSITIONS
 ) -> Checkerboard:
     """Return whether a checkerboard is reachable: by theorem, by construction, or by search.
 
     If the drops help, a theorem or a construction decides every size.  In a deterministic game the search
-    begins on the empty board, and gives up after `most` positions or `seconds`.  With `search`, theorems and
-    constructions are not asked; if the drops help, the search goes back from the checkerboard for `seconds`
-    (None: `BACK_SECONDS`).  If nothing decides, the verdict is None.  Raises `UsageError`.
+    begins on the empty board, and gives up after `most` positions, or if time runs out.  With `search`,
+    theorems and constructions are not asked; if the drops help, the search goes back from the checkerboard,
+    for `BACK_SECONDS` if there is no other limit.  If nothing decides, the verdict is None.  Raises
+    `UsageError`.
     """
     if colouring not in COLOURINGS:
         raise UsageError(f"colouring {colouring}: the tile in the upper left corner is 2 or 4")
@@ -178,8 +196,8 @@ def decide(
         raise UsageError(f"a board of {rules} has more than {MOST_CELLS:,} cells: choose a smaller one")
     rules = replace(rules, most=2)
     if search and rules.convention is None:
-        effort = Effort.within(BACK_SECONDS if seconds is None else seconds, **use)
-        return _decide_back(rules, colouring, effort)
+        endless = math.isinf(effort.deadline)
+        return _decide_back(rules, colouring, effort.for_seconds(BACK_SECONDS) if endless else effort)
     reason = "" if search else theorem(rules, colouring)
     if reason:
         return Checkerboard(rules, colouring, False, reason)
@@ -187,7 +205,7 @@ def decide(
     if moves is not None:
         return Checkerboard(rules, colouring, True, _construction(rules), moves)
     try:  # only deterministic games are left
-        moves = find_sequence(rules, colouring, seconds=seconds, most=most)
+        moves = find_sequence(rules, colouring, effort, most)
     except ResourceError as error:
         return Checkerboard(rules, colouring, None, f"no theorem speaks, and {error}")
     reason = "an exhaustive search from the empty board finds " + ("these moves" if moves else "none")
@@ -196,7 +214,7 @@ def decide(
 
 def _decide_back(rules: Rules, colouring: int, effort: Effort) -> Checkerboard:
     """Return the verdict of searches from the checkerboard back to the empty board, narrow ones first."""
-    from tilebase.patterns.backward import decide_back  # loads Numba
+    from tilebase.patterns.packed import decide_back  # loads Numba
 
     end = checkerboard_position(rules, colouring)
     found = decide_back(rules, [end], effort)
@@ -249,68 +267,169 @@ def _construction(rules: Rules) -> str:
 
 
 def find_sequence(
-    rules: Rules,
-    colouring: int,
-    *,
-    seconds: float | None = None,
-    most: int = MOST_POSITIONS,
+    rules: Rules, colouring: int, effort: Effort = ANY, most: int = MOST_POSITIONS
 ) -> tuple[Move, ...] | None:
     """Return a sequence of moves to a checkerboard; None if an exhaustive search finds no such sequence.
 
-    States are visited by the number of drops.  Raises `ResourceError` after `seconds` or `most` states.
+    States are visited by the number of drops.  Raises `ResourceError` after `most` states, or if time runs
+    out.
 
     >>> find_sequence(Rules(1, 4), 2) is None
     True
     """
     if rules.rows > rules.columns:
-        found = find_sequence(mirrored(rules), colouring, seconds=seconds, most=most)
+        found = find_sequence(mirrored(rules), colouring, effort, most)
         return None if found is None else mirror(mirrored(rules), found)
     board = BitRows(rules)
-    end = board.checkerboard(colouring)
-    before = _visit(board, end, time.perf_counter() + (inf if seconds is None else seconds), most)
-    return None if end not in before else _moves_between(rules, board, _path(before, end))
 
+    def step(state: Rows) -> Iterable[Rows]:
+        return (found for after in board.slides(state) for found in board.every_drop(after))
 
-def _visit(board: BitRows, end: Rows, until: float, most: int) -> dict[Rows, Rows]:
-    """Return the state before each state that was visited, until the end was found or nothing is new."""
-    empty = board.empty
-    before: dict[Rows, Rows] = {}
-    layer = list(dict.fromkeys(board.every_drop(empty)))
-    before.update(dict.fromkeys(layer, empty))
-    while layer and end not in before:
-        new: list[Rows] = []
-        for state in layer:
-            for after in board.slides(state):
-                for found in board.every_drop(after):
-                    if found not in before:
-                        before[found] = state
-                        new.append(found)
-            if len(before) > most or time.perf_counter() > until:
-                raise ResourceError(f"the search came to {len(before):,} positions without an end")
-        layer = new
-    return before
-
-
-def _path(before: dict[Rows, Rows], end: Rows) -> list[Rows]:
-    """Return the states of a game, the first drop first."""
-    path = [end]
-    while before[path[-1]] in before:
-        path.append(before[path[-1]])
-    return path[::-1]
-
-
-def _moves_between(rules: Rules, board: BitRows, path: list[Rows]) -> tuple[Move, ...]:
-    """Return the drops and slides that lead from the empty board through the states."""
+    path = find_path(board.every_drop(board.empty), [board.checkerboard(colouring)], step, effort, most)
+    if path is None:
+        return None
     states = [tuple(tile for row in state for tile in board.decode(row)) for state in path]
-    moves: list[Move] = [Drop(cell, exponent) for cell, exponent in enumerate(states[0]) if exponent]
-    for state, wanted in pairwise(states):
-        moves += next(_ways(rules, state, wanted))
-    return tuple(moves)
+    begun = [Drop(cell, exponent) for cell, exponent in enumerate(states[0]) if exponent]
+    return (*begun, *moves_between(rules, states))
 
 
-def _ways(rules: Rules, state: Position, wanted: Position) -> Iterator[tuple[Move, Move]]:
-    """Yield the slides and drops that lead from one state to another."""
-    for direction, after in rules.slides(state):
-        for new, found in rules.spawns(after):
-            if found == wanted:
-                yield direction, new
+# -- constructing --------------------------------------------------------------------------------------
+
+
+def construct(rules: Rules, colouring: int) -> tuple[Move, ...] | None:
+    """Return the moves of a game that ends in a checkerboard; None if no construction is known.
+
+    In a deterministic game the drops follow its convention; otherwise they are where they have to be.
+
+    >>> moves_text(Rules(1, 3), construct(Rules(1, 3), 2))
+    '(1,1)R(1,1)L(1,2)R(1,1)'
+    """
+    rows, columns = rules.rows, rules.columns
+    if rules.drops == (1, 2) and rules.convention is None:
+        return row_by_row(rows, columns, colouring)
+    for convention in ("rows", "columns"):
+        if rules.convention in (None, convention) or 1 in (rows, columns):  # on a line both are the same
+            sides = (rows, columns) if convention == "rows" else (columns, rows)
+            slides = deterministic_slides(*sides, colouring)
+            if slides is not None:
+                across = slides if convention == "rows" else "".join(MIRRORED[slide] for slide in slides)
+                return with_drops(Rules(rows, columns, most=2, convention=convention), across)
+    if rules.convention is None and colouring == 2 and rows * columns % 2:
+        if rows == 3 and columns > 1:
+            return three_rows(columns)
+        if columns == 3 and rows > 1:
+            return mirror(Rules(3, rows), three_rows(rows))
+    return None
+
+
+def deterministic_slides(rows: int, columns: int, colouring: int) -> str | None:
+    """Return slides of a game that drops on the topmost, then leftmost empty cell; None if none are known."""
+    if rows == 1:
+        return one_row(columns, colouring)
+    if columns == 2:
+        return two_columns(rows, colouring)
+    return two_rows(columns, colouring) if rows == 2 < columns else None
+
+
+def one_row(columns: int, colouring: int) -> str | None:
+    """Return slides that fill a row of up to three cells; None if the checkerboard cannot be reached."""
+    return {(1, 2): "", (2, 2): "RR", (2, 4): "RL", (3, 2): "RLR"}.get((columns, colouring))
+
+
+def two_columns(rows: int, colouring: int) -> str:
+    """Return slides that fill a board with two columns.
+
+    RR makes a first row 2,4 and RL makes 4,2.  Then D moves all rows down, until the board is full.
+
+    >>> two_columns(4, 4)
+    'RRDRLDRRDRL'
+    """
+    _check(rows, colouring)
+    upper = ("RR", "RL") if colouring == 2 else ("RL", "RR")
+    return "D".join(upper[(rows - 1 - made) % 2] for made in range(rows))
+
+
+def two_rows(columns: int, colouring: int) -> str:
+    """Return slides that fill a board with two rows of two or more cells.
+
+    DUR makes a 4 and a 2 and moves them to the right, until the first row is almost full.  Then a round of
+    three slides along the columns makes a 4 and a 2 in the other row, from the left, until the board is full.
+
+    >>> two_rows(4, 2), two_rows(5, 2)
+    ('DURDUDUUDUU', 'DURDURDDUDDUDD')
+    """
+    _check(columns, colouring)
+    if columns < 2:
+        raise UsageError("two rows of one cell are a line: use one_row(2, colouring), mirrored")
+    half = columns // 2
+    if columns % 2 and colouring == 2:
+        return "DUR" * half + "DDU" * half + "DD"
+    if colouring == 4 and not columns % 2:
+        return "DUR" * (half - 1) + "RDU" + "DDU" * (half - 1) + "DD"
+    return "DUR" * ((columns + 1) // 2 - 1) + "DUD" + "UUD" * (half - 1) + "UU"
+
+
+def three_rows(columns: int) -> tuple[Move, ...]:
+    """Moves that fill a board with three rows and an odd number of columns, with 2s in the corners.
+
+    First two columns 0,2,4 are made.  Then a round of nine slides makes two columns of the checkerboard, and
+    moves the two columns to the right of them, until one empty column is left.  Last, the three columns at
+    the right are completed.
+    """
+    if columns < 3 or not columns % 2:
+        raise UsageError(f"three rows of {columns} cells: the number of columns has to be odd, and 3 or more")
+    last = columns
+    moves = _moves(columns, (1, 1), "D", (1, 1), "D", (1, 1), "D", (1, 2), "D", (1, 2), "D", (2, 2))
+    for k in range(0, columns - 3, 2):
+        moves += _moves(columns, "U", (3, k + 2), "D", (1, k + 1), "R", (3, 1), "L", (1, last), "R", (1, 1))
+        moves += _moves(columns, "U", (1, 2), "L", (1, last), "D", (2, last), "L", (2, k + 4))
+    moves += _moves(columns, "U", (3, last - 1), "D", (1, last - 2), "R", (1, 1), "L", (1, last))
+    return moves + _moves(columns, "R", (2, 1), "U", (2, 1), "D", (1, 1))
+
+
+def row_by_row(rows: int, columns: int, colouring: int) -> tuple[Move, ...]:
+    """Moves that fill any board with a checkerboard, if 4s are dropped too.  No tiles merge.
+
+    A row is filled from the right: each tile is dropped on its first cell, and R moves it on.  A full row
+    does not move along itself; D or U moves all full rows together to the other side of the board.  The next
+    row is filled beside them.  So the game has one drop for each cell, and no game can have fewer.
+
+    >>> moves_text(Rules(2, 2, (1, 2)), row_by_row(2, 2, 2))
+    '(1,1)R(1,1)=4D(1,1)=4R(1,1)'
+    """
+    _check(rows, colouring)
+    _check(columns, colouring)
+    moves: list[Move] = []
+    for made in range(rows):
+        # The full rows are at the upper side after an even number of slides along the columns.
+        row, final = (
+            (rows - 1 - made, rows // 2 - (made + 1) // 2) if made % 2 else (made, (rows + made) // 2)
+        )
+        for column in range(columns - 1, -1, -1):
+            exponent = 1 + (final + column + colouring // 2 - 1) % 2
+            moves += [Drop(row * columns, exponent), "R" if column else "DU"[made % 2]]
+    return tuple(moves[:-1])
+
+
+def _moves(columns: int, *words: str | tuple[int, int]) -> tuple[Move, ...]:
+    """Return slides, and drops given by row and column from 1, as moves."""
+    return tuple(
+        word if isinstance(word, str) else Drop((word[0] - 1) * columns + word[1] - 1) for word in words
+    )
+
+
+def mirror(rules: Rules, moves: tuple[Move, ...]) -> tuple[Move, ...]:
+    """Return the moves after mirroring the board of `rules` in the main diagonal.
+
+    >>> mirror(Rules(1, 3), (Drop(2), "R"))
+    (Drop(cell=2, exponent=1), 'D')
+    """
+    to = [cell % rules.columns * rules.rows + cell // rules.columns for cell in range(rules.cells)]
+    return tuple(carried(rules, moves, to, Rules(rules.columns, rules.rows)))
+
+
+def _check(length: int, colouring: int) -> None:
+    if length < 1 or colouring not in (2, 4):
+        raise UsageError(
+            f"{length} rows or columns with {colouring} in the corner: lengths are 1 or more, tiles 2 or 4"
+        )

@@ -8,6 +8,10 @@ lies deeper never moves.  Boards with two odd sides are filled by that search al
 On one row, a slide puts all empty cells on one side.  So a drop is always at an end of the tiles, and only
 their order counts, whatever the length of the row.  `longest_line` lists every order that occurs: none has
 more than four tiles.  So a row of five or more cells is never full.
+
+`game_by_filling` makes a full board with a few 8s of a filled one, by a few drops more.  Edixhoven's figures
+7 and 8 (section 4.4) are such boards: a checkerboard with a wrong cell in a corner, and an end position with
+three 8s.  A search back from them ends after a few layers on boards of 6x6 and more.
 """
 
 from __future__ import annotations
@@ -17,25 +21,32 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Unpack
+from typing import Unpack
 
 from tilebase.errors import ResourceError, UsageError
-from tilebase.game.notation import count_of
-from tilebase.patterns.backward import check_seed
-from tilebase.patterns.constructions import mirror
-from tilebase.patterns.effort import Effort
-from tilebase.patterns.moves import moves_text, replay
-from tilebase.patterns.onward import Aim, Onward, search_on
+from tilebase.game.findings import VERDICTS, Finding
+from tilebase.patterns.checkerboards import mirror
+from tilebase.patterns.moves import Played, carried, moves_between, replay
+from tilebase.patterns.packed import Aim, Onward, search_on
 from tilebase.patterns.rules import Drop, Move, Position, Rules, drops_made, parse_rules, push
+from tilebase.patterns.searching import Effort, find_path
 from tilebase.runtime.resources import Use
 
 WIDTHS = (2000, 10_000, 40_000, 160_000)
 """How many positions of each layer the searches keep, one search after the other."""
 MOST_SIDE = 12
+LEAST_CELLS = 30
+"""On smaller boards the search back decides."""
+MOST_DROPS = 10
+"""Most drops on a filled board."""
+MOST_EMPTY = 3
+"""Most empty cells after a slide of a filled board: the goal is full."""
+MOST_POSITIONS = 100_000
+"""Most positions that drops on a filled board make."""
 
 
-@dataclass(frozen=True)
-class Filled:
+@dataclass(frozen=True, repr=False)
+class Filled(Played):
     """Whether a board can be filled with 2s and 4s.
 
     Attributes
@@ -52,6 +63,8 @@ class Filled:
         How many positions the searches kept, and their time.
     """
 
+    facts = ("size", "possible", "drops", "board", "sequence", "reason", "positions", "seconds")
+
     rules: Rules
     possible: bool | None
     moves: tuple[Move, ...] | None
@@ -59,48 +72,15 @@ class Filled:
     positions: int
     seconds: float
 
-    @property
-    def board(self) -> Position | None:
-        """The full board."""
-        return None if self.moves is None else replay(self.rules, self.moves)[-1]
-
-    @property
-    def drops(self) -> int | None:
-        """How many drops the game has."""
-        return None if self.moves is None else (len(self.moves) + 1) // 2
-
-    @property
-    def statement(self) -> str:
-        """What is claimed, in one sentence."""
-        verdict = {
-            True: f"can be filled with 2s and 4s, in {count_of(self.drops or 0, 'drop')} of 2s",
-            False: "cannot be filled with 2s and 4s unless an 8 is made",
-            None: "may be filled with 2s and 4s or not: no game was found",
-        }[self.possible]
-        return f"a board of {self.rules} {verdict}"
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return everything that was found, for JSON."""
-        return {
-            "statement": self.statement,
-            "size": str(self.rules),
-            "possible": self.possible,
-            "drops": self.drops,
-            "board": None if self.board is None else self.rules.text(self.board),
-            "moves": None if self.moves is None else moves_text(self.rules, self.moves),
-            "reason": self.reason,
-            "positions": self.positions,
-            "seconds": round(self.seconds, 2),
-        }
+    def asked(self) -> tuple[Finding, ...]:
+        """Return whether the board can be filled, and by how many drops."""
+        value, kind = VERDICTS[self.possible]
+        value += f", by {self.drops:,} drops" if self.possible else ""
+        what = "whether drops of 2s can fill the board with 2s and 4s, without an 8"
+        return self.found(what, value, kind)
 
 
-def fill_board(
-    size: str,
-    *,
-    seed: int = 1,
-    seconds: float = math.inf,
-    **use: Unpack[Use],
-) -> Filled:
+def fill_board(size: str, *, seed: int = 1, seconds: float = math.inf, **use: Unpack[Use]) -> Filled:
     """Find a game that fills a board with 2s and 4s: drops of 2s, and no 8 is ever made.
 
     `size` is rows x columns, as ``6x6``.  A game with the same seed is the same game.  `use` are the keywords
@@ -110,10 +90,9 @@ def fill_board(
     >>> fill_board("1x5").possible
     False
     >>> found = fill_board("2x2")
-    >>> found.possible, 0 in found.board
-    (True, False)
+    >>> found.possible, found.board
+    (True, '2,2/4,2')
     """
-    check_seed(seed)
     return fill(parse_rules(size, most=2), Effort.within(seconds, seed, **use))
 
 
@@ -130,26 +109,21 @@ def fill(rules: Rules, effort: Effort) -> Filled:
     if min(rows, columns) == 1 and rules.cells > longest_line():
         reason = f"on one line, never more than {longest_line()} tiles are 2s and 4s without an 8"
         return Filled(rules, False, None, reason, 0, time.perf_counter() - began)
-    kept, stopped = 0, False
+    kept, stopped = 0, ""
     for width in WIDTHS:
         found, moves = _attempt(rows, columns, width, effort)
         kept += found.positions
-        stopped = found.stopped
+        stopped = found.reason
         if moves is not None:
             replay(rules, moves)
             return Filled(rules, True, moves, "", kept, time.perf_counter() - began)
         if stopped:
             break
-    reason = "time ran out" if stopped else f"no game is among {WIDTHS[-1]:,} positions of each layer"
+    reason = stopped or f"no game is among {WIDTHS[-1]:,} positions of each layer"
     return Filled(rules, None, None, reason, kept, time.perf_counter() - began)
 
 
-def _attempt(
-    rows: int,
-    columns: int,
-    width: int,
-    effort: Effort,
-) -> tuple[Onward, tuple[Move, ...] | None]:
+def _attempt(rows: int, columns: int, width: int, effort: Effort) -> tuple[Onward, tuple[Move, ...] | None]:
     """Return one search for a game."""
     flipped = should_flip(rows, columns)
     height, length = (columns, rows) if flipped else (rows, columns)
@@ -226,7 +200,8 @@ def complete_rows(rows: int, columns: int, number: int) -> Iterator[Move]:
         raise UsageError("complete rows are built on an even number of columns, below one free row")
     for k in range(number):
         moves = row_moves(rows - 1 - k, columns)
-        yield from moves if k % 2 == 0 else mirrored_sideways(moves, columns)
+        sideways = [row * columns + columns - 1 - column for row in range(rows) for column in range(columns)]
+        yield from moves if k % 2 == 0 else carried(Rules(rows, columns), tuple(moves), sideways)
 
 
 def row_moves(row: int, columns: int) -> Iterator[Move]:
@@ -244,12 +219,55 @@ def row_moves(row: int, columns: int) -> Iterator[Move]:
     yield from (Drop(above + right), "D")
 
 
-def mirrored_sideways(moves: Iterator[Move], columns: int) -> Iterator[Move]:
-    """Yield the moves on the board with left and right exchanged."""
-    sides = {"L": "R", "R": "L", "U": "U", "D": "D"}
-    for move in moves:
-        if isinstance(move, str):
-            yield sides[move]
-        else:
-            row, column = divmod(move.cell, columns)
-            yield move._replace(cell=row * columns + columns - 1 - column)
+# -- boards near a filled one --------------------------------------------------------------------------
+
+
+def figure(number: int, side: int = 10) -> Position:
+    """Return the board of Edixhoven's figure 7 or 8, or the same pattern on a square board of another side.
+
+    >>> figure(7, 3), figure(8, 3)
+    ((1, 1, 2, 1, 2, 1, 2, 1, 2), (1, 2, 3, 2, 3, 1, 3, 1, 2))
+    """
+    corner = (1,) if number == 7 else (1, 2, 3)  # by the distance from the first cell
+    return tuple(
+        corner[row + column] if row + column < len(corner) else 2 - (row + column) % 2
+        for row in range(side)
+        for column in range(side)
+    )
+
+
+def game_by_filling(rules: Rules, goal: Position, effort: Effort) -> tuple[Move, ...] | None:
+    """Return a game that fills the board and then makes `goal`; None if none is found, which proves nothing.
+
+    The goal is a full board with a side of even length and with 2s, 4s and a few 8s.
+    """
+    even = rules.rows % 2 == 0 or rules.columns % 2 == 0
+    fits = rules.cells >= LEAST_CELLS and max(rules.rows, rules.columns) <= MOST_SIDE
+    if not (even and fits and 0 not in goal and max(goal) <= 3 and rules.convention is None):
+        return None
+    more = 2 * drops_made(goal) - 3 * rules.cells
+    if not -LEAST_CELLS <= more <= 2 * MOST_DROPS:
+        return None  # about as many 2s as 4s are on a filled board
+    filled = fill(Rules(rules.rows, rules.columns, most=2), effort)
+    if filled.last is None or filled.moves is None:
+        return None
+    total, largest = drops_made(goal), max(goal)
+    if total - drops_made(filled.last) > MOST_DROPS:
+        return None
+
+    def step(position: Position) -> Iterator[Position]:
+        for _, after in rules.slides(position) if drops_made(position) < total else ():
+            cells = rules.open_cells(after)
+            if max(after) <= largest and len(cells) <= MOST_EMPTY:
+                yield from ((*after[:cell], 1, *after[cell + 1 :]) for cell in cells)
+
+    wanted = {tuple(goal[cell] for cell in image): image for image in rules.symmetries}
+    try:
+        path = find_path([filled.last], list(wanted), step, effort, MOST_POSITIONS)
+    except ResourceError:
+        return None  # which proves nothing
+    if path is None:
+        return None
+    # The last board holds goal[image[cell]] on each cell: the cell is cell image[cell] of the goal.
+    moves = (*filled.moves, *moves_between(rules, path))
+    return tuple(carried(rules, moves, wanted[path[-1]]))

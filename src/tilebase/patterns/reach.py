@@ -1,7 +1,7 @@
 """Can play reach a given board, and how?
 
 Full boards of 30 cells and more with 2s, 4s and 8s are first sought near a board that is filled from below
-(`patterns.near`).  Then narrow searches go back from the board; a game that they find is a proof.  If they
+(`patterns.filling`).  Then narrow searches go back from the board; a game that they find is a proof.  If they
 find none, every position from which the board can be reached is listed; if the list ends without a first
 position of a game, that is a proof too.
 """
@@ -14,15 +14,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, product
-from typing import Any, Unpack
+from typing import Unpack
 
 from tilebase.errors import BoardError, ResourceError
+from tilebase.game.findings import VERDICTS, Finding
 from tilebase.game.notation import count_of, exponent_of, tile_text
-from tilebase.patterns.backward import Backward, check_goals, decide_back
-from tilebase.patterns.effort import Effort
-from tilebase.patterns.moves import moves_text, replay
-from tilebase.patterns.near import game_by_filling
+from tilebase.patterns.filling import game_by_filling
+from tilebase.patterns.moves import Played, replay
+from tilebase.patterns.packed import Backward, check_goals, decide_back
 from tilebase.patterns.rules import DIRECTIONS, Move, Position, Rules, parse_drops, push
+from tilebase.patterns.searching import Effort
 from tilebase.runtime.resources import Use
 
 MOST_BEFORE = 200_000
@@ -33,8 +34,8 @@ TOO_MANY_BEFORE = (
 )
 
 
-@dataclass(frozen=True)
-class Reach:
+@dataclass(frozen=True, repr=False)
+class Reach(Played):
     """Whether a board can be reached.
 
     Attributes
@@ -51,6 +52,8 @@ class Reach:
         How many positions the last search kept, and the time of all.
     """
 
+    facts = ("board", "dropped", "afterstate", "reachable", "sequence", "reason", "positions", "seconds")
+
     rules: Rules
     position: Position
     afterstate: bool
@@ -61,31 +64,20 @@ class Reach:
     seconds: float
 
     @property
-    def sequence(self) -> str:
-        """The game as text, as ``(1,1)D(1,2)``; empty without one."""
-        return moves_text(self.rules, self.moves or ())
+    def board(self) -> str:
+        """The board that was asked for, as text."""
+        return self.rules.text(self.position)
 
     @property
-    def statement(self) -> str:
-        """What is claimed, in one sentence."""
-        turn = "with a drop to come" if self.afterstate else "with the player to move"
-        tiles = " or ".join(str(1 << exponent) for exponent in self.rules.drops)
-        verdict = {True: "can be reached", False: "cannot be reached", None: "is not decided"}[self.reachable]
-        return f"{self.rules.text(self.position)}, {turn} and new tiles {tiles}, {verdict}"
+    def dropped(self) -> list[int]:
+        """The tiles that are dropped."""
+        return [1 << exponent for exponent in self.rules.drops]
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return everything that was found, for JSON."""
-        return {
-            "statement": self.statement,
-            "board": self.rules.text(self.position),
-            "drops": [1 << exponent for exponent in self.rules.drops],
-            "afterstate": self.afterstate,
-            "reachable": self.reachable,
-            "moves": None if self.moves is None else self.sequence,
-            "reason": self.reason,
-            "positions": self.positions,
-            "seconds": round(self.seconds, 2),
-        }
+    def asked(self) -> tuple[Finding, ...]:
+        """Return whether the board can be reached."""
+        turn = "an afterstate" if self.afterstate else "a state"
+        what = f"whether {self.board}, {turn}, can be reached with {self.rules.drop_words}"
+        return self.found(what, *VERDICTS[self.reachable])
 
 
 def reach(

@@ -153,6 +153,20 @@ class Rules:
         """Return a position as tiles, rows joined by a stroke: ``2,4/4,2``."""
         return self.grid.rows([str(1 << value if value else 0) for value in position])
 
+    @property
+    def drop_words(self) -> str:
+        """The tiles that are dropped: ``2s and 4s``."""
+        return " and ".join(f"{1 << exponent}s" for exponent in self.drops)
+
+    @property
+    def start_words(self) -> str:
+        """How play begins and where drops are, in words with a blank in front."""
+        where = {
+            None: "on any empty cell", "rows": "on the topmost, then leftmost empty cell",
+            "columns": "on the leftmost, then topmost empty cell",
+        }[self.convention]  # fmt: skip
+        return f" from the empty board, drops {where}"
+
     def __str__(self) -> str:
         return str(self.grid)
 

@@ -16,21 +16,19 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Unpack
 
 from tilebase.errors import ResourceError
-from tilebase.game.notation import count_of
-from tilebase.patterns.backward import check_seed, search_back
-from tilebase.patterns.checkerboards import COLOURINGS, checkerboard
-from tilebase.patterns.constructions import mirror
-from tilebase.patterns.effort import ANY, Effort
+from tilebase.game.findings import Finding
+from tilebase.patterns.checkerboards import COLOURINGS, checkerboard, mirror
 from tilebase.patterns.filling import fill, finish, should_flip
-from tilebase.patterns.moves import moves_text, replay
-from tilebase.patterns.onward import Aim, search_on
+from tilebase.patterns.moves import Played, drops_of, replay
+from tilebase.patterns.packed import Aim, search_back, search_on
 from tilebase.patterns.rules import Drop, Move, Position, Rules, parse_rules
+from tilebase.patterns.searching import ANY, Effort
 from tilebase.runtime.resources import Use
 
 MOST_ENDS = 200_000
@@ -44,8 +42,8 @@ NARROW = 2000
 MOST_SIDE = 12
 
 
-@dataclass(frozen=True)
-class Shortest:
+@dataclass(frozen=True, repr=False)
+class Shortest(Played):
     """The fewest drops to an end position.
 
     Attributes
@@ -65,6 +63,11 @@ class Shortest:
         Why the lower bound is not larger; empty if the game is proved to be a shortest one.
     """
 
+    facts = (
+        "size", "lower", "drops", "proved", "checkerboard", "conjectured", "zeegers", "board", "sequence",
+        "seconds", "reason",
+    )  # fmt: skip
+
     rules: Rules
     lower: int
     moves: tuple[Move, ...] | None
@@ -73,50 +76,41 @@ class Shortest:
     reason: str
 
     @property
-    def drops(self) -> int | None:
-        """How many drops the game has."""
-        return None if self.moves is None else (len(self.moves) + 1) // 2
-
-    @property
     def proved(self) -> bool:
         """Whether no game with fewer drops ends."""
         return self.drops == self.lower
 
     @property
-    def board(self) -> Position | None:
-        """The end position of the game."""
-        return None if self.moves is None else replay(self.rules, self.moves)[-1]
+    def checkerboard(self) -> float:
+        """The drops of a checkerboard, the least end position."""
+        return 1.5 * self.rules.cells
 
     @property
-    def statement(self) -> str:
-        """What is claimed, in one sentence."""
-        if self.moves is None:
-            return f"on {self.rules}, no game with fewer than {self.lower} drops ends; no game was found"
+    def conjectured(self) -> float:
+        """The bound that Edixhoven suspects."""
+        return float(conjectured_bound(self.rules.rows, self.rules.columns))
+
+    @property
+    def zeegers(self) -> float:
+        """The older bound of Zeegers."""
+        return zeegers_bound(self.rules.rows, self.rules.columns)
+
+    def asked(self) -> tuple[Finding, ...]:
+        """Return the fewest drops, or their bounds."""
+        value, kind = f"at least {self.lower}", "lower"
         if self.proved:
-            return f"on {self.rules}, a shortest game has {count_of(self.drops or 0, 'drop')} of 2s: proved"
-        return f"on {self.rules}, a shortest game has from {self.lower} to {self.drops} drops of 2s"
+            value, kind = str(self.drops), "exact"
+        elif self.drops is not None:
+            value, kind = f"{self.lower} to {self.drops}", "interval"
+        return self.found("fewest drops of 2s after which no slide is left", value, kind)
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything that was found, for JSON."""
-        rows, columns = self.rules.rows, self.rules.columns
-        return {
-            "statement": self.statement,
-            "size": str(self.rules),
-            "lower": self.lower,
-            "drops": self.drops,
-            "proved": self.proved,
-            "checkerboard": float(Fraction(3 * rows * columns, 2)),
-            "conjectured": float(conjectured_bound(rows, columns)),
-            "zeegers": zeegers_bound(rows, columns),
-            "board": None if self.board is None else self.rules.text(self.board),
-            "moves": None if self.moves is None else moves_text(self.rules, self.moves),
-            "excluded": [
-                {"drops": drops, "end_positions": ends, "positions": kept}
-                for drops, (ends, kept) in self.excluded.items()
-            ],
-            "seconds": round(self.seconds, 2),
-            "reason": self.reason,
-        }
+        excluded = [
+            {"drops": drops, "end_positions": ends, "positions": kept}
+            for drops, (ends, kept) in self.excluded.items()
+        ]
+        return super().as_dict() | {"excluded": excluded}
 
 
 def conjectured_bound(rows: int, columns: int) -> Fraction:
@@ -129,13 +123,7 @@ def zeegers_bound(rows: int, columns: int) -> float:
     return 1.5 * rows * (columns - 1) + 3 * 2 ** (rows / 2) - 3
 
 
-def shortest_game(
-    size: str,
-    *,
-    seed: int = 1,
-    seconds: float = math.inf,
-    **use: Unpack[Use],
-) -> Shortest:
+def shortest_game(size: str, *, seed: int = 1, seconds: float = math.inf, **use: Unpack[Use]) -> Shortest:
     """Find the fewest drops of 2s after which no slide is left.
 
     Parameters
@@ -160,7 +148,6 @@ def shortest_game(
     (9, True)
     """
     rules = parse_rules(size)
-    check_seed(seed)
     effort = Effort.within(seconds, seed, **use)
     if max(rules.rows, rules.columns) > MOST_SIDE:
         raise ResourceError(
@@ -195,11 +182,6 @@ def shortest_game(
     if moves is not None:
         replay(rules, moves)
     return Shortest(rules, lower, moves, excluded, time.perf_counter() - began, "" if proved else reason)
-
-
-def drops_of(moves: Sequence[Move]) -> int:
-    """Return how many drops a game has: it begins and ends with one."""
-    return (len(moves) + 1) // 2
 
 
 # -- end positions ------------------------------------------------------------------------------------
@@ -302,10 +284,7 @@ def _from_full(rules: Rules, effort: Effort) -> tuple[Move, ...] | None:
 
 
 def _narrowed(
-    rules: Rules,
-    lower: int,
-    moves: tuple[Move, ...] | None,
-    effort: Effort,
+    rules: Rules, lower: int, moves: tuple[Move, ...] | None, effort: Effort
 ) -> tuple[Move, ...] | None:
     """Return a shorter game, if narrow searches back find one."""
     most = 2 * rules.cells + MOST_EXTRA if moves is None else drops_of(moves)

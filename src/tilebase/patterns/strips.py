@@ -1,4 +1,4 @@
-"""Games as pictures: a strip of boards, and an animation.
+"""Games as pictures: a strip of boards, and an animation, made from which tile goes where.
 
 Both are SVG that stands alone, without scripts; the same game always gives the same bytes.  The animation is
 made of CSS keyframes: each tile slides along its own way.  It loops, with a pause at the end.  A reader who
@@ -8,13 +8,13 @@ asked the system for less motion sees the last board, as does a program that kno
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from html import escape
-from typing import NamedTuple
 
 from tilebase.errors import UsageError
 from tilebase.game.board import DARK, EMPTY, GRID, ink_color, tile_color
+from tilebase.patterns.moves import replay
 from tilebase.patterns.rules import Drop, Move, Position, Rules
-from tilebase.patterns.tracing import Tile, Trace, trace
 
 PAPER = "#fbf8f3"
 """The ground of a picture, so that it can stand on a dark page."""
@@ -32,34 +32,109 @@ SLOWEST, FASTEST = 0.1, 20.0
 """Least and most slides a second."""
 
 
+# -- which tile goes where ---------------------------------------------------------------------------
+
+
+@dataclass
+class Tile:
+    """One tile of a game.
+
+    Attributes
+    ----------
+    exponent:
+        The tile is 2**exponent.
+    born:
+        The number of the move that makes it, from 0 on.
+    way:
+        For each slide that moves it, the number of the move, and the cell where it ends; first the move and
+        the cell where it begins.
+    died:
+        The number of the slide that merges it with another; None if it is on the board at the end.
+    merged:
+        Whether a merge made it, and not a drop.
+    """
+
+    exponent: int
+    born: int
+    way: list[tuple[int, int]] = field(default_factory=list)
+    died: int | None = None
+    merged: bool = False
+
+    @property
+    def cell(self) -> int:
+        """Where it is at last."""
+        return self.way[-1][1]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A game with its positions and its tiles, in the order in which they begin.
+
+    ``positions[i]`` is the position after i moves.
+    """
+
+    rules: Rules
+    moves: tuple[Move, ...]
+    positions: tuple[Position, ...]
+    tiles: tuple[Tile, ...]
+
+
+def trace(rules: Rules, moves: Sequence[Move]) -> Trace:
+    """Return the tiles of a game from the empty board.  Raises `UsageError` if a move is not possible.
+
+    >>> game = trace(Rules(1, 3), (Drop(0), "R", Drop(1), "L"))
+    >>> [(tile.exponent, tile.way, tile.died) for tile in game.tiles]
+    [(1, [(0, 0), (1, 2), (3, 0)], 3), (1, [(2, 1), (3, 0)], 3), (2, [(3, 0)], None)]
+    """
+    positions = replay(rules, moves)
+    tiles: list[Tile] = []
+    board: dict[int, Tile] = {}  # the tile on each cell
+    for number, move in enumerate(moves):
+        if isinstance(move, Drop):
+            made = [Tile(move.exponent, number, [(number, move.cell)])]
+            board[move.cell] = made[0]
+        else:
+            board, made = _slide(rules, board, move, number)
+        tiles += made
+    return Trace(rules, tuple(moves), tuple(positions), tuple(tiles))
+
+
+def _slide(
+    rules: Rules, board: dict[int, Tile], direction: str, number: int
+) -> tuple[dict[int, Tile], list[Tile]]:
+    """Return the tiles on each cell after a slide, and those that it makes."""
+    after: dict[int, Tile] = {}
+    made: list[Tile] = []
+    for line in rules.lines[direction]:
+        waiting = [board[cell] for cell in line if cell in board]
+        for cell in line:
+            if not waiting:
+                break
+            tile = waiting.pop(0)
+            _go(tile, cell, number)
+            if waiting and waiting[0].exponent == tile.exponent:
+                other = waiting.pop(0)
+                _go(other, cell, number)
+                tile.died = other.died = number
+                tile = Tile(tile.exponent + 1, number, [(number, cell)], merged=True)
+                made.append(tile)
+            after[cell] = tile
+    return after, made
+
+
+def _go(tile: Tile, cell: int, number: int) -> None:
+    if tile.cell != cell:
+        tile.way.append((number, cell))
+
+
 # -- a strip of boards -------------------------------------------------------------------------------
 
 
-class StripBoard(NamedTuple):
-    """One board of a strip: that after `move`, its upper left corner in pixels, and the word above it."""
+def draw_strip(rules: Rules, moves: Sequence[Move], title: str = "") -> str:
+    """Return a game as a strip of boards, one after each drop, and the last one: an SVG document.
 
-    move: Move
-    position: Position
-    word: str
-    x: int
-    y: int
-
-
-class Strip(NamedTuple):
-    """Where the boards of a strip stand, and how large it is, in pixels."""
-
-    game: Trace
-    scale: Scale
-    boards: tuple[StripBoard, ...]
-    width: int
-    height: int
-
-
-def strip_of(rules: Rules, moves: Sequence[Move]) -> Strip:
-    """Return a game as a strip of boards, one after each drop, and the last one.
-
-    Above each board stands its number and the slide that leads to it.  Raises `UsageError` if a move is not
-    possible, or there are too many.
+    Above each board stands its number and the slide that leads to it; the tile that was dropped has a frame.
+    Raises `UsageError` if a move is not possible, or there are too many.
     """
     game = _traced(rules, moves)
     shown = [
@@ -74,38 +149,28 @@ def strip_of(rules: Rules, moves: Sequence[Move]) -> Strip:
     step, rise = scale.width + 16, scale.height + 30
     rows = -(-len(shown) // max(1, (STRIP_WIDTH - 16) // step))
     columns = -(-len(shown) // rows)  # rows of about one length
-    boards = []
+    parts = [scale.definitions(game.positions)]
     for at, number in enumerate(shown):
         row, column = divmod(at, columns)
         move = game.moves[number]
         slide = game.moves[number - 1] if isinstance(move, Drop) and number else move
         word = f"{at + 1}. {slide}" if isinstance(slide, str) else f"{at + 1}."
-        place = 16 + column * step, 26 + row * rise
-        boards.append(StripBoard(move, game.positions[number + 1], word, *place))
-    return Strip(game, scale, tuple(boards), 16 + columns * step, 8 + rows * rise)
+        corner = f"translate({16 + column * step} {26 + row * rise})"
+        parts.append(f'<g transform="{corner}"><text x="0" y="-7" class="n">{word}</text><use href="#b"/>')
+        parts[-1] += _strip_board(scale, move, game.positions[number + 1])
+    size = 16 + columns * step, 8 + rows * rise
+    return _document(*size, title or f"{rules}: {_moves_named(game)}", parts)
 
 
-def draw_strip(rules: Rules, moves: Sequence[Move], title: str = "") -> str:
-    """Return the strip of a game as SVG; the tile that was dropped after the slide has a frame.
-
-    Raises `UsageError` as `strip_of`.
-    """
-    strip = strip_of(rules, moves)
-    parts = [strip.scale.definitions(strip.game.positions)]
-    parts += [_strip_board(strip.scale, board) for board in strip.boards]
-    return _document(strip.width, strip.height, title or f"{rules}: {_moves_named(strip.game)}", parts)
-
-
-def _strip_board(scale: Scale, board: StripBoard) -> str:
-    """Return one board of a strip."""
-    corner = f"translate({board.x} {board.y})"
-    parts = [f'<g transform="{corner}"><text x="0" y="-7" class="n">{board.word}</text><use href="#b"/>']
-    for cell, exponent in enumerate(board.position):
+def _strip_board(scale: Scale, move: Move, position: Position) -> str:
+    """Return the tiles of one board of a strip, that after `move`."""
+    parts = []
+    for cell, exponent in enumerate(position):
         if exponent:
             left, top = scale.middle(cell)
             parts.append(f'<use href="#t{exponent}" x="{left}" y="{top}"/>')
-    if isinstance(board.move, Drop):
-        left, top = scale.middle(board.move.cell)
+    if isinstance(move, Drop):
+        left, top = scale.middle(move.cell)
         parts.append(f'<use href="#n" x="{left}" y="{top}"/>')
     return "".join([*parts, "</g>"])
 

@@ -19,10 +19,10 @@ Modules, those that the others import first:
     reduced      folders of tables that leave boards out
     thinning     the part of a table that optimal play visits
     pruning      the part of a table that is worth at least a bound
+    mdp          a game as a Markov decision process
     statements   what each result says, in a sentence to cite
     published    published numbers, and recorded results of long runs
     comparing    who published or recorded a result before
     reproduce    published numbers, computed again
-    plots        pictures of counts and codecs
-    codecs       size and speed of compressed layers
+    plots        pictures of counts
 """

@@ -17,16 +17,15 @@ In both, W(a) of an afterstate and V(x) of a state are
 
 from __future__ import annotations
 
-import hashlib
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Unpack
 
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Cells, Game
-from tilebase.objectives.results import LayerSummary
+from tilebase.questions.force import ForcedLayer
 from tilebase.questions.symbolic import symbolic
 from tilebase.runtime.measured import working_time
 from tilebase.runtime.resources import Use
@@ -35,15 +34,6 @@ SECOND = ("diagrams", "plain")
 """The engines that reproduce a dense pass."""
 MOST_PLAIN = 500_000
 """Most boards of a game that are decided by the plain rules; these take a minute or two."""
-
-
-@dataclass(frozen=True)
-class ForcedLayer:
-    """The afterstates of one sum: how many boards there are, and from how many the goal is forced."""
-
-    sum: int
-    boards: int
-    won: int
 
 
 @dataclass(frozen=True)
@@ -81,17 +71,6 @@ class Again:
     def as_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
         return asdict(self) | {"statement": self.statement, "seconds": round(self.seconds, 2)}
-
-
-def forced_layers(summaries: Iterable[LayerSummary]) -> tuple[ForcedLayer, ...]:
-    """Return the layers of a pass over all boards, by ascending sum."""
-    return tuple(ForcedLayer(one.sum, one.positions, one.won) for one in summaries)
-
-
-def checksum(layers: Iterable[ForcedLayer]) -> str:
-    """Return the SHA-256 of a line ``SUM BOARDS WON`` for each layer, ascending, each with a newline."""
-    lines = (f"{one.sum} {one.boards} {one.won}\n" for one in layers)
-    return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
 def reproduce_layers(
@@ -142,7 +121,7 @@ def check_second(game: Game, engine: str) -> None:
 
 def _layers_of_diagrams(game: Game, use: Use) -> tuple[list[ForcedLayer], bool]:
     """Return the layers as diagrams count them; boards are counted by combinatorics."""
-    found = symbolic(game, strategy="sum", **use)
+    found = symbolic(game, **use)
     if found.wins is None:
         raise ResourceError(found.reason)
     won = {int(line.name): line.afterstates for line in found.lines}

@@ -57,14 +57,15 @@ def _look_ahead(
     fits: Callable[[Estimate], bool],
 ) -> Iterator[str]:
     """Yield the longest game from a start board that is solved soon, or else that a board may be named."""
-    values = ",".join(f"{one.name}:{one.dtype}" for one in objectives)
-    factors = {f" --discount {one.discount}" for one in objectives if one.discount != 1}
-    asked = f"--objective {values}{''.join(factors)}"
+    values = ",".join(
+        f"{one.name}:{one.dtype}" + (f"@{one.discount}" if one.discount != 1 else "") for one in objectives
+    )
+    asked = f"--objective {values}"
     if game.start_board is None:
         named = game_text(game.changed(start="two-tiles", horizon=None))
         yield (
             "the value of a board if the game ends at a sum: "
-            f"tilebase solve {named} {asked} --start BOARD --horizon SUM"
+            f"tilebase solve {named} {asked} --start BOARD --rules horizon=SUM"
         )
         return
     first = game.sum(game.start_board)

@@ -110,12 +110,12 @@ def find_border(
         If the game has no goal, a pattern, or too many limits.
 
     >>> find_border(Game("2x2", 8, start="empty")).winning
-    (('4,4/4,4', 1),)
+    (('4', 1),)
     """
     check_is_game(game)
     if game.goal is None or game.pattern is not None:
         raise UsageError("without a goal there is nothing to force: give a tile, and no pattern")
-    if math.isinf(seconds) and game.cells - len(game.obstacles) > MOST_UNBOUNDED:
+    if math.isinf(seconds) and game.cells - len(game.walls) > MOST_UNBOUNDED:
         refuse_endless(f"the least limits of {game}")
     search = _BorderSearch(game, time.monotonic() + seconds, Allowance.of(**use))
     since = working_time()
@@ -130,7 +130,7 @@ class _BorderSearch:
     def __init__(self, game: Game, deadline: float, allowed: Allowance) -> None:
         self.game, self._deadline = game, deadline
         self._pace, self._quietly = Pace(allowed.progress, "limits"), replace(allowed, progress=None)
-        self._cells = [cell for cell in range(game.cells) if cell not in game.obstacles | game.held]
+        self._cells = [cell for cell in range(game.cells) if cell not in game.held.union(game.walls)]
         # No limit is below the spawned tiles, or below the tile on the cell at the start.
         self._least = [max(game.spawn_exponents[-1], game.start_tiles[cell]) for cell in self._cells]
         self._most = tuple(game.tops[cell] - low for cell, low in zip(self._cells, self._least, strict=True))

@@ -11,8 +11,9 @@ from fractions import Fraction
 from typing import Any
 
 from tilebase._version import version as program_version
+from tilebase.game.findings import Finding
 from tilebase.game.game import Game
-from tilebase.game.names import board_words, random_start_words, winning_words, within_words
+from tilebase.game.names import board_words, rules_of, title_of, winning_words, within_words
 from tilebase.objectives.numbers import cut
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import Solution
@@ -94,12 +95,18 @@ class ProvedBound:
         who = "no strategy makes" if up else "there is a strategy that makes"
         power = self.one.bit_length() - 1
         return (
-            f"2048 on {board_words(game)} from {random_start_words(game)}, spawns of {game.spawn.words}: "
+            f"2048 on {board_words(game)}{rules_of(game)}: "
             f"{who} {winning_words(game)}{within_words(game)} "
             f"with probability {'above' if up else 'at least'} "
             f"{self.value} / 2^{power}, which is {cut(self.bound, up=up)} "
             f"(proved in integers, rounded {'up' if up else 'down'})."
         )
+
+    def asked(self) -> tuple[Finding, ...]:
+        """Return the bound; a vacuous one has no sentence of its own."""
+        sentence = "" if self.is_vacuous else self.statement
+        bound, rules = str(self.bounded), rules_of(self.game)
+        return (Finding(title_of(self.game), self.objective.text, bound, self.direction, rules, sentence),)
 
     @property
     def is_vacuous(self) -> bool:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tilebase.errors import TilebaseError
 from tilebase.game.game import Game
 from tilebase.game.names import title_of
+from tilebase.game.spawns import ORIGINAL
 from tilebase.questions.published import agrees, split_relation
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ def find_before(known: Iterable[Result], game: Game, question: str, value: str) 
 
     The value is the text of a record; of counts, the live states are compared.
     """
-    asked, board = question.split(", proved ")[0], _board(game)
+    asked = question.split(", proved ")[0]
+    board = _board(game, searched=asked == LARGEST)
     names = (*ALIKE.get(asked, ()), asked)
     if board is None:
         return None
@@ -74,16 +76,21 @@ def find_before(known: Iterable[Result], game: Game, question: str, value: str) 
     return None
 
 
-def _board(game: Game) -> str | None:
-    """Return a game as known results name it, without its start and pattern; None if it has another form."""
-    try:
-        plain = title_of(game.changed(limits=None, pattern=None, start="two-tiles"))
-    except TilebaseError:  # a formation begins with boards of its own
-        return None
-    plain = plain.removesuffix(f" without a goal, largest {game.largest}")  # of a search for the largest tile
-    plain = plain.replace(",", "", 1)
-    limits = (game.limits_text or "").replace("/", ",")
-    return f"{plain} within {limits}" if limits else plain
+def _board(game: Game, *, searched: bool) -> str | None:
+    """Return a game as known results name it, without its start and pattern; None if it has another form.
+
+    A search for the largest tile has no goal, and limits even if only the size of a key bounds tiles.
+    """
+    limits = game.limits or ()
+    if searched:
+        plain = game.shape_text if game.spawn == ORIGINAL else ""
+        limits = game.low_limits
+    else:
+        try:
+            plain = title_of(game.changed(limits=None, pattern=None, start="two-tiles")).replace(",", "", 1)
+        except TilebaseError:  # a formation begins with boards of its own
+            return None
+    return f"{plain} within {','.join(map(str, limits))}" if limits else plain
 
 
 def _verdict(one: Result, asked: str, value: str) -> str:

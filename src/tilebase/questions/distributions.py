@@ -41,8 +41,7 @@ from tilebase.questions.policies import (
 )
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
-from tilebase.sparse.choosing import best_slides, even, ratings
-from tilebase.sparse.flow import Flow
+from tilebase.sparse.flow import Flow, best_slides, even, ratings
 from tilebase.sparse.reading import LayerReader, Links, ReadLayer, merge_weights, word_potentials
 from tilebase.tables.probe import Table, open_table
 from tilebase.tables.slides import Slider
@@ -236,11 +235,6 @@ def distributions(
         )
     if "tile" in of and (game.patterns or game.goal_sum is not None):
         raise UsageError("the largest tile at the end is for games that a goal tile wins, or without a goal")
-    if {"length", "score"} & set(of) and len(game.spawn_exponents) > 2:
-        raise UsageError(
-            f"lengths and scores are computed where at most two different tiles are spawned, not for "
-            f"{game.spawn}: ask for the tile"
-        )
     asked = {text: Board.read(game, text) for text in boards}
     ends = _Ends(game, of)
     if callable(found):

@@ -31,24 +31,24 @@ import numpy.typing as npt
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files.format import Contents
 from tilebase.files.layers import LayerFolder
+from tilebase.game.findings import Finding, Reported
 from tilebase.game.game import Game, check_is_game
+from tilebase.game.names import rules_of, title_of
 from tilebase.objectives.encoding import FIRST, NONE, WON, end_values, sentinels
 from tilebase.objectives.numbers import SMALL
-from tilebase.objectives.objective import Objective, parse_objectives
+from tilebase.objectives.objective import Objective, objectives_of
 from tilebase.objectives.rounding import Rounding
 from tilebase.questions.count import count
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Use
 from tilebase.runtime.storage import temporary_folder
-from tilebase.sparse.reading import LayerReader, Links, merge_weights, spawn_weights
+from tilebase.sparse.reading import LayerReader, Links, merge_weights
 from tilebase.tables.probe import Table, open_table
 
 Array = npt.NDArray[Any]
 
 MOST_AFTERSTATES = 3_000_000
 """Afterstates of a game that is solved in fractions; these take some minutes."""
-MOST_BASE = 512
-"""Most bits of the factor by which denominators grow for two units of the sum: without weights, 30 to 60."""
 MOST_DIGITS = 4_300
 """Most digits of a denominator: Python writes no longer integers."""
 PLAYS = {
@@ -88,8 +88,8 @@ class ExactLayer:
     slides: Array | None = None
 
 
-@dataclass(frozen=True)
-class ExactSolution:
+@dataclass(frozen=True, repr=False)
+class ExactSolution(Reported):
     """The exact value of the start of a game.
 
     Attributes
@@ -103,6 +103,10 @@ class ExactSolution:
     play:
         One of `PLAYS`.
     """
+
+    facts = (
+        "game", "objective", "play", "value", "numerator_digits", "denominator_digits", "afterstates",
+    )  # fmt: skip
 
     game: Game
     objective: Objective
@@ -123,20 +127,25 @@ class ExactSolution:
         words = {"best": "", "worst": ", worst play", "undo": ", one spawn may be taken back"}
         return self.objective.text + words[self.play]
 
-    def __repr__(self) -> str:
-        return f"<ExactSolution of {self.game}: {self.title} {self.text}>"
+    @property
+    def value(self) -> dict[str, str]:
+        """The value of the start with its type, as JSON has it."""
+        return {"kind": "exact", "value": str(self.start)}
 
-    def as_dict(self) -> dict[str, Any]:
-        """As plain JSON values."""
-        return {
-            "game": self.game.identity,
-            "objective": self.objective.identity,
-            "play": self.play,
-            "value": {"kind": "exact", "value": str(self.start)},
-            "numerator_digits": len(str(self.start.numerator)),
-            "denominator_digits": len(str(self.start.denominator)),
-            "afterstates": self.afterstates,
-        }
+    @property
+    def numerator_digits(self) -> int:
+        """How many digits the numerator has."""
+        return len(str(self.start.numerator))
+
+    @property
+    def denominator_digits(self) -> int:
+        """How many digits the denominator has."""
+        return len(str(self.start.denominator))
+
+    def asked(self) -> tuple[Finding, ...]:
+        """Return the value; a long fraction is rounded to a decimal."""
+        kind = "exact" if self.text == str(self.start) else "rounded"
+        return (Finding(title_of(self.game), self.title, self.text, kind, rules_of(self.game)),)
 
 
 def solve_exactly(
@@ -219,7 +228,7 @@ def check_exact(game: Game, objective: str | Objective, play: str, discount: Any
 
 def _mean(objective: str | Objective, discount: Any) -> Objective:
     """Return one objective.  Raises `UsageError` unless it is a mean in floats."""
-    found = [objective] if isinstance(objective, Objective) else [*parse_objectives(objective, discount)]
+    found = objectives_of(objective, discount)
     if len(found) != 1:
         raise UsageError(f"fractions are computed for one objective at a time, not for {objective}")
     if not found[0].is_mean or found[0].is_bound:
@@ -259,18 +268,13 @@ class _Pass:
         self._most = max([*self._sums, *(game.sum(board) for board, _ in game.starts())])
         self._most += (1 << max(game.spawn_exponents)) + (2 if play == "undo" else 0)
         self._base = game.spawn.denominator * objective.discount.denominator
-        self._base *= math.lcm(*game.spawn.totals(game.cells))
-        if self._base.bit_length() > MOST_BASE:
-            raise UsageError(
-                f"the sums of the weights of cells of {game} have no small common multiple, which fractions "
-                "need: give smaller weights"
-            )
+        self._base *= math.lcm(*range(1, game.cells + 1))
         first = min(game.sum(board) for board, _ in game.starts())
         digits = math.log10(self._base) * ((self._most - first) // 2)
         if digits > MOST_DIGITS:
             raise ResourceError(
                 f"fractions of {game} may have {digits:,.0f} digits, and at most {MOST_DIGITS:,} are "
-                "written: give a discount or weights with fewer digits, or a smaller goal"
+                "written: give a discount or spawns with fewer digits, or a smaller goal"
             )
         self._won = int(sentinels(game, objective)[1])
         self._values: dict[int, Array] = {}  # rows of numerators by sum, for the layers above the present one
@@ -327,18 +331,14 @@ class _Pass:
             worths = self._states(states, total + (1 << exponent)) * more
             empty = np.bincount(origin, minlength=len(keys))
             tiles = np.array(game.spawn.weights(exponent, game.cells))[empty]
-            weights, cells = spawn_weights(reader.compiled, keys), np.ones(1, dtype=object)
-            if weights is not None:
-                cells = _whole(weights)
-                empty = np.add.reduceat(cells, np.searchsorted(origin, np.arange(len(keys))))
-            spawned.append((worths, origin, tiles, empty, cells))
+            spawned.append((worths, origin, tiles, empty))
         values = np.zeros((self._rows, len(keys)), dtype=object)
         for row in range(self._rows):
-            for worths, origin, weights, empty, cells in spawned:
+            for worths, origin, weights, empty in spawned:
                 here = worths[row]
                 if self.play == "undo" and row:
                     here = np.maximum(here, values[0][origin])
-                sums = np.add.reduceat(here * cells, np.searchsorted(origin, np.arange(len(keys))))
+                sums = np.add.reduceat(here, np.searchsorted(origin, np.arange(len(keys))))
                 values[row] += sums * weights // (empty * game.spawn.denominator)  # without a rest
         return keys, values
 

@@ -16,7 +16,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 
 from tilebase.errors import UsageError, check_first
 from tilebase.game.formations import Formation, formations
@@ -25,6 +24,7 @@ from tilebase.objectives.objective import DISCOUNTED, MEANINGS, Meaning
 from tilebase.objectives.types import TYPES, ValueType
 from tilebase.objectives.values import NEVER
 from tilebase.runtime.paths import VARIABLES
+from tilebase.runtime.rows import read_rows
 
 FEW = 3
 """Most rules and terms that explain a word by speaking of it."""
@@ -133,10 +133,8 @@ def rules() -> Iterator[tuple[str, str]]:
 
 def terms() -> Iterator[tuple[str, str]]:
     """Yield each term and its meaning."""
-    text = files("tilebase.game").joinpath("words.tsv").read_text("utf-8")
-    rows = [line.split("\t") for line in text.splitlines() if line and not line.startswith("#")]
-    for name, meaning, *_ in rows[1:]:
-        yield name, meaning
+    for row in read_rows("game", "words.tsv"):
+        yield row["word"], row["meaning"]
 
 
 def _objective(name: str, meaning: Meaning) -> str:
@@ -186,11 +184,11 @@ def _type(one: ValueType) -> str:
 def described(one: Formation) -> str:
     """Return a formation in words, with a drawing of its masks."""
     free = f"{one.free_cells} cells for other tiles"
-    role = "a wall" if one.fixed else "a large tile, which slides and never merges"
-    lines = [free, "", *_drawn(one), "", *([f"x  {role}"] if one.x_cells else [])]
+    signs = {"x  a large tile, which slides and never merges": one.x_cells, "#  a wall": one.walls}
+    lines = [free, "", *_drawn(one), "", *(sign for sign, cells in signs.items() if cells)]
     if not one.wins_anywhere:
         lines.append("o  where the goal wins")
-    if one.x_cells and not one.masks and not one.fixed:
+    if one.x_cells and not one.masks:
         lines.append("The x may stand anywhere.")
     elif len(one.masks) > 1:
         lines.append("After each slide the x must cover one of these masks.")
@@ -199,7 +197,7 @@ def described(one: Formation) -> str:
         lines.append(f"and ends at the sum goal + {one.start_sum + 2 * one.extra - 4}.")
     elif one.horizon is not None:
         lines.append(f"and ends at the sum {one.horizon}.")
-    if one.fixed:
+    if one.walls:
         lines.append("Nothing moves the walls: this is a game on a smaller board, and no endgame of 4x4.")
     return "\n".join(lines)
 

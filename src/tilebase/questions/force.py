@@ -14,44 +14,38 @@ four engines:
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from tilebase._version import version as program_version
-from tilebase.cluster.executors import Executor
 from tilebase.costs.estimate import WEEK, refuse_endless
 from tilebase.costs.passes import FIRST_PATIENCE, patience_for, search_seconds
-from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files.run import Query, RunFolder
+from tilebase.game.findings import VERDICTS, Finding, Reported
 from tilebase.game.game import Cells, Game, check_is_game
 from tilebase.game.grid import parse_shape
-from tilebase.game.names import board_words, spawn_words, start_words, winning_words, within_words
+from tilebase.game.names import forced_words, spawn_words, start_words, title_of
 from tilebase.game.spawns import law_of
 from tilebase.game.symmetry import canonical, canonical_starts, orbit_size
 from tilebase.objectives.values import Exact
-from tilebase.questions.again import (
-    Again,
-    ForcedLayer,
-    check_second,
-    checksum,
-    forced_layers,
-    reproduce_layers,
-)
-from tilebase.questions.solve import solve
-from tilebase.questions.symbolic import symbolic
 from tilebase.runtime.measured import working_time
 from tilebase.runtime.progress import Progress
 from tilebase.runtime.resources import Allowance, Use
 from tilebase.search.certificates import check_target, write_certificate
 from tilebase.search.search import Search
+
+if TYPE_CHECKING:
+    from tilebase.cluster.pieces import Executor
+    from tilebase.questions.again import Again
 
 LOG = logging.getLogger(__name__)
 ENGINES = ("search", "dense", "diagrams", "reachable")
@@ -59,7 +53,16 @@ ENGINES = ("search", "dense", "diagrams", "reachable")
 
 
 @dataclass(frozen=True)
-class Forced:
+class ForcedLayer:
+    """The afterstates of one sum: how many boards there are, and from how many the goal is forced."""
+
+    sum: int
+    boards: int
+    won: int
+
+
+@dataclass(frozen=True, repr=False)
+class Forced(Reported):
     """Whether a goal can be forced.
 
     Attributes
@@ -85,6 +88,11 @@ class Forced:
         The version of this program.
     """
 
+    facts = (
+        "game", "forced", "engine", "positions", "seconds", "listed", "layers", "checksum", "again",
+        "version",
+    )  # fmt: skip
+
     game: Game
     forced: bool | None
     engine: str
@@ -95,44 +103,21 @@ class Forced:
     again: Again | None = None
     version: str = field(default_factory=program_version)
 
-    def __repr__(self) -> str:
-        verdict = {True: "yes", False: "no", None: "undecided"}[self.forced]
-        return f"<Forced {self.game}: {verdict}, by the engine {self.engine}>"
-
     @property
     def unit(self) -> str:
         """What `positions` counts."""
         return "boards" if self.engine in ("dense", "diagrams") else "afterstates"
 
     @property
-    def statement(self) -> str:
-        """The result in words."""
-        game = self.game
-        verdict = {
-            True: "the player can force",
-            False: "the player cannot force",
-            None: "it is undecided whether the player can force",
-        }[self.forced]
-        return (
-            f"2048 on {board_words(game)}, from {start_words(game)}: {verdict} {winning_words(game)}"
-            f"{within_words(game)} against every spawn of {spawn_words(game)}"
-        )
+    def checksum(self) -> str:
+        """The SHA-256 of a line ``SUM BOARDS WON`` for each layer, each with a newline; empty without any."""
+        lines = (f"{one.sum} {one.boards} {one.won}\n" for one in self.layers)
+        return hashlib.sha256("".join(lines).encode()).hexdigest() if self.layers else ""
 
-    def as_dict(self) -> dict[str, Any]:
-        """As plain JSON values."""
-        return {
-            "statement": self.statement,
-            "game": self.game.identity,
-            "forced": self.forced,
-            "engine": self.engine,
-            "positions": self.positions,
-            "seconds": round(self.seconds, 2),
-            "listed": self.listed,
-            **({"layers": [asdict(one) for one in self.layers]} if self.layers else {}),
-            **({"checksum": checksum(self.layers)} if self.layers else {}),
-            **({"again": self.again.as_dict()} if self.again else {}),
-            "version": self.version,
-        }
+    def asked(self) -> tuple[Finding, ...]:
+        """Return the verdict."""
+        sentence, what = forced_words(self.game, self.forced), "whether the goal can be forced"
+        return (Finding(title_of(self.game), what, *VERDICTS[self.forced], sentence=sentence),)
 
 
 def force(
@@ -195,9 +180,11 @@ def force(
     check_is_game(game)
     allowed = Allowance.of(**use)
     check_ways(game, engine, certificate, cluster)
+    if again is not None and engine != "dense":
+        raise UsageError("a second engine reproduces the layers of a dense pass: choose the engine dense")
     if again is not None:
-        if engine != "dense":
-            raise UsageError("a second engine reproduces the layers of a dense pass: choose the engine dense")
+        from tilebase.questions.again import check_second
+
         check_second(game, again)
     since = working_time()
     if engine in (None, "search"):
@@ -212,34 +199,15 @@ def force(
             return found
     if engine == "diagrams":
         return _by_diagrams(game, folder, seconds, certificate, use)
-    chosen = engine or "dense"
-    space = "all" if chosen == "dense" else "reachable"
     use["anyway"] = allowed.anyway or engine is None
-    solved = solve(game, "guaranteed", folder=folder, space=space, cluster=cluster, **use)
-    assert isinstance(solved.value, Exact)
-    seconds = working_time() - since
-    found = Forced(game, solved.value.value == 1, chosen, solved.positions, seconds)
-    if chosen != "dense":
-        return found
-    found = replace(found, layers=forced_layers(solved.layers[0]))
-    if again is None:
-        return found
-    second = reproduce_layers(game, found.layers, forced=solved.value.value == 1, engine=again, **use)
-    return replace(found, again=second)
+    found = _by_pass(game, engine or "dense", folder, again, cluster, use)
+    return replace(found, seconds=working_time() - since)
 
 
 def check_adversary(game: Game) -> None:
-    """Raise `UsageError` without a goal, with other spawns than 2s and 4s, or with weights of cells."""
+    """Raise `UsageError` without a goal."""
     if not game.can_win:
         raise UsageError("without a goal there is nothing to force: give a tile or a goal sum")
-    if not game.spawn.is_common:
-        raise UsageError(
-            f"the adversary spawns 2s and 4s, and not {game.spawn}: solve it for the objective guaranteed"
-        )
-    if game.spawn.cells:
-        raise UsageError(
-            "what can be forced does not depend on weights of cells: leave them out of the spawn law"
-        )
 
 
 def check_ways(
@@ -265,26 +233,14 @@ def _by_search(
     keep: bool,
     progress: Callable[[Progress], None] | None,
 ) -> Forced | None:
-    """Return what a search finds until its deadline; None if a pass is to be tried instead.
-
-    With `patience` that is so after a second and after the time that ``patience(seconds left)`` gives, unless
-    the deadline comes before.
-    """
+    """Return what a search finds until its deadline; None if a pass is to be tried instead (`_patiently`)."""
     since = working_time()
     with opened as search:
-        end, forced, listed = search.deadline, None, None
-        gives_way = patience is not None
-        if patience is not None:
-            first = search.deadline = min(end, time.perf_counter() + FIRST_PATIENCE)
+        gives_way, listed = False, None
+        if patience is None:
             forced = decide_starts(search)
-            end += search.deadline - first  # what compiling took
-            now = time.perf_counter()
-            change = now + patience(end - now) if forced is None else end
-            gives_way = change < end
-            search.deadline = min(change, end)
-        if forced is None:
-            forced = decide_starts(search)
-        gives_way &= forced is None
+        else:
+            forced, gives_way = _patiently(search, patience)
         if keep or certificate is not None or (forced is None and not gives_way):
             search.save()
         if certificate is not None and forced is not None:
@@ -299,17 +255,60 @@ def _by_search(
     return Forced(search.game, forced, "search", opened_boards, working_time() - since, listed)
 
 
+def _patiently(search: Search, patience: Callable[[float], float]) -> tuple[bool | None, bool]:
+    """Return the verdict of a search, and whether it gives way to a pass.
+
+    It does if it is undecided after a second, and again after the time that ``patience(seconds left)`` gives,
+    unless its deadline comes before.
+    """
+    end = search.deadline
+    for wait in (lambda _: FIRST_PATIENCE, patience):
+        now = time.perf_counter()
+        search.deadline = until = min(now + wait(end - now), end)
+        forced = decide_starts(search)
+        if forced is not None or until == end:
+            return forced, False
+        end += search.deadline - until  # compiling takes nothing of the time
+    return None, True
+
+
+def _by_pass(
+    game: Game, engine: str, folder: Path | str | None, again: str | None, cluster: str | Executor | None,
+    use: Use,
+) -> Forced:  # fmt: skip
+    """Return the verdict of a pass over all boards, or over those that occur."""
+    from tilebase.questions.solve import solve
+
+    space = "all" if engine == "dense" else "reachable"
+    solved = solve(game, "guaranteed", folder=folder, space=space, cluster=cluster, **use)
+    assert isinstance(solved.value, Exact)
+    forced = solved.value.value == 1
+    found = Forced(game, forced, engine, solved.positions, 0.0)
+    if engine != "dense":
+        return found
+    layers = tuple(ForcedLayer(one.sum, one.positions, one.won) for one in solved.layers[0])
+    found = replace(found, layers=layers)
+    if again is None:
+        return found
+    from tilebase.questions.again import reproduce_layers
+
+    return replace(found, again=reproduce_layers(game, found.layers, forced=forced, engine=again, **use))
+
+
 def _by_diagrams(
     game: Game, folder: Path | str | None, seconds: float, certificate: Path | str | None, use: Use
 ) -> Forced:
     """Return the verdict of decision diagrams.  Raises `ResourceError` if memory runs out."""
-    found = symbolic(
-        game, strong=False, counts=False, seconds=seconds, folder=folder, certificate=certificate, **use
-    )
+    from tilebase.bdd.strategies import Method
+    from tilebase.counting.combinatorics import boards_by_sum
+    from tilebase.questions.symbolic import symbolic
+
+    method = Method(strong=False, counts=False)
+    found = symbolic(game, method, seconds=seconds, folder=folder, certificate=certificate, **use)
     if found.wins is None and found.out_of_memory:
         raise ResourceError(found.reason)
     if found.wins is not None and found.reason:  # the proof could not be written
-        raise ResourceError(f"{found.statement}; but {found.reason}")
+        raise ResourceError(f"{found.statement.removesuffix('.')}; but {found.reason}")
     layers = boards_by_sum(game)
     boards = sum(layers.get(int(line.name), 0) for line in found.lines)
     return Forced(game, found.wins, "diagrams", boards, found.seconds, found.listed)
@@ -370,17 +369,46 @@ class StartVerdict:
     forced: bool | None
 
 
+@dataclass(frozen=True, repr=False)
+class Starts(Reported):
+    """From which starts of two tiles a goal can be forced: one of each orbit."""
+
+    facts = ("game", "boards", "forced", "undecided")
+
+    game: Game
+    starts: tuple[StartVerdict, ...]
+
+    @property
+    def boards(self) -> int:
+        """How many starts there are."""
+        return sum(one.boards for one in self.starts)
+
+    @property
+    def forced(self) -> int:
+        """From how many of them the goal is forced."""
+        return sum(one.boards for one in self.starts if one.forced)
+
+    @property
+    def undecided(self) -> int:
+        """How many are undecided, since time ran out."""
+        return sum(one.boards for one in self.starts if one.forced is None)
+
+    def asked(self) -> tuple[Finding, ...]:
+        """Return from how many starts the goal is forced."""
+        spawns = spawn_words(self.game)
+        what = f"starts of two tiles from which the goal can be forced against every spawn of {spawns}"
+        value = f"{self.forced} of {self.boards}" + f", {self.undecided} undecided" * bool(self.undecided)
+        return (Finding(title_of(self.game), what, value, "exact"),)
+
+
 def force_starts(
-    game: Game,
-    *,
-    folder: Path | str | None = None,
-    seconds: float = math.inf,
-    **use: Unpack[Use],
-) -> tuple[StartVerdict, ...]:
+    game: Game, *, folder: Path | str | None = None, seconds: float = math.inf, **use: Unpack[Use]
+) -> Starts:
     """Decide every start of two tiles separately, one of each orbit.  Arguments and errors as of `force`.
 
-    >>> [(one.boards, one.forced) for one in force_starts(Game("2x2", 8))]
-    [(4, True), (8, True), (4, True), (2, True), (4, True), (2, True)]
+    >>> found = force_starts(Game("2x2", 8))
+    >>> found.forced, found.boards, len(found.starts)
+    (24, 24, 6)
     """
     check_is_game(game)
     allowed = Allowance.of(**use)
@@ -397,11 +425,11 @@ def force_starts(
             search.save()
             if tried:
                 refuse_endless(_endless(game))
-    return found
+    return Starts(game, found)
 
 
-@dataclass(frozen=True)
-class Largest:
+@dataclass(frozen=True, repr=False)
+class Largest(Reported):
     """The largest tile that can be forced.
 
     Attributes
@@ -418,6 +446,8 @@ class Largest:
         The results for each goal, the smallest goal first.
     """
 
+    facts = ("game", "shape", "tile", "exact", "positions", "seconds", "answers")
+
     game: Game
     tile: int
     exact: bool
@@ -430,8 +460,16 @@ class Largest:
         """The shape."""
         return self.game.shape_text
 
-    def __repr__(self) -> str:
-        return f"<Largest forced on {self.shape}: {self.tile}{'' if self.exact else ' or more'}>"
+    def asked(self) -> tuple[Finding, ...]:
+        """Return the largest tile, or a lower bound of it."""
+        game, what = self.game, "largest tile that can be forced"
+        value, kind = (str(self.tile), "verdict") if self.exact else (f"at least {self.tile}", "lower")
+        limits = f" within the limits {game.limits_text}" if game.low_limits else ""
+        sentence = (
+            f"2048 on {self.shape}, from {start_words(game)}: {what}{limits} against every spawn of "
+            f"{spawn_words(game)}: {value} ({kind})."
+        )
+        return (Finding(f"{self.shape}{limits}", what, value, kind, sentence=sentence),)
 
 
 MOST_UNBOUNDED = 12
@@ -453,28 +491,18 @@ def largest_forced(
     If only 2s are spawned, no tile above 2**n can be made on n cells, so an adversary that may spawn 2s
     prevents it.  `known` are results that are not computed again; new ones are added.  Raises the same
     errors as `force`, and `ResourceError` for a board of more than `MOST_UNBOUNDED` cells without `seconds`.
+    Ctrl-C ends the search, and what is known by then is the result.
 
     >>> largest_forced("2x2").tile, largest_forced("2x2", spawns="2").tile
     (8, 16)
     """
-    return _largest(
-        shape, spawns=spawns, start=start, limits=limits, seconds=seconds, known=known,
-        stops=(KeyboardInterrupt,), **use,
-    )  # fmt: skip
-
-
-def _largest(
-    shape: str, *, spawns: str, start: str, limits: str | None, seconds: float,
-    known: dict[Game, Forced] | None, stops: tuple[type[BaseException], ...], **use: Unpack[Use],
-) -> Largest:  # fmt: skip
-    """As `largest_forced`; where one of `stops` is raised, what is known by then is the result."""
     Allowance.of(**use)  # refuses here, too, where no goal is tried
     law, cells = law_of(spawns), math.prod(parse_shape(shape))
     if math.isinf(seconds) and cells > MOST_UNBOUNDED and max(parse_shape(shape)) < cells:
         refuse_endless(f"the largest tile on {shape}, of {cells} cells")
     before, began = time.perf_counter(), working_time()
     most = 15 if cells <= 16 else 7 if cells <= 21 else 3  # the largest exponent that fits into 64 bits
-    whole = Game(shape, spawn=law, start=start, limits=limits, largest=2**most)
+    whole = Game(shape, spawn=law, start=start, limits=limits or 2**most)
     there = max(whole.start_tiles)
     forced, exact = max(whole.spawn_exponents[0], there), True
     answers: list[Forced] = []
@@ -490,7 +518,7 @@ def _largest(
         if answer is None:
             try:
                 answer = force(game, seconds=left, **use)
-            except stops:
+            except KeyboardInterrupt:
                 exact = False
                 break
         answers.append(answer)
@@ -502,38 +530,6 @@ def _largest(
         forced = exponent
     positions = sum(answer.positions for answer in answers)
     return Largest(whole, 2**forced, exact, positions, working_time() - began, tuple(answers))
-
-
-def table_shapes() -> Iterator[str]:
-    """Shapes by their number of cells: m x n with m <= n, and boxes without a side of 1."""
-    for cells in range(1, 33):
-        for rows in range(1, cells + 1):
-            if cells % rows == 0 and rows <= cells // rows:
-                yield f"{rows}x{cells // rows}"
-        for planes in range(2, cells + 1):
-            for rows in range(planes, cells // planes + 1):
-                if cells % (planes * rows) == 0 and rows <= cells // (planes * rows):
-                    yield f"{planes}x{rows}x{cells // (planes * rows)}"
-
-
-def forced_table(
-    *,
-    spawns: str = "2,4",
-    seconds: float = 60.0,
-    **use: Unpack[Use],
-) -> Iterator[Largest]:
-    """Yield the largest forced tile of each shape, from one cell on, until time runs out.
-
-    The last result may not be exact.  Shapes whose boards do not fit into 64 bits are left out.
-    """
-    end = time.perf_counter() + seconds
-    for shape in table_shapes():
-        left = end - time.perf_counter()
-        if left <= 0:
-            return
-        yield _largest(
-            shape, spawns=spawns, start="empty", limits=None, seconds=left, known=None, stops=(), **use
-        )
 
 
 def _time_limit(game: Game, seconds: float, allowed: Allowance) -> tuple[float, bool]:

@@ -35,12 +35,16 @@ from tilebase.cluster.runs import Run, run_in
 from tilebase.costs.estimate import check
 from tilebase.costs.passes import passing
 from tilebase.dense.index import PerfectIndex
+from tilebase.dense.layers import DenseLayer
 from tilebase.dense.passes import DensePass, Sums
-from tilebase.dense.tables import DenseLayer, free_cells, kernel_part, masks, tasks
+from tilebase.dense.tables import free_cells, kernel_part, masks, tasks
 from tilebase.errors import UsageError
 from tilebase.files import places
 from tilebase.files.run import Query, RunFolder
+from tilebase.game.findings import Finding, Reported
 from tilebase.game.game import Cells, Game, check_is_game
+from tilebase.game.names import filling_words, title_of
+from tilebase.game.notation import count_of
 from tilebase.objectives.backup import Backup
 from tilebase.objectives.objective import Objective
 from tilebase.questions.force import check_adversary, decide_state, searching
@@ -52,8 +56,8 @@ CERTAIN = (1 << 15) - 1
 VALUE = np.dtype(np.int16)
 
 
-@dataclass(frozen=True)
-class PatternCheck:
+@dataclass(frozen=True, repr=False)
+class PatternCheck(Reported):
     """The result of a check.
 
     Attributes
@@ -75,6 +79,8 @@ class PatternCheck:
         A filling that needs so many slides, or from which the goal cannot be forced.
     seconds:
         The time of the last call, without earlier calls that it continued.
+    limits:
+        The limits of the other cells of these boards, if they are not those of the game.
     """
 
     game: Game
@@ -85,23 +91,20 @@ class PatternCheck:
     slides: int | None
     board: Cells
     seconds: float
+    limits: str = ""
 
-    def __repr__(self) -> str:
-        verdict = f"won within {self.slides:,} slides" if self.holds else "not won"
-        return f"<PatternCheck of {self.game}: {verdict}>"
+    def asked(self) -> tuple[Finding, ...]:
+        """Return whether all fillings are won."""
+        value = f"no, not from {self.game.format(self.board)}"
+        if self.holds:
+            value = f"yes, all {self.fillings:,} boards, within {count_of(self.slides or 0, 'slide')}"
+        what = filling_words(self.game, self.limits)
+        what += "" if self.within is None else f", within {count_of(self.within, 'slide')}"
+        return (Finding(title_of(self.game), what, value, "verdict"),)
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        return {
-            "game": self.game.identity,
-            "boards": self.boards,
-            "fillings": self.fillings,
-            "within": self.within,
-            "holds": self.holds,
-            "slides": self.slides,
-            "board": self.game.format(self.board),
-            "seconds": round(self.seconds, 1),
-        }
+        return super().as_dict() | {"board": self.game.format(self.board)}
 
 
 def check_pattern(
@@ -135,9 +138,9 @@ def check_pattern(
         raise UsageError("a check is about the goal and the pattern: leave out the goal sum")
     if game.horizon is not None:
         raise UsageError("a check needs no horizon: leave it out, or give a number of slides")
-    if game.unmergeable and not game.fixed:
+    if game.unmergeable:
         raise UsageError(
-            "a pattern is checked only where tiles x do not move: make them fixed, or leave them out"
+            "a pattern is checked only without tiles x: make their cells walls, or leave them out"
         )
     if within is not None and within < 1:
         raise UsageError(f"the number of slides must be 1 or more, not {within}")
@@ -145,8 +148,8 @@ def check_pattern(
         return _check(game, fillings, within, run)
 
 
-@dataclass(frozen=True)
-class FillingSample:
+@dataclass(frozen=True, repr=False)
+class FillingSample(Reported):
     """What the search finds out about random fillings.
 
     Attributes
@@ -159,33 +162,35 @@ class FillingSample:
         The fillings from which it cannot be forced.
     seconds:
         The time of all.
+    limits:
+        The limits of the other cells of these boards, if they are not those of the game.
     """
+
+    facts = ("game", "fillings", "won", "undecided", "seconds")
 
     game: Game
     won: int
     undecided: int
     lost: tuple[Cells, ...]
     seconds: float
+    limits: str = ""
 
     @property
     def fillings(self) -> int:
         """How many fillings were drawn."""
         return self.won + self.undecided + len(self.lost)
 
-    def __repr__(self) -> str:
-        numbers = f"{self.won} won, {len(self.lost)} lost, {self.undecided} undecided"
-        return f"<FillingSample of {self.game}: {numbers}>"
+    def asked(self) -> tuple[Finding, ...]:
+        """Return what they show: a lost one refutes the pattern, and won ones prove nothing."""
+        value = f"{self.won:,} of {self.fillings:,} random boards win, {self.undecided:,} are undecided"
+        kind = "sampled"
+        if self.lost:
+            value, kind = f"no, not from {self.game.format(self.lost[0])}", "verdict"
+        return (Finding(title_of(self.game), filling_words(self.game, self.limits), value, kind),)
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        return {
-            "game": self.game.identity,
-            "fillings": self.fillings,
-            "won": self.won,
-            "undecided": self.undecided,
-            "lost": [self.game.format(board) for board in self.lost],
-            "seconds": round(self.seconds, 1),
-        }
+        return super().as_dict() | {"lost": [self.game.format(board) for board in self.lost]}
 
 
 def sample_fillings(
@@ -207,7 +212,7 @@ def sample_fillings(
     `GameError` for invalid fillings.
 
     >>> sample_fillings(Game("2x3", 64, pattern="lemma1"), 20)
-    <FillingSample of 2x3, to 64, pattern lemma1: 20 won, 0 lost, 0 undecided>
+    <FillingSample of 2x3, to 64, pattern lemma1: 20 of 20 random boards win, 0 are undecided>
     """
     check_is_game(game)
     if len(game.patterns) != 1 or game.goal is None or game.goal_sum is not None or game.unmergeable:
@@ -228,7 +233,10 @@ def sample_fillings(
             found.append((board, decide_state(search, board)))
     verdicts = [verdict for _, verdict in found]
     lost = tuple(board for board, verdict in found if verdict is False)
-    return FillingSample(game, verdicts.count(True), verdicts.count(None), lost, working_time() - since)
+    return FillingSample(
+        game, verdicts.count(True), verdicts.count(None), lost, working_time() - since,
+        "" if fillings is None else filled.limits_text,
+    )  # fmt: skip
 
 
 def _check(game: Game, fillings: str | Sequence[int] | None, within: int | None, run: Run) -> PatternCheck:
@@ -264,6 +272,7 @@ def _check(game: Game, fillings: str | Sequence[int] | None, within: int | None,
         slides if holds else None,
         search.index.unrank(total, rank),
         working_time() - since,
+        "" if fillings is None else game.changed(limits=fillings).limits_text,
     )
 
 

@@ -22,7 +22,6 @@ from math import prod
 from typing import Any, Unpack
 
 from tilebase.cluster.runs import Run
-from tilebase.costs.estimate import duration
 from tilebase.costs.passes import pass_seconds
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.passes import DensePass
@@ -32,7 +31,7 @@ from tilebase.game.symmetry import start_symmetries
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.rounding import Rounding
 from tilebase.objectives.values import Value
-from tilebase.runtime.measured import working_time
+from tilebase.runtime.measured import duration, working_time
 from tilebase.runtime.resources import Allowance, Use
 from tilebase.runtime.storage import temporary_folder
 
@@ -82,7 +81,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Search:
+class FoundLimits:
     """The result of a search.
 
     Attributes
@@ -109,7 +108,7 @@ class Search:
     seconds: float
 
     def __repr__(self) -> str:
-        return f"<Search of {self.tried:,} limits: best {self.best.text}, value {self.best.value}>"
+        return f"<FoundLimits {self.best.text}: value {self.best.value}, the best of {self.tried:,}>"
 
 
 def with_limits(game: Game, limits: Limits) -> Game:
@@ -124,7 +123,7 @@ def search_limits(
     seconds: float = math.inf,
     step: Callable[[Trial, int], None] | None = None,
     **use: Unpack[Use],
-) -> Search:
+) -> FoundLimits:
     """Search for limits with at most so many boards that give the best bound.
 
     Parameters
@@ -178,7 +177,7 @@ def search_limits(
         if game.limits is None:
             _raise_all(game, bench, path, step)
         _climb(game, bench, path, step)
-    return Search(path[-1], tuple(path), len(bench.found), most, bench.done, working_time() - since)
+    return FoundLimits(path[-1], tuple(path), len(bench.found), most, bench.done, working_time() - since)
 
 
 def _refuse_long(game: Game, bench: _Bench, first: Limits, seconds: float) -> None:
@@ -262,7 +261,7 @@ def least_limits(game: Game) -> Limits:
 
 def _without_tiles(game: Game) -> frozenset[int]:
     """Cells that never hold a tile that can merge: their limits say nothing."""
-    return game.obstacles | game.held
+    return game.held.union(game.walls)
 
 
 def _boards(game: Game, limits: Limits) -> int:

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from tilebase.agents import Judgement
+    from tilebase.bdd.strategies import Method
     from tilebase.questions.distributions import Distribution
     from tilebase.tables.probe import Table
 
@@ -494,7 +495,7 @@ class _Symbolic(Protocol):
     @property
     def statement(self) -> str: ...
     @property
-    def strategy(self) -> str: ...
+    def method(self) -> Method: ...
     @property
     def lines(self) -> Sequence[_Solved]: ...
 
@@ -507,12 +508,12 @@ def plot_lines(found: _Symbolic, path: Path | str) -> None:
     """
     if not found.lines:
         raise UsageError("no layer was finished: there is nothing to draw")
-    fields = ("seconds", "nodes") if found.strategy == "sum" else ("iterations", "seconds", "nodes")
+    fields = ("seconds", "nodes") if found.method.strategy == "sum" else ("iterations", "seconds", "nodes")
     with picture(path, 4.6 * len(fields), 4.4) as figure:
         panels = list(np.atleast_1d(figure.subplots(1, len(fields))))
         for axes, field in zip(panels, fields, strict=True):
             _lines_panel(axes, found, field)
-        head(panels[0], "Work by layer" if found.strategy == "sum" else "Work by sweep line", "")
+        head(panels[0], "Work by layer" if found.method.strategy == "sum" else "Work by sweep line", "")
         text = "\n".join(textwrap.wrap(found.statement, 60 * len(fields)))
         figure.supxlabel(text, fontsize=9, color=GREY)
 
@@ -522,13 +523,13 @@ def _lines_panel(axes: Axes, found: _Symbolic, field: str) -> None:
     for line in found.lines:
         name = line.name.strip("()").split(",")
         k, place = (int(name[0]), float(name[1])) if len(name) == 2 else (0, float(len(curves.get(0, ()))))
-        if found.strategy == "sum":
+        if found.method.strategy == "sum":
             k, place = 0, float(line.name)
         curves.setdefault(k, []).append((place, getattr(line, field)))
     for (k, points), shade in zip(sorted(curves.items()), shades(len(curves)), strict=True):
         points.sort()
         xs, ys = zip(*points, strict=True)
-        mark = "" if found.strategy == "sum" else "o"
+        mark = "" if found.method.strategy == "sum" else "o"
         axes.plot(xs, ys, color=shade, marker=mark, markersize=4, label=f"k = {k}", linewidth=1.4)
     if field == "iterations":
         whole_ticks(axes.yaxis)
@@ -536,7 +537,7 @@ def _lines_panel(axes: Axes, found: _Symbolic, field: str) -> None:
         axes.set_yscale("log", nonpositive="clip")
     whole_ticks(axes.xaxis)
     axes.set_ylabel(field)
-    axes.set_xlabel("sum" if found.strategy == "sum" else "l: tiles of exponent k")
+    axes.set_xlabel("sum" if found.method.strategy == "sum" else "l: tiles of exponent k")
     axes.grid(which="major")
     axes.yaxis.set_major_formatter(formatter(number))
     if len(curves) > 1 and field == "nodes":

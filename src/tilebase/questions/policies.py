@@ -33,11 +33,11 @@ import numpy.typing as npt
 from tilebase.agents import Judgement, Symmetry, cost_of, judge
 from tilebase.agents.results import regret_text, worth_as_dict, worth_text
 from tilebase.cluster.runs import Run
-from tilebase.costs.estimate import Estimate, admit, duration, number_in_words
+from tilebase.costs.estimate import Estimate, admit, number_in_words
 from tilebase.costs.reachable import calling, evaluating
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import ResourceError, UsageError
-from tilebase.files.reachable import Reachable
+from tilebase.files.keys import Reachable
 from tilebase.files.solved import StoredValues
 from tilebase.files.source import Folder
 from tilebase.game.board import Board
@@ -58,18 +58,18 @@ from tilebase.policies import (
 )
 from tilebase.questions.binomial import CONFIDENCE, binomial_interval
 from tilebase.questions.sampling import sample_games
-from tilebase.runtime.html import table_html
+from tilebase.runtime.measured import duration
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
+from tilebase.runtime.rows import html_text
 from tilebase.runtime.storage import temporary_folder
 from tilebase.simulator import REWARDS
 from tilebase.sparse.backward import BackwardPass
 from tilebase.sparse.folds import PolicyFold
 from tilebase.sparse.reading import LayerReader
-from tilebase.tables.evaluator import Evaluator, Worth
 from tilebase.tables.probe import Table, open_table
 from tilebase.tables.prober import Prober
-from tilebase.tables.slides import Slider
+from tilebase.tables.slides import Evaluator, Slider, Worth
 
 Policy: TypeAlias = Callable[[Board], str | Mapping[str, float]]
 """A function from a state to a direction, or to directions with their probabilities."""
@@ -140,7 +140,7 @@ class Evaluation:
             "policy": self.player, str(self.objective): self.text,
             "optimum": str(self.start), "regret": self.regret_text,
         }  # fmt: skip
-        return table_html(f"{self.games:,} games" if self.games else "exact but for rounding", [row])
+        return html_text(f"{self.games:,} games" if self.games else "exact but for rounding", [row])
 
     @property
     def player(self) -> str:
@@ -244,7 +244,7 @@ def evaluate(
     admit(expected_cost(opened, found, allowed, states, games), allowed, lambda _: INSTEAD)
     if callable(found):
         if games is not None:
-            if chosen.name in REWARDS and opened.game.spawn.is_common:  # side by side, twice as fast
+            if chosen.name in REWARDS:  # side by side, twice as fast
                 asked = as_policy(found, opened.game, asked="board", name=name)
                 paid = sample_games(asked, chosen, games, allowed, seed=seed)
             else:

@@ -17,9 +17,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple, Unpack
 
-from tilebase.cluster.executors import Executor
-from tilebase.cluster.opening import attached
-from tilebase.cluster.runs import Run, run_in
+from tilebase.cluster.pieces import Executor
+from tilebase.cluster.runs import Run, attached, run_in
 from tilebase.dense.backends.protocol import DenseWork
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.passes import DensePass
@@ -31,9 +30,8 @@ from tilebase.game.game import Game, check_is_game
 from tilebase.objectives.objective import Objective, check_goal_fits
 from tilebase.objectives.values import Lower, Upper
 from tilebase.questions.bounds import ProvedBound, bound_of, rounding_loss
-from tilebase.questions.running import Ask, usual_space
+from tilebase.questions.running import Ask, choose_space, usual_space
 from tilebase.questions.solve import check_solving, solve_in
-from tilebase.questions.spaces import choose_space
 from tilebase.runtime.measured import working_time
 from tilebase.runtime.resources import Use
 

@@ -30,11 +30,11 @@ from tilebase.costs.reachable import thinning
 from tilebase.errors import UsageError, WrongGameError
 from tilebase.files import places
 from tilebase.files.format import Contents
+from tilebase.files.keys import Columns, write_subset
 from tilebase.files.manifest import LEAST, Manifest
 from tilebase.files.run import Journal, delete_run
 from tilebase.files.solved import StoredValues
 from tilebase.files.store import LayerStore
-from tilebase.files.subsets import Columns, write_subset
 from tilebase.game.game import Game
 from tilebase.objectives.encoding import as_floats
 from tilebase.objectives.objective import Objective
@@ -43,7 +43,6 @@ from tilebase.questions.policies import afterstate_counts, local_folder
 from tilebase.questions.reduced import (
     find_finished,
     instead,
-    manifest_of,
     stores_of,
     unfinished,
     write_manifest,
@@ -211,7 +210,7 @@ class Pruning:
 
     def finished(self) -> Solution | None:
         """Return the result of an earlier call with the same arguments, without layers, or None."""
-        manifest = manifest_of(self.target)
+        manifest = Manifest.of_folder(self.target)
         if manifest is None:
             return None
         thinned = manifest.thinned or {}

@@ -9,13 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tilebase.errors import MissingLayerError, StorageError, WrongGameError
+from tilebase.errors import StorageError, WrongGameError
 from tilebase.files import places
 from tilebase.files.manifest import Manifest
-from tilebase.files.source import read_file
 from tilebase.files.store import LayerStore
 from tilebase.runtime.documents import understood
-from tilebase.runtime.storage import FileLock, make_folder, storage_errors, write_whole
+from tilebase.runtime.storage import FileLock, make_folder, storage_errors
 
 Summary = TypeVar("Summary")
 UNFINISHED = "thin.json"
@@ -27,17 +26,9 @@ def instead(_: object) -> str:
     return "name another disk or a smaller table"
 
 
-def manifest_of(target: Path) -> Manifest | None:
-    """Return the manifest of a table; None if it is not finished."""
-    try:
-        return Manifest.parse(read_file(target / places.TABLE), str(target / places.TABLE))
-    except MissingLayerError:
-        return None
-
-
 def find_finished(target: Path, query: Mapping[str, Any], summary: Callable[..., Summary]) -> Summary | None:
     """Return the summary of a finished earlier call with the same arguments; None without one."""
-    manifest = None if (target / UNFINISHED).exists() else manifest_of(target)
+    manifest = None if (target / UNFINISHED).exists() else Manifest.of_folder(target)
     thinned = {} if manifest is None else manifest.thinned or {}
     if any(thinned.get(name) != value for name, value in query.items()):
         return None
@@ -62,7 +53,7 @@ def write_manifest(target: Path, manifest: Manifest, stores: Mapping[str, LayerS
     for store in stores.values():
         store.sync()
     pages = {label: store.pages() for label, store in stores.items()}
-    write_whole(target / places.TABLE, replace(manifest, layers=pages).text)
+    replace(manifest, layers=pages).write(target)
 
 
 @contextmanager

@@ -24,13 +24,12 @@ from itertools import combinations
 from typing import Any
 
 from tilebase.bdd.library import NODE_BYTES
-from tilebase.bdd.strategies import Line
+from tilebase.bdd.strategies import Line, Method
 from tilebase.costs.passes import forcing_seconds, seconds_here
 from tilebase.costs.reachable import counting
 from tilebase.counting.combinatorics import boards_by_sum, bound
 from tilebase.counting.counts import CountResult
-from tilebase.counting.groups import groups_of
-from tilebase.counting.tiles import least_expected_slides
+from tilebase.counting.tiles import groups_of, least_expected_slides
 from tilebase.errors import TilebaseError
 from tilebase.game.formations import formation
 from tilebase.game.game import Cells, Game
@@ -40,11 +39,11 @@ from tilebase.objectives.numbers import digits_text
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.types import TYPES
 from tilebase.patterns.checkerboards import COLOURINGS, Checkerboard, checkerboard
-from tilebase.patterns.moves import replay
-from tilebase.patterns.near import figure
+from tilebase.patterns.filling import figure
+from tilebase.patterns.moves import drops_of, replay
 from tilebase.patterns.reach import reach
 from tilebase.patterns.rules import Position, Rules
-from tilebase.patterns.shortest import built_game, drops_of
+from tilebase.patterns.shortest import built_game
 from tilebase.patterns.tallies import count_sequences
 from tilebase.questions.count import count
 from tilebase.questions.force import Forced, force, largest_forced
@@ -375,18 +374,19 @@ def _claim_symbolic(fact: Fact, counts: _Counts) -> Claim | None:
     how = "sum" if how == "cumulative" else how
     until = name if exponent == "11" else ""
     corollary7 = what == "states"
-    key = (side, exponent, until or how, corollary7)
+    method = Method(strategy=how, until=until, corollary7=corollary7)
+    key = side, exponent, method
 
     def compute() -> Any:
         if key not in counts.symbolic:
-            counts.symbolic[key] = symbolic(game, strategy=how, until=until, corollary7=corollary7)
+            counts.symbolic[key] = symbolic(game, method)
         answer = counts.symbolic[key]
         if what == "forced":
             return {True: "yes", False: "no", None: "undecided"}[answer.wins]
         return _measured(what, [one for one in answer.lines if name in ("", one.name)])
 
     cost = what not in ("forced", "states")
-    known = expected_cost(game, how, until, corollary7=corollary7)
+    known = expected_cost(game, method)
     seconds = known.seconds if known.measured else SMALL_DIAGRAMS
     return Claim(compute, seconds, cost=cost, game=game)
 

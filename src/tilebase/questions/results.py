@@ -27,7 +27,7 @@ from tilebase.errors import CorruptError, UsageError, check_first
 from tilebase.files.source import read_file
 from tilebase.game.game import Game
 from tilebase.game.grid import is_shape
-from tilebase.game.names import game_text, title_of
+from tilebase.game.names import game_text, rules_of, title_of
 from tilebase.objectives.values import Found, Interval, Lower, Upper
 from tilebase.questions.comparing import Before, find_before
 from tilebase.questions.published import (
@@ -48,8 +48,7 @@ from tilebase.questions.published import (
     took_of,
     unit_of,
 )
-from tilebase.questions.statements import rules_of
-from tilebase.runtime.latex import latex_escaped
+from tilebase.runtime.rows import latex_escaped
 
 RECORDING = ("solve", "count", "force", "lemma", "evaluate", "reach")
 """The commands whose records are results."""
@@ -497,7 +496,7 @@ def _read(path: Path, document: Any) -> Result:
     board, question, value, kind = (claim[name] for name in ("board", "question", "value", "kind"))
     said, command, program = (document[name] for name in ("statement", "command", "version"))
     day, machine, layers = ran["date"], ran["machine"], document.get("checksum", "")
-    again = document["again"]["statement"] if "again" in document else ""
+    again = (document.get("again") or {}).get("statement", "")
     texts = (board, question, value, kind, said, command, program, day, machine, layers, again)
     if not all(isinstance(one, str) for one in texts):
         raise TypeError("a result is written as text")

@@ -7,7 +7,6 @@ same seed gives the same games.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
@@ -25,9 +24,8 @@ from tilebase.questions.binomial import CONFIDENCE, binomial_interval
 from tilebase.questions.policies import afterstate_counts, local_folder
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
-from tilebase.sparse.choosing import best_slides, drawn_slides, gains, ratings
-from tilebase.sparse.flow import Flow
-from tilebase.sparse.reading import LayerReader, spawn_weights, spawns_of
+from tilebase.sparse.flow import Flow, best_slides, drawn_slides, gains, ratings
+from tilebase.sparse.reading import LayerReader
 from tilebase.tables.probe import Table, open_table
 
 Array = npt.NDArray[Any]
@@ -241,47 +239,8 @@ def _spawn(
     """Add a random spawn to each game that continues."""
     game, rules = reader.game, reader.compiled.rules
     tiles, cells = rng.random(len(afters)), rng.random(len(afters))
-    if game.spawn.cells and len(afters):
-        for exponent, mine, states in _weighted_spawns(reader, afters, tiles, cells):
-            flow.add(total + (1 << exponent), states, slides[mine], payoffs[mine])
-        return
-    if not game.spawn.is_common:  # such a law does not depend on the empty cells
-        only2, unused = np.empty_like(afters), np.empty(len(afters), dtype=np.bool_)
-        backward.spawn_one(afters, cells, tiles, np.zeros(game.cells + 1), rules, only2, unused)
-        ends = np.cumsum([game.spawn_probabilities(e)[-1] for e in game.spawn_exponents])
-        drawn = np.minimum(np.searchsorted(ends, tiles, side="right"), len(ends) - 1)
-        for number, exponent in enumerate(game.spawn_exponents):
-            mine = drawn == number
-            states = afters[mine] | (only2[mine] ^ afters[mine]) * np.uint64(exponent)
-            flow.add(total + (1 << exponent), states, slides[mine], payoffs[mine])
-        return
     chances = np.array(game.spawn_probabilities(2))
     states, fours = np.empty_like(afters), np.empty(len(afters), dtype=np.bool_)
     backward.spawn_one(afters, cells, tiles, chances, rules, states, fours)
     for chosen, tile in ((~fours, 2), (fours, 4)):
         flow.add(total + tile, states[chosen], slides[chosen], payoffs[chosen])
-
-
-def _weighted_spawns(
-    reader: LayerReader, afters: Array, tiles: Array, cells: Array
-) -> Iterator[tuple[int, Array, Array]]:
-    """Yield the games in which each exponent is spawned, and their states, if cells have weights.
-
-    Numbers of [0, 1) pick the tile and the cell.
-    """
-    game = reader.game
-    ones, origin = spawns_of(reader.compiled, afters, 1)
-    first = np.searchsorted(origin, np.arange(len(afters)))
-    # ends[i]: the weights of all spawns up to the i-th, added up; those of a game begin at its `base`.
-    weights = spawn_weights(reader.compiled, afters)
-    assert weights is not None
-    ends = np.cumsum(weights, dtype=np.int64)
-    last = np.append(first[1:], len(origin)) - 1
-    base = np.append(0, ends[last[:-1]])
-    chosen = np.searchsorted(ends, base + cells * (ends[last] - base), side="right")
-    empty, left = last - first + 1, tiles.copy()
-    for exponent in game.spawn_exponents:
-        chances = np.array(game.spawn_probabilities(exponent))[empty]
-        mine = (left >= 0) & ((left < chances) | (exponent == game.spawn_exponents[-1]))
-        yield exponent, mine, afters[mine] | (ones[chosen[mine]] ^ afters[mine]) * np.uint64(exponent)
-        left = np.where(mine, -1.0, left - chances)

@@ -15,37 +15,32 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
-from tilebase.cluster.executors import Executor
-from tilebase.cluster.opening import attached
-from tilebase.cluster.runs import Run, run_in
+from tilebase.cluster.pieces import Executor
+from tilebase.cluster.runs import Run, attached, run_in
 from tilebase.costs import estimate
 from tilebase.costs.estimate import Estimate
 from tilebase.costs.rates import remembering
-from tilebase.costs.reachable import count_seconds, count_work, recorded_bytes, solve_seconds, spawns_of
+from tilebase.costs.reachable import count_seconds, count_work, solve_seconds, spawns_of
 from tilebase.costs.rows import expected
 from tilebase.costs.shares import layers_of
 from tilebase.counting.counts import CountResult
 from tilebase.errors import CorruptError, UsageError, WrongGameError
 from tilebase.files import places
+from tilebase.files.keys import Reachable
 from tilebase.files.layers import Pages
 from tilebase.files.manifest import Manifest
-from tilebase.files.reachable import Reachable
 from tilebase.files.run import Query, RunFolder, is_counted
 from tilebase.files.solved import StoredValues
-from tilebase.files.source import read_file
 from tilebase.game.game import Cells, Game, check_is_game
-from tilebase.objectives.objective import Objective, parse_objectives
+from tilebase.objectives.objective import Objective, objectives_of
 from tilebase.objectives.results import LayerSummary, Solution, StartValues
 from tilebase.objectives.rounding import Rounding
 from tilebase.objectives.values import Number, Value
-from tilebase.questions.running import NOTHING, Ask, Keep, usual_space
-from tilebase.questions.spaces import choose_space
+from tilebase.questions.running import NOTHING, Ask, Keep, choose_space, usual_space
 from tilebase.runtime.progress import in_turn
 from tilebase.runtime.resources import Use
-from tilebase.runtime.storage import write_whole
-from tilebase.sparse.backward import BackwardPass, uses_slides
+from tilebase.sparse.backward import BackwardPass
 from tilebase.sparse.forward import count_in, counted
-from tilebase.sparse.recorded import RecordedSlides
 from tilebase.sparse.shared_backward import SharedLayers
 from tilebase.sparse.shared_forward import SharedCount
 from tilebase.tables.prober import Prober
@@ -157,15 +152,11 @@ def _asked(
 ) -> Ask:  # fmt: skip
     """Return what is asked.  Raises `UsageError` if it does not exist or does not fit the game."""
     check_is_game(game)
-    objectives: list[Objective] = []
-    for one in [objective] if isinstance(objective, str | Objective) else objective:
-        objectives += [one] if isinstance(one, Objective) else parse_objectives(one, discount)
-    if not objectives:
-        raise UsageError("name at least one objective, as win")
+    objectives = objectives_of(objective, discount)
     for one in objectives:
         one.check(game)
     chosen = space or usual_space(game, objectives, table=table, backend=backend)
-    return Ask(game, tuple(objectives), chosen, down_to, backend)
+    return Ask(game, objectives, chosen, down_to, backend)
 
 
 def _kept(ask: Ask, table: Path | str | None, above: float | None, space: str | None) -> Keep:
@@ -191,7 +182,6 @@ def _solve_reachable(ask: Ask, run: Run, keep: Keep, *, lean: bool | None) -> So
         RunFolder(path, Query(game, keep="afterstates")) as folder,
         attached(run.cluster, path),
         pruning or nullcontext(),
-        RecordedSlides(path) as slides,
         ExitStack() as stack,
     ):
         before = read_before(path, game, "reachable")
@@ -203,14 +193,14 @@ def _solve_reachable(ask: Ask, run: Run, keep: Keep, *, lean: bool | None) -> So
         found = _boards_of(folder, before, stored, run.threads)
         if found is None:
             counting, run = _in_turn(ask, run)
-            found = _count(ask, folder, counting, slides)
+            found = _count(folder, counting)
         counts, here = found
         stack.callback(here.layers.close)
         sizes = here.sizes
         if pruning is not None:
             pruning.begin(stored)
         if missing := [values for values in stored if not _is_done(values, here, run.threads, keep.whole)]:
-            _solve_missing(ask, run, missing, here, slides, lean=lean, release=not keep.whole)
+            _solve_missing(ask, run, missing, here, lean=lean, release=not keep.whole)
         complete = ask.down_to is None or ask.down_to <= min(sizes, default=ask.down_to)
         starts, boards = _start_values(ask, path, stored) if complete else (StartValues((), ()), {})
         if complete and pruning is not None:
@@ -268,23 +258,20 @@ def _in_turn(ask: Ask, run: Run) -> tuple[Run, Run]:
     return replace(run, progress=first), replace(run, progress=then)
 
 
-def _count(ask: Ask, folder: RunFolder, run: Run, slides: RecordedSlides) -> tuple[CountResult, Reachable]:
+def _count(folder: RunFolder, run: Run) -> tuple[CountResult, Reachable]:
     """Count the boards, and keep those of all layers."""
     written: dict[int, str] = {}
-    # Slides are recorded if the backward pass can use them, and if they probably pay.
-    use = run.cluster is None and uses_slides(ask.game, ask.objectives)
-    recorded = slides if use and recorded_bytes(ask.game, ask.objectives) else None
     sharing = SharedCount(run.cluster, folder) if run.cluster else None
     begun, done = folder.journal.path.exists(), dict[str, float]()
     with remembering(done):
-        counts = count_in(folder, run, written=written, recorded=recorded, sharing=sharing)
+        counts = count_in(folder, run, written=written, sharing=sharing)
         if not (begun or run.cluster):
-            done["count"] = count_work(ask.game, counts.total("states"))
+            done["count"] = count_work(folder.query.game, counts.total("states"))
     return counts, Reachable(folder.layers("afterstates"), _sizes(counts), written)
 
 
 def _solve_missing(
-    ask: Ask, run: Run, missing: Sequence[StoredValues], here: Reachable, slides: RecordedSlides, *,
+    ask: Ask, run: Run, missing: Sequence[StoredValues], here: Reachable, *,
     lean: bool | None, release: bool,
 ) -> None:  # fmt: skip
     """Solve the layers that are not there, down to the sum that is asked for."""
@@ -294,9 +281,7 @@ def _solve_missing(
         sharing = SharedLayers(run.cluster, run.folder, here, objectives)
     done: dict[str, float] = {}
     fresh = run.cluster is None and not any(one.layers for one in missing)
-    backward_pass = BackwardPass(
-        run, ask.game, missing, lean=lean, release=release, sharing=sharing, recorded=slides
-    )
+    backward_pass = BackwardPass(run, ask.game, missing, lean=lean, release=release, sharing=sharing)
     try:
         with remembering(done):
             backward_pass.run(here, ask.down_to)
@@ -397,9 +382,8 @@ def _solve_all(ask: Ask, run: Run, keep: Keep) -> Solution:
                 with remembering(done):
                     found = dense.run()
                     if not (begun or run.cluster or ask.on_device):
-                        done["bits" if dense.layout == "bits" else "pass"] = sum(
-                            dense.sizes[s] for s in found
-                        )
+                        kind = "bits" if dense.layout == "bits" else "pass"
+                        done[kind] = sum(dense.sizes[total] for total in found)
                 if keep.whole:
                     pages[one.label] = dense.pages
             positions = sum(dense.sizes[total] for total in found if total >= ask.least)
@@ -480,16 +464,15 @@ def read_before(path: Path, game: Game, space: str) -> Manifest | None:
 
     Raises `WrongGameError`, before any file is written, if it belongs to another game or other boards.
     """
-    file = path / places.TABLE
-    if not file.exists():
-        return None
     try:
-        before = Manifest.parse(read_file(file), str(file))
+        before = Manifest.of_folder(path)
     except CorruptError:
+        return None
+    if before is None:
         return None
     if (before.game, before.space) != (game, space) or before.thinned is not None:
         raise WrongGameError(
-            f"{file} belongs to another table: delete it, and the same command writes it again"
+            f"{path / places.TABLE} belongs to another table: delete it, and the same command writes it again"
         )
     return before
 
@@ -518,5 +501,5 @@ def write_manifest(
     manifest = Manifest(
         game=game, counts=counts, objectives=tuple(known.values()), starts=starts, layers=layers, space=space
     )
-    write_whole(path / places.TABLE, manifest.text)
+    manifest.write(path)
     LOG.debug("the table in %s is complete", path)

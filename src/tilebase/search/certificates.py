@@ -31,6 +31,7 @@ from tilebase._kernels import force as kernels
 from tilebase._kernels.arguments import ForceScratch
 from tilebase._kernels.packed import packed
 from tilebase.errors import ResourceError, UsageError
+from tilebase.files.format import cells_of
 from tilebase.files.outputs import check_output
 from tilebase.files.source import is_certificate
 from tilebase.game.compiled import CompiledGame
@@ -75,10 +76,9 @@ class Results(Protocol):
 def check_certifiable(game: Game) -> None:
     """Raise `UsageError` unless certificates support the rules of this game."""
     without_goal = game.goal is None and game.goal_sum is None and not game.patterns
-    if game.walls or game.fixed or game.largest or without_goal:
+    if game.walls or without_goal:
         raise UsageError(
-            "a certificate is for a game with a goal, a goal sum or a pattern, without walls, fixed tiles "
-            "and a largest tile: leave these out, and give limits instead of a largest tile"
+            "a certificate is for a game with a goal, a goal sum or a pattern, without walls: leave these out"
         )
 
 
@@ -127,7 +127,7 @@ def write_certificate(
     Raises
     ------
     UsageError
-        If the game has walls, fixed tiles or a bound on the largest tile, which certificates do not support.
+        If the game has walls, which certificates do not support.
     ResourceError
         If more than `most` boards would be listed.
     StorageError
@@ -238,10 +238,9 @@ class _Closure:
     def words(self, keys: Array) -> Array:
         """Return the boards in the text of a certificate: uint8[board, cell]."""
         game = self.game
-        shifts = np.arange(game.cells - 1, -1, -1, dtype=np.uint64) * np.uint64(game.bits)
         signs = DIGITS.ljust(game.x)[: game.x] + "x" if game.unmergeable else DIGITS
         digits: Array = np.frombuffer(signs.encode(), dtype=np.uint8)
-        words: Array = digits[(keys[:, None] >> shifts & np.uint64(game.x)).astype(np.int64)]
+        words: Array = digits[cells_of(game, keys).T]
         return words
 
 

@@ -3,7 +3,6 @@
 Modules, those that the others import first:
 
     oracle      counts and values with dictionaries and fractions
-    mdp         a game as a Markov decision process
     graphs      states and the states that can follow them
     diagrams    states, actions and probabilities as a picture
 """

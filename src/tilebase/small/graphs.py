@@ -144,7 +144,7 @@ def _put(game: Game, lookahead: bool, layers: dict[int, set[Cells]], board: Cell
 def _too_large(game: Game, size: str, most: int) -> UsageError:
     return UsageError(
         f"{title_of(game)} {size}, too many for a graph of at most {most:,}: "
-        "choose a smaller board or goal, or draw the counts with tilebase export counts"
+        "choose a smaller board or goal, or draw the counts with tilebase count --record counts.svg"
     )
 
 

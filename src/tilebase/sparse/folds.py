@@ -1,32 +1,25 @@
 """Objectives as arrays and kernels: how the values of a layer are stored in memory and combined.
 
-A fold combines values over spawns.  It has five functions that take arrays:
-
-    values(n, sum)             memory for the values of n afterstates of a layer, sentinels set
-    start(n)                   accumulators of n afterstates
-    add(acc, exponent, ...)    add the values after spawns of one exponent, the largest exponent first
-    add_won(acc, exponent, .)  as `add`, if every spawn of the exponent wins
-    finish(acc, spawns, ...)   the values, in their type in memory; without a spawn they are `ends`
+A `Fold` combines values over spawns.  It adds the values after spawns of one exponent to accumulators, the
+largest exponent first, and makes the values of afterstates of them.  `objectives.backup` says what is the
+same in the pass over all boards; there all spawns of a board are added at once.
 
 The accumulator of a mean is first the mean m4 over the cells where a 4 can spawn.  The spawns of 2s
-change it to ``m2 + p (m4 - m2)``, where p is the probability of a 4; of other tiles, it is the part of the
-larger ones (`SpawnLaw.mixed`).  This is exact if both means are equal, so forced wins stay exactly 1.
-
-If the cells of a game have weights (`SpawnLaw.cells`), the functions take the weight of the cell of each
-spawn, and means are weighted by NumPy; other games pay nothing for it.
+change it to ``m2 + p (m4 - m2)``, where p is the probability of a 4.  This is exact if both means are
+equal, so forced wins stay exactly 1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import fold as kernels
 from tilebase.game.game import Game
-from tilebase.objectives.backup import discounted_bounds, divide_bound
+from tilebase.objectives.backup import discounted_bounds, divide_bound, first_extreme
 from tilebase.objectives.encoding import FIRST, NONE, WON, decoded, encoded, sentinels, stored_sentinels
 from tilebase.objectives.objective import Objective
 
@@ -55,8 +48,6 @@ class Spawned(NamedTuple):
     best:
         ``best[x]``: the largest value over slides, if it is known already (`Fold.best_type`); then there
         are no slots and gains.
-    weights:
-        ``weights[x]``: the weight of the cell of spawn x (`reading.spawn_weights`); None if all are the same.
     """
 
     exponent: int
@@ -66,45 +57,26 @@ class Spawned(NamedTuple):
     spawns: Array
     ends: Array | None = None
     best: Array | None = None
-    weights: Array | None = None
 
 
-class Fold(Protocol):
-    """One objective of one game: `MeanFold`, `BoundFold`, `ExtremeFold`, `BitFold` or `PolicyFold`."""
+class Fold:
+    """One objective of one game.  Subclasses define `best`, `fold` and `finish`.
 
-    objective: Objective
-    merges: tuple[str, ...]
-    """The values of `Objective.merge` for which `add` needs gains."""
-    best_type: Any
-    """The type of `Spawned.best`; None if the best slide is not that of the largest value of an array."""
-
-    def values(self, n: int, total: int) -> Array:
-        """Return the memory for the values of n afterstates of sum `total`, after the sentinels."""
-
-    def nbytes(self, n: int) -> int:
-        """Return the bytes of the values of n afterstates."""
-
-    def start(self, n: int) -> Array:
-        """Return the accumulators of n afterstates."""
-
-    def add(self, acc: Array, spawned: Spawned, values: Array) -> None:
-        """Add the values of the spawned states to the accumulators of ``len(spawned.spawns)`` afterstates."""
-
-    def add_won(self, acc: Array, exponent: int, spawns: Array, weights: Array | None) -> None:
-        """Do the same for an exponent whose spawns all win."""
-
-    def finish(self, acc: Array, spawns: Array, ends: Array | None, weights: Array | None) -> Array:
-        """Return the values of the afterstates; `ends` and `weights` are those of `Spawned`."""
-
-    def put(self, values: Array, position: int, found: Array) -> None:
-        """Store the values `found` of afterstates from `position` on."""
-
-
-class _Plain:
-    """Values that are elements of an array.  Subclasses define `best` and `fold`."""
+    Attributes
+    ----------
+    merges:
+        The values of `Objective.merge` for which `add` needs gains.
+    best_type:
+        The type of `Spawned.best`; None if the best slide is not that of the largest value of an array.
+    accumulator:
+        The type of accumulators.
+    begin:
+        What accumulators begin with.
+    """
 
     accumulator: Any = np.float64
     best_type: Any = None
+    begin: int = 0
 
     def __init__(self, game: Game, objective: Objective) -> None:
         self.game, self.objective = game, objective
@@ -112,9 +84,31 @@ class _Plain:
         self.merges: tuple[str, ...] = (objective.merge,) if objective.merge else ()
 
     def values(self, n: int, total: int) -> Array:
+        """Return the memory for the values of n afterstates of sum `total`, after the sentinels."""
         values = np.empty(FIRST + n, dtype=self.dtype)
         values[NONE], values[WON] = stored_sentinels(self.game, self.objective)
         return values
+
+    def nbytes(self, n: int) -> int:
+        """Return the bytes of the values of n afterstates."""
+        return self.dtype.itemsize * n
+
+    def put(self, values: Array, position: int, found: Array) -> None:
+        """Store the values `found` of afterstates from `position` on."""
+        values[FIRST + position : FIRST + position + len(found)] = found
+
+    def start(self, n: int) -> Array:
+        """Return the accumulators of n afterstates."""
+        return np.full(n, self.begin, dtype=self.accumulator)
+
+    def add(self, acc: Array, spawned: Spawned, values: Array) -> None:
+        """Add the values of the spawned states to the accumulators of ``len(spawned.spawns)`` afterstates."""
+        self.fold(acc, spawned.exponent, self.best(spawned, values), spawned.spawns)
+
+    def add_won(self, acc: Array, exponent: int, spawns: Array) -> None:
+        """Do the same for an exponent whose spawns all win."""
+        found = np.full(int(spawns.sum()), self.won(), dtype=self.accumulator)
+        self.fold(acc, exponent, found, spawns)
 
     def best_slide(self, spawned: Spawned, values: Array) -> Array:
         """Return the largest value over the slides of each spawned state."""
@@ -124,36 +118,24 @@ class _Plain:
         kernels.best(spawned.slots, spawned.n, values, found)
         return found
 
-    def nbytes(self, n: int) -> int:
-        return self.dtype.itemsize * n
-
-    def put(self, values: Array, position: int, found: Array) -> None:
-        values[FIRST + position : FIRST + position + len(found)] = found
-
-    def start(self, n: int) -> Array:
-        return np.zeros(n, dtype=self.accumulator)
+    def won(self) -> Any:
+        """Return the value of a won state, as `best` returns it."""
+        return sentinels(self.game, self.objective)[1]
 
     def best(self, spawned: Spawned, values: Array) -> Array:
         """Return the value of each spawned state."""
         raise NotImplementedError
 
-    def fold(self, acc: Array, exponent: int, found: Array, spawns: Array, weights: Array | None) -> None:
-        """Combine the values of states with the accumulators; `weights` are those of `Spawned`."""
+    def fold(self, acc: Array, exponent: int, found: Array, spawns: Array) -> None:
+        """Combine the values of states with the accumulators."""
         raise NotImplementedError
 
-    def won(self) -> Any:
-        """Return the value of a won state, as `best` returns it."""
-        return sentinels(self.game, self.objective)[1]
-
-    def add(self, acc: Array, spawned: Spawned, values: Array) -> None:
-        self.fold(acc, spawned.exponent, self.best(spawned, values), spawned.spawns, spawned.weights)
-
-    def add_won(self, acc: Array, exponent: int, spawns: Array, weights: Array | None) -> None:
-        found = np.full(int(spawns.sum()), self.won(), dtype=self.accumulator)
-        self.fold(acc, exponent, found, spawns, weights)
+    def finish(self, acc: Array, spawns: Array, ends: Array | None) -> Array:
+        """Return the values of the afterstates; `ends` is that of `Spawned`."""
+        raise NotImplementedError
 
 
-class MeanFold(_Plain):
+class MeanFold(Fold):
     """Means in floating point.  Coded ones are compared as they are: their order is that of the values."""
 
     def __init__(self, game: Game, objective: Objective) -> None:
@@ -165,18 +147,15 @@ class MeanFold(_Plain):
         # A state that is won by its sum is not discounted, since no slide follows.
         self.early = game.goal_sum is not None and self.factor != 1
         self.first = max(game.spawn_exponents)
-        self.parts = {
-            e: np.array([float(game.spawn.mixed(e, empty)) for empty in range(game.cells + 1)])
-            for e in game.spawn_exponents
-        }
+        self.fours = np.array(game.spawn_probabilities(2))
 
     def best(self, spawned: Spawned, values: Array) -> Array:
         if self.coded:
             found = decoded(self.best_slide(spawned, values))
         elif merge := self.objective.merge:
             found = np.empty(spawned.n)
-            step = float(self.objective.slide)
-            kernels.best_with_gain(spawned.slots, spawned.n, spawned.gains[merge], values, step, found)
+            step, lost = float(self.objective.slide), float(self.objective.lost)
+            kernels.best_with_gain(spawned.slots, spawned.n, spawned.gains[merge], values, step, lost, found)
         else:
             found = self.best_slide(spawned, values)
             if self.objective.slide:
@@ -193,15 +172,10 @@ class MeanFold(_Plain):
             found *= self.factor
         return found
 
-    def fold(self, acc: Array, exponent: int, found: Array, spawns: Array, weights: Array | None) -> None:
-        if weights is None:
-            kernels.mix_means(found, spawns, exponent != self.first, self.parts[exponent], acc)
-            return
-        means = sums_over(found * weights, spawns) / np.maximum(sums_over(weights, spawns), 1)
-        part = self.parts[exponent][spawns] if exponent != self.first else 0.0
-        acc[:] = means + part * (acc - means)
+    def fold(self, acc: Array, exponent: int, found: Array, spawns: Array) -> None:
+        kernels.mix_means(found, spawns, exponent != self.first, self.fours, acc)
 
-    def finish(self, acc: Array, spawns: Array, ends: Array | None, weights: Array | None) -> Array:
+    def finish(self, acc: Array, spawns: Array, ends: Array | None) -> Array:
         if self.factor != 1 and not self.early:
             acc *= self.factor
         if self.objective.counts_end and ends is not None:
@@ -213,7 +187,7 @@ class MeanFold(_Plain):
         return acc.astype(self.dtype, copy=False)
 
 
-class BoundFold(_Plain):
+class BoundFold(Fold):
     """Means in fixed point: each step of a lower bound is rounded down, of an upper bound up."""
 
     accumulator = np.uint64
@@ -225,10 +199,7 @@ class BoundFold(_Plain):
         self.weights = {
             e: np.array(game.spawn.weights(e, game.cells), dtype=np.uint64) for e in game.spawn_exponents
         }
-        # Floats divide several at once, and exactly if the sums over spawns on all cells are below 2**53.
-        weight = game.spawn.most_weight(game.cells)
-        small = max(self.one, self.most) * weight * game.spawn.denominator < 1 << 53
-        self.divide = divide_bound(game, objective, np.float64 if small else np.uint64)
+        self.divide = divide_bound(game, objective)
 
     def won(self) -> Any:
         return self.one if self.up else self.most
@@ -236,18 +207,16 @@ class BoundFold(_Plain):
     def best(self, spawned: Spawned, values: Array) -> Array:
         return discounted_bounds(self.objective, self.best_slide(spawned, values))
 
-    def fold(self, acc: Array, exponent: int, found: Array, spawns: Array, weights: Array | None) -> None:
-        weighed = found if weights is None else found * weights
-        kernels.add_sums(weighed, spawns, self.weights[exponent], acc)
+    def fold(self, acc: Array, exponent: int, found: Array, spawns: Array) -> None:
+        kernels.add_sums(found, spawns, self.weights[exponent], acc)
 
-    def finish(self, acc: Array, spawns: Array, ends: Array | None, weights: Array | None) -> Array:
+    def finish(self, acc: Array, spawns: Array, ends: Array | None) -> Array:
         out = np.empty(len(acc), dtype=self.dtype)
-        weight = spawns if weights is None else sums_over(weights, spawns).astype(np.int64)
-        kernels.divide_sums(acc, weight, self.divide, out)
+        kernels.divide_sums(acc, spawns, self.divide, out)
         return out
 
 
-class ExtremeFold(_Plain):
+class ExtremeFold(Fold):
     """The least or the largest over spawns, as integers."""
 
     accumulator = np.int32
@@ -256,30 +225,26 @@ class ExtremeFold(_Plain):
     def __init__(self, game: Game, objective: Objective) -> None:
         super().__init__(game, objective)
         self.largest = objective.spawns == "largest"
-
-    def start(self, n: int) -> Array:
-        return np.full(n, self.objective.lost if self.largest else np.iinfo(np.int32).max, dtype=np.int32)
+        self.begin = first_extreme(objective)
 
     def best(self, spawned: Spawned, values: Array) -> Array:
         found = self.best_slide(spawned, values)
         found += self.objective.slide
         return found
 
-    def fold(self, acc: Array, exponent: int, found: Array, spawns: Array, weights: Array | None) -> None:
+    def fold(self, acc: Array, exponent: int, found: Array, spawns: Array) -> None:
         kernels.extremes(found, spawns, self.largest, acc)
 
-    def finish(self, acc: Array, spawns: Array, ends: Array | None, weights: Array | None) -> Array:
+    def finish(self, acc: Array, spawns: Array, ends: Array | None) -> Array:
         acc[spawns == 0] = self.objective.lost
         return acc
 
 
-class BitFold(_Plain):
+class BitFold(Fold):
     """Boolean values, one bit per position."""
 
     accumulator = np.uint8
-
-    def __init__(self, game: Game, objective: Objective) -> None:
-        self.game, self.objective, self.merges = game, objective, ()
+    begin = 1
 
     def values(self, n: int, total: int) -> Array:
         words = np.zeros((FIRST + n + 63) // 64, dtype=np.uint64)
@@ -289,18 +254,15 @@ class BitFold(_Plain):
     def nbytes(self, n: int) -> int:
         return n // 8
 
-    def start(self, n: int) -> Array:
-        return np.ones(n, dtype=np.uint8)
-
     def best(self, spawned: Spawned, values: Array) -> Array:
         found = np.empty(spawned.n, dtype=np.uint8)
         kernels.best_bit(spawned.slots, spawned.n, values, found)
         return found
 
-    def fold(self, acc: Array, exponent: int, found: Array, spawns: Array, weights: Array | None) -> None:
+    def fold(self, acc: Array, exponent: int, found: Array, spawns: Array) -> None:
         kernels.extremes(found, spawns, False, acc)
 
-    def finish(self, acc: Array, spawns: Array, ends: Array | None, weights: Array | None) -> Array:
+    def finish(self, acc: Array, spawns: Array, ends: Array | None) -> Array:
         acc[spawns == 0] = 0
         return acc
 
@@ -346,10 +308,8 @@ class PolicyFold(MeanFold):
         gains = spawned.gains.get(self.objective.merge, NO_GAINS)
         kernels.follow(
             spawned.slots, spawned.n, guide, guide_gains, self._slack, values[1], gains,
-            float(self.objective.slide), found,
+            float(self.objective.slide), float(self.objective.lost), found,
         )  # fmt: skip
-        if self.objective.lost:
-            found[(spawned.slots[:, : spawned.n] == NONE).all(axis=0)] = self.objective.lost
         return self.ended(found, spawned)
 
     def nbytes(self, n: int) -> int:
@@ -357,13 +317,6 @@ class PolicyFold(MeanFold):
 
     def put(self, values: Array, position: int, found: Array) -> None:
         values[1, FIRST + position : FIRST + position + len(found)] = found
-
-
-def sums_over(numbers: Array, spawns: Array) -> Array:
-    """Return the sum of the numbers of the ``spawns[a]`` spawns of each afterstate a, in their type."""
-    found = np.zeros(len(spawns), dtype=numbers.dtype)
-    np.add.at(found, np.repeat(np.arange(len(spawns)), spawns), numbers)
-    return found
 
 
 def make_fold(game: Game, objective: Objective) -> Fold:

@@ -22,7 +22,7 @@ class Halves:
         self.cap = max(game.tops) if cap is None else min(cap, max(game.tops))
         self._codes = [self._codes_of(cell) for cell in range(game.cells)]
         self._choices = [len(codes) for codes in self._codes]
-        self._movable = 0 if game.fixed else len(game.unmergeable) - len(game.held)
+        self._movable = len(game.unmergeable) - len(game.held)
         self._cut()
 
     @property

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import arguments, backward
+from tilebase._kernels.forward import BATCH
 from tilebase._kernels.packed import packed
 from tilebase.errors import CorruptError, MissingLayerError
 from tilebase.files.format import Layer
@@ -23,8 +24,7 @@ from tilebase.game.game import Game
 from tilebase.objectives.encoding import FIRST, NONE, WON, as_floats, sentinels
 from tilebase.objectives.objective import Objective, potentials
 from tilebase.runtime.threads import Spares
-from tilebase.sparse.directory import enter, join, new_directory
-from tilebase.sparse.maps import GameIndex
+from tilebase.sparse.index import GameIndex, enter, join, new_directory
 
 Array = npt.NDArray[Any]
 MISSING = 2
@@ -115,7 +115,7 @@ class LayerReader:
         self.merges = tuple({one.merge for one in objectives} - {""})
         self.potentials = word_potentials(game, self.merges)
         # To make one takes as long as to link a thousand states.
-        self.scratch = Spares(make=lambda: packed(arguments.Scratch.of(2 * backward.BATCH + 2)))
+        self.scratch = Spares(make=lambda: packed(arguments.Scratch.of(2 * BATCH + 2)))
 
     def _find(self, label: str, total: int) -> Layer | None:
         """Return the layer of one sum; None if there are no such boards."""
@@ -156,7 +156,7 @@ class LayerReader:
     def random_spawns(self, keys: Array, exponent: int) -> tuple[Array, Array, Array]:
         """Return `spawns`, and the probability of each."""
         states, origin = self.spawns(keys, exponent)
-        return states, origin, spawn_chances(self.compiled, keys, origin, exponent)
+        return states, origin, spawn_chances(self.game, origin, exponent)
 
 
 def spawns_of(compiled: CompiledGame, keys: Array, exponent: int) -> tuple[Array, Array]:
@@ -169,39 +169,15 @@ def spawns_of(compiled: CompiledGame, keys: Array, exponent: int) -> tuple[Array
     return states, origin
 
 
-def spawn_chances(compiled: CompiledGame, keys: Array, origin: Array, exponent: int) -> Array:
+def spawn_chances(game: Game, origin: Array, exponent: int) -> Array:
     """Return the probability of each spawn on afterstates, from the index of its afterstate.
 
     No spawn of them is missing.
     """
     empty = np.bincount(origin)[origin]
-    tiles = np.array(compiled.game.spawn_probabilities(exponent))[empty]
-    weights = spawn_weights(compiled, keys)
-    chances: Array = (
-        tiles / empty if weights is None else tiles * (weights / weight_sums(weights, origin)[origin])
-    )
+    tiles = np.array(game.spawn_probabilities(exponent))[empty]
+    chances: Array = tiles / empty
     return chances
-
-
-def spawn_weights(compiled: CompiledGame, keys: Array) -> Array | None:
-    """Return the weight of the cell of each spawn of one tile on afterstates, in the order of `spawns_of`.
-
-    None if all cells weigh the same.
-    """
-    game = compiled.game
-    if not game.spawn.cells:
-        return None
-    # From the lowest cell of a key on; no tile enters a cell of weight 0.
-    shifts = np.arange(game.cells, dtype=np.uint64) * np.uint64(game.bits)
-    weights = np.array(game.spawn.cells[::-1], dtype=np.uint64)
-    free = (keys[:, None] >> shifts & np.uint64(game.x) == 0) & (weights > 0)
-    found: Array = np.broadcast_to(weights, free.shape)[free]
-    return found
-
-
-def weight_sums(weights: Array, origin: Array) -> Array:
-    """Return the sum of the weights of the spawns of each afterstate, up to the last that has one."""
-    return np.bincount(origin, weights)
 
 
 def word_potentials(game: Game, merges: Sequence[str]) -> Array:

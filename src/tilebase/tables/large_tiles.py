@@ -39,7 +39,7 @@ X_NUMBER = -1
 MOST_DIGITS = 30
 """Most digits of a tile that is read."""
 
-SHAPE, WALLS, COUNT, MASK, TILE, OVER = range(6)
+SHAPE, NO_X, COUNT, MASK, TILE, OVER = range(6)
 """How far a board that has no reading came.  A larger number is nearer to a reading."""
 
 
@@ -100,14 +100,12 @@ class LargeTiles:
     most:
         The largest exponent on boards of the game.
 
-    Raises `NoReadingError` if the game has no x, or if its x are walls.
+    Raises `NoReadingError` if the game has no x.
     """
 
     def __init__(self, game: Game) -> None:
         if not game.unmergeable:
-            raise NoReadingError(f"{game} has no x: probe its boards as they are", WALLS)
-        if game.fixed:
-            raise NoReadingError(f"the x of {game} are walls, so no tile stands for them: write x", WALLS)
+            raise NoReadingError(f"{game} has no x: probe its boards as they are", NO_X)
         self.game = game
         self.count = len(game.unmergeable)
         self.most = min(max(game.bounds.allowed), max(game.tops), game.bounds.code)

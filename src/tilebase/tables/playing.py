@@ -168,8 +168,7 @@ def _stored_states(table: Table, rng: random.Random, total: int | None) -> Itera
         after = table.prober.at(before, rng.randrange(count))
         empty = [cell for cell, e in enumerate(after) if not e and cell not in game.walls]
         if empty:
-            weights = [game.spawn.weight(cell) for cell in empty]
-            cell = rng.choices(empty, weights)[0] if game.spawn.cells else rng.choice(empty)
+            cell = rng.choice(empty)
             yield Board(game, (*after[:cell], exponent, *after[cell + 1 :]))
 
 

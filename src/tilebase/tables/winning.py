@@ -1,6 +1,6 @@
 """Probing a winning set: whether one side wins from a position, and after which slides.
 
-`tilebase force --engine diagrams -o` writes such sets (`files.winning`).  This loads neither the library
+`tilebase force diagrams -o` writes such sets (`files.winning`).  This loads neither the library
 for decision diagrams nor Numba.  Objects here are safe to share between threads.
 """
 
@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from tilebase.errors import CorruptError, MissingBoardError, UsageError
+from tilebase.files.manifest import read_manifest
 from tilebase.files.source import Location, address
 from tilebase.files.winning import AFTERSTATES, STATES, StoredSet, WinningManifest
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
 from tilebase.objectives.values import Exact, Found, Unknown
 from tilebase.tables.answers import Answer, SlideAnswer
-from tilebase.tables.probe import read_manifest
 from tilebase.tables.slides import Slider
 from tilebase.tables.solved import Verdicts, opened_again
 
@@ -60,6 +60,11 @@ class WinningSet(Verdicts):
         self.location, self.manifest = location, manifest
         self._stored = StoredSet(location, manifest)
         self._slider = Slider(manifest.game)
+
+    @classmethod
+    def of(cls, location: Location, name: str, manifest: bytes) -> WinningSet:
+        """Return the winning set of a location, from the name and the content of its manifest."""
+        return cls(location, WinningManifest.parse(manifest, name))
 
     def __repr__(self) -> str:
         what = f"{self.manifest.meaning}, {self.states:,} states"
@@ -118,7 +123,7 @@ class WinningSet(Verdicts):
         """
         manifest, game = self.manifest, self.game.changed(pattern=pattern)
         if manifest.strategy != "sum" or not manifest.strong or manifest.corollary7:
-            raise UsageError(f"{self.name} does not hold all boards by sum: make it with --engine diagrams")
+            raise UsageError(f"{self.name} does not hold all boards by sum: make it with --strategy sum")
         if len(game.patterns) != 1 or game.unmergeable:
             raise UsageError(f"{pattern} stands for several patterns, or the game has tiles x: count one")
         choices = [
@@ -259,5 +264,4 @@ def open_winning_set(location: Path | str) -> WinningSet:
         ...
     tilebase.errors.MissingLayerError: nowhere not found: name the folder or zip file of a table
     """
-    opened, name, data = read_manifest(location)
-    return WinningSet(opened, WinningManifest.parse(data, name))
+    return WinningSet.of(*read_manifest(location))

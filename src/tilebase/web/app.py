@@ -36,14 +36,13 @@ from tilebase.errors import (
 from tilebase.files.work_folders import table_folder
 from tilebase.game.formations import formation_of
 from tilebase.game.game import Game
-from tilebase.objectives.objective import Objective, parse_objectives
+from tilebase.objectives.objective import Objective, objectives_of
 from tilebase.runtime.documents import to_json
 from tilebase.runtime.progress import Progress
 from tilebase.runtime.resources import Use
-from tilebase.runtime.system import POSIX
 from tilebase.web import openapi
 from tilebase.web.collection import Collection
-from tilebase.web.limits import Limits
+from tilebase.web.connections import Limits
 from tilebase.web.operations import MOST_BODY, OPERATIONS, Operation
 
 try:
@@ -402,8 +401,7 @@ def serve(
         if game is None:
             run()
             return
-        objectives = parse_objectives(objective) if isinstance(objective, str) else objective
-        chosen = (objectives,) if isinstance(objectives, Objective) else tuple(objectives)
+        chosen = objectives_of(objective)
         with table_folder(None if folder is None else Path(folder), game, chosen) as work:
             solver = partial(_solve, game, chosen, work.path, use)
             named = formation_of(game)
@@ -489,8 +487,7 @@ def _listen(host: str, port: int) -> socket.socket:
         # The protocol is named, since asyncio turns Nagle's algorithm off only for sockets that name TCP.
         listener = socket.socket(family, kind, protocol or socket.IPPROTO_TCP)
         try:
-            if POSIX:  # on Windows it would let two programs listen at one port
-                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind(address)
             listener.listen(512)
         except OSError:

@@ -26,9 +26,8 @@ def _board(game: Game) -> Iterator[str]:
     if game.walls:
         yield f"There are walls on {_places(game, sorted(game.walls))}."
     if game.limits:
-        yield f"No tile may be larger than these: {game.limits_text}."
-    if game.largest is not None:
-        yield f"No tile may be larger than {game.largest}."
+        these = "these: " if len(set(game.limits)) > 1 else ""
+        yield f"No tile may be larger than {these}{game.limits_text}."
 
 
 def _goal(game: Game) -> Iterator[str]:
@@ -50,9 +49,6 @@ def _large_tiles(game: Game) -> Iterator[str]:
     if not game.unmergeable:
         return
     count = len(game.unmergeable)
-    if game.fixed:
-        yield f"{count_of(count, 'large tile')}, written x, never move."
-        return
     yield (
         f"{count_of(count, 'large tile')}, written x, slide and never merge: "
         f"each stands for a tile that is {tile_text(large_tiles_of(game).least)} or more."
@@ -71,18 +67,12 @@ def _play(game: Game) -> Iterator[str]:
     else:
         yield f"Play begins with {'one tile' if game.start == 'empty' else 'two tiles'}."
     if game.spawn != ORIGINAL:
-        if game.spawn.with_equal_cells != ORIGINAL:
-            yield _fours(game.spawn)
-        if game.spawn.cells:
-            weights = game.grid.rows([str(weight) for weight in game.spawn.cells])
-            yield f"A new tile falls on an empty cell in proportion to the weight of the cell: {weights}."
+        yield _fours(game.spawn)
     if game.horizon is not None:
         yield f"Play ends after a slide if the tiles, without the large ones, have the sum {game.horizon}."
 
 
 def _fours(law: SpawnLaw) -> str:
-    if not law.is_common:
-        return f"New tiles are {law.with_equal_cells.words}."
     few = [
         f" With at most {count_of(n, 'empty cell')}, {_share(p)[0].lower()}{_share(p)[1:]}"
         for n, p in reversed(law.few)

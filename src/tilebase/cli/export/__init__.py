@@ -5,13 +5,11 @@ from __future__ import annotations
 from cyclopts import App
 
 from tilebase.cli.export.boards import boards
-from tilebase.cli.export.codecs import codecs
-from tilebase.cli.export.counts import counts
 from tilebase.cli.export.data import data
 from tilebase.cli.export.graph import graph
 from tilebase.cli.export.page import page
 from tilebase.cli.export.values import values
 
 export = App(name="export", help="Write data, pictures and pages for other programs.")
-for command in (boards, codecs, counts, data, graph, page, values):
+for command in (boards, data, graph, page, values):
     export.command(command)

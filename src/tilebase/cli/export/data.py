@@ -7,11 +7,9 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import QuietOption
 from tilebase.cli.probe import LabelOption, TableArgument
-from tilebase.cli.progress import counting_progress
-from tilebase.cli.startup import prepare_kernels
-from tilebase.runtime.command import COMMAND
+from tilebase.cli.progress import counting_progress, prepare_kernels
+from tilebase.runtime.measured import COMMAND
 
 
 def data(
@@ -27,7 +25,6 @@ def data(
         bool, Parameter(negative=(), help="Add the probability that a game of optimal play meets each state.")
     ] = False,
     objective: LabelOption = None,
-    quiet: QuietOption = False,
 ) -> int:
     """Write a data set of a table's states: Parquet files for each sum, in bounded memory.
 
@@ -41,7 +38,7 @@ def data(
     from tilebase.datasets import write_parquet
     from tilebase.tables.probe import open_table
 
-    with open_table(table) as opened, counting_progress(quiet=quiet) as progress:
+    with open_table(table) as opened, counting_progress() as progress:
         rows = write_parquet(
             opened, output, objective=objective, visits=visits, command=COMMAND.get(), progress=progress
         )

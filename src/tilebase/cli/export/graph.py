@@ -10,7 +10,6 @@ from cyclopts import Parameter
 
 from tilebase.cli.options import (
     DEFAULT_GAME,
-    DiscountOption,
     GameOptions,
     GoalArgument,
     ShapeOrGoal,
@@ -48,7 +47,7 @@ def graph(
     optimal: Annotated[
         bool, Parameter(negative=(), help="The same, with best actions and what they lead to only.")
     ] = False,
-    discount: DiscountOption = "1",
+    discount: Annotated[str, Parameter(help="Discount in (0, 1], exact: 0.99 or 99/100.")] = "1",
     max_states: Annotated[
         int | None,
         Parameter(help=f"Refuse larger games. Default: {DRAWN:,} for ungrouped SVG, else {WRITTEN:,}."),

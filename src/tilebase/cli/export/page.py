@@ -8,12 +8,12 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import DEFAULT_SHOWN, QuietOption, ShownOptions
-from tilebase.cli.output import table_text
+from tilebase.cli.options import DEFAULT_SHOWN, ShownOptions
 from tilebase.cli.probe import LabelOption, LocalTableArgument, game_of_table
-from tilebase.cli.progress import counting_progress
-from tilebase.cli.startup import prepare_kernels
+from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.objectives.numbers import byte_text, summed_text
+from tilebase.runtime.measured import ANYWAY
+from tilebase.runtime.rows import table_text
 
 
 def page(
@@ -27,9 +27,7 @@ def page(
     values: Annotated[
         bool, Parameter(negative=(), help="Also the value of each state, within about 5 %: twice the size.")
     ] = False,
-    anyway: Annotated[bool, Parameter(negative=(), help="Write a policy of more than 200 MB, too.")] = False,
     shown: ShownOptions = DEFAULT_SHOWN,
-    quiet: QuietOption = False,
 ) -> int:
     """Write a page that plays a table in the browser, to be copied to any web host.
 
@@ -43,9 +41,9 @@ def page(
     prepare_kernels()
     from tilebase.web import export
 
-    with counting_progress(quiet=quiet) as progress:
+    with counting_progress() as progress:
         found = export.export_page(
-            table, output, objective=objective, values=values, anyway=anyway, progress=progress
+            table, output, objective=objective, values=values, anyway=ANYWAY.get(), progress=progress
         )
     rows: list[dict[str, Any]] = [
         {"": "live states, up to symmetry", found.objective: f"{found.states:,}"},

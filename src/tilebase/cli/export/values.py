@@ -9,8 +9,7 @@ from cyclopts import Parameter
 
 from tilebase.cli.output import PICTURES
 from tilebase.cli.probe import LabelOption, TableArgument
-from tilebase.cli.progress import counting_progress
-from tilebase.cli.startup import prepare_kernels
+from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import UsageError
 
 CELLS = "cells are exponents, as 8 for the tile 256"

@@ -18,8 +18,9 @@ from tilebase._kernels import bits as kernels
 from tilebase.dense.backends.protocol import DenseWork, Tell
 from tilebase.dense.backends.threads import JobRunner
 from tilebase.dense.index import PerfectIndex
+from tilebase.dense.layers import Memory
 from tilebase.dense.steps import Blocks, BlockStep, Range, Source, Step, within
-from tilebase.dense.tables import AllSpawns, DenseRules, Memory, half_counts
+from tilebase.dense.tables import AllSpawns, DenseRules, half_counts
 from tilebase.game.symmetry import symmetries
 from tilebase.objectives.results import ChunkSummary
 from tilebase.runtime.threads import Pool

@@ -28,8 +28,9 @@ from tilebase._kernels.backup import DivideBound, TruncateBound
 from tilebase._kernels.dense import Array, Half, Values
 from tilebase.dense.backends.protocol import DenseWork, Tell
 from tilebase.dense.index import LayerMap
+from tilebase.dense.layers import DenseLayer, Memory, layers_above
 from tilebase.dense.steps import Blocks, BlockStep, Source, Step
-from tilebase.dense.tables import DenseLayer, DenseRules, Memory, layers_above
+from tilebase.dense.tables import DenseRules
 from tilebase.errors import MissingExtraError, ResourceError, UsageError
 from tilebase.game.game import Game
 from tilebase.objectives.backup import Backup

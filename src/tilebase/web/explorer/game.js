@@ -212,7 +212,7 @@ export class Game {
     if (end) return this.push({ ...entryOf(cells), end });
     if (this.mode === "random") {
       this.after = cells;
-      return this.spawn(randomSpawn(cells, this.info.spawns, randomFor(this.seed, this.at), this.info.weights));
+      return this.spawn(randomSpawn(cells, this.info.spawns, randomFor(this.seed, this.at)));
     }
     this.after = cells;
     this.notify();

@@ -67,14 +67,12 @@ export function slideCells(cells, lines, merges) {
 export const emptyCells = (cells) => cells.flatMap((word, cell) => (word === "0" ? [cell] : []));
 
 /**
- * A random spawn, {cell, tile}: cells by their weights, which are all the same if none are given; tiles by their chances
- * with so many empty cells.
+ * A random spawn, {cell, tile}: each empty cell is as likely as any other; tiles by their chances with so many empty
+ * cells.
  */
-export function randomSpawn(cells, spawns, random, weights = []) {
+export function randomSpawn(cells, spawns, random) {
   const empty = emptyCells(cells);
-  const weightOf = (cell) => weights[cell] ?? 1;
-  let place = random() * empty.reduce((total, cell) => total + weightOf(cell), 0);
-  const cell = empty.find((one) => (place -= weightOf(one)) < 0) ?? empty[empty.length - 1];
+  const cell = empty[Math.floor(random() * empty.length)];
   let left = random();
   for (const { tile, chances } of spawns) {
     left -= chances[empty.length];

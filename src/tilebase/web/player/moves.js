@@ -13,7 +13,6 @@ export class Rules {
     Object.assign(this, rules);
     this.cells = rules.shape.reduce((product, size) => product * size);
     this.spawns = rules.spawns.map(([exponent, chances]) => ({ tile: 2 ** exponent, chances }));
-    this.weights = rules.weights;
   }
 
   /** The words of a board of exponents. */
@@ -85,7 +84,7 @@ export class Rules {
     const { boards, spawns } = this.start;
     let cells = this.words(boards[Math.floor(random() * boards.length)]);
     for (let tile = 0; tile < spawns; tile++) {
-      cells = withSpawn(cells, randomSpawn(cells, this.spawns, random, this.weights));
+      cells = withSpawn(cells, randomSpawn(cells, this.spawns, random));
     }
     return cells;
   }

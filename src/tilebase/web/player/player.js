@@ -37,7 +37,7 @@ const entryOf = (rules, cells, before = {}) => ({ cells, tokens: tokensOf(cells)
 function follow(rules, slide, random) {
   const { direction, tokens, ghosts, cells, end } = slide;
   if (end) return { cells, tokens, ghosts, end, direction };
-  const spawn = randomSpawn(cells, rules.spawns, random, rules.weights);
+  const spawn = randomSpawn(cells, rules.spawns, random);
   const after = withSpawn(cells, spawn);
   const [tile] = tokensOf(after.map((word, cell) => (cell === spawn.cell ? word : "0")));
   return { cells: after, tokens: [...tokens, { ...tile, spawned: true }], ghosts, end: rules.end(after), direction, spawn };

@@ -1,0 +1,251 @@
+"""The data card of a data set, for readers, and its metadata, for programs: Croissant, and that of the card.
+
+The card begins with YAML, by which ``datasets.load_dataset(FOLDER, BENCHMARK)`` of Hugging Face finds the
+files; without a benchmark it loads the first.
+
+Croissant (version 1.1, by MLCommons) is JSON-LD: each file is a ``cr:FileObject`` with its checksum, and each
+part of a benchmark a ``cr:RecordSet`` whose fields name columns of its file.  Paths are relative to the
+folder of the metadata, so that the set can be put on any host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tilebase._version import version
+from tilebase.datasets.benchmarks import NAME, VERSION
+from tilebase.datasets.columns import SPLITS
+from tilebase.game.names import title_of
+from tilebase.objectives.numbers import byte_text, digits_text
+from tilebase.runtime.documents import to_json
+from tilebase.runtime.measured import run_facts
+from tilebase.runtime.rows import markdown_text
+
+if TYPE_CHECKING:
+    from dataset.making import File, Part
+
+LICENCE = "MIT"
+TITLE = "Exact values of 2048 on small boards"
+ABOUT = (
+    "Every state that play from the random start reaches on small boards of the game 2048, up to symmetry, "
+    "with its exact value, the value of each slide, the best slides, and how often optimal play meets it; "
+    "and tasks with fixed names that score an agent against optimal and random play. Values were computed by "
+    "backward induction over all states, in 64-bit floats."
+)
+KEYWORDS = ["2048", "reinforcement learning", "tablebase", "exact values", "Markov decision process"]
+COLUMNS = {
+    "key": ("cr:UInt64", "The packed board, ascending within a sum."),
+    "cells": (
+        "cr:UInt8",
+        "The exponents of all cells, row by row: 3 for an 8, 0 for an empty cell or a wall.",
+    ),
+    "sum": ("cr:Int32", "The sum of the tiles."),
+    "largest": ("cr:Int32", "The largest tile."),
+    "orbit": ("cr:UInt8", "How many boards the row stands for: turned and mirrored boards have one row."),
+    "v": ("cr:Float64", "The value of the state under optimal play."),
+    "q": ("cr:Float64", "The value of the slide {}, with what it adds; NULL if it is not allowed."),
+    "best": ("cr:UInt8", "Bit a is set if slide a is one of the best, in the order of the q columns."),
+    "visits": (
+        "cr:Float64",
+        "The probability that a game of optimal play, which makes each best slide alike, meets the state.",
+    ),
+    "split": ("cr:UInt8", "0 train, 1 validation, 2 test, by a hash of the orbit."),
+}
+"""Type and meaning of each column; that of ``q_left`` is ``q``."""
+
+CONTEXT: dict[str, Any] = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "arrayShape": "cr:arrayShape",
+    "citeAs": "cr:citeAs",
+    "column": "cr:column",
+    "conformsTo": "dct:conformsTo",
+    "containedIn": "cr:containedIn",
+    "cr": "http://mlcommons.org/croissant/",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "dct": "http://purl.org/dc/terms/",
+    "description": {"@container": "@language"},
+    "equivalentProperty": "cr:equivalentProperty",
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "extract": "cr:extract",
+    "field": "cr:field",
+    "fileProperty": "cr:fileProperty",
+    "fileObject": "cr:fileObject",
+    "fileSet": "cr:fileSet",
+    "format": "cr:format",
+    "includes": "cr:includes",
+    "isArray": "cr:isArray",
+    "isLiveDataset": "cr:isLiveDataset",
+    "jsonPath": "cr:jsonPath",
+    "key": "cr:key",
+    "md5": "cr:md5",
+    "name": {"@container": "@language"},
+    "parentField": "cr:parentField",
+    "path": "cr:path",
+    "recordSet": "cr:recordSet",
+    "references": "cr:references",
+    "regex": "cr:regex",
+    "repeated": "cr:repeated",
+    "replace": "cr:replace",
+    "samplingRate": "cr:samplingRate",
+    "sc": "https://schema.org/",
+    "separator": "cr:separator",
+    "source": "cr:source",
+    "subField": "cr:subField",
+    "transform": "cr:transform",
+}
+"""The ``@context`` that Croissant 1.1 asks for."""
+
+
+def column_of(name: str) -> tuple[str, str]:
+    """Return the type and the meaning of a column."""
+    if name.startswith("q_"):
+        kind, text = COLUMNS["q"]
+        return kind, text.format(name.removeprefix("q_"))
+    return COLUMNS[name]
+
+
+# -- for programs ------------------------------------------------------------------------------
+
+
+def croissant(parts: Sequence[Part]) -> dict[str, Any]:
+    """Return the Croissant metadata of what was made."""
+    tables = {part.table.path: part.table for part in parts if part.table is not None}
+    everything = [*tables.values(), *(file for part in parts for file in part.files)]
+    return {
+        "@context": CONTEXT,
+        "@type": "sc:Dataset",
+        "conformsTo": "http://mlcommons.org/croissant/1.1",
+        "name": NAME,
+        "description": ABOUT,
+        "license": f"https://spdx.org/licenses/{LICENCE}.html",
+        "version": VERSION,
+        "datePublished": run_facts()["date"],
+        "creator": {"@type": "sc:Organization", "name": "tilebase contributors"},
+        "citeAs": _bibtex(),
+        "keywords": KEYWORDS,
+        "distribution": [_file_object(file) for file in everything],
+        "recordSet": [
+            _record_set(part, split, file)
+            for part in parts
+            for split, file in zip(SPLITS, part.files, strict=True)
+        ],
+    }
+
+
+def _bibtex() -> str:
+    """Return an entry of BibTeX for a data set that is made now."""
+    return (
+        f"@misc{{tilebase2048, title={{{TITLE}}}, author={{{{tilebase contributors}}}}, "
+        f"year={{{run_facts()['date'][:4]}}}, version={{{VERSION}}}, note={{made by tilebase {version()}}}}}"
+    )
+
+
+def _file_object(file: File) -> dict[str, Any]:
+    return {
+        "@type": "cr:FileObject",
+        "@id": file.path,
+        "name": file.path,
+        "contentUrl": file.path,
+        "contentSize": f"{file.size} B",
+        "encodingFormat": "application/zip" if file.path.endswith(".zip") else "application/x-parquet",
+        "sha256": file.sha256,
+    }
+
+
+def _record_set(part: Part, split: str, file: File) -> dict[str, Any]:
+    name = f"{part.task.name}/{split}"
+    return {
+        "@type": "cr:RecordSet",
+        "@id": name,
+        "name": name,
+        "description": f"The {split} states of {part.task.name}: {title_of(part.task.game)}.",
+        "key": {"@id": f"{name}/key"},
+        "field": [_field(part, name, column, file) for column in part.names],
+    }
+
+
+def _field(part: Part, record: str, column: str, file: File) -> dict[str, Any]:
+    kind, text = column_of(column)
+    shape = {"isArray": True, "arrayShape": str(part.cells)} if column == "cells" else {}
+    return {
+        "@type": "cr:Field",
+        "@id": f"{record}/{column}",
+        "name": f"{record}/{column}",
+        "description": text,
+        "dataType": kind,
+        **shape,
+        "source": {"fileObject": {"@id": file.path}, "extract": {"column": column}},
+    }
+
+
+# -- for readers -------------------------------------------------------------------------------
+
+
+def data_card(parts: Sequence[Part], command: str) -> str:
+    """Return the data card as Markdown: `card.md` with what was made."""
+    facts = run_facts()
+    tables = {part.table.path: part.table for part in parts if part.table is not None}
+    return Path(__file__).with_name("card.md").read_text("utf-8").format(
+        front=_front_matter(parts), first=parts[0].task.name, title=TITLE, about=ABOUT, version=VERSION,
+        program=version(), licence=LICENCE, cite=_bibtex(), command=command,
+        date=facts["date"], machine=facts["machine"],
+        cpu_seconds=facts["cpu_seconds"], states=sum(part.rows for part in parts), count=len(parts),
+        benchmarks=markdown_text([_task_row(part) for part in parts]),
+        columns=markdown_text([_column_row(name) for name in parts[0].names]),
+        made=markdown_text([_made_row(part) for part in parts]),
+        tables=markdown_text(
+            [{"table": f"`{one.path}`", "size": byte_text(one.size)} for one in tables.values()]
+        ),
+    )  # fmt: skip
+
+
+def _front_matter(parts: Sequence[Part]) -> str:
+    """Return the metadata of the card as YAML, of which JSON is a part."""
+    configs = [
+        {
+            "config_name": part.task.name, **({} if at else {"default": True}),
+            "data_files": [
+                {"split": split, "path": file.path} for split, file in zip(SPLITS, part.files, strict=True)
+            ],
+        }
+        for at, part in enumerate(parts)
+    ]  # fmt: skip
+    found = {
+        "pretty_name": TITLE, "license": LICENCE.lower(), "task_categories": ["reinforcement-learning"],
+        "tags": KEYWORDS,
+    }  # fmt: skip
+    lines = [f"{name}: {to_json(value)}" for name, value in found.items()]
+    return "\n".join([*lines, "configs:", *(f"- {to_json(one)}" for one in configs)])
+
+
+def _task_row(part: Part) -> dict[str, str]:
+    task = part.task
+    values = {name: digits_text(getattr(task, name)) for name in ("optimum", "random", "greedy")}
+    return {
+        "name": task.name, "game": f"`{task.words}`", "objective": task.objective, **values,
+        "states": f"{part.rows:,}",
+    }  # fmt: skip
+
+
+def _column_row(name: str) -> dict[str, str]:
+    kind, text = column_of(name)
+    kind = kind.removeprefix("cr:").lower()
+    return {
+        "column": f"`{name}`", "type": f"list of {kind}" if name == "cells" else kind,
+        "meaning": text,
+    }  # fmt: skip
+
+
+def _made_row(part: Part) -> dict[str, str]:
+    steps = ("solve", "random and greedy", "write")
+    return {
+        "benchmark": part.task.name,
+        **{f"{step}, CPU s": f"{part.seconds[step]:.1f}" for step in steps},
+        **{split: f"{file.rows:,}" for split, file in zip(SPLITS, part.files, strict=True)},
+        "Parquet": byte_text(sum(file.size for file in part.files)),
+    }

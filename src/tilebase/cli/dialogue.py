@@ -1,0 +1,188 @@
+"""A dialogue about a game in progress: what each word of the player does, by keys or by lines.
+
+`Dialogue` is the one loop.  A `Reader` shows the position and gives the next word: `Lines` prints and reads
+lines; `live.Window` redraws a terminal and reads keys.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from tilebase.cli.probe import describe
+from tilebase.cli.seat import Seat
+from tilebase.errors import BoardError, MissingBoardError
+
+RESIZED, ENDED = "resized", "end of input"
+"""Words that a reader gives if the window has another size or the program continues, and at the end."""
+DIRECTIONS = {
+    "w": "up", "s": "down", "a": "left", "d": "right", "r": "front", "f": "back",
+    "\x1b[A": "up", "\x1b[B": "down", "\x1b[D": "left", "\x1b[C": "right",
+}  # fmt: skip
+"""Words for slides beside the names of directions."""
+HELP = (
+    "w a s d or the names of directions slide (r f: front, back); h hint, v show or hide values, "
+    "u undo, p play on by the table, n new game, q quit\n"
+)
+UNKNOWN = "the table does not know this position"
+NOT_COUNTED = "not counted, since you knew the values"
+
+
+class Reader(Protocol):
+    """Shows a dialogue and reads words: `Lines` and `live.Window`."""
+
+    def show(self, dialogue: Dialogue) -> None:
+        """Show what has changed."""
+
+    def read(self, *, playing: bool) -> str:
+        """Return the next word: empty for none, `RESIZED` to be shown again, `ENDED` at the end of input.
+
+        While the table is `playing`, an empty word lets it slide, and any other one stops it.
+        """
+
+
+class Dialogue:
+    """The dialogue with the player.
+
+    With `train`, values are hidden.  After each slide the player reads what it lost, and the score.
+
+    Attributes
+    ----------
+    values, digits, playing:
+        Whether values are shown, with all digits, and whether the table plays.
+    message:
+        What the last word did; empty if the position says it.
+    changed, slid:
+        Whether the position or what is shown of it changed, and whether by a slide.
+    """
+
+    def __init__(self, seat: Seat, reader: Reader, *, values: bool, train: bool = False) -> None:
+        self.seat, self.reader, self.values, self.train = seat, reader, values and not train, train
+        self.digits = self.playing = self.slid = False
+        self.changed, self.message = True, seat.how
+        self._commands: dict[str, Callable[[], None]] = {
+            "h": self._hint, "v": self._toggle, "x": self._toggle_digits, "u": self._undo, "n": self._new,
+            "p": self._play, "?": self._help,
+        }  # fmt: skip
+        self._commands |= {"hint": self._hint, "undo": self._undo, "play": self._play, "help": self._help}
+
+    def converse(self) -> None:
+        """React to words until ``q`` or the end of input."""
+        while True:
+            self._show()
+            word = self.reader.read(playing=self.playing)
+            if word in ("q", "quit", ENDED):
+                return
+            if word != RESIZED:
+                self._react(word)
+
+    def watch(self) -> bool:
+        """Let the table play until the game is over; return whether it held all positions."""
+        self._show()
+        while not self.seat.over:
+            self.reader.read(playing=True)
+            if not self._go_on():
+                return False
+            self._show()
+        return True
+
+    def _show(self) -> None:
+        self.seat.seen |= self.values
+        self.reader.show(self)
+
+    def _react(self, word: str) -> None:
+        self.message, self.changed, self.slid = "", False, False
+        if self.playing:
+            self.playing = not word and self._go_on() and not self.seat.over
+        elif word in self._commands:
+            self._commands[word]()
+        elif word:
+            self._slide(DIRECTIONS.get(word, word))
+
+    def _slide(self, direction: str) -> None:
+        try:
+            moved = self.seat.slide(direction, own=True)
+        except (BoardError, MissingBoardError) as error:
+            self.message = str(error)
+            return
+        self.changed = self.slid = moved
+        if not moved:
+            allowed = ", ".join(self.seat.slides) or "none: u takes a slide back, n starts again"
+            self.message = f"{self.seat.refusal(direction)}; allowed: {allowed}"
+        elif self.seat.made is not None and self.train and self.seat.made.seen:
+            self.message = NOT_COUNTED
+
+    def _go_on(self) -> bool:
+        """Make the slide of the table; return whether it knows one."""
+        chosen = self.seat.best()
+        if chosen is None:
+            self.message = UNKNOWN
+            return False
+        self.changed, self.message = self.seat.slide(chosen), ""
+        return True
+
+    def _play(self) -> None:
+        self.playing, self.message = not self.seat.over, self.seat.over
+
+    def _hint(self) -> None:
+        self.seat.seen = True
+        answer = self.seat.answer()
+        self.message = UNKNOWN if answer is None else f"best: {' or '.join(answer.best) or 'none'}"
+
+    def _toggle(self) -> None:
+        self.values, self.changed = not self.values, True
+
+    def _toggle_digits(self) -> None:
+        self.digits, self.changed = not self.digits, True
+
+    def _undo(self) -> None:
+        self.changed = self.seat.undo()
+        self.message = "" if self.changed else "nothing to take back"
+
+    def _new(self) -> None:
+        self.seat.begin()
+        self.message, self.changed = self.seat.how, True
+
+    def _help(self) -> None:
+        self.message = HELP.rstrip()
+
+
+class Lines:
+    """Prints the position and its values whenever they change, and reads a word a line."""
+
+    def __init__(self, delay: float) -> None:
+        self._delay = delay
+
+    def show(self, dialogue: Dialogue) -> None:
+        """Print what the last word did, and the position if it changed."""
+        seat, made = dialogue.seat, dialogue.seat.made
+        lines = [dialogue.message] if dialogue.message else []
+        if dialogue.slid and made is not None and (dialogue.train or dialogue.values):
+            lines.insert(0, made.text(seat.unit))
+            lines += [seat.score.text(seat.unit)] if dialogue.train else []
+        elif dialogue.changed and made is not None and not dialogue.slid:
+            lines.append(made.direction)
+        if dialogue.changed:
+            lines.append(self._position(dialogue))
+        sys.stdout.write("".join(f"{line}\n" for line in lines))
+        sys.stdout.flush()
+
+    def _position(self, dialogue: Dialogue) -> str:
+        seat, answer = dialogue.seat, dialogue.seat.answer()
+        shown = (
+            describe(answer).rstrip("\n") if answer is not None and dialogue.values else seat.board.unicode()
+        )
+        missing = "the table does not hold this position" if answer is None and not seat.over else ""
+        return "\n".join(filter(None, (shown, missing, seat.over)))
+
+    def read(self, *, playing: bool) -> str:
+        """Return the next line; while the table plays, wait for the time between two slides."""
+        if playing:
+            time.sleep(self._delay)
+            return ""
+        sys.stdout.write("> ")
+        sys.stdout.flush()
+        line = sys.stdin.readline()
+        return line.strip() if line else ENDED
