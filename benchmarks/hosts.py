@@ -35,7 +35,10 @@ ENVIRONMENT = os.environ | {
 
 
 def system(*words: str) -> None:
-    subprocess.run(words, check=True)
+    try:
+        subprocess.run(words, check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        sys.exit(f"scripts/bench --hosts needs root and iproute2: {error}")
 
 
 @contextmanager
@@ -116,7 +119,7 @@ def command(words: Sequence[str], folder: Path, *more: str, inside: tuple[str, .
             continue
         time.sleep(0.2)
     if status:
-        sys.exit(f"the command ended with {status}")
+        sys.exit(f"the command ended with the status {os.waitstatus_to_exitcode(status)}")
     wall = time.perf_counter() - since
     return Spent(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss << 10, io["rchar"], io["wchar"])
 

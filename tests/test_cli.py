@@ -193,6 +193,10 @@ def test_the_default_folder_goes_when_all_is_done(tmp_path, monkeypatch, capsys)
     assert "the same command continues there" in capsys.readouterr().err
     assert main(["count", "2x2", "32", "-q"]) == 0
     assert list(tmp_path.iterdir()) == []
+    with monkeypatch.context() as patch:
+        patch.setattr(ForwardPass, "_layer", interrupted)
+        assert main(["solve", "exact", "2x2", "32", "-q"]) == 130
+    assert capsys.readouterr().err == "tilebase: stopped\n"
 
 
 @pytest.mark.parametrize(

@@ -32,8 +32,8 @@ GAMES = (
     Game("2x3", 16, walls=[1, 4]),
     Game("2x2", 16, start="4,2/0,0"),
     Game("2x3", 16, start="after 2,0,4/4,0,8 | 8,0,0/0,0,2"),
-    Game("2x2", 64, spawn="4:3/4,16:1/4", start="empty"),
-    Game("2x2", 64, spawn="8:1"),
+    Game("2x2", 32, spawn="1/4", start="empty"),
+    Game("2x2", 32, spawn=1),
 )
 
 

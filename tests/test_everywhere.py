@@ -19,6 +19,7 @@ from attack import rules, tables
 from conformance.games import GAMES
 from tilebase.cli import main, output
 from tilebase.cli.commands import NAMES
+from tilebase.cli.options import RARE_RULES
 from tilebase.costs.rows import SPACES
 from tilebase.errors import UsageError
 from tilebase.game.game import Game
@@ -94,9 +95,11 @@ def test_json_knows_an_objective(name: str) -> None:
 @pytest.mark.parametrize("field", OPTIONS)
 def test_the_docs_and_json_know_a_field_of_a_game(field: str) -> None:
     option = f"--{field.replace('_', '-')}"
-    assert f"{option} " in (DOCS / "cli.md").read_text("utf-8")
+    assert f"{option} " in (DOCS / "cli.md").read_text("utf-8") or option[2:] in RARE_RULES
     assert f"`{FILED.get(field, field)}`" in (DOCS / "format.md").read_text("utf-8")
-    assert re.search(rf"{option}\b|`{field}`", (DOCS / "game.md").read_text("utf-8"))
+    assert re.search(
+        rf"{option}\b|`{field}`|^{option[2:]} = ", (DOCS / "game.md").read_text("utf-8"), re.MULTILINE
+    )
     default = {one.name: one.default for one in dataclasses.fields(Game)}[field]
     games = [game for game in GAMES if getattr(game, field) != default]
     assert games

@@ -564,7 +564,7 @@ def test_parquet_to_a_folder_that_is_not_there(many, tmp_path):
 def test_keys_are_cut_into_pieces_of_one_size(sizes: tuple[int, ...]) -> None:
     ends = [*itertools.accumulate(sizes)]
     parts = [np.arange(end - size, end, dtype=np.uint64) for size, end in zip(sizes, ends, strict=True)]
-    pieces = [part.tolist() for part in store._pieces(parts, 4)]
+    pieces = [part.tolist() for (part,) in store.regrouped(([part] for part in parts), 4)]
     assert list(itertools.chain(*pieces)) == list(range(sum(sizes)))
     assert [len(piece) for piece in pieces if piece] == [4] * (sum(sizes) // 4) + [sum(sizes) % 4] * (
         sum(sizes) % 4 > 0

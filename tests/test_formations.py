@@ -447,7 +447,7 @@ def test_one_goal_of_one_formation(capsys, refused):
     assert main(["explain", "L1"]) == 0
     assert "Play starts, after a slide, on" in capsys.readouterr().out
     refused(["plan", "--formation", "L1", "1024"], 2, "choose a goal from 8 to 512, not 1024")
-    refused(["plan", "formations", "65536"], 2, "no formation makes 65536")
+    refused(["plan", "formations", "131072"], 2, "no formation makes 131072")
     few = ["plan", "formations", "64", "--memory", "1MB", "--budget", "1h"]
     refused(few, 2, "no formation to 64 fits into 1h and 1MB: allow more")
 
@@ -591,8 +591,8 @@ def test_the_list_for_one_goal_and_its_forms(capsys):
     assert {one["formation"] for one in found} == set(NAMES) - {"3x405"}
     assert main(["plan", "formations", "-f", "csv"]) == 0
     assert len(capsys.readouterr().out.splitlines()) > 150
-    assert main(["plan", "formations", "32768"]) == 2
-    assert "no formation makes 32768" in capsys.readouterr().err
+    assert main(["plan", "formations", "131072"]) == 2
+    assert "no formation makes 131072" in capsys.readouterr().err
 
 
 def test_the_best_for_a_goal_is_named(capsys):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from fractions import Fraction
 from pathlib import Path
@@ -174,7 +173,9 @@ def test_a_damaged_table_gains_objectives(places_of, damaged, tmp_path):
         assert table.manifest.layers["score"] == whole.manifest.layers["score"]
     assert len(verify_table(tmp_path / "table").wrong) == len(damaged)
     solve(SMALL, "win,guaranteed", table=tmp_path / "table")
-    assert contents(tmp_path / "table") == contents(tmp_path / "whole")
+    assert verify_table(tmp_path / "table").wrong == ()  # a layer that is made again lies behind the others
+    with open_table(tmp_path / "table") as table, open_table(tmp_path / "whole") as whole:
+        assert table.start == whole.start
 
 
 def test_down_to(tmp_path):
@@ -202,15 +203,11 @@ def test_summaries(tmp_path):
 
 def test_rows_do_not_call_won_what_is_rounded(tmp_path, capsys):
     """From no afterstate of sum 4 a win is certain, and yet each value is 1 after rounding."""
-    arguments = ["solve", "2x3", "32", "--spawn", "1/1000000", "--by", "sum", "-q", "-f"]
-    assert main([*arguments, "csv"]) == 0
-    first = next(csv.DictReader(capsys.readouterr().out.splitlines()))
+    assert main(["solve", "2x3", "32", "--spawn", "1/1000000", "-q", "-f", "json"]) == 0
+    first = json.loads(capsys.readouterr().out)["layers"][0]
     assert first.keys() >= {"won_rounded", "lost_rounded"}
     assert not first.keys() & {"won", "lost"}
-    assert (first["sum"], first["won_rounded"]) == ("4", first["positions"])
-    assert main([*arguments, "json"]) == 0
-    layer = json.loads(capsys.readouterr().out)["layers"][0]
-    assert str(layer["won_rounded"]) == first["won_rounded"]
+    assert (first["sum"], first["won_rounded"]) == (4, first["positions"])
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "uint16", "uint32", "uint64", "bit"])

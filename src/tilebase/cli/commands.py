@@ -37,6 +37,8 @@ COMMANDS = {
 HELP = ("--help", "-h", ALL)
 SIGNALLED = 128
 """The exit status of a command that a signal stopped is this and its number, as shells have it."""
+KEEPS_NOTHING = (("solve", "exact"), ("force", "largest"), ("lemma", "sample"), ("lemma", "set"))
+"""The subcommands that begin again if they were stopped."""
 NAMES = frozenset(" ".join(COMMANDS.values()).split())
 EVERY = Group("Every command", sort_key=len(COMMANDS), help_formatter=every_command)
 for position, (title, commands) in enumerate(COMMANDS.items()):
@@ -208,7 +210,7 @@ def _stopped(arguments: Sequence[str]) -> str:
     """Return the message for a command that was stopped with Ctrl-C: whether it can be continued."""
     at = next((at for at, word in enumerate(arguments) if word in NAMES), len(arguments))
     command, *words = [*arguments[at:], "", "", ""]
-    if (command, words[0]) in (("force", "largest"), ("lemma", "sample"), ("lemma", "set")):
+    if (command, words[0]) in KEEPS_NOTHING:
         return "stopped"
     if command == "force":
         return "stopped; what is decided is kept, and the same command continues there"

@@ -168,7 +168,7 @@ def evaluate(
         | {"objective": found.objective.label}
     ]
     show.write(
-        rows, of_evaluation(game, found).as_dict() | data, data=flat, game=game,
+        rows, of_evaluation(game, found) | data, data=flat, game=game,
         draw=None if found.judged is None else partial(_draw_regret, table, found.judged),
     )  # fmt: skip
     return 0
@@ -220,7 +220,7 @@ def _play(
     flat = data | {"objective": found.objective.label, "value": value, "low": low, "high": high}
     del flat["interval"]
     game = game_of_table(table)
-    show.write(rows, of_simulation(game, found).as_dict() | data, data=[flat], game=game)
+    show.write(rows, of_simulation(game, found) | data, data=[flat], game=game)
     return 0
 
 
@@ -261,7 +261,7 @@ def _print_distributions(
     title = f"{title_of(game)}, by {found.player}"
     text = f"{title}\n{table_text(read)}{means}"
     show.write(
-        read, of_distributions(game, found).as_dict() | found.as_dict(), data=rows, game=game, text=text,
+        read, of_distributions(game, found) | found.as_dict(), data=rows, game=game, text=text,
         draw=lambda file: plot_distributions(list(found.of.values()), file, title),
     )  # fmt: skip
     return 0

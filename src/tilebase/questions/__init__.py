@@ -20,7 +20,7 @@ Modules, those that the others import first:
     thinning     the part of a table that optimal play visits
     pruning      the part of a table that is worth at least a bound
     mdp          a game as a Markov decision process
-    statements   what each result says, in a sentence to cite
+    statements   what is said of a policy, in a sentence to cite
     published    published numbers, and recorded results of long runs
     comparing    who published or recorded a result before
     reproduce    published numbers, computed again

@@ -410,7 +410,7 @@ def _check_closed(game: Game) -> None:
         raise UsageError(
             f"a table of all boards of {game} cannot be made: boards are indexed up to the tile {most}, the "
             f"largest that play from the start can make, and slides lead to larger ones: give {most} as the "
-            "largest tile, or solve the reachable boards"
+            "limit, or solve the reachable boards"
         )
 
 

@@ -1,14 +1,11 @@
-"""What each result says in a sentence that can be cited: the game with its rules, the question, the value.
+"""What is said of a policy in a sentence that can be cited: the game with its rules, the question, the value.
 
-A record of `solve`, `count`, `force`, `lemma`, `evaluate` or `reach` holds what `Statement.as_dict` returns,
-and `questions.results` reads that and nothing else.  A value has the text that its command prints, and its
-type.
+Other results derive from `game.findings.Reported`.  A value has the text that its command prints.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from tilebase.game.findings import Finding, claim_of
@@ -21,63 +18,30 @@ if TYPE_CHECKING:
     from tilebase.questions.policies import Evaluation
     from tilebase.questions.simulation import Simulation
 
-Asked = tuple[str, str, str]
-"""A question, its answer as text, and the type of that."""
 
-
-@dataclass(frozen=True)
-class Statement:
-    """A result in a sentence, and its parts: what is played and asked, the answer, and its type."""
-
-    board: str
-    question: str
-    value: str
-    kind: str
-    text: str
-
-    def as_dict(self) -> dict[str, Any]:
-        """As plain JSON values: the sentence, and the parts as the ``claim``."""
-        parts = {"board": self.board, "question": self.question, "value": self.value, "kind": self.kind}
-        return {"statement": self.text, "claim": parts}
-
-
-def _answered(game: Game, asked: Sequence[Asked], *, rules: str) -> Statement:
-    """Return a statement of several answers."""
-    return _told(title_of(game), asked, rules=rules)
-
-
-def _told(board: str, asked: Sequence[Asked], *, rules: str) -> Statement:
-    """Return the same of a board with a title."""
-    document = claim_of(Finding(board, *one, rules) for one in asked)
-    return Statement(**document["claim"], text=document["statement"])
-
-
-# -- policies -------------------------------------------------------------------------------------
-
-
-def of_evaluation(game: Game, found: Evaluation) -> Statement:
-    """Return what a policy is worth, and optimal play."""
+def of_evaluation(game: Game, found: Evaluation) -> dict[str, Any]:
+    """Return what a policy is worth, and optimal play, as a record has it."""
     kind = "rounded" if found.games is None else f"mean of {found.games:,} games"
     asked = [
         (f"{found.objective.text}, by the policy {found.player}", found.text, kind),
         (f"{found.objective.text}, under optimal play", str(found.start), found.start.kind),
     ]
-    return _answered(game, asked, rules=rules_of(game))
+    return _claim(game, asked)
 
 
-def of_simulation(game: Game, found: Simulation) -> Statement:
-    """Return the mean of games played by a table."""
+def of_simulation(game: Game, found: Simulation) -> dict[str, Any]:
+    """Return the mean of games played by a table, as a record has it."""
     objective = found.objective
     what = objective.text if objective.is_mean and not objective.is_bound else f"value of {objective.name}"
     if objective.is_win and objective.discount == 1:
         what = "probability to win"
     what += f", by the policy of a table for {objective.name}"
     mean = estimate_text(found.mean, found.error), f"mean of {found.games:,} games"
-    return _answered(game, [(what, *mean)], rules=rules_of(game))
+    return _claim(game, [(what, *mean)])
 
 
-def of_distributions(game: Game, found: Distributions) -> Statement:
-    """Return the means of distributions, and the probabilities to meet boards."""
+def of_distributions(game: Game, found: Distributions) -> dict[str, Any]:
+    """Return the means of distributions, and the probabilities to meet boards, as a record has them."""
     by = f"by the policy {found.player}"
     asked = [
         (f"mean of the {name} at the end, {by}", one.mean_text, "rounded") for name, one in found.of.items()
@@ -85,4 +49,9 @@ def of_distributions(game: Game, found: Distributions) -> Statement:
     asked += [
         (f"probability to meet {board}, {by}", found.meets_text(board), "rounded") for board in found.meets
     ]
-    return _answered(game, asked, rules=rules_of(game))
+    return _claim(game, asked)
+
+
+def _claim(game: Game, asked: Iterable[tuple[str, str, str]]) -> dict[str, Any]:
+    """Return quantities, values and their types as `claim_of` does."""
+    return claim_of(Finding(title_of(game), *one, rules_of(game)) for one in asked)
