@@ -17,15 +17,15 @@ import shlex
 import sys
 import tempfile
 from collections import defaultdict
+from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from statistics import mean, median, quantiles
 from typing import Any
 
 from tilebase.cli import main as tilebase
 from tilebase.costs.rates import FACTORS, RUNS
-from tilebase.questions.published import RUNS as RECORDED
-from tilebase.questions.published import read_other
 from tilebase.runtime.resources import parse_bytes
+from tilebase.runtime.rows import read_rows
 
 START = 1.3
 """CPU seconds of `tilebase solve 2x2 16`."""
@@ -58,6 +58,15 @@ def plan(command: str, threads: int) -> dict[str, Any] | None:
     return rows[0] if isinstance(rows, list) else rows
 
 
+def recorded() -> Iterator[tuple[dict[str, str], float, bool]]:
+    """Each recorded run of a command: its row, the seconds that it took, and whether of CPU time."""
+    for row in (defaultdict(str, one) for one in read_rows("facts", "runs.tsv")):
+        columns = ("wall", "cpu_seconds", "memory", "disk")
+        if row["section"] not in LEFT_OUT and row["command"] and any(row[name] for name in columns):
+            cpu = [float(number) for number in re.findall(r"[\d.]+", row["cpu_seconds"])]
+            yield row, mean(cpu) if cpu else amount(row["wall"]), bool(cpu)
+
+
 def main() -> int:
     """Print a line for each command, and the median and the 90 % quantile of each ratio."""
     FACTORS.update(dict.fromkeys(RUNS, 1.0))
@@ -68,20 +77,15 @@ def main() -> int:
         with redirect_stdout(io.StringIO()):
             tilebase(["solve", "3x3", "512", "-o", "TABLE", "-q"])
         print("| command | time | memory | disk |\n|---|---|---|---|")
-        for row in (defaultdict(str, one) for one in read_other(RECORDED)):
-            columns = ("wall", "cpu_seconds", "memory", "disk")
-            if row["section"] in LEFT_OUT or not row["command"] or not any(row[name] for name in columns):
-                continue
-            cpu = [float(number) for number in re.findall(r"[\d.]+", row["cpu_seconds"])]
+        for row, took, is_cpu in recorded():
             command = row["command"].replace("-o TABLE", "-o NEW")
-            expected = plan(command, 1 if cpu or "one thread" in row["conditions"] else 2)
+            expected = plan(command, 1 if is_cpu or "one thread" in row["conditions"] else 2)
             if expected is None:
                 unplanned.append(row["command"])
                 continue
-            took = mean(cpu) if cpu else amount(row["wall"])
             found = {"time": (amount(expected["time"]) + START) / took if took else None}
             for name in ("memory", "disk"):
-                said = re.search(r"[\d.]+ [kMGT]?B", expected[name])
+                said = re.findall(r"[\d.]+ [kMGT]?B", expected[name])[-1:]  # the peak, if there is one
                 real = parse_bytes(row[name].removeprefix("over ") or None)
                 found[name] = (parse_bytes(said[0]) or 0) / real if said and real else None
             for name, ratio in found.items():

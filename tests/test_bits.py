@@ -25,9 +25,9 @@ from tilebase.dense import layers
 from tilebase.dense import passes as dense
 from tilebase.dense import plan as plans
 from tilebase.dense.backends import bits
-from tilebase.dense.backends.bits import Matrices
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.plan import Plan
+from tilebase.dense.sizes import Matrices
 from tilebase.errors import CorruptError, ResourceError, StorageError
 from tilebase.files.work_folders import list_runs, remove_runs
 from tilebase.game.game import Game

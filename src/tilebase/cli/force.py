@@ -146,7 +146,6 @@ def _plan(
     game: Game, how: EngineOptions, certificate: Path | None, show: Shown, run: EstimatedRunOptions
 ) -> int:
     """Print what deciding a goal would take."""
-    from tilebase.cluster.runs import workers_here
     from tilebase.costs.rows import forcing, solving
     from tilebase.questions.force import check_ways
 
@@ -157,8 +156,7 @@ def _plan(
         return _plan_diagrams(game, Method(), show)
     if how.engine in ("dense", "reachable"):
         space = "all" if how.engine == "dense" else how.engine
-        workers = None if how.cluster is None else workers_here(how.cluster)
-        rows = solving(game, [Objective("guaranteed")], space, run.allowed(), workers=workers)
+        rows = solving(game, [Objective("guaranteed")], space, run.allowed(), cluster=how.cluster)
     else:
         free = how.engine is None and certificate is None
         rows = forcing(game, run.allowed(), search_only=not free)

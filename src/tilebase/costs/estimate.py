@@ -65,6 +65,8 @@ class Estimate:
         Positions, seconds and disk may be smaller or larger by this factor; 1 if they are known.
     moved:
         Bytes that a pass over all boards reads and writes.
+    peak:
+        Bytes that the run takes where there are so many, if these are more than `memory`; else 0.
     upper:
         Whether positions, seconds and memory are those at most, as where nobody knows what an agent meets.
     """
@@ -81,6 +83,7 @@ class Estimate:
     spread: float = 1.0
     moved: float = 0.0
     upper: bool = False
+    peak: int = 0
 
     @property
     def size(self) -> str:
@@ -111,10 +114,16 @@ class Estimate:
         wrong = TIMED * self.spread
         return f" ({duration(self.seconds / wrong)} to {duration(self.seconds * wrong)})"
 
+    @property
+    def memory_text(self) -> str:
+        """The memory in words: without which the run is not possible, and what it takes if it may."""
+        peak = f", {byte_text(self.peak)} at the peak" if self.peak > self.memory else ""
+        return f"at {'most' if self.upper else 'least'} {byte_text(self.memory)}{peak}"
+
     def row(self) -> dict[str, str]:
         """Return it as a row of `tilebase plan`."""
-        most = f"at {'most' if self.upper else 'least'} {byte_text(self.memory)}"
-        size = {"positions": self.size, "time": self.time, "memory": most, "disk": byte_text(int(self.disk))}
+        size = {"positions": self.size, "time": self.time}
+        size |= {"memory": self.memory_text, "disk": byte_text(int(self.disk))}
         return {"step": f"{self.task} {title_of(self.game)}"} | size
 
     @property

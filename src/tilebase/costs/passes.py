@@ -10,15 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
-from tilebase._kernels.jit import is_compiled
 from tilebase.costs.estimate import WEEK, Estimate
 from tilebase.costs.rates import DISK, of_cores, seconds
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.plan import NO_BOUND, Plan
-from tilebase.dense.tables import check_index
+from tilebase.dense.sizes import check_index
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files.format import stored_bytes
 from tilebase.game.game import Game
@@ -77,11 +77,13 @@ def passing(
     value_bytes: int = 0,
     highest: int | None = None,
     thorough: bool = False,
+    shared: bool = False,
 ) -> Estimate:
     """Return the estimate for a pass over all boards within the limits, one objective after the other.
 
     An index is made if the pass takes less than a week, or the estimate is to be `thorough`: without one, the
-    memory lacks the tables.  Raises as `Plan.of` does.
+    memory lacks the tables.  If the layers are `shared` out, the memory is that of a worker with one thread.
+    Raises as `Plan.of` does.
     """
     lowest, index = down_to or 0, None
     sizes = {
@@ -97,6 +99,10 @@ def passing(
     for one in objectives:
         if index is None:
             plan = Plan.by_size(sizes, one, allowed, **options)
+        elif shared:
+            from tilebase.dense.shared import worker_plan  # only workers need it
+
+            plan = worker_plan(index, one, replace(allowed, threads=1), lowest=lowest)
         else:
             plan = Plan.of(index, one, allowed, lowest=lowest, highest=highest, **options)
         takes += pass_seconds(plan.boards, allowed.cores, bits=plan.as_bits, moved=plan.moved_bytes)
@@ -178,6 +184,8 @@ def replacing_seconds(plan: Plan, allowed: Allowance) -> float:
 
 def compile_seconds() -> float:
     """Return the seconds until the kernels of a pass are compiled: 0 if they are kept."""
+    from tilebase._kernels.jit import is_compiled  # loads Numba, which other plans do without
+
     return 0.0 if all(map(is_compiled, PASS_KERNELS)) else COMPILING
 
 

@@ -62,6 +62,8 @@ RUNS = {
 """The engines that tell what their runs took, and what they do, in words; others are as fast as `solve`."""
 LEAST_SECONDS = 5.0
 """CPU seconds of a run from which on its start does not matter."""
+COMPILING = 0.1
+"""The most seconds of compiling in a run that is remembered, as a share of its CPU seconds."""
 KEPT = 8
 """So many runs of an engine are kept."""
 LEAST, MOST = 0.05, 50.0
@@ -105,13 +107,15 @@ def remember(engine: str, work: float, spent: float) -> None:
 def remembering(work: dict[str, float]) -> Iterator[None]:
     """Remember the CPU seconds of a run that ends without an error; it enters its work, by engine.
 
-    Those in which kernels are compiled are left out.
+    CPU seconds hardly depend on what other programs do, so a busy machine teaches the same rate.  A run that
+    compiled or loaded kernels for more than `COMPILING` of it is left out: only their wall time is known.
     """
     began, since, worked = time.process_time(), time.perf_counter(), working_time()
     yield
+    spent = time.process_time() - began
     compiling = time.perf_counter() - since - (working_time() - worked)
-    if len(work) == 1:
-        remember(*work.popitem(), time.process_time() - began - compiling)
+    if len(work) == 1 and compiling <= COMPILING * spent:
+        remember(*work.popitem(), spent)
 
 
 def _read() -> dict[str, list[float]]:
@@ -132,20 +136,17 @@ def _file() -> Path | None:
     return None if folder is None else folder / f"rates-{digest}.json"
 
 
-def slowdown() -> float:
-    """Return how many times as long everything takes at present, since other programs have the processors."""
-    load, processors = system.load(), system.processors()
-    return (load + processors) / processors if load > processors else 1.0
-
-
 def busy() -> str:
-    """Return that other programs have the processors, and how much longer a run takes; empty if not."""
-    times = slowdown()
-    if times == 1.0:
+    """Return that other programs have the processors, and how much longer a run takes; empty if not.
+
+    Estimates are those of a machine that does nothing else: its load is said here, and nowhere counted.
+    """
+    load, processors = system.load(), system.processors()
+    if load <= processors:
         return ""
     return (
-        f"other programs keep this machine busy (load {system.load():.1f}, {system.processors()} "
-        f"processors): at present everything takes about {times:.2g} times as long on this machine as is said"
+        f"other programs keep this machine busy (load {load:.1f}, {processors} processors): at present "
+        f"everything takes about {1 + load / processors:.2g} times as long on this machine as is said"
     )
 
 

@@ -31,7 +31,7 @@ from tilebase.costs.rates import LAYER_SECONDS, RANK, of_cores, seconds
 from tilebase.costs.shares import Array, Layers, empty_cells, layers_of, measured, share_of
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import GameError, check_first
-from tilebase.files.format import CHUNK_KEYS, VALUE_SHARE, stored_bytes
+from tilebase.files.format import CHUNK_KEYS
 from tilebase.game.formations import Formation, formations
 from tilebase.game.game import Game
 from tilebase.game.symmetry import symmetries
@@ -39,10 +39,10 @@ from tilebase.objectives.objective import Objective
 from tilebase.runtime.measured import DAY, duration
 from tilebase.runtime.resources import OVERHEAD, Allowance
 from tilebase.sparse.halves import TABLE_LIMIT, Halves
-from tilebase.sparse.shared_backward import SHARED_KEYS
-from tilebase.sparse.shared_forward import SHARED_RANKS
 from tilebase.sparse.sizes import (
     KEPT_KEYS,
+    SHARED_KEYS,
+    SHARED_RANKS,
     SMALL_BITS,
     SMALL_PART,
     TABLE_BYTES,
@@ -53,6 +53,9 @@ from tilebase.sparse.sizes import (
 
 KEY_BYTES = 0.75
 """Bytes on disk per key of an afterstate."""
+VALUE_SHARE = 0.72
+"""Size of a compressed value in a table, as a share of the size in memory, at most: 0.54 for win of 4x4 to
+32, 0.63 of 3x3 to 512, and 0.72 for bounds in uint32 of 442 to 512."""
 PAIR_SLIDES, ENTRY_BYTES = 3.0, 45
 """Slides of a state in a decision process, and bytes of memory for each state that may follow one."""
 FURTHER = 0.6
@@ -134,14 +137,18 @@ def counting(game: Game, allowed: Allowance, *, up_to: int | None = None, keep: 
     bound = sum(boards for total, boards in layers.boards.items() if up_to is None or total <= up_to)
     # At least the keys of two layers are on disk.
     kept = {"counts": 0.04 * afters, "afterstates": afters, "states": states + afters}[keep]
-    windows = least_windows(int(layers.ranks[wanted].max(initial=0)), allowed.threads)
+    ranks = int(layers.ranks[wanted].max(initial=0))
     last = int(layers.sums[wanted].max(initial=4))  # no tile of a table is larger
-    tables = TABLE_BYTES * half_boards(game, last.bit_length() - 1) + FEW_BYTES
-    memory = OVERHEAD + (16 * KEPT_KEYS + tables + windows if windows else 0)
+    fixed = 16 * KEPT_KEYS + TABLE_BYTES * half_boards(game, last.bit_length() - 1) + FEW_BYTES
+    # The layer in two windows at least, or in one if memory allows.
+    memory, peak = (
+        OVERHEAD + (fixed + windows if windows else 0)
+        for windows in (least_windows(ranks, allowed.threads, whole=whole) for whole in (False, True))
+    )
     return Estimate(
         "counting", game, -(-bound // len(symmetries(game))), states, "states",
         count_seconds(layers, up_to, allowed.cores), allowed.threads, memory, KEY_BYTES * kept,
-        share_of(game).spread,
+        share_of(game).spread, peak=min(peak, allowed.memory),
     )  # fmt: skip
 
 
@@ -153,7 +160,7 @@ def listing_pairs(game: Game, *, symmetric: bool) -> Estimate:
     each = PAIR_SLIDES * spawns_after(game) * ENTRY_BYTES
     return replace(
         before, task="listing the slides of", bound=images * before.bound, positions=states,
-        seconds=seconds("list", states), memory=OVERHEAD + int(states * each), disk=0.0,
+        seconds=seconds("list", states), memory=OVERHEAD + int(states * each), disk=0.0, peak=0,
     )  # fmt: skip
 
 
@@ -170,20 +177,23 @@ def solving(
     before, layers = counting(game, allowed, keep="afterstates"), layers_of(game)
     solved = layers.sums >= (down_to or 0)
     stored = share_of(game).stored
-    each = stored - KEY_BYTES if stored and tuple(objectives) == WIN else table_bytes(objectives)
+    each = stored if stored and tuple(objectives) == WIN else table_bytes(objectives)
+    # The afterstates that were counted stay beside the table until it is complete: they are in `before`.
     values = each * float(layers.afterstates[solved].sum()) * (1 if table else 0.05)
+    least, most = (solving_memory(game, objectives, above, down_to) for above in (1, 3))
     return replace(
         before,
         task="solving",
         seconds=before.seconds + solve_seconds(game, objectives, down_to, allowed.cores),
-        memory=max(before.memory, solving_memory(game, objectives, 3 if lean is False else 1, down_to)),
+        memory=max(before.memory, least if lean is not False else most),
+        peak=before.peak if lean else max(before.peak, min(most, allowed.memory)),
         disk=before.disk + values,
     )
 
 
 def table_bytes(objectives: Sequence[Objective]) -> float:
     """Return the bytes on disk of a reachable board: its compressed values, with its key beside each."""
-    return KEY_BYTES * len(objectives) + stored_bytes(objectives)
+    return KEY_BYTES * len(objectives) + VALUE_SHARE * sum(one.value_bytes for one in objectives)
 
 
 def solving_memory(

@@ -22,7 +22,7 @@ from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import Objective, check_goal_fits
 from tilebase.runtime.measured import duration
 from tilebase.runtime.paths import runs_folder
-from tilebase.runtime.resources import Allowance
+from tilebase.runtime.resources import OVERHEAD, Allowance
 from tilebase.runtime.system import processors
 
 SPACES = ("reachable", "all", "auto")
@@ -83,7 +83,7 @@ def everything(game: Game, objective: Objective, allowed: Allowance) -> list[dic
     try:
         rows += solving(game, [objective], "all", allowed)
     except UsageError as error:
-        rows.append(_impossible(game, objective, allowed, str(error)))
+        rows.append(_impossible(game, objective, _named(allowed), str(error)))
     return rows + (forcing(game, allowed) if game.can_win else [])
 
 
@@ -94,12 +94,13 @@ def counting(
     up_to: int | None = None,
     keep: str = "counts",
     folder: Path | None = None,
-    workers: int | None = None,
+    cluster: str | None = None,
 ) -> list[dict[str, Any]]:
-    """Return the row for counting the reachable states, in a folder, perhaps by so many workers here.
+    """Return the row for counting the reachable states, in a folder, perhaps by the workers of a cluster.
 
     `keep` says what stays in the folder, as for `count`.
     """
+    workers = _workers(cluster)
     found = reachable.counting(game, _machine(allowed, workers), up_to=up_to, keep=keep)
     return [_row("count", found, allowed, folder, workers, reachable.is_shared(game, up_to, solved=False))]
 
@@ -114,7 +115,7 @@ def solving(
     down_to: int | None = None,
     lean: bool | None = None,
     folder: Path | None = None,
-    workers: int | None = None,
+    cluster: str | None = None,
 ) -> list[dict[str, Any]]:
     """Return the row for solving the reachable boards, or of a pass over all for each objective.
 
@@ -126,23 +127,27 @@ def solving(
         one.check(game)
         if one.is_bound:
             check_goal_fits(game)
-    machine, rows = _machine(allowed, workers), []
+    workers, rows = _workers(cluster), []
+    machine = _machine(allowed, workers)
     if space != "all":
+        lean = lean if workers is None else False  # workers keep both layers above
         found = expected("reachable", objectives, machine, down_to=down_to, keep=keep, lean=lean)(game)
         what = f"solve for {', '.join(one.label for one in objectives)}"
         rows.append(_row(what, found, allowed, folder, workers, reachable.is_shared(game)))
     if space == "all" or (space == "auto" and not keep):
         from tilebase.costs.passes import passing
-        from tilebase.dense.shared import SHARED_BOARDS
-        from tilebase.dense.tables import check_rules
+        from tilebase.dense.sizes import SHARED_BOARDS, check_rules
 
         large = max(boards_by_sum(game).values(), default=0) >= SHARED_BOARDS
         for one in objectives:
             try:
                 check_rules(game)
-                found = passing("", game, [one], machine, down_to=down_to, keep=keep, thorough=True)
+                found = passing(
+                    "", game, [one], machine, down_to=down_to, keep=keep, thorough=True,
+                    shared=large and workers is not None,
+                )  # fmt: skip
             except ResourceError as error:
-                rows.append(_impossible(game, one, allowed, str(error)))
+                rows.append(_impossible(game, one, _named(allowed, workers), str(error)))
             except UsageError:
                 if space == "all":
                     raise
@@ -160,7 +165,8 @@ def forcing(game: Game, allowed: Allowance, *, search_only: bool = False) -> lis
 
     allowed = _machine(allowed, None)
     opened, on = passes.opened_afterstates(game), _named(allowed)
-    takes, size = f"roughly {duration(passes.search_seconds(game, allowed))}", byte_text(16 * opened)
+    takes = f"roughly {duration(passes.search_seconds(game, allowed))}"
+    size = byte_text(passes.OPENED_BYTES * opened)
     plan = None if search_only else passes.replacing_pass(game, allowed)
     search = {
         "what": "force by search",
@@ -168,7 +174,8 @@ def forcing(game: Game, allowed: Allowance, *, search_only: bool = False) -> lis
         "boards": f"roughly {number_in_words(opened)} afterstates",
         "time": takes,
     }
-    sizes = {"memory": size, "disk": size, "moved": "", "reason": ""}
+    memory = byte_text(OVERHEAD + passes.OPENED_BYTES * opened)
+    sizes = {"memory": memory, "disk": size, "moved": "", "reason": ""}
     if plan is None:
         return [search | sizes]
     after = duration(passes.FIRST_PATIENCE + passes.patience_of(plan, allowed))
@@ -183,16 +190,29 @@ def forcing(game: Game, allowed: Allowance, *, search_only: bool = False) -> lis
     return [search | {"time": f"{takes}; if it takes over {after}, a pass replaces it"} | sizes, in_place]
 
 
-def _machine(allowed: Allowance, workers: int | None) -> Machine:
-    """Return a machine with a core for each thread, or for each worker."""
-    return Machine(memory=allowed.memory, threads=workers or allowed.threads)
+def _workers(cluster: str | None) -> int | None:
+    """Return how many workers on this machine the text of ``--cluster`` names; None without them."""
+    if cluster is None:
+        return None
+    from tilebase.cluster.runs import workers_here
+
+    return workers_here(cluster)
 
 
-def _named(machine: Machine) -> str:
+def _machine(allowed: Allowance, workers: int | None) -> Allowance:
+    """Return a machine with a core for each thread; or this one with workers, and the memory of one."""
+    if workers is not None:
+        return Allowance(memory=allowed.memory // workers, threads=workers)
+    return Machine(memory=allowed.memory, threads=allowed.threads)
+
+
+def _named(allowed: Allowance, workers: int | None = None) -> str:
     """Name this machine, or one with more cores that are as fast."""
-    if machine.threads > processors():
-        return f"{machine.threads} such cores"
-    return f"this machine, {machine.threads} thread{'s' * (machine.threads > 1)}"
+    if workers is not None:
+        return f"this machine, {workers} worker{'s' * (workers > 1)}, --cluster"
+    if allowed.threads > processors():
+        return f"{allowed.threads} such cores"
+    return f"this machine, {allowed.threads} thread{'s' * (allowed.threads > 1)}"
 
 
 def _all(objective: Objective) -> str:
@@ -210,27 +230,27 @@ def _row(
     size = f"{found.bound:,}" if known else f"about {number_in_words(found.positions)}"
     row = {
         "what": what,
-        "on": _named(_machine(allowed, None)),
+        "on": _named(allowed, workers),
         "boards": f"{size} {found.unit}",
         "time": duration(found.seconds, 3) if known else f"about {duration(found.seconds)}{found.span}",
-        "memory": f"at least {byte_text(found.memory)}",
+        "memory": found.memory_text,
         "disk": byte_text(int(found.disk)),
         "moved": byte_text(int(found.moved)) if found.moved else "",
     }
     if workers is not None:
-        row["on"] = f"{_named(_machine(allowed, workers)).partition(',')[0]}, {workers} workers, --cluster"
+        row["memory"] += " a worker"
     if folder is None:
         with suppress(StorageError):  # no home: then the command asks for a folder
             folder = runs_folder()
-    few = shortages(found, allowed.memory, folder)
+    few = shortages(found, _machine(allowed, workers).memory, folder)
     reasons = [*few.values(), *([] if workers is None or shared else [NOTHING_SHARED])]
     return row | {name: f"{row[name]}, too much" for name in few} | {"reason": "; ".join(reasons)}
 
 
-def _impossible(game: Game, objective: Objective, allowed: Allowance, reason: str) -> dict[str, Any]:
-    """Return the row of a pass that this machine cannot do, with the reason."""
+def _impossible(game: Game, objective: Objective, on: str, reason: str) -> dict[str, Any]:
+    """Return the row of a pass that a machine cannot do, with the reason."""
     return {
-        "what": _all(objective), "on": _named(_machine(allowed, None)),
+        "what": _all(objective), "on": on,
         "boards": f"{sum(boards_by_sum(game).values()):,} boards", "time": NO_FIT,
         "memory": "", "disk": "", "moved": "", "reason": reason,
     }  # fmt: skip

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from tilebase.counting.combinatorics import layers_together
-from tilebase.dense import tables as layers
-from tilebase.dense.backends.bits import LAYERS, Words
 from tilebase.dense.index import PerfectIndex
+from tilebase.dense.sizes import LAYERS, Words, scratch_bytes, table_bytes
 from tilebase.dense.steps import Cut
 from tilebase.errors import ResourceError, UsageError
 from tilebase.objectives.numbers import byte_text
@@ -140,7 +139,7 @@ class Plan:
         """Whether the layers from a sum on, or the largest, can be cut into batches that fit into memory."""
         sizes = {s: size for s, size in index.sizes(won=True).items() if s >= lowest}
         # All layers of a small game, some of a large one: to cut a layer means to list its blocks.
-        every = max(1, len(sizes) * len(index.order) // CUT_BLOCKS)
+        every = max(1, len(sizes) * index.block_count // CUT_BLOCKS)
         plan = replace(self, memory=memory if every == 1 else int(memory * (1 - SPARE)))
         try:
             for total in [max(sizes, key=lambda s: sizes[s]), *([] if largest else sorted(sizes)[::every])]:
@@ -192,8 +191,8 @@ class Plan:
         if bits and objective.is_boolean and (plan := cls._of_bits(index, sizes, allowed)):
             return plan
         size = value_bytes or max(1, int(objective.value_bytes))
-        tables = layers.table_bytes(index, merge=objective.merge) + index.nbytes
-        tables += threads * layers.scratch_bytes(index, size)
+        tables = table_bytes(index, merge=objective.merge) + index.nbytes
+        tables += threads * scratch_bytes(index, size)
         if tables + OVERHEAD > memory:
             raise ResourceError(
                 f"the tables of {index.game} need {(tables + OVERHEAD) / 2**30:.3g} GiB, more than "
@@ -240,7 +239,7 @@ class Plan:
     def _of_bits(cls, index: PerfectIndex, sizes: dict[int, int], allowed: Allowance) -> Plan | None:
         words = Words.of(index, sizes)
         boards, largest = sum(sizes.values()), max(sizes.values())
-        tables = layers.table_bytes(index, merge="") + index.nbytes + allowed.threads * words.scratch_bytes
+        tables = table_bytes(index, merge="") + index.nbytes + allowed.threads * words.scratch_bytes
         if 8 * words.layer > WORTH_BITS * max(largest, 1 << 20):
             return None
         layer, base, memory = 8 * words.layer, tables + OVERHEAD, allowed.memory

@@ -330,7 +330,7 @@ def check_solving(ask: Ask, run: Run, keep: Keep = NOTHING, *, lean: bool | None
     The rate of a device is not measured.  `UsageError` if a pass over all boards does not know the rules.
     """
     if ask.space == "all":
-        from tilebase.dense.tables import check_rules
+        from tilebase.dense.sizes import check_rules
 
         check_rules(ask.game)
     if ask.on_device:
