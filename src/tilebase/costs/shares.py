@@ -34,7 +34,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache, lru_cache
 from itertools import pairwise
 from statistics import geometric_mean, median
@@ -98,21 +98,14 @@ def share_of(game: Game) -> Share:
         return _masked(game, named)
     one_tile = len(game.spawn_exponents) == 1
     exact = counted().get((game.shape, game.goal))
-    if exact is not None and not one_tile and _has_own_start_only(game):
+    rules = (one for one in fields(game) if one.name not in ("shape", "goal", "start"))
+    if exact is not None and not one_tile and all(getattr(game, one.name) == one.default for one in rules):
         return Share(exact.states, exact.afterstates, COUNTED)
     found = fitted(game.shape, [top for top in game.tops if top])
     if not one_tile:
         return found
     states = ONE_TILE * found.states
     return Share(states, states * min(ONE_TILE_RATIO * found.afterstates / found.states, 0.8), found.spread)
-
-
-def _has_own_start_only(game: Game) -> bool:
-    """Return whether a game has only its shape, its goal and perhaps its start.
-
-    A game with its start alone cannot be made to compare: the start board may name walls.
-    """
-    return game.identity | {"start": "two-tiles"} == Game(game.shape, game.goal).identity
 
 
 def _masked(game: Game, named: Formation | None) -> Share:
@@ -268,6 +261,7 @@ def table_share(known: Mapping[str, Mapping[int, float]], name: str, anywhere: b
 # -- layers ------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
 class Layers:
     """The expected sizes of the layers of a game, by ascending sum.
 
@@ -279,16 +273,17 @@ class Layers:
         Arrays with a number for each layer.
     """
 
-    def __init__(self, game: Game) -> None:
-        order, share = len(symmetries(game)), share_of(game)
-        self.boards = boards_by_sum(game)
-        self.sums = np.array(list(self.boards), dtype=np.int64)
-        counts = np.array(list(self.boards.values()), dtype=np.float64)
-        self.ranks = ranks_of(counts, order)
-        self.states, self.afterstates = share.states * counts / order, share.afterstates * counts / order
+    boards: dict[int, int]
+    sums: Array
+    ranks: Array
+    states: Array
+    afterstates: Array
 
 
 @lru_cache(maxsize=32)
 def layers_of(game: Game) -> Layers:
     """Return the expected sizes of the layers of a game."""
-    return Layers(game)
+    boards, share, order = boards_by_sum(game), share_of(game), len(symmetries(game))
+    sums, counts = np.array(list(boards), dtype=np.int64), np.array(list(boards.values()), dtype=np.float64)
+    images = counts / order
+    return Layers(boards, sums, ranks_of(counts, order), share.states * images, share.afterstates * images)
