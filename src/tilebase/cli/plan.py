@@ -22,7 +22,7 @@ from tilebase.cli.options import (
     parse_seconds,
 )
 from tilebase.cli.output import plan_text
-from tilebase.cli.progress import prepare_kernels, showing_notes
+from tilebase.cli.progress import showing_notes
 from tilebase.cli.solve import ObjectiveOption
 from tilebase.errors import UsageError
 from tilebase.game.formations import Formation, formation
@@ -87,8 +87,8 @@ def _game(
 
     Time, memory and disk; nothing is begun. Write plan in front of a command (count, solve, force, evaluate,
     thin, verify or reach) to plan it with all its options. A game alone is planned for counting, solving and
-    forcing. The first rows are for this machine; rows with --cluster are for many. Why something does not fit
-    stands below the table. A formation without a goal is planned for every goal.
+    forcing. With more --threads than there are processors, it is planned for so many cores. Why something
+    does not fit stands below the table. A formation without a goal is planned for every goal.
 
     tilebase plan 4x4 256
 
@@ -152,7 +152,6 @@ def formations(
     tilebase plan formations --budget 2h --memory 16GiB --disk 50GB
     """
     show, used = shown.checked(), Allowance.of(threads=threads).cores
-    prepare_kernels()  # so that this machine is measured before times decide what is named
     given = [text for text in (budget, memory, disk) if text is not None]
     most = parse_seconds(budget), parse_bytes(memory), parse_bytes(disk)
     sizes, hidden = _fitting(given, most, used, goal) if given else (_sizes(all_formations(), goal), [])
