@@ -147,14 +147,17 @@ def _plan(
 ) -> int:
     """Print what deciding a goal would take."""
     from tilebase.costs.rows import forcing, solving
-    from tilebase.questions.force import check_ways
 
-    check_ways(game, how.engine, certificate, how.cluster)
+    a_pass = how.engine in ("dense", "reachable")
+    if certificate is not None or not a_pass:
+        from tilebase.questions.force import check_ways  # loads Numba, which the plan of a pass does without
+
+        check_ways(game, how.engine, certificate, how.cluster)
     if how.engine == "diagrams":
         from tilebase.bdd.strategies import Method
 
         return _plan_diagrams(game, Method(), show)
-    if how.engine in ("dense", "reachable"):
+    if a_pass:
         space = "all" if how.engine == "dense" else how.engine
         rows = solving(game, [Objective("guaranteed")], space, run.allowed(), cluster=how.cluster)
     else:

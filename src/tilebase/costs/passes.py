@@ -26,8 +26,8 @@ from tilebase.game.symmetry import symmetries
 from tilebase.objectives.objective import Objective
 from tilebase.runtime.resources import OVERHEAD, Allowance
 
-MOST_INDEX_BYTES = 2 << 30
-"""For an estimate; ten million blocks (4x4 to 512 has eight)."""
+PLANNED_BLOCKS = 10**7
+"""Most blocks that are cut for a plan, which takes seconds (4x4 to 512 has eight million)."""
 ENDLESS = Allowance(memory=NO_BOUND, threads=1)
 """All memory that is needed."""
 MEASURED_CELLS = 14
@@ -51,10 +51,9 @@ COMPILING = 19.0
 def planned_index(game: Game) -> PerfectIndex:
     """Return the index of a pass that is estimated.
 
-    Raises `ResourceError` if there are too many boards for a pass, or if making the index would take minutes,
-    and `UsageError` if there is no such pass.
+    Raises `ResourceError` if there are too many boards for a pass, and `UsageError` if there is no such pass.
     """
-    index = PerfectIndex(game, MOST_INDEX_BYTES)
+    index = PerfectIndex(game)
     check_index(index)
     return index
 
@@ -83,16 +82,20 @@ def passing(
 
     An index is made if the pass takes less than a week, or the estimate is to be `thorough`: without one, the
     memory lacks the tables.  If the layers are `shared` out, the memory is that of a worker with one thread.
-    Raises as `Plan.of` does.
+    Raises as `Plan.of` does, and as `planned_index` if it is to be thorough.
     """
     lowest, index = down_to or 0, None
     sizes = {
         s: n for s, n in boards_by_sum(game).items() if lowest <= s and (highest is None or s <= highest)
     }
     boards = sum(sizes.values())
-    if thorough or pass_seconds(boards, allowed.cores) < WEEK:
+    if thorough:
+        index = planned_index(game)
+    elif pass_seconds(boards, allowed.cores) < WEEK:
         with suppress(ResourceError, UsageError):
             index = planned_index(game)
+    if index is not None and index.block_count > PLANNED_BLOCKS:
+        index = None
     options: dict[str, Any] = {"value_bytes": value_bytes, "bits": not (value_bytes or keep)}
     takes = disk = moved = 0.0
     memory = OVERHEAD

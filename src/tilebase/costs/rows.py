@@ -185,7 +185,7 @@ def forcing(game: Game, allowed: Allowance, *, search_only: bool = False) -> lis
     in_place = {
         "what": "force by a pass in its place", "on": on, "boards": f"{plan.boards:,} boards",
         "time": f"about {duration(seconds)}{compiled}", "memory": byte_text(plan.whole_bytes), "disk": "0 B",
-        "moved": "0 B", "reason": "",
+        "moved": "", "reason": "",
     }  # fmt: skip
     return [search | {"time": f"{takes}; if it takes over {after}, a pass replaces it"} | sizes, in_place]
 

@@ -212,8 +212,6 @@ class PerfectIndex:
                 "give lower limits on cells"
             )
         self._bound(most_bytes, BLOCK_BYTES * prod(shape))
-        if prod(shape) >= MANY_BLOCKS:
-            LOG.info("%s has %d blocks of boards: listing them takes some seconds", game, prod(shape))
         self.block_count, self._shape = prod(shape), shape
         # How many fillings of D have half a sum, from where A, B and C have more than the board may.
         d, most = self.parts[3], sum(int(part.sums[-1]) for part in (a, b, c))
@@ -247,6 +245,9 @@ class PerfectIndex:
     @cached_property
     def order(self) -> Array:
         """The blocks in the order of ranks: by the sums of the top half, of the left half, of A."""
+        if self.block_count >= MANY_BLOCKS:
+            text = "%s has %d blocks of boards: listing them takes some seconds"
+            LOG.info(text, self.game, self.block_count)
         order: Array = np.lexsort((self._block_sums(0), self._block_sums(0, 2), self._block_sums(0, 1)))
         return order
 
