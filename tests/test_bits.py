@@ -17,6 +17,7 @@ from conformance.games import SMALL_GAMES
 from interrupting import stop_at
 from tilebase import force
 from tilebase._kernels import bits as kernels
+from tilebase._kernels import jit
 from tilebase._kernels.jit import kernel
 from tilebase.cli import main
 from tilebase.costs import passes as costs
@@ -315,7 +316,7 @@ def test_force_takes_the_pass_where_it_is_faster(monkeypatch):
 
 def test_a_pass_has_to_be_worth_it(monkeypatch):
     """It is not for few boards, more patterns than a word has bits, too little memory or too little time."""
-    monkeypatch.setattr(costs, "is_compiled", lambda _: True)
+    monkeypatch.setattr(jit, "is_compiled", lambda _: True)
     large = Game("2x6", 128, start="empty")
     patience = costs.patience_for(large, EIGHT)
     assert patience == pytest.approx(0.1 * 7**12 * RATES["bits"] / of_cores(2))
@@ -327,5 +328,5 @@ def test_a_pass_has_to_be_worth_it(monkeypatch):
     pairs = itertools.islice(itertools.combinations(range(12), 2), 65)
     many = "|".join(",".join("8" if cell in pair else "*" for cell in range(12)) for pair in pairs)
     assert costs.patience_for(large.changed(pattern=many), EIGHT) == math.inf
-    monkeypatch.setattr(costs, "is_compiled", lambda _: False)
+    monkeypatch.setattr(jit, "is_compiled", lambda _: False)
     assert costs.patience_for(large, EIGHT) == pytest.approx(patience + costs.COMPILING)

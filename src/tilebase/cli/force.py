@@ -158,7 +158,7 @@ def _plan(
 
         return _plan_diagrams(game, Method(), show)
     if a_pass:
-        space = "all" if how.engine == "dense" else how.engine
+        space = "all" if how.engine == "dense" else "reachable"
         rows = solving(game, [Objective("guaranteed")], space, run.allowed(), cluster=how.cluster)
     else:
         free = how.engine is None and certificate is None
