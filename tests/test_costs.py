@@ -123,6 +123,7 @@ def test_what_counting_needs_at_least_is_what_the_pass_asks_for() -> None:
         assert least_windows(ranks, 3) == (asked if ranks > SMALL_BITS else 0)
     assert PAGE_BYTES == 4 * forward.PAGE
     assert counting(Game("3x3", 1024), TWO).memory == OVERHEAD
+    assert 1.17e9 < counting(Game("4x4", 32), TWO).peak < 1.25e9, "as measured: 1.17 and 1.2 GB"
     expected = counting(Game("4x4", 256), TWO).memory
     assert 1.5e9 < expected < 2.5e9
     with pytest.raises(ResourceError, match=r"it needs 1\.82 GB of memory, and 1\.07 GB may be used"):
@@ -188,6 +189,30 @@ def test_more_cores_are_a_division(capsys: pytest.CaptureFixture[str]) -> None:
     assert row["on"] == "16 such cores"
     assert estimate.duration(many) in row["time"]
     assert counting(Game("4x4", 64), ONE_THREAD).seconds / many == pytest.approx(9.14, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("command", "memory", "reason"),
+    [
+        ("solve 4x4 32 --memory 8GiB", "at least 1.73 GB a worker", ""),
+        (
+            "solve 4x4 32 --memory 4GiB", "at least 1.73 GB a worker, too much",
+            "it needs 1.73 GB of memory, and 1.07 GB may be used by each worker",
+        ),
+        ("force 2x6 128 --engine dense --memory 8GiB", "at least 1.04 GB a worker", ""),
+        ("force 4x4 128 --engine dense --memory 8GiB", "", "more than 2.15 GB of memory in each worker"),
+    ],
+)  # fmt: skip
+def test_a_plan_says_what_each_worker_needs(
+    command: str, memory: str, reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A worker solves with both layers above, and takes batches through files."""
+    assert main(["plan", *command.split(), "--cluster", "local:4", "-f", "json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert row["on"] == "this machine, 4 workers, --cluster"
+    assert row["memory"] == memory
+    assert reason in row["reason"]
+    assert bool(reason) == bool(row["reason"])
 
 
 def test_a_pass_on_a_device_has_no_plan(capsys: pytest.CaptureFixture[str]) -> None:

@@ -165,19 +165,15 @@ def forcing(game: Game, allowed: Allowance, *, search_only: bool = False) -> lis
 
     allowed = _machine(allowed, None)
     opened, on = passes.opened_afterstates(game), _named(allowed)
-    takes = f"roughly {duration(passes.search_seconds(game, allowed))}"
-    size = byte_text(passes.OPENED_BYTES * opened)
-    plan = None if search_only else passes.replacing_pass(game, allowed)
+    table = passes.OPENED_BYTES * opened
     search = {
-        "what": "force by search",
-        "on": on,
-        "boards": f"roughly {number_in_words(opened)} afterstates",
-        "time": takes,
-    }
-    memory = byte_text(OVERHEAD + passes.OPENED_BYTES * opened)
-    sizes = {"memory": memory, "disk": size, "moved": "", "reason": ""}
+        "what": "force by search", "on": on, "boards": f"roughly {number_in_words(opened)} afterstates",
+        "time": f"roughly {duration(passes.search_seconds(game, allowed))}",
+        "memory": byte_text(OVERHEAD + table), "disk": byte_text(table), "moved": "", "reason": "",
+    }  # fmt: skip
+    plan = None if search_only else passes.replacing_pass(game, allowed)
     if plan is None:
-        return [search | sizes]
+        return [search]
     after = duration(passes.FIRST_PATIENCE + passes.patience_of(plan, allowed))
     seconds = passes.replacing_seconds(plan, allowed)
     compiling = passes.compile_seconds()
@@ -187,7 +183,8 @@ def forcing(game: Game, allowed: Allowance, *, search_only: bool = False) -> lis
         "time": f"about {duration(seconds)}{compiled}", "memory": byte_text(plan.whole_bytes), "disk": "0 B",
         "moved": "", "reason": "",
     }  # fmt: skip
-    return [search | {"time": f"{takes}; if it takes over {after}, a pass replaces it"} | sizes, in_place]
+    search["time"] += f"; if it takes over {after}, a pass replaces it"
+    return [search, in_place]
 
 
 def _workers(cluster: str | None) -> int | None:
@@ -237,12 +234,13 @@ def _row(
         "disk": byte_text(int(found.disk)),
         "moved": byte_text(int(found.moved)) if found.moved else "",
     }
-    if workers is not None:
-        row["memory"] += " a worker"
     if folder is None:
         with suppress(StorageError):  # no home: then the command asks for a folder
             folder = runs_folder()
     few = shortages(found, _machine(allowed, workers).memory, folder)
+    if workers is not None:
+        row["memory"] += " a worker"
+        few |= {"memory": f"{few['memory']} by each worker"} if "memory" in few else {}
     reasons = [*few.values(), *([] if workers is None or shared else [NOTHING_SHARED])]
     return row | {name: f"{row[name]}, too much" for name in few} | {"reason": "; ".join(reasons)}
 
