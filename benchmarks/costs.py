@@ -4,9 +4,8 @@
     scripts/bench --costs --only 3x3    those whose name contains a word
 
 Goal: CPU seconds, and bytes of disk where a table is written, within 1.5 times of what was expected.  Memory
-is the peak of the process.  The rates are measured anew before each command (`costs.measuring`), since other
-programs slow it down as much, and the start of the program is added to what is expected.  All commands run on
-one thread.  docs/performance.md shows those that were
+is the peak of the process.  The rates are the fixed ones, and the start of the program is added to what is
+expected.  All commands run on one thread.  docs/performance.md shows those that were
 recorded, the section `estimates` of src/tilebase/facts/runs.tsv.
 """
 
@@ -23,12 +22,10 @@ from pathlib import Path
 from typing import Any
 
 from tilebase import Game, formation
-from tilebase.costs.boards import passing
-from tilebase.costs.forcing import search_seconds
-from tilebase.costs.measuring import measured_factor
-from tilebase.costs.rates import FACTORS
-from tilebase.costs.reachable import counting, layers_of, solving
-from tilebase.costs.tables import evaluating, thinning, verifying
+from tilebase.costs.passes import passing, search_seconds
+from tilebase.costs.rates import FACTORS, RUNS
+from tilebase.costs.reachable import counting, evaluating, solving, thinning, verifying
+from tilebase.costs.shares import layers_of
 from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import parse_objectives
 from tilebase.runtime.measured import duration
@@ -69,7 +66,12 @@ def searched(game: Game) -> Cost:
 
 TABLE = Game("3x3", 512)
 """What the commands on a table are measured with."""
-SIZES = {total: round(layer.afterstates) for total, layer in layers_of(TABLE).by_sum().items()}
+SIZES = {
+    total: round(layer)
+    for total, layer in zip(
+        layers_of(TABLE).sums.tolist(), layers_of(TABLE).afterstates.tolist(), strict=True
+    )
+}
 
 
 COMMANDS: dict[str, Callable[[], Cost]] = {
@@ -133,6 +135,7 @@ def measure(command: str) -> Measured:
 
 
 def main(only: str) -> int:
+    FACTORS.update(dict.fromkeys(RUNS, 1.0))
     reached = True
     print("| command | expected | measured | ratio | disk expected | measured | ratio | memory |")
     print("|---|---|---|---|---|---|---|---|")
@@ -140,8 +143,6 @@ def main(only: str) -> int:
     for command, expect in COMMANDS.items():
         if only not in command:
             continue
-        for engine in ("sparse", "dense"):
-            FACTORS[engine] = measured_factor(engine) or 1.0
         expected, measured = expect(), measure(command)
         seconds = expected.seconds + start
         ratios = [measured.seconds / seconds]

@@ -14,6 +14,7 @@
     scripts/bench --cuda          a pass over all boards on a CUDA device instead (benchmarks/device.py)
     scripts/bench --codecs FOLDER --sum S   ways to store a layer instead (benchmarks/layer_codecs.py)
     scripts/bench --costs         estimates beside what is measured (benchmarks/costs.py); --only as above
+    scripts/bench --replay        plans of recorded commands beside what they took (benchmarks/replay.py)
 
 Each command runs once to compile and once to be measured.  Machines are shared and noisy:
 compare ratios within one run, and quote the counts of work, which do not vary.
@@ -169,6 +170,7 @@ def main() -> int:
         "--signatures", action="store_true", help="with --kernels: print the lines of tests/signatures.tsv"
     )
     parser.add_argument("--diagrams", action="store_true", help="run sizes of decision diagrams instead")
+    parser.add_argument("--replay", action="store_true", help="compare plans with recorded runs instead")
     parser.add_argument("--costs", action="store_true", help="compare estimates with ten commands instead")
     parser.add_argument("--server", action="store_true", help="ask the explorer's server instead")
     parser.add_argument("--environments", action="store_true", help="measure environments instead")
@@ -187,6 +189,10 @@ def main() -> int:
         import diagrams
 
         return diagrams.main(chosen.only)
+    if chosen.replay:
+        import replay
+
+        return replay.main()
     if chosen.costs:
         import costs
 

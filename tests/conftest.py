@@ -19,7 +19,7 @@ from serving import SECONDS
 from tilebase import solve
 from tilebase.cli import main
 from tilebase.cluster.pieces import ThreadExecutor
-from tilebase.costs.rates import FACTORS
+from tilebase.costs.rates import FACTORS, RUNS
 from tilebase.game.game import Game
 from tilebase.runtime import system
 from tilebase.runtime.resources import Allowance
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 pytest_plugins = ["cpu_seconds", "repetition"]
 
 # Estimates of this process are those of the fixed rates, whatever the machine.
-FACTORS.update(sparse=1.0, dense=1.0)
+FACTORS.update(dict.fromkeys(RUNS, 1.0))
 # Nor does a plan say that the machine is busy.
 system.load = lambda: 0.0
 

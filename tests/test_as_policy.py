@@ -361,7 +361,7 @@ def test_what_judging_takes_is_asked_before(table, monkeypatch):
     assert turned.memory >= alone.memory
     assert len(asked) == 2
     asked.clear()
-    monkeypatch.setattr("tilebase.costs.tables.JUDGED_BYTES", 1 << 50)
+    monkeypatch.setattr("tilebase.costs.reachable.JUDGED_BYTES", 1 << 50)
     with pytest.raises(ResourceError, match=r"judging an agent in .* play random games instead .*anyway"):
         judge(table, counting, symmetry="none")
     assert len(asked) == 1

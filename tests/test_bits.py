@@ -17,17 +17,18 @@ from conformance.games import SMALL_GAMES
 from interrupting import stop_at
 from tilebase import force
 from tilebase._kernels import bits as kernels
+from tilebase._kernels import jit
 from tilebase._kernels.jit import kernel
 from tilebase.cli import main
-from tilebase.costs import forcing as costs
-from tilebase.costs.rates import rates
+from tilebase.costs import passes as costs
+from tilebase.costs.rates import RATES, of_cores
 from tilebase.dense import layers
 from tilebase.dense import passes as dense
 from tilebase.dense import plan as plans
 from tilebase.dense.backends import bits
-from tilebase.dense.backends.bits import Matrices
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.plan import Plan
+from tilebase.dense.sizes import Matrices
 from tilebase.errors import CorruptError, ResourceError, StorageError
 from tilebase.files.work_folders import list_runs, remove_runs
 from tilebase.game.game import Game
@@ -315,17 +316,17 @@ def test_force_takes_the_pass_where_it_is_faster(monkeypatch):
 
 def test_a_pass_has_to_be_worth_it(monkeypatch):
     """It is not for few boards, more patterns than a word has bits, too little memory or too little time."""
-    monkeypatch.setattr(costs, "is_compiled", lambda _: True)
+    monkeypatch.setattr(jit, "is_compiled", lambda _: True)
     large = Game("2x6", 128, start="empty")
     patience = costs.patience_for(large, EIGHT)
-    assert patience == pytest.approx(0.1 * 7**12 * rates("dense").bits / 2)
-    assert costs.patience_for(large, EIGHT, seconds=21 * patience) == patience
-    assert costs.patience_for(large, EIGHT, seconds=19 * patience) == math.inf
+    assert patience == pytest.approx(0.1 * 7**12 * RATES["bits"] / of_cores(2))
+    assert costs.patience_for(large, EIGHT, most=21 * patience) == patience
+    assert costs.patience_for(large, EIGHT, most=19 * patience) == math.inf
     assert costs.patience_for(large, Allowance(memory=OVERHEAD, threads=2)) == math.inf
     assert costs.patience_for(Game("3x3", 32, start="empty"), EIGHT) < math.inf
     assert costs.patience_for(Game("2x4", 32, start="empty"), EIGHT) == math.inf
     pairs = itertools.islice(itertools.combinations(range(12), 2), 65)
     many = "|".join(",".join("8" if cell in pair else "*" for cell in range(12)) for pair in pairs)
     assert costs.patience_for(large.changed(pattern=many), EIGHT) == math.inf
-    monkeypatch.setattr(costs, "is_compiled", lambda _: False)
+    monkeypatch.setattr(jit, "is_compiled", lambda _: False)
     assert costs.patience_for(large, EIGHT) == pytest.approx(patience + costs.COMPILING)

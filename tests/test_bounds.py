@@ -20,11 +20,10 @@ import cached_oracle as oracle
 from batching import BATCHED
 from tilebase import prove, solve
 from tilebase.cli import main
-from tilebase.costs import boards, rows
-from tilebase.costs.boards import passing, planned_index
-from tilebase.costs.machines import device_row
+from tilebase.costs import passes as boards
+from tilebase.costs import rows
+from tilebase.costs.passes import passing, planned_index
 from tilebase.dense.backends.bits import BitLayer
-from tilebase.dense.index import PerfectIndex
 from tilebase.dense.layers import DenseLayer
 from tilebase.dense.plan import Plan
 from tilebase.errors import GameError, ResourceError, UsageError, WrongGameError
@@ -180,17 +179,7 @@ def test_what_does_not_fit_is_refused_with_the_estimate(capsys, monkeypatch):
         assert words in capsys.readouterr().err
     assert main(["plan", *line]) == 0
     table = capsys.readouterr().out
-    assert [word in table for word in ("this machine", "H200", "not built")] == [True, True, False]
-
-
-def test_plans_tell_memory_from_disk():
-    game = Game("3x4", 512, limits="256,128,64,64/64,64,64,64/64,64,64,64", start="empty", pattern="lemma1")
-    index, bound = PerfectIndex(game), Objective("lower", "uint32")
-    row = device_row(index, bound)
-    assert (row["disk"], row["moved"]) == ("0 B", "0 B")
-    assert row["time"] == "1.77 seconds"  # 20,338,217,928 boards
-    assert device_row(index, bound, Allowance(memory=1 << 30, threads=1))["disk"] == "2.59 GB"
-    assert device_row(PerfectIndex(Game("2x2", 32)), Objective("score"))["time"].endswith("(not built)")
+    assert "this machine" in table
 
 
 @pytest.mark.parametrize("objective", ["lower:uint32", "win", "guaranteed"])
@@ -208,7 +197,8 @@ def test_an_estimate_and_a_pass_agree_on_what_fits_into_memory(objective):
         assert (found.disk > 0) == (found.moved > 0) == (memory < lean.whole_bytes)
         assert found.memory == min(plan.whole_bytes, memory)
         row = rows.solving(BATCHED, [one], "all", allowed)[0]
-        assert (row["disk"], row["moved"]) == (byte_text(int(found.disk)), byte_text(int(found.moved)))
+        moved = byte_text(int(found.moved)) if found.moved else ""
+        assert (row["disk"], row["moved"]) == (byte_text(int(found.disk)), moved)
         assert row["time"] == duration(found.seconds, 3)
 
 
@@ -240,10 +230,10 @@ def test_a_slow_machine_does_not_change_what_fits(monkeypatch):
 
 
 def test_a_plan_that_does_not_fit_says_what_needs_none(capsys):
-    words = ["plan", "3x4", "512", "--memory", "1MB", "--threads", "3"]
+    words = ["plan", "3x4", "512", "--memory", "1MB", "--threads", "1"]
     assert main(words) == 0
     printed = capsys.readouterr()
-    assert "this machine, 3 threads" in printed.out
+    assert "this machine, 1 thread " in printed.out
     assert "does not fit" in printed.out
     assert printed.out.splitlines()[1].startswith("count ")  # which needs no such pass
     assert main([*words[:-1], "0"]) == 2

@@ -47,7 +47,6 @@ from tilebase.cluster.pieces import (
     written,
 )
 from tilebase.cluster.runs import attached
-from tilebase.costs import cores
 from tilebase.errors import ClusterError, CorruptError, ResourceError, StorageError
 from tilebase.files.parcels import ParcelFile, ParcelWriter
 from tilebase.game.formations import formation
@@ -56,8 +55,6 @@ from tilebase.questions.count import count
 from tilebase.questions.solve import solve
 from tilebase.runtime.resources import OVERHEAD, Allowance
 from tilebase.sparse import shared_backward, shared_forward
-from tilebase.sparse.forward import Work
-from tilebase.sparse.index import GameIndex
 
 SMALL = Game("3x3", 64)
 
@@ -701,74 +698,23 @@ def test_every_damaged_parcel_is_found(tmp_path: Path) -> None:
 # -- the model -----------------------------------------------------------------------------------
 
 
-def counted_layers(game: Game) -> dict[int, cores.Layer]:
-    """The layers of a game as they are."""
-    found = count(game)
-    index = GameIndex(game)
-    sizes = zip(found.sums, found.states.sum(axis=1), found.afterstates.sum(axis=1), strict=True)
-    return {int(s): cores.Layer(index.at(int(s)).layer.size, int(m), int(n)) for s, m, n in sizes}
-
-
-@pytest.mark.parametrize(
-    "game",
-    [SMALL, *(pytest.param(one, marks=pytest.mark.all) for one in (Game("3x3", 128), Game("2x5", 32)))],
-)
-def test_the_model_knows_the_bytes_that_workers_exchange(
-    tmp_path: Path, threads: ThreadExecutor, monkeypatch: pytest.MonkeyPatch, game: Game
-) -> None:
-    """Predicted and measured within 25 %; times are compared by docs/scale.md."""
-    monkeypatch.setattr(shared_forward, "SHARED_RANKS", 1)
-    monkeypatch.setattr(shared_forward, "LEAST_RANKS", 1)
-    costs: list[Work] = []
-    count(game, folder=tmp_path, cluster=threads, work=costs.append)
-    layers = counted_layers(game)
-    own = cores.counting(game, 1, layers)
-    moved = cores.counting(game, 2, layers).written - own.written
-    assert moved == pytest.approx(costs[0].bytes_spilled, rel=0.25)
-    assert own.written == pytest.approx(costs[0].bytes_written, rel=0.6)  # small files are mostly index
-
-
-def assert_planned(printed: str, what: str) -> None:
-    """A row for this machine, and one for each number of cores, all with time and memory."""
-    here, one, many = rows = list(csv.DictReader(printed.splitlines()))
-    assert list(here)[:7] == ["what", "on", "boards", "time", "memory", "disk", "moved"]
-    assert [row["what"] for row in rows] == [what] * 3
-    assert here["on"].startswith("this machine, ")
-    assert here["boards"].endswith(" states")
-    assert [one["on"], many["on"]] == ["16 such cores, 1 machine", "16 x 16 such cores, --cluster"]
-    assert one["memory"] == here["memory"].removesuffix(", too much"), "threads exchange nothing"
-    assert one["disk"] == here["disk"].removesuffix(", too much")
-    assert many["moved"]
-    assert many["memory"].endswith(" a worker")
-    assert all(row["time"] and row["disk"] for row in rows)
-
-
 def test_a_plan_is_printed_and_nothing_is_begun(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["plan", "solve", "4x4", "128", "-f", "csv"]) == 0
-    assert_planned(capsys.readouterr().out, "solve for win")
-    assert main(["plan", "count", "--formation", "free10", "512", "-f", "csv"]) == 0
-    assert_planned(capsys.readouterr().out, "count")
     for command in ("count", "solve"):
         assert main(["plan", command, "4x4", "64", "--cluster", "local:4", "-f", "csv"]) == 0
-        rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
-        assert rows[1]["on"] == "this machine, 4 workers, --cluster"
-        assert rows[1]["moved"].endswith(" GB")
-        assert not rows[1]["reason"]
-        assert len(rows) == 3, "many machines would take longer"
+        (row,) = csv.DictReader(capsys.readouterr().out.splitlines())
+        assert row["on"] == "4 such cores, 4 workers, --cluster"
+        assert row["boards"].endswith(" states")
+        assert row["time"]
+        assert row["memory"]
+        assert row["disk"]
+        assert not row["reason"]
     for command in (
         "count 2x3 32", "solve 2x3 32", "solve 2x3 32 --space all", "force 2x3 32 --engine dense",
     ):  # fmt: skip
         for workers in (1, 2):
             assert main(["plan", *command.split(), "--cluster", f"local:{workers}", "-f", "csv"]) == 0
-            rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
-            (shared,) = (
-                row for row in rows if row["on"].startswith("this machine") and "worker" in row["on"]
-            )
-            assert shared["moved"] == "0 B"
-            assert "the workers would do nothing" in shared["reason"]
-    assert main(["plan", "count", "4x4", "64", "--threads", "256", "-f", "csv"]) == 0
-    few, usual = next(csv.DictReader(capsys.readouterr().out.splitlines())), f"{os.cpu_count()} processor"
-    assert few["on"].startswith(f"this machine, 256 threads on {usual}")
+            (row,) = csv.DictReader(capsys.readouterr().out.splitlines())
+            assert "the workers would do nothing" in row["reason"]
     assert main(["plan", "count", "4x4", "64", "--cluster", "nothing"]) == 2
     assert "write local:4, an address" in capsys.readouterr().err
     assert not list(folder.iterdir())

@@ -17,22 +17,18 @@ import pytest
 
 pytest.importorskip("distributed")
 
-from dataclasses import replace
 
 import tilebase.cluster.dask as over_dask
-from batching import dense_pass, small_memory
+from batching import dense_pass
 from clustering import Tree, Workers, noting, one_hangs, start_workers, when_layer_begins
 from interrupting import stop_at
 from stored import contents
 from tilebase.cli import main
 from tilebase.cluster.pieces import ThreadExecutor
-from tilebase.cluster.runs import Run, attached
-from tilebase.costs import batches
-from tilebase.costs.cores import MACHINE_CORES
+from tilebase.cluster.runs import attached
 from tilebase.dense import shared
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.layers import joined_checksum
-from tilebase.dense.passes import DensePass
 from tilebase.dense.plan import Plan
 from tilebase.dense.steps import Cut
 from tilebase.errors import ClusterError, ResourceError, StorageError, UsageError
@@ -300,31 +296,6 @@ def test_a_worker_with_little_memory_does_fewer_batches_at_once(
 def counted(counts: list[int], pieces: list[Any]) -> list[Any]:
     counts.append(len(pieces))
     return pieces
-
-
-@pytest.mark.parametrize(("game", "objective"), [(SMALL, "lower"), (MOVING, "win")])
-def test_the_model_knows_the_bytes_that_workers_move(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, game: Game, objective: str
-) -> None:
-    """Predicted and measured within 25 %, with the batches of 32 cores and with those of one process."""
-    (one,) = parse_objectives(objective)
-    index = PerfectIndex(game)
-    monkeypatch.setattr(shared, "SHARED_BOARDS", int(0.8 * max(index.sizes().values())))
-    monkeypatch.setattr(shared, "PIECES", 1)
-    workers = ThreadExecutor(Allowance(memory=4 << 30, threads=32))
-    workers.threads_each = MACHINE_CORES
-    for executor, cores, memory in ((workers, 32, 4 << 30), (None, 2, small_memory(game, objective))):
-        with (
-            attached(executor, tmp_path),
-            DensePass(
-                Run(folder=tmp_path / str(cores), memory=memory, threads=2, cluster=executor), index, one
-            ) as dense,
-        ):
-            dense.run()
-        predicted = batches.passing(index, one, cores, machine=replace(batches.MACHINE, memory=memory))
-        assert predicted.read == pytest.approx(dense.work.read, rel=0.25)
-        assert predicted.written == pytest.approx(dense.work.written, rel=0.25)
-    workers.close()
 
 
 def test_a_plan_of_a_pass_is_printed_and_nothing_is_begun(

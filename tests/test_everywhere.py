@@ -20,7 +20,7 @@ from conformance.games import GAMES
 from tilebase.cli import main, output
 from tilebase.cli.commands import NAMES
 from tilebase.cli.options import RARE_RULES
-from tilebase.costs.spaces import SPACES
+from tilebase.costs.rows import SPACES
 from tilebase.errors import UsageError
 from tilebase.game.game import Game
 from tilebase.objectives.objective import DISCOUNTED, MEANINGS, Meaning, Objective

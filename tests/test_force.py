@@ -309,7 +309,7 @@ def test_a_pass_that_does_not_fit_leaves_the_search_alone(monkeypatch):
     def refuse(*_: object) -> PerfectIndex:
         raise ResourceError("too large")
 
-    monkeypatch.setattr("tilebase.costs.forcing.planned_index", refuse)
+    monkeypatch.setattr("tilebase.costs.passes.planned_index", refuse)
     found = force(game, memory=MEMORY)
     assert (found.forced, found.engine) == (False, "search")
     monkeypatch.undo()
@@ -383,7 +383,7 @@ def test_the_plan_comes_in_every_format(capsys):
 
 
 def test_the_plan_foresees_the_pass_that_replaces_a_search(capsys, monkeypatch, tmp_path):
-    monkeypatch.setattr("tilebase.costs.forcing.is_compiled", lambda _: False)
+    monkeypatch.setattr("tilebase._kernels.jit.is_compiled", lambda _: False)
     assert main(["plan", "force", "2x5", "64", "-f", "json"]) == 0
     search, in_place = json.loads(capsys.readouterr().out)
     assert search["time"].endswith("if it takes over 20 seconds, a pass replaces it")
@@ -393,14 +393,6 @@ def test_the_plan_foresees_the_pass_that_replaces_a_search(capsys, monkeypatch, 
     assert len(json.loads(capsys.readouterr().out)) == 1, "a certificate is made by a search"
     assert main(["plan", "force", "4x4", "2048", "-f", "json"]) == 0
     assert len(json.loads(capsys.readouterr().out)) == 1, "a layer does not fit into memory"
-
-
-def test_plans_of_many_cores_have_a_disk(capsys):
-    assert main(["plan", "count", "4x4", "256", "-f", "json"]) == 0
-    rows = json.loads(capsys.readouterr().out)
-    assert len(rows) == 3
-    disks = [row["disk"].removesuffix(", too much") for row in rows]
-    assert all(disk.endswith("B") and disk != "0 B" for disk in disks)
 
 
 def test_plans_of_counts_have_the_disk_of_what_stays(capsys):

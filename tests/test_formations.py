@@ -18,8 +18,8 @@ from tilebase.claims.facts import read_claims
 from tilebase.cli import main
 from tilebase.cli.plan import GOALS, brief
 from tilebase.costs import rates
-from tilebase.costs.formations import TableSize, size_of_table, sizes_of, tables_that_fit
-from tilebase.costs.shares import leave_out, measured
+from tilebase.costs.reachable import TableSize, size_of_table, sizes_of, tables_that_fit
+from tilebase.costs.shares import measured, shares_of_tables, table_share
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import GameError, StorageError
 from tilebase.game.formations import MOST_BYTES
@@ -396,7 +396,16 @@ def test_estimates_are_marked_and_grow_with_the_goal():
 
 @pytest.mark.parametrize(("further", "usual", "most"), [(1, 1.2, 2.15), (3, 1.5, 3.05), (None, 1.8, 2.7)])
 def test_expected_errors_of_estimates(further, usual, most):
-    errors = [abs(log(factor)) for factor in leave_out(further=further).values()]
+    """Each table from smaller goals of its formation, by so many doublings, or from other formations."""
+    errors = []
+    for (name, goal), line in measured().items():
+        near = 0 if further is None else goal >> further
+        others = {key: one for key, one in measured().items() if key[0] != name or key[1] <= near}
+        if further is None or any(key[0] == name for key in others):
+            anywhere = formation(name).wins_anywhere
+            share = table_share(shares_of_tables(others), name, anywhere, goal)
+            exact = shares_of_tables({(name, goal): line})[name][goal]
+            errors.append(abs(log(share / exact)))
     assert len(errors) >= 8
     assert exp(max(errors)) < most
     assert exp(sqrt(sum(error**2 for error in errors) / len(errors))) < usual
@@ -632,7 +641,7 @@ def test_formations_that_fit(load, capsys, monkeypatch):
     assert {one["formation"]: one["goal"] for one in found} == expected
     assert main(["plan", "formations", "--memory", "1MB"]) == 2
     assert "no formation fits into 1MB" in capsys.readouterr().err
-    monkeypatch.setitem(rates.FACTORS, "sparse", 1.0)
+    monkeypatch.setitem(rates.FACTORS, "solve", 1.0)
     few = ["plan", "formations", "128", "--threads", "2", "--budget", "30s"]
     assert main(few[:5]) == 0
     every = capsys.readouterr().out

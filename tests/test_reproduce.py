@@ -17,7 +17,8 @@ import pytest
 
 from tilebase.claims.facts import SOURCES, Claim, agrees, read_claims, read_records
 from tilebase.cli import main
-from tilebase.costs import machines, rows
+from tilebase.costs import passes as machines
+from tilebase.costs import rows
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective

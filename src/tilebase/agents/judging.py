@@ -22,7 +22,7 @@ from tilebase.agents.following import (
 from tilebase.agents.results import Comparison, Decision, Judgement, Visited
 from tilebase.arrays import BATCH, TableArrays, sums_of
 from tilebase.costs.estimate import Estimate, admit
-from tilebase.costs.tables import judging
+from tilebase.costs.reachable import judging
 from tilebase.errors import UsageError
 from tilebase.game.board import Board
 from tilebase.policies import as_policy

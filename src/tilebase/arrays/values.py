@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from tilebase._kernels.lookup import rate_slides
 from tilebase.arrays.boards import Encoding, Flags, Floats, GameArrays, Keys, by_sum
-from tilebase.costs.tables import LAYER_BYTES
+from tilebase.costs.reachable import LAYER_BYTES
 from tilebase.errors import ResourceError, UsageError
 from tilebase.objectives.encoding import FIRST, end_values, sentinels
 from tilebase.runtime.resources import available_memory, check_threads

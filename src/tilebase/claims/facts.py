@@ -40,7 +40,7 @@ of pages (`make-results`)."""
 QUANTITIES = "quantities.tsv"
 NOT_PUBLISHED = frozenset((RECORDS, RECOMPUTED, NEW, OPEN, NEEDED, ERRATA, RUNS, SECTIONS, QUANTITIES))
 """The files that hold no published lines."""
-MACHINES = ("two_cores", "16_cores", "one_H200")
+MACHINES = ("two_cores", "16_cores")
 """The machines of `NEEDED` that are named where a line is cited."""
 Key = tuple[str, str, str]
 """A file of facts, a board and a question."""

@@ -117,11 +117,9 @@ def _print_plan(
     cluster: str | None,
 ) -> int:  # fmt: skip
     """Print what a run would take."""
-    from tilebase.cluster.runs import workers_here
     from tilebase.costs.rows import counting
 
-    workers = None if cluster is None else workers_here(cluster)
-    rows = counting(game, run.allowed(), up_to=up_to, keep=keep, folder=folder, workers=workers)
+    rows = counting(game, run.allowed(), up_to=up_to, keep=keep, folder=folder, cluster=cluster)
     show.write(rows, rows, text=plan_text(rows), game=game)
     return 0
 

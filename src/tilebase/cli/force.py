@@ -146,19 +146,20 @@ def _plan(
     game: Game, how: EngineOptions, certificate: Path | None, show: Shown, run: EstimatedRunOptions
 ) -> int:
     """Print what deciding a goal would take."""
-    from tilebase.cluster.runs import workers_here
     from tilebase.costs.rows import forcing, solving
-    from tilebase.questions.force import check_ways
 
-    check_ways(game, how.engine, certificate, how.cluster)
+    a_pass = how.engine in ("dense", "reachable")
+    if certificate is not None or not a_pass:
+        from tilebase.questions.force import check_ways  # loads Numba, which the plan of a pass does without
+
+        check_ways(game, how.engine, certificate, how.cluster)
     if how.engine == "diagrams":
         from tilebase.bdd.strategies import Method
 
         return _plan_diagrams(game, Method(), show)
-    if how.engine in ("dense", "reachable"):
-        space = "all" if how.engine == "dense" else how.engine
-        workers = None if how.cluster is None else workers_here(how.cluster)
-        rows = solving(game, [Objective("guaranteed")], space, run.allowed(), workers=workers)
+    if a_pass:
+        space = "all" if how.engine == "dense" else "reachable"
+        rows = solving(game, [Objective("guaranteed")], space, run.allowed(), cluster=how.cluster)
     else:
         free = how.engine is None and certificate is None
         rows = forcing(game, run.allowed(), search_only=not free)

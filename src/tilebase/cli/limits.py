@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
@@ -91,8 +90,7 @@ def limits(
 
 def _search(game: Game, most: int | None, seconds: float, show: Shown, run: UseOptions) -> int:
     """Search for the best limits, and print the path to them and what proves the bound."""
-    from tilebase.costs.boards import passing
-    from tilebase.costs.rates import slowdown
+    from tilebase.costs.passes import passing
     from tilebase.questions.limits import search_limits, with_limits
 
     def tell(trial: Trial, tried: int) -> None:
@@ -120,8 +118,7 @@ def _search(game: Game, most: int | None, seconds: float, show: Shown, run: UseO
     }
     limited = with_limits(game, found.best.limits)
     proving = passing("solving", limited, [Objective("lower")], Allowance.of(**run.use()))
-    present = replace(proving, seconds=proving.seconds * slowdown())
-    takes = present.time if proving.seconds >= 1 else "a moment"
+    takes = proving.time if proving.seconds >= 1 else "a moment"
     proof = f"tilebase solve {game_text(limited)} --objective lower --record bound.json"
     more = f"{signature()}\n\nto prove this bound ({takes}):\n{proof}\n"
     show.write(read, document, data=rows, text=table_text(read) + more, game=game)

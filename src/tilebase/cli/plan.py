@@ -22,7 +22,7 @@ from tilebase.cli.options import (
     parse_seconds,
 )
 from tilebase.cli.output import plan_text
-from tilebase.cli.progress import prepare_kernels, showing_notes
+from tilebase.cli.progress import showing_notes
 from tilebase.cli.solve import ObjectiveOption
 from tilebase.errors import UsageError
 from tilebase.game.formations import Formation, formation
@@ -33,7 +33,7 @@ from tilebase.runtime.resources import Allowance, parse_bytes
 from tilebase.runtime.rows import table_text
 
 if TYPE_CHECKING:
-    from tilebase.costs.formations import TableSize
+    from tilebase.costs.reachable import TableSize
 
 GOALS = (128, 256, 512, 1024, 2048, 4096)
 """The goals of the list."""
@@ -87,8 +87,8 @@ def _game(
 
     Time, memory and disk; nothing is begun. Write plan in front of a command (count, solve, force, evaluate,
     thin, verify or reach) to plan it with all its options. A game alone is planned for counting, solving and
-    forcing. The first rows are for this machine; rows with --cluster are for many. Why something does not fit
-    stands below the table. A formation without a goal is planned for every goal.
+    forcing. With more --threads than there are processors, it is planned for so many cores. Why something
+    does not fit stands below the table. A formation without a goal is planned for every goal.
 
     tilebase plan 4x4 256
 
@@ -152,7 +152,6 @@ def formations(
     tilebase plan formations --budget 2h --memory 16GiB --disk 50GB
     """
     show, used = shown.checked(), Allowance.of(threads=threads).cores
-    prepare_kernels()  # so that this machine is measured before times decide what is named
     given = [text for text in (budget, memory, disk) if text is not None]
     most = parse_seconds(budget), parse_bytes(memory), parse_bytes(disk)
     sizes, hidden = _fitting(given, most, used, goal) if given else (_sizes(all_formations(), goal), [])
@@ -174,7 +173,7 @@ def formations(
 
 
 def _sizes(listed: Sequence[Formation], goal: int | None) -> list[TableSize]:
-    from tilebase.costs.formations import size_of_table, sizes_of
+    from tilebase.costs.reachable import size_of_table, sizes_of
 
     if goal is None:
         return [size for one in listed for size in sizes_of(one)]
@@ -196,7 +195,7 @@ def _fitting(
 
     Without a goal, that is the smallest table of each formation of which none fits.
     """
-    from tilebase.costs.formations import sizes_of, tables_that_fit
+    from tilebase.costs.reachable import sizes_of, tables_that_fit
 
     seconds, memory, disk = (math.inf if one is None else one for one in most)
     if goal is None:

@@ -90,7 +90,7 @@ def rank(
 
 def _write_sizes(game: Game, show: Shown) -> None:
     """Write how many boards there are, and the memory that layers of them take."""
-    from tilebase.costs.machines import layers_in_memory
+    from tilebase.costs.passes import layers_in_memory
     from tilebase.counting.combinatorics import bound
     from tilebase.counting.tiles import groups_of
     from tilebase.objectives.numbers import byte_text

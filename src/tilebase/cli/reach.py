@@ -72,7 +72,7 @@ def _print_plan(question: str, size: str, show: Shown, *, limit: float | None = 
 
     With a limit, it stops after so many seconds.
     """
-    from tilebase.costs.cases import span_of
+    from tilebase.costs.estimate import span_of
     from tilebase.runtime.measured import duration
 
     rules = parse_rules(size)

@@ -163,13 +163,13 @@ def _print_plan(
     ask: Ask, show: Shown, run: EstimatedRunOptions, *, keep: bool, folder: Path | None, cluster: str | None
 ) -> int:
     """Print what a run would take."""
-    from tilebase.cluster.runs import workers_here
+    if ask.on_device:
+        raise UsageError(f"what a pass with --backend {ask.backend} takes is not planned: leave it out")
     from tilebase.costs.rows import solving
 
     rows = solving(
         ask.game, ask.objectives, ask.space, run.allowed(), keep=keep, down_to=ask.down_to,
-        summaries=not _is_one_pass(ask, keep=keep), backend=ask.backend, folder=folder,
-        workers=None if cluster is None else workers_here(cluster),
+        folder=folder, cluster=cluster,
     )  # fmt: skip
     text = plan_text(rows) + _recorded(ask.game, ask.objectives) + _sooner(ask.game, ask.objectives)
     show.write(rows, rows, text=text, game=ask.game)

@@ -71,7 +71,7 @@ def thin(
 
 
 def _print_plan(table: str, show: Shown, *, visits: bool) -> int:
-    from tilebase.costs.tables import thinning
+    from tilebase.costs.reachable import thinning
     from tilebase.questions.policies import afterstate_counts
     from tilebase.tables.probe import open_table
 

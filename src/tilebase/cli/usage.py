@@ -29,7 +29,7 @@ EXAMPLES = (
     ("tilebase export page 3x3-512 -o page", "a page for any web host"),
     ("tilebase export values 3x3-512 --states -o v.csv", "a data frame, or v.parquet"),
     ("tilebase count 3x3 1024 --record states.svg", "states by sum, and a picture"),
-    ("tilebase plan count 4x4 256", "time and disk, on 16 cores"),
+    ("tilebase plan count 4x4 256", "time, memory and disk"),
     ("tilebase plan formations 128 --budget 1min", "endgames solved in a minute"),
     ("tilebase force 2x5 64", "whether a tile can be forced"),
     ("tilebase cite 3x4 256", "a result, to be cited"),

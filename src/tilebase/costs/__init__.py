@@ -1,22 +1,12 @@
 """What a query costs: time, memory, disk and files, before it begins.
 
-Modules, those that the others import first:
+The work of an engine (states, spawns, boards) times one rate is the time; memory and disk come from the plans
+and sizes of the engines themselves.  Modules, those that the others import first:
 
-    estimate    an estimate in words; queries that take too long are refused
-    rates       how fast this machine is: factors that are kept, and rates that are fixed
+    rates       seconds for a unit of work: from the last runs of this machine, or fixed
+    estimate    an estimate in words, measured cases, and the refusal of queries that take too long
     shares      which share of the boards play reaches: counted, or estimated
-    reachable   counting and solving the reachable boards
-    cores       counting and solving on many cores and machines
-    batches     a pass over all boards within the limits on many cores and machines
-    boards      such a pass on one machine
-    machines    such a pass on a CUDA device
-    forcing     a search for forced wins
-    measuring   the factors, measured with small games
-    spaces      solving on the boards of a space: what `solve` and its row expect
+    reachable   counting and solving the reachable boards, tables, and formations
+    passes      passes over all boards within the limits, and searches for forced wins
     rows        the rows of `tilebase plan`
-    tables      evaluating, thinning and verifying a finished table
-    cases       decision diagrams and patterns: what was measured
-    formations  tables of formations: their size, measured or estimated, and what solving them takes
-
-The sizes of what an engine works with stand in its modules and are read here.
 """

@@ -1,218 +1,160 @@
-"""How fast this machine is: the rates of one thread, and of what many machines share.
+"""How long a unit of an engine's work takes: fixed rates, and how this machine compares with them.
 
-`FIXED` are the rates of two virtual cores of a server processor (docs/performance.md).  Those of another
-machine are these times one factor for each engine: how long it takes to solve a small game
-(`costs.measuring`), divided by how long that took where the fixed rates were measured.  The game is solved
-when a process that has loaded the compiler first needs an estimate.  This takes about a second, and the
-factor is kept in the cache folder, in a file for each version of the kernels and each machine.  One that was
-measured while other programs had the processors is measured again when they are free, and the smaller one is
-kept.  `doubts` says where estimates may not hold.
-
-The fixed rates hold where nothing can be measured in so short a time or kept: before the compiler is loaded
-and the kernels of an engine are compiled, and without a cache folder that can be written.  A file that is
-damaged is written again.
+A rate is the CPU seconds that one thread takes for a unit of work.  `RATES` were measured on two virtual
+cores of a server processor (docs/performance.md).  A run of `LEAST_SECONDS` or more tells `remember` its work
+and its CPU seconds when it ends.  The cache folder keeps their ratio to the fixed rate, of the last `KEPT`
+runs of each engine on each machine; their median is the factor of this machine.  Without such runs, or
+without a cache folder, the fixed rates hold; `doubts` says so.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import logging
 import os
 import platform
-import sys
-from contextlib import suppress
-from dataclasses import dataclass, fields, replace
-from functools import cache, lru_cache
-from importlib.resources import files
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Literal
+from statistics import median
+from typing import Any
 
 from tilebase.errors import StorageError
 from tilebase.runtime import system
 from tilebase.runtime.documents import to_json
+from tilebase.runtime.measured import working_time
 from tilebase.runtime.paths import cache_folder
 from tilebase.runtime.storage import write_whole
 
-LOG = logging.getLogger(__name__)
-Engine = Literal["sparse", "dense"]
-Source = Literal["fixed", "measured"]
-"""Whether a factor was measured."""
-TASKS: dict[str, str] = {"sparse": "count and solve positions", "dense": "pass over all boards"}
-"""What an engine does, in words."""
+RATES = {
+    "count": 5.2e-8,  # a reachable state, counted, with `RANK` for each rank of the index
+    "solve": 2.6e-8,  # a spawn after an afterstate, folded into its value
+    "pass": 1 / 35e6,  # a board of a pass over all boards, with values
+    "bits": 1 / 400e6,  # the same with Boolean values as bits
+    "search": 1.4e-6,  # an afterstate that a search for forced wins opens
+    "evaluate": 6.3e-8,  # a spawn after an afterstate, under a policy
+    "read": 3e-8,  # a value of a table
+    "visit": 4.5e-7,  # a state that optimal play visits
+    "judge": 1.8e-6,  # a state that an agent meets, beside the time of the agent
+    "check": 2.2e-8,  # a byte of a table that is compared with its checksum
+    "derive": 2.9e-5,  # a spawn after a board, whose value is derived again in plain Python
+    "sample": 2e-4,  # a board of a sample, whose chunk is decoded
+    "call": 1e-4,  # a state in which a Python function chooses
+    "list": 3e-6,  # a state of a decision process
+}
+"""CPU seconds for a unit of work."""
+LAYER_SECONDS = 4e-4
+"""For each layer: files, journal and small arrays."""
+DISK = 1e9
+"""Bytes per second from and to a disk."""
+RANK = 0.0087
+"""The work for a rank, whose bits are read, in states."""
+SERIAL = 0.05
+"""The share of the work that one core does alone, by Amdahl's law: solving 4x4 to 32 on two cores took 282
+CPU seconds in 147, and counting 4x4 to 64 took 3,313 on two cores, and 622 seconds on 14."""
+RUNS = {
+    "count": "count",
+    "solve": "solve positions",
+    "pass": "pass over all boards",
+    "bits": "pass over bits",
+}
+"""The engines that tell what their runs took, and what they do, in words; others are as fast as `solve`."""
+LEAST_SECONDS = 5.0
+"""CPU seconds of a run from which on its start does not matter."""
+COMPILING = 0.1
+"""The most seconds of compiling in a run that is remembered, as a share of its CPU seconds."""
+KEPT = 8
+"""So many runs of an engine are kept."""
 LEAST, MOST = 0.05, 50.0
 """A factor beyond these was not measured by this program."""
-
-
-@dataclass(frozen=True)
-class Rates:
-    """The rates of one thread of a machine.  Times are CPU seconds.
-
-    Attributes
-    ----------
-    layer:
-        For each layer that is counted, solved or passed: files, journal and small arrays.
-    state, rank:
-        To count, per reachable state, and per rank of the index of a layer, whose bits are read.
-    after, spawn, fold:
-        To solve, per afterstate; per spawn after it; and per spawn for each further objective.
-    boards:
-        Of a pass over all boards with values, per board that the index ranks; with several masks these are up
-        to 2.6 times those of the game (`masks` in `facts/runs.tsv`).
-    bits:
-        The same with Boolean values as bits.
-    kept:
-        Of such a pass that keeps a table, per byte of a value, which is compressed.
-    opened:
-        Of a search for forced wins, per afterstate that it opens.
-    followed, read, visit, judged:
-        To evaluate a policy, per spawn after an afterstate; to read the value of an afterstate of a table; to
-        follow optimal play, per state that it visits; to judge an agent, per state that it meets, beside the
-        time of the agent.
-    checked, derived, sampled:
-        To verify a table: per byte that is compared with its checksum; per value and spawn after it, to
-        derive the value again in plain Python; and per value of a sample, whose chunks are decoded.
-    called, listed:
-        To evaluate a function, per state that it reaches; to list a decision process, per state.
-    disk:
-        Bytes per second from and to a disk.
-    exchange, load, shared_boards:
-        More on many machines: per state that is counted, to hand ranks to other workers; per afterstate, to
-        load a solved layer; per board of a pass over all boards through files, for ranges and checksums.
-    piece, step:
-        Of the scheduler for a piece, and from the last piece of a step to the first of the next.
-    """
-
-    layer: float = 4e-4
-    state: float = 5.2e-8
-    rank: float = 4.5e-10
-    after: float = 2e-8
-    spawn: float = 2.6e-8
-    fold: float = 1.5e-8
-    boards: float = 1 / 35e6
-    bits: float = 1 / 400e6
-    kept: float = 2.6e-9
-    opened: float = 1.4e-6
-    followed: float = 5.5e-8
-    read: float = 3e-8
-    visit: float = 4.5e-7
-    judged: float = 1.8e-6
-    checked: float = 2.2e-8
-    derived: float = 2.9e-5
-    sampled: float = 2e-4
-    called: float = 1e-4
-    listed: float = 3e-6
-    disk: float = 1e9
-    exchange: float = 3e-8
-    load: float = 1.5e-8
-    shared_boards: float = 2.5e-8
-    piece: float = 1e-3
-    step: float = 0.05
-
-    def scaled(self, factor: float) -> Rates:
-        """Return the rates of a machine that takes so many times as long, with disks that are as fast."""
-        same = ("disk", "piece", "step")
-        slower = {one.name: factor * getattr(self, one.name) for one in fields(self) if one.name not in same}
-        return replace(self, **slower)
-
-
-FIXED = Rates()
-"""Rates of two virtual cores of a server processor with AVX-512."""
 FACTORS: dict[str, float] = {}
-"""The factors that this process knows, by engine."""
-SOURCES: dict[str, Source] = {}
-"""Where they come from."""
+"""What this process knows: times as long as the fixed rates, by engine; 1 without runs."""
+ASSUMED: set[str] = set()
+"""The engines whose fixed rates this process has taken, since there were no runs."""
 
 
-def rates(engine: Engine) -> Rates:
-    """Return the rates of this machine for an engine."""
-    if engine not in FACTORS:
-        FACTORS[engine], SOURCES[engine] = _factor(engine)
-    return _scaled(FACTORS[engine])
+def seconds(engine: str, work: Any) -> Any:
+    """Return the CPU seconds of one thread for so many units of work, a number or an array."""
+    known = engine if engine in RUNS else "solve"
+    if known not in FACTORS:
+        kept = _read().get(known)
+        FACTORS[known] = median(kept) if kept else 1.0
+        if not kept:
+            ASSUMED.add(known)
+    return work * (RATES[engine] * FACTORS[known])
 
 
-@lru_cache(maxsize=4)
-def _scaled(factor: float) -> Rates:
-    return FIXED.scaled(factor)
+def of_cores(cores: float) -> float:
+    """Return as many times the work of one thread as so many cores do in the same time."""
+    return cores / (1 + SERIAL * (cores - 1))
 
 
-def pass_seconds(boards: float, cores: float, *, bits: bool = False, moved: float = 0.0) -> float:
-    """Return about how long a pass over all boards takes one process on so many cores.
+def remember(engine: str, work: float, spent: float) -> None:
+    """Keep what a run took, in CPU seconds of this process; short runs and odd factors are left out."""
+    file = _file()
+    if spent < LEAST_SECONDS or not work or file is None or not os.access(file.parent, os.W_OK):
+        return
+    factor = spent / (RATES[engine] * work)
+    if LEAST <= factor <= MOST:
+        known = _read()
+        known[engine] = [*known.get(engine, []), round(factor, 3)][-KEPT:]
+        with suppress(StorageError):
+            write_whole(file, to_json(known) + "\n", durable=False)
 
-    This is the work, or what its disks read and write if that takes longer; with bits it is both.
+
+@contextmanager
+def remembering(work: dict[str, float]) -> Iterator[None]:
+    """Remember the CPU seconds of a run that ends without an error; it enters its work, by engine.
+
+    CPU seconds hardly depend on what other programs do, so a busy machine teaches the same rate.  A run that
+    compiled or loaded kernels for more than `COMPILING` of it is left out: only their wall time is known.
     """
-    here = rates("dense")
-    if bits:
-        return boards * here.bits / cores + moved / here.disk
-    return max(boards * (here.boards + here.shared_boards * (moved > 0)) / cores, moved / here.disk)
+    began, since, worked = time.process_time(), time.perf_counter(), working_time()
+    yield
+    spent = time.process_time() - began
+    compiling = time.perf_counter() - since - (working_time() - worked)
+    if len(work) == 1 and compiling <= COMPILING * spent:
+        remember(*work.popitem(), spent)
 
 
-def slowdown() -> float:
-    """Return how many times as long everything takes at present, since other programs have the processors."""
-    load, processors = system.load(), system.processors()
-    return (load + processors) / processors if load > processors else 1.0
+def _read() -> dict[str, list[float]]:
+    """Return the factors of the last runs by engine; those of a damaged file are left out."""
+    file, found = _file(), dict[str, list[float]]()
+    with suppress(OSError, ValueError, TypeError, AttributeError, RecursionError):
+        told = {} if file is None else json.loads(file.read_text("utf-8"))
+        for engine in RUNS.keys() & told.keys():
+            found[engine] = [float(one) for one in told[engine] if LEAST <= float(one) <= MOST]
+    return found
+
+
+def _file() -> Path | None:
+    """Return the file of this machine in the cache folder; None without one."""
+    folder = cache_folder()
+    names = [platform.node(), platform.machine(), platform.processor(), str(os.cpu_count())]
+    digest = hashlib.sha256(" ".join(names).encode()).hexdigest()[:12]
+    return None if folder is None else folder / f"rates-{digest}.json"
 
 
 def busy() -> str:
-    """Return that other programs have the processors, and how much longer a run takes; empty if not."""
-    times = slowdown()
-    if times == 1.0:
+    """Return that other programs have the processors, and how much longer a run takes; empty if not.
+
+    Estimates are those of a machine that does nothing else: its load is said here, and nowhere counted.
+    """
+    load, processors = system.load(), system.processors()
+    if load <= processors:
         return ""
     return (
-        f"other programs keep this machine busy (load {system.load():.1f}, {system.processors()} "
-        f"processors): at present everything takes about {times:.2g} times as long on this machine as is said"
+        f"other programs keep this machine busy (load {load:.1f}, {processors} processors): at present "
+        f"everything takes about {1 + load / processors:.2g} times as long on this machine as is said"
     )
 
 
 def doubts() -> list[str]:
     """Return where the estimates of this process may not hold, as clauses."""
-    fixed = [engine for engine in FACTORS if SOURCES.get(engine, "measured") == "fixed"]
     return ([told] if (told := busy()) else []) + [
-        f"not measured yet: the estimates take this machine to be as fast as that of docs/performance.md to "
-        f"{TASKS[engine]}; they change once a solve has measured it"
-        for engine in fixed
+        f"no run on this machine is known: the estimates take it to be as fast as that of "
+        f"docs/performance.md to {RUNS[engine]}"
+        for engine in RUNS
+        if engine in ASSUMED
     ]
-
-
-def _factor(engine: Engine) -> tuple[float, Source]:
-    """Return the factor of an engine, and its source: kept, or measured now and kept, or 1."""
-    folder = cache_folder()
-    if folder is None:
-        return 1.0, "fixed"
-    file = folder / f"rate-{engine}-{_machine()}.json"
-    kept, busy = None, system.load() > system.processors()
-    with suppress(OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        told = json.loads(file.read_text("utf-8"))
-        kept = float(told["factor"])
-        if LEAST <= kept <= MOST and (busy or not told.get("busy", False)):
-            return kept, "measured"
-    if "numba" not in sys.modules or not os.access(folder, os.W_OK):
-        return (1.0, "fixed") if kept is None or not LEAST <= kept <= MOST else (kept, "measured")
-    from tilebase.costs.measuring import measured_factor
-
-    measured = measured_factor(engine)
-    if measured is None or not LEAST <= measured <= MOST:
-        return 1.0, "fixed"
-    if kept is not None and LEAST <= kept < measured:
-        measured = kept
-    with suppress(StorageError):
-        write_whole(file, to_json({"factor": round(measured, 3), "busy": busy}) + "\n", durable=False)
-    LOG.debug("this machine takes %.2f times the fixed rates of the %s engine", measured, engine)
-    return measured, "measured"
-
-
-@cache
-def _machine() -> str:
-    """Hash what the rates depend on: the kernels, their compiler and its checks, and the processor."""
-    from importlib.metadata import version  # takes 15 ms, with all of email
-
-    digest = hashlib.sha256(f"{version('numba')} {os.environ.get('TILEBASE_DEBUG')}".encode())
-    for kernel in sorted(files("tilebase._kernels").iterdir(), key=lambda file: file.name):
-        if kernel.name.endswith(".py"):
-            digest.update(kernel.read_bytes())
-    names = [platform.node(), platform.machine(), platform.processor(), str(os.cpu_count())]
-    with suppress(OSError):
-        lines = Path("/proc/cpuinfo").read_text("utf-8", "replace").splitlines()
-        names += [line for line in lines if line.startswith("model name")][:1]
-    digest.update(" ".join(names).encode())
-    return digest.hexdigest()[:12]

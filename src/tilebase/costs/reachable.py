@@ -1,159 +1,124 @@
-"""What counting and solving the reachable boards takes.
+"""What the reachable boards take: counting and solving them, a finished table, and the table of a formation.
 
 The number of boards of each sum within the limits is computed exactly, in a moment
 (`counting.combinatorics`).  How many of them play reaches is counted or estimated (`costs.shares`); each
-layer is taken to have the same share.  Then the CPU seconds of a layer are, with the rates of `costs.rates`,
+layer is taken to have the same share.  The layers of a finished table are known exactly.  The CPU seconds are
+the work of `costs.rates`:
 
-    counting   layer + (states × state + ranks × rank) × slides
-    solving    layer + afterstates × (after + spawns × (spawn × slides + fold × further objectives))
+    counting     states + ranks × `RANK`
+    solving      afterstates × spawns × (1 + `FURTHER` for each further objective)
+    evaluating   afterstates × spawns
+    thinning     values that are read, and states that optimal play visits: `VISITED` of the afterstates
+    verifying    bytes, and boards of a sample × spawns
+    a function   states that it reaches
+    an agent     states that it meets, and the time that it takes
 
-`slides` is 1 for two axes of short lines; longer lines are slid cell by cell.  One thread
-does the layers of few states.
+Threads share the layers that are large enough; all but counting, solving and evaluating is done by one.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tilebase.costs.estimate import Estimate
-from tilebase.costs.rates import rates
-from tilebase.costs.shares import empty_cells, share_of
+from tilebase.costs.rates import LAYER_SECONDS, RANK, of_cores, seconds
+from tilebase.costs.shares import Array, Layers, empty_cells, layers_of, measured, share_of
 from tilebase.counting.combinatorics import boards_by_sum
-from tilebase.files.format import CHUNK_KEYS, stored_bytes
+from tilebase.errors import GameError, check_first
+from tilebase.files.format import CHUNK_KEYS
+from tilebase.game.formations import Formation, formations
 from tilebase.game.game import Game
 from tilebase.game.symmetry import symmetries
 from tilebase.objectives.objective import Objective
+from tilebase.runtime.measured import DAY, duration
 from tilebase.runtime.resources import OVERHEAD, Allowance
-from tilebase.sparse.halves import Halves
+from tilebase.sparse.halves import TABLE_LIMIT, Halves
 from tilebase.sparse.sizes import (
     KEPT_KEYS,
+    SHARED_KEYS,
+    SHARED_RANKS,
     SMALL_BITS,
     SMALL_PART,
     TABLE_BYTES,
     directory_bytes,
     lean_bytes,
     least_windows,
-    ranks_of,
 )
-
-Array = npt.NDArray[Any]
 
 KEY_BYTES = 0.75
 """Bytes on disk per key of an afterstate."""
+VALUE_SHARE = 0.72
+"""Size of a compressed value in a table, as a share of the size in memory, at most: 0.54 for win of 4x4 to
+32, 0.63 of 3x3 to 512, and 0.72 for bounds in uint32 of 442 to 512."""
 PAIR_SLIDES, ENTRY_BYTES = 3.0, 45
 """Slides of a state in a decision process, and bytes of memory for each state that may follow one."""
-SHORT_LINE = 5
-"""Cells of a line that is slid by a table."""
-LONG_LINES = 2.5
-"""So many times the work of an axis of short lines is that of one of longer lines."""
-BY_LINE = 0.55
-"""The work for a board or a spawn of a game whose slides are judged line by line (`sparse.lines`)."""
+FURTHER = 0.6
+"""The work for a spawn for each further objective."""
 FEW_BYTES = 4 << 20
 """So much more tables take if there are few half boards."""
 WIN = (Objective("win"),)
 """What measured tables hold."""
+VISITED, VISITED_SPREAD = 0.5, 2.0
+"""The states that optimal play visits, as a share of the afterstates of a table, and the factor by which that
+may be wrong."""
+STATES = 1.6
+"""The states that lead to the afterstates of a table, for each of them (3x3 to 512: 1.63)."""
+AFTER_BYTES, LAYER_BYTES = 20, 1 << 31
+"""Bytes of memory of an afterstate with its value, and those of all layers that are kept in memory."""
+JUDGED_BYTES = 150
+"""Bytes of memory of a state of the largest sum: it waits with those of the next sums, in several pieces."""
+FOLLOWED_BYTES = 16
+"""Bytes of memory of an afterstate: the value that a policy follows, and its own."""
+ONE = Allowance(memory=0, threads=1)
+"""One thread, which needs the least memory."""
 
 
-@dataclass(frozen=True)
-class Layer:
-    """The size of one layer: ranks of the index, states and afterstates."""
-
-    ranks: float
-    states: float
-    afterstates: float
+def count_seconds(layers: Layers, up_to: int | None, cores: float) -> float:
+    """Return the time to count the layers of sums to `up_to`."""
+    shared = (layers.ranks > SMALL_BITS) | (layers.states >= 4 * SMALL_PART)
+    work = seconds("count", layers.states + RANK * layers.ranks)
+    return _together(work[layers.sums <= _or_all(up_to)], shared[layers.sums <= _or_all(up_to)], cores)
 
 
-class Layers:
-    """The expected sizes of the layers of a game, by ascending sum.
-
-    Attributes
-    ----------
-    boards:
-        By sum, how many boards lie within the limits; exact.
-    sums, ranks, states, afterstates:
-        Arrays with a number for each layer.
-    """
-
-    def __init__(self, game: Game) -> None:
-        order, share = len(symmetries(game)), share_of(game)
-        self.boards = boards_by_sum(game)
-        self.sums = np.array(list(self.boards), dtype=np.int64)
-        counts = np.array(list(self.boards.values()), dtype=np.float64)
-        self.ranks = ranks_of(counts, order)
-        self.states, self.afterstates = share.states * counts / order, share.afterstates * counts / order
-
-    def by_sum(self, up_to: int | None = None) -> dict[int, Layer]:
-        """Return the layers one by one."""
-        columns = (self.sums, self.ranks, self.states, self.afterstates)
-        rows = zip(*(column.tolist() for column in columns), strict=True)
-        return {total: Layer(*sizes) for total, *sizes in rows if up_to is None or total <= up_to}
+def count_work(game: Game, states: int, up_to: int | None = None) -> float:
+    """Return the work of a run that counted so many states."""
+    layers = layers_of(game)
+    return states + RANK * float(layers.ranks[layers.sums <= _or_all(up_to)].sum())
 
 
-@lru_cache(maxsize=32)
-def layers_of(game: Game) -> Layers:
-    """Return the expected sizes of the layers of a game."""
-    return Layers(game)
+def solve_seconds(game: Game, objectives: Sequence[Objective], down_to: int | None, cores: float) -> float:
+    """Return the time to solve the layers of sums from `down_to`."""
+    layers = layers_of(game)
+    afters = layers.afterstates[layers.sums >= (down_to or 0)]
+    work = seconds("solve", afters * spawns_of(game, len(objectives)))
+    return _together(work, afters >= 2 * CHUNK_KEYS, cores)
 
 
-@dataclass(frozen=True)
-class Work:
-    """CPU seconds of each layer, and how many threads share its work at most."""
-
-    each: Array
-    threads: Array
-
-    def __add__(self, other: Work) -> Work:
-        return Work(np.append(self.each, other.each), np.append(self.threads, other.threads))
-
-    def seconds(self, cores: int) -> float:
-        """Return the time with a thread on each of so many cores."""
-        return float((self.each / np.minimum(self.threads, cores)).sum())
+def is_shared(game: Game, up_to: int | None = None, *, solved: bool = True) -> bool:
+    """Return whether workers do a part of counting to a sum, or of solving after it."""
+    layers = layers_of(game)
+    counted = layers.ranks[layers.sums <= _or_all(up_to)].max(initial=0) >= SHARED_RANKS
+    return bool(counted or (solved and layers.afterstates.max(initial=0) >= SHARED_KEYS))
 
 
-def line_share(game: Game) -> float:
-    """Return `BY_LINE` for a game whose slides are judged line by line; 1 for others.
-
-    About as `sparse.lines.judged_by_line` says of compiled rules, which an estimate does without.
-    """
-    free = game.limits is None and game.pattern is None and len(game.masks) < 2
-    by_line = free and len(symmetries(game)) == 1 and max(game.shape) <= SHORT_LINE
-    return BY_LINE if by_line else 1.0
+def _together(work: Array, shared: Array, cores: float) -> float:
+    """Return the time of layers with so many CPU seconds each, of which the cores share some."""
+    return LAYER_SECONDS * len(work) + float(np.where(shared, work / of_cores(cores), work).sum())
 
 
-def slides_of(game: Game) -> float:
-    """Return the work for the slides of a board of a game; 1 for two axes of short lines."""
-    axes = [1.0 if length <= SHORT_LINE else LONG_LINES for length in game.shape if length > 1]
-    return sum(axes) / 2 * line_share(game)
+def _or_all(up_to: int | None) -> float:
+    return math.inf if up_to is None else up_to
 
 
-def count_seconds(layers: Any, slides: float) -> Any:
-    """CPU seconds to count a layer, or each of some layers, of a game whose slides take so much."""
-    rate = rates("sparse")
-    return rate.layer + layers.states * rate.state * slides + layers.ranks * rate.rank
-
-
-def counting_threads(layers: Any) -> Any:
-    """Return how many threads share the work of counting a layer, or each of some layers, at most."""
-    few = np.maximum(layers.states // (2 * SMALL_PART), 1.0)
-    return np.where(layers.ranks > SMALL_BITS, np.inf, few)
-
-
-def solving_threads(afterstates: Array) -> Array:
-    """Return how many threads share the work for the stored afterstates of each layer, at most."""
-    return np.where(afterstates >= 2 * CHUNK_KEYS, np.inf, 1.0)
-
-
-def solve_seconds(game: Game, objectives: int) -> float:
-    """CPU seconds to solve an afterstate for so many objectives."""
-    rate = rates("sparse")
-    return rate.after + spawns_after(game) * (rate.spawn * slides_of(game) + rate.fold * (objectives - 1))
+def spawns_of(game: Game, objectives: int) -> float:
+    """Return the work to solve an afterstate: its spawns, and more for each further objective."""
+    return spawns_after(game) * (1 + FURTHER * (objectives - 1))
 
 
 def spawns_after(game: Game) -> float:
@@ -164,37 +129,26 @@ def spawns_after(game: Game) -> float:
     return (empty + 0.5) * len(game.spawn_exponents)
 
 
-def count_work(game: Game, up_to: int | None = None) -> Work:
-    """Return what counting the layers of sums to `up_to` takes."""
-    layers = layers_of(game)
-    wanted = layers.sums <= (math.inf if up_to is None else up_to)
-    return Work(count_seconds(layers, slides_of(game))[wanted], counting_threads(layers)[wanted])
-
-
-def solve_work(game: Game, objectives: Sequence[Objective], down_to: int | None = None) -> Work:
-    """Return what solving the layers of sums from `down_to` takes."""
-    layers = layers_of(game)
-    afters = layers.afterstates[layers.sums >= (down_to or 0)]
-    each = solve_seconds(game, len(objectives))
-    return Work(rates("sparse").layer + afters * each, solving_threads(afters))
-
-
 def counting(game: Game, allowed: Allowance, *, up_to: int | None = None, keep: str = "counts") -> Estimate:
     """Return the estimate for counting the reachable states."""
     layers = layers_of(game)
-    wanted = layers.sums <= (math.inf if up_to is None else up_to)
+    wanted = layers.sums <= _or_all(up_to)
     states, afters = float(layers.states[wanted].sum()), float(layers.afterstates[wanted].sum())
     bound = sum(boards for total, boards in layers.boards.items() if up_to is None or total <= up_to)
     # At least the keys of two layers are on disk.
     kept = {"counts": 0.04 * afters, "afterstates": afters, "states": states + afters}[keep]
-    windows = least_windows(int(layers.ranks[wanted].max(initial=0)), allowed.threads)
+    ranks = int(layers.ranks[wanted].max(initial=0))
     last = int(layers.sums[wanted].max(initial=4))  # no tile of a table is larger
-    tables = TABLE_BYTES * half_boards(game, last.bit_length() - 1) + FEW_BYTES
-    memory = OVERHEAD + (16 * KEPT_KEYS + tables + windows if windows else 0)
+    fixed = 16 * KEPT_KEYS + TABLE_BYTES * half_boards(game, last.bit_length() - 1) + FEW_BYTES
+    # The layer in two windows at least, or in one if memory allows.
+    memory, peak = (
+        OVERHEAD + (fixed + windows if windows else 0)
+        for windows in (least_windows(ranks, allowed.threads, whole=whole) for whole in (False, True))
+    )
     return Estimate(
         "counting", game, -(-bound // len(symmetries(game))), states, "states",
-        count_work(game, up_to).seconds(allowed.cores), allowed.threads, memory, KEY_BYTES * kept,
-        share_of(game).spread,
+        count_seconds(layers, up_to, allowed.cores), allowed.threads, memory, KEY_BYTES * kept,
+        share_of(game).spread, peak=min(peak, allowed.memory),
     )  # fmt: skip
 
 
@@ -206,7 +160,7 @@ def listing_pairs(game: Game, *, symmetric: bool) -> Estimate:
     each = PAIR_SLIDES * spawns_after(game) * ENTRY_BYTES
     return replace(
         before, task="listing the slides of", bound=images * before.bound, positions=states,
-        seconds=states * rates("sparse").listed, memory=OVERHEAD + int(states * each), disk=0.0,
+        seconds=seconds("list", states), memory=OVERHEAD + int(states * each), disk=0.0, peak=0,
     )  # fmt: skip
 
 
@@ -221,23 +175,25 @@ def solving(
 ) -> Estimate:
     """Return the estimate for counting and solving, with the memory that both are expected to need."""
     before, layers = counting(game, allowed, keep="afterstates"), layers_of(game)
-    work = count_work(game) + solve_work(game, objectives, down_to)
     solved = layers.sums >= (down_to or 0)
     stored = share_of(game).stored
-    each = stored - KEY_BYTES if stored and tuple(objectives) == WIN else table_bytes(objectives)
+    each = stored if stored and tuple(objectives) == WIN else table_bytes(objectives)
+    # The afterstates that were counted stay beside the table until it is complete: they are in `before`.
     values = each * float(layers.afterstates[solved].sum()) * (1 if table else 0.05)
+    least, most = (solving_memory(game, objectives, above, down_to) for above in (1, 3))
     return replace(
         before,
         task="solving",
-        seconds=work.seconds(allowed.cores),
-        memory=max(before.memory, solving_memory(game, objectives, 3 if lean is False else 1, down_to)),
+        seconds=before.seconds + solve_seconds(game, objectives, down_to, allowed.cores),
+        memory=max(before.memory, least if lean is not False else most),
+        peak=before.peak if lean else max(before.peak, min(most, allowed.memory)),
         disk=before.disk + values,
     )
 
 
 def table_bytes(objectives: Sequence[Objective]) -> float:
     """Return the bytes on disk of a reachable board: its compressed values, with its key beside each."""
-    return KEY_BYTES * len(objectives) + stored_bytes(objectives)
+    return KEY_BYTES * len(objectives) + VALUE_SHARE * sum(one.value_bytes for one in objectives)
 
 
 def solving_memory(
@@ -265,3 +221,193 @@ def held_memory(game: Game, above: int, values: float, down_to: int | None = Non
 def half_boards(game: Game, cap: int | None = None) -> int:
     """Return how many fillings half a board has, which the engine tabulates; of exponents to `cap`."""
     return Halves(game, cap).largest
+
+
+# -- finished tables ------------------------------------------------------------------------------
+
+
+def evaluating(game: Game, sizes: Mapping[int, int], allowed: Allowance) -> Estimate:
+    """Return the estimate for evaluating a policy that is not a function."""
+    counts = np.array(list(sizes.values()), dtype=np.float64)
+    work = seconds("evaluate", counts * spawns_after(game))
+    largest = int(counts.max(initial=0))
+    return Estimate(
+        "evaluating a policy of", game, sum(sizes.values()), counts.sum(), "afterstates",
+        _together(work, counts >= 2 * CHUNK_KEYS, allowed.cores), allowed.threads,
+        held_memory(game, 1, FOLLOWED_BYTES * largest), 3 * 8 * VALUE_SHARE * largest,
+    )  # fmt: skip
+
+
+def thinning(
+    game: Game, sizes: Mapping[int, int], objectives: Sequence[Objective], *, visits: bool
+) -> Estimate:
+    """Return the estimate for thinning a table by visits, or by values."""
+    afters = sum(sizes.values())
+    work = LAYER_SECONDS * len(sizes) + seconds("read", afters * (len(objectives) + 1))
+    work += seconds("visit", VISITED * afters) if visits else 0.0
+    largest = max(sizes.values(), default=0)
+    width = sum(max(one.value_bytes, 1) for one in objectives)
+    return Estimate(
+        "thinning a table of", game, afters, afters, "afterstates", work, 1,
+        OVERHEAD + int(width * largest), table_bytes(objectives) * afters,
+        VISITED_SPREAD if visits else 1.0,
+    )  # fmt: skip
+
+
+def verifying(
+    game: Game, boards: int, objectives: Sequence[Objective], sample: int | None, threads: int = 1
+) -> Estimate:
+    """Return the estimate for comparing all bytes, and deriving a sample of values, or all, again."""
+    values = (boards if sample is None else min(sample, boards)) * len(objectives)
+    derived = seconds("derive", values * spawns_after(game))
+    derived += 0.0 if sample is None else seconds("sample", values)
+    work = seconds("check", table_bytes(objectives) * boards) + derived / of_cores(threads)
+    return Estimate("verifying a table of", game, boards, boards, "boards", work, threads, OVERHEAD, 0.0)
+
+
+def judging(
+    game: Game, sizes: Mapping[int, int], live: int | None, images: int, own: float, state_bytes: int
+) -> Estimate:
+    """Return the estimate for judging an agent that takes `own` seconds for a board.
+
+    It meets at most the `live` states of a table of these afterstates, of `images` for each where it is asked
+    without symmetry; None if they were not counted.  How many it does meet is not known: often it is a small
+    part.  `state_bytes` are kept of each.
+    """
+    afters = sum(sizes.values())
+    states = round(STATES * afters * images) if live is None else live
+    largest = states * max(sizes.values(), default=0) / max(afters, 1)
+    layers = min(LAYER_BYTES, AFTER_BYTES * afters)
+    return Estimate(
+        "judging an agent in", game, states, states, "states, those of the table",
+        len(sizes) * LAYER_SECONDS + seconds("judge", states) + states * own, 1,
+        OVERHEAD + layers + int(JUDGED_BYTES * largest + state_bytes * states), 0.0, upper=True,
+    )  # fmt: skip
+
+
+def calling(game: Game, states: float, state_bytes: int) -> Estimate:
+    """Return the estimate for evaluating a function that reaches at most so many states."""
+    reached = int(min(states, sum(boards_by_sum(game).values())))
+    return Estimate(
+        "evaluating a function in", game, reached, reached, "states", seconds("call", reached),
+        1, OVERHEAD + int(state_bytes * reached), 0.0, upper=True,
+    )  # fmt: skip
+
+
+# -- formations -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TableSize:
+    """What the table of a formation and a goal holds, and what solving it takes.
+
+    Attributes
+    ----------
+    formation, goal:
+        The formation, and the tile that wins.
+    boards:
+        How many boards lie within the rules below the horizon, without symmetry; exact.
+    positions, measured:
+        How many positions the table holds; exact if it was measured, else an estimate.
+    chance:
+        The probability to win from the start under optimal play, in float64; None if no table was solved.
+    cpu_seconds:
+        Of one thread, to solve for the probability to win in float64.
+    memory, disk:
+        Bytes that the run needs at least, and bytes of the table.
+    possible:
+        Whether the engine has tables for such boards; if not, it refuses whatever memory there is.
+    """
+
+    formation: Formation
+    goal: int
+    boards: int
+    positions: int
+    measured: bool
+    chance: float | None
+    cpu_seconds: float
+    memory: int
+    disk: int
+    possible: bool
+
+    def __repr__(self) -> str:
+        return f"<TableSize of {self.formation.name} to {self.goal}: {self.positions_text} positions>"
+
+    @property
+    def positions_text(self) -> str:
+        """The number of positions, with ``~`` before an estimate."""
+        return f"{self.positions:,}" if self.measured else f"~{_two_digits(self.positions):,}"
+
+    def seconds(self, threads: int) -> float:
+        """Return the expected time with so many threads."""
+        game = self.formation.game(self.goal)
+        return _seconds_to_solve(game, threads)
+
+    def time_text(self, threads: int) -> str:
+        """Return the expected time in words; the engine's refusal where it has no tables."""
+        if not self.possible:
+            return "refused"
+        seconds = self.seconds(threads)
+        return "over a year" if seconds > 366 * DAY else f"~{duration(max(seconds, 1.0))}"
+
+    def fits(self, memory: float, disk: float, seconds: float, threads: int) -> bool:
+        """Return whether the run needs no more than this."""
+        return (
+            self.possible and self.memory <= memory and self.disk <= disk and self.seconds(threads) <= seconds
+        )
+
+
+def size_of_table(formation: Formation, goal: int) -> TableSize:
+    """Return what the table of a formation and a goal holds, and what solving it takes; nothing is solved.
+
+    Raises `GameError` if the formation cannot make the goal.
+
+    >>> from tilebase.game.formations import formation
+    >>> size_of_table(formation("442"), 128).positions
+    17812578
+    """
+    check_first(formation, Formation, "a Formation, such as formation('L3')")
+    game = formation.game(goal)
+    exact = measured().get((formation.name, goal)) if formation in formations() else None
+    layers = layers_of(game)
+    positions = float(layers.afterstates.sum())
+    expected = solving(game, WIN, ONE, table=True)
+    return TableSize(
+        formation, goal, sum(layers.boards.values()),
+        exact.positions if exact else round(positions), exact is not None,
+        None if exact is None else exact.win, _seconds_to_solve(game, 1),
+        expected.memory, round(expected.disk),
+        half_boards(game) <= TABLE_LIMIT,
+    )  # fmt: skip
+
+
+def _seconds_to_solve(game: Game, threads: int) -> float:
+    return count_seconds(layers_of(game), None, threads) + solve_seconds(game, WIN, None, threads)
+
+
+def tables_that_fit(memory: float, disk: float, seconds: float, threads: int) -> tuple[TableSize, ...]:
+    """Return for each formation that has one the table to the largest goal that needs no more than this.
+
+    The estimates say so: see the module for their errors.
+    """
+    found = []
+    for one in formations():
+        fitting = [size for size in sizes_of(one) if size.fits(memory, disk, seconds, threads)]
+        found += fitting[-1:]
+    return tuple(found)
+
+
+def sizes_of(formation: Formation) -> Iterator[TableSize]:
+    """Yield the tables of a formation by ascending goal, from 32 on, or of its largest goal if that is less.
+
+    Raises `GameError` if the formation can make no goal.
+    """
+    goal = max(formation.least_goal, min(32, formation.largest_goal))
+    yield size_of_table(formation, goal)
+    with suppress(GameError):  # tiles larger than the goal may not fit into a key
+        while (goal := 2 * goal) <= formation.largest_goal:
+            yield size_of_table(formation, goal)
+
+
+def _two_digits(number: int) -> int:
+    return int(float(f"{number:.1e}"))

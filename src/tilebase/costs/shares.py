@@ -8,23 +8,24 @@
     extent   the sum of these lengths
     planes   the sum of: empty cells / length
 
-by a least-squares fit of the lines of `counted.tsv`, and the logarithm of afterstates per state in empty
-cells, longest line, mean of 1 / length and number of cells.  "On average" is over all boards within the
-limits.  Where only one tile is spawned, a game has `ONE_TILE` times as many states.  Estimated from all other
-games, the states of a counted game are wrong by a factor of 1.2, at most 1.6; the shares of games with limits
-or walls are similar (tests/test_costs.py).
+and the logarithm of afterstates per state in empty cells, longest line, mean of 1 / length and number of
+cells.  "On average" is over all boards within the limits.  `STATES_FIT` and `RATIO_FIT` are the coefficients
+of least squares over `counted.tsv` (benchmarks/shares.py computes them again).  Where only one tile is
+spawned, a game has `ONE_TILE` times as many states.  Fitted states of a counted game are wrong by a factor of
+1.2, at most 1.6; the shares of games with limits or walls are similar (tests/test_costs.py).
 
 **Formations** of `formations.tsv` were solved once.  Others have the share of the largest smaller goal of the
 same formation, times a factor for each doubling of the goal.  The factor is the geometric mean of those
-measured, apart for formations that win anywhere.  A formation that was never measured has the geometric mean
-of the measured shares in place of its own.  The expected error, found by estimating each measured table
-without itself and larger goals of its formation (`leave_out`): a factor of 1.1 to the next measured goal (at
-most 1.3, but 2.1 for LL from 128 to 512), and 1.2 three goals further (at most 1.7, but 3.0 for LL to 512).
-Without any table of its formation: 1.6 (at most 2.7).  A formation that goes on from a large position, as
-3x405, has fewer positions.
+measured, apart for formations that win anywhere.  One that was never measured has the geometric mean of the
+measured shares in place of its own.  Estimated from other tables (tests/test_formations.py), a
+measured one is wrong by a factor of 1.1 to the next goal (at most 1.3, but 2.1 for LL from 128 to 512), 1.2
+three goals further (at most 1.7, but 3.0 for LL to 512), and 1.6 without any table of its formation (at most
+2.7).  A formation that goes on from a large position, as 3x405, has fewer positions.
 
-Bytes on disk are those of the measured table, or the median of measured tables to this goal: 4431 to 128 took
-4.3 GB where 4.7 are said, free8 to 64 took 0.98 GB where 1.3 are said.
+Bytes on disk are those of the measured table.  To another goal they grow as the median of all tables does,
+from the largest smaller goal of the formation, but not beyond that median: nearly all values of a small goal
+are 1, which take little, and the more so the more cells are free.  free8 to 64 took 0.98 GB where 0.93 are
+said, 4431 to 128 took 4.3 GB where 4.7 are said.
 
 **Other games with tiles x** have the share of a formation that was never measured.
 """
@@ -32,17 +33,24 @@ Bytes on disk are those of the measured table, or the median of measured tables 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from functools import cache, lru_cache
-from statistics import median
+from itertools import pairwise
+from statistics import geometric_mean, median
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.game.formations import Formation, formation_of, formations
 from tilebase.game.game import Game
 from tilebase.game.symmetry import symmetries
 from tilebase.runtime.rows import read_rows
+from tilebase.sparse.sizes import ranks_of
+
+Array = npt.NDArray[Any]
 
 ONE_TILE = 0.45
 """States where only one tile is spawned, as a share of those with two."""
@@ -50,6 +58,10 @@ ONE_TILE_RATIO = 1.6
 """The same for afterstates per state."""
 MASKED_RATIO = 0.5
 """Afterstates per state of games with masks."""
+STATES_FIT = (9.16669, -7.26598, -1.25039, -7.19305, -0.689613, 1.65261)
+"""Coefficients of the logarithm of the share of states: of 1, small, lengths, moves, extent and planes."""
+RATIO_FIT = (-1.42675, -0.491857, 0.0438548, 2.34214, 0.0581046)
+"""Those of afterstates per state: of 1, empty cells, longest line, mean of 1 / length and cells."""
 LEAST = 1e-4
 """Estimated shares are not smaller, whatever the fit says."""
 COUNTED, FITTED, MASKED = 1.25, 2.0, 3.0
@@ -86,42 +98,44 @@ def share_of(game: Game) -> Share:
         return _masked(game, named)
     one_tile = len(game.spawn_exponents) == 1
     exact = counted().get((game.shape, game.goal))
-    if exact is not None and not one_tile and _has_own_start_only(game):
+    rules = (one for one in fields(game) if one.name not in ("shape", "goal", "start"))
+    if exact is not None and not one_tile and all(getattr(game, one.name) == one.default for one in rules):
         return Share(exact.states, exact.afterstates, COUNTED)
-    found = fit().share(game.shape, [top for top in game.tops if top])
+    found = fitted(game.shape, [top for top in game.tops if top])
     if not one_tile:
         return found
     states = ONE_TILE * found.states
     return Share(states, states * min(ONE_TILE_RATIO * found.afterstates / found.states, 0.8), found.spread)
 
 
-def _has_own_start_only(game: Game) -> bool:
-    """Return whether a game has only its shape, its goal and perhaps its start.
-
-    A game with its start alone cannot be made to compare: the start board may name walls.
-    """
-    return game.identity | {"start": "two-tiles"} == Game(game.shape, game.goal).identity
-
-
 def _masked(game: Game, named: Formation | None) -> Share:
     """Return the share of a game of a formation, or of another one with tiles x."""
     tiles = [e for pattern in game.patterns for e in pattern if e] or [max(game.tops) + 1]
     goal = game.goal or 1 << min(tiles)
-    afters = measured_shares().share(named.name if named else "", game.goal is not None, goal)
+    afters = table_share(table_shares(), named.name if named else "", game.goal is not None, goal)
     exact = None if named is None else measured().get((named.name, goal))
     if named is None or exact is None or named.game(goal) != game:
         exact, spread = None, FITTED if named is not None else MASKED
     else:
         spread = COUNTED
-    stored = exact.disk / exact.positions if exact and exact.disk else _stored(goal) if named else None
+    stored = exact.disk / exact.positions if exact and exact.disk else None
+    if stored is None and named is not None:
+        stored = _stored(named.name, goal)
     return Share(min(afters / MASKED_RATIO, 1.0), afters, spread, stored)
 
 
-def _stored(goal: int) -> float:
-    """Return the median of `Share.stored`; for a larger goal fewer values are 1 and they take more."""
-    large = [one for one in measured().values() if one.positions > 1e6 and one.disk is not None]
-    nearest = max((one.goal for one in large if one.goal <= goal), default=min(one.goal for one in large))
-    return median((one.disk or 0) / one.positions for one in large if one.goal == nearest)
+def _stored(name: str, goal: int) -> float:
+    """Estimate `Share.stored` of a formation: it grows as the median does, and not beyond that."""
+    each = {key: one.disk / one.positions for key, one in measured().items() if one.disk is not None}
+
+    def usual(goal: int) -> float:
+        large = [key for key in each if measured()[key].positions > 1e6]
+        nearest = max((to for _, to in large if to <= goal), default=min(to for _, to in large))
+        return median(each[key] for key in large if key[1] == nearest)
+
+    smaller = max((to for own, to in each if own == name and to < goal), default=None)
+    most = usual(goal)
+    return most if smaller is None else min(most, each[name, smaller] * most / usual(smaller))
 
 
 # -- plain games -------------------------------------------------------------------------------------
@@ -140,29 +154,21 @@ def counted() -> dict[tuple[tuple[int, ...], int | None], Share]:
     return found
 
 
-class Fit:
-    """Least-squares fits of the logarithms of shares; see the module."""
-
-    def __init__(self, known: dict[tuple[tuple[int, ...], int | None], Share]) -> None:
-        lines = [(shape, [goal.bit_length() - 2] * math.prod(shape), share)
-                 for (shape, goal), share in known.items()
-                 if goal is not None and goal > 8 and math.prod(shape) > 4]  # fmt: skip
-        features = [_features(shape, tops) for shape, tops, _ in lines]
-        states = np.log([share.states for *_, share in lines])
-        ratios = np.log([share.afterstates / share.states for *_, share in lines])
-        self._states = np.linalg.lstsq(np.array([one for one, _ in features]), states, rcond=None)[0]
-        self._ratios = np.linalg.lstsq(np.array([one for _, one in features]), ratios, rcond=None)[0]
-
-    def share(self, shape: Sequence[int], tops: Sequence[int]) -> Share:
-        """Return the share of a game of a shape whose cells may hold exponents up to `tops`."""
-        if max(shape) == 1 or not tops:
-            return Share(1.0, 0.5, MASKED)
-        for_states, for_ratio = _features(shape, tops)
-        states = min(max(math.exp(np.dot(self._states, for_states)), LEAST), 1.0)
-        return Share(states, states * min(math.exp(np.dot(self._ratios, for_ratio)), 0.8), FITTED)
+def fitted(shape: Sequence[int], tops: Sequence[int]) -> Share:
+    """Return the share of a game of a shape whose cells may hold exponents up to `tops`, by the fit."""
+    if max(shape) == 1 or not tops:
+        return Share(1.0, 0.5, MASKED)
+    for_states, for_ratio = features(shape, tops)
+    states = min(max(math.exp(_product(STATES_FIT, for_states)), LEAST), 1.0)
+    ratio = min(math.exp(_product(RATIO_FIT, for_ratio)), 0.8)
+    return Share(states, states * ratio, FITTED)
 
 
-def _features(shape: Sequence[int], tops: Sequence[int]) -> tuple[list[float], list[float]]:
+def _product(coefficients: Sequence[float], numbers: Sequence[float]) -> float:
+    return sum(a * b for a, b in zip(coefficients, numbers, strict=True))
+
+
+def features(shape: Sequence[int], tops: Sequence[int]) -> tuple[list[float], list[float]]:
     """Return what the logarithms of the share of states, and of afterstates per state, depend on linearly."""
     lengths = [length for length in shape if length > 1]
     empty = empty_cells(tops)
@@ -179,12 +185,6 @@ def _features(shape: Sequence[int], tops: Sequence[int]) -> tuple[list[float], l
 def empty_cells(tops: Iterable[int]) -> float:
     """Return how many cells are empty on average, of boards whose cells hold exponents up to `tops`."""
     return sum(1 / (top + 1) for top in tops)
-
-
-@cache
-def fit() -> Fit:
-    """Return the fit to all counted games."""
-    return Fit(counted())
 
 
 # -- formations --------------------------------------------------------------------------------------
@@ -218,76 +218,72 @@ def measured() -> dict[tuple[str, int], Measured]:
     return found
 
 
-class FormationShares:
-    """Shares of boards that play reaches, from measured tables."""
-
-    def __init__(self, lines: dict[tuple[str, int], Measured]) -> None:
-        named = {one.name: one for one in formations()}
-        self._known: dict[str, dict[int, float]] = {}
-        for (name, goal), line in lines.items():
-            group = len(symmetries(named[name].game(goal)))
-            self._known.setdefault(name, {})[goal] = line.positions * group / line.boards
-        self._classes = {name: one.wins_anywhere for name, one in named.items()}
-
-    def share(self, name: str, anywhere: bool, goal: int) -> float:
-        """Positions times symmetries, divided by boards; `anywhere`: whether the goal wins on any cell."""
-        own = self._known.get(name, {})
-        if goal in own:
-            return own[goal]
-        smaller = [known for known in own if known < goal]
-        begin = max(smaller) if smaller else 64
-        share = own[begin] if smaller else self._mean(begin, anywhere)
-        while begin < goal:
-            begin *= 2
-            share *= self._growth(begin, anywhere)
-        return share
-
-    def _growth(self, goal: int, anywhere: bool) -> float:
-        """Return the factor from half a goal to the goal; beyond measured goals, that of the largest one."""
-        pairs: dict[int, list[float]] = {}
-        for name, own in self._known.items():
-            if self._classes[name] == anywhere:
-                for larger in own:
-                    if below := [one for one in own if one < larger]:
-                        doublings = (larger // max(below)).bit_length() - 1
-                        pairs.setdefault(larger, []).append(
-                            (own[larger] / own[max(below)]) ** (1 / doublings)
-                        )
-        known = [larger for larger in pairs if larger <= goal]
-        return _geometric(pairs[max(known)]) if known else 1.0
-
-    def _mean(self, goal: int, anywhere: bool) -> float:
-        """Return the share of a formation that was never measured."""
-        found = [
-            own[goal] for name, own in self._known.items() if goal in own and self._classes[name] == anywhere
-        ]
-        return _geometric(found or [0.1])
-
-
 @cache
-def measured_shares() -> FormationShares:
-    """Return the shares of all measured tables."""
-    return FormationShares(measured())
+def table_shares() -> dict[str, dict[int, float]]:
+    """Return the share of each measured table by formation and goal: positions × symmetries / boards."""
+    return shares_of_tables(measured())
 
 
-def _geometric(numbers: list[float]) -> float:
-    return math.exp(sum(map(math.log, numbers)) / len(numbers))
-
-
-def leave_out(*, further: int | None) -> dict[tuple[str, int], float]:
-    """Estimate divided by the measured number for each measured table, estimated from others only.
-
-    `further`: from tables of its formation to goals smaller by 2 ** further or more, and all other
-    formations; None: without its formation.
-    """
-    named = {one.name: one for one in formations()}
-    found = {}
-    for (name, goal), line in measured().items():
-        near = 0 if further is None else goal >> further
-        others = {key: one for key, one in measured().items() if key[0] != name or key[1] <= near}
-        if further is not None and not any(key[0] == name for key in others):
-            continue
+def shares_of_tables(lines: Mapping[tuple[str, int], Measured]) -> dict[str, dict[int, float]]:
+    """Return the same of some measured tables."""
+    named, found = {one.name: one for one in formations()}, dict[str, dict[int, float]]()
+    for (name, goal), line in lines.items():
         group = len(symmetries(named[name].game(goal)))
-        share = FormationShares(others).share(name, named[name].wins_anywhere, goal) / group
-        found[name, goal] = share * line.boards / line.positions
+        found.setdefault(name, {})[goal] = line.positions * group / line.boards
     return found
+
+
+def table_share(known: Mapping[str, Mapping[int, float]], name: str, anywhere: bool, goal: int) -> float:
+    """Return the share of a table of a formation, from shares that are known.
+
+    `anywhere` says whether the goal wins on any cell.  A formation without a name was never measured.
+    """
+    own = known.get(name, {})
+    if goal in own:
+        return own[goal]
+    classes = {one.name: one.wins_anywhere for one in formations()}
+    alike = [shares for other, shares in known.items() if classes[other] == anywhere]
+    # growth[g]: the factors for the last doubling to the goal g, of each formation that has a smaller one
+    growth = dict[int, list[float]]()
+    for shares in alike:
+        for smaller, larger in pairwise(sorted(shares)):
+            doublings = (larger // smaller).bit_length() - 1
+            growth.setdefault(larger, []).append((shares[larger] / shares[smaller]) ** (1 / doublings))
+    begin = max((one for one in own if one < goal), default=64)
+    share = own[begin] if begin in own else geometric_mean([s[begin] for s in alike if begin in s] or [0.1])
+    while begin < goal:
+        begin *= 2
+        nearest = max((one for one in growth if one <= begin), default=None)
+        share *= geometric_mean(growth[nearest]) if nearest else 1.0
+    return share
+
+
+# -- layers ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Layers:
+    """The expected sizes of the layers of a game, by ascending sum.
+
+    Attributes
+    ----------
+    boards:
+        By sum, how many boards lie within the limits; exact.
+    sums, ranks, states, afterstates:
+        Arrays with a number for each layer.
+    """
+
+    boards: dict[int, int]
+    sums: Array
+    ranks: Array
+    states: Array
+    afterstates: Array
+
+
+@lru_cache(maxsize=32)
+def layers_of(game: Game) -> Layers:
+    """Return the expected sizes of the layers of a game."""
+    boards, share, order = boards_by_sum(game), share_of(game), len(symmetries(game))
+    sums, counts = np.array(list(boards), dtype=np.int64), np.array(list(boards.values()), dtype=np.float64)
+    images = counts / order
+    return Layers(boards, sums, ranks_of(counts, order), share.states * images, share.afterstates * images)

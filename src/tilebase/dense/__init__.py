@@ -4,6 +4,7 @@ Modules, those that the others import first:
 
     index        the perfect index: rank and unrank without gaps
     steps        the steps of a layer as plain values, and how they are cut into batches
+    sizes        how many bytes a pass takes for what it has in memory
     tables       tables of half boards, layers in memory, and jobs for threads
     backends     who works the steps: threads, bits, a CUDA device
     layers       layers in memory and in files, and the journal from which a pass goes on

@@ -212,21 +212,9 @@ class PerfectIndex:
                 "give lower limits on cells"
             )
         self._bound(most_bytes, BLOCK_BYTES * prod(shape))
-        if prod(shape) >= MANY_BLOCKS:
-            LOG.info("%s has %d blocks of boards: listing them takes some seconds", game, prod(shape))
-        sums = [part.sums for part in (a, b, c)]
-        first, second, third = (grid.ravel() for grid in np.meshgrid(*sums, indexing="ij"))
-        # Blocks in the order of ranks: by the sums of the top half, of the left half, of A.
-        self.order = np.lexsort((first, first + third, first + second))
-        self.top = (first + second)[self.order]
-        self.left = (first + third)[self.order]
-        self._three = (first + second + third)[self.order].astype(np.int32)
-        counts = [part.counts for part in (a, b, c)]
-        grids = np.meshgrid(*counts, indexing="ij")
-        self._boards = (grids[0] * grids[1] * grids[2]).ravel()[self.order]
-        self._shape = shape
+        self.block_count, self._shape = prod(shape), shape
         # How many fillings of D have half a sum, from where A, B and C have more than the board may.
-        d, most = self.parts[3], int(self._three.max())
+        d, most = self.parts[3], sum(int(part.sums[-1]) for part in (a, b, c))
         self._below = most
         self._fillings = np.zeros(2 * most + len(d.class_of), dtype=np.int64)
         self._fillings[most + d.sums] = d.counts
@@ -245,8 +233,45 @@ class PerfectIndex:
     @property
     def nbytes(self) -> int:
         """Bytes of its tables, and of the offsets of the layers that a pass has at once."""
-        blocks = len(self.order)
-        return sum(part.fillings.nbytes + 12 * len(part) for part in self.parts) + 90 * blocks
+        return sum(part.fillings.nbytes + 12 * len(part) for part in self.parts) + 90 * self.block_count
+
+    # -- blocks in the order of ranks, which plans do without -------------------------------------
+
+    def _block_sums(self, *parts: int) -> Array:
+        """Return the sum of some parts of each block, in the order of classes; 0 to 2 are A, B and C."""
+        axes = (self.parts[p].sums.reshape([-1 if p == axis else 1 for axis in range(3)]) for p in parts)
+        return np.broadcast_to(sum(axes), self._shape).ravel()
+
+    @cached_property
+    def order(self) -> Array:
+        """The blocks in the order of ranks: by the sums of the top half, of the left half, of A."""
+        if self.block_count >= MANY_BLOCKS:
+            text = "%s has %d blocks of boards: listing them takes some seconds"
+            LOG.info(text, self.game, self.block_count)
+        order: Array = np.lexsort((self._block_sums(0), self._block_sums(0, 2), self._block_sums(0, 1)))
+        return order
+
+    @cached_property
+    def top(self) -> Array:
+        """The sum of the top half of each block, in the order of ranks."""
+        return self._block_sums(0, 1)[self.order]
+
+    @cached_property
+    def left(self) -> Array:
+        """The sum of the left half of each block, in the order of ranks."""
+        return self._block_sums(0, 2)[self.order]
+
+    @cached_property
+    def _three(self) -> Array:
+        """The sum of A, B and C of each block, in the order of ranks."""
+        return self._block_sums(0, 1, 2)[self.order].astype(np.int32)
+
+    @cached_property
+    def _boards(self) -> Array:
+        """How many fillings A, B and C of each block have together, in the order of ranks."""
+        a, b, c = (part.counts for part in self.parts[:3])
+        boards: Array = (a[:, None, None] * b[:, None] * c).ravel()[self.order]
+        return boards
 
     def sizes(self, *, won: bool = False) -> dict[int, int]:
         """Return the number of boards of each sum, ascending; sums without a board are left out.
@@ -321,13 +346,18 @@ class PerfectIndex:
 
     def block_sizes(self, total: int) -> Array:
         """Return the boards in each block of a sum, in the order of ranks."""
+        sizes = self.last_counts(total, self._three)
+        sizes *= self._boards
+        return sizes
+
+    def last_counts(self, total: int, three: Array) -> Array:
+        """Return how many fillings D has on boards of a sum, whose other parts have sums as in an array."""
         first = self.units(total) + self._below
         other = self._weight and total >> 1 >= self._weight  # so much is worth another x
         if total < 0 or total % 2 or first >= len(self._fillings) or other:
-            return np.zeros(len(self._three), dtype=np.int64)
-        sizes: Array = self._fillings[first - self._three]
-        sizes *= self._boards
-        return sizes
+            return np.zeros(three.shape, dtype=np.int64)
+        found: Array = self._fillings[first - three]
+        return found
 
     @cached_property
     def by_halves(self) -> BlockSums:
@@ -387,17 +417,23 @@ class BlockSums:
 
     def __init__(self, index: PerfectIndex) -> None:
         self._index = index
-        self.tops, at_top = np.unique(index.top, return_inverse=True)
-        self.lefts, at_left = np.unique(index.left, return_inverse=True)
-        # Of each block in the order of ranks: the entry of a table that it counts for.
-        self._entries = (at_top * len(self.lefts) + at_left).astype(np.int32)
+        a, b, c, _ = index.parts
+        self.tops, self.lefts = (np.unique(a.sums[:, None] + part.sums) for part in (b, c))
+        # Of each class of B and each of C: the sum of both, and their fillings.
+        self._sums, self._counts = b.sums[:, None] + c.sums, b.counts[:, None] * c.counts
         self.boards = lru_cache(maxsize=4)(self._boards)
 
     def _boards(self, total: int) -> Array:
         """int64[top, left]: the boards of a sum."""
-        size = len(self.tops) * len(self.lefts)
-        counts = np.bincount(self._entries, weights=self._index.block_sizes(total), minlength=size)
-        found: Array = counts.astype(np.int64).reshape(len(self.tops), len(self.lefts))
+        a, b, c, _ = self._index.parts
+        found: Array = np.zeros((len(self.tops), len(self.lefts)), dtype=np.int64)
+        for units, count in zip(a.sums, a.counts, strict=True):
+            rows = np.searchsorted(self.tops, units + b.sums)
+            columns = np.searchsorted(self.lefts, units + c.sums)
+            sizes = self._index.last_counts(total, units + self._sums)
+            sizes *= self._counts
+            sizes *= count
+            found[np.ix_(rows, columns)] += sizes
         return found
 
 

@@ -1,4 +1,4 @@
-"""The plan of a dense pass: its batches, its memory, and its files; `costs.batches` says what they move."""
+"""The plan of a dense pass: its batches, its memory, and its files."""
 
 from __future__ import annotations
 
@@ -8,17 +8,21 @@ from pathlib import Path
 from typing import Any
 
 from tilebase.counting.combinatorics import layers_together
-from tilebase.dense import tables as layers
-from tilebase.dense.backends.bits import LAYERS, Words
 from tilebase.dense.index import PerfectIndex
+from tilebase.dense.sizes import LAYERS, Words, scratch_bytes, table_bytes
 from tilebase.dense.steps import Cut
 from tilebase.errors import ResourceError, UsageError
 from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import Objective
 from tilebase.runtime.resources import OVERHEAD, Allowance
 
-CUT_BLOCKS = 1 << 25
+CUT_BLOCKS = 1 << 22
 """Most blocks that are checked one by one before a pass begins."""
+SPARE = 0.05
+"""The share of memory that is kept free where some layers are not checked: one may need more than the largest
+(4x4 to 256: 3 % more)."""
+MOVED, MOVED_BITS = 11, 5
+"""So often a layer is read or written that goes through files in batches (8 to 14 times), or as bits."""
 NO_BOUND = 1 << 62
 """Bytes of memory that are enough for everything."""
 FILES = 4
@@ -126,12 +130,17 @@ class Plan:
         """Bytes of the layers that a pass in memory has at once."""
         return self.whole_bytes - self.base
 
+    @property
+    def moved_bytes(self) -> float:
+        """Bytes that a pass reads and writes, about; 0 if all layers are in memory."""
+        return self.batched * (MOVED_BITS if self.window else MOVED) * self.value_bytes * self.boards
+
     def can_be_cut(self, index: PerfectIndex, memory: int, lowest: int, *, largest: bool = False) -> bool:
         """Whether the layers from a sum on, or the largest, can be cut into batches that fit into memory."""
         sizes = {s: size for s, size in index.sizes(won=True).items() if s >= lowest}
         # All layers of a small game, some of a large one: to cut a layer means to list its blocks.
-        every = max(1, len(sizes) * len(index.order) // CUT_BLOCKS)
-        plan = replace(self, memory=memory)
+        every = max(1, len(sizes) * index.block_count // CUT_BLOCKS)
+        plan = replace(self, memory=memory if every == 1 else int(memory * (1 - SPARE)))
         try:
             for total in [max(sizes, key=lambda s: sizes[s]), *([] if largest else sorted(sizes)[::every])]:
                 plan.cut(index, total)
@@ -149,7 +158,7 @@ class Plan:
             else:
                 low = middle
         while high < self.whole_bytes and not self.can_be_cut(index, high, lowest):
-            high += high // 20
+            high += high // 50
         return min(high, self.whole_bytes)
 
     @classmethod
@@ -182,8 +191,8 @@ class Plan:
         if bits and objective.is_boolean and (plan := cls._of_bits(index, sizes, allowed)):
             return plan
         size = value_bytes or max(1, int(objective.value_bytes))
-        tables = layers.table_bytes(index, merge=objective.merge) + index.nbytes
-        tables += threads * layers.scratch_bytes(index, size)
+        tables = table_bytes(index, merge=objective.merge) + index.nbytes
+        tables += threads * scratch_bytes(index, size)
         if tables + OVERHEAD > memory:
             raise ResourceError(
                 f"the tables of {index.game} need {(tables + OVERHEAD) / 2**30:.3g} GiB, more than "
@@ -230,7 +239,7 @@ class Plan:
     def _of_bits(cls, index: PerfectIndex, sizes: dict[int, int], allowed: Allowance) -> Plan | None:
         words = Words.of(index, sizes)
         boards, largest = sum(sizes.values()), max(sizes.values())
-        tables = layers.table_bytes(index, merge="") + index.nbytes + allowed.threads * words.scratch_bytes
+        tables = table_bytes(index, merge="") + index.nbytes + allowed.threads * words.scratch_bytes
         if 8 * words.layer > WORTH_BITS * max(largest, 1 << 20):
             return None
         layer, base, memory = 8 * words.layer, tables + OVERHEAD, allowed.memory

@@ -44,6 +44,7 @@ from tilebase.dense.layers import (
     states_path,
 )
 from tilebase.dense.plan import Plan
+from tilebase.dense.sizes import SHARED_BOARDS
 from tilebase.dense.steps import Blocks, Cut, Range, Source
 from tilebase.dense.tables import DenseRules
 from tilebase.dense.values import LayerValues, Wanted, encoded
@@ -63,8 +64,6 @@ from tilebase.runtime.threads import Pool, Spares
 
 Array = npt.NDArray[Any]
 
-SHARED_BOARDS = 1 << 25
-"""Layers of fewer boards are solved by the process that runs the pass: sharing them takes longer."""
 PIECES = 4
 """Pieces of a step for each thread of the workers, so that all of them end at about the same time."""
 LEAST_BOARDS = 1 << 20

@@ -14,8 +14,8 @@ import numpy.typing as npt
 from tilebase._kernels import dense as kernels
 from tilebase._kernels import halves
 from tilebase.dense.index import NO_FILLING, Part, PerfectIndex
+from tilebase.dense.sizes import check_index, directions, half_begins
 from tilebase.dense.steps import Step
-from tilebase.errors import ResourceError, UsageError
 from tilebase.files.format import CHUNK_KEYS
 from tilebase.game.game import Cells, Game
 from tilebase.objectives.encoding import summarise
@@ -27,15 +27,6 @@ Array = npt.NDArray[Any]
 
 JOB_BOARDS = 1 << 19
 """Boards per job, if the top or left halves can be divided so finely."""
-MOST_PATTERNS = 64
-MOST_CLASSES = 1 << 16
-"""Sums of a part: an entry of a table has 16 bits for one."""
-MOST_POSITIONS = 1 << 20
-"""Fillings of a part that have one sum: an entry of a table has 20 bits for the position of one."""
-SCRATCH_BOARDS = 4096
-"""Accumulators or values in a row that a thread works on at once, at least."""
-TILE = 16
-"""Rows of values that a thread works on at once."""
 SUMMARY_BOARDS = 64 * CHUNK_KEYS
 """Values that one thread sums up at a time."""
 NO_MASKS = np.empty(0, dtype=np.uint64)
@@ -133,46 +124,9 @@ def _first_halves(first: Part, second: Part) -> Array:
     return firsts.reshape(len(first.sums), len(second.sums))
 
 
-def half_counts(first: Part, second: Part) -> Array:
-    """Return how many half boards have each sum."""
-    sums = (first.sums[:, None] + second.sums).ravel()
-    found: Array = np.zeros(int(sums.max()) + 1, dtype=np.int64)
-    np.add.at(found, sums, (first.counts[:, None] * second.counts).ravel())
-    return found
-
-
-def half_begins(index: PerfectIndex, first: Part, second: Part) -> Array:
-    """Return where the half boards of each sum begin, and where the last ones end, up to the horizon."""
-    counts = half_counts(first, second)
-    if index.most_units is not None:
-        counts = counts[: index.most_units + 1]
-    return np.concatenate([[0], np.cumsum(counts)])
-
-
 def classes_of(part: Part) -> Array:
     """Return the class of each filling."""
     return np.repeat(np.arange(len(part.sums), dtype=np.uint16), part.counts)
-
-
-def check_rules(game: Game) -> None:
-    """Raise `UsageError` for more than 64 patterns."""
-    if len(game.patterns) > MOST_PATTERNS:
-        raise UsageError(f"{len(game.patterns)} patterns; the dense space takes at most {MOST_PATTERNS}")
-
-
-def check_index(index: PerfectIndex) -> None:
-    """Check that there can be a dense pass.
-
-    Raises as `check_rules`, and `ResourceError` if a quarter has too many sums, or fillings of one sum.
-    """
-    game = index.game
-    check_rules(game)
-    if max(int(part.counts.max()) for part in index.parts) > MOST_POSITIONS:
-        raise ResourceError(
-            f"a quarter of {game} has more than {MOST_POSITIONS:,} fillings of one sum: give lower limits"
-        )
-    if max(len(part.sums) for part in index.parts) > MOST_CLASSES:
-        raise ResourceError(f"a quarter of {game} has more than {MOST_CLASSES:,} sums: give lower limits")
 
 
 AllSpawns = tuple[kernels.Spawns, kernels.Spawns, kernels.Spawns, kernels.Spawns]
@@ -214,7 +168,7 @@ class DenseRules:
             kernel_part(part, masks(game, part), free_cells(game, part), stands(game, part))
             for part in index.parts
         )
-        along_rows, along_columns = _directions(index)
+        along_rows, along_columns = directions(index)
 
         def tables(first: int, second: int, directions: list[str]) -> HalfTables:
             parts = (self.parts[first], self.parts[second])
@@ -269,35 +223,6 @@ def _all_spawns(index: PerfectIndex, exponent: int) -> AllSpawns:
 def kernel_part(part: Part, marks: Array, free: Array, stands: Array = NO_MASKS) -> kernels.Part:
     """Return a part as kernels take it, with the results of `masks`, `free_cells` and `stands`."""
     return kernels.Part(part.starts, part.sums, part.class_of, part.counts, free, marks, stands)
-
-
-def scratch_boards(index: PerfectIndex) -> int:
-    """Return the most boards of a block with one outer half, but at least as many as are fast in a cache."""
-    _, b, c, d = index.parts
-    return max(SCRATCH_BOARDS, *(int(x.counts.max() * y.counts.max()) for x, y in ((c, d), (b, d))))
-
-
-def scratch_bytes(index: PerfectIndex, value_bytes: int) -> int:
-    """Bytes that a thread works in: two accumulators, a number of empty cells, and a tile of values."""
-    return scratch_boards(index) * (3 * 8 + TILE * value_bytes)
-
-
-def table_bytes(index: PerfectIndex, *, merge: str) -> int:
-    """Return the bytes of the tables of half boards."""
-    a, b, c, d = index.parts
-    rows, columns = _directions(index)
-    halves = ((rows, a, b), (rows, c, d), (columns, a, c), (columns, b, d))
-    entries = sum(len(slides) * int(half_begins(index, *parts)[-1]) for slides, *parts in halves)
-    each = 8 + (4 if merge else 0) + (8 if len(index.game.masks) > 1 else 0)
-    return each * entries
-
-
-def _directions(index: PerfectIndex) -> tuple[list[str], list[str]]:
-    """Return the slides that keep the sum of the top half, and the others."""
-    names = index.game.directions
-    last = len(index.game.shape) - 1
-    columns = [name for k, name in enumerate(names) if last - k // 2 == index.axes[0]]
-    return [name for name in names if name not in columns], columns
 
 
 def free_cells(game: Game, part: Part) -> Array:

@@ -21,9 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from tilebase.dense.backends.bits import WORD, BitLayer, Bits, Matrices, place
+from tilebase.dense.backends.bits import WORD, BitLayer, Bits, place
 from tilebase.dense.backends.protocol import Tell
 from tilebase.dense.layers import RawLayer, joined_checksum, released_on_error
+from tilebase.dense.sizes import Matrices
 from tilebase.dense.steps import ALL, SHARES, Range, Source, Step, spawned
 from tilebase.dense.tables import DenseRules
 from tilebase.dense.values import LayerValues, checksum_parts

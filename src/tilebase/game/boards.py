@@ -233,7 +233,7 @@ class Boards:
             ),
         )
 
-    @property
+    @cached_property
     def tops(self) -> Cells:
         """For each cell, the largest exponent on a board that play from the start can make (`Bounds.tops`).
 

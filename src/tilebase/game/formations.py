@@ -331,6 +331,8 @@ def formation_of(game: Game) -> Formation | None:
     >>> formation_of(formation("ll").game(512)), formation_of(Game("3x3", 512))
     (<Formation LL: ..../..oo/.oxx/.oxx>, None)
     """
+    if not game.start.startswith("after "):
+        return None  # every formation begins after a slide
     same_start = [one for one in formations() if game.start == f"after {'|'.join(one.starts)}"]
     return next((one for one in same_start if one.makes(game, game.horizon)), None)
 

@@ -11,7 +11,8 @@ from tilebase.cluster.pieces import Executor
 from tilebase.cluster.runs import attached, run_in
 from tilebase.costs import estimate
 from tilebase.costs.estimate import Estimate
-from tilebase.costs.reachable import counting
+from tilebase.costs.rates import remembering
+from tilebase.costs.reachable import count_work, counting
 from tilebase.counting.counts import CountResult
 from tilebase.errors import UsageError
 from tilebase.files.run import KEEP, Query, RunFolder, delete_run, is_counted
@@ -107,4 +108,9 @@ def count(
             attached(run.cluster, run.folder),
         ):
             sharing = SharedCount(run.cluster, opened) if run.cluster else None
-            return count_in(opened, run, up_to=up_to, work=work, sharing=sharing)
+            begun, done = opened.journal.path.exists(), dict[str, float]()
+            with remembering(done):
+                result = count_in(opened, run, up_to=up_to, work=work, sharing=sharing)
+                if not (begun or run.cluster):
+                    done["count"] = count_work(game, result.total("states"), up_to)
+            return result

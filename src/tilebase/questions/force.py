@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from tilebase._version import version as program_version
 from tilebase.costs.estimate import WEEK, refuse_endless
-from tilebase.costs.forcing import FIRST_PATIENCE, patience_for, search_seconds
+from tilebase.costs.passes import FIRST_PATIENCE, patience_for, search_seconds
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files.run import Query, RunFolder
 from tilebase.game.findings import VERDICTS, Finding, Reported

@@ -32,8 +32,8 @@ import numpy as np
 from tilebase._kernels.backup import KeepLargest, TakeLargest
 from tilebase._kernels.dense import least_where
 from tilebase.cluster.runs import Run, run_in
-from tilebase.costs.boards import passing
 from tilebase.costs.estimate import check
+from tilebase.costs.passes import passing
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.layers import DenseLayer
 from tilebase.dense.passes import DensePass, Sums

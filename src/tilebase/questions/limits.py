@@ -22,7 +22,7 @@ from math import prod
 from typing import Any, Unpack
 
 from tilebase.cluster.runs import Run
-from tilebase.costs.rates import pass_seconds
+from tilebase.costs.passes import pass_seconds
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.passes import DensePass
 from tilebase.errors import GameError, ResourceError, UsageError

@@ -34,7 +34,7 @@ from tilebase.agents import Judgement, Symmetry, cost_of, judge
 from tilebase.agents.results import regret_text, worth_as_dict, worth_text
 from tilebase.cluster.runs import Run
 from tilebase.costs.estimate import Estimate, admit, number_in_words
-from tilebase.costs.tables import calling, evaluating
+from tilebase.costs.reachable import calling, evaluating
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files.keys import Reachable

@@ -26,7 +26,7 @@ from typing import Any, Self, Unpack
 import numpy.typing as npt
 
 from tilebase.costs.estimate import admit
-from tilebase.costs.tables import thinning
+from tilebase.costs.reachable import thinning
 from tilebase.errors import UsageError, WrongGameError
 from tilebase.files import places
 from tilebase.files.format import Contents

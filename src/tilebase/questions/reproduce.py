@@ -25,8 +25,7 @@ from typing import Any, NamedTuple
 from tilebase.bdd.library import NODE_BYTES
 from tilebase.bdd.strategies import Line, Method
 from tilebase.claims.facts import WORDS, Claim, Key, agrees, read_claims, read_records
-from tilebase.costs.forcing import forcing_seconds
-from tilebase.costs.machines import seconds_here
+from tilebase.costs.passes import forcing_seconds, seconds_here
 from tilebase.costs.reachable import counting
 from tilebase.counting.combinatorics import boards_by_sum, bound
 from tilebase.counting.counts import CountResult

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from tilebase.cluster.runs import Run
 from tilebase.costs.estimate import Estimate
-from tilebase.costs.spaces import check_space, expected
+from tilebase.costs.rows import check_space, expected
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files import places
 from tilebase.files.run import Query
@@ -146,7 +146,7 @@ def _faster(game: Game, reachable: Estimate, whole: Callable[[], Estimate]) -> s
     """Return the space that takes less time."""
     if reachable.seconds < WORTH_CHOOSING:
         return "reachable"
-    from tilebase.costs.boards import planned_index
+    from tilebase.costs.passes import planned_index
 
     try:
         every = whole()

@@ -19,8 +19,10 @@ from tilebase.cluster.pieces import Executor
 from tilebase.cluster.runs import Run, attached, run_in
 from tilebase.costs import estimate
 from tilebase.costs.estimate import Estimate
-from tilebase.costs.reachable import count_work, solve_work
-from tilebase.costs.spaces import expected
+from tilebase.costs.rates import remembering
+from tilebase.costs.reachable import count_seconds, count_work, solve_seconds, spawns_of
+from tilebase.costs.rows import expected
+from tilebase.costs.shares import layers_of
 from tilebase.counting.counts import CountResult
 from tilebase.errors import CorruptError, UsageError, WrongGameError
 from tilebase.files import places
@@ -250,9 +252,9 @@ def _in_turn(ask: Ask, run: Run) -> tuple[Run, Run]:
     """Return the run for counting and for solving, whose progress is that of both."""
     if run.progress is None:
         return run, run
-    work = [count_work(ask.game), solve_work(ask.game, ask.objectives, ask.down_to)]
-    seconds = [max(one.seconds(run.most.threads), 1e-9) for one in work]
-    first, then = in_turn(run.progress, seconds[0] / sum(seconds))
+    counting = count_seconds(layers_of(ask.game), None, run.most.threads)
+    solving = solve_seconds(ask.game, ask.objectives, ask.down_to, run.most.threads)
+    first, then = in_turn(run.progress, counting / (counting + solving))
     return replace(run, progress=first), replace(run, progress=then)
 
 
@@ -260,7 +262,11 @@ def _count(folder: RunFolder, run: Run) -> tuple[CountResult, Reachable]:
     """Count the boards, and keep those of all layers."""
     written: dict[int, str] = {}
     sharing = SharedCount(run.cluster, folder) if run.cluster else None
-    counts = count_in(folder, run, written=written, sharing=sharing)
+    begun, done = folder.journal.path.exists(), dict[str, float]()
+    with remembering(done):
+        counts = count_in(folder, run, written=written, sharing=sharing)
+        if not (begun or run.cluster):
+            done["count"] = count_work(folder.query.game, counts.total("states"))
     return counts, Reachable(folder.layers("afterstates"), _sizes(counts), written)
 
 
@@ -273,9 +279,15 @@ def _solve_missing(
     sharing = None
     if run.cluster is not None:
         sharing = SharedLayers(run.cluster, run.folder, here, objectives)
+    done: dict[str, float] = {}
+    fresh = run.cluster is None and not any(one.layers for one in missing)
     backward_pass = BackwardPass(run, ask.game, missing, lean=lean, release=release, sharing=sharing)
     try:
-        backward_pass.run(here, ask.down_to)
+        with remembering(done):
+            backward_pass.run(here, ask.down_to)
+            if fresh:
+                afters = sum(size for total, size in here.sizes.items() if total >= ask.least)
+                done["solve"] = afters * spawns_of(ask.game, len(objectives))
     finally:
         backward_pass.close()
 
@@ -318,7 +330,7 @@ def check_solving(ask: Ask, run: Run, keep: Keep = NOTHING, *, lean: bool | None
     The rate of a device is not measured.  `UsageError` if a pass over all boards does not know the rules.
     """
     if ask.space == "all":
-        from tilebase.dense.tables import check_rules
+        from tilebase.dense.sizes import check_rules
 
         check_rules(ask.game)
     if ask.on_device:
@@ -366,7 +378,12 @@ def _solve_all(ask: Ask, run: Run, keep: Keep) -> Solution:
             # From a device all values would have to be fetched for their summaries.
             wanted = Wanted(summaries=keep.whole or not ask.on_device, files=keep.whole)
             with DensePass(here, index, one, wanted=wanted, sums=sums, backend=ask.backend) as dense:
-                found = dense.run()
+                begun, done = (here.folder / places.SOLVED).exists(), dict[str, float]()
+                with remembering(done):
+                    found = dense.run()
+                    if not (begun or run.cluster or ask.on_device):
+                        kind = "bits" if dense.layout == "bits" else "pass"
+                        done[kind] = sum(dense.sizes[total] for total in found)
                 if keep.whole:
                     pages[one.label] = dense.pages
             positions = sum(dense.sizes[total] for total in found if total >= ask.least)

@@ -20,8 +20,7 @@ from tilebase.bdd.library import NODE_BYTES, capacity_for, require_oxidd
 from tilebase.bdd.sets import check_lines
 from tilebase.bdd.strategies import PLAYERS, STRATEGIES, VARIANTS, Line, Method
 from tilebase.bdd.worker import Task, run_task
-from tilebase.costs.cases import Span, span_of
-from tilebase.costs.estimate import WEEK, refuse_endless
+from tilebase.costs.estimate import WEEK, Span, refuse_endless, span_of
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import UsageError
 from tilebase.files.run import Query, RunFolder

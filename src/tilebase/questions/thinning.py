@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase.costs.estimate import admit
-from tilebase.costs.tables import thinning
+from tilebase.costs.reachable import thinning
 from tilebase.errors import UsageError
 from tilebase.files.keys import KEYS, Columns, write_subset
 from tilebase.files.store import LayerStore

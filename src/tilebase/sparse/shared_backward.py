@@ -27,9 +27,7 @@ from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import ChunkSummary
 from tilebase.runtime.threads import Spares
 from tilebase.sparse import backward
-
-SHARED_KEYS = 1 << 19
-"""Layers of fewer afterstates are solved by the process that runs the pass: sharing them takes longer."""
+from tilebase.sparse.sizes import SHARED_KEYS
 
 Summaries = list[list[ChunkSummary]]
 """For each objective, the summary of each chunk of a piece."""

@@ -41,12 +41,11 @@ from tilebase.runtime.resources import OVERHEAD
 from tilebase.runtime.threads import Spares
 from tilebase.sparse.index import GameIndex, IndexedLayer
 from tilebase.sparse.maps import SlideTask, SpawnTask, Worker, listed, start_keys, undecided
+from tilebase.sparse.sizes import SHARED_RANKS
 from tilebase.sparse.windows import NONE_HERE, BitSet, Windows
 
 Array = npt.NDArray[Any]
 
-SHARED_RANKS = 1 << 26
-"""Layers of fewer ranks are made by the process that runs the pass: sharing them takes longer."""
 PIECES = 4
 """Pieces of a step for each thread of the workers, so that all of them end at about the same time."""
 LEAST_RANKS = 1 << 22

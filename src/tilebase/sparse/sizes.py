@@ -12,6 +12,9 @@ PAGE_BYTES = 4096
 """Bytes of a page of an arena: 32-bit offsets (`_kernels.forward.PAGE`)."""
 KEPT_KEYS = 1 << 22
 """Layers of at most this many keys stay in memory for the next two layers."""
+SHARED_RANKS, SHARED_KEYS = 1 << 26, 1 << 19
+"""Layers of fewer ranks are counted by the process that runs the pass, and those of fewer afterstates solved:
+sharing them takes longer."""
 TABLE_BYTES = 60
 """Bytes of the tables of the index for each filling of half a board, about; more if there are few."""
 

@@ -25,7 +25,7 @@ import numpy as np
 from tilebase.cluster.pieces import Executor, Piece
 from tilebase.cluster.runs import open_cluster
 from tilebase.costs.estimate import Estimate, admit
-from tilebase.costs.tables import verifying
+from tilebase.costs.reachable import verifying
 from tilebase.errors import CorruptError, MissingBoardError, MissingLayerError, UsageError
 from tilebase.files import places
 from tilebase.files.format import Layer

@@ -7,8 +7,6 @@ nobody keeps.  Layers are in memory, or all but one are in files and read in win
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from copy import copy
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,145 +17,21 @@ from tilebase.dense.backends.protocol import DenseWork, Tell
 from tilebase.dense.backends.threads import JobRunner
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.layers import Memory
-from tilebase.dense.steps import Blocks, BlockStep, Range, Source, Step, within
-from tilebase.dense.tables import AllSpawns, DenseRules, half_counts
+from tilebase.dense.sizes import MATRICES, Matrices, Words, outer_and_inner
+from tilebase.dense.steps import Blocks, BlockStep, Range, Source, Step
+from tilebase.dense.tables import AllSpawns, DenseRules
 from tilebase.game.symmetry import symmetries
 from tilebase.objectives.results import ChunkSummary
 from tilebase.runtime.threads import Pool
 
 Array = npt.NDArray[Any]
 
-JOB_BOARDS = 1 << 22
-"""Boards of a job at least, if there are so many; a matrix is not cut."""
-LAYERS = 4
-"""Sets of bits in memory at once: two of states, one of afterstates, one of wins by slides along columns."""
-MATRICES = 4
-"""Matrices in the scratch buffer of a thread."""
 WORD = np.dtype(np.uint64)
 WHOLE = Blocks()
 NO_SUM = 1 << 40
 """What spawns add to a sum from which on nothing is spawned: then a kernel looks for no boards above."""
 Job = Callable[[Array, kernels.Scratch], None]
 """A function that works some matrices of a step: those whose outer halves have the sums in an array."""
-
-
-def _words(bits: Any) -> Any:
-    return (bits + 63) >> 6
-
-
-class Matrices:
-    """Where the matrices of a layer, or a window of it, begin: the boards whose outer halves have one sum.
-
-    Attributes
-    ----------
-    units:
-        The sum of the boards in units of 2, as all sums here.
-    at:
-        int64[h]: the first word of the matrix whose outer halves have the sum h; -1 if there is none.
-    wide:
-        int64[h]: the words of its rows.
-    rows, columns, boards:
-        int64[h]: the outer halves with the sum h, the inner halves that fit them, and the boards.
-    first, size:
-        Of the layer, the word with which it begins, 0 for a whole one, and the words.
-    """
-
-    first = 0
-
-    def __init__(self, units: int, outer: Array, inner: Array) -> None:
-        """Return `outer[h]` and `inner[h]`: how many halves of the board have the sum h."""
-        self.units = units
-        columns = np.zeros(len(outer), dtype=np.int64)
-        first, last = max(0, units - len(inner) + 1), min(units + 1, len(outer))
-        if first < last:
-            columns[first:last] = inner[units - last + 1 : units - first + 1][::-1]
-        self.wide = _words(columns)
-        self.rows, self.columns = outer, columns
-        self.boards = outer * columns
-        self._sizes = sizes = outer * self.wide
-        ends = np.cumsum(sizes)
-        self.at = np.where(sizes > 0, ends - sizes, -1)
-        self.size = int(ends[-1])
-
-    def window(self, sums: Range) -> Matrices:
-        """Return the matrices of some sums of outer halves alone."""
-        inside, found = within(np.arange(len(self.at)), sums), copy(self)
-        found._sizes, found.boards = np.where(inside, self._sizes, 0), np.where(inside, self.boards, 0)
-        found.first, found.size = int(self._sizes[: sums.begin].sum()), int(found._sizes.sum())
-        found.at = np.where(found._sizes > 0, self.at - found.first, -1)
-        return found
-
-    def cut(self, words: int, more: int = 0) -> list[Range]:
-        """Cut the sums into ranges whose matrices, with those of up to `more` above, have so many words.
-
-        A range has one sum at least.
-        """
-        ends = np.concatenate([[0], np.cumsum(self._sizes)])
-        ranges, begin, last = [], 0, len(self._sizes)
-        for end in range(1, last + 1):
-            if end < last and ends[min(end + 1 + more, last)] - ends[begin] > words:
-                ranges.append(Range(begin, end))
-                begin = end
-        return [*ranges, Range(begin, last)]
-
-    def largest(self, more: int = 0) -> int:
-        """Return the most words of a matrix and those of `more` sums above."""
-        ends = np.concatenate([[0], np.cumsum(self._sizes), np.full(more, self.size)])
-        return int((ends[1 + more :] - ends[: len(ends) - 1 - more]).max(initial=0))
-
-    def jobs(self) -> list[Array]:
-        """Return the sums of outer halves, those with most boards first."""
-        order = np.argsort(-self.boards, kind="stable")[: np.count_nonzero(self.boards)]
-        before = np.cumsum(self.boards[order]) - self.boards[order]
-        cuts = np.flatnonzero(np.diff(before // JOB_BOARDS)) + 1
-        return [job for job in np.split(order, cuts) if len(job)]
-
-
-@dataclass(frozen=True)
-class Words:
-    """What bits take.
-
-    Attributes
-    ----------
-    layer:
-        Words of the largest layer, on either side.
-    matrix:
-        Words of a matrix or a transposed one, at most.
-    row:
-        Words of a row, at most.
-    window:
-        Words of the least window of a layer that a step reads at once.
-    """
-
-    layer: int
-    matrix: int
-    row: int
-    window: int
-
-    @classmethod
-    def of(cls, index: PerfectIndex, sizes: dict[int, int]) -> Words:
-        """For all layers of a game."""
-        layer, matrix, row, window = 0, 0, 0, 0
-        more = max(1 << (e - 1) for e in index.game.spawn_exponents)
-        for outer, inner in _counts(index):
-            layers = [Matrices(index.units(total), outer, inner) for total in sizes]
-            layer = max(layer, *(one.size for one in layers))
-            window = max(window, *(one.largest(more) for one in layers))
-            rows, columns = int(outer.max()), int(inner.max())
-            matrix = max(matrix, rows * _words(columns), columns * _words(rows))
-            row = max(row, _words(rows), _words(columns))
-        return cls(layer, matrix, row, window)
-
-    @property
-    def scratch_bytes(self) -> int:
-        """Bytes that a thread works in."""
-        return 8 * (MATRICES * self.matrix + 3 * self.row)
-
-
-def _counts(index: PerfectIndex) -> list[tuple[Array, Array]]:
-    """Return how many outer and inner halves have each sum: top and bottom, left and right."""
-    a, b, c, d = index.parts
-    return [(half_counts(a, b), half_counts(c, d)), (half_counts(a, c), half_counts(b, d))]
 
 
 def place(rules: DenseRules, blocks: Matrices, total: int, rank: int) -> tuple[int, int]:
@@ -248,7 +122,7 @@ class Bits:
     def __init__(self, rules: DenseRules, pool: Pool, words: Words, window: int = 0) -> None:
         self._rules = rules
         self._exponents = sorted(rules.game.spawn_exponents, reverse=True)
-        self._counts = _counts(rules.index)
+        self._counts = outer_and_inner(rules.index)
         self._alike = _are_alike(rules.index)
         self._memory = Memory(WORD, words.layer + 1)  # a run of bits may be read with the word behind it
         self._windows = Memory(WORD, window + 1)

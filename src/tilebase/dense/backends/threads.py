@@ -15,8 +15,9 @@ from tilebase._kernels import dense as kernels
 from tilebase._kernels.packed import packed
 from tilebase.dense.backends.protocol import DenseWork, Tell
 from tilebase.dense.layers import DenseLayer, Memory, layers_above
+from tilebase.dense.sizes import TILE, scratch_boards
 from tilebase.dense.steps import BlockStep, Source, Step
-from tilebase.dense.tables import TILE, DenseRules, Folding, scratch_boards, tasks, tops
+from tilebase.dense.tables import DenseRules, Folding, tasks, tops
 from tilebase.objectives.backup import Backup
 from tilebase.objectives.encoding import FIRST
 from tilebase.runtime.measured import working_time

@@ -1,0 +1,223 @@
+"""How many bytes a pass over all boards takes for what it has in memory; plans and estimates read it, too."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tilebase.dense.index import Part, PerfectIndex
+from tilebase.dense.steps import Range, within
+from tilebase.errors import ResourceError, UsageError
+from tilebase.game.game import Game
+
+Array = npt.NDArray[Any]
+
+SHARED_BOARDS = 1 << 25
+"""Layers of fewer boards are solved by the process that runs the pass: sharing them takes longer."""
+MOST_PATTERNS = 64
+MOST_CLASSES = 1 << 16
+"""Sums of a part: an entry of a table has 16 bits for one."""
+MOST_POSITIONS = 1 << 20
+"""Fillings of a part that have one sum: an entry of a table has 20 bits for the position of one."""
+SCRATCH_BOARDS = 4096
+"""Accumulators or values in a row that a thread works on at once, at least."""
+TILE = 16
+"""Rows of values that a thread works on at once."""
+LAYERS = 4
+"""Sets of bits in memory at once: two of states, one of afterstates, one of wins by slides along columns."""
+MATRICES = 4
+"""Matrices in the scratch buffer of a thread."""
+JOB_BOARDS = 1 << 22
+"""Boards of a job at least, if there are so many; a matrix is not cut."""
+
+
+def check_rules(game: Game) -> None:
+    """Raise `UsageError` for more than 64 patterns."""
+    if len(game.patterns) > MOST_PATTERNS:
+        raise UsageError(f"{len(game.patterns)} patterns; the dense space takes at most {MOST_PATTERNS}")
+
+
+def check_index(index: PerfectIndex) -> None:
+    """Check that there can be a dense pass.
+
+    Raises as `check_rules`, and `ResourceError` if a quarter has too many sums, or fillings of one sum.
+    """
+    game = index.game
+    check_rules(game)
+    if max(int(part.counts.max()) for part in index.parts) > MOST_POSITIONS:
+        raise ResourceError(
+            f"a quarter of {game} has more than {MOST_POSITIONS:,} fillings of one sum: give lower limits"
+        )
+    if max(len(part.sums) for part in index.parts) > MOST_CLASSES:
+        raise ResourceError(f"a quarter of {game} has more than {MOST_CLASSES:,} sums: give lower limits")
+
+
+def half_counts(first: Part, second: Part) -> Array:
+    """Return how many half boards have each sum."""
+    sums = (first.sums[:, None] + second.sums).ravel()
+    found: Array = np.zeros(int(sums.max()) + 1, dtype=np.int64)
+    np.add.at(found, sums, (first.counts[:, None] * second.counts).ravel())
+    return found
+
+
+def half_begins(index: PerfectIndex, first: Part, second: Part) -> Array:
+    """Return where the half boards of each sum begin, and where the last ones end, up to the horizon."""
+    counts = half_counts(first, second)
+    if index.most_units is not None:
+        counts = counts[: index.most_units + 1]
+    return np.concatenate([[0], np.cumsum(counts)])
+
+
+def scratch_boards(index: PerfectIndex) -> int:
+    """Return the most boards of a block with one outer half, but at least as many as are fast in a cache."""
+    _, b, c, d = index.parts
+    return max(SCRATCH_BOARDS, *(int(x.counts.max() * y.counts.max()) for x, y in ((c, d), (b, d))))
+
+
+def scratch_bytes(index: PerfectIndex, value_bytes: int) -> int:
+    """Bytes that a thread works in: two accumulators, a number of empty cells, and a tile of values."""
+    return scratch_boards(index) * (3 * 8 + TILE * value_bytes)
+
+
+def table_bytes(index: PerfectIndex, *, merge: str) -> int:
+    """Return the bytes of the tables of half boards."""
+    a, b, c, d = index.parts
+    rows, columns = directions(index)
+    halves = ((rows, a, b), (rows, c, d), (columns, a, c), (columns, b, d))
+    entries = sum(len(slides) * int(half_begins(index, *parts)[-1]) for slides, *parts in halves)
+    each = 8 + (4 if merge else 0) + (8 if len(index.game.masks) > 1 else 0)
+    return each * entries
+
+
+def directions(index: PerfectIndex) -> tuple[list[str], list[str]]:
+    """Return the slides that keep the sum of the top half, and the others."""
+    names = index.game.directions
+    last = len(index.game.shape) - 1
+    columns = [name for k, name in enumerate(names) if last - k // 2 == index.axes[0]]
+    return [name for name in names if name not in columns], columns
+
+
+# -- values as bits ------------------------------------------------------------------------------
+
+
+def _words(bits: Any) -> Any:
+    return (bits + 63) >> 6
+
+
+class Matrices:
+    """Where the matrices of a layer, or a window of it, begin: the boards whose outer halves have one sum.
+
+    Attributes
+    ----------
+    units:
+        The sum of the boards in units of 2, as all sums here.
+    at:
+        int64[h]: the first word of the matrix whose outer halves have the sum h; -1 if there is none.
+    wide:
+        int64[h]: the words of its rows.
+    rows, columns, boards:
+        int64[h]: the outer halves with the sum h, the inner halves that fit them, and the boards.
+    first, size:
+        Of the layer, the word with which it begins, 0 for a whole one, and the words.
+    """
+
+    first = 0
+
+    def __init__(self, units: int, outer: Array, inner: Array) -> None:
+        """Return `outer[h]` and `inner[h]`: how many halves of the board have the sum h."""
+        self.units = units
+        columns = np.zeros(len(outer), dtype=np.int64)
+        first, last = max(0, units - len(inner) + 1), min(units + 1, len(outer))
+        if first < last:
+            columns[first:last] = inner[units - last + 1 : units - first + 1][::-1]
+        self.wide = _words(columns)
+        self.rows, self.columns = outer, columns
+        self.boards = outer * columns
+        self._sizes = sizes = outer * self.wide
+        ends = np.cumsum(sizes)
+        self.at = np.where(sizes > 0, ends - sizes, -1)
+        self.size = int(ends[-1])
+
+    def window(self, sums: Range) -> Matrices:
+        """Return the matrices of some sums of outer halves alone."""
+        inside, found = within(np.arange(len(self.at)), sums), copy(self)
+        found._sizes, found.boards = np.where(inside, self._sizes, 0), np.where(inside, self.boards, 0)
+        found.first, found.size = int(self._sizes[: sums.begin].sum()), int(found._sizes.sum())
+        found.at = np.where(found._sizes > 0, self.at - found.first, -1)
+        return found
+
+    def cut(self, words: int, more: int = 0) -> list[Range]:
+        """Cut the sums into ranges whose matrices, with those of up to `more` above, have so many words.
+
+        A range has one sum at least.
+        """
+        ends = np.concatenate([[0], np.cumsum(self._sizes)])
+        ranges, begin, last = [], 0, len(self._sizes)
+        for end in range(1, last + 1):
+            if end < last and ends[min(end + 1 + more, last)] - ends[begin] > words:
+                ranges.append(Range(begin, end))
+                begin = end
+        return [*ranges, Range(begin, last)]
+
+    def largest(self, more: int = 0) -> int:
+        """Return the most words of a matrix and those of `more` sums above."""
+        ends = np.concatenate([[0], np.cumsum(self._sizes), np.full(more, self.size)])
+        return int((ends[1 + more :] - ends[: len(ends) - 1 - more]).max(initial=0))
+
+    def jobs(self) -> list[Array]:
+        """Return the sums of outer halves, those with most boards first."""
+        order = np.argsort(-self.boards, kind="stable")[: np.count_nonzero(self.boards)]
+        before = np.cumsum(self.boards[order]) - self.boards[order]
+        cuts = np.flatnonzero(np.diff(before // JOB_BOARDS)) + 1
+        return [job for job in np.split(order, cuts) if len(job)]
+
+
+@dataclass(frozen=True)
+class Words:
+    """What bits take.
+
+    Attributes
+    ----------
+    layer:
+        Words of the largest layer, on either side.
+    matrix:
+        Words of a matrix or a transposed one, at most.
+    row:
+        Words of a row, at most.
+    window:
+        Words of the least window of a layer that a step reads at once.
+    """
+
+    layer: int
+    matrix: int
+    row: int
+    window: int
+
+    @classmethod
+    def of(cls, index: PerfectIndex, sizes: dict[int, int]) -> Words:
+        """For all layers of a game."""
+        layer, matrix, row, window = 0, 0, 0, 0
+        more = max(1 << (e - 1) for e in index.game.spawn_exponents)
+        for outer, inner in outer_and_inner(index):
+            layers = [Matrices(index.units(total), outer, inner) for total in sizes]
+            layer = max(layer, *(one.size for one in layers))
+            window = max(window, *(one.largest(more) for one in layers))
+            rows, columns = int(outer.max()), int(inner.max())
+            matrix = max(matrix, rows * _words(columns), columns * _words(rows))
+            row = max(row, _words(rows), _words(columns))
+        return cls(layer, matrix, row, window)
+
+    @property
+    def scratch_bytes(self) -> int:
+        """Bytes that a thread works in."""
+        return 8 * (MATRICES * self.matrix + 3 * self.row)
+
+
+def outer_and_inner(index: PerfectIndex) -> list[tuple[Array, Array]]:
+    """Return how many outer and inner halves have each sum: top and bottom, left and right."""
+    a, b, c, d = index.parts
+    return [(half_counts(a, b), half_counts(c, d)), (half_counts(a, c), half_counts(b, d))]
