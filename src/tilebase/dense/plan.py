@@ -237,8 +237,10 @@ class Plan:
 
     @classmethod
     def _of_bits(cls, index: PerfectIndex, sizes: dict[int, int], allowed: Allowance) -> Plan | None:
-        words = Words.of(index, sizes)
         boards, largest = sum(sizes.values()), max(sizes.values())
+        if largest / 8 > allowed.memory:
+            return None  # not even one layer fits
+        words = Words.of(index, sizes)
         tables = table_bytes(index, merge="") + index.nbytes + allowed.threads * words.scratch_bytes
         if 8 * words.layer > WORTH_BITS * max(largest, 1 << 20):
             return None
