@@ -28,7 +28,7 @@ from tilebase.dense import plan as plans
 from tilebase.dense.backends import bits
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.plan import Plan
-from tilebase.dense.sizes import Matrices
+from tilebase.dense.sizes import Matrices, outer_and_inner
 from tilebase.errors import CorruptError, ResourceError, StorageError
 from tilebase.files.work_folders import list_runs, remove_runs
 from tilebase.game.game import Game
@@ -115,7 +115,7 @@ def test_a_window_is_smaller_than_a_layer(tmp_path):
     assert one.work.batches > 5
     assert one.work.least < one.work.read + one.work.written
     assert one.work.seconds.keys() >= {"fold", "columns", "rows", "disk"}
-    layers = sum(Matrices(total >> 1, *bits._counts(one.index)[0]).size for total in one.sizes)
+    layers = sum(Matrices(total >> 1, *outer_and_inner(one.index)[0]).size for total in one.sizes)
     assert 8 * layers < one.work.written < one.work.read < 8 * 6 * layers
 
 
@@ -147,7 +147,7 @@ def test_mirror_images_save_half_of_the_slides(tmp_path, monkeypatch, shape):
 
 def test_threads_and_jobs_change_nothing(tmp_path, monkeypatch):
     found = solved(tmp_path / "one", LIMITED, threads=1)
-    monkeypatch.setattr(bits, "JOB_BOARDS", 100)
+    monkeypatch.setattr("tilebase.dense.sizes.JOB_BOARDS", 100)
     assert solved(tmp_path / "three", LIMITED, threads=3) == found
 
 
@@ -179,7 +179,7 @@ def test_a_transposed_matrix(rows, columns):
 
 def test_matrices_hold_each_board_once():
     index = PerfectIndex(LIMITED)
-    for outer, inner in bits._counts(index):
+    for outer, inner in outer_and_inner(index):
         for total, size in index.sizes().items():
             blocks = Matrices(total >> 1, outer, inner)
             assert blocks.boards.sum() == size

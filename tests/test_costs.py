@@ -438,7 +438,7 @@ INSTEAD = [
     (f"solve 4x4 2048 --start {BOARD}", ["cite", "solve", "force", "plan"]),
     ("solve 8192 --formation 4442", ["force"]),
     ("solve 4x4 256 --space all", ["cite", "solve", "force", "plan"]),
-    ("count 4x4 2048", ["cite", "count", "count"]),
+    ("count 4x4 2048", ["cite", "rank", "count"]),
 ]
 
 

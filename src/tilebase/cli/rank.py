@@ -29,13 +29,6 @@ TYPES = {
     "uint64, float64": Objective("lower", "uint64"),
 }
 """An objective with values of each type."""
-COUNTED = {
-    "boards": "boards",
-    "canonical_boards": "boards, up to symmetry",
-    "possible": "possible states",
-    "canonical_possible": "possible states, up to symmetry",
-}
-"""The numbers of boards, and what a reader is told that they count."""
 
 
 def rank(
@@ -91,7 +84,7 @@ def rank(
 def _write_sizes(game: Game, show: Shown) -> None:
     """Write how many boards there are, and the memory that layers of them take."""
     from tilebase.costs.passes import layers_in_memory
-    from tilebase.counting.combinatorics import bound
+    from tilebase.counting.combinatorics import COUNTED, bound
     from tilebase.counting.tiles import groups_of
     from tilebase.objectives.numbers import byte_text
 

@@ -53,8 +53,13 @@ Ways: TypeAlias = npt.NDArray[np.uint64]
 """``ways[i]``: number of boards of sum 2 * i."""
 
 
-COUNTED = ("boards", "possible", "canonical_boards", "canonical_possible")
-"""What a `BoundResult` counts."""
+COUNTED = {
+    "boards": "boards",
+    "canonical_boards": "boards, up to symmetry",
+    "possible": "possible states",
+    "canonical_possible": "possible states, up to symmetry",
+}
+"""What a `BoundResult` counts, and in words."""
 
 
 @dataclass(frozen=True, repr=False)

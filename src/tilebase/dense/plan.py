@@ -19,8 +19,8 @@ from tilebase.runtime.resources import OVERHEAD, Allowance
 CUT_BLOCKS = 1 << 22
 """Most blocks that are checked one by one before a pass begins."""
 SPARE = 0.05
-"""The share of memory that is kept free where some layers are not checked: one may need more than the largest
-(4x4 to 256: 3 % more)."""
+"""The share of the memory of batches that is kept free where some layers are not checked: one may need more
+than the largest (4x4 to 256: 3 % more)."""
 MOVED, MOVED_BITS = 11, 5
 """So often a layer is read or written that goes through files in batches (8 to 14 times), or as bits."""
 NO_BOUND = 1 << 62
@@ -140,7 +140,8 @@ class Plan:
         sizes = {s: size for s, size in index.sizes(won=True).items() if s >= lowest}
         # All layers of a small game, some of a large one: to cut a layer means to list its blocks.
         every = max(1, len(sizes) * index.block_count // CUT_BLOCKS)
-        plan = replace(self, memory=memory if every == 1 else int(memory * (1 - SPARE)))
+        spare = 0 if every == 1 else int(SPARE * (memory - self.base))
+        plan = replace(self, memory=memory - spare)
         try:
             for total in [max(sizes, key=lambda s: sizes[s]), *([] if largest else sorted(sizes)[::every])]:
                 plan.cut(index, total)
@@ -237,8 +238,10 @@ class Plan:
 
     @classmethod
     def _of_bits(cls, index: PerfectIndex, sizes: dict[int, int], allowed: Allowance) -> Plan | None:
-        words = Words.of(index, sizes)
         boards, largest = sum(sizes.values()), max(sizes.values())
+        if largest / 8 > allowed.memory:
+            return None  # not even one layer fits
+        words = Words.of(index, sizes)
         tables = table_bytes(index, merge="") + index.nbytes + allowed.threads * words.scratch_bytes
         if 8 * words.layer > WORTH_BITS * max(largest, 1 << 20):
             return None

@@ -202,7 +202,9 @@ class Words:
         """For all layers of a game."""
         layer, matrix, row, window = 0, 0, 0, 0
         more = max(1 << (e - 1) for e in index.game.spawn_exponents)
-        for outer, inner in outer_and_inner(index):
+        by_rows, by_columns = outer_and_inner(index)
+        alike = all(np.array_equal(*pair) for pair in zip(by_rows, by_columns, strict=True))
+        for outer, inner in [by_rows] if alike else [by_rows, by_columns]:
             layers = [Matrices(index.units(total), outer, inner) for total in sizes]
             layer = max(layer, *(one.size for one in layers))
             window = max(window, *(one.largest(more) for one in layers))
