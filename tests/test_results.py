@@ -44,6 +44,7 @@ from tilebase.objectives.values import Interval, Lower, Rounded, Upper
 from tilebase.runtime.rows import latex_escaped
 
 ROOT = Path(__file__).parents[1]
+TABLES = runpy.run_path(str(ROOT / "docs" / "extensions" / "tables.py"))
 
 
 def test_every_line_is_a_result_with_a_name_of_its_own() -> None:
@@ -110,7 +111,7 @@ def test_every_line_keeps_quantity_relation_and_value_in_all_forms(
     assert Counter((one.board, one.value, one.relation) for one in every if one.group == "new") == kinds
     assert main(["cite", "-f", "csv"]) == 0
     listed = {row["result"]: row["value"] for row in csv.DictReader(io.StringIO(capsys.readouterr().out))}
-    page = (ROOT / "docs" / "results.md").read_text("utf-8").splitlines()
+    page = TABLES["filled"]((ROOT / "docs" / "results.md").read_text("utf-8")).splitlines()
     rows = {line.rsplit("| `", 1)[1].removesuffix("` |"): line.split(" | ") for line in page if "` |" in line}
     for one in every:
         relation = PROVED.get(one.kind, "")
@@ -206,13 +207,13 @@ QUICK = ("free10", "solve 4x4 128", "reachable", "count 4x4 2048", "force 2x2x4 
     ],
 )
 def test_what_it_would_take_is_what_plan_says(command: str) -> None:
-    """`scripts/make-results --plan` writes it again, if this fails after a change of the estimates."""
+    """`scripts/make-facts plan` writes it again, if this fails after a change of the estimates."""
     rows = [row for row in read_facts(NEEDED) if row["command"] == command]
-    told = runpy.run_path(str(ROOT / "scripts" / "make-results"))["planned"](command)
+    told = runpy.run_path(str(ROOT / "scripts" / "make-facts"))["planned"](command)
     assert [row | told for row in rows] == rows
 
 
-GENERATED = re.compile(r"<!-- rows: .*?<!-- end -->|^```.*?^```$", re.DOTALL | re.MULTILINE)
+CODE = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
 MEASURED = ("3×3 to 512 takes 51 minutes by `sweep` (4,097,825) and 2.4 hours as `accumulative`",)
 """What pages say of runs that were made."""
 
@@ -220,7 +221,7 @@ MEASURED = ("3×3 to 512 takes 51 minutes by `sweep` (4,097,825) and 2.4 hours a
 @pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: page.stem)
 def test_no_page_repeats_a_plan_by_hand(page: Path) -> None:
     """A plan stood as 5.49, 10.3 and 12.2 days on three pages; now pages have rows made from `NEEDED`."""
-    text = GENERATED.sub("", page.read_text("utf-8"))
+    text = CODE.sub("", page.read_text("utf-8"))
     for run in MEASURED:
         text = text.replace(run, "")
     assert not re.findall(r".*\d (?:days|hours|h|years)\b.*|.*\d [TP]B\b.*", text)
@@ -230,13 +231,6 @@ def test_an_improved_bound_is_larger_than_the_published_one() -> None:
     lower = [one for one in results() if one.group == "improved" and one.kind == "lower"]
     assert lower
     assert all(Fraction(one.value) > Fraction(one.published.removeprefix("at least ")) for one in lower)
-
-
-def test_the_pages_are_what_the_files_say() -> None:
-    made = runpy.run_path(str(ROOT / "scripts" / "make-results"))["pages"]()
-    names = ("index", "results", "records", "errata", "performance", "scale")
-    assert {page.name for page in made} == {"README.md", *(f"{name}.md" for name in names)}
-    assert [page.name for page, text in made.items() if page.read_text("utf-8") != text] == []
 
 
 def test_every_row_of_errata_and_runs_is_on_a_page() -> None:
@@ -738,7 +732,7 @@ def test_what_is_recorded_is_told_before_a_long_solve(
 
 
 def test_every_published_line_is_in_one_section_of_the_first_page() -> None:
-    lines_of = runpy.run_path(str(ROOT / "scripts" / "make-results"))["lines_of"]
+    lines_of = TABLES["lines_of"]
     rows = read_facts(SECTIONS)
     found = Counter(one.name for row in rows if row["files"] for one in lines_of(row))
     assert found == Counter(one.name for one in results() if one.published)

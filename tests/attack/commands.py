@@ -1,12 +1,13 @@
 """Command lines as people and scripts get them wrong: a sentence and an exit status, never a traceback.
 
-The options of each command are read from docs/cli.md, so that new ones are attacked too.
+The options of each command are read from the page of the documentation, so that new ones are attacked too.
 """
 
 from __future__ import annotations
 
 import random
 import re
+import runpy
 import shlex
 from functools import cache
 from pathlib import Path
@@ -15,7 +16,7 @@ from attack import flips
 from attack.case import Case
 from attack.processes import EVIL, put, run
 
-PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
+TABLES = Path(__file__).parents[2] / "docs" / "extensions" / "tables.py"
 SECONDS, MEMORY = 60.0, 3 << 30
 LONGEST = 1200
 """Characters of a message, of the name of the program, and a few more."""
@@ -288,7 +289,7 @@ HEAVY = {"goal": ("8", "16"), "games": ("3", "0", "-1", "x"), "budget": ("1s", "
 def commands() -> dict[str, list[tuple[tuple[str, ...], str, bool]]]:
     """For each command its options: names, the type that is shown, and whether it is an argument."""
     found: dict[str, list[tuple[tuple[str, ...], str, bool]]] = {}
-    text = PAGE.read_text("utf-8")
+    text = runpy.run_path(str(TABLES))["commands"](full=True)
     for name, body in re.findall(
         r"^## tilebase (.+?)\n(.*?)(?=^## |\Z)", text, flags=re.MULTILINE | re.DOTALL
     ):

@@ -36,7 +36,7 @@ NEW, OPEN, NEEDED = "new.tsv", "open.tsv", "needed.tsv"
 compute what was not."""
 ERRATA, RUNS, SECTIONS = "errata.tsv", "runs.tsv", "sections.tsv"
 """Mistakes of the sources, runs and measurements that are no results, and the sections of the sources: rows
-of pages (`make-results`)."""
+of pages (`docs/extensions/tables.py`)."""
 QUANTITIES = "quantities.tsv"
 NOT_PUBLISHED = frozenset((RECORDS, RECOMPUTED, NEW, OPEN, NEEDED, ERRATA, RUNS, SECTIONS, QUANTITIES))
 """The files that hold no published lines."""

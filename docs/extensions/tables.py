@@ -1,0 +1,184 @@
+"""For the documentation: the tables of its pages, made from the fact files, and the help of all commands.
+
+MkDocs calls `on_page_markdown` (`hooks` in mkdocs.yml).  Where a table belongs, a page has a comment that
+says what it shows:
+
+<!-- rows: FILE/VALUE COLUMN,COLUMN=HEADING -->
+    the rows of src/tilebase/facts/FILE.tsv whose first column has this value.  COLUMN+COLUMN puts both into
+    one cell, the column `took` is time, memory, disk and conditions, and _ is a blank of a heading
+<!-- results: GROUP -->
+    a group of results (`tilebase cite --group GROUP`)
+<!-- made: sections -->
+    the sections of the publications, each with a command and how many of its lines were computed
+<!-- made: variables --> and <!-- made: commands -->
+    the environment variables, and the help of every command
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from io import StringIO
+from typing import Any
+
+from cyclopts import App
+from rich.console import Console
+
+from tilebase.claims.facts import SECTIONS, SOURCES, read_facts, took_of
+from tilebase.claims.results import GROUPS, Result, results
+from tilebase.cli.commands import app, load_commands
+from tilebase.cli.usage import ALL, helping
+from tilebase.runtime.paths import VARIABLES
+
+BLOCK = re.compile(r"^<!-- (\w+): (?:(\w+)/)?([\w.-]+) ?(\S*) -->$", re.MULTILINE)
+WIDTH = 100
+"""Columns of the help."""
+PANEL = re.compile(r"^╭─ (.+?) ─+╮\n.*?^╰─+╯$", re.MULTILINE | re.DOTALL)
+
+
+def table(heads: list[str], rows: list[list[str]]) -> str:
+    """A table of Markdown."""
+    lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
+    lines += [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows]
+    return "\n".join(lines)
+
+
+def source(one: Result) -> str:
+    """Who published a result, in a word or two."""
+    return next((author for author in SOURCES.values() if author in one.source), one.source)
+
+
+def of_group(group: str) -> str:
+    """How many results a group has, and their table."""
+    found = [one for one in results() if one.group == group]
+    heads = {
+        "published": "board,question,published,source,what it would take,note,name",
+        "open": "board,question,what is known,what it would take,see,name",
+        "new": "board,question,result,type,closest publication,command,version,run,checked by,name",
+    }.get(group, "board,question,published,source,result,type,command,version,run,note,name").split(",")
+    rows = []
+    for one in found:
+        cells = {
+            "board": one.board, "question": one.question, "published": one.published, "source": source(one),
+            "see": one.checked, "name": f"`{one.name}`", "what is known": one.value, "result": one.answer,
+            "what it would take": one.needs, "type": one.kind, "command": f"`{one.command}`",
+            "closest publication": one.near, "note": one.note,
+            "version": one.version, "checked by": one.checked,
+            "run": "; ".join(word for word in (one.size, one.took) if word),
+        }  # fmt: skip
+        rows.append([cells[head] for head in heads])
+    return f"{len(found)} results: {GROUPS[group]}.\n\n{table(heads, rows)}"
+
+
+def lines_of(section: dict[str, str]) -> list[Result]:
+    """The published lines of a section."""
+    begins = tuple(f"{file.removesuffix('.tsv').replace('_', '-')}-" for file in section["files"].split(","))
+    return [
+        one for one in results() if one.name.startswith(begins) and re.search(section["cited"], one.source)
+    ]
+
+
+def sections() -> str:
+    """The table of what was computed of each section of the publications."""
+    rows = []
+    for row in read_facts(SECTIONS):
+        groups = Counter(one.group for one in lines_of(row))
+        counts = f"{groups.total() - groups['published']} of {groups.total()} computed"
+        better = f", {groups['improved']} improved or corrected" if groups["improved"] else ""
+        cells = [row["source"], row["section"], row["numbers"], f"`{row['command']}`"]
+        rows.append([*cells, row["state"] or counts + better])
+    return table(["publication", "section", "what", "one of its numbers", "state"], rows)
+
+
+def rows_of(file: str, value: str) -> list[dict[str, str]]:
+    """The rows that a comment names, with `took`.  Raises ValueError if there are none."""
+    every = read_facts(f"{file}.tsv")
+    found = [row | {"took": took_of(row)} for row in every if next(iter(row.values())) == value]
+    if not found:
+        raise ValueError(f"{file} has no rows of {value!r}")
+    return found
+
+
+def cell(row: dict[str, str], columns: str) -> str:
+    """Columns of a row in one cell; commands as code."""
+    texts = [(name, row.get(name, "")) for name in columns.split("+")]
+    return ", ".join(f"`{text}`" if name == "command" else text for name, text in texts if text)
+
+
+def rows(file: str, value: str, columns: str) -> str:
+    """The table that a comment describes."""
+    named = [one.partition("=") for one in columns.split(",")]
+    cells = [[cell(row, names) for names, _, _ in named] for row in rows_of(file, value)]
+    return table([(heading or names).replace("_", " ") for names, _, heading in named], cells)
+
+
+def command_words(inner: App, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """The words of every command that is listed, outer ones first, in alphabetical order."""
+    yield words
+    for name in sorted(inner):
+        if not name.startswith("-") and inner[name].show:
+            yield from command_words(inner[name], (*words, name))
+
+
+def help_text(words: tuple[str, ...], *, full: bool = False) -> str:
+    """What `--help` or `--help-all` prints, on a terminal of `WIDTH` columns without colours."""
+    out = StringIO()
+    console = Console(file=out, width=WIDTH, color_system=None, force_terminal=False, legacy_windows=False)
+    with helping([ALL] * full, of_all=not words):
+        (app.meta if words else app).help_print(list(words), console=console)
+    text = re.sub(r"Usage: \S+", "Usage: tilebase", out.getvalue(), count=1)
+    return "\n".join(line.rstrip() for line in text.splitlines()).strip()
+
+
+def shared_options() -> str:
+    """The groups of options that many commands share, each once, where it has most options."""
+    found = dict[str, str]()
+    for words in command_words(app):
+        own = set(PANEL.findall(help_text(words)))
+        for panel in PANEL.finditer(help_text(words, full=True)):
+            if panel[1] not in own and len(panel[0]) > len(found.get(panel[1], "")):
+                found[panel[1]] = panel[0]
+    return "\n".join(found.values())
+
+
+def commands(*, full: bool = False) -> str:
+    """The help of every command, and the options that they share: at the end, or with each (`full`)."""
+    load_commands()
+    parts = [
+        f"## {' '.join(('tilebase', *words))}\n\n```text\n{help_text(words, full=full)}\n```"
+        for words in command_words(app)
+    ]
+    if not full:
+        parts.append(f"## Options of many commands\n\n```text\n{shared_options()}\n```")
+    return "\n\n".join(parts)
+
+
+def variables() -> str:
+    """The environment variables."""
+    return "\n".join(f"- `{name}`: {text}." for name, text in VARIABLES.items())
+
+
+MADE: dict[str, Callable[[], str]] = {"sections": sections, "commands": commands, "variables": variables}
+
+
+def made(found: re.Match[str]) -> str:
+    """What stands in place of a comment.  Raises ValueError if it is another one."""
+    kind, file, value, columns = found.groups()
+    if kind == "rows":
+        return rows(file, value, columns)
+    if kind == "results":
+        return of_group(value)
+    if kind != "made" or value not in MADE:
+        raise ValueError(f"{found[0]} names nothing that can be made")
+    return MADE[value]()
+
+
+def filled(markdown: str) -> str:
+    """A page with its tables."""
+    return BLOCK.sub(made, markdown)
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Called with every page before it is made."""
+    return filled(markdown)
