@@ -700,9 +700,10 @@ def test_every_damaged_parcel_is_found(tmp_path: Path) -> None:
 
 def test_a_plan_is_printed_and_nothing_is_begun(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for command in ("count", "solve"):
-        assert main(["plan", command, "4x4", "64", "--cluster", "local:4", "-f", "csv"]) == 0
+        words = ["plan", command, "4x4", "32", "--cluster", "local:4", "--memory", "8GiB", "-f", "csv"]
+        assert main(words) == 0
         (row,) = csv.DictReader(capsys.readouterr().out.splitlines())
-        assert row["on"] == "4 such cores, 4 workers, --cluster"
+        assert row["on"] == "this machine, 4 workers, --cluster"
         assert row["boards"].endswith(" states")
         assert row["time"]
         assert row["memory"]

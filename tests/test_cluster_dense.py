@@ -175,12 +175,11 @@ def test_a_run_goes_on_after_its_scheduler_was_lost(tmp_path: Path, monkeypatch:
     assert contents(tmp_path / "table") == want
 
 
-@pytest.mark.parametrize("objective", ["lower:uint32", "guaranteed"])
 def test_a_run_goes_on_with_and_without_workers(
-    tmp_path: Path, threads: ThreadExecutor, monkeypatch: pytest.MonkeyPatch, objective: str
+    tmp_path: Path, threads: ThreadExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Values that nobody keeps; Boolean ones are bits on one machine, and bytes with workers."""
-    monkeypatch.setattr("tilebase.dense.plan.WORTH_BITS", 1e9)
+    """Values that nobody keeps."""
+    objective = "lower:uint32"
     monkeypatch.setattr("tilebase.dense.passes.CHECKPOINT_SECONDS", 0.0)
     monkeypatch.setattr("tilebase.dense.passes.CHECKPOINT_TIMES", 0.0)
     alone = solve(SMALL, objective, space="all", folder=tmp_path / "alone")
@@ -195,6 +194,21 @@ def test_a_run_goes_on_with_and_without_workers(
     assert solve(SMALL, objective, **options) == alone  # type: ignore[arg-type]
     assert len(layers) == len(set(layers)) + len(stops)  # nothing was done twice but what was stopped
     assert contents(tmp_path / "run") == contents(tmp_path / "alone")
+
+
+def test_a_run_of_workers_does_not_go_on_as_bits(
+    tmp_path: Path, threads: ThreadExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Boolean values are bits on one machine, and bytes with workers."""
+    monkeypatch.setattr("tilebase.dense.plan.WORTH_BITS", 1e9)
+    monkeypatch.setattr("tilebase.dense.passes.CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr("tilebase.dense.passes.CHECKPOINT_TIMES", 0.0)
+    monkeypatch.setattr(shared, "SHARED_BOARDS", 1 << 13)
+    stop_at(monkeypatch, (25,))
+    with pytest.raises(KeyboardInterrupt):
+        solve(SMALL, "guaranteed", space="all", folder=tmp_path, cluster=threads)
+    with pytest.raises(ResourceError, match="has states as values, and this call would keep them as bits"):
+        solve(SMALL, "guaranteed", space="all", folder=tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -308,18 +322,17 @@ def test_a_plan_of_a_pass_is_printed_and_nothing_is_begun(
         (["force", *limits, "--engine", "dense"], "guaranteed"),
     ):
         assert main(["plan", *command]) == 0
-        lines = capsys.readouterr().out.splitlines()[1:]
-        assert all(line.startswith(f"solve all boards for {step} ") for line in lines)
-        wheres = ("this machine, ", "one H200", "16 such cores, 1 machine ")  # many machines are slower
-        assert all(where in line for where, line in zip(wheres, lines, strict=True))
+        (line,) = capsys.readouterr().out.splitlines()[1:]
+        assert line.startswith(f"solve all boards for {step} ")
+        assert "this machine, " in line
     assert main(["plan", "force", *limits]) == 0
     assert "force by search" in capsys.readouterr().out
     # Without a table, a formation is solved on the boards that take less time: the plan is for both.
     assert main(["plan", "solve", "--formation", "442", "64", "--format", "json"]) == 0
-    both = ["solve for win"] * 2 + ["solve all boards for win"] * 3
+    both = ["solve for win", "solve all boards for win"]
     assert [row["what"] for row in json.loads(capsys.readouterr().out)] == both
     assert main(["plan", "solve", "--formation", "442", "64", "-o", "t", "--format", "json"]) == 0
-    assert [row["what"] for row in json.loads(capsys.readouterr().out)] == both[:2]
+    assert [row["what"] for row in json.loads(capsys.readouterr().out)] == both[:1]
     assert not list(folder.iterdir())
 
 

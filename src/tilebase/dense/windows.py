@@ -1,6 +1,6 @@
 """Layers of a dense pass as bits in files: one layer is in memory, and a window of another one.
 
-The matrices of a layer (`backends.bits.Matrices`) follow each other by the sum of their outer halves.  Some
+The matrices of a layer (`sizes.Matrices`) follow each other by the sum of their outer halves.  Some
 of them, of neighbouring sums, are read and written as a *window*:
 
     fold       afterstates[s] are narrowed by states[s + 4], then by states[s + 2], window by window
