@@ -40,7 +40,7 @@ def runs(
             "run": run.name,
             "question": run.question,
             "size": byte_text(run.nbytes),
-            "last written": f"{duration(max(time.time() - run.changed, 0.0))} ago",
+            "last written": f"{duration(ago)} ago" if (ago := time.time() - run.changed) >= 1 else "just now",
             "": "deleted" if remove else "in use" if run.in_use else "unfinished",
         }
         for run in found
