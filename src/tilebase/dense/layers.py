@@ -139,10 +139,12 @@ class DenseLayer:
 
 def layers_above(
     spawns: dict[int, AllSpawns], reads: Sequence[DenseLayer], writes: DenseLayer
-) -> tuple[kernels.Above, ...]:
+) -> tuple[kernels.Successors, ...]:
     """The layers that spawns lead to, that of the largest first; any layer where nothing is spawned."""
     layers, exponents = reads or [writes] * len(spawns), sorted(spawns, reverse=True)
-    return tuple(kernels.Above(*layer.arrays, spawns[e]) for e, layer in zip(exponents, layers, strict=True))
+    return tuple(
+        kernels.Successors(*layer.arrays, spawns[e]) for e, layer in zip(exponents, layers, strict=True)
+    )
 
 
 def runs(part: LayerMap, whole: LayerMap) -> Iterator[tuple[int, int, int]]:

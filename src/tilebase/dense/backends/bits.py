@@ -373,9 +373,9 @@ class Bits:
         return join if alike else along_rows
 
 
-def _above(spawns: AllSpawns, units: int, states: BitLayer) -> kernels.Above:
+def _above(spawns: AllSpawns, units: int, states: BitLayer) -> kernels.Successors:
     a, b, c, d = spawns
-    return kernels.Above(units, (a, b), (c, d), states.arrays)
+    return kernels.Successors(units, (a, b), (c, d), states.arrays)
 
 
 def _are_alike(index: PerfectIndex) -> bool:
