@@ -179,26 +179,37 @@ def test_a_run_goes_on_after_its_scheduler_was_lost(tmp_path: Path, monkeypatch:
     assert contents(tmp_path / "table") == want
 
 
-@pytest.mark.parametrize("objective", ["lower:uint32", "guaranteed"])
 def test_a_run_goes_on_with_and_without_workers(
-    tmp_path: Path, threads: ThreadExecutor, monkeypatch: pytest.MonkeyPatch, objective: str
+    tmp_path: Path, threads: ThreadExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Values that nobody keeps; Boolean ones are bits on one machine, and bytes with workers."""
-    monkeypatch.setattr("tilebase.dense.plan.WORTH_BITS", 1e9)
+    """Values that nobody keeps."""
     monkeypatch.setattr("tilebase.dense.passes.CHECKPOINT_SECONDS", 0.0)
     monkeypatch.setattr("tilebase.dense.passes.CHECKPOINT_TIMES", 0.0)
-    alone = solve(SMALL, objective, space="all", folder=tmp_path / "alone")
+    alone = solve(SMALL, "lower:uint32", space="all", folder=tmp_path / "alone")
     monkeypatch.setattr(shared, "SHARED_BOARDS", 1 << 13)
     stops = (25, 30, 35)
     layers = stop_at(monkeypatch, stops)
     options = {"space": "all", "folder": tmp_path / "run"}
     for cluster in (threads, None, threads):
         with pytest.raises(KeyboardInterrupt):
-            solve(SMALL, objective, cluster=cluster, **options)  # type: ignore[arg-type]
+            solve(SMALL, "lower:uint32", cluster=cluster, **options)  # type: ignore[arg-type]
         assert not list((tmp_path / "run").rglob(".*"))
-    assert solve(SMALL, objective, **options) == alone  # type: ignore[arg-type]
+    assert solve(SMALL, "lower:uint32", **options) == alone  # type: ignore[arg-type]
     assert len(layers) == len(set(layers)) + len(stops)  # nothing was done twice but what was stopped
     assert contents(tmp_path / "run") == contents(tmp_path / "alone")
+
+
+def test_bytes_of_workers_do_not_go_on_as_bits(
+    tmp_path: Path, threads: ThreadExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Boolean values are bits on one machine, and bytes with workers."""
+    monkeypatch.setattr("tilebase.dense.plan.WORTH_BITS", 1e9)
+    stop_at(monkeypatch, (25,))
+    options = {"space": "all", "folder": tmp_path / "run"}
+    with pytest.raises(KeyboardInterrupt):
+        solve(SMALL, "guaranteed", cluster=threads, **options)  # type: ignore[arg-type]
+    with pytest.raises(ResourceError, match="has states as values, and this call would keep them as bits"):
+        solve(SMALL, "guaranteed", **options)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -96,25 +96,20 @@ class DenseLayer:
         return self.values
 
     def buffer(self) -> Array:
-        """Return the memory for the values of the boards, to be given to `load`."""
         return self.values[FIRST:]
 
     @property
     def data(self) -> Array:
-        """What a file has of them."""
         return self.numpy()[FIRST:]
 
     @property
     def nbytes(self) -> int:
-        """How many bytes `data` has."""
         return int(self.map.size * self.values.dtype.itemsize)
 
     def value(self, rank: int) -> Any:
-        """Return the value of one board."""
         return self.numpy()[FIRST + rank]
 
     def summary(self) -> ChunkSummary | None:
-        """Nothing that is known without reading the values one by one."""
         return None
 
     def take(self, part: DenseLayer) -> None:
@@ -126,13 +121,11 @@ class DenseLayer:
         self.load(values[FIRST:])
 
     def fill(self, value: Any) -> None:
-        """Give all boards one value."""
         values = self.buffer()
         values[:] = value
         self.load(values)
 
     def load(self, values: Array) -> None:
-        """Take the values of all boards."""
         if values.base is not self._buffer:
             self.values[FIRST:] = values
 
@@ -179,6 +172,11 @@ def states_path(folder: Path, total: int, layout: str = "values") -> Path:
 def checksum_of(values: Array) -> str:
     """Return a CRC-32 of values, as a file of them would have."""
     return f"{zlib.crc32(values.data):08x}"
+
+
+def checksum_part(values: Array) -> tuple[int, int]:
+    """Return the CRC-32 of some values and their bytes, for `joined_checksum`."""
+    return zlib.crc32(values.data), values.nbytes
 
 
 def change(values: Array, how: Callable[[Array], Array]) -> None:

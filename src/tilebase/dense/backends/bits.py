@@ -192,25 +192,21 @@ class BitLayer:
 
     @property
     def data(self) -> Array:
-        """What a file has of them."""
         return self.words[: self.map.size]
 
     @property
     def nbytes(self) -> int:
-        """How many bytes `data` has."""
         return self.data.nbytes
 
     def buffer(self) -> Array:
-        """Return the memory for the words, to be given to `load`."""
         return self.data
 
     def load(self, words: Array) -> None:
-        """Take all words."""
         if words.base is not self.words:
             self.data[:] = words
 
     def fill(self, value: Any) -> None:
-        """Give all boards one value; bits beyond the last board of a row are 0."""
+        # Bits beyond the last board of a row are 0.
         blocks = self.map
         for h in np.flatnonzero(blocks.at >= 0).tolist():
             rows, wide, rest = int(blocks.rows[h]), int(blocks.wide[h]), int(blocks.columns[h]) & 63
@@ -225,12 +221,10 @@ class BitLayer:
         return kernels.Matrices(self.words, self.map.at, self.map.wide)
 
     def value(self, rank: int) -> int:
-        """Return whether one board is won."""
         word, bit = place(self._rules, self.map, self.total, rank)
         return int(self.words[word]) >> bit & 1
 
     def summary(self) -> ChunkSummary:
-        """Return what is to be known of the values."""
         won, boards = int(kernels.count_ones(self.data)), int(self.map.boards.sum())
         return float(won == boards), float(won > 0), float(won), won, boards - won
 
@@ -257,7 +251,6 @@ class Bits:
             kernels.number_targets(half)
 
     def layer(self, source: Source) -> BitLayer:
-        """Return the memory for a whole layer."""
         assert source.blocks == WHOLE, "a window of bits is cut by `window`"
         return BitLayer(source.total, self.by_top(source.total), self._rules, self._memory)
 
@@ -276,7 +269,6 @@ class Bits:
     def do(
         self, step: BlockStep, reads: Sequence[BitLayer], writes: BitLayer, work: DenseWork, tell: Tell
     ) -> None:
-        """Do a step, which is a whole layer."""
         units = self._rules.index.units(step.total)
         columns = self.by_left(step.total)
         blocks = columns if step.kind is Step.COLUMNS else writes.map

@@ -85,20 +85,22 @@ class Threads:
         self._sizes = lru_cache(maxsize=1)(rules.index.block_sizes)  # for all steps of a layer
 
     def layer(self, source: Source) -> DenseLayer:
-        """Return the memory for the values of some blocks of a layer."""
         index = self._rules.index
         return DenseLayer(index.layer(source.total, source.mask(index)), self._backup, self._memory)
 
     def do(
         self, step: BlockStep, reads: Sequence[DenseLayer], writes: DenseLayer, work: DenseWork, tell: Tell
     ) -> None:
-        """Do a step."""
         if step.kind is Step.FOLD:
             do = self._fold(step, reads, writes)
         else:
             (afters,) = reads
             do = self._slide(step, afters, writes)
-        self._runner.run(step.kind.value, do, self._jobs(step), work, tell)
+        index = self._rules.index
+        sizes, mask = self._sizes(step.total), step.writes.mask(index)
+        here = sizes if mask is None else np.where(mask, sizes, 0)
+        jobs = tasks(index, here, by_columns=step.kind is Step.COLUMNS)
+        self._runner.run(step.kind.value, do, jobs, work, tell)
 
     def _fold(
         self, step: BlockStep, above: Sequence[DenseLayer], afters: DenseLayer
@@ -108,13 +110,11 @@ class Threads:
         start = backup.ended if over else backup.start
         parts, spawns = self._ended if over else self._folding
         found = layers_above(spawns, above, afters)
-        # Always two, so that each type of values is compiled once.
-        ups, adds, both = _two(found), _two(backup.adds), len(found) > 1
+        # Always two, the last one twice if there is one only, so that each type of values is compiled once.
+        ups, adds, both = (found[0], found[-1]), (backup.adds[0], backup.adds[-1]), len(found) > 1
 
         def do(job: Array, scratch: kernels.Scratch) -> None:
-            kernels.fold_spawns(
-                job, units, parts, ups, adds, both, backup.finish, start, scratch, out
-            )  # fmt: skip
+            kernels.fold_spawns(job, units, parts, ups, adds, both, backup.finish, start, scratch, out)
             if over:
                 self._raise_to_tops(job, step.total, out)
 
@@ -138,17 +138,6 @@ class Threads:
                 self._raise_to_tops(job, step.total, out)
 
         return do
-
-    def _jobs(self, step: BlockStep) -> list[Array]:
-        index = self._rules.index
-        sizes, mask = self._sizes(step.total), step.writes.mask(index)
-        here = sizes if mask is None else np.where(mask, sizes, 0)
-        return tasks(index, here, by_columns=step.kind is Step.COLUMNS)
-
-
-def _two(values: Sequence[Any]) -> tuple[Any, Any]:
-    """Return two values, the last one twice if there is one only."""
-    return values[0], values[-1]
 
 
 def _packed(folding: Folding) -> Folding:
