@@ -41,7 +41,7 @@ LANES = 8
 """Words of a row that are transposed at a time: as many as a processor's widest registers have."""
 EIGHT = np.uint64(LANES)
 BEGIN, APART, COLUMN, ROWS, WIDTH = range(5)
-"""The columns of `Scratch.runs`."""
+"""The columns of `MatrixScratch.runs`."""
 MASKS = tuple(
     np.uint64(mask)
     for mask in (
@@ -75,7 +75,7 @@ class Successors(NamedTuple):
     layer: Matrices
 
 
-class Scratch(NamedTuple):
+class MatrixScratch(NamedTuple):
     """The scratch buffers of a thread: four matrices, three rows, a square and a list."""
 
     transposed: Array  # uint64: the matrix in work, transposed

@@ -98,7 +98,7 @@ class Half(NamedTuple):
     stands: Array  # uint64: bit k of stands[d, n] says that x then stand as in the k-th mask; or no columns
 
 
-class Scratch(NamedTuple):
+class TileScratch(NamedTuple):
     """The scratch buffers of a thread; a tile is `TILE` rows of values."""
 
     folds: Array  # folds[k, j] is the accumulator of the j-th board in work for the k-th exponent

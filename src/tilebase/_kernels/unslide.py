@@ -58,7 +58,7 @@ class Boards(NamedTuple):
     along: Lines  # lines of the directions 2 and 3
 
 
-class Scratch(NamedTuple):
+class SearchScratch(NamedTuple):
     """Working memory of one thread."""
 
     state: Bytes  # the state that is expanded

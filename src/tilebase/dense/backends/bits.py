@@ -37,7 +37,7 @@ WORD = np.dtype(np.uint64)
 WHOLE = Blocks()
 NO_SUM = 1 << 40
 """What spawns add to a sum from which on nothing is spawned: then a kernel looks for no boards above."""
-Job = Callable[[Array, kernels.Scratch], None]
+Job = Callable[[Array, kernels.MatrixScratch], None]
 """A function that works some matrices of a step: those whose outer halves have the sums in an array."""
 
 
@@ -310,7 +310,7 @@ class Bits:
         (top, bottom), (left, right) = self._rules.rows, self._rules.columns
         units, layer, by_left = states.map.units, states.arrays, won.arrays
 
-        def join(job: Array, scratch: kernels.Scratch) -> None:
+        def join(job: Array, scratch: kernels.MatrixScratch) -> None:
             kernels.join_columns(job, units, top, bottom, left, right, by_left, layer, scratch)
 
         self._runner.run(Step.ROWS.value, join, states.map.jobs(), work, tell)
@@ -333,7 +333,7 @@ class Bits:
         )
         first, last = (not states or e in states for e in (self._exponents[0], self._exponents[-1]))
 
-        def do(job: Array, scratch: kernels.Scratch) -> None:
+        def do(job: Array, scratch: kernels.MatrixScratch) -> None:
             kernels.fold_spawns(job, units, outer, inner, patterns, ups, first, last, out, scratch)
 
         return do
@@ -344,10 +344,10 @@ class Bits:
         """Return the states that are won by a slide along columns, by the left half."""
         (top, bottom), (left, right) = self._rules.rows, self._rules.columns
 
-        def along_columns(job: Array, scratch: kernels.Scratch) -> None:
+        def along_columns(job: Array, scratch: kernels.MatrixScratch) -> None:
             kernels.slide_columns(job, units, left, right, top, bottom, afters, by_left, scratch)
 
-        def mirrored(job: Array, scratch: kernels.Scratch) -> None:
+        def mirrored(job: Array, scratch: kernels.MatrixScratch) -> None:
             kernels.slide_alike(job, units, top, bottom, afters, by_left, scratch)
 
         return mirrored if alike else along_columns
@@ -356,10 +356,10 @@ class Bits:
         """Return all states that are won, written over the afterstates."""
         (top, bottom), (left, right) = self._rules.rows, self._rules.columns
 
-        def along_rows(job: Array, scratch: kernels.Scratch) -> None:
+        def along_rows(job: Array, scratch: kernels.MatrixScratch) -> None:
             kernels.slide_rows(job, units, top, bottom, left, right, by_left, layer, scratch)
 
-        def join(job: Array, scratch: kernels.Scratch) -> None:
+        def join(job: Array, scratch: kernels.MatrixScratch) -> None:
             kernels.join_alike(job, units, top, bottom, by_left, layer, scratch)
 
         return join if alike else along_rows
@@ -377,10 +377,12 @@ def _are_alike(index: PerfectIndex) -> bool:
     return len(b) == len(c) and tuple(images[cell] for cell in sorted(images)) in symmetries(index.game)
 
 
-def _scratch(words: Words, index: PerfectIndex) -> kernels.Scratch:
+def _scratch(words: Words, index: PerfectIndex) -> kernels.MatrixScratch:
     """Return what a thread works in."""
     transposed, taken, back, other = (np.empty(words.matrix + 1, dtype=WORD) for _ in range(MATRICES))
     first_row, second_row, third_row = (np.empty(words.row, dtype=WORD) for _ in range(3))
     square = np.empty(64 * kernels.LANES, dtype=WORD)
     runs = np.empty((max(len(part.sums) for part in index.parts), 5), dtype=np.int64)
-    return kernels.Scratch(transposed, taken, back, other, first_row, second_row, third_row, square, runs)
+    return kernels.MatrixScratch(
+        transposed, taken, back, other, first_row, second_row, third_row, square, runs
+    )

@@ -104,7 +104,7 @@ class Threads:
 
     def _fold(
         self, step: BlockStep, above: Sequence[DenseLayer], afters: DenseLayer
-    ) -> Callable[[Array, kernels.Scratch], None]:
+    ) -> Callable[[Array, kernels.TileScratch], None]:
         backup, units, out = self._backup, self._rules.index.units(step.total), afters.arrays
         over = self._rules.game.ended(step.total)
         start = backup.ended if over else backup.start
@@ -113,7 +113,7 @@ class Threads:
         # Always two, the last one twice if there is one only, so that each type of values is compiled once.
         ups, adds, both = (found[0], found[-1]), (backup.adds[0], backup.adds[-1]), len(found) > 1
 
-        def do(job: Array, scratch: kernels.Scratch) -> None:
+        def do(job: Array, scratch: kernels.TileScratch) -> None:
             kernels.fold_spawns(job, units, parts, ups, adds, both, backup.finish, start, scratch, out)
             if over:
                 self._raise_to_tops(job, step.total, out)
@@ -127,12 +127,12 @@ class Threads:
 
     def _slide(
         self, step: BlockStep, afters: DenseLayer, states: DenseLayer
-    ) -> Callable[[Array, kernels.Scratch], None]:
+    ) -> Callable[[Array, kernels.TileScratch], None]:
         (outer, inner), by_columns = self._halves[step.kind], step.kind is Step.COLUMNS
         units = self._rules.index.units(step.total)
         source, out = afters.arrays, states.arrays
 
-        def do(job: Array, scratch: kernels.Scratch) -> None:
+        def do(job: Array, scratch: kernels.TileScratch) -> None:
             kernels.best_slides(job, by_columns, units, outer, inner, source, out, scratch)
             if not by_columns:  # these jobs are top halves, and slides along columns only raise values
                 self._raise_to_tops(job, step.total, out)
@@ -149,12 +149,12 @@ def _packed(folding: Folding) -> Folding:
     return Folding(tuple(map(packed, folding.parts)), spawns)
 
 
-def _scratch(rules: DenseRules, backup: Backup) -> kernels.Scratch:
+def _scratch(rules: DenseRules, backup: Backup) -> kernels.TileScratch:
     """Return what a thread works in."""
     size = scratch_boards(rules.index)
     slides = max(len(rules.rows.outer.table), len(rules.columns.outer.table))
     classes = max(len(part.sums) for part in rules.parts)
-    return kernels.Scratch(
+    return kernels.TileScratch(
         folds=np.empty((2, size), dtype=backup.accumulator),
         free=np.empty(size, dtype=np.int64),
         values=np.empty((TILE, size), dtype=backup.dtype),
