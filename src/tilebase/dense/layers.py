@@ -405,10 +405,6 @@ class Checkpoints:
         self.folder, self._game, self._sizes = folder, game, sizes
         self.journal = Journal(folder / places.SOLVED, identity)
 
-    def close(self) -> None:
-        """Close the journal."""
-        self.journal.close()
-
     def understood(self) -> AbstractContextManager[None]:
         """Return what cannot be understood in here is damage of the journal: `CorruptError`."""
         return understood(str(self.journal.path))
@@ -443,10 +439,6 @@ class Checkpoints:
     def rewrite(self, finished: Lines, checkpoint: Checkpoint | None) -> None:
         """Let the journal have these lines only."""
         self.journal.rewrite([*finished.values(), *([checkpoint.line] if checkpoint else [])])
-
-    def finish(self, line: dict[str, Any], *, durable: bool) -> None:
-        """Declare a layer finished."""
-        self.journal.append(line, durable=durable)
 
     def declare(self, checkpoint: Checkpoint) -> None:
         """Let a pass go on from these states, whose files last, and delete older ones."""

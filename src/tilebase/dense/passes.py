@@ -216,7 +216,7 @@ class DensePass:
     def close(self) -> None:
         """Stop after the jobs now running."""
         self._pool.close()
-        self._checkpoints.close()
+        self._checkpoints.journal.close()
         self._values.close()
 
     # -- the whole pass ----------------------------------------------------------------------
@@ -357,7 +357,7 @@ class DensePass:
         if self._callback is not None:
             assert isinstance(self._layers, InMemory)
             line["seen"] = self.seen[total] = self._callback(total, self._layers.layer(total))
-        self._checkpoints.finish(line, durable=self._plan.batched)
+        self._checkpoints.journal.append(line, durable=self._plan.batched)
         if self._plan.batched:
             self._declare({s: self._layers.save(s) for s in self._needed(total)})
         elif total > self.lowest and self._save_clock.is_due(CHECKPOINT_SECONDS, CHECKPOINT_TIMES):

@@ -386,7 +386,8 @@ def tasks(index: PerfectIndex, sizes: Array, by_columns: bool, boards: int = JOB
     cube[index.order] = sizes
     work = cube.reshape(shape).sum(axis=1 if by_columns else 2)
     first, second = np.nonzero(work)
-    order = np.argsort(index_sums(a, c if by_columns else b, first, second), kind="stable")
+    # By the sum of the outer half, whose second part is C or B.
+    order = np.argsort(a.sums[first] + (c if by_columns else b).sums[second], kind="stable")
     jobs: list[Array] = []
     rows: list[tuple[int, int, int, int]] = []
     gathered = 0
@@ -404,9 +405,3 @@ def tasks(index: PerfectIndex, sizes: Array, by_columns: bool, boards: int = JOB
     if rows:
         jobs.append(np.array(rows, dtype=np.int64))
     return jobs
-
-
-def index_sums(first: Part, second: Part, x: Array, y: Array) -> Array:
-    """Return the sums of outer halves, by their classes."""
-    found: Array = first.sums[x] + second.sums[y]
-    return found

@@ -65,7 +65,7 @@ class SharedLayer:
     def __init__(self, codes: int) -> None:
         self.counts = np.zeros((codes, 5), dtype=np.int64)  # as in _kernels.forward
         self.afterstates = np.zeros(codes, dtype=np.int64)  # by largest exponent
-        self.states = 0  # states that are kept
+
         self.exchanged = 0  # bytes that workers handed to each other
 
 
@@ -329,7 +329,7 @@ class _Steps:
         kept = []
         for counts, states, nbytes in self._map("slide", pieces):
             found.counts += counts
-            found.states += states
+
             found.exchanged += nbytes
             kept.append(states)
         return [piece.writes for piece in pieces], kept
