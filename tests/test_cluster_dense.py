@@ -179,19 +179,18 @@ def test_a_run_goes_on_with_and_without_workers(
     tmp_path: Path, threads: ThreadExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Values that nobody keeps."""
-    objective = "lower:uint32"
     monkeypatch.setattr("tilebase.dense.passes.CHECKPOINT_SECONDS", 0.0)
     monkeypatch.setattr("tilebase.dense.passes.CHECKPOINT_TIMES", 0.0)
-    alone = solve(SMALL, objective, space="all", folder=tmp_path / "alone")
+    alone = solve(SMALL, "lower:uint32", space="all", folder=tmp_path / "alone")
     monkeypatch.setattr(shared, "SHARED_BOARDS", 1 << 13)
     stops = (25, 30, 35)
     layers = stop_at(monkeypatch, stops)
     options = {"space": "all", "folder": tmp_path / "run"}
     for cluster in (threads, None, threads):
         with pytest.raises(KeyboardInterrupt):
-            solve(SMALL, objective, cluster=cluster, **options)  # type: ignore[arg-type]
+            solve(SMALL, "lower:uint32", cluster=cluster, **options)  # type: ignore[arg-type]
         assert not list((tmp_path / "run").rglob(".*"))
-    assert solve(SMALL, objective, **options) == alone  # type: ignore[arg-type]
+    assert solve(SMALL, "lower:uint32", **options) == alone  # type: ignore[arg-type]
     assert len(layers) == len(set(layers)) + len(stops)  # nothing was done twice but what was stopped
     assert contents(tmp_path / "run") == contents(tmp_path / "alone")
 

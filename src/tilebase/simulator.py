@@ -26,7 +26,7 @@ from tilebase._kernels.packed import packed
 from tilebase.arrays import CACHED, Flags, GameArrays, Keys, sums_of
 from tilebase.errors import UsageError
 from tilebase.game.game import Game, check_is_game
-from tilebase.objectives.objective import MEANINGS, potentials
+from tilebase.objectives.objective import MEANINGS, potential
 from tilebase.sparse.reading import word_potentials
 
 Illegal: TypeAlias = Literal["noop", "terminate"]
@@ -246,12 +246,12 @@ class Simulator:
 
     def _write_goals(self, before: Keys, actions: npt.NDArray[np.int64]) -> None:
         """Write the boards of games that the last step has won, and what it has earned."""
-        table, meaning = potentials(MEANINGS[self.reward].merge), MEANINGS[self.reward]
+        game, meaning = self.game, MEANINGS[self.reward]
         for i in np.flatnonzero(self.won & (before != self.keys)):
-            state = self.game.unpack(int(before[i]))
-            after = self.game.slide_any(state, self.actions[actions[i]])
+            state = game.unpack(int(before[i]))
+            after = game.slide_any(state, self.actions[actions[i]])
             self._cells[i] = after
-            earned = sum(table[e] for e in after) - sum(table[e] for e in state)
+            earned = potential(game, after, meaning.merge) - potential(game, state, meaning.merge)
             self.rewards[i] = meaning.slide + meaning.win + earned
 
 

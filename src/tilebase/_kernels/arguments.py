@@ -51,7 +51,7 @@ class Axes(NamedTuple):
     by_pair: Bytes  # by_pair[a]: whether `pairs` is used instead: lines of at most 16 bits, without flags
     pairs: tuple[Words32, Words32, Words32]  # the same without flags, the two slides next to each other
     begins: Words  # begins[a, k]: where the table of the k-th line from the last begins
-    obstacles: Words  # obstacles[a, k]: of the k-th line from the last, bit i set if cell i is one
+    walls: Words  # walls[a, k]: of the k-th line from the last, bit i set if cell i stops tiles
     permuted: Bytes  # permuted[a]: whether boards have to be permuted for the lines to be rows
     restored: Bytes  # restored[a]: whether they have to be permuted back: not if a symmetry does it
     masks: Words  # masks[a, k]: all bits of the cells that must hold x after a slide; one mask is enough

@@ -117,7 +117,8 @@ def _maximum(old, _value):
     if isinstance(old, types.Float):
         return lambda old, _value: max(old, _value)
 
-    def larger(old, _value):  # without a branch
+    def larger(old, _value):
+        # Without a branch: the sign bit, spread over the word, masks a difference that is negative.
         more = np.int64(_value) - np.int64(old)
         return old + type(old)(more & ~(more >> np.int64(63)))
 
@@ -162,6 +163,7 @@ def settled(_first, _second, _spawns, _finish, _like):  # pragma: no cover - rep
 
 @chosen(settled)
 def _settled(_first, _second, _spawns, finish, _like):
+    # Means: the mean of the first exponent and that of the second, mixed by the probability of the first.
     if finish.instance_class is DivideMean:
 
         def value(_first, _second, _spawns, finish, _like):
@@ -172,6 +174,7 @@ def _settled(_first, _second, _spawns, finish, _like):
         def value(_first, _second, _spawns, finish, _like):
             mean = mixed_mean(mean_over(_first, _spawns), _second, _spawns, finish.weights[_spawns])
             return stored(mean * finish.factor, _like)
+    # Bounds: the weighted sum of both exponents over the sum of the weights, rounded in one direction.
     elif finish.instance_class is DivideBound:
 
         def value(_first, _second, _spawns, finish, _like):
@@ -180,6 +183,7 @@ def _settled(_first, _second, _spawns, finish, _like):
 
         def value(_first, _second, _spawns, finish, _like):
             below = np.float64(max(_spawns, 1)) * finish.denominator
+            # The conversion to an integer truncates; what it cut off is added back as 1 if bounds go up.
             found = np.float64(np.int64((_first + _second) / below))
             if finish.up > 0 and found * below != _first + _second:
                 found += 1.0
@@ -189,6 +193,7 @@ def _settled(_first, _second, _spawns, finish, _like):
         def value(_first, _second, _spawns, finish, _like):
             both = finish.first[_spawns] * _first + finish.second[_spawns] * _second
             return divided(both, _spawns, finish)
+    # Extremes: the worse of both exponents for whoever moves.
     else:
 
         def value(_first, _second, _spawns, finish, _like):
@@ -229,6 +234,7 @@ def _divided_by(_sum, _spawns, _finish):
     else:
 
         def value(_sum, _spawns, _finish):
+            # In integers a remainder says whether the quotient was rounded.
             below = np.uint64(max(_spawns, 1)) * _finish.denominator
             found = _sum // below
             if _finish.up and found * below != _sum:

@@ -22,7 +22,7 @@ from tilebase._kernels.forward import BATCH, MOST_SPAWNED, spawn_states
 from tilebase._kernels.jit import kernel, scalar
 from tilebase._kernels.lines import slide_ranks
 from tilebase._kernels.rank import rank_keys
-from tilebase._kernels.scalar import U0, U1, U63, free_cells, ones, request
+from tilebase._kernels.scalar import U0, U1, U6, U63, free_cells, ones, potential_of, request
 
 REQUESTED = 128
 """Values that are requested from memory before the first of them is used."""
@@ -30,7 +30,6 @@ FAR = 1 << 19
 """Values of a layer that leave the second-level cache: there all that a look-up reads is requested first."""
 GROUP = 64
 """Ranks that share a group of a directory."""
-U6, U8, U255 = np.uint64(6), np.uint64(8), np.uint64(255)
 
 
 @kernel()
@@ -63,6 +62,7 @@ def index_keys(ranks, n, position, directory, edge):
 @scalar
 def _position(rank, directory):
     """Return the position of a rank, and a number whose lowest bit is set if the directory lacks the rank."""
+    # The boards of the group before this one are the bits that are set below its own.
     group, bit = rank >> U6, rank & U63
     word = directory.bits[group]
     return np.uint64(directory.counts[group]) + ones(word & ((U1 << bit) - U1)), ~(word >> bit)
@@ -85,12 +85,15 @@ def _raise_best(ranks, n, directory, tags, values, out):
     missing, is_far = U0, len(values) >= FAR
     for begin in range(0, n, REQUESTED):
         end = min(begin + REQUESTED, n)
+        # A look-up waits for memory twice: for the directory, and for the value at the position that it has.
+        # Where both are far, all of a stretch are requested before the first is used.
         if is_far:
             for j in range(begin, end):
                 request(directory.bits, ranks[j] >> U6)
                 request(directory.counts, ranks[j] >> U6)
             for j in range(begin, end):
                 request(values, _position(ranks[j], directory)[0])
+        # Missing boards are collected in one bit, without a branch for each rank.
         for j in range(begin, end):
             position, absent = _position(ranks[j], directory)
             missing |= absent
@@ -100,25 +103,13 @@ def _raise_best(ranks, n, directory, tags, values, out):
 
 
 @scalar
-def _potential(key, table):
-    """Return what merging 2s into the tiles of a board earns; ``table[w]``: into those of a word."""
-    mask = np.uint64(len(table) - 1)
-    width = ones(mask)
-    total = 0
-    while key:
-        total += table[key & mask]
-        key >>= width
-    return total
-
-
-@scalar
 def _gains(states, n, slid, potential, out):
     """Write ``out[i]``: the tiles made by merging along an axis, from either result of the slide.
 
     Slides to both ends make the same tiles; one without a merge makes none.
     """
     for i in range(n):
-        out[i] = _potential(slid[i], potential) - _potential(states[i], potential)
+        out[i] = potential_of(slid[i], potential) - potential_of(states[i], potential)
 
 
 @scalar
@@ -204,19 +195,23 @@ def link(keys, position, exponent, rules, ranking, directory, potential, scratch
 def _best_of_batch(states, n, rules, ranking, directory, values, scratch, out):
     """Write ``out[i]``: the largest value over the slides of ``states[i]``; return whether all is there."""
     boards, ranks, tags, won = scratch.boards, scratch.ranks, scratch.tags, scratch.won
+    # A state without a slide is worth what a slide that is not allowed is worth.
     for i in range(n):
         won[i] = 0
         out[i] = values[NONE]
     sound = True
     for axis in range(rules.dimensions):
+        # Where lines say how boards slide, ranks follow from states without a slid board (`lines`).
         if len(ranking.cells):
             m = slide_ranks(states, n, axis, rules, ranking, scratch, won)
             sound &= _raise_best(ranks, m, directory, tags, values, out)
             continue
+        # Elsewhere: slide, take the least image, rank it, look its value up.
         m = slide_states(states, n, axis, rules, scratch, 0, won)
         canonicalise(boards, m, rules.symmetries, scratch.images)
         rank_keys(boards, m, ranking, ranks)
         sound &= _raise_best(ranks, m, directory, tags, values, out)
+    # Slides that win have no afterstate that was looked up.
     for i in range(n):
         if won[i]:
             out[i] = max(out[i], values[WON])
@@ -290,8 +285,10 @@ def spawn_one(keys, cells, tiles, four, rules, out_states, out_fours):
         free = free_cells(keys[a], rules.low_bits, rules.fold)
         n = np.int64(ones(free))
         out_fours[a] = tiles[a] < four[n]
+        # Clear the lowest bit as often as there are free cells before the one that was picked.
         skip = np.int64(cells[a] * n)
         for _ in range(skip):
             free &= free - U1
+        # A 2 has the code 1, and a 4 the code 2: one bit higher.
         lowest = free & (~free + U1)
         out_states[a] = keys[a] | (lowest << U1 if out_fours[a] else lowest)

@@ -12,6 +12,16 @@ to.  Slides along columns want the left and the right half instead of the top an
 
 As in `_kernels.dense`, sums are counted in units of 2: `units` is that of the boards, h that of an outer and
 g that of an inner half.
+
+Two matrices of the same boards, by the top and by the left halves.  Parts are A, B above C, D; a letter with
+a number is a filling:
+
+    top halves are rows          c1d1 c1d2 c2d1 c2d2      left halves are rows       b1d1 b1d2 b2d1 b2d2
+    a1b1                          1    0    1    1        a1c1                        1    0    0    1
+    a1b2                          0    1    0    0        a1c2                        1    1    0    0
+
+In both, boards that differ in D only are neighbours: both have the runs ``1 0``, ``1 1``, ``0 1``, ``0 0``.
+A word of `Matrices.words` is 64 columns of a row, column 0 in its lowest bit.
 """
 
 from __future__ import annotations
@@ -23,16 +33,15 @@ import numpy as np
 from tilebase._kernels.dense import Array, Spawns, class_with
 from tilebase._kernels.halves import BARRED, CLASS, ENDS, MOVED, POSITION, U20, U40, WIN
 from tilebase._kernels.jit import kernel, scalar
-from tilebase._kernels.scalar import U0, U1, U63, U64, ones
+from tilebase._kernels.scalar import U0, U1, U6, U63, U64, ones
 
 ALL = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
-U6 = np.uint64(6)
 NUMBER = MOVED - U1
 LANES = 8
 """Words of a row that are transposed at a time: as many as a processor's widest registers have."""
 EIGHT = np.uint64(LANES)
 BEGIN, APART, COLUMN, ROWS, WIDTH = range(5)
-"""The columns of `Scratch.runs`."""
+"""The columns of `MatrixScratch.runs`."""
 MASKS = tuple(
     np.uint64(mask)
     for mask in (
@@ -57,7 +66,7 @@ class Matrices(NamedTuple):
     wide: Array  # int64: wide[h] is the number of words in one of its rows
 
 
-class Above(NamedTuple):
+class Successors(NamedTuple):
     """A layer of states, to which the spawns of one exponent lead."""
 
     units: int  # what such a spawn adds to a sum
@@ -66,7 +75,7 @@ class Above(NamedTuple):
     layer: Matrices
 
 
-class Scratch(NamedTuple):
+class MatrixScratch(NamedTuple):
     """The scratch buffers of a thread: four matrices, three rows, a square and a list."""
 
     transposed: Array  # uint64: the matrix in work, transposed
@@ -99,6 +108,7 @@ def _size(h, g, outer, inner):
 def _swap(upper, lower, shift, mask):
     """Exchange the bits of `upper` that lie `shift` above the mask with those of `lower` in it."""
     for k in range(len(upper)):
+        # The bits in which both differ: to flip them in both is to exchange them.
         moved = (upper[k] >> shift ^ lower[k]) & mask
         lower[k] ^= moved
         upper[k] ^= moved << shift
@@ -107,6 +117,11 @@ def _swap(upper, lower, shift, mask):
 @scalar
 def _transpose_square(square):
     """Transpose 64 x 64 bits, `LANES` such squares beside each other."""
+    # Exchange the upper right and the lower left quarter of the square, then the same in each quarter, and so
+    # on down to squares of 2 x 2 bits:
+    #
+    #     p q      p r
+    #     r s  ->  q s
     rows = 32
     for mask in MASKS:
         for base in range(0, 64 * LANES, 2 * rows * LANES):
@@ -119,10 +134,12 @@ def _transpose_square(square):
 def _transpose(source, rows, columns, out, square):
     """Transpose a matrix of some rows and columns: `out` gets the columns as rows."""
     wide, high = _words(columns), _words(rows)
-    if wide < LANES:  # squares below each other, or most lanes would be empty
+    # Few words a row: the squares of the lanes lie below each other, or most lanes would be empty.
+    if wide < LANES:
         for i in range(0, high, LANES):
             lanes = min(LANES, high - i)
             for w in range(wide):
+                # Rows that do not exist are zeros, and so the bits behind the last column of the result.
                 if lanes < LANES or rows < 64 * (i + LANES):
                     square[:] = U0
                 for lane in range(lanes):
@@ -135,7 +152,9 @@ def _transpose(source, rows, columns, out, square):
                     for lane in range(lanes):
                         out[to + lane] = square[LANES * bit + lane]
         return
-    for w in range(0, wide, LANES):  # outside, so that what is written of `out` stays in a cache
+    # Many words a row: they lie beside each other.  The loop over words is the outer one, so that what is
+    # written of `out` stays in a cache.
+    for w in range(0, wide, LANES):
         lanes = min(LANES, wide - w)
         for i in range(high):
             n = min(64, rows - 64 * i)
@@ -154,6 +173,7 @@ def _transpose(source, rows, columns, out, square):
                         square[EIGHT * np.uint64(k) + lane] = source[at + lane]
                     at += np.uint64(wide)
             _transpose_square(square)
+            # The bits of a lane's columns are rows now: write each that exists.
             for lane in range(lanes):
                 first = 64 * (w + lane)
                 to, word = np.uint64(first * high + i), np.uint64(lane)
@@ -196,18 +216,21 @@ def _and_spawns(h, half, units, spawns, above, wide, out):
     """
     first, second = half.first, half.second
     here = half.begins[h]
+    # The halves of one sum are blocks, one for each class of the first part: row + ix * ny + iy.
     for kx in range(len(first.sums)):
         ky = class_with(second, h - first.sums[kx])
         if ky < 0:
             continue
         nx, ny = first.counts[kx], second.counts[ky]
         row = half.firsts[kx, ky] - here
+        # A spawn in the first part takes all ny rows of a filling to ny neighbouring rows: one AND of them.
         in_first = spawns[0]
         if in_first.classes[kx] >= 0:
             there = half.firsts[in_first.classes[kx], ky] - half.begins[h + units]
             for s in range(in_first.start[first.starts[kx]], in_first.start[first.starts[kx] + nx]):
                 to, at = row + np.int64(in_first.source[s]) * ny, there + np.int64(in_first.target[s]) * ny
                 _and_row(out, to * wide, above, at * wide, ny * wide)
+        # One in the second part takes one row of each filling of the first part to one row: nx ANDs.
         in_second = spawns[1]
         if in_second.classes[ky] >= 0:
             there = half.firsts[kx, in_second.classes[ky]] - half.begins[h + units]
@@ -227,6 +250,7 @@ def _mark(h, half, masks, pattern, out):
     first, second = half.first, half.second
     n, found = 0, False
     out[:] = U0
+    # All pairs of fillings in the order of the half boards, of which n counts the number.
     for kx in range(len(first.sums)):
         ky = class_with(second, h - first.sums[kx])
         if ky >= 0:
@@ -247,9 +271,9 @@ def _mark(h, half, masks, pattern, out):
 def fold_spawns(sums, units, outer, inner, patterns, ups, first, last, afters, scratch):
     """Write the afterstates of some matrices to a layer: won if all spawns leave a state that is won.
 
-    `sums` are the sums of their outer halves, ``ups[k]`` is `Above` for the k-th exponent.  A board without
-    an empty cell counts as lost, one that holds a pattern as won.  Where not all exponents are given at once,
-    the call that is not the `first` narrows what is there, and only the `last` looks for such boards.
+    `sums` are the sums of their outer halves, ``ups[k]`` are the `Successors` by the k-th exponent.  A board
+    without an empty cell counts as lost, one that holds a pattern as won.  Where not all exponents are given
+    at once, the call that is not the `first` narrows what is there; only the `last` looks for such boards.
     """
     transposed, found, back, square = scratch.transposed, scratch.taken, scratch.back, scratch.square
     columns_marked, rows_marked = scratch.first_row, scratch.second_row
@@ -303,9 +327,11 @@ def _clear_off(h, g, outer, inner, here, scratch):
     wide, high = _words(inner.begins[g + 1] - inner.begins[g]), _words(rows)
     of_rows, of_columns = (outer.first.stands, outer.second.stands), (inner.first.stands, inner.second.stands)
     standing[: rows * wide] = U0
+    # Masks with which some filling of the first part agrees; there are at most 64, and mostly few.
     every = U0
     for filling in range(len(outer.first.stands)):
         every |= outer.first.stands[filling]
+    # The boards that stand on a mask: where a row and a column agree with it.
     for mask in range(64):
         if not every >> np.uint64(mask) & U1:
             continue
@@ -316,6 +342,7 @@ def _clear_off(h, g, outer, inner, here, scratch):
                 if rows_marked[row >> 6] >> np.uint64(row & 63) & U1:
                     for k in range(wide):
                         standing[row * wide + k] |= columns_marked[k]
+    # A board needs one mask only.
     for k in range(rows * wide):
         here[k] &= standing[k]
 
@@ -332,6 +359,7 @@ def number_targets(half):
             for n in range(begins[h], begins[h + 1]):
                 entry = table[d, n]
                 if not entry & ENDS:
+                    # A slide keeps the sum h of its half, so the class of the second part follows.
                     kx = np.int64(entry >> U40 & CLASS)
                     ky = np.int64(second.class_of[h - first.sums[kx]])
                     number = half.firsts[kx, ky] - begins[h] + np.int64(entry & POSITION)
@@ -343,12 +371,14 @@ def number_targets(half):
 def _or_standing_wins(d, row0, rows, column0, columns, outer, inner, out, won, standing):
     """Add to `out` the boards that slide `d` wins, if there are several masks: both halves agree with one."""
     wide = _words(columns)
+    # The masks with which some inner half agrees after the slide.
     every = U0
     for column in range(columns):
         every |= inner.stands[d, column0 + column]
     for mask in range(64):
         if not every >> np.uint64(mask) & U1:
             continue
+        # The inner halves that agree with this mask, and those of them that make the goal themselves.
         won[:wide] = U0
         standing[:wide] = U0
         for column in range(columns):
@@ -357,6 +387,7 @@ def _or_standing_wins(d, row0, rows, column0, columns, outer, inner, out, won, s
                 standing[column >> 6] |= bit
                 if inner.table[d, column0 + column] & WIN:
                     won[column >> 6] |= bit
+        # The outer halves that agree with it: one that makes the goal wins with each of the former.
         for row in range(rows):
             if outer.stands[d, row0 + row] >> np.uint64(mask) & U1:
                 winning = bool(outer.table[d, row0 + row] & WIN)
@@ -374,6 +405,12 @@ def _or_slides(h, g, outer, inner, here, out, scratch):
     wide, high = _words(columns), _words(rows)
     # A row of `here` is an outer half, a column an inner one.  A slide takes each inner half to another: the
     # columns are made rows, copied as rows, and made columns again.
+    #
+    #     here           transposed       taken                  back                    out
+    #     x | y1 y2 y3   y1 | x1 x2       y1 | row of d(y1)      x | column of d(y1)     x |= row of d(x) in
+    #     ..| bits       y2 | bits        y2 | row of d(y2)      ..| column of d(y2)          `back`
+    #
+    # So bit (x, y) of `out` becomes bit (d(x), d(y)) of `here`, where d is the slide of a half.
     _transpose(here, rows, columns, transposed, square)
     for d in range(len(outer.table)):
         # The inner halves: masks of what the slide does to them, and a row for each of those that it makes.
@@ -402,6 +439,8 @@ def _or_slides(h, g, outer, inner, here, out, scratch):
             _or_standing_wins(d, row0, rows, column0, columns, outer, inner, out, won, standing)
             won[:wide] = U0
             standing[:wide] = U0
+        # The order of the tests is that of the rules: x that leave their mask bar the slide, even if it makes
+        # the goal; a goal wins whatever the other half does; then a limit that is broken bars the slide.
         for row in range(rows):
             entry = outer.table[d, row0 + row]
             to = row * wide
@@ -413,6 +452,7 @@ def _or_slides(h, g, outer, inner, here, out, scratch):
             if wins:
                 _or_row(out, to, won, 0, wide)
             if not entry & ENDS:
+                # If the outer half does not move, the slide is one only where the inner half moves.
                 source = np.int64(entry & NUMBER) * wide
                 if entry & MOVED:
                     _or_row(out, to, back, source, wide)
@@ -433,10 +473,13 @@ def _rearrange(h, units, outer, inner, from_outer, from_inner, layer, out, runs)
     left = units - h
     wide = _words(inner.begins[left + 1] - inner.begins[left])
     to = 0
+    # The rows of `out` by the classes of x and y; all rows of one pair of classes read the same blocks.
     for kx in range(len(x.sums)):
         ky = class_with(y, h - x.sums[kx])
         if ky < 0:
             continue
+        # The columns of such a row are blocks by the class of z, and so of w.  In the source, the sum of x
+        # and z says in which matrix the block is, x and z in which row it begins, y and w in which column.
         blocks = 0
         for kz in range(len(z.sums)):
             kw = class_with(w, left - z.sums[kz])
@@ -449,6 +492,7 @@ def _rearrange(h, units, outer, inner, from_outer, from_inner, layer, out, runs)
                 runs[blocks, ROWS] = z.counts[kz]
                 runs[blocks, WIDTH] = w.counts[kw]
                 blocks += 1
+        # One row for each filling of x and y.
         for ix in range(x.counts[kx]):
             for iy in range(y.counts[ky]):
                 _gather_row(layer.words, runs, blocks, ix, iy, out, to)
@@ -462,6 +506,11 @@ def _gather_row(words, runs, blocks, ix, iy, out, to):
     A block begins at a word and a column there, has so many rows for each ix and so many bits in each run,
     and its rows are so many words apart.  The runs of one that begins at -1 are 0.
     """
+    # A block of two rows and three bits a run in the source, and the row that is written:
+    #
+    #     word BEGIN            . . . a b c . .
+    #     word BEGIN + APART    . . . d e f . .        ... a b c d e f | runs of the next block ...
+    #                                 ^ COLUMN                         ^ `filled` bits of `gathered`
     gathered, filled, at = U0, U0, np.uint64(to)
     for block in range(blocks):
         rows, n = np.uint64(runs[block, ROWS]), np.uint64(runs[block, WIDTH])
@@ -474,6 +523,7 @@ def _gather_row(words, runs, blocks, ix, iy, out, to):
                 at += U1
                 filled -= U64
             continue
+        # The filling ix of x comes so many rows later, and the filling iy of y so many columns.
         step = np.uint64(runs[block, APART])
         source = np.uint64(runs[block, BEGIN]) + np.uint64(ix) * rows * step
         column = np.uint64(runs[block, COLUMN]) + np.uint64(iy) * n
@@ -495,6 +545,7 @@ def _gather_row(words, runs, blocks, ix, iy, out, to):
                 left -= count
                 begin += count
             source += step
+    # The last word, if it is not full.
     if filled:
         out[at] = gathered
 

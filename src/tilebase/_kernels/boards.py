@@ -125,6 +125,8 @@ def _swap_images(here, n, masks, shifts, swaps, there, keys):
 @scalar
 def _least_flip(board):
     """Return the least of a 4x4 board of four bits a cell flipped left to right, top to bottom, and both."""
+    # A row is two bytes of two cells.  To swap all bytes of the key reverses the rows, and the bytes within
+    # each; to swap neighbouring bytes, or the cells of each byte, then reverses one of both again.
     reverse = swap_bytes(board)  # rows from the last to the first, and both bytes of each in turn
     rows = reverse >> U8 & BYTES | (reverse & BYTES) << U8
     both = reverse >> U4 & NIBBLES | (reverse & NIBBLES) << U4
@@ -176,6 +178,7 @@ def fold_rectangle(boards, n, symmetries, keys):
 @scalar
 def _fold_stepwise(n, symmetries, images, keys):
     """Do as `fold_images`, one image of all boards after the other."""
+    # The j-th permutation makes image j + 1 from image j: both buffers change roles in each step.
     here, there = images[0], images[1]
     for j in range(len(symmetries.terms)):
         if symmetries.swaps[j]:
@@ -227,7 +230,7 @@ def stabiliser(key, symmetries, images):
 
 
 @kernel()
-def build_line_table(cells, bits, unmergeable, goal, top, obstacles, out):
+def build_line_table(cells, bits, unmergeable, goal, top, walls, out):
     """Write ``out[word]``: both slides of a line, and what they make.
 
     Bits 0..19 hold the slide towards the first cell, bits 24..43 the one towards the last;
@@ -235,10 +238,11 @@ def build_line_table(cells, bits, unmergeable, goal, top, obstacles, out):
     than `top`.  Both slides make the same tiles: each run of k equal tiles merges k // 2 times.
     """
     for w in range(len(out)):
+        # The slide towards the last cell is that of the reversed line towards the first, reversed again.
         word = np.uint64(w)
-        left, made = slide_line(word, cells, bits, obstacles, unmergeable)
+        left, made = slide_line(word, cells, bits, walls, unmergeable)
         right, _ = slide_line(
-            reverse_line(word, cells, bits), cells, bits, reverse_flags(obstacles, cells), unmergeable
+            reverse_line(word, cells, bits), cells, bits, reverse_flags(walls, cells), unmergeable
         )
         entry = left | reverse_line(right, cells, bits) << RIGHT
         if goal and made >= goal:
@@ -253,6 +257,7 @@ def slide_by_table(boards, n, lines, line_bits, table, begins, out_first, out_la
     """Slide along the rows of `boards` both ways; a row is `line_bits` wide, the last row lowest."""
     mask = (U1 << line_bits) - U1
     b0, b1, b2, b3 = begins[0], begins[1], begins[2], begins[3]
+    # Up to four rows: one loop looks all of them up and keeps the results in registers.
     if lines <= 3:
         # Rows that are not there are empty, and the entry of an empty row is 0.
         s1, s2 = line_bits, line_bits * np.uint64(2)
@@ -277,6 +282,7 @@ def slide_by_table(boards, n, lines, line_bits, table, begins, out_first, out_la
             out_last[i] = e0 & LINE | (e1 & LINE) << s1 | (e2 & LINE) << s2 | (e3 & LINE) << s3
             out_flags[i] = (e0 | e1 | e2 | e3) << RIGHT
         return
+    # More rows: one loop for each adds its slides to what is there.
     for i in range(n):
         out_first[i] = U0
         out_last[i] = U0
@@ -304,6 +310,10 @@ def slide_by_pair(boards, n, lines, line_bits, pairs, begins, out_first, out_las
     b0, b1, b2, b3 = begins[0], begins[1], begins[2], begins[3]
     even = mask | mask << s2
     odd = even << s1
+    # An entry is the slide to the last cell above that to the first; l0 is line 0 slid to its last cell:
+    #
+    #     e0 | e2 << 2 s:   l2  f2  l0  f0       & even  ->   .   f2  .   f0
+    #     e1 | e3 << 2 s:   l3  f3  l1  f1       & odd   ->   l3  .   l1  .
     if lines == 4:
         for i in range(n):
             board = boards[i]
@@ -323,6 +333,7 @@ def slide_by_pair(boards, n, lines, line_bits, pairs, begins, out_first, out_las
             out_first[i] = e0 & even | (e1 & even) << s1
             out_last[i] = e0 >> s1 & even | e1 & odd
         return
+    # More rows: one loop for each.
     for i in range(n):
         out_first[i] = U0
         out_last[i] = U0
@@ -337,19 +348,20 @@ def slide_by_pair(boards, n, lines, line_bits, pairs, begins, out_first, out_las
 @linked(types.void, WORDS, N, N, BoardRules, WORDS, WORDS, WORDS, optional=True)
 def slide_by_cell(boards, n, axis, rules, out_first, out_last, out_flags):
     """Slide lines that are too long for a table, as `slide_by_table`."""
-    lines, cells, obstacles = rules.axes.lines[axis], rules.axes.cells[axis], rules.axes.obstacles[axis]
+    lines, cells, walls = rules.axes.lines[axis], rules.axes.cells[axis], rules.axes.walls[axis]
     bits, unmergeable, goal, top = rules.bits, rules.unmergeable, rules.goal, rules.top
     line_bits = cells * bits
     # A shift by 64 is undefined, and a 1 x 16 board has a line of 64 bits.
     mask = ~U0 if line_bits >= U64 else (U1 << line_bits) - U1
     for i in range(n):
         first, last, flags = U0, U0, U0
+        # Line by line, as `build_line_table` does it for all words.
         for k in range(lines):
             shift = np.uint64(k) * line_bits
             word = boards[i] >> shift & mask
-            left, made = slide_line(word, cells, bits, obstacles[k], unmergeable)
+            left, made = slide_line(word, cells, bits, walls[k], unmergeable)
             right, _ = slide_line(
-                reverse_line(word, cells, bits), cells, bits, reverse_flags(obstacles[k], cells), unmergeable
+                reverse_line(word, cells, bits), cells, bits, reverse_flags(walls[k], cells), unmergeable
             )
             first |= left << shift
             last |= reverse_line(right, cells, bits) << shift
@@ -402,14 +414,20 @@ def _collect(slid, n, scratch, kept, tag, out):
     """
     keep, eights, picks, tags = scratch.keep, scratch.eights, scratch.picks, scratch.tags
     first, at = kept, np.uint64(kept)  # unsigned: an index that is not negative for certain
+    # The last word may have fewer than eight slides.
     for i in range(n, (n + 7) & ~7):
         keep[i] = 0
+    # Eight tags are written for each word, of which the next word overwrites those behind the ones kept:
+    #
+    #     keep      1 0 0 1 0 0 0 0 | 0 1 ...       bits of the first word: 0 and 3
+    #     tags      t+0 t+3 (t+0 six times)         the next word begins at the third
     for g in range((n + 7) >> 3):
         word = eights[g]
         bits = word * GATHER >> SEVEN_BYTES
         for k in range(8):
             tags[at + np.uint64(k)] = tag + (g << 3) + np.int64(picks[bits, k])
         at += ones(word)
+    # The boards that these tags name.
     kept = np.int64(at)
     for j in range(first, kept):
         out[j] = slid[np.uint64(tags[j] - tag)]
@@ -427,6 +445,7 @@ def _allowed(rows, n, flagged, scratch, stride, masks, out):
     m = _collect(scratch.first, n, scratch, np.int64(0), np.int64(0), out)
     _judge(scratch.last, n, rows, flags, flagged, masks, keep)
     m = _collect(scratch.last, n, scratch, m, stride, out)
+    # Here and below, all boards are written and the position moves on for those that stay: no branch.
     if len(masks) > 1:
         kept = 0
         for j in range(m):
@@ -467,12 +486,14 @@ def _keep_unwon(boards, n, tags, rules, marks):
     """Remove boards with a tile on a cell where it wins, and their tags; mark the slides that make them."""
     spots, fold = rules.spots, rules.fold
     kept = 0
+    # One tile: a cell that holds it is empty after an XOR with that tile on every cell.  Most batches have
+    # none, which a loop that only collects bits finds fast.
     if len(spots) == 1:
         tile, cells = spots[0, 0], spots[0, 1]
         found = U0
         for j in range(n):
             found |= free_cells(boards[j] ^ tile, cells, fold)
-        if found == U0:  # mostly
+        if found == U0:
             return n
         for j in range(n):
             board, tag = boards[j], tags[j]
@@ -483,6 +504,7 @@ def _keep_unwon(boards, n, tags, rules, marks):
             if won:  # seldom
                 marks[tag] = 1
         return kept
+    # Several tiles, each on cells of its own.
     for j in range(n):
         board, tag = boards[j], tags[j]
         won = has_spot(board, spots, fold)

@@ -37,6 +37,7 @@ def decode_deltas(first, data, out):
 
     -1 if the data is malformed, -2 if keys are not ascending: a difference is too large to add.
     """
+    # The first key is known, and each difference leads to the next.
     key = first
     out[0] = key
     n = 1

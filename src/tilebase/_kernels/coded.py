@@ -28,6 +28,8 @@ def from_half(bits):
 
     Only arithmetic, which takes several at once; a table would be read one by one.
     """
+    # The bits of the fraction and of the exponent move to their places in a float64, whose exponents are
+    # larger.  A small float16 has no leading 1: read with one, it is too large by `SMALL`.
     wide = np.uint64(bits) << MORE
     if bits < 1 << 10:
         return np.uint64(wide + HIGHER_SMALL).view(np.float64) - SMALL
@@ -37,6 +39,7 @@ def from_half(bits):
 @scalar
 def to_half(value):
     """Return a number of [0, 1] as the bits of the nearest float16, ties to even."""
+    # Half of the last bit that stays is added, and a little less if that bit is even: ties go to even.
     wide = np.float64(max(value, SMALL)).view(np.uint64) - HIGHER
     near = (wide + (NEARLY_HALF + (wide >> MORE & U1))) >> MORE
     return np.uint16(np.uint64((value * 2.0**24 + TO_INTEGER) - TO_INTEGER) if value < SMALL else near)

@@ -40,6 +40,7 @@ COUNT = np.uint64((1 << 24) - 1)
 @cuda.jit(device=True)
 def block_at(starts, rank):
     """Return the last block that begins at or before a rank."""
+    # Bisection: blocks before `low` begin at or before the rank, those from `high` on after it.
     low, high = 0, len(starts)
     while high - low > 1:
         middle = (low + high) // 2
@@ -133,6 +134,7 @@ def gather_all(acc, up, spots, digits, fillings, add):
     after A, B and C make, and how many boards there are for each of these.
     """
     values = up.values
+    # A spawn in a part changes its position and its number of fillings; the positions after it stay.
     ab, abc, ia, rest_bcd, rest_cd, rest_d, bcd, cd, d = digits
     in_a, in_b, in_c, in_d = up.spawns
     acc = gather(acc, values, in_a, fillings[0], spots[0] + rest_bcd, bcd, add)
@@ -150,6 +152,7 @@ def fold(blocks, size, parts, ups, adds, finish, start, afters):
     last = min(size, rank + THREADS * SPAN)
     block = block_at(blocks[1], rank)
     while rank < last:
+        # What the block says of all its boards: numbers of fillings, and where spawns lead.
         block, begin, end, k, m, n, o = span_of(blocks, size, rank, block)
         nb, nc, nd = np.uint64(b.counts[m]), np.uint64(c.counts[n]), np.uint64(d.counts[o])
         ncd = times(nc, nd)
@@ -158,6 +161,7 @@ def fold(blocks, size, parts, ups, adds, finish, start, afters):
         gc, gd = np.uint64(c.starts[n]), np.uint64(d.starts[o])
         first_spots = spots(ups[0], parts, k, m, n, o)
         second_spots = spots(ups[more], parts, k, m, n, o)
+        # The boards of the block that this thread works, `THREADS` ranks apart.
         while rank < min(end, last):
             within = np.uint64(rank - begin)
             ia, ib, ic, rest_d, ab, abc = digits_of(within, nb, nc, nd)
@@ -202,6 +206,7 @@ def best_along(best, by_columns, outer, inner, x, y, x_row, y_row, afters):
         if outer.stands.shape[1] and outer.stands[s, x] & inner.stands[s, y] == U0:
             continue
         first, second = outer.table[s, x], inner.table[s, y]
+        # A goal in one half wins, unless x leave their mask; a limit that is broken bars the slide.
         both = first | second
         if both & (WIN | BARRED) == WIN:
             best = max(best, values[WON])
@@ -246,6 +251,7 @@ def slide(blocks, size, along_rows, along_columns, parts, rows, columns, afters,
         bottom_row = np.uint64(bottom.rows[c.sums[n] + d.sums[o]])
         left_row = np.uint64(left.rows[a.sums[k] + c.sums[n]])
         right_row = np.uint64(right.rows[b.sums[m] + d.sums[o]])
+        # Board by board: the halves that it consists of along rows, and along columns.
         while rank < min(end, last):
             ia, ib, ic, i_d, ab, _ = digits_of(np.uint64(rank - begin), nb, nc, nd)
             best = out[NONE] if along_rows else out[FIRST + rank]

@@ -17,6 +17,17 @@ worth 0, and no slide leads to them.
 
 Values are kept by rank behind `FIRST` others, of which two have a meaning: ``values[NONE]`` is what a
 slide that is not allowed is worth, ``values[WON]`` one that wins.
+
+The parts of a board, and the ranks of a layer.  A block has the classes (a, b, c), from which d follows:
+
+    A B     a block      A0 B0 C0 D0 .. D9 | C1 D0 .. D9 | C2 ..     the next top half: A0 B1
+    C D                  ^ offsets[a, b, c]   nd ranks later         nc * nd ranks later
+
+With the numbers n of fillings, ``rank = offsets[a, b, c] + ((iA * nb + iB) * nc + iC) * nd + iD``.  Slides
+along rows have the outer half A, B and the inner half C, D: an outer half has all its boards of a block in a
+row.  Slides along columns have the outer half A, C and the inner half B, D.  Of one outer half only boards
+that differ in D are then neighbours; those of the outer halves that differ in C lie beside them, so the
+kernel works several outer halves at once.
 """
 
 from __future__ import annotations
@@ -60,7 +71,7 @@ class Spawns(NamedTuple):
     classes: Array  # int64: classes[k] is the class that class k becomes, -1 if there is none
 
 
-class Above(NamedTuple):
+class Successors(NamedTuple):
     """A layer of states, to which the spawns of one exponent lead."""
 
     values: Array  # values[FIRST + rank] is what the state is worth
@@ -87,7 +98,7 @@ class Half(NamedTuple):
     stands: Array  # uint64: bit k of stands[d, n] says that x then stand as in the k-th mask; or no columns
 
 
-class Scratch(NamedTuple):
+class TileScratch(NamedTuple):
     """The scratch buffers of a thread; a tile is `TILE` rows of values."""
 
     folds: Array  # folds[k, j] is the accumulator of the j-th board in work for the k-th exponent
@@ -115,11 +126,14 @@ def _bases(by_columns, units, kx, ix, ky, iy, outer, inner, offsets, out_base, o
     """
     left = units - outer.first.sums[kx] - outer.second.sums[ky]
     ny = outer.second.counts[ky]
+    # One block for each class of the first inner part: the sum that is left says the class of the second.
     for kz in range(len(inner.first.sums)):
         kw = class_with(inner.second, left - inner.first.sums[kz])
         out_step[kz] = U0
         begin = offsets[kx, kz, ky] if by_columns else offsets[kx, ky, kz]
         if kw >= 0 and begin >= 0:
+            # Along columns x, y, z, w are A, C, B, D, so that a board is ((ix nz + iz) ny + iy) nw + iw;
+            # along rows they are A, B, C, D, and it is ((ix ny + iy) nz + iz) nw + iw.
             nz, nw = inner.first.counts[kz], inner.second.counts[kw]
             if by_columns:
                 begin += (ix * nz * ny + iy) * nw
@@ -146,13 +160,16 @@ def _take_slide(entries, earned, n, outer_entry, outer_earned, base, step, after
 
     `earned` is empty where merges add nothing.
     """
+    # The x of the outer half leave their mask: no board of it slides, whatever the inner half does.
     if outer_entry & BARRED:
         return
+    # The outer half makes the goal or breaks a limit: no afterstate is read, but a goal in either half wins.
     if outer_entry & ENDS:
         for j in range(n):
             if (outer_entry | entries[j]) & (WIN | BARRED) == WIN:
                 value = afters[WON] + (earned[j] + outer_earned) if len(earned) else afters[WON]
                 out[j] = maximum(out[j], value)
+    # It moves or stays: the afterstate of each board, with what the merges of both halves add.
     elif len(earned):
         for j in range(n):
             value = afters[_target(entries[j], outer_entry & MOVED, base, step)]
@@ -168,6 +185,7 @@ def _take_standing(
 ):
     """Do `_take_slide` if there are several masks: both halves must stand as in the same one."""
     for j in range(n):
+        # WON is 1: bit 62 of an entry says that the slide makes the goal.
         if outer_entry & ENDS:
             at = (outer_entry | entries[j]) >> U62 & U1
         else:
@@ -191,6 +209,8 @@ def _slide_outer(d, by_columns, units, kx, ix, ky, iy, outer, inner, offsets, ba
             return FORBIDDEN | BARRED
     entry = outer.table[d, outer.firsts[kx, ky] + ix * outer.second.counts[ky] + iy]
     if not entry & ENDS:
+        # The half after the slide: the table has its first class and both positions, and the sum that the
+        # slide keeps says its second class.
         to = np.int64(entry >> U40 & CLASS)
         other = outer.first.sums[kx] + outer.second.sums[ky] - outer.first.sums[to]
         _bases(
@@ -211,6 +231,7 @@ def _reach(begin, left, inner, step, most):
     for kz in range(begin, classes):
         kw = class_with(inner.second, left - inner.first.sums[kz])
         if kw >= 0:
+            # Halves of one sum are numbered class by class, so those of neighbouring classes are a range.
             more = inner.first.counts[kz] * inner.second.counts[kw]
             if n and (step[kz] == U0 or n + more > most):
                 return kz, n, first
@@ -227,6 +248,7 @@ def _move_tile(begin, end, left, inner, base, step, many, out, tile, back):
     for kz in range(begin, end):
         kw = class_with(inner.second, left - inner.first.sums[kz])
         if kw >= 0 and step[kz]:
+            # For each filling of the first inner part a run of the second, once for each row of the tile.
             nw = inner.second.counts[kw]
             for iz in range(inner.first.counts[kz]):
                 at = np.int64(base[kz]) + iz * np.int64(step[kz])
@@ -248,6 +270,12 @@ def best_slides(tasks, by_columns, units, outer, inner, afters, states, scratch)
     in the second part, and inner halves of one sum, no more than go into ``scratch.values[k]`` for the k-th
     of these outer halves; what depends on the outer half alone goes into ``bases[:, k]`` and ``ends[k]``.
     """
+    # A board is named in four ways: by the classes and positions of its parts (kx, ix, ...), by the numbers
+    # of its two halves (`outer_half`, `first + j`), by row k and column j of the tile, and by its rank.
+    #
+    #               inner halves first, first + 1, ..: by class of z, position in z, position in w
+    #     y         v  v  v  v  v  v  v  v  v        a row of the tile: all boards of one outer half
+    #     y + 1     v  v  v  v  v  v  v  v  v        rank of a board: here[z] + iz * apart[z] + k * nw + iw
     slides, classes = len(outer.table), len(inner.first.sums)
     tile, ends = scratch.values, scratch.ends
     rows = len(tile) if by_columns else 1  # along rows they have no neighbours in `states`
@@ -281,6 +309,7 @@ def best_slides(tasks, by_columns, units, outer, inner, afters, states, scratch)
                     for k in range(many):
                         outer_half = outer.firsts[kx, ky] + ix * ny + y + k
                         for d in range(slides):
+                            # Slides of the inner halves lie in the table as the boards lie in the tile.
                             entries = inner.table[d, first : first + n]
                             earned = inner.earned[d, first : first + n]
                             more = outer.earned[d, outer_half] if outer.earned.shape[1] else 0
@@ -304,16 +333,21 @@ def best_slides(tasks, by_columns, units, outer, inner, afters, states, scratch)
 
 @scalar
 def _gather(acc, ka, ia, kb, first, last, kc, kd, parts, up, add):
-    """Combine the states that the spawns of one exponent (`Above`) lead to with boards of a block.
+    """Combine the states that the spawns of one exponent (`Successors`) lead to with boards of a block.
 
     These boards have one filling of A and those of B with the positions from `first` to `last`.  The same
     spawn goes along as many neighbours as it can.
     """
+    #     a spawn in    leads boards that differ in    which are neighbours before and after it
+    #     A             B, C, D                        rows * nc * nd
+    #     B             C, D                           nc * nd
+    #     C             D                              nd
+    #     D                                            1
     values, offsets = up.values, up.offsets
     a, b, c, d = parts[0], parts[1], parts[2], parts[3]
     nb, nc, nd = b.counts[kb], c.counts[kc], d.counts[kd]
     rows, wide = last - first, nc * nd
-    # In A: all boards of the job lead to neighbours.
+    # In A: all boards of the job lead to neighbours, in the block whose A has the larger class.
     spawns = up.spawns[0]
     g = a.starts[ka] + ia
     for s in range(spawns.start[g], spawns.start[g + 1]):
@@ -412,6 +446,7 @@ def fold_spawns(tasks, units, parts, ups, adds, both, finish, start, scratch, af
 def _mark_won(mask, masks_c, masks_d, won, out):
     """Let boards that hold a pattern be won: all of one block and top half."""
     for i in range(len(masks_c)):
+        # Patterns that three quarters fit; mostly none, and then the last quarter is not read.
         both = mask & masks_c[i]
         if both:
             for j in range(len(masks_d)):
@@ -438,6 +473,7 @@ def raise_to_tops(tasks, units, parts, tops, layer):
     """
     a, b, c, d = parts[0], parts[1], parts[2], parts[3]
     values, offsets = layer.values, layer.offsets
+    # Block by block, as in `fold_spawns`.
     for t in range(len(tasks)):
         ka, kb = tasks[t, 0], tasks[t, 1]
         left = units - a.sums[ka] - b.sums[kb]
@@ -446,6 +482,7 @@ def raise_to_tops(tasks, units, parts, tops, layer):
             kd = class_with(d, left - c.sums[kc])
             if kd < 0 or offsets[ka, kb, kc] < 0:
                 continue
+            # The largest tile of a board is that of its four fillings, part by part from the outside in.
             nc, nd = c.counts[kc], d.counts[kd]
             for ia in range(tasks[t, 2], tasks[t, 3]):
                 for ib in range(nb):
@@ -454,6 +491,7 @@ def raise_to_tops(tasks, units, parts, tops, layer):
                     for ic in range(nc):
                         row = max(outer, tops[2][c.starts[kc] + ic])
                         for j in range(nd):
+                            # The tile is 2**top; without a tile, when top is 0, it is 0.
                             top = max(row, tops[3][d.starts[kd] + j])
                             k = at + ic * nd + j
                             values[k] = max(values[k], float((U1 << np.uint64(top)) & ~U1))
@@ -470,6 +508,7 @@ def least_where(tasks, units, parts, layer):
     """
     a, b, c, d = parts[0], parts[1], parts[2], parts[3]
     count = 0
+    # Larger than any value.
     least = np.int64(1) << np.int64(62)
     where = np.int64(-1)
     for t in range(len(tasks)):

@@ -18,13 +18,12 @@ import numpy as np
 
 from tilebase._kernels.forward import PAGE
 from tilebase._kernels.jit import kernel, scalar
-from tilebase._kernels.scalar import U1, U63, trailing_zeros
+from tilebase._kernels.scalar import U1, U6, U63, trailing_zeros
 
 RAW, GAPS = 0, 1
 HEAD = 5
 """Bytes in front of the ranks of a block."""
 DENSE = 512
-U6 = np.uint64(6)
 
 
 @scalar
@@ -46,11 +45,14 @@ def _list_gaps(bits, words, out, at):
     """Write a set of bits as gaps and clear it; return where the stream goes on, and the number of bits."""
     n, last = 0, np.int64(-1)
     for w in range(words):
+        # Most words are 0 in a set that is hardly dense: they are not written.
         word = bits[w]
         if word:
             bits[w] = 0
+        # The bits of a word from the lowest up.
         while word:
             position = w * 64 + np.int64(trailing_zeros(word))
+            # Ranks left out since the last one, in base 255 with a digit of 255 for each carry.
             gap = position - last - 1
             while gap >= 255:
                 out[at] = 255
@@ -80,9 +82,9 @@ def pack_offsets(first_block, last_block, block_bits, data, page_start, page_ord
             n += page_length[page_order[j]]
         head = at
         at += HEAD
-        # Many ranks become bits, which drops repeats, and are listed as gaps; few are written as they are.
+        # Many ranks become bits, which sorts them and drops repeats, and are listed as gaps; few are written
+        # as they come.
         dense = n * DENSE >= 64 * words
-        # Many ranks are sorted by their bits; few are written as they come.
         for j in range(page_start[block], page_start[block + 1]):
             begin = page_order[j] * PAGE
             for i in range(begin, begin + page_length[page_order[j]]):
@@ -106,6 +108,7 @@ def unpack_offsets(data, block_bits, bits):
     at = 0
     block = 0
     while at < len(data):
+        # The head of a block: how it is written, and how many ranks follow.
         base = np.int64(block) << block_bits
         gaps, n = data[at] == GAPS, _number(data, at + 1)
         at += HEAD

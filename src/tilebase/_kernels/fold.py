@@ -10,14 +10,13 @@ import numpy as np
 
 from tilebase._kernels.backup import NONE, divided, mean_over, mixed_mean
 from tilebase._kernels.jit import kernel, scalar
-from tilebase._kernels.scalar import U0, U1, U63
-
-U6 = np.uint64(6)
+from tilebase._kernels.scalar import U0, U1, U6, U63
 
 
 @kernel()
 def best(slots, n, values, out):
     """Write ``out[x]``: the largest value over slides."""
+    # Slide by slide, so that the inner loop reads the slots one after the other and has no branch.
     for x in range(n):
         out[x] = values[slots[0, x]]
     for k in range(1, len(slots)):
@@ -42,11 +41,13 @@ def best_with_gain(slots, n, gains, values, step, lost, out):
 
     Without a slide it is `lost`: one that is not allowed is worth less than any number, whatever it gains.
     """
+    # Both slides along an axis merge the same tiles, so there is one gain for two slides.
     for x in range(n):
         out[x] = values[slots[0, x]] + gains[0, x]
     for k in range(1, len(slots)):
         for x in range(n):
             out[x] = max(out[x], values[slots[k, x]] + gains[k // 2, x])
+    # A slide that is not allowed has a gain, too: its value is so small that the sum is less than `lost`.
     for x in range(n):
         out[x] = max(out[x] + step, lost)
 
@@ -95,12 +96,14 @@ def mix_means(values, spawns, mix, weights, out):
 
     The mean before, over the spawns of the other exponent, has the weight ``weights[spawns[a]]``.
     """
+    # The spawns of one afterstate lie one after the other, behind those of the afterstates before.
     x = 0
     for a in range(len(spawns)):
         total = 0.0
         for _ in range(spawns[a]):
             total += values[x]
             x += 1
+        # The second exponent mixes its mean into that of the first, which `out` has.
         if mix:
             out[a] = mixed_mean(out[a], total, spawns[a], weights[spawns[a]])
         else:
@@ -154,6 +157,7 @@ def summaries(values, size, most, one, out):
     Values of `most` count as `one`.
     """
     for k in range(len(out)):
+        # Float64 is exact for the integers of bounds, of which `most` is the one that stands for 1.
         least, largest, total, ones, zeros = np.inf, -np.inf, 0.0, 0, 0
         for i in range(k * size, min((k + 1) * size, len(values))):
             value = np.float64(values[i])

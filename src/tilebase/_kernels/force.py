@@ -84,6 +84,7 @@ def look_up(table, key):
     mixed = mix(key)
     home = _home(mixed, line_bits)
     wanted = mixed << line_bits >> line_bits
+    # Lines are filled from their first entry on, so a free entry says that the afterstate is in no later one.
     for behind in range(LINES):
         line = home + behind * LINE & len(entries) - 1
         for k in range(line, line + LINE):
@@ -99,6 +100,10 @@ def look_up(table, key):
 @scalar
 def _enter(table, key, won):
     """Enter a decided afterstate in the table; return whether an older entry was overwritten."""
+    # The line says the highest bits of the mixed key, so an entry keeps the others:
+    #
+    #     bit 63, 62                   61 .. 2                    1             0
+    #     lines behind its own line    rest of the mixed key      always 1      whether it is won
     entries, line_bits = table.entries, table.line_bits
     mixed = mix(key)
     home = _home(mixed, line_bits)
@@ -139,6 +144,7 @@ def list_entries(part, line_bits, first, out_keys, out_won):
         for k in range(line * LINE, (line + 1) * LINE):
             entry = part[k]
             if entry:
+                # The line that the key belongs to is the upper part of the mixed key, the entry the rest.
                 home = first + line - np.int64(entry >> U62) & last
                 rest = entry << U2 >> U4
                 out_keys[n] = unmix(np.uint64(home) << (U64 - line_bits) | rest)
@@ -154,6 +160,8 @@ def _liveliness(key, low_bits, fold, neighbours):
     ``neighbours[k]``: a distance in bits, and the lowest bit of each cell that has a neighbour so far above.
     """
     found = ones(free_cells(key, low_bits, fold))
+    # Neighbours are equal where the XOR of the key with itself, moved by their distance, is an empty cell;
+    # two empty cells are equal, too, but do not merge.
     for k in range(len(neighbours)):
         distance, cells = neighbours[k, 0], neighbours[k, 1]
         found += ones(free_cells(key ^ key >> distance, cells, fold) & ~free_cells(key, cells, fold))
@@ -188,13 +196,14 @@ def _follow(key, rules, scratch):
             missing = np.int64(rules.goal_sum) - np.int64(total)
         if rules.horizon:
             left = np.int64(rules.horizon) - np.int64(total)
-    # The spawns.
+    # The spawns, cell by cell from the lowest bit up, and each exponent in turn.
     n = 0
     while free:
         lowest = free & (~free + U1)
         free ^= lowest
         for exponent in rules.exponents:
             slides.states[n] = key | lowest * np.uint64(exponent)
+            # A spawn of the exponent e adds 2**e to the sum.
             won[n] = np.int64(1) << exponent >= missing
             n += 1
     # What slides make of them.
@@ -226,6 +235,7 @@ def _settle(n, m, table, scratch):
         known[j] = look_up(table, boards[j])
         won[spawn[j]] |= known[j] == WON
         left[spawn[j]] += known[j] == UNKNOWN
+    # Lost: after some spawn all afterstates are lost.  Won: after each spawn there is one that is won.
     verdict = WON
     for i in range(n):
         if not won[i]:
@@ -262,6 +272,7 @@ def _rank_replies(n, m, rules, neighbours, seed, scratch):
             twice |= rows[k] == board
         if twice:
             continue
+        # At most six slides: an insertion sort.
         while position > 0 and scores[row + position - 1] < score:
             rows[row + position] = rows[row + position - 1]
             scores[row + position] = scores[row + position - 1]
@@ -316,9 +327,14 @@ def _review(pool, first, end, table):
 
     Returns what the afterstate is, and where the first record begins that is still open.
     """
+    # The records of two open spawns; of the second one board has turned out lost:
+    #
+    #     pool    ... | 3  b1 b2 b3 | 2  b4  0 | ...
+    #                   ^ first                  ^ end
     while first < end:
         count = np.int64(pool[first])
         won_spawn, left = False, 0
+        # A reply that is won answers the spawn; one that is lost is crossed out.
         for j in range(first + 1, first + 1 + count):
             if pool[j]:
                 known = look_up(table, pool[j])
@@ -329,6 +345,7 @@ def _review(pool, first, end, table):
                     pool[j] = U0
                 else:
                     left += 1
+        # The first spawn without an answer is the one to search, unless all replies to it are lost.
         if not won_spawn:
             return (UNKNOWN if left else LOST), first
         first += 1 + count
@@ -391,6 +408,7 @@ def follow_all(keys, rules, scratch, out_spawns, out_boards):
     for k in range(len(keys)):
         n, m = _follow(keys[k], rules, scratch)
         free = free_cells(keys[k], rules.low_bits, rules.fold)
+        # The spawns in the order of `_follow`: a cell's exponents in turn, then the next free cell.
         for i in range(n):
             cell = last - np.int64(trailing_zeros(free)) // bits
             exponent = exponents[i % len(exponents)]
@@ -399,6 +417,7 @@ def follow_all(keys, rules, scratch, out_spawns, out_boards):
             out_spawns[spawns, 0] = k
             out_spawns[spawns, 1] = 2 * cell + exponent - 1
             out_spawns[spawns, 2] = total
+            # The boards come axis by axis: those of one spawn are picked out.
             for j in range(m):
                 if spawn[j] == i:
                     out_boards[total] = boards[j]

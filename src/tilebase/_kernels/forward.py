@@ -25,7 +25,7 @@ from tilebase._kernels.boards import WORDS, N, canonicalise, fold_images, slide_
 from tilebase._kernels.jit import kernel, linked, scalar
 from tilebase._kernels.lines import rank_words, slide_ranks, spawn_words
 from tilebase._kernels.rank import list_bits, rank_keys, set_bits
-from tilebase._kernels.scalar import U0, U1, U63, free_cells, request
+from tilebase._kernels.scalar import U0, U1, U6, U63, free_cells, request
 
 PAGE = 1024
 """Offsets in a page; a power of two."""
@@ -39,7 +39,6 @@ STATES = 256
 BYTES = types.uint8[::1]
 LINE = np.uint64(16)
 """Offsets in a cache line."""
-U6, U8 = np.uint64(6), np.uint64(8)
 MOST_SPAWNED = BATCH - 32
 """Spawned states with which a batch takes another afterstate: at most 32 come from one."""
 HASH = np.uint64(0x9E3779B97F4A7C15)
@@ -164,6 +163,7 @@ def _settle(spawned, n, owners, rules, is_open):
     won = spawned.won
     for i in range(n):
         won[i] = 0
+    # Both slides along an axis have the state's number as their tag: a slide to either end makes it open.
     for axis in range(rules.dimensions):
         m = slide_states(spawned.states, n, axis, rules, spawned, 0, won)
         for j in range(m):
@@ -181,6 +181,7 @@ def _look_ahead(states, n, rules, scratch, spawned, in_one_cell, is_open):
     """
     owners, waiting = spawned.ranks, 0
     most = len(spawned.states) // 2 - len(rules.exponents)  # a state slides to both ends of an axis
+    # The spawned states of many afterstates wait until a batch is full; `owners` names the state of each.
     for axis in range(rules.dimensions):
         m = slide_states(states, n, axis, rules, scratch, 0, scratch.won)
         for j in range(m):
@@ -188,6 +189,7 @@ def _look_ahead(states, n, rules, scratch, spawned, in_one_cell, is_open):
             free = free_cells(board, rules.low_bits, rules.fold)
             if in_one_cell:
                 free &= ~free + U1
+            # One spawn that leaves a slide suffices: a state that is open by now needs no more.
             while free and not is_open[owner]:
                 lowest = free & (~free + U1)
                 free ^= lowest
@@ -204,6 +206,7 @@ def _look_ahead(states, n, rules, scratch, spawned, in_one_cell, is_open):
 @scalar
 def _divide(left, tops, n, won, is_open, keys, maxima, kept):
     """Append the open states to `keys`, keep those that are neither open nor won in `left`; count both."""
+    # States that are won leave both lists.  The others move forward in place: `doubtful` is never beyond i.
     doubtful = 0
     for i in range(n):
         if won[i]:
@@ -235,6 +238,9 @@ def collapse(keys, n, rules, scratch, spawned, maxima, won, is_open):
     `Scratch`, and `won` and `is_open` are memory of a byte for each state.
     """
     # The states that are not clear yet, and their largest exponents, lie in memory that slides do not use.
+    #
+    #     keys, maxima    | open: kept as they are found ... |      `kept` grows
+    #     left, tops      | not clear yet ........... |             `unclear` shrinks from step to step
     left, tops = scratch.images[0], scratch.ranks
     kept = unclear = 0
     # 1. States with two empty cells are open.
@@ -273,7 +279,9 @@ def _count(n, marks, rules, scratch, out_counts):
     states, least, here = scratch.states, scratch.boards, scratch.images[0]
     alive, won, maxima, tally = marks.alive, marks.won, marks.maxima, marks.tally
     order = rules.order
-    # By largest exponent, without symmetry.
+    # By largest exponent, without symmetry.  A word of the tally has three counts:
+    #
+    #     bits 32..47 states that win    16..31 live states    0..15 states
     for e in range(len(tally)):
         tally[e] = U0
     for i in range(n):
@@ -325,6 +333,8 @@ def slide_map(source, position, stop, rules, lookahead, target, recent, scratch,
             alive[i] = 0
             won[i] = 0
         for axis in range(rules.dimensions):
+            # Where lines say how boards slide, slides become ranks at once; bits that are set at once need no
+            # filter, since to set one twice costs as little.
             if len(target.ranking.cells):
                 m = slide_ranks(states, n, axis, rules, target.ranking, scratch, won)
                 for j in range(m):
@@ -332,6 +342,7 @@ def slide_map(source, position, stop, rules, lookahead, target, recent, scratch,
                 m = m if target.direct else filter_recent(scratch.ranks, m, recent)
                 _mark(scratch.ranks, m, target)
                 continue
+            # Elsewhere: slide, take the least image, drop what was found a short time ago, rank, mark.
             m = slide_states(states, n, axis, rules, scratch, 0, won)
             for j in range(m):
                 alive[np.uint64(scratch.tags[j])] = 1
@@ -349,6 +360,7 @@ def flush(first_block, last_block, block0, block_bits, data, page_start, page_or
     Pages of block b are ``page_order[page_start[b] : page_start[b + 1]]``;
     ``page_length[p]`` offsets of page p count.
     """
+    # Block by block: the bits of one fit into a cache, whichever order its ranks have.
     for block in range(first_block, last_block):
         base = np.uint64(block - block0) << block_bits
         for j in range(page_start[block], page_start[block + 1]):
@@ -362,6 +374,7 @@ def flush(first_block, last_block, block0, block_bits, data, page_start, page_or
 @kernel()
 def pages_by_block(page_block, used, blocks, out_start, out_order):
     """Sort pages by block: those of b are ``out_order[out_start[b] : out_start[b + 1]]``, oldest first."""
+    # A counting sort: how many pages each block has, then where each ends.
     for b in range(blocks + 1):
         out_start[b] = 0
     for p in range(used):

@@ -18,6 +18,8 @@ def _may_be_least(key, bits, cells, images):
     ``images[p, t]`` is the cell that comes to cell t.  A cell of the other half decides nothing.
     """
     mask = (np.uint64(1) << bits) - np.uint64(1)
+    # Compare the half with the same cells of each image, from the first cell on, as keys are compared: the
+    # first cell that differs decides, and one that comes from the other half leaves the image undecided.
     for p in range(len(images)):
         for target in range(cells):
             source = images[p, target]
@@ -61,6 +63,7 @@ def sort_halves(keys, sums, maxima, usable, starts, ends, out_keys, out_maxima, 
     ``starts[s]`` and ``ends[s]`` say where those of the sum 2 s begin; the ends are moved to where they end.
     ``out_ranks[h]``, if it has memory, becomes the position of half h among those of its sum.
     """
+    # A counting sort: halves come in key order, and each goes behind the last one of its sum.
     for h in range(len(keys)):
         if usable[h]:
             s = np.uint64(sums[h]) >> np.uint64(1)

@@ -58,18 +58,20 @@ def _slide_cells(board, line, blocked, x, worths):
 
     ``worths[e]`` is what a merge adds that makes the exponent e.
     """
-    put = 0
-    last: Any = 0
+    put = 0  # the position in the line where the next tile comes to lie
+    last: Any = 0  # the tile before it, if that can still merge
     earned: Any = 0
     largest: Any = 0
     for k in range(len(line)):
         cell = line[k]
         tile = np.int64(board[cell])
+        # A wall: tiles behind it stop at the next cell.
         if blocked[cell]:
             put = k + 1
             last = 0
         elif tile:
             board[cell] = 0
+            # A merge makes the next exponent; the code of x is none, so the one after that stands for it.
             if tile == last and tile != x:
                 board[line[put - 1]] = tile + 1 if tile + 1 != x else tile + 2
                 earned += worths[tile + 1]
@@ -103,7 +105,7 @@ def tabulate(begin, end, first, second, slide, firsts, x, goal, worths, board, o
             n = firsts[kx, ky] + (g - first.starts[kx]) * wide + h - second.starts[ky]
             if n >= len(out):
                 continue
-            # The cells of the half after the slide.
+            # n is the number of the half.  These are its cells, before and then after the slide.
             for cell in range(cells0):
                 board[cell] = first.cells[g, cell]
             for cell in range(cells1):
@@ -114,7 +116,7 @@ def tabulate(begin, end, first, second, slide, firsts, x, goal, worths, board, o
                 earned += more
                 largest = max(largest, tile)
             # The numbers of both fillings, if all tiles are allowed where they are, and the cells with x.
-            number0, number1, held = 0, 0, U0
+            number0, number1, x_cells = 0, 0, U0
             sound = True
             for cell in range(cells0):
                 sound &= weights[cell, board[cell]] >= 0
@@ -123,11 +125,12 @@ def tabulate(begin, end, first, second, slide, firsts, x, goal, worths, board, o
                 sound &= weights[cell, board[cell]] >= 0
                 number1 += weights[cell, board[cell]]
             for cell in range(cells0 + cells1):
-                held |= np.uint64(board[cell] == x) << np.uint64(cell)
+                x_cells |= np.uint64(board[cell] == x) << np.uint64(cell)
             stands = U0
             for k in range(len(slide.masks)):
-                stands |= np.uint64(held & slide.masks[k] == slide.masks[k]) << np.uint64(k)
-            # The entry.
+                stands |= np.uint64(x_cells & slide.masks[k] == slide.masks[k]) << np.uint64(k)
+            # The entry.  Masks come before the goal, and the goal before limits: a slide that makes the goal
+            # wins whatever limit it breaks.
             entry, to0, to1 = FORBIDDEN, NO_FILLING, NO_FILLING
             if sound:
                 to0, to1 = np.int64(first.of_number[number0]), np.int64(second.of_number[number1])

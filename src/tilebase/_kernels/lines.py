@@ -46,11 +46,14 @@ def spawn_words(key, exponent, rules, ranking, out, n):
     """Append the words of the states that spawns make of one afterstate; return how many there are."""
     shifts, cells = ranking.shifts, ranking.cells
     part0, part1, part2, part3 = ranking.parts
+    # The word of the afterstate, from the four parts of its halves.
     head = np.uint64(part0[key >> shifts[0] & np.uint64(len(part0) - 1)])
     head += np.uint64(part1[key >> shifts[1] & np.uint64(len(part1) - 1)])
     tail = np.uint64(part2[key >> shifts[2] & np.uint64(len(part2) - 1)])
     tail += np.uint64(part3[key >> shifts[3] & np.uint64(len(part3) - 1)])
     word = head << HEAD | tail
+    # A tile of exponent e adds e times what the exponent 1 adds in its cell: numbers have the exponents as
+    # digits.
     free = free_cells(key, rules.low_bits, rules.fold)
     while free:
         out[n] = word + np.uint64(exponent) * cells[trailing_zeros(free)]
@@ -69,6 +72,7 @@ def rank_words(words, n, ranking):
 @scalar
 def is_allowed(word):
     """Return whether a slide is allowed and does not win."""
+    # The fields from the highest: wins, moved x, changed lines.  From 1 to 15 only the last is not 0.
     return (word >> FLAGS) - U1 < CHANGES
 
 
@@ -106,6 +110,7 @@ def _slide_lines(states, n, axis, rules, ranking, scratch):
 @scalar
 def _list_allowed(words, n, kept, ranking, tags, ranks):
     """Append the ranks of the slides that are allowed and do not win, with their states; return how many."""
+    # All ranks are written, and the position moves on for those that stay: no branch.
     for i in range(n):
         word = words[i]
         ranks[kept] = rank_of(word, ranking)

@@ -9,7 +9,7 @@ import numpy as np
 
 from tilebase._kernels.backup import FIRST, NONE
 from tilebase._kernels.jit import kernel
-from tilebase._kernels.scalar import U0, U1, sum_of, trailing_zeros
+from tilebase._kernels.scalar import U0, U1, largest_of, sum_of, trailing_zeros
 
 NO_TILE = np.uint8(255)
 """What `read_tiles` writes for a number that is not a tile; no cell holds this exponent."""
@@ -19,6 +19,7 @@ NO_TILE = np.uint8(255)
 def read_tiles(tiles, out_cells):
     """Write the exponents of tiles, 0 for 0; return how many numbers are not tiles."""
     wrong = 0
+    # A tile is a power of two from 2 on; its exponent is the number of zeros below its bit.
     for i in range(len(tiles)):
         tile = np.uint64(tiles[i])
         exponent = U0
@@ -80,7 +81,7 @@ def rate_slides(
     `worth` is what each slide adds, the slack of the best slides, and the discount; ``ends[e]`` is the value
     of a state without a slide whose largest exponent is e.  State x is written to row ``rows[x]``.
     """
-    actions, missing, mask = slots.shape[0], 0, (U1 << bits) - U1
+    actions, missing = slots.shape[0], 0
     slide, slack, discount = worth[0], worth[1], worth[2]
     for x in range(len(states)):
         row, known, moves, most = rows[x], True, False, -np.inf
@@ -88,7 +89,9 @@ def rate_slides(
         for k in range(actions):
             slot, q = np.int64(slots[k, x]), -np.inf
             allowed = slot != NONE
-            if afters[k, x] != U0:  # it does not win, and the layer may lack the afterstate
+            # An afterstate says that the slide is allowed and does not win.  The layer may lack it: the slot
+            # then names another board, or none.
+            if afters[k, x] != U0:
                 allowed = True
                 there = FIRST <= slot < FIRST + len(keys)
                 if there:
@@ -104,9 +107,9 @@ def rate_slides(
         # Which are the best.
         for k in range(actions):
             q = out_q[row, k]
-            held = q != -np.inf
-            out_best[row, k] = known and held and q >= most - slack * abs(most)
-            out_q[row, k] = q * discount if held else np.nan
+            has_value = q != -np.inf
+            out_best[row, k] = known and has_value and q >= most - slack * abs(most)
+            out_q[row, k] = q * discount if has_value else np.nan
         # The value of the state.
         out_known[row] = known
         if not known:
@@ -115,10 +118,5 @@ def rate_slides(
         elif moves:
             out_value[row] = most * discount
         else:
-            largest, key = U0, states[x]
-            while key:
-                if key & mask != unmergeable:
-                    largest = max(largest, key & mask)
-                key >>= bits
-            out_value[row] = ends[largest]
+            out_value[row] = ends[largest_of(states[x], bits, unmergeable)]
     return missing

@@ -17,6 +17,7 @@ def slide(board, d, boards, after):
     """Write the board after a slide; return whether it moves something and makes no tile above all values."""
     moved = False
     for i in range(boards.lines[d]):
+        # `tiles` of the line are put so far; the last of them is `waiting` if it can still merge.
         tiles, waiting = 0, 0
         for j in range(boards.length[d]):
             value = board[boards.cell[d, i, j]]
@@ -33,6 +34,7 @@ def slide(board, d, boards, after):
                 moved |= tiles != j
                 tiles += 1
                 waiting = value
+        # The rest of the line is empty.
         for j in range(tiles, boards.length[d]):
             after[boards.cell[d, i, j]] = 0
     return moved
@@ -53,6 +55,7 @@ def is_allowed(board, kept, largest, most):
 def equal_pairs(board, boards):
     """Count the pairs of equal neighbours of a board: of the value 1, and of others."""
     ones, others = 0, 0
+    # Directions 0 and 2: each line once.
     for d in range(0, 4, 2):
         for i in range(boards.lines[d]):
             for j in range(1, boards.length[d]):
@@ -121,6 +124,7 @@ def find_source(keys, boards, target, scratch):
     after = scratch.before
     for n in range(len(keys)):
         unpack(keys[n], boards.bits, scratch.state)
+        # The same slides and drops as in `advance`, until one makes an image of the target.
         for d in range(4):
             if not slide(scratch.state, d, boards, after):
                 continue

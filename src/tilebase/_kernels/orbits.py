@@ -16,6 +16,7 @@ def count_stabilisers(keys, symmetries, images, out):
     for begin in range(0, len(keys), width):
         n = min(width, len(keys) - begin)
         here, there = images[0], images[1]
+        # The identity leaves each board as it is; then image by image, each made from the one before.
         for i in range(n):
             here[i] = keys[begin + i]
             out[begin + i] = 1
@@ -41,6 +42,7 @@ def find_least(keys, symmetries, images, out_least, out_which):
         least, which = out_least[begin : begin + n], out_which[begin : begin + n]
         for i in range(n):
             least[i], which[i] = here[i], 0
+        # Here the j-th permutation makes its image from the board itself.
         for j in range(len(symmetries.terms)):
             permute(here, n, symmetries, j, images)
             for i in range(n):

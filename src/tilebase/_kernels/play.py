@@ -15,7 +15,7 @@ from numba import types
 from tilebase._kernels.arguments import BoardRules, Scratch
 from tilebase._kernels.boards import WORDS, WORDS_2, N, permute, slide_states
 from tilebase._kernels.jit import kernel, linked, scalar
-from tilebase._kernels.scalar import U0, U1, free_cells, ones, sum_of
+from tilebase._kernels.scalar import U0, U1, free_cells, ones, potential_of, sum_of
 
 REFUSED, ALLOWED, WINS = np.uint8(0), np.uint8(1), np.uint8(2)
 """What a slide is: not allowed; allowed; allowed, and it wins."""
@@ -46,6 +46,7 @@ def slide_all(states, n, rules, scratch, marks, out_after, out_kinds):
     for axis in range(rules.dimensions):
         first, last = 2 * axis, 2 * axis + 1
         boards, slid = scratch.boards, scratch.slid
+        # With the stride n, tags and marks say to which end a state slid.
         for j in range(2 * n):
             marks[j] = 0
         m = slide_states(states, n, axis, rules, scratch, n, marks)
@@ -54,6 +55,7 @@ def slide_all(states, n, rules, scratch, marks, out_after, out_kinds):
             # Those who make boards canonical need no permutation back; here boards are not to be turned.
             permute(boards, m, axes.back, axis, slid)
             boards, slid = slid, boards
+        # What no slide overwrites is not allowed.
         for i in range(n):
             out_after[i, first] = U0
             out_after[i, last] = U0
@@ -102,22 +104,13 @@ def _spawn(key, streams, i, rules, fours):
     return key | low << U1 if _draw(streams, i) >> U1 < fours[empty] else key | low
 
 
-@scalar
-def _earned(key, potentials, width):
-    """Return what merges have earned that made the tiles of a board; a word has `width` bits."""
-    total, mask = 0, (U1 << width) - U1
-    while key:
-        total += potentials[key & mask]
-        key >>= width
-    return total
-
-
 @kernel()
 def begin_games(keys, which, streams, spawns):
     """Begin the games i with ``which[i]``; return how many."""
     count = 0
     for i in range(len(keys)):
         if which[i]:
+            # The first start whose cumulative probability exceeds the draw, by bisection.
             wanted = _draw(streams, i) >> U1
             low, high = 0, len(spawns.below) - 1
             while low < high:
@@ -140,8 +133,8 @@ def play_games(
     `after` and `kinds` are those of `slide_all`.  If `ends`, a slide that is not allowed ends the game.
     """
     count = 0
-    width = np.uint64(16) // rules.bits * rules.bits
     for i in range(len(keys)):
+        # Games that have ended, and slides that are not allowed: no tile is spawned.
         out_rewards[i] = 0.0
         out_refused[i] = False
         if not which[i] or out_standing[i] != GOING:
@@ -153,10 +146,13 @@ def play_games(
             if ends:
                 out_standing[i] = LOST
             continue
+        # The slide: what it earns is the potential of the board after it minus that before it.
         count += 1
         key = after[i, action]
-        earned = _earned(key, spawns.potentials, width) - _earned(keys[i], spawns.potentials, width)
+        earned = potential_of(key, spawns.potentials) - potential_of(keys[i], spawns.potentials)
         out_rewards[i] = spawns.bonus[0] + earned
+        # It may end the game: by the goal, or at the horizon.  Otherwise a tile is spawned, which may bring
+        # the sum to the goal.
         if kind == WINS:
             out_standing[i] = WON
         elif rules.horizon and sum_of(key, rules.bits, rules.unmergeable) >= rules.horizon:
@@ -183,6 +179,7 @@ def look_ahead(keys, rules, scratch, marks, cells, out_standing, out_after, out_
         slide_all(
             keys[begin:end], end - begin, rules, scratch, marks, out_after[begin:end], out_kinds[begin:end]
         )
+    # A game without an allowed slide is lost; no slide is allowed in one that has ended.
     for i in range(len(keys)):
         allowed = U0
         for action in range(out_kinds.shape[1]):
@@ -192,6 +189,7 @@ def look_ahead(keys, rules, scratch, marks, cells, out_standing, out_after, out_
         if out_standing[i] == GOING and allowed == U0:
             out_standing[i] = LOST
         count += out_standing[i] == GOING
+        # The last cell is in the lowest bits of a key.
         for cell in range(cells):
             out_boards[i, cell] = keys[i] >> rules.bits * np.uint64(cells - 1 - cell) & code
     return count

@@ -25,9 +25,8 @@ from __future__ import annotations
 import numpy as np
 
 from tilebase._kernels.jit import kernel, scalar
-from tilebase._kernels.scalar import U0, U1, U63, U64, ones, trailing_zeros
+from tilebase._kernels.scalar import U0, U1, U6, U63, U64, ones, trailing_zeros
 
-U6 = np.uint64(6)
 MANY_TAILS = 1 << 18
 """Half boards whose tables leave the second-level cache: 4x4 to 32 has 390,625."""
 U16, LOW = np.uint32(16), np.uint32(0xFFFF)
@@ -83,6 +82,7 @@ def rank_keys(keys, n, ranking, out):
     m1 = np.uint64(len(part1) - 1)
     m2 = np.uint64(len(part2) - 1)
     m3 = np.uint64(len(part3) - 1)
+    # Many half boards: the rank in four terms, from tables that stay in a cache.
     if len(ranking.firsts):
         firsts, rests, smaller = ranking.firsts, ranking.rests, ranking.smaller
         others = np.uint64(len(rests) // len(firsts))
@@ -96,7 +96,8 @@ def rank_keys(keys, n, ranking, out):
             d = part3[key >> s3 & m3]
             out[i] += smaller[part2[key >> s2 & m2] + (d & LOW)] + (d >> U16)
         return
-    # A shift by 64 is undefined; a part without cells has its mask 0 instead.
+    # Few: the rank of the head's first board plus the position of the tail, each in the narrowest table that
+    # holds it.  A shift by 64 is undefined; a part without cells has its mask 0 instead.
     if len(bases):
         for i in range(n):
             key = keys[i]
@@ -138,6 +139,7 @@ def _add_tails(keys, maxima, n, listing):
     """Put the tails into keys that hold their numbers, and their largest exponents into `maxima`."""
     tail_key, tail_max, tail_bits = listing.tail_key, listing.tail_max, listing.tail_bits
     tail_shift, tail_rest = listing.tail_shift, listing.tail_rest
+    # No look-up waits for another, so a processor has many of them under way.
     for i in range(n):
         t = keys[i] & tail_bits
         keys[i] = keys[i] & ~tail_bits | tail_rest | np.uint64(tail_key[t]) << tail_shift
@@ -160,8 +162,9 @@ def list_bits(source, position, stop, head, most, out_keys, out_max):
     later = len(tail_key) >= MANY_TAILS
     rest = U0 if later else listing.tail_rest
     n = U0  # unsigned: an index that is not negative for certain
+    # The last head that begins at `position` or before, by bisection.
     if head < 0:
-        first, beyond = 0, len(starts)  # the last head that begins at `position` or before is between them
+        first, beyond = 0, len(starts)
         while first < beyond:
             middle = (first + beyond) // 2
             if starts[middle] <= position:
@@ -172,11 +175,16 @@ def list_bits(source, position, stop, head, most, out_keys, out_max):
     end = position  # the head's boards end here; its tables are read when its first board is listed
     shift, key, key_max = U0, U0, np.uint8(0)
     while position < stop and n + U64 <= np.uint64(most):
+        # The bits from `position` on in their word, without those from `stop` on.
         offset = position - source.first_rank
         word = bits[offset >> U6] >> (offset & U63)
         width = min(np.uint64(64) - (offset & U63), stop - position)
         if width < np.uint64(64):
             word &= (U1 << width) - U1
+        # Each bit is a board.  Ranks ascend, so its head is that of the board before, or one after it:
+        #
+        #     ranks    starts[head] ............. starts[head + 1] ....
+        #     tails    tail_start[rest of the sum] + 0, 1, 2, ..          t = rank + shift
         while word:
             rank = position + trailing_zeros(word)
             if rank >= end:

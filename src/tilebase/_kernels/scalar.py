@@ -12,7 +12,7 @@ from numba import types
 
 from tilebase._kernels.jit import operation, scalar
 
-U0, U1, U2, U63, U64 = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(63), np.uint64(64)
+U0, U1, U2, U6, U63, U64 = (np.uint64(n) for n in (0, 1, 2, 6, 63, 64))
 
 
 @operation(lambda value: np.uint64((int(value) & -int(value)).bit_length() - 1))
@@ -87,6 +87,7 @@ def sum_pairs(typing_context, table, a, b, c, d):  # noqa: ARG001  (the signatur
 @scalar
 def free_cells(key, low_bits, fold):
     """Return the lowest bit of each empty cell of `low_bits`; `fold` is 2, 1, 0 for 4, 3, 2 bits a cell."""
+    # The OR of a cell's bits in its lowest bit: of bits 0 and 1, then of these and those `fold` above.
     y = key | key >> U1
     y |= y >> fold
     return ~y & low_bits
@@ -106,10 +107,33 @@ def sum_of(key, bits, unmergeable):
 
 
 @scalar
-def slide_line(word, cells, bits, obstacles, unmergeable):
+def largest_of(key, bits, unmergeable):
+    """Return the largest exponent of a board; tiles of the code `unmergeable` have none."""
+    mask, largest = (U1 << bits) - U1, U0
+    while key:
+        if key & mask != unmergeable:
+            largest = max(largest, key & mask)
+        key >>= bits
+    return largest
+
+
+@scalar
+def potential_of(key, table):
+    """Return what merging 2s into the tiles of a board earns; ``table[w]``: into those of a word."""
+    mask = np.uint64(len(table) - 1)
+    width = ones(mask)
+    total = 0
+    while key:
+        total += table[key & mask]
+        key >>= width
+    return total
+
+
+@scalar
+def slide_line(word, cells, bits, walls, unmergeable):
     """Slide one line towards its first (highest) cell.
 
-    `obstacles` has bit k set where cell k of the line stops tiles; `unmergeable` is the code that
+    `walls` has bit k set where cell k of the line stops tiles; `unmergeable` is the code that
     never merges, 0 for none.  Returns the new word and the largest exponent made.
     """
     mask = (U1 << bits) - U1
@@ -120,11 +144,13 @@ def slide_line(word, cells, bits, obstacles, unmergeable):
     for k in range(cells):
         uk = np.uint64(k)
         exponent = word >> (bits * (cells - U1 - uk)) & mask
-        if obstacles >> uk & U1:
+        # A wall stays, and tiles behind it stop at the cell after it.
+        if walls >> uk & U1:
             result |= exponent << (bits * (cells - U1 - uk))
             put = uk + U1
             last = U0
         elif exponent:
+            # A merge raises the tile that was put last, in the cell before `put`; it cannot merge again.
             if exponent == last and exponent != unmergeable:
                 result += U1 << (bits * (cells - put))
                 made = max(made, exponent + U1)
@@ -149,7 +175,7 @@ def reverse_line(word, cells, bits):
 
 @scalar
 def reverse_flags(flags, cells):
-    """Read the obstacles of a line from its other end."""
+    """Read the walls of a line from its other end."""
     result = U0
     for _ in range(cells):
         result = result << U1 | flags & U1
@@ -191,9 +217,11 @@ def within(key, rules):
     Cells are compared two apart so that the borrow of each stays in its own field.
     """
     limits = rules.limits
+    # An unmergeable tile, whose bits are all set, passes some cells: there it counts as an empty cell.
     unmergeable = key & key >> U1
     unmergeable &= unmergeable >> rules.fold & limits.passing
     key &= ~((unmergeable << rules.bits) - unmergeable)
+    # Limit minus tile, with a guard bit above each: it is borrowed where the tile is larger.
     even = limits.even - (key & limits.fields)
     odd = limits.odd - (key >> rules.bits & limits.fields)
     return (even & odd & limits.guards) == limits.guards

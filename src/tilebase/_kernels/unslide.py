@@ -58,7 +58,7 @@ class Boards(NamedTuple):
     along: Lines  # lines of the directions 2 and 3
 
 
-class Scratch(NamedTuple):
+class SearchScratch(NamedTuple):
     """Working memory of one thread."""
 
     state: Bytes  # the state that is expanded
@@ -133,6 +133,7 @@ def describe_lines(length, base, drops, lines):
 @scalar
 def cost_of(code, length, base, drops, lines):
     """Return the cost of a line in a slide towards its first cell."""
+    # No drop: some line becomes this one.  One: some line becomes it without one of its tiles.
     if lines.first[code] != lines.first[code + 1]:
         return 0
     rest = code
@@ -151,6 +152,7 @@ def cost_of(code, length, base, drops, lines):
 @scalar
 def pack(board, order, bits, out):
     """Pack an image of a board."""
+    # As many cells as fit into a word, the first in the highest bits that are used.
     per_word = 64 // bits
     for w in range(len(out)):
         word = np.uint64(0)
@@ -183,6 +185,7 @@ def pack_canonical(board, boards, words):
     """Pack the image with the smallest words into ``words[0]``."""
     pack(board, boards.images[0], boards.bits, words[0])
     for s in range(1, len(boards.images)):
+        # The first word that differs decides.
         pack(board, boards.images[s], boards.bits, words[1])
         for w in range(words.shape[1]):
             if words[1, w] != words[0, w]:
@@ -194,10 +197,12 @@ def pack_canonical(board, boards, words):
 @scalar
 def slot_of(words, table):
     """Find the slot of a packed board in a hash table: its own, or the free one where it belongs."""
+    # Hash all words; multiplication spreads a bit upward, and the shift brings high bits down again.
     number = np.uint64(0)
     for w in range(len(words)):
         number = (number ^ words[w]) * np.uint64(0x9E3779B97F4A7C15)
         number ^= number >> np.uint64(29)
+    # Linear probing in a table of a power of two slots, some of which are always free.
     last = np.uint64(len(table) - 1)
     slot = number & last
     while True:
@@ -339,6 +344,7 @@ def follow(i, code, length, lines, cross, status, columns):
     ``status[i]`` has the costs in the direction of the slide, against it, towards the first line, towards the
     last line.  `cross` has the tables of the columns.
     """
+    # The costs of the lines so far, in both directions along them.
     now, then = status[i], status[i + 1]
     then[0] = now[0] + lines.toward[code]
     then[1] = now[1] + lines.away[code]
@@ -351,6 +357,7 @@ def follow(i, code, length, lines, cross, status, columns):
         columns[i + 1, j] = column
         first += cross.toward[column]
         last += cross.begun[cross.start[i + 1] + column]
+        # Too many drops in every direction: whatever lines follow, the state has no origin.
         if first > 1 and last > 1 and not along:
             return False
     then[2], then[3] = first, last
@@ -411,6 +418,10 @@ def slide_back(d, boards, table, most_leaves, most_choices, scratch):
     # ``tried[i]`` counts the choices of line i, which begin at a random one (`turn`) if leaves are limited.
     for i in range(height):
         codes[i] = line_code(scratch.state, boards.cell[d, i], length, boards.base)
+    #
+    #     line 0    choice tried[0] of its list    status[1], columns[1]: the costs after line 0
+    #     line 1    choice tried[1]                status[2], columns[2]: after lines 0 and 1
+    #     line i    the next one                   ..
     tried[0] = 0
     turn[0] = next_random(scratch.random) if most_leaves else 0
     i, leaves, new, choices = 0, 0, 0, 0
@@ -422,6 +433,7 @@ def slide_back(d, boards, table, most_leaves, most_choices, scratch):
             continue
         chosen = lines.source[begin + (tried[i] + turn[i]) % (end - begin)]
         tried[i] += 1
+        # Stop at the limit of choices, and leave out a choice after which no direction can be an origin's.
         choices += 1
         if most_choices and choices > most_choices:
             break
@@ -441,6 +453,8 @@ def slide_back(d, boards, table, most_leaves, most_choices, scratch):
         # All lines are chosen: keep the state if it has an origin.
         if not status[i + 1, 4]:
             continue  # nothing moved
+        # A state needs an origin of its own, unless it is the first of a game.  One is enough, and goes to
+        # the last entry of the list.
         before = scratch.before
         if not is_first(before, boards.drops) and not find_origins(
             before, boards, scratch.probe, scratch.origins[len(scratch.origins) - 1 :], 1

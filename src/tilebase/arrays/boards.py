@@ -20,7 +20,7 @@ from tilebase.game.game import Game, check_is_game
 from tilebase.game.notation import tile_text
 from tilebase.game.permutations import permutations
 from tilebase.game.symmetry import symmetries
-from tilebase.sparse.reading import spawn_chances, spawns_of, word_potentials
+from tilebase.sparse.reading import board_potentials, spawn_chances, spawns_of
 
 Keys: TypeAlias = npt.NDArray[np.uint64]
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -98,12 +98,19 @@ class GameArrays:
         if encoding == "keys":
             if given.ndim != 1:
                 raise UsageError(f"keys must be an array with one axis, not {given.ndim}")
-            keys = given.astype(np.uint64)
-            self._refuse_long(keys)
+            keys, bits = given.astype(np.uint64), self.game.bits * self.game.cells
+            if bits < 64 and (long := keys >> np.uint64(bits) != 0).any():
+                raise UsageError(
+                    f"key {int(long.argmax())} is not a board of {self.game}: it has too many bits"
+                )
             self._packed(self._cells(keys))
             return keys
         cells = self._in_rows(given)
-        return self._packed(_exponents_of_tiles(cells) if encoding == "tiles" else _as_bytes(cells), cells)
+        if encoding == "exponents":
+            return self._packed(_as_bytes(cells), cells)
+        exponents = np.empty(cells.shape, dtype=np.uint8)
+        read_tiles(np.ascontiguousarray(cells, dtype=np.int64).ravel(), exponents.ravel())
+        return self._packed(exponents, cells)
 
     def unpack(self, keys: npt.ArrayLike, *, encoding: Literal["exponents", "tiles"] = "exponents") -> Any:
         """Return the boards of keys: ``uint8[n, *shape]`` of exponents, or ``int64[n, *shape]`` of tiles."""
@@ -132,7 +139,6 @@ class GameArrays:
 
     @cached_property
     def _from_the_board(self) -> Any:
-        """The symmetries but the identity, each applied to the board itself."""
         return packed(permutations(self.game, symmetries(self.game)[1:]))
 
     def stabilisers(self, keys: Keys) -> npt.NDArray[np.int64]:
@@ -185,9 +191,9 @@ class GameArrays:
             slide_all(here, len(here), self.rules, scratch, marks, found.after[part], kinds[part])
         np.not_equal(kinds, REFUSED, out=found.allowed)
         np.equal(kinds, WINS, out=found.wins)
-        before = self._potential(keys)
+        before = board_potentials(self.game, keys)
         for action in range(actions):
-            gain = self._potential(found.after[:, action]) - before
+            gain = board_potentials(self.game, found.after[:, action]) - before
             found.reward[:, action] = np.where(found.allowed[:, action], gain, 0)
         return found
 
@@ -214,20 +220,6 @@ class GameArrays:
         return np.concatenate(made), np.concatenate(boards), np.concatenate(chances)
 
     # -- how it is done ------------------------------------------------------------------------
-
-    @cached_property
-    def _potentials(self) -> npt.NDArray[np.int64]:
-        table: npt.NDArray[np.int64] = word_potentials(self.game, ("tile",))[0].astype(np.int64)
-        return table
-
-    def _potential(self, keys: Keys) -> npt.NDArray[np.int64]:
-        """Return what all merges that made the tiles of boards have earned."""
-        total = np.zeros(len(keys), dtype=np.int64)
-        width = 16 // self.game.bits * self.game.bits
-        for begin in range(0, self.game.bits * self.game.cells, width):
-            word = keys >> np.uint64(begin) & np.uint64((1 << width) - 1)
-            total += self._potentials[word.astype(np.int64)]
-        return total
 
     def _cells(self, keys: Keys) -> npt.NDArray[np.uint8]:
         """Return the exponents of keys, ``[n, cells]``."""
@@ -293,12 +285,6 @@ class GameArrays:
             codes[cell, list(self.game.codes(cell))] = True
         return codes
 
-    def _refuse_long(self, keys: Keys) -> None:
-        """Raise `UsageError` if a key has more bits than the cells of the game."""
-        bits = self.game.bits * self.game.cells
-        if bits < 64 and (long := keys >> np.uint64(bits) != 0).any():
-            raise UsageError(f"key {int(long.argmax())} is not a board of {self.game}: it has too many bits")
-
 
 def as_keys(keys: npt.ArrayLike) -> Keys:
     """Return packed boards as ``uint64[n]``.  Raises `UsageError` unless they are whole numbers from 0 up."""
@@ -313,13 +299,6 @@ def _as_bytes(exponents: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
     if exponents.dtype in (np.uint8, np.bool_):
         return exponents.astype(np.uint8, copy=False)
     return np.where((exponents >= 0) & (exponents < NO_TILE), exponents, NO_TILE).astype(np.uint8)
-
-
-def _exponents_of_tiles(tiles: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
-    """Return the exponents of tiles ``[n, cells]``; `NO_TILE` for a number that is not a tile."""
-    found = np.empty(tiles.shape, dtype=np.uint8)
-    read_tiles(np.ascontiguousarray(tiles, dtype=np.int64).ravel(), found.ravel())
-    return found
 
 
 def sums_of(game: Game, keys: Keys) -> npt.NDArray[np.int64]:

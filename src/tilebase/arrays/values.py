@@ -185,7 +185,9 @@ class TableArrays:
             raise UsageError(f"kind must be afterstates or states, not {kind!r}")
         none = np.zeros((0, len(self.boards.actions)))
         flags = none.astype(np.bool_)
-        for total in self.sums if kind == "afterstates" else self._state_sums():
+        spawned = {s + (1 << e) for s in self.sums for e in self.game.spawn_exponents}
+        states = sorted(s for s in spawned | set(self._starts) if not self.game.reached(s))
+        for total in self.sums if kind == "afterstates" else states:
             keys = self._layer(total).keys if kind == "afterstates" else self._states(total)
             for begin in range(0, len(keys), most or len(keys) or 1):
                 part = slice(begin, begin + (most or len(keys)))
@@ -193,7 +195,10 @@ class TableArrays:
                     values = self.objective.told(self._layer(total).values[0][FIRST:][part])
                     yield LayerArrays(total, keys[part], values, none, flags, flags)
                 else:
-                    found = self._probe_layer(total, keys[part])
+                    here = keys[part]
+                    found = self._room(len(here))
+                    self._look_up(total, here, np.arange(len(here)), found)
+                    found = self._told(found)
                     yield LayerArrays(total, keys[part], found.value, found.q, found.allowed, found.best)
 
     def to_arrays(self, kind: Literal["afterstates", "states"] = "afterstates") -> dict[str, Any]:
@@ -249,12 +254,6 @@ class TableArrays:
                 look_up(part)
         return self._told(found)
 
-    def _probe_layer(self, total: int, states: Keys) -> Probed:
-        """Return the states of one sum."""
-        found = self._room(len(states))
-        self._look_up(total, states, np.arange(len(states)), found)
-        return self._told(found)
-
     def _room(self, n: int) -> Probed:
         """Return arrays for so many states."""
         shape = n, len(self.boards.actions)
@@ -283,11 +282,6 @@ class TableArrays:
             layer.values[0], self._worth, self._ends, self.boards.rules.bits, self.boards.rules.unmergeable,
             rows, *found,
         )  # fmt: skip
-
-    def _state_sums(self) -> list[int]:
-        """Return the sums that states of the table may have."""
-        spawned = {s + (1 << e) for s in self.sums for e in self.game.spawn_exponents}
-        return sorted(s for s in spawned | set(self._starts) if not self.game.reached(s))
 
     @cached_property
     def _starts(self) -> dict[int, Keys]:

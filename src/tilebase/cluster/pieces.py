@@ -29,7 +29,7 @@ import threading
 import uuid
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -76,13 +76,26 @@ class Piece:
 
 
 class Job(Protocol[R_co]):
-    """Does the pieces of one pass, in any process and by several threads at once.
-
-    Jobs are pickled.  What they keep in memory is not.
-    """
+    """Does the pieces of one pass, in any process and by several threads at once."""
 
     def do(self, piece: Piece) -> R_co:
         """Do a piece and return a small value, as counts and checksums.  Raises `TilebaseError`."""
+
+
+class PassJob:
+    """A job whose dataclass fields are its parameters: these alone are pickled; `prepare` makes the rest."""
+
+    def __post_init__(self) -> None:
+        self.lock = threading.Lock()
+        self.prepare()
+
+    def __reduce__(self) -> Any:
+        parameters: Any = self
+        return type(self), tuple(getattr(self, field.name) for field in fields(parameters))
+
+    def prepare(self) -> None:
+        """Make what a process has in memory for all pieces, still empty."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)

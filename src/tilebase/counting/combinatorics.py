@@ -44,7 +44,7 @@ from tilebase.game.names import title_of
 from tilebase.game.symmetry import images, symmetries
 
 Cycles: TypeAlias = tuple[tuple[int, int], ...]
-"""The cycles of a symmetry without obstacles: the largest exponent and the length of each, sorted."""
+"""The cycles of a symmetry without walls: the largest exponent and the length of each, sorted."""
 
 Places: TypeAlias = tuple[tuple[Cycles, int], ...]
 """The cycles around each set of cells that may hold the x, and how many sets have them; one without masks."""
@@ -215,21 +215,21 @@ def bound(game: Game) -> BoundResult:
 
 def _ways(game: Game, places: Places, exponents: Iterable[int]) -> Ways:
     """Counts of the boards that are constant on each cycle and hold tiles of these exponents only."""
-    held = sorted(exponents)
-    found = [np.uint64(times) * _ways_around(game, cycles, held) for cycles, times in places]
+    tiles = sorted(exponents)
+    found = [np.uint64(times) * _ways_around(game, cycles, tiles) for cycles, times in places]
     result = np.zeros(max(map(len, found), default=1), dtype=np.uint64)
     for ways in found:
         result[: len(ways)] += ways
     return result
 
 
-def _ways_around(game: Game, cycles: Cycles, held: Sequence[int]) -> Ways:
+def _ways_around(game: Game, cycles: Cycles, exponents: Sequence[int]) -> Ways:
     movable = 0 if game.masks else len(game.unmergeable)
     # ways[k, i]: boards of sum 2 * i with k movable unmergeable tiles, on the cycles so far.
     ways = np.zeros((movable + 1, 1), dtype=np.uint64)
     ways[0, 0] = 1
     for top, length in cycles:
-        ways = _with_cycle(ways, length, [e for e in held if e <= top])
+        ways = _with_cycle(ways, length, [e for e in exponents if e <= top])
     result: Ways = ways[movable]
     return result
 
@@ -354,12 +354,6 @@ def _lone_ways(game: Game, places: Places, exponent: int) -> np.uint64:
     return total
 
 
-def _passes(game: Game, test: _Test, board: Cells) -> bool:
-    """Return whether `_passing_ways` counts a board."""
-    tiles = [e for e in board if e and not (game.unmergeable and e == game.x)]
-    return len(tiles) >= test.tiles and any(e in game.spawn_exponents for e in tiles)
-
-
 def _possible_sums(game: Game, raw: dict[int, int], starts: set[Cells]) -> dict[int, bool]:
     """List the sums of layers that can hold states; true if a state can come before those of the layer."""
     started = {game.sum(board) for board in starts}
@@ -378,7 +372,9 @@ def _possible(
     result = {total: counts.get(total, 0) if follows else 0 for total, follows in sums.items()}
     for board in starts:
         total = game.sum(board)
-        result[total] += not (sums[total] and _passes(game, test, board))
+        tiles = [e for e in board if e and not game.is_x(e)]
+        passes = len(tiles) >= test.tiles and any(e in game.spawn_exponents for e in tiles)
+        result[total] += not (sums[total] and passes)
     return result
 
 

@@ -98,7 +98,8 @@ def _of_equal_cells(cells: int, top: int) -> tuple[Array, Array]:
 
 def _cell_by_cell(game: Game, top: int) -> tuple[Array, Array]:
     """Return the same of cells that may hold different tiles: one cell after the other."""
-    worth = _worth_of_tiles(game, top)
+    # What one tile of each exponent adds to the code of a group: the smallest tile most.
+    worth = (game.cells + 1) ** np.arange(top - 1, -1, -1, dtype=np.int64)
     codes, sizes = np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.int64)
     for most in game.tops:
         several = (codes[:, None] + np.concatenate([[0], worth[:most]])).ravel()
@@ -106,12 +107,6 @@ def _cell_by_cell(game: Game, top: int) -> tuple[Array, Array]:
         before, sizes = np.repeat(sizes, most + 1), np.zeros(len(codes), dtype=np.int64)
         np.add.at(sizes, of, before)
     return (codes[:, None] // worth % (game.cells + 1)).astype(np.int8), sizes
-
-
-def _worth_of_tiles(game: Game, top: int) -> Array:
-    """``int64[top]``: what one tile of each exponent adds to the code of a group, the smallest tile most."""
-    found: Array = (game.cells + 1) ** np.arange(top - 1, -1, -1, dtype=np.int64)
-    return found
 
 
 def _sums(counts: Array) -> Array:

@@ -109,16 +109,17 @@ class Part:
                 "give lower limits on cells"
             )
         grid = np.indices(self.radix, dtype=np.uint8).reshape(len(cells), count)
-        held = np.empty_like(grid)
+        contents = np.empty_like(grid)  # contents[i, k]: the code on the i-th cell of filling k
         units = np.zeros(count, dtype=np.int64)  # sum // 2 of each filling
         for i, codes in enumerate(self.codes):
-            held[i] = np.array(codes, dtype=np.uint8)[grid[i]]
+            contents[i] = np.array(codes, dtype=np.uint8)[grid[i]]
             moves = weight if cells[i] not in game.held else 0
             worth = [moves if game.is_x(code) else game.sum((code,)) >> 1 for code in codes]
             units += np.array(worth, dtype=np.int64)[grid[i]]
-        possible = np.flatnonzero(self._possible(held)) if weight else np.arange(count)
+        # Fillings in the order of their sums; those of one sum stay in key order.
+        possible = np.flatnonzero(self._possible(contents)) if weight else np.arange(count)
         order = possible[np.argsort(units[possible], kind="stable")]
-        self.fillings = np.ascontiguousarray(held[:, order].T)
+        self.fillings = np.ascontiguousarray(contents[:, order].T)
         self.units = units[order]
         by_sum = np.bincount(self.units)
         self.sums = np.flatnonzero(by_sum).astype(np.int64)
@@ -130,10 +131,10 @@ class Part:
         self.index_of = np.full(count, NO_FILLING, dtype=np.uint32)
         self.index_of[order] = np.arange(len(order), dtype=np.uint32)
 
-    def _possible(self, held: Array) -> Array:
-        """Which fillings have their x where a board may have them; ``held[i, k]`` is the i-th cell's code."""
-        bits = np.zeros(held.shape[1], dtype=np.int64)
-        for i, codes in enumerate(held):
+    def _possible(self, contents: Array) -> Array:
+        """Return which fillings have their x where a board may have them."""
+        bits = np.zeros(contents.shape[1], dtype=np.int64)
+        for i, codes in enumerate(contents):
             bits |= (codes == self.game.x).astype(np.int64) << i
         sets = self.game.x_placements(self.cells)
         found: Array = np.isin(bits, [sum(1 << self.cells.index(cell) for cell in x) for x in sets])
@@ -397,8 +398,8 @@ class PerfectIndex:
         board = [0] * self.game.cells
         for part, its_class in zip(self.parts[::-1], classes[block, ::-1], strict=True):
             rank, position = divmod(rank, int(part.counts[its_class]))
-            for cell, held in zip(part.cells, part.fillings[part.starts[its_class] + position], strict=True):
-                board[cell] = int(held)
+            for cell, code in zip(part.cells, part.fillings[part.starts[its_class] + position], strict=True):
+                board[cell] = int(code)
         return tuple(board)
 
     def boards(self, total: int) -> Iterator[Cells]:

@@ -96,25 +96,20 @@ class DenseLayer:
         return self.values
 
     def buffer(self) -> Array:
-        """Return the memory for the values of the boards, to be given to `load`."""
         return self.values[FIRST:]
 
     @property
     def data(self) -> Array:
-        """What a file has of them."""
         return self.numpy()[FIRST:]
 
     @property
     def nbytes(self) -> int:
-        """How many bytes `data` has."""
         return int(self.map.size * self.values.dtype.itemsize)
 
     def value(self, rank: int) -> Any:
-        """Return the value of one board."""
         return self.numpy()[FIRST + rank]
 
     def summary(self) -> ChunkSummary | None:
-        """Nothing that is known without reading the values one by one."""
         return None
 
     def take(self, part: DenseLayer) -> None:
@@ -126,23 +121,23 @@ class DenseLayer:
         self.load(values[FIRST:])
 
     def fill(self, value: Any) -> None:
-        """Give all boards one value."""
         values = self.buffer()
         values[:] = value
         self.load(values)
 
     def load(self, values: Array) -> None:
-        """Take the values of all boards."""
         if values.base is not self._buffer:
             self.values[FIRST:] = values
 
 
 def layers_above(
     spawns: dict[int, AllSpawns], reads: Sequence[DenseLayer], writes: DenseLayer
-) -> tuple[kernels.Above, ...]:
+) -> tuple[kernels.Successors, ...]:
     """The layers that spawns lead to, that of the largest first; any layer where nothing is spawned."""
     layers, exponents = reads or [writes] * len(spawns), sorted(spawns, reverse=True)
-    return tuple(kernels.Above(*layer.arrays, spawns[e]) for e, layer in zip(exponents, layers, strict=True))
+    return tuple(
+        kernels.Successors(*layer.arrays, spawns[e]) for e, layer in zip(exponents, layers, strict=True)
+    )
 
 
 def runs(part: LayerMap, whole: LayerMap) -> Iterator[tuple[int, int, int]]:
@@ -177,6 +172,11 @@ def states_path(folder: Path, total: int, layout: str = "values") -> Path:
 def checksum_of(values: Array) -> str:
     """Return a CRC-32 of values, as a file of them would have."""
     return f"{zlib.crc32(values.data):08x}"
+
+
+def checksum_part(values: Array) -> tuple[int, int]:
+    """Return the CRC-32 of some values and their bytes, for `joined_checksum`."""
+    return zlib.crc32(values.data), values.nbytes
 
 
 def change(values: Array, how: Callable[[Array], Array]) -> None:
@@ -405,10 +405,6 @@ class Checkpoints:
         self.folder, self._game, self._sizes = folder, game, sizes
         self.journal = Journal(folder / places.SOLVED, identity)
 
-    def close(self) -> None:
-        """Close the journal."""
-        self.journal.close()
-
     def understood(self) -> AbstractContextManager[None]:
         """Return what cannot be understood in here is damage of the journal: `CorruptError`."""
         return understood(str(self.journal.path))
@@ -443,10 +439,6 @@ class Checkpoints:
     def rewrite(self, finished: Lines, checkpoint: Checkpoint | None) -> None:
         """Let the journal have these lines only."""
         self.journal.rewrite([*finished.values(), *([checkpoint.line] if checkpoint else [])])
-
-    def finish(self, line: dict[str, Any], *, durable: bool) -> None:
-        """Declare a layer finished."""
-        self.journal.append(line, durable=durable)
 
     def declare(self, checkpoint: Checkpoint) -> None:
         """Let a pass go on from these states, whose files last, and delete older ones."""

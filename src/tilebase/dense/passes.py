@@ -33,12 +33,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, Self
 
 from tilebase.cluster.runs import Run
 from tilebase.dense.backends.bits import Bits
 from tilebase.dense.backends.cuda import Cuda, device_memory
-from tilebase.dense.backends.protocol import Backend, DenseWork
+from tilebase.dense.backends.protocol import DenseWork
 from tilebase.dense.backends.threads import Threads
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.layers import Checkpoint, Checkpoints, DenseLayer, Lines
@@ -67,7 +67,6 @@ from tilebase.runtime.storage import make_folder, remove_parts, storage_errors
 from tilebase.runtime.threads import Pool
 
 LOG = logging.getLogger(__name__)
-D = TypeVar("D", bound=DenseLayer)
 CHECKPOINT_SECONDS = 120.0
 """Seconds of work after which layers in memory are saved, and lost at most by a kill: at least so many."""
 CHECKPOINT_TIMES = 20.0
@@ -152,7 +151,9 @@ class DensePass:
         self._values = KeptValues(
             run.folder, game, objective, self.sizes, self.backup.dtype, wanted, self._pool, self.work
         )
-        self._checkpoints = Checkpoints(run.folder, self._identity(), game, self.sizes)
+        # The folder's name identifies a special `backup`.
+        identity = identity_of(game, objective, "all") | {"folder": run.folder.name}
+        self._checkpoints = Checkpoints(run.folder, identity, game, self.sizes)
         self._pace = Pace(run.progress, "boards")
         self._save_clock = SaveClock()
         self._told = False  # that there is no space for a checkpoint
@@ -162,7 +163,7 @@ class DensePass:
         self.seen: dict[int, Any] = {}
         self.checksums: dict[int, str] = {}
 
-    def _make_layers(self, backend: str) -> Workspace:
+    def _make_layers(self, backend: str) -> Workspace[Any, Any]:
         """Return the layers, in memory or in files, with the backend that works them."""
         workers = None
         if self._run.cluster is not None:
@@ -172,32 +173,24 @@ class DensePass:
         since = working_time()
         self._tables = rules = DenseRules(self.index, self._pool, merge=self.objective.merge)
         self.work.add("tables", since)
+        state_rules = StateRules.of(self.game, self.objective, self.backup)
+        what = (self.index, self.folder, state_rules, self.work)
         if self._plan.words is not None:
             bits = Bits(rules, self._pool, self._plan.words, self._plan.window)
             if window := self._plan.window:
-                return InWindows(bits, rules, self._pool, window, self.folder, self._rules, self.work)
-            return InMemory(bits, self.index, self.folder, self._rules, self.work, lean=self._plan.lean)
+                return InWindows(rules, self._pool, window, bits, *what)
+            return InMemory(bits, *what, lean=self._plan.lean)
         largest = None if self._plan.batched else self._plan.largest
+        worker: Cuda | Threads
         if backend == "cuda":
-            return self._with_values(Cuda(rules, self.backup, self.objective, largest=largest))
-        here = Threads(rules, self.backup, self._pool, self._run.threads, largest=largest)
+            worker = Cuda(rules, self.backup, self.objective, largest=largest)
+        else:
+            worker = Threads(rules, self.backup, self._pool, self._run.threads, largest=largest)
         if workers is not None:
-            return Shared(here, self.index, self._plan, self.folder, self._rules, self.work, workers)
-        return self._with_values(here)
-
-    def _with_values(self, backend: Backend[D]) -> Workspace:
+            return Shared(workers, self._plan, worker, *what)
         if self._plan.batched:
-            return InFiles(backend, self.index, self._plan, self.folder, self._rules, self.work)
-        return InMemory(backend, self.index, self.folder, self._rules, self.work, lean=self._plan.lean)
-
-    @property
-    def _rules(self) -> StateRules:
-        """What the layers need to know of the objective."""
-        return StateRules.of(self.game, self.objective, self.backup)
-
-    def _identity(self) -> dict[str, Any]:
-        """Return the query that the journal belongs to; the folder's name identifies a special `backup`."""
-        return identity_of(self.game, self.objective, "all") | {"folder": self.folder.name}
+            return InFiles(self._plan, worker, *what)
+        return InMemory(worker, *what, lean=self._plan.lean)
 
     @property
     def layout(self) -> str:
@@ -223,7 +216,7 @@ class DensePass:
     def close(self) -> None:
         """Stop after the jobs now running."""
         self._pool.close()
-        self._checkpoints.close()
+        self._checkpoints.journal.close()
         self._values.close()
 
     # -- the whole pass ----------------------------------------------------------------------
@@ -329,7 +322,10 @@ class DensePass:
         with self._values.layer(total) as values:
             self._layers.solve(total, values, partial(self._report, total))
             summary = values.finish()
-        starts = self._read_starts(total)
+        # The values of the start states, with what their best slide adds.
+        boards = [board for board, _ in self.game.starts() if self.game.sum(board) == total]
+        stored = {board: self._layers.value(total, self.index.rank(board)) for board in boards}
+        starts = {board: state_value(self.objective, self.backup, value) for board, value in stored.items()}
         if discounts_states(self.game, self.objective):
             self._layers.discount(total)
         self._had += self.sizes[total]
@@ -337,12 +333,6 @@ class DensePass:
         self._finish(total, summary, starts, values.checksum)
         LOG.debug("sum %d: %d boards solved", total, self.sizes[total])
         self._report(total, 0.0)
-
-    def _read_starts(self, total: int) -> dict[Cells, Number]:
-        """Return the values of the start states of a sum, with what their best slide adds."""
-        boards = [board for board, _ in self.game.starts() if self.game.sum(board) == total]
-        stored = {board: self._layers.value(total, self.index.rank(board)) for board in boards}
-        return {board: state_value(self.objective, self.backup, value) for board, value in stored.items()}
 
     # -- finishing and telling ---------------------------------------------------------------
 
@@ -355,15 +345,19 @@ class DensePass:
         line: dict[str, Any] = {
             "sum": total,
             "summary": summary.as_dict() if summary else None,
-            "starts": [[list(cells), _text(value)] for cells, value in starts.items()],
+            "starts": [
+                [list(cells), str(value) if isinstance(value, Fraction) else value]
+                for cells, value in starts.items()
+            ],
         }
         if (checksum := self._values.checksum(total)) is not None:
             line["file"] = checksum
         if crc is not None:
             line["crc"] = self.checksums[total] = crc
         if self._callback is not None:
-            line["seen"] = self.seen[total] = self._callback(total, self._states(total))
-        self._checkpoints.finish(line, durable=self._plan.batched)
+            assert isinstance(self._layers, InMemory)
+            line["seen"] = self.seen[total] = self._callback(total, self._layers.layer(total))
+        self._checkpoints.journal.append(line, durable=self._plan.batched)
         if self._plan.batched:
             self._declare({s: self._layers.save(s) for s in self._needed(total)})
         elif total > self.lowest and self._save_clock.is_due(CHECKPOINT_SECONDS, CHECKPOINT_TIMES):
@@ -374,13 +368,6 @@ class DensePass:
                     "at an earlier one, or at the beginning", total, problem,
                 )  # fmt: skip
                 self._told = True
-
-    def _states(self, total: int) -> DenseLayer:
-        """Return the states of a sum, for a callback."""
-        assert isinstance(self._layers, InMemory)
-        states = self._layers.layer(total)
-        assert isinstance(states, DenseLayer)
-        return states
 
     def _checkpoint(self, total: int) -> str | None:
         """Save layers in memory so that a run can go on below `total`; return what prevents it."""
@@ -419,10 +406,6 @@ class DensePass:
         done = self._had + int(part * self.sizes[total])
         if self._pace.due() or done == self._all:
             self._pace.report(total, "solve", done, done / self._all)
-
-
-def _text(value: Number) -> Any:
-    return str(value) if isinstance(value, Fraction) else value
 
 
 def _number(value: Any) -> Number:

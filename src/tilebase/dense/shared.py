@@ -21,17 +21,16 @@ written alone.  It does small layers itself.
 from __future__ import annotations
 
 import threading
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy.typing as npt
 
-from tilebase.cluster.pieces import Executor, Piece
+from tilebase.cluster.pieces import Executor, PassJob, Piece
 from tilebase.dense.backends.protocol import DenseWork, Tell
 from tilebase.dense.backends.threads import Threads
 from tilebase.dense.index import PerfectIndex
@@ -39,6 +38,7 @@ from tilebase.dense.layers import (
     DenseLayer,
     DiskStore,
     change,
+    checksum_part,
     joined_checksum,
     released_on_error,
     states_path,
@@ -48,7 +48,7 @@ from tilebase.dense.sizes import SHARED_BOARDS
 from tilebase.dense.steps import Blocks, Cut, Range, Source
 from tilebase.dense.tables import DenseRules
 from tilebase.dense.values import LayerValues, Wanted, encoded
-from tilebase.dense.workspace import Batches, InFiles, StateRules
+from tilebase.dense.workspace import Batches, InFiles
 from tilebase.errors import ResourceError
 from tilebase.files import places
 from tilebase.files.format import CHUNK_KEYS, Chunk
@@ -93,39 +93,31 @@ def discounted_path(exchange: Path, total: int) -> Path:
     return exchange / places.exchanged(total, "discounted")
 
 
-class DenseJob:
+@dataclass(eq=False)
+class DenseJob(PassJob):
     """Does the steps of a dense pass in a worker process: a `cluster.pieces.Job`.
 
     `plan` is for one worker process with so many threads.  Batches take much memory: so many as the plan says
     are in work at the same time, each by some of the threads.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        exchange: Path,
-        game: Game,
-        objective: Objective,
-        plan: Plan,
-        threads: int,
-        wanted: Wanted,
-    ) -> None:
-        self._folder, self._exchange = folder, exchange
-        self._game, self._objective = game, objective
-        self._plan, self._threads = plan, threads
-        self._wanted = wanted
-        self._lock = threading.Lock()
-        self._tables: _Tables | None = None
+    folder: Path
+    exchange: Path
+    game: Game
+    objective: Objective
+    plan: Plan
+    threads: int
+    wanted: Wanted
 
-    def __reduce__(self) -> Any:
-        asked = (self._game, self._objective, self._plan, self._threads, self._wanted)
-        return DenseJob, (self._folder, self._exchange, *asked)
+    def prepare(self) -> None:
+        """Make room for the tables, which the first piece builds."""
+        self._tables: _Tables | None = None
 
     def do(self, piece: Piece) -> Any:
         """Do a piece of any step: what the step finds, and the work."""
-        with self._lock:
+        with self.lock:
             if self._tables is None:
-                self._tables = _Tables(self._game, self._objective, self._plan, self._threads)
+                self._tables = _Tables(self.game, self.objective, self.plan, self.threads)
         work, steps = DenseWork(), {"encode": self._encode, "discount": self._discount, "check": self._check}
         if piece.step in steps:
             return steps[piece.step](piece, self._tables, work), work
@@ -133,63 +125,50 @@ class DenseJob:
             batches = self._batches(piece, backend, self._tables, work)
             cut, batch = self._tables.cut(piece.total), Range(piece.begin, piece.end)
             for one in cut.of_top(batch) if piece.step == "fold" else cut.of_left(batch):
-                batches.do(one, _silent)
+                batches.do(one, lambda _: None)  # a worker is silent while it does a piece
         return None, work
 
     def _batches(self, piece: Piece, backend: Threads, here: _Tables, work: DenseWork) -> Batches[DenseLayer]:
         def read(source: Source) -> DenseLayer:
-            path = states_path(self._folder, source.total)
+            path = states_path(self.folder, source.total)
             if path.name in piece.reads:
                 return here.store(path, source.total, work).read(backend, source)
             layer = backend.layer(source)  # no board has this sum
-            layer.fill(value_above(self._game, self._objective, here.backup, source.total))
+            layer.fill(value_above(self.game, self.objective, here.backup, source.total))
             return layer
 
-        files = Files.of(self._exchange, piece.total, lambda path: here.store(path, piece.total, work))
-        return Batches(backend, read, files, _keep_nothing, work)
+        files = Files.of(self.exchange, piece.total, lambda path: here.store(path, piece.total, work))
+        # Afterstates are encoded from their file, since batches do not end where chunks do.
+        return Batches(backend, read, files, lambda _: None, work)
 
     def _encode(
         self, piece: Piece, here: _Tables, work: DenseWork
     ) -> tuple[list[ChunkSummary], list[tuple[int, int]]]:
         """Return the summaries of some afterstates, and their checksum; their chunks are written."""
-        files = Files.of(self._exchange, piece.total, lambda path: here.store(path, piece.total, work))
-        values, objective = files.afters.read_ranks(piece.begin, piece.end), self._objective
-        if self._wanted.files:
-            with ParcelWriter(self._exchange / piece.writes) as file:
+        files = Files.of(self.exchange, piece.total, lambda path: here.store(path, piece.total, work))
+        values, objective = files.afters.read_ranks(piece.begin, piece.end), self.objective
+        if self.wanted.files:
+            with ParcelWriter(self.exchange / piece.writes) as file:
                 for at in range(0, len(values), CHUNK_KEYS):
                     chunk = encoded(objective, piece.begin + at, values[at : at + CHUNK_KEYS])
                     file.add(chunk.frames[0])
             work.written += file.nbytes
-        summaries = summarise(objective, values, CHUNK_KEYS) if self._wanted.summaries else []
-        return summaries, [_part(values)] if self._wanted.checksums else []
+        summaries = summarise(objective, values, CHUNK_KEYS) if self.wanted.summaries else []
+        return summaries, [checksum_part(values)] if self.wanted.checksums else []
 
     def _discount(self, piece: Piece, here: _Tables, work: DenseWork) -> None:
         """Write states times the discount."""
-        values = here.store(states_path(self._folder, piece.total), piece.total, work).read_ranks(
+        values = here.store(states_path(self.folder, piece.total), piece.total, work).read_ranks(
             piece.begin, piece.end
         )
-        change(values, partial(discounted, self._objective, most=here.backup.won))
-        path = discounted_path(self._exchange, piece.total)
+        change(values, partial(discounted, self.objective, most=here.backup.won))
+        path = discounted_path(self.exchange, piece.total)
         here.store(path, piece.total, work).write_at(piece.begin, values)
 
     def _check(self, piece: Piece, here: _Tables, work: DenseWork) -> tuple[int, int]:
         """Return the checksum of some states, and their bytes."""
-        store = here.store(states_path(self._folder, piece.total), piece.total, work)
-        values = store.read_ranks(piece.begin, piece.end)
-        return _part(values)
-
-
-def _part(values: Array) -> tuple[int, int]:
-    """Return the checksum of some values, and their bytes."""
-    return zlib.crc32(values.data), values.nbytes
-
-
-def _silent(_: float) -> None:
-    """Tell nothing: a worker is silent while it does a piece."""
-
-
-def _keep_nothing(_: Any) -> None:
-    """Batches of afterstates are encoded from their file, since they do not end where chunks do."""
+        store = here.store(states_path(self.folder, piece.total), piece.total, work)
+        return checksum_part(store.read_ranks(piece.begin, piece.end))
 
 
 class _Tables:
@@ -221,21 +200,11 @@ class _Tables:
 class Shared(InFiles[DenseLayer]):
     """Layers in files, of which workers do the large ones: a `workspace.Workspace`."""
 
-    def __init__(
-        self,
-        backend: Threads,
-        index: PerfectIndex,
-        plan: Plan,
-        folder: Path,
-        rules: StateRules,
-        work: DenseWork,
-        workers: Workers,
-    ) -> None:
-        super().__init__(backend, index, plan, folder, rules, work)
+    def __init__(self, workers: Workers, *arguments: Any) -> None:
+        super().__init__(*arguments)
         self._workers = workers
 
     def save(self, total: int) -> str:
-        """Return the checksum, found by workers: the file is there."""
         store = self._states[total]
         if self._wants(total) and "checksum" not in store.__dict__:
             parts = self._workers.ranges(store.size, self._piece("check", total))
@@ -243,7 +212,6 @@ class Shared(InFiles[DenseLayer]):
         return store.checksum
 
     def solve(self, total: int, kept: LayerValues, tell: Tell) -> None:
-        """Make the states of a sum, batch by batch."""
         if not self._wants(total):
             super().solve(total, kept, tell)
             return
@@ -311,7 +279,6 @@ class Shared(InFiles[DenseLayer]):
                 yield Chunk(first, min(CHUNK_KEYS, piece.end - first), (frame,))
 
     def discount(self, total: int) -> None:
-        """Multiply the states of a sum by the discount."""
         if not self._wants(total):
             super().discount(total)
             return

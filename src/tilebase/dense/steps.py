@@ -184,8 +184,9 @@ class Cut:
                 yield self._step(kind, Blocks(tops=top), Blocks(top, left))
 
     def of_left(self, left: Range) -> Iterator[BlockStep]:
-        """Yield the step columns of one batch."""
-        for top in self._within_left(left):
+        """Yield the step columns of one batch, one for each range of the top half's sum."""
+        need = self._sizes[:, within(self._sums.lefts, left)].sum(axis=1)
+        for top in self._ranges(self._sums.tops, need, self._boards - self._boards // 2):
             yield self._step(Step.COLUMNS, Blocks(lefts=left), Blocks(top, left))
 
     def share(self, blocks: Blocks) -> float:
@@ -197,16 +198,12 @@ class Cut:
         """Return the boards of the layers above that a step fold reads."""
         found = 0
         for source in fold.reads:
-            rows, columns = self._with_spawn(source)
+            rows, columns = (
+                within(sums, bounds) | within(sums - source.spawn, bounds)
+                for sums, bounds in zip((self._sums.tops, self._sums.lefts), source.blocks, strict=True)
+            )
             found += int(self._sums.boards(source.total)[rows][:, columns].sum())
         return found
-
-    def _with_spawn(self, source: Source) -> tuple[Array, Array]:
-        """Return which sums of the top half and of the left half the blocks of a source have."""
-        return tuple(  # type: ignore[return-value]
-            within(sums, bounds) | within(sums - source.spawn, bounds)
-            for sums, bounds in zip((self._sums.tops, self._sums.lefts), source.blocks, strict=True)
-        )
 
     def _step(self, kind: Step, batch: Blocks, blocks: Blocks) -> BlockStep:
         return _block_step(
@@ -217,21 +214,21 @@ class Cut:
         """Ranges of the left half's sum, one for each step fold and rows of a batch."""
         tops, lefts = self._sums.tops, self._sums.lefts
         rows = within(tops, top)
-        # In memory: some afterstates and later as many states, and the near part of each layer above.
+        # For each sum of the left half, the boards that a step with this sum has in memory: some afterstates
+        # and later as many states, and of each layer above what a spawn leads to:
+        #
+        #     sum of the left half       l           l + step
+        #     sums of the top half       top, top + step, each: a spawn adds to either half, to both, to none
         need = 2 * self._sizes[rows].sum(axis=0)
         for e, sizes in zip(self._exponents, self._above, strict=True):
             # A spawn adds `step` to the sums of the halves that have its cell.
             step = 1 << (e - 1)
             near = sizes[rows | within(tops - step, top)].sum(axis=0)
+            # The entry of l + step, if the left half can have that sum.
             after = np.searchsorted(lefts, lefts + step)
             after[after == len(lefts)] = 0  # these sums do not exist, and neither do others
             need = need + near + np.where(lefts[after] == lefts + step, near[after], 0)
         return self._ranges(lefts, need, self._boards - self._boards // 2)
-
-    def _within_left(self, left: Range) -> list[Range]:
-        """Ranges of the top half's sum, one for each step columns of a batch."""
-        need = self._sizes[:, within(self._sums.lefts, left)].sum(axis=1)
-        return self._ranges(self._sums.tops, need, self._boards - self._boards // 2)
 
     def _ranges(self, sums: Array, need: Array, boards: int, wanted: int = NO_LIMIT) -> list[Range]:
         """Ranges of sums that need at most so many boards, and about as many as wanted."""

@@ -17,7 +17,7 @@ from tilebase.dense.index import NO_FILLING, Part, PerfectIndex
 from tilebase.dense.sizes import check_index, directions, half_begins
 from tilebase.dense.steps import Step
 from tilebase.files.format import CHUNK_KEYS
-from tilebase.game.game import Cells, Game
+from tilebase.game.game import Game
 from tilebase.objectives.encoding import summarise
 from tilebase.objectives.objective import Objective, merge_worth
 from tilebase.objectives.results import ChunkSummary
@@ -51,9 +51,13 @@ class HalfTables:
         cells = first.cells + second.cells
         blocked = np.array([cell in game.walls for cell in cells], dtype=bool)
         weights = _weights(first, second)
-        held = np.array([_mask_bits(mask, cells) for mask in game.masks or ((),)], dtype=np.uint64)
+        # Of each mask its cells in this half, as bits of their positions.
+        masks = np.array(
+            [sum(1 << k for k, cell in enumerate(cells) if cell in mask) for mask in game.masks or ((),)],
+            dtype=np.uint64,
+        )
         self._slides = [
-            halves.Lines(_local_lines(game, cells, direction), blocked, weights, held)
+            halves.Lines(_local_lines(game, cells, direction), blocked, weights, masks)
             for direction in directions
         ]
         self._fillings = tuple(
@@ -87,11 +91,6 @@ class HalfTables:
             begin, end, *self._fillings, slide, half.firsts, self._x, self._goal, self._worths, board,
             half.table[d], half.earned[d], half.stands[d],
         )  # fmt: skip
-
-
-def _mask_bits(mask: Cells, cells: Cells) -> int:
-    """Return the cells of a mask among some cells, as bits of their positions."""
-    return sum(1 << k for k, cell in enumerate(cells) if cell in mask)
 
 
 def _local_lines(game: Game, cells: tuple[int, ...], direction: str) -> Array:
@@ -185,7 +184,11 @@ class DenseRules:
         top, bottom, left, right = (half.arrays for half in halves)
         self.rows, self.columns = Side(top, bottom), Side(left, right)
         self.folding = Folding(self.parts, {e: _all_spawns(index, e) for e in game.spawn_exponents})
-        self.ended = _without_spawns(self.folding)
+        # No cell is free, and nothing is spawned: an afterstate is worth nothing unless it is won.
+        self.ended = Folding(
+            tuple(part._replace(free=np.zeros_like(part.free)) for part in self.parts),
+            {e: _no_spawns(spawns) for e, spawns in self.folding.spawns.items()},
+        )
 
     def folding_at(self, total: int) -> Folding:
         """Return what the afterstates of a sum are folded with."""
@@ -196,22 +199,14 @@ class DenseRules:
         return self.columns if step is Step.COLUMNS else self.rows
 
 
-def _without_spawns(folding: Folding) -> Folding:
-    """No cell is free, and nothing is spawned: an afterstate is worth nothing unless it is won."""
-    parts = tuple(part._replace(free=np.zeros_like(part.free)) for part in folding.parts)
-    return Folding(parts, {e: _no_spawns(spawns) for e, spawns in folding.spawns.items()})
-
-
 def _no_spawns(spawns: AllSpawns) -> AllSpawns:
     a, b, c, d = (
         kernels.Spawns(
-            np.zeros_like(one.start),
-            one.target[:0].copy(),
-            one.source[:0].copy(),
+            np.zeros_like(one.start), one.target[:0].copy(), one.source[:0].copy(),
             np.full_like(one.classes, -1),
         )
         for one in spawns
-    )
+    )  # fmt: skip
     return a, b, c, d
 
 
@@ -316,7 +311,8 @@ def tasks(index: PerfectIndex, sizes: Array, by_columns: bool, boards: int = JOB
     cube[index.order] = sizes
     work = cube.reshape(shape).sum(axis=1 if by_columns else 2)
     first, second = np.nonzero(work)
-    order = np.argsort(index_sums(a, c if by_columns else b, first, second), kind="stable")
+    # By the sum of the outer half, whose second part is C or B.
+    order = np.argsort(a.sums[first] + (c if by_columns else b).sums[second], kind="stable")
     jobs: list[Array] = []
     rows: list[tuple[int, int, int, int]] = []
     gathered = 0
@@ -334,9 +330,3 @@ def tasks(index: PerfectIndex, sizes: Array, by_columns: bool, boards: int = JOB
     if rows:
         jobs.append(np.array(rows, dtype=np.int64))
     return jobs
-
-
-def index_sums(first: Part, second: Part, x: Array, y: Array) -> Array:
-    """Return the sums of outer halves, by their classes."""
-    found: Array = first.sums[x] + second.sums[y]
-    return found

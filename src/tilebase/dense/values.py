@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase.dense.backends.protocol import DenseWork, Layer
-from tilebase.dense.layers import joined_checksum
+from tilebase.dense.layers import checksum_part, joined_checksum
 from tilebase.dense.tables import summaries
 from tilebase.files.format import CHUNK_KEYS, Chunk, Contents, value_chunk
 from tilebase.files.store import LayerStore, LayerWriter
@@ -43,12 +42,8 @@ class Wanted(NamedTuple):
 
 def checksum_parts(values: Array, pool: Pool) -> Iterator[tuple[int, int]]:
     """Yield the CRC-32 and the bytes of pieces of values, in order."""
-
-    def check(at: int) -> tuple[int, int]:
-        piece = values[at : at + CRC_BOARDS]
-        return zlib.crc32(piece.data), piece.nbytes
-
-    return pool.map(check, range(0, len(values), CRC_BOARDS))
+    pieces = (values[at : at + CRC_BOARDS] for at in range(0, len(values), CRC_BOARDS))
+    return pool.map(checksum_part, pieces)
 
 
 def encoded(objective: Objective, at: int, values: Array) -> Chunk:

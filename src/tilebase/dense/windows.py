@@ -41,12 +41,11 @@ ADDED = 0.1
 class InWindows(Stored[BitLayer, RawLayer]):
     """States as bits in files; a window has at most so many `words`, and the least one of `Words`."""
 
-    def __init__(self, bits: Bits, rules: DenseRules, pool: Pool, words: int, *arguments: Any) -> None:
-        super().__init__(bits, rules.index, *arguments)
+    def __init__(self, rules: DenseRules, pool: Pool, words: int, bits: Bits, *arguments: Any) -> None:
+        super().__init__(bits, *arguments)
         self._bits, self._tables, self._pool, self._words = bits, rules, pool, words
 
     def solve(self, total: int, kept: LayerValues, tell: Tell) -> None:
-        """Make the states of a sum, window by window."""
         states = self._store(total, part_path(self._path(total)))
         won = self._file(part_path(self._folder / places.of_sum(total, "columns")), self._bits.by_left(total))
         layer, shares = self._bits.layer(Source("afterstates", total)), Shares(tell)
@@ -136,17 +135,15 @@ class InWindows(Stored[BitLayer, RawLayer]):
         return RawLayer(path, blocks.size, WORD, self._work)
 
     def value(self, total: int, rank: int) -> int:
-        """Return whether one state is won."""
         word, bit = place(self._tables, self._bits.by_top(total), total, rank)
         found = np.empty(1, dtype=WORD)
         self._states[total].read_at(word, found)
         return int(found[0]) >> bit & 1
 
     def discount(self, total: int) -> None:
-        """Boolean values have no discount."""
         raise NotImplementedError(f"the bits of sum {total} cannot be discounted")
 
 
 def _part(window: Matrices, whole: Matrices) -> float:
-    """Return the share of the words of a layer that a window has."""
+
     return window.size / max(whole.size, 1)

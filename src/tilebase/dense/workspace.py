@@ -6,10 +6,11 @@ or as bits of which one layer is in memory (`windows.InWindows`).  To a pass all
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterable
 from functools import partial
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy.typing as npt
 
@@ -37,45 +38,6 @@ Array = npt.NDArray[Any]
 D = TypeVar("D", bound=DenseLayer)
 S = TypeVar("S")
 R = TypeVar("R", bound=RawLayer)
-
-
-class Workspace(Protocol):
-    """The states of the last layers, by sum.
-
-    The implementers are `InMemory`, `InFiles` and `windows.InWindows`.
-    """
-
-    @property
-    def layout(self) -> str:
-        """That of the backend."""
-
-    @property
-    def totals(self) -> Container[int]:
-        """The sums whose states there are."""
-
-    def load(self, total: int, crc: str) -> None:
-        """Take up a checkpoint.  Raises `CorruptError` or `StorageError`."""
-
-    def save(self, total: int) -> str:
-        """Make sure that the states of a sum are in a file that lasts; return its checksum."""
-
-    def solve(self, total: int, kept: LayerValues, tell: Tell) -> None:
-        """Make the states of a sum from those above it.
-
-        `kept` gets the afterstates in the order of ranks, `tell` the share of the work that is done.
-        """
-
-    def value(self, total: int, rank: int) -> Any:
-        """Return what one state is worth."""
-
-    def discount(self, total: int) -> None:
-        """Multiply the states of a sum by the discount."""
-
-    def release_above(self, total: int) -> None:
-        """Release the layers of larger sums."""
-
-    def bytes_of(self, value_bytes: float) -> int:
-        """Return the bytes of the states that there are, if they are kept in files."""
 
 
 class Shares:
@@ -110,8 +72,8 @@ class StateRules(NamedTuple):
         return cls(above, partial(discounted, objective, most=backup.won))
 
 
-class _States(Generic[L, S]):
-    """What all workspaces are made of: a backend, and the states of the last layers by sum.
+class Workspace(ABC, Generic[L, S]):
+    """A backend, and the states of the last layers by sum: `InMemory`, `InFiles` and `windows.InWindows`.
 
     States of a sum above the highest layer have the value ``above(sum)``; ``discounted(values)`` are states
     times the discount.
@@ -142,11 +104,39 @@ class _States(Generic[L, S]):
         return self._states.keys()
 
     def bytes_of(self, value_bytes: float) -> int:
-        """Return the bytes of the states that there are."""
+        """Return the bytes of the states that there are, if they are kept in files."""
         return sum(int(value_bytes * self._sizes.get(total, 0)) for total in self._states)
 
+    @abstractmethod
+    def load(self, total: int, crc: str) -> None:
+        """Take up a checkpoint.  Raises `CorruptError` or `StorageError`."""
 
-class InMemory(_States[L, L]):
+    @abstractmethod
+    def save(self, total: int) -> str:
+        """Make sure that the states of a sum are in a file that lasts; return its checksum."""
+
+    @abstractmethod
+    def solve(self, total: int, kept: LayerValues, tell: Tell) -> None:
+        """Make the states of a sum from those above it.
+
+        `kept` gets the afterstates in the order of ranks, `tell` the share of the work that is done.
+        """
+
+    @abstractmethod
+    def discount(self, total: int) -> None:
+        """Multiply the states of a sum by the discount."""
+
+    @abstractmethod
+    def release_above(self, total: int) -> None:
+        """Release the layers of larger sums."""
+
+    def value(self, total: int, rank: int) -> Any:
+        """Return what one state is worth."""
+        state: Any = self._states[total]
+        return state.value(rank)
+
+
+class InMemory(Workspace[L, L]):
     """Whole layers in memory.
 
     If it is `lean`, the states that only the fold of a layer reads are released before its slides; an error
@@ -166,7 +156,6 @@ class InMemory(_States[L, L]):
         return self._states[total]
 
     def load(self, total: int, crc: str) -> None:
-        """Take up a checkpoint."""
         layer = self._backend.layer(Source("states", total))
         file = self._file(states_path(self._folder, total, self.layout), layer, self._work)
         file.check(crc)
@@ -174,7 +163,6 @@ class InMemory(_States[L, L]):
         self._states[total] = layer
 
     def save(self, total: int) -> str:
-        """Write the states of a sum to a file."""
         layer, path = self._states[total], states_path(self._folder, total, self.layout)
         file = self._file(part_path(path), layer, DenseWork())
         data = layer.data  # a device copies them here each time
@@ -192,7 +180,6 @@ class InMemory(_States[L, L]):
         return RawLayer(path, layer.nbytes // dtype.itemsize, dtype, work)
 
     def solve(self, total: int, kept: LayerValues, tell: Tell) -> None:
-        """Make the states of a sum, each step in one step."""
         backend, exponents = self._backend, spawned(self._index.game, total)
         afters = backend.layer(Source("afterstates", total))
         states: L | None = None
@@ -219,68 +206,50 @@ class InMemory(_States[L, L]):
         assert states is not None
         self._states[total] = states
 
-    def value(self, total: int, rank: int) -> Any:
-        """Return what one state is worth."""
-        return self._states[total].value(rank)
-
     def discount(self, total: int) -> None:
-        """Multiply the states of a sum by the discount."""
         values = self._states[total].data
         change(values, self._discounted)
         self._states[total].load(values)
 
     def release_above(self, total: int) -> None:
-        """Release the layers of larger sums."""
         for old in [s for s in self._states if s > total]:
             del self._states[old]
 
 
-class Stored(_States[L, R]):
+class Stored(Workspace[L, R]):
     """States in files, which are the checkpoints."""
 
     def load(self, total: int, crc: str) -> None:
-        """Take up a checkpoint."""
         store = self._store(total, self._path(total))
         store.check(crc)
         self._states[total] = store
 
     def save(self, total: int) -> str:
-        """Return the checksum: the file is there."""
-        return self._states[total].checksum
+        return self._states[total].checksum  # the file is there
 
     def release_above(self, total: int) -> None:
-        """Delete the files of larger sums."""
         for old in [s for s in self._states if s > total]:
             self._states.pop(old).release()
 
     def _path(self, total: int) -> Path:
         return states_path(self._folder, total, self.layout)
 
+    @abstractmethod
     def _store(self, total: int, path: Path) -> R:
         """Return the file of a layer."""
-        raise NotImplementedError
 
 
 class InFiles(Stored[D, DiskStore]):
     """Layers in files; one batch of afterstates at a time is in memory."""
 
-    def __init__(
-        self,
-        backend: Backend[D],
-        index: PerfectIndex,
-        plan: Plan,
-        folder: Path,
-        rules: StateRules,
-        work: DenseWork,
-    ) -> None:
-        super().__init__(backend, index, folder, rules, work)
+    def __init__(self, plan: Plan, *arguments: Any) -> None:
+        super().__init__(*arguments)
         self._plan = plan
 
     def _store(self, total: int, path: Path) -> DiskStore:
         return DiskStore(path, self._index.layer(total), self._backend.dtype, self._work)
 
     def solve(self, total: int, kept: LayerValues, tell: Tell) -> None:
-        """Make the states of a sum, step by step."""
         afters = self._store(total, part_path(self._folder / places.of_sum(total, "afterstates")))
         states = self._store(total, part_path(self._path(total)))
         cut = self._plan.cut(self._index, total)
@@ -308,12 +277,7 @@ class InFiles(Stored[D, DiskStore]):
         layer.fill(self._above(source.total))
         return layer
 
-    def value(self, total: int, rank: int) -> Any:
-        """Return what one state is worth."""
-        return self._states[total].value(rank)
-
     def discount(self, total: int) -> None:
-        """Multiply the states of a sum by the discount."""
         self._states[total].change(self._discounted)
 
 
@@ -347,7 +311,10 @@ class Batches(Generic[D]):
             self._slide(step, tell)
 
     def _fold(self, step: BlockStep, tell: Tell) -> None:
-        self._begin(step)
+        if self._blocks != step.batch:
+            self._layer = None  # before memory for the next is asked for
+            self._layer = self._backend.layer(Source("afterstates", step.total, step.batch))
+            self._blocks, self._written = step.batch, False
         above = [self._read(source) for source in step.reads]
         part = self._backend.layer(step.writes)
         self._backend.do(step, above, part, self._work, tell)
@@ -362,13 +329,6 @@ class Batches(Generic[D]):
             part = self._rows.read(self._backend, step.writes)
         self._backend.do(step, [afters], part, self._work, tell)
         (self._rows if step.kind is Step.ROWS else self._states).write(part)
-
-    def _begin(self, step: BlockStep) -> None:
-        """Take memory for the batch of a step, unless that batch is in memory."""
-        if self._blocks != step.batch:
-            self._layer = None  # before memory for the next is asked for
-            self._layer = self._backend.layer(Source("afterstates", step.total, step.batch))
-            self._blocks, self._written = step.batch, False
 
     def _afterstates(self, source: Source) -> D:
         """Return the afterstates of a batch; those that were folded are written and kept first."""

@@ -184,11 +184,10 @@ class CompiledGame:
         permuted = [order != tuple(range(game.cells)) for order in orders]
         restored = [order not in self.group for order in orders]
         # Lines with walls on the same cells are of one kind and share a table, if it is short enough.
-        obstacles = self._obstacles(lines)
+        walls = self._walls(lines)
         cells = [len(axis[0]) for axis in lines]
         kinds = [
-            list(dict.fromkeys(found[: len(axis)].tolist()))
-            for axis, found in zip(lines, obstacles, strict=True)
+            list(dict.fromkeys(found[: len(axis)].tolist())) for axis, found in zip(lines, walls, strict=True)
         ]
         by_table = [len(kind) << n * game.bits <= MOST_ENTRIES for n, kind in zip(cells, kinds, strict=True)]
         unmergeable = game.x if game.unmergeable else 0
@@ -204,7 +203,7 @@ class CompiledGame:
         begins = np.zeros((len(lines), max(4, *map(len, lines))), dtype=np.uint64)
         for a, (axis, kind) in enumerate(zip(lines, kinds, strict=True)):
             begins[a, : len(axis)] = [
-                kind.index(one) << cells[a] * game.bits for one in obstacles[a, : len(axis)]
+                kind.index(one) << cells[a] * game.bits for one in walls[a, : len(axis)]
             ]
         # Tables with both slides of a short line in one entry, where no slide is flagged.
         by_pair = [
@@ -225,7 +224,7 @@ class CompiledGame:
             by_pair=np.array(by_pair, dtype=np.uint8),
             pairs=(pairs[0], pairs[1], pairs[2]),
             begins=begins,
-            obstacles=obstacles,
+            walls=walls,
             permuted=np.array(permuted, dtype=np.uint8),
             restored=np.array(restored, dtype=np.uint8),
             masks=self._masks(orders),
@@ -241,7 +240,7 @@ class CompiledGame:
             dtype=np.uint64,
         ).reshape(len(orders), len(game.masks))
 
-    def _obstacles(self, lines: list[tuple[Cells, ...]]) -> Array:
+    def _walls(self, lines: list[tuple[Cells, ...]]) -> Array:
         found = np.zeros((len(lines), max(map(len, lines))), dtype=np.uint64)
         for a, axis in enumerate(lines):
             for k, line in enumerate(reversed(axis)):

@@ -153,6 +153,12 @@ def potentials(merge: str) -> tuple[int, ...]:
     return tuple(table)
 
 
+def potential(game: Game, board: Cells, merge: str) -> int:
+    """Return what all merges that made the tiles of a board have earned."""
+    table, x = potentials(merge), game.x if game.unmergeable else -1
+    return sum([table[e] for e in board if e != x])
+
+
 @dataclass(frozen=True)
 class Objective:
     """What the backward pass computes: the meaning, the stored type and the discount of values.
@@ -349,9 +355,8 @@ class Objective:
         """Return what a slide adds to the value of the board that it makes."""
         if not self.meaning.merge:
             return self.meaning.slide
-        table, x = potentials(self.meaning.merge), game.x if game.unmergeable else -1
-        earned = sum([table[e] for e in after if e != x]) - sum([table[e] for e in before if e != x])
-        return self.meaning.slide + earned
+        merge = self.meaning.merge
+        return self.meaning.slide + potential(game, after, merge) - potential(game, before, merge)
 
     def discounted(self, worth: Number) -> Number:
         """Return the value of a state whose best slide has the value `worth`."""

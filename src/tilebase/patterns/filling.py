@@ -99,10 +99,8 @@ def fill_board(size: str, *, seed: int = 1, seconds: float = math.inf, **use: Un
 def fill(rules: Rules, effort: Effort) -> Filled:
     """Fill a board of these rules, as `fill_board` does."""
     rows, columns = rules.rows, rules.columns
-    if max(rows, columns) > MOST_SIDE and min(rows, columns) > 1:
-        raise ResourceError(
-            f"a board of {rules} has a side above {MOST_SIDE}: the search needs a smaller one"
-        )
+    if min(rows, columns) > 1:
+        check_sides(rules)
     began = time.perf_counter()
     if rules.cells == 1:
         return Filled(rules, True, (Drop(0),), "", 0, time.perf_counter() - began)
@@ -121,6 +119,14 @@ def fill(rules: Rules, effort: Effort) -> Filled:
             break
     reason = stopped or f"no game is among {WIDTHS[-1]:,} positions of each layer"
     return Filled(rules, None, None, reason, kept, time.perf_counter() - began)
+
+
+def check_sides(rules: Rules) -> None:
+    """Raise `ResourceError` if a side is too long for the searches that fill boards."""
+    if max(rules.rows, rules.columns) > MOST_SIDE:
+        raise ResourceError(
+            f"a board of {rules} has a side above {MOST_SIDE}: the search needs a smaller one"
+        )
 
 
 def _attempt(rows: int, columns: int, width: int, effort: Effort) -> tuple[Onward, tuple[Move, ...] | None]:

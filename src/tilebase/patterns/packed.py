@@ -559,11 +559,11 @@ def make_lines(length: int, base: int, drops: npt.NDArray[np.uint8]) -> unslide.
     return lines
 
 
-def make_scratch(rules: Rules, boards: unslide.Boards, seed: int) -> unslide.Scratch:
+def make_scratch(rules: Rules, boards: unslide.Boards, seed: int) -> unslide.SearchScratch:
     """Return working memory for the kernels."""
     lines = max(rules.rows, rules.columns)
     codes, probe, tried, turn = np.zeros((4, lines + 1), dtype=np.int64)
-    return unslide.Scratch(
+    return unslide.SearchScratch(
         np.zeros(rules.cells, dtype=np.uint8), np.zeros(rules.cells, dtype=np.uint8),
         np.zeros((2, words_of(rules, boards.bits)), dtype=np.uint64),
         codes, probe, tried, turn,

@@ -24,7 +24,7 @@ from typing import Any, Unpack
 from tilebase.errors import ResourceError
 from tilebase.game.findings import Finding
 from tilebase.patterns.checkerboards import COLOURINGS, checkerboard, mirror
-from tilebase.patterns.filling import fill, finish, should_flip
+from tilebase.patterns.filling import check_sides, fill, finish, should_flip
 from tilebase.patterns.moves import Played, drops_of, replay
 from tilebase.patterns.packed import Aim, search_back, search_on
 from tilebase.patterns.rules import Drop, Move, Position, Rules, parse_rules
@@ -39,7 +39,6 @@ WIDTH = 20_000
 """Positions of each layer of a forward search."""
 NARROW = 2000
 """Positions of each layer, and end positions, of a narrow search back."""
-MOST_SIDE = 12
 
 
 @dataclass(frozen=True, repr=False)
@@ -149,10 +148,7 @@ def shortest_game(size: str, *, seed: int = 1, seconds: float = math.inf, **use:
     """
     rules = parse_rules(size)
     effort = Effort.within(seconds, seed, **use)
-    if max(rules.rows, rules.columns) > MOST_SIDE:
-        raise ResourceError(
-            f"a board of {rules} has a side above {MOST_SIDE}: the search needs a smaller one"
-        )
+    check_sides(rules)
     began = time.perf_counter()
     moves = built_game(rules, effort)
     lower, reason = 1, ""

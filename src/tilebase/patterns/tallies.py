@@ -165,18 +165,15 @@ class _Count:
         self._drop({self._board.empty: 1}, 0, ahead)
         for total in range(1, last + 1):
             states = ahead.pop(total, {})
-            self._note(len(states), total, last)
+            self._positions += len(states)
+            self._largest = max(self._largest, len(states))
+            if self._pace.due():
+                self._pace.report(2 * total, "count", self._positions, total / last)
             for colouring, end in ends.items():
                 found[colouring] += states.get(end, 0)
             if states:
                 self._drop(self._slide(states, total), total, ahead)
         return Tally(self._rules, found[2], found[4], self._positions, self._largest)
-
-    def _note(self, states: int, total: int, last: int) -> None:
-        self._positions += states
-        self._largest = max(self._largest, states)
-        if self._pace.due():
-            self._pace.report(2 * total, "count", self._positions, total / last)
 
     def _slide(self, states: Ways, total: int) -> Ways:
         """Return the afterstates of one sum."""

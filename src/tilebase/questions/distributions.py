@@ -30,7 +30,7 @@ from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
 from tilebase.objectives.encoding import NONE, WON
 from tilebase.objectives.numbers import byte_text, digits_text, rounded_text
-from tilebase.objectives.objective import Objective, find_objective, potentials
+from tilebase.objectives.objective import Objective, find_objective, potential, potentials
 from tilebase.policies import Choosing, find_policy, takes_arrays
 from tilebase.questions.policies import (
     MOST_STATES,
@@ -42,7 +42,14 @@ from tilebase.questions.policies import (
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
 from tilebase.sparse.flow import Flow, best_slides, even, ratings
-from tilebase.sparse.reading import LayerReader, Links, ReadLayer, merge_weights, word_potentials
+from tilebase.sparse.reading import (
+    LayerReader,
+    Links,
+    ReadLayer,
+    board_potentials,
+    merge_weights,
+    word_potentials,
+)
 from tilebase.tables.probe import Table, open_table
 from tilebase.tables.slides import Slider
 
@@ -266,7 +273,7 @@ def _bases(ends: _Ends) -> list[tuple[_Base, list[tuple[Cells, int, Fraction]]]]
     game = ends.game
     boards, found = game.begin.boards or (game.empty_board,), []
     for board in boards:
-        base = _Base(board, game.sum(board), _potential(game, board), game.begin.spawns)
+        base = _Base(board, game.sum(board), potential(game, board, "tile"), game.begin.spawns)
         states = {(board, 0): Fraction(1, len(boards))}
         for _ in range(base.spawns):
             after: dict[tuple[Cells, int], Fraction] = {}
@@ -277,11 +284,6 @@ def _bases(ends: _Ends) -> list[tuple[_Base, list[tuple[Cells, int, Fraction]]]]
             states = after
         found.append((base, [(state, larger, p) for (state, larger), p in states.items()]))
     return found
-
-
-def _potential(game: Game, board: Cells) -> int:
-    table = potentials("tile")
-    return sum(table[e] for e in board if not game.is_x(e))
 
 
 class _Ends:
@@ -434,7 +436,7 @@ class _Walk:
     def _layer(self, flow: Flow, base: _Base, total: int, keys: Array, chances: Array) -> None:
         """End the games that end at a sum, and let the others go on."""
         game = self._game
-        score = _potentials(self._reader, keys)
+        score = board_potentials(self._reader.game, keys)
         if game.reached(total):  # its sum has won: no slide is made
             self._end(base, total, 0, score, self._reader.compiled.tops(keys), chances)
             return
@@ -480,17 +482,6 @@ class _Walk:
         ends.add("tile", tiles, chances.sum(axis=1))
         if ends.counts_larger:
             ends.add_games(base, total, larger, score, chances, more=more)
-
-
-def _potentials(reader: LayerReader, keys: Array) -> Array:
-    """Return the potential of each board: `potentials` of its tiles under merges of tiles."""
-    game, table = reader.game, np.array(potentials("tile")[: reader.game.x + 1], dtype=np.int64)
-    if game.unmergeable:
-        table[game.x] = 0
-    found = np.zeros(len(keys), dtype=np.int64)
-    for cell in range(game.cells):
-        found += table[(keys >> np.uint64(game.bits * cell) & np.uint64(game.x)).astype(np.int64)]
-    return found
 
 
 class _PlainWalk:
@@ -551,7 +542,7 @@ class _PlainWalk:
         values = np.array(list(chances.values()))
         top = game.max_exponent(last)
         self._ends.add("tile", np.array([1 << top if top else 0]), np.array([values.sum()]))
-        score = np.array(_potential(game, last))
+        score = np.array(potential(game, last, "tile"))
         self._ends.add_games(base, game.sum(board), larger, score, values, more=more)
 
 

@@ -123,7 +123,9 @@ def _explore(game: Game, lookahead: bool, max_states: int) -> dict[Cells, list[N
     layers: dict[int, set[Cells]] = {}
     followers: dict[Cells, list[Node]] = {}
     for board, _ in game.starts():
-        _put(game, lookahead, layers, board)
+        node = _node(game, lookahead, board)
+        if not isinstance(node, str):
+            layers.setdefault(game.sum(node), set()).add(node)
     while layers:
         for state in sorted(layers.pop(min(layers))):
             followers[state] = list(_followers(game, lookahead, state))
@@ -133,12 +135,6 @@ def _explore(game: Game, lookahead: bool, max_states: int) -> dict[Cells, list[N
                 if not isinstance(after, str):
                     layers.setdefault(game.sum(after), set()).add(after)
     return followers
-
-
-def _put(game: Game, lookahead: bool, layers: dict[int, set[Cells]], board: Cells) -> None:
-    node = _node(game, lookahead, board)
-    if not isinstance(node, str):
-        layers.setdefault(game.sum(node), set()).add(node)
 
 
 def _too_large(game: Game, size: str, most: int) -> UsageError:
@@ -197,8 +193,12 @@ def to_dot(graph: StateGraph, *, group: bool = False) -> str:
     ``sum / largest tile``.
     """
     game = graph.game
+    nodes: list[_NamedNode]
     if group:
-        nodes = _part_nodes(graph)
+        nodes = [
+            (f"p{total}_{tile}", _part(game, f"{total} / {tile}", states), states)
+            for (total, tile), states in graph.parts().items()
+        ]
     else:
         nodes = [(state_name(game, state), board_label(game, state), [state]) for state in graph.states]
     named = {end: name for name, _, ends in nodes for end in ends} | {"win": "win", "lose": "lose"}
@@ -225,13 +225,6 @@ _NamedNode: TypeAlias = tuple[str, str, Sequence[Cells]]
 def state_name(game: Game, state: Cells) -> str:
     """Return the name of a state's node: ``s`` and its key in hexadecimal."""
     return f"s{game.pack(state):0{-(-game.bits * game.cells // 4)}x}"
-
-
-def _part_nodes(graph: StateGraph) -> list[_NamedNode]:
-    return [
-        (f"p{total}_{tile}", _part(graph.game, f"{total} / {tile}", states), states)
-        for (total, tile), states in graph.parts().items()
-    ]
 
 
 def _part(game: Game, head: str, states: Sequence[Cells]) -> str:

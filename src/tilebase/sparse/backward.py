@@ -285,11 +285,6 @@ class BackwardPass:
         if here is not None:
             self._solved[total] = here
 
-    @property
-    def _best_type(self) -> Any:
-        """The type of the best values if there is one objective, whose slides add nothing; else None."""
-        return self.folds[0].best_type if len(self.folds) == 1 else None
-
     def _mixed(self, total: int) -> CorruptError:
         return CorruptError(
             f"{self.path} lacks afterstates of sum {total}: files of different "
@@ -300,10 +295,6 @@ class BackwardPass:
         indexed = self._game_index.at(total)
         directory = new_directory(indexed.layer.size)
         return _Solved(indexed, directory, [fold.values(n, total) for fold in self.folds])
-
-    def _spans(self, keys: StoredBoards) -> list[range]:
-        """Return the chunks of a layer, divided into parts."""
-        return spans_of(keys, self.threads)
 
     def _read(self, total: int, file: StoredBoards, span: range) -> BoardsRead:
         """Some chunks of a layer.  Raises `CorruptError` if boards are not of the game and the sum."""
@@ -334,7 +325,7 @@ class BackwardPass:
         def work(worker: _Worker, span: range) -> Part:
             return self.solve_span(worker, total, file, span, above, here)
 
-        return self._map(work, self._spans(file))
+        return self._map(work, spans_of(file, self.threads))
 
     def solve_span(
         self, worker: _Worker, total: int, file: StoredBoards, span: range, above: Above, here: _Solved | None
@@ -377,7 +368,7 @@ class BackwardPass:
                 at = slice(file.starts[span.start], file.starts[span.stop])
                 self._add(worker, total, keys, [acc[at] for acc in accs], spawns[at], exponent, above)
 
-            for _ in self._map(work, self._spans(file)):
+            for _ in self._map(work, spans_of(file, self.threads)):
                 pass
             del above, work
 
@@ -387,18 +378,12 @@ class BackwardPass:
             at = slice(file.starts[span.start], file.starts[span.stop])
             return self._finish(file, file.read(span), [acc[at] for acc in accs], spawns[at], None)
 
-        yield from self._map(finish, self._spans(file))
+        yield from self._map(finish, spans_of(file, self.threads))
 
     def _add(
-        self,
-        worker: _Worker,
-        total: int,
-        keys: Array,
-        accs: list[Array],
-        spawns: Array,
-        exponent: int,
+        self, worker: _Worker, total: int, keys: Array, accs: list[Array], spawns: Array, exponent: int,
         above: _Solved | None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Add the values after spawns of one exponent to the accumulators; all win if `above` is None."""
         rules, links = self._compiled.rules, worker.links
         if above is None:
@@ -407,7 +392,9 @@ class BackwardPass:
                 fold.add_won(acc, exponent, spawns)
             return
         position, ends = 0, self._ends(keys)
-        best = worker.best(self._best_type) if self._best_type is not None else None
+        # With one objective whose slides add nothing, one kernel finds the best values; otherwise links do.
+        best_type = self.folds[0].best_type if len(self.folds) == 1 else None
+        best = worker.best(best_type) if best_type is not None else None
         while position < len(keys):
             if best is None:
                 count, n, sound = backward.link(
@@ -450,12 +437,7 @@ class BackwardPass:
         return self._solved[total]
 
     def _finish(
-        self,
-        file: StoredBoards,
-        boards: BoardsRead,
-        accs: list[Array],
-        spawns: Array,
-        here: _Solved | None,
+        self, file: StoredBoards, boards: BoardsRead, accs: list[Array], spawns: Array, here: _Solved | None
     ) -> Part:
         """Store the values of some chunks in memory, encode them beside their keys, and summarise them."""
         part, keys = Part([], [], (0, 0, 0)), boards.keys
@@ -518,7 +500,7 @@ class BackwardPass:
                 fold.put(values, first, stored.view(values.dtype) if stored.dtype.kind == "f" else stored)
             return edge
 
-        for edge in self._map(work, self._spans(keys)):
+        for edge in self._map(work, spans_of(keys, self.threads)):
             join(here.directory, edge)
         return here
 

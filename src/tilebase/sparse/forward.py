@@ -157,11 +157,8 @@ class ForwardPass:
     def close(self) -> None:
         """Stop the threads and release files and memory."""
         self._team.close()
-        self._close_sources()
-        self._storage = [np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint64)]
-
-    def _close_sources(self) -> None:
         self._sources.clear()
+        self._storage = [np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint64)]
 
     def _mend(self, lines: list[dict[str, Any]], done: bool) -> None:
         """Check the layers that the journal lists, and make damaged and missing ones again.
@@ -185,7 +182,7 @@ class ForwardPass:
             ]
             self._sources = {line["sum"]: self._stored(line["sum"]) for line in near}
             again, _ = self._make(total)
-            self._close_sources()
+            self._sources.clear()
             if any(again[name] != by_sum[total][name] for name in STORED):
                 raise CorruptError(
                     f"the layer of sum {total} made again has not the counts that {self.folder.journal.path} "
@@ -240,32 +237,28 @@ class ForwardPass:
     def _advance(self, lines: list[dict[str, Any]], up_to: int | None) -> bool:
         """Make the missing layers; return whether the last one was reached."""
         total = lines[-1]["sum"] + 2 if lines else min(self._starts)
-        while not self.game.reached(total) and (self._goes_on() or total <= max(self._starts)):
+        # Spawns lead on from a finished layer, or a start is still to come.
+        while not self.game.reached(total) and (
+            not all(map(self.game.ended, self._sources)) or total <= max(self._starts)
+        ):
             if up_to is not None and total > up_to:
                 return False
             self._check_memory(total, up_to)
             lines.append(self._layer(total))
-            self._retire(total)
+            # Release the layers that the next one does not need.
+            for old in [s for s in self._sources if s <= total - 2 * self._needed]:
+                del self._sources[old]
+                if self.keep == "counts":
+                    self.folder.layers("afterstates").release(old)
             total += 2
         if self.keep != "counts":
             self._sync()
         self.folder.journal.append({"complete": True}, durable=True)
         if self.keep == "counts":
-            self._close_sources()
+            self._sources.clear()
             self.folder.layers("afterstates").clear()
         self._report(total - 2, "done", 0.0, final=True)
         return True
-
-    def _goes_on(self) -> bool:
-        """Return whether spawns lead from a finished layer to a new one."""
-        return not all(map(self.game.ended, self._sources))
-
-    def _retire(self, total: int) -> None:
-        """Release the layers that the next layer does not need."""
-        for old in [s for s in self._sources if s <= total - 2 * self._needed]:
-            del self._sources[old]
-            if self.keep == "counts":
-                self.folder.layers("afterstates").release(old)
 
     # -- one layer ---------------------------------------------------------------------------
 
@@ -273,11 +266,13 @@ class ForwardPass:
         """Make the layer of one sum, enter it in the journal, and return its line."""
         line, size = self._make(total)
         self.folder.journal.append(line, durable=size >= DURABLE_BYTES)
-        LOG.debug(
-            "sum %d: %d states, %d afterstates in %d bytes",
-            total, sum(line["states"]), sum(line["afterstates"]), size,
-        )  # fmt: skip
-        self._account(total, sum(line["states"]))
+        states, afterstates = sum(line["states"]), sum(line["afterstates"])
+        LOG.debug("sum %d: %d states, %d afterstates in %d bytes", total, states, afterstates, size)
+        self._done_states += states
+        self._run_states += states
+        self.work.layers += 1
+        self.work.largest_layer = max(self.work.largest_layer, states)
+        self._report(total, "write", 1.0)
         return line
 
     def _make(self, total: int) -> tuple[dict[str, Any], int]:
@@ -293,7 +288,7 @@ class ForwardPass:
             self._spawn(total, indexed, states)
             counts = self._slide(total, indexed, states, afters)
             if self.game.start_afters and total in self._starts:
-                self._mark(self._starts[total], indexed, afters)
+                afters.add(indexed.rank(self._starts[total]))
             since = working_time()
             size = self._write(total, indexed, afters, after_counts)
             self.work.add("write", since)
@@ -339,52 +334,44 @@ class ForwardPass:
         begin, share = {"spawn": (0.0, 0.3), "slide": (0.3, 0.5), "unite": (0.8, 0.1)}.get(step, (0.9, 0.1))
         self._report(total, step, begin + share * done)
 
-    def _account(self, total: int, states: int) -> None:
-        self._done_states += states
-        self._run_states += states
-        self.work.layers += 1
-        self.work.largest_layer = max(self.work.largest_layer, states)
-        self._report(total, "write", 1.0)
-
     def _bit_sets(self, layer: LayerIndex) -> tuple[SpilledSet, SpilledSet]:
         """Two bit sets, for states and afterstates; the threads get arenas from the rest of the memory."""
+        # A layer that threads set directly:    | states | afterstates |                  (both whole)
+        # Another one:                          | states | afterstates | arenas ... | packed ranks |
+        #                                         each at most `SET_SHARE`, whole or a window of it
         windows = Windows(layer.size)
-        whole = 8 * windows.blocks * windows.block_words
         least = self._least_memory(layer.size)
         if least > self.memory:
             raise self._too_little(least)
         free = self.memory - self._fixed_memory
         direct = sizes.is_direct(layer.size, self.threads, free)
-        nbytes = (
-            whole
-            if direct
-            else min(whole, max(int(free * SET_SHARE), 8 * SpilledSet.least_words(layer.size)))
-        )
+        whole = nbytes = 8 * windows.blocks * windows.block_words
+        if not direct:
+            nbytes = min(whole, max(int(free * SET_SHARE), 8 * SpilledSet.least_words(layer.size)))
         words = nbytes // 8
+        # Both sets keep their memory from layer to layer; it is released first where it is too small.
+        spare = int(words * SPARE_SHARE) if direct else 0
         for i in range(2):
             if self._storage[i].nbytes < nbytes:
                 self._storage[i] = np.zeros(0, dtype=np.uint64)
-                self._storage[i] = np.zeros(
-                    words + (int(words * SPARE_SHARE) if direct else 0) + 1024, dtype=np.uint64
-                )
+                self._storage[i] = np.zeros(words + spare + 1024, dtype=np.uint64)
+        # Arenas share the rest.  What one holds for later windows is packed in memory before it is spilled,
+        # which takes as much as another arena.
         if not direct:
-            # What an arena holds for later windows is packed in memory before it is spilled.
             shares = self.threads + (nbytes < whole)
-            allowed = max(
-                min(int((free - 2 * nbytes) * ARENA_SHARE), self.memory // 3) // shares, windows.least_arena
-            )
+            rest = min(int((free - 2 * nbytes) * ARENA_SHARE), self.memory // 3)
+            allowed = max(rest // shares, windows.least_arena)
             self._team.grow_arenas(min(allowed, 1 << max(layer.size // 4, 64 << 20).bit_length()))
-        names = (f"states-{layer.total}", f"afterstates-{layer.total}")
-        storage = [self._storage[i][: max(words, 1024)] for i in range(2)]
         first, second = (
-            SpilledSet(layer.size, bits, self.folder.path, name, direct=direct)
-            for bits, name in zip(storage, names, strict=True)
+            SpilledSet(
+                layer.size, bits[: max(words, 1024)], self.folder.path, f"{name}-{layer.total}", direct=direct
+            )
+            for bits, name in zip(self._storage, ("states", "afterstates"), strict=True)
         )
         return first, second
 
     @property
     def _fixed_memory(self) -> int:
-        """Bytes that are needed for layers of any size."""
         return OVERHEAD + self._game_index.nbytes + 2 * 8 * KEPT_KEYS
 
     def _least_memory(self, size: int) -> int:
@@ -416,15 +403,11 @@ class ForwardPass:
 
     # -- the maps ----------------------------------------------------------------------------
 
-    def _mark(self, keys: Array, indexed: IndexedLayer, target: SpilledSet) -> None:
-        """Set the bits of some canonical boards: the start states, which are few."""
-        target.add(indexed.rank(keys))
-
     def _spawn(self, total: int, indexed: IndexedLayer, states: SpilledSet) -> None:
         """Mark the states of a layer: start states, and the states that spawns make of afterstates."""
         since = working_time()
         if total in self._starts and not self.game.start_afters:
-            self._mark(self._starts[total], indexed, states)
+            states.add(indexed.rank(self._starts[total]))
         tasks: deque[MapTask] = deque()
         for exponent in self.game.spawn_exponents:
             source = self._sources.get(total - 2**exponent)
@@ -443,6 +426,7 @@ class ForwardPass:
             self._write_states(total, indexed, states)
         if self.lookahead and self.game.ended(total):
             return counts  # the next slide is the last one, so every state is decided
+        share = 0.5 / states.windows.count
         for window in range(states.windows.count):
             if window:
                 states.advance()
@@ -452,14 +436,14 @@ class ForwardPass:
                 SlideTask(self._compiled, indexed, begin, end, states, afters, self.lookahead)
                 for begin, end in ranges
             ]
-            before, share = 0.4 + 0.5 * window / states.windows.count, 0.5 / states.windows.count
-            self._team.map(deque(slides), afters, partial(self._report_slides, total, before, share))
+
+            def report(done: float, begun: float = 0.4 + share * window) -> None:
+                self._report(total, "slide", begun + share * done)
+
+            self._team.map(deque(slides), afters, report)
             counts += sum(task.counts for task in slides)
             self.work.add("slide", since)
         return counts
-
-    def _report_slides(self, total: int, before: float, share: float, done: float) -> None:
-        self._report(total, "slide", before + share * done)
 
     # -- writing -----------------------------------------------------------------------------
 

@@ -64,10 +64,10 @@ class Halves:
 
     def _codes_of(self, cell: int) -> list[int]:
         """Return the codes that a cell may hold, ascending, without an x that may be elsewhere."""
-        held = cell in self.game.held
-        return [
-            code for code in self.game.codes(cell) if held or (code <= self.cap and not self.game.is_x(code))
-        ]
+        codes = self.game.codes(cell)
+        if cell in self.game.held:
+            return list(codes)
+        return [code for code in codes if code <= self.cap and not self.game.is_x(code)]
 
     def _x_sets(self, cells: Sequence[int]) -> list[frozenset[int]]:
         """Return which of some cells may hold an x."""

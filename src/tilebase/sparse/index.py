@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -47,8 +47,7 @@ FREE_HALVES = 1 << 22
 """Index tables of at most this many half boards are built once, for the whole game."""
 
 
-@dataclass(frozen=True)
-class _Half:
+class _Half(NamedTuple):
     """All fillings of a half board, in key order."""
 
     keys: Array  # keys[i]: packed, lowest cell at bit 0
@@ -127,19 +126,27 @@ class Index(Halves):
         The columns of a row are the sums of tails, which are those of both parts; with movable x, such sums
         for no x, for one, and so on.
         """
+        # smaller[c, column]: tails with the x and the sum of the column whose first part comes before c.
+        #
+        #     column        0 x: sum 0, 2, 4 .. | 1 x: sum 0, 2, 4 .. | ..        (sums are halved)
+        #     c = 0         0    0  0           | 0    0  0           |           nothing comes before
+        #     c = 1         how many d make each sum together with c = 0
+        #     c = 2         the same with c = 0 or 1, and so on: a running total of `counts`, moved by c's own
         nothing = np.zeros(0, dtype=np.uint32), list[Array]()
         if prod(self._lengths[2:]) < kernels.MANY_TAILS or self._is_lined or not self._counts_decide():
             return nothing
+        # The sums of both parts without the weight of their x, and how many x they have.
         parts = [part.sums >> 1 for part in self._fillings[2:]]
         x = [part // (self._weight >> 1) if self._movable else np.zeros_like(part) for part in parts]
         sums = [part - more * (self._weight >> 1) for part, more in zip(parts, x, strict=True)]
         most = int(sum(part.max() for part in sums))
         if self.game.horizon is not None:
             most = min(most, self.game.last_sum >> 1)
+        # Entries of `part_tables` have 16 bits for a column; and the table must be smaller than `tail_rank`.
         rows, width = self._movable + 1, most + 1
         if max(self._lengths[3], rows * width) >= 1 << 16 or 2 * rows * width > self._lengths[3]:
             return nothing
-        # What is beyond is on no board.
+        # counts[x, sum]: fillings d of the second part; what is beyond the table is on no board.
         inside = (x[1] < rows) & (sums[1] < width)
         counts = np.bincount((x[1] * width + sums[1])[inside], minlength=rows * width).reshape(rows, width)
         found = np.zeros((self._lengths[2], rows, width), dtype=np.uint32)
@@ -148,6 +155,7 @@ class Index(Halves):
             row[:] = before
             if k < rows and s < width:
                 before[k:, s:] += counts[: rows - k, : width - s]
+        # The terms of a rank must fit into 32 bits.
         if self._lengths[1] * int(before.max()) >= 1 << 32:
             return nothing
         columns = [
@@ -183,17 +191,18 @@ class Index(Halves):
         """Return all fillings of some cells, in key order."""
         if self._ways(cells) > TABLE_LIMIT:
             raise self._too_many(self._ways(cells))
-        found = [self._filled_around(cells, k, held) for k, held in enumerate(self._x_sets(cells))]
+        found = [self._filled_around(cells, k, x_cells) for k, x_cells in enumerate(self._x_sets(cells))]
         order = np.argsort(np.concatenate([half.keys for half in found]), kind="stable")
-        return _Half(*(np.concatenate(arrays)[order] for arrays in zip(*map(_arrays, found), strict=True)))
+        return _Half(*(np.concatenate(arrays)[order] for arrays in zip(*found, strict=True)))
 
-    def _filled_around(self, cells: Sequence[int], number: int, held: frozenset[int]) -> _Half:
-        """The fillings of some cells with an x on exactly the cells `held`, the set of x with this number."""
+    def _filled_around(self, cells: Sequence[int], number: int, x_cells: frozenset[int]) -> _Half:
+        """The fillings of some cells with an x on exactly `x_cells`, the set of cells with this number."""
         keys = np.zeros(1, dtype=np.uint64)
-        sums = np.full(1, self._weight * len(held - self.game.held), dtype=np.int64)
+        sums = np.full(1, self._weight * len(x_cells - self.game.held), dtype=np.int64)
         maxima = np.zeros(1, dtype=np.uint8)
+        # Cell by cell: each filling so far with each code of the next cell, which is the lowest of the key.
         for cell in cells:
-            codes = np.array([self.game.x] if cell in held else self._codes[cell], dtype=np.uint64)
+            codes = np.array([self.game.x] if cell in x_cells else self._codes[cell], dtype=np.uint64)
             tile = np.array([self.game.sum((int(c),)) for c in codes], dtype=np.int64)
             size = np.array([self.game.max_exponent((int(c),)) for c in codes], dtype=np.uint8)
             keys = (keys[:, None] << np.uint64(self.game.bits) | codes).ravel()
@@ -219,7 +228,7 @@ class Index(Halves):
         )
         usable = np.empty(n, dtype=bool)
         half_boards.list_halves(
-            (a.keys << places[0] | around, *_arrays(a)[1:]), (b.keys << places[1], *_arrays(b)[1:]), together,
+            (a.keys << places[0] | around, *a[1:]), (b.keys << places[1], *b[1:]), together,
             np.uint64(self.game.bits), len(cells), images, half.keys, half.sums, half.maxima, usable,
         )  # fmt: skip
         return half, usable
@@ -332,10 +341,6 @@ def _positions(ascending: Array) -> Array:
     """Return the position of each of these small numbers among those that are equal."""
     counts = np.bincount(ascending)
     return np.arange(len(ascending)) - (np.cumsum(counts) - counts)[ascending]
-
-
-def _arrays(half: _Half) -> tuple[Array, Array, Array, Array]:
-    return half.keys, half.sums, half.maxima, half.x_sets
 
 
 # -- the layers of a game -----------------------------------------------------------------------------

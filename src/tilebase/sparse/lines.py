@@ -56,8 +56,8 @@ def line_tables(
     """
     kernels.add_lines.want()
     words = np.zeros((game.cells, 1 << game.bits), dtype=np.uint64)
-    for cell, (held, stride) in enumerate(zip(codes, strides, strict=True)):
-        words[cell, list(held)] = np.arange(len(held), dtype=np.uint64) * np.uint64(stride)
+    for cell, (own, stride) in enumerate(zip(codes, strides, strict=True)):
+        words[cell, list(own)] = np.arange(len(own), dtype=np.uint64) * np.uint64(stride)
     wins = _winning(game, rules)
     tables, end = [np.zeros(2, dtype=np.uint64)], 2  # lines that do not exist are empty: they add nothing
     begins = np.zeros((rules.dimensions, kernels.MOST_LINES), dtype=np.uint64)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from functools import partial
 from threading import Event
 from typing import Any, Protocol
@@ -158,20 +159,17 @@ class MapTask(Protocol):
         """Work until done (True) or the arena is full (False)."""
 
 
+@dataclass
 class SpawnTask:
     """Put one exponent on the empty cells of some afterstates, which `read` returns."""
 
-    def __init__(
-        self,
-        compiled: CompiledGame,
-        indexed: IndexedLayer,
-        read: Callable[[], Array],
-        exponent: int,
-        states: BitSet,
-    ) -> None:
-        self.rules, self.indexed, self.states, self.exponent = compiled.rules, indexed, states, exponent
-        self.read, self.position = read, 0
-        self.keys: Array | None = None
+    compiled: CompiledGame
+    indexed: IndexedLayer
+    read: Callable[[], Array]
+    exponent: int
+    states: BitSet
+    position: int = 0
+    keys: Array | None = None
 
     def run(self, worker: Worker) -> bool:
         """Work until done or the arena is full.  Raises `CorruptError`."""
@@ -179,37 +177,36 @@ class SpawnTask:
             self.keys = self.read()
         target = worker.target(self.states, self.indexed)
         self.position = forward.spawn_map(
-            self.keys, self.position, self.exponent, self.rules, target, worker.scratch
+            self.keys, self.position, self.exponent, self.compiled.rules, target, worker.scratch
         )
         return bool(self.position == len(self.keys))
 
 
+@dataclass
 class SlideTask:
     """Slide the states of one range of ranks; count them; clear their bits when done."""
 
-    def __init__(
-        self,
-        compiled: CompiledGame,
-        indexed: IndexedLayer,
-        begin: int,
-        end: int,
-        states: BitSet,
-        afters: BitSet,
-        lookahead: bool,
-    ) -> None:
-        self.rules, self.indexed, self.states, self.afters = compiled.rules, indexed, states, afters
-        self.begin, self.end, self.position, self.lookahead = begin, end, begin, lookahead
+    compiled: CompiledGame
+    indexed: IndexedLayer
+    begin: int
+    end: int
+    states: BitSet
+    afters: BitSet
+    lookahead: bool
+
+    def __post_init__(self) -> None:
+        self.position = self.begin
         # counts[e]: counts of the states whose largest exponent is e; columns as in _kernels.forward.
-        self.counts = np.zeros((compiled.game.bounds.code + 1, 5), dtype=np.int64)
-        if lookahead:
+        self.counts = np.zeros((self.compiled.game.bounds.code + 1, 5), dtype=np.int64)
+        if self.lookahead:
             forward.collapse.want()
 
     def run(self, worker: Worker) -> bool:
         """Work until done or the arena is full."""
         position = forward.slide_map(
-            self.indexed.source(self.states), np.uint64(self.position), np.uint64(self.end), self.rules,
-            self.lookahead, worker.target(self.afters, self.indexed), worker.recent, worker.scratch,
-            worker.marks, worker.spawned, self.counts,
+            self.indexed.source(self.states), np.uint64(self.position), np.uint64(self.end),
+            self.compiled.rules, self.lookahead, worker.target(self.afters, self.indexed), worker.recent,
+            worker.scratch, worker.marks, worker.spawned, self.counts,
         )  # fmt: skip
         self.position = int(position)
         if self.position < self.end:

@@ -7,6 +7,7 @@ Simulation, thinning and policies use them to look up many positions of a layer 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -51,13 +52,8 @@ class ReadLayer:
         self.directory = new_directory(indexed.layer.size)
         self.keys = reader.keys(total)
         self.values = [reader.values(objective, total) for objective in reader.objectives]
-        self._index(indexed)
-
-    def _index(self, indexed: Any) -> None:
-        if not len(self.keys):
-            return
-        ranks = indexed.checked_rank(self.keys)
-        join(self.directory, enter(self.directory, ranks, FIRST))
+        if len(self.keys):
+            join(self.directory, enter(self.directory, indexed.checked_rank(self.keys), FIRST))
 
     def link(self, states: Array) -> Links:
         """Link states of this sum.  Raises `CorruptError` if an afterstate is not in the layer."""
@@ -186,6 +182,16 @@ def word_potentials(game: Game, merges: Sequence[str]) -> Array:
     return np.array(rows, dtype=np.int32).reshape(len(rows), -1 if rows else 0)
 
 
+def board_potentials(game: Game, keys: Array) -> Array:
+    """Return what all merges that made the tiles of each board have earned, as the score counts them."""
+    table, width = _word_potentials(game, "tile"), 16 // game.bits * game.bits
+    total = np.zeros(len(keys), dtype=np.int64)
+    for begin in range(0, game.bits * game.cells, width):
+        total += table[(keys >> np.uint64(begin) & np.uint64((1 << width) - 1)).astype(np.int64)]
+    return total
+
+
+@lru_cache(maxsize=8)
 def _word_potentials(game: Game, merge: str) -> Array:
     table = potentials(merge)
     codes = [0 if game.unmergeable and e == game.x else table[e] for e in range(game.x + 1)]
@@ -193,6 +199,7 @@ def _word_potentials(game: Game, merge: str) -> Array:
     sums = np.zeros(1, dtype=np.int32)
     for _ in range(16 // game.bits):
         sums = (sums[:, None] + one).ravel()
+    sums.flags.writeable = False
     return sums
 
 

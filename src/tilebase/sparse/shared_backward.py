@@ -8,13 +8,12 @@ written alone.
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from tilebase.cluster.pieces import Executor, Piece
+from tilebase.cluster.pieces import Executor, PassJob, Piece
 from tilebase.cluster.runs import Run
 from tilebase.files import places
 from tilebase.files.format import Chunk, Contents, Layer
@@ -49,32 +48,29 @@ class _ReadValues(StoredValues):
         self.read.close()
 
 
-class SolveJob:
+@dataclass(eq=False)
+class SolveJob(PassJob):
     """Solves spans of chunks in a worker process: a `cluster.pieces.Job`."""
 
-    def __init__(
-        self,
-        run: Run,
-        keys: Path,
-        contents: Contents,
-        objectives: Sequence[Objective],
-        sizes: Mapping[int, int],
-    ) -> None:
-        """Take the folder of the boards, and what it holds."""
-        self._parameters = (run, keys, contents, tuple(objectives), dict(sizes))
-        self._lock = threading.Lock()
+    run: Run
+    keys: Path  # the folder of the boards
+    contents: Contents  # what it holds
+    objectives: tuple[Objective, ...]
+    sizes: dict[int, int]
+
+    def prepare(self) -> None:
+        """Make room for the pass, which the first piece begins, and for the boards of one layer."""
         self._pass: backward.BackwardPass | None = None
         self._boards: tuple[int, StoredBoards] | None = None
         self._workers = Spares(make=lambda: self._engine().new_worker())
 
-    def __reduce__(self) -> Any:
-        return SolveJob, self._parameters
-
     def do(self, piece: Piece) -> Summaries:
         """Solve the chunks [begin, end) of a layer, write their values, and return their summaries."""
-        with self._lock:  # one thread loads the layers above, and the others wait for it
+        with self.lock:  # one thread loads the layers above, and the others wait for it
             engine = self._engine()
-            keys, above = self._layers(engine, piece.total)
+            if self._boards is None or self._boards[0] != piece.total:
+                self._boards = piece.total, engine.space.boards(piece.total)
+            keys, above = self._boards[1], engine.layers_above(piece.total)
         with self._workers.one() as worker:
             part = engine.solve_span(worker, piece.total, keys, range(piece.begin, piece.end), above, None)
         with ParcelWriter(engine.path / piece.writes) as file:
@@ -85,20 +81,14 @@ class SolveJob:
 
     def _engine(self) -> backward.BackwardPass:
         if self._pass is None:
-            run, keys, contents, objectives, sizes = self._parameters
-            game = contents.game
+            game = self.contents.game
             stored = [
-                _ReadValues(run.folder / places.values_folder(one.label), game, one) for one in objectives
+                _ReadValues(self.run.folder / places.values_folder(one.label), game, one)
+                for one in self.objectives
             ]
-            self._pass = backward.BackwardPass(run, game, stored, lean=False)
-            self._pass.begin(Reachable(LayerFolder(keys, contents), sizes))
+            self._pass = backward.BackwardPass(self.run, game, stored, lean=False)
+            self._pass.begin(Reachable(LayerFolder(self.keys, self.contents), self.sizes))
         return self._pass
-
-    def _layers(self, engine: backward.BackwardPass, total: int) -> tuple[StoredBoards, backward.Above]:
-        """Return the boards of a layer, and the layers above; those of other sums are released."""
-        if self._boards is None or self._boards[0] != total:
-            self._boards = total, engine.space.boards(total)
-        return self._boards[1], engine.layers_above(total)
 
 
 class SharedLayers:
@@ -117,7 +107,7 @@ class SharedLayers:
         self._labels = [one.label for one in objectives]
         there = Run(folder=folder.resolve(), memory=executor.memory, threads=executor.threads_each)
         keys = space.layers.folder.resolve()
-        self._job = SolveJob(there, keys, space.layers.contents, objectives, space.sizes)
+        self._job = SolveJob(there, keys, space.layers.contents, tuple(objectives), dict(space.sizes))
 
     def wants(self, n: int) -> bool:
         """Return whether a layer of n afterstates is large enough to be shared out."""

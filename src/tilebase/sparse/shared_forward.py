@@ -15,9 +15,9 @@ file is the one that it would have written alone.  It does small layers itself.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate, chain
 from pathlib import Path
@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import forward
-from tilebase.cluster.pieces import Executor, Piece
+from tilebase.cluster.pieces import Executor, PassJob, Piece
 from tilebase.errors import ResourceError
 from tilebase.files import places
 from tilebase.files.format import CHUNK_KEYS, Chunk, Contents, Varying
@@ -64,54 +64,45 @@ class SharedLayer:
     def __init__(self, codes: int) -> None:
         self.counts = np.zeros((codes, 5), dtype=np.int64)  # as in _kernels.forward
         self.afterstates = np.zeros(codes, dtype=np.int64)  # by largest exponent
-        self.states = 0  # states that are kept
+
         self.exchanged = 0  # bytes that workers handed to each other
 
 
-class CountJob:
+@dataclass(eq=False)
+class CountJob(PassJob):
     """Does the steps of the forward pass in a worker process: a `cluster.pieces.Job`."""
 
-    def __init__(
-        self,
-        folder: Path,
-        game: Game,
-        starts: dict[int, Array],
-        *,
-        lookahead: bool,
-        keep_states: bool,
-        arena: int,
-    ) -> None:
-        """Take `starts`, the canonical start boards by sum, and the bytes of the arena of each thread."""
-        self._folder, self._game, self._starts = folder, game, starts
-        self._options: dict[str, Any] = {"lookahead": lookahead, "keep_states": keep_states, "arena": arena}
-        self._lookahead, self._keep_states, self._arena = lookahead, keep_states, arena
-        if lookahead:
+    folder: Path
+    game: Game
+    starts: dict[int, Array]  # the canonical start boards by sum
+    lookahead: bool
+    keep_states: bool
+    arena: int  # bytes of the arena of each thread
+
+    def prepare(self) -> None:
+        """Make room for the index, which the first piece builds."""
+        if self.lookahead:
             forward.collapse.want()
-        self._lock = threading.Lock()
         self._compiled: CompiledGame | None = None
         self._indexed: IndexedLayer | None = None
         self._workers = Spares(make=Worker)
 
-    def __reduce__(self) -> Any:
-        make: Any = partial(CountJob, **self._options)
-        return make, (self._folder, self._game, self._starts)
-
     def do(self, piece: Piece) -> Any:
         """Do a piece of any step; the methods say what it returns."""
         steps = {"spawn": self._spawn, "slide": self._slide, "unite": self._unite}
-        with self._workers.one() as worker, ParcelWriter(self._folder / piece.writes) as file:
+        with self._workers.one() as worker, ParcelWriter(self.folder / piece.writes) as file:
             if piece.step in steps:
                 return steps[piece.step](piece, self._at(piece.total), worker, file)
             return self._encode(piece, file)
 
     def _at(self, total: int) -> IndexedLayer:
         """Return the index of the layer that is made now."""
-        with self._lock:
+        with self.lock:
             if self._compiled is None:
-                self._compiled, self._game_index = CompiledGame(self._game), GameIndex(self._game)
-                self._check = BoardCheck(self._game)
-                contents = Contents(self._game, "afterstates", self._lookahead)
-                self._boards = LayerFolder(self._folder / "afterstates", contents)
+                self._compiled, self._game_index = CompiledGame(self.game), GameIndex(self.game)
+                self._check = BoardCheck(self.game)
+                contents = Contents(self.game, "afterstates", self.lookahead)
+                self._boards = LayerFolder(self.folder / "afterstates", contents)
             if self._indexed is None or self._indexed.layer.total != total:
                 self._indexed = None  # release the old memory first
                 self._indexed = self._game_index.at(total)
@@ -124,7 +115,7 @@ class CountJob:
 
     def _elsewhere(self, piece: Piece, worker: Worker, file: ParcelWriter) -> BitSet:
         """Return the set that a piece fills: no window of it is in memory, so all ranks go to the file."""
-        worker.grow_arena(self._arena)
+        worker.grow_arena(self.arena)
         windows = Windows(self._at(piece.total).layer.size, piece.width)
         return BitSet(windows, NONE_HERE, np.zeros(0, dtype=np.uint64), worker.mail, file)
 
@@ -136,10 +127,10 @@ class CountJob:
         bits[:] = 0
         found = BitSet(windows, piece.begin, bits, worker.mail)
         for name in piece.reads:
-            with ParcelFile(self._folder / name) as file:
+            with ParcelFile(self.folder / name) as file:
                 found.receive(file, len(file) - 1)
-        if starts and piece.total in self._starts:
-            found.add(indexed.rank(self._starts[piece.total]))
+        if starts and piece.total in self.starts:
+            found.add(indexed.rank(self.starts[piece.total]))
         return found
 
     def _spawn(self, piece: Piece, indexed: IndexedLayer, worker: Worker, file: ParcelWriter) -> int:
@@ -169,17 +160,17 @@ class CountJob:
         self, piece: Piece, indexed: IndexedLayer, worker: Worker, file: ParcelWriter
     ) -> tuple[Array, int, int]:
         """Slide the states of a window: their counts, how many there are, and the bytes written."""
-        states = self._window(piece, worker, starts=not self._game.start_afters)
-        span, ended = (states.first_rank, states.last_rank), self._game.ended(piece.total)
+        states = self._window(piece, worker, starts=not self.game.start_afters)
+        span, ended = (states.first_rank, states.last_rank), self.game.ended(piece.total)
         keys = np.zeros(0, dtype=np.uint64)
-        if self._keep_states:  # before their bits are cleared
-            keys, _ = listed(indexed, states, span, self._game.bounds.code + 1)
-            if self._lookahead:
+        if self.keep_states:  # before their bits are cleared
+            keys, _ = listed(indexed, states, span, self.game.bounds.code + 1)
+            if self.lookahead:
                 keys = undecided(keys, self._game_rules.rules, ended)
-        counts = np.zeros((self._game.bounds.code + 1, 5), dtype=np.int64)
-        if not (self._lookahead and ended):  # else the next slide is the last one
+        counts = np.zeros((self.game.bounds.code + 1, 5), dtype=np.int64)
+        if not (self.lookahead and ended):  # else the next slide is the last one
             afters = self._elsewhere(piece, worker, file)
-            task = SlideTask(self._game_rules, indexed, *span, states, afters, self._lookahead)
+            task = SlideTask(self._game_rules, indexed, *span, states, afters, self.lookahead)
             worker.send([task], afters)
             counts = task.counts
         file.add(keys)
@@ -189,9 +180,9 @@ class CountJob:
         self, piece: Piece, indexed: IndexedLayer, worker: Worker, file: ParcelWriter
     ) -> tuple[Array, int]:
         """List the afterstates of a window: how many have each largest exponent, and the bytes written."""
-        afters = self._window(piece, worker, starts=bool(self._game.start_afters))
+        afters = self._window(piece, worker, starts=bool(self.game.start_afters))
         span = afters.first_rank, afters.last_rank
-        keys, counts = listed(indexed, afters, span, self._game.bounds.code + 1)
+        keys, counts = listed(indexed, afters, span, self.game.bounds.code + 1)
         file.add(keys)
         return counts, file.nbytes
 
@@ -199,9 +190,9 @@ class CountJob:
         """Encode the keys [begin, end) of those that the files hold one after the other; bytes written."""
         parts = []
         for name in piece.reads:
-            with ParcelFile(self._folder / name) as source:
+            with ParcelFile(self.folder / name) as source:
                 parts.append(source.read(len(source) - 1).view(np.uint64))
-        chunks = encode(np.concatenate(parts)[piece.begin : piece.end], Varying.of(self._game))
+        chunks = encode(np.concatenate(parts)[piece.begin : piece.end], Varying.of(self.game))
         for chunk in chunks:
             file.add(chunk.frames[0])
         file.add(np.array([(chunk.first, chunk.boards) for chunk in chunks], dtype=ROW))
@@ -337,7 +328,7 @@ class _Steps:
         kept = []
         for counts, states, nbytes in self._map("slide", pieces):
             found.counts += counts
-            found.states += states
+
             found.exchanged += nbytes
             kept.append(states)
         return [piece.writes for piece in pieces], kept

@@ -30,7 +30,7 @@ WORD = np.dtype(np.uint64)
 WHOLE = Blocks()
 NO_SUM = 1 << 40
 """What spawns add to a sum from which on nothing is spawned: then a kernel looks for no boards above."""
-Job = Callable[[Array, kernels.Scratch], None]
+Job = Callable[[Array, kernels.MatrixScratch], None]
 """A function that works some matrices of a step: those whose outer halves have the sums in an array."""
 
 
@@ -66,25 +66,21 @@ class BitLayer:
 
     @property
     def data(self) -> Array:
-        """What a file has of them."""
         return self.words[: self.map.size]
 
     @property
     def nbytes(self) -> int:
-        """How many bytes `data` has."""
         return self.data.nbytes
 
     def buffer(self) -> Array:
-        """Return the memory for the words, to be given to `load`."""
         return self.data
 
     def load(self, words: Array) -> None:
-        """Take all words."""
         if words.base is not self.words:
             self.data[:] = words
 
     def fill(self, value: Any) -> None:
-        """Give all boards one value; bits beyond the last board of a row are 0."""
+        # Bits beyond the last board of a row are 0.
         blocks = self.map
         for h in np.flatnonzero(blocks.at >= 0).tolist():
             rows, wide, rest = int(blocks.rows[h]), int(blocks.wide[h]), int(blocks.columns[h]) & 63
@@ -99,12 +95,10 @@ class BitLayer:
         return kernels.Matrices(self.words, self.map.at, self.map.wide)
 
     def value(self, rank: int) -> int:
-        """Return whether one board is won."""
         word, bit = place(self._rules, self.map, self.total, rank)
         return int(self.words[word]) >> bit & 1
 
     def summary(self) -> ChunkSummary:
-        """Return what is to be known of the values."""
         won, boards = int(kernels.count_ones(self.data)), int(self.map.boards.sum())
         return float(won == boards), float(won > 0), float(won), won, boards - won
 
@@ -131,7 +125,6 @@ class Bits:
             kernels.number_targets(half)
 
     def layer(self, source: Source) -> BitLayer:
-        """Return the memory for a whole layer."""
         assert source.blocks == WHOLE, "a window of bits is cut by `window`"
         return BitLayer(source.total, self.by_top(source.total), self._rules, self._memory)
 
@@ -150,7 +143,6 @@ class Bits:
     def do(
         self, step: BlockStep, reads: Sequence[BitLayer], writes: BitLayer, work: DenseWork, tell: Tell
     ) -> None:
-        """Do a step, which is a whole layer."""
         units = self._rules.index.units(step.total)
         columns = self.by_left(step.total)
         blocks = columns if step.kind is Step.COLUMNS else writes.map
@@ -192,7 +184,7 @@ class Bits:
         (top, bottom), (left, right) = self._rules.rows, self._rules.columns
         units, layer, by_left = states.map.units, states.arrays, won.arrays
 
-        def join(job: Array, scratch: kernels.Scratch) -> None:
+        def join(job: Array, scratch: kernels.MatrixScratch) -> None:
             kernels.join_columns(job, units, top, bottom, left, right, by_left, layer, scratch)
 
         self._runner.run(Step.ROWS.value, join, states.map.jobs(), work, tell)
@@ -215,7 +207,7 @@ class Bits:
         )
         first, last = (not states or e in states for e in (self._exponents[0], self._exponents[-1]))
 
-        def do(job: Array, scratch: kernels.Scratch) -> None:
+        def do(job: Array, scratch: kernels.MatrixScratch) -> None:
             kernels.fold_spawns(job, units, outer, inner, patterns, ups, first, last, out, scratch)
 
         return do
@@ -226,10 +218,10 @@ class Bits:
         """Return the states that are won by a slide along columns, by the left half."""
         (top, bottom), (left, right) = self._rules.rows, self._rules.columns
 
-        def along_columns(job: Array, scratch: kernels.Scratch) -> None:
+        def along_columns(job: Array, scratch: kernels.MatrixScratch) -> None:
             kernels.slide_columns(job, units, left, right, top, bottom, afters, by_left, scratch)
 
-        def mirrored(job: Array, scratch: kernels.Scratch) -> None:
+        def mirrored(job: Array, scratch: kernels.MatrixScratch) -> None:
             kernels.slide_alike(job, units, top, bottom, afters, by_left, scratch)
 
         return mirrored if alike else along_columns
@@ -238,18 +230,18 @@ class Bits:
         """Return all states that are won, written over the afterstates."""
         (top, bottom), (left, right) = self._rules.rows, self._rules.columns
 
-        def along_rows(job: Array, scratch: kernels.Scratch) -> None:
+        def along_rows(job: Array, scratch: kernels.MatrixScratch) -> None:
             kernels.slide_rows(job, units, top, bottom, left, right, by_left, layer, scratch)
 
-        def join(job: Array, scratch: kernels.Scratch) -> None:
+        def join(job: Array, scratch: kernels.MatrixScratch) -> None:
             kernels.join_alike(job, units, top, bottom, by_left, layer, scratch)
 
         return join if alike else along_rows
 
 
-def _above(spawns: AllSpawns, units: int, states: BitLayer) -> kernels.Above:
+def _above(spawns: AllSpawns, units: int, states: BitLayer) -> kernels.Successors:
     a, b, c, d = spawns
-    return kernels.Above(units, (a, b), (c, d), states.arrays)
+    return kernels.Successors(units, (a, b), (c, d), states.arrays)
 
 
 def _are_alike(index: PerfectIndex) -> bool:
@@ -259,10 +251,12 @@ def _are_alike(index: PerfectIndex) -> bool:
     return len(b) == len(c) and tuple(images[cell] for cell in sorted(images)) in symmetries(index.game)
 
 
-def _scratch(words: Words, index: PerfectIndex) -> kernels.Scratch:
+def _scratch(words: Words, index: PerfectIndex) -> kernels.MatrixScratch:
     """Return what a thread works in."""
     transposed, taken, back, other = (np.empty(words.matrix + 1, dtype=WORD) for _ in range(MATRICES))
     first_row, second_row, third_row = (np.empty(words.row, dtype=WORD) for _ in range(3))
     square = np.empty(64 * kernels.LANES, dtype=WORD)
     runs = np.empty((max(len(part.sums) for part in index.parts), 5), dtype=np.int64)
-    return kernels.Scratch(transposed, taken, back, other, first_row, second_row, third_row, square, runs)
+    return kernels.MatrixScratch(
+        transposed, taken, back, other, first_row, second_row, third_row, square, runs
+    )

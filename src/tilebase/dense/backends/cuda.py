@@ -120,20 +120,16 @@ class DeviceLayer(DenseLayer):
         self.values[:FIRST].copy_to_device(front)
 
     def numpy(self) -> Array:
-        """Return a copy of the values, sentinels first."""
         found: Array = self.values.copy_to_host()
         return found
 
     def value(self, rank: int) -> Any:
-        """Return the value of one board."""
         return self.values[FIRST + rank : FIRST + rank + 1].copy_to_host()[0]
 
     def buffer(self) -> Array:
-        """Return the memory for the values of the boards, to be given to `load`."""
         return np.empty(self.map.size, dtype=self.values.dtype)
 
     def load(self, values: Array) -> None:
-        """Take the values of all boards."""
         if len(values):
             self.values[FIRST:].copy_to_device(np.ascontiguousarray(values))
 
@@ -255,7 +251,6 @@ class Cuda:
             return DeviceMap(layer, self._put(layer.offsets), self._put(blocks))
 
     def layer(self, source: Source) -> DeviceLayer:
-        """Memory on the device for the values of some blocks of a layer.  Raises `ResourceError`."""
         where = self._maps(source.total, source.blocks, source.spawn)
         memory = self._memory or self._buffers(where.layer.size)
         with self._working():

@@ -86,36 +86,36 @@ class Threads:
         self._sizes = lru_cache(maxsize=1)(rules.index.block_sizes)  # for all steps of a layer
 
     def layer(self, source: Source) -> DenseLayer:
-        """Return the memory for the values of some blocks of a layer."""
         index = self._rules.index
         return DenseLayer(index.layer(source.total, source.mask(index)), self._backup, self._memory)
 
     def do(
         self, step: BlockStep, reads: Sequence[DenseLayer], writes: DenseLayer, work: DenseWork, tell: Tell
     ) -> None:
-        """Do a step."""
         if step.kind is Step.FOLD:
             do = self._fold(step, reads, writes)
         else:
             (afters,) = reads
             do = self._slide(step, afters, writes)
-        self._runner.run(step.kind.value, do, self._jobs(step), work, tell)
+        index = self._rules.index
+        sizes, mask = self._sizes(step.total), step.writes.mask(index)
+        here = sizes if mask is None else np.where(mask, sizes, 0)
+        jobs = tasks(index, here, by_columns=step.kind is Step.COLUMNS)
+        self._runner.run(step.kind.value, do, jobs, work, tell)
 
     def _fold(
         self, step: BlockStep, above: Sequence[DenseLayer], afters: DenseLayer
-    ) -> Callable[[Array, kernels.Scratch], None]:
+    ) -> Callable[[Array, kernels.TileScratch], None]:
         backup, units, out = self._backup, self._rules.index.units(step.total), afters.arrays
         over = self._rules.game.ended(step.total)
         start = backup.ended if over else backup.start
         parts, spawns = self._ended if over else self._folding
         found = layers_above(spawns, above, afters)
-        # Always two, so that each type of values is compiled once.
-        ups, adds, both = _two(found), _two(backup.adds), len(found) > 1
+        # Always two, the last one twice if there is one only, so that each type of values is compiled once.
+        ups, adds, both = (found[0], found[-1]), (backup.adds[0], backup.adds[-1]), len(found) > 1
 
-        def do(job: Array, scratch: kernels.Scratch) -> None:
-            kernels.fold_spawns(
-                job, units, parts, ups, adds, both, backup.finish, start, scratch, out
-            )  # fmt: skip
+        def do(job: Array, scratch: kernels.TileScratch) -> None:
+            kernels.fold_spawns(job, units, parts, ups, adds, both, backup.finish, start, scratch, out)
             if over:
                 self._raise_to_tops(job, step.total, out)
 
@@ -128,28 +128,17 @@ class Threads:
 
     def _slide(
         self, step: BlockStep, afters: DenseLayer, states: DenseLayer
-    ) -> Callable[[Array, kernels.Scratch], None]:
+    ) -> Callable[[Array, kernels.TileScratch], None]:
         (outer, inner), by_columns = self._halves[step.kind], step.kind is Step.COLUMNS
         units = self._rules.index.units(step.total)
         source, out = afters.arrays, states.arrays
 
-        def do(job: Array, scratch: kernels.Scratch) -> None:
+        def do(job: Array, scratch: kernels.TileScratch) -> None:
             kernels.best_slides(job, by_columns, units, outer, inner, source, out, scratch)
             if not by_columns:  # these jobs are top halves, and slides along columns only raise values
                 self._raise_to_tops(job, step.total, out)
 
         return do
-
-    def _jobs(self, step: BlockStep) -> list[Array]:
-        index = self._rules.index
-        sizes, mask = self._sizes(step.total), step.writes.mask(index)
-        here = sizes if mask is None else np.where(mask, sizes, 0)
-        return tasks(index, here, by_columns=step.kind is Step.COLUMNS)
-
-
-def _two(values: Sequence[Any]) -> tuple[Any, Any]:
-    """Return two values, the last one twice if there is one only."""
-    return values[0], values[-1]
 
 
 def _packed(folding: Folding) -> Folding:
@@ -161,12 +150,12 @@ def _packed(folding: Folding) -> Folding:
     return Folding(tuple(map(packed, folding.parts)), spawns)
 
 
-def _scratch(rules: DenseRules, backup: Backup) -> kernels.Scratch:
+def _scratch(rules: DenseRules, backup: Backup) -> kernels.TileScratch:
     """Return what a thread works in."""
     size = scratch_boards(rules.index)
     slides = max(len(rules.rows.outer.table), len(rules.columns.outer.table))
     classes = max(len(part.sums) for part in rules.parts)
-    return kernels.Scratch(
+    return kernels.TileScratch(
         folds=np.empty((2, size), dtype=backup.accumulator),
         free=np.empty(size, dtype=np.int64),
         values=np.empty((TILE, size), dtype=backup.dtype),
