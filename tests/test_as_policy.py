@@ -16,8 +16,8 @@ from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Game
 from tilebase.objectives.numbers import digits_text
 from tilebase.policies import ACTION_ORDERS, OBSERVATIONS, as_policy
-from tilebase.questions.binomial import CONFIDENCE, binomial_interval
 from tilebase.questions.distributions import distributions
+from tilebase.questions.sampling import CONFIDENCE, binomial_interval
 
 GAME = Game("2x3", 16)
 

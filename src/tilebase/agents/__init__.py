@@ -7,9 +7,8 @@ is known from the table, so the value of the agent is that of optimal play less 
 
 What is in memory is the states of a sum and of those that follow, and what is computed for `PIECE` states.
 
-    judging.py        `judge`, `compare`, and what they take: `cost_of`
+    judging.py        `judge`, `compare`, what they find (`Judgement`, `Comparison`) and take (`cost_of`)
     following.py      the states that an agent or optimal play meets, and how often
-    results.py        `Judgement`, `Comparison` and their parts
     value_errors.py   how far a value function is from the table
 
 >>> from tempfile import TemporaryDirectory
@@ -26,9 +25,8 @@ What is in memory is the states of a sum and of those that follow, and what is c
 
 from __future__ import annotations
 
-from tilebase.agents.following import Symmetry, optimal_visits, visited_states
-from tilebase.agents.judging import compare, cost_of, judge
-from tilebase.agents.results import Comparison, Decision, Judgement, Visited, normalised
+from tilebase.agents.following import Symmetry, Visited, optimal_visits, visited_states
+from tilebase.agents.judging import Comparison, Decision, Judgement, compare, cost_of, judge, normalised
 from tilebase.agents.value_errors import ValueErrors, value_error
 
 __all__ = [

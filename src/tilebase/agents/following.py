@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from tilebase.agents.results import Visited
 from tilebase.arrays import BATCH, Flags, Floats, GameArrays, Keys, Probed, TableArrays, by_sum
 from tilebase.errors import UsageError
 from tilebase.policies import SUM_ERROR, ArrayPolicy, answers_differ, as_policy
@@ -28,6 +27,39 @@ LEAST_CHECKED = 64
 """At least so many of the boards of a sum, or all of them."""
 REPEATED = 10_000
 """One of so many answers may differ the second time: a network rounds otherwise in another batch."""
+
+
+class Visited(NamedTuple):
+    """The n states of one sum that an agent meets and in which it slides.
+
+    Attributes
+    ----------
+    sum:
+        The sum of their tiles.
+    keys, visits:
+        ``uint64[n]``, ascending, and ``float64[n]``: the probability that a game meets each; in a `Judgement`
+        as in `Decision`.
+    value, q, best:
+        What the table says of them, as in `Probed`.
+    chances:
+        ``float64[n, A]``: the probability of each slide.
+    loss:
+        ``float64[n]``: what the agent loses in each.
+    own_value, own_q:
+        ``float64[n]``, ``float64[n, A]``: the value of each state under the agent, and of each slide that it
+        makes; NaN for other slides.  Only in `Judgement.layers`.
+    """
+
+    sum: int
+    keys: Keys
+    visits: Floats
+    value: Floats
+    q: Floats
+    chances: Floats
+    loss: Floats
+    best: Flags
+    own_value: Floats
+    own_q: Floats
 
 
 def optimal_visits(arrays: TableArrays) -> Iterator[tuple[int, Keys, Floats]]:

@@ -183,7 +183,7 @@ def _draw_regret(table: str, judged: Any, file: Path) -> None:
 
 
 def _sure() -> str:
-    from tilebase.questions.binomial import CONFIDENCE
+    from tilebase.questions.sampling import CONFIDENCE
 
     return digits_text(100 * CONFIDENCE)
 

@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase.agents import Judgement, Symmetry, cost_of, judge
-from tilebase.agents.results import regret_text, worth_as_dict, worth_text
+from tilebase.agents.judging import regret_text, worth_as_dict, worth_text
 from tilebase.cluster.runs import Run
 from tilebase.costs.estimate import Estimate, admit, duration, number_in_words
 from tilebase.costs.tables import calling, evaluating
@@ -56,8 +56,7 @@ from tilebase.policies import (
     takes_arrays,
     without_sampling,
 )
-from tilebase.questions.binomial import CONFIDENCE, binomial_interval
-from tilebase.questions.sampling import sample_games
+from tilebase.questions.sampling import CONFIDENCE, binomial_interval, sample_games
 from tilebase.runtime.html import table_html
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use

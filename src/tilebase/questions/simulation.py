@@ -20,8 +20,8 @@ from tilebase.objectives.encoding import NONE, WON, end_values, sentinels
 from tilebase.objectives.numbers import estimate_text
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.values import Rounded, Value
-from tilebase.questions.binomial import CONFIDENCE, binomial_interval
 from tilebase.questions.policies import afterstate_counts, local_folder
+from tilebase.questions.sampling import CONFIDENCE, binomial_interval
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
 from tilebase.sparse.choosing import best_slides, drawn_slides, gains, ratings

@@ -25,7 +25,7 @@ from tilebase.files.subsets import KEYS, Columns, write_subset
 from tilebase.objectives.encoding import FIRST, NONE, WON
 from tilebase.objectives.objective import Objective
 from tilebase.questions.policies import afterstate_counts, local_folder
-from tilebase.questions.reduced import find_finished, instead, stores_of, unfinished, write_manifest
+from tilebase.questions.pruning import find_finished, instead, stores_of, unfinished, write_manifest
 from tilebase.runtime.documents import to_json
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
