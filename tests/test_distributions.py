@@ -32,8 +32,8 @@ GAMES = (
     Game("2x3", 16, walls=[1, 4]),
     Game("2x2", 16, start="4,2/0,0"),
     Game("2x3", 16, start="after 2,0,4/4,0,8 | 8,0,0/0,0,2"),
-    Game("2x2", 64, spawn="4:3/4,16:1/4", start="empty"),
-    Game("2x2", 64, spawn="8:1"),
+    Game("2x2", 32, spawn="1/4", start="empty"),
+    Game("2x2", 32, spawn=1),
 )
 
 
@@ -204,8 +204,9 @@ def test_no_probability_is_above_1(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("tilebase.questions.distributions.math.fsum", lambda parts: sum(parts) * (1 + 1e-15))
     found = distributions(tmp_path, str(tmp_path), threads=1)
     assert set(found.of["tile"].chances.values()) == {1.0}
-    assert Evaluation("mine", Objective("win"), 1 + 2**-52, Exact(1)).text == "1"
-    assert Evaluation("mine", Objective("score"), 1.5, Rounded(1.5, "float64", 1e-15)).value == 1.5
+    game, score = Game("2x2", 8), Rounded(1.5, "float64", 1e-15)
+    assert Evaluation(game, "mine", Objective("win"), 1 + 2**-52, Exact(1)).text == "1"
+    assert Evaluation(game, "mine", Objective("score"), 1.5, score).value == 1.5
 
 
 def test_wrong_questions_have_one_sentence(tmp_path: Path) -> None:
@@ -217,5 +218,7 @@ def test_wrong_questions_have_one_sentence(tmp_path: Path) -> None:
     assert sum(found["length"].chances.values()) == pytest.approx(1)
     with pytest.raises(UsageError, match="'lenght' has no distribution"):
         distributions(tmp_path, "random", of=["lenght"])
+    with pytest.raises(UsageError, match="or a board to meet"):
+        distributions(tmp_path, "random", of=[])
     with pytest.raises(UsageError, match="resolution must be 1 or more"):
         distributions(tmp_path, "random", of=["length"], resolution=0)

@@ -38,7 +38,7 @@ from tilebase.errors import UsageError
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
 from tilebase.objectives.objective import Objective
-from tilebase.sparse.choosing import even
+from tilebase.sparse.choosing import even, largest
 from tilebase.tables.probe import Table, open_table
 from tilebase.tables.slides import Slider
 
@@ -418,8 +418,7 @@ def _random(_: Keys, allowed: Flags) -> Floats:
 
 
 def _greedy(boards: GameArrays, keys: Keys, allowed: Flags) -> Floats:
-    reward = np.where(allowed, boards.slide(keys).reward, -1)
-    return even(allowed & (reward == reward.max(axis=1, keepdims=True)), axis=1)
+    return even(largest(boards.slide(keys).reward, allowed, axis=1), axis=1)
 
 
 def _best(arrays: TableArrays, keys: Keys, _: Flags) -> Floats:
@@ -521,8 +520,7 @@ class _Meaning:
         scores[:, self._order] = answer
         if np.isnan(scores[allowed]).any():
             raise UsageError("the policy gives the score NaN to a slide that is allowed")
-        scores = np.where(allowed, scores, -np.inf)
-        return even(allowed & (scores == scores.max(axis=1, keepdims=True)), axis=1)
+        return even(largest(scores, allowed, axis=1), axis=1)
 
     def _masked(self, chances: Floats, allowed: Flags) -> Floats:
         if self._illegal == "raise":

@@ -95,18 +95,6 @@ class Decision(NamedTuple):
         return self.visits * self.loss
 
 
-def worth_as_dict(policy: str, found: Any) -> dict[str, Any]:
-    """What a `Judgement` and an `Evaluation` both say of a policy, as plain JSON values.
-
-    None for an infinite rounding.
-    """
-    numbers = {name: getattr(found, name) for name in ("value", "optimum", "regret", "rounding", "states")}
-    if numbers["rounding"] == math.inf:
-        numbers["rounding"] = None
-    played = None if found.by is None else found.by.identity
-    return {"policy": policy, "plays_by": played, "objective": found.objective.identity} | numbers
-
-
 def worth_text(value: float, error: float, objective: Objective) -> str:
     """Return the value of a policy as it is printed; it is wrong by at most `error`."""
     return rounded_text(value, error, most=1 if objective.unit == "probability" else None)
@@ -203,7 +191,15 @@ class Judgement:
 
     def as_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
-        return worth_as_dict(self.name, self) | {
+        return {
+            "policy": self.name,
+            "plays_by": None if self.by is None else self.by.identity,
+            "objective": self.objective.identity,
+            "value": self.value,
+            "optimum": self.optimum,
+            "regret": self.regret,
+            "rounding": None if self.rounding == math.inf else self.rounding,
+            "states": self.states,
             "optimal": self.optimal,
             "by_sum": [
                 {"sum": total, "visits": visits, "regret": lost}

@@ -72,8 +72,7 @@ def thin(
 
 def _print_plan(table: str, show: Shown, *, visits: bool) -> int:
     from tilebase.costs.tables import thinning
-    from tilebase.questions.policies import afterstate_counts
-    from tilebase.tables.probe import open_table
+    from tilebase.tables.probe import afterstate_counts, open_table
 
     with open_table(table) as opened:
         sizes = afterstate_counts(opened)

@@ -4,7 +4,6 @@ Modules, those that the others import first:
 
     running      what is asked, what a run may use, and what remains of it
     count        how many states are reachable
-    spaces       on which boards a game is solved
     solve        the values of a game under optimal play
     bounds       proved bounds of the probability to win, as statements
     prove        how such a bound is computed
@@ -16,11 +15,9 @@ Modules, those that the others import first:
     policies     the value of a policy
     simulation   games played by a table's policy
     review       which slides of a written game lost how much
-    reduced      folders of tables that leave boards out
     thinning     the part of a table that optimal play visits
     pruning      the part of a table that is worth at least a bound
     mdp          a game as a Markov decision process
-    statements   what each result says, in a sentence to cite
     published    published numbers, and recorded results of long runs
     comparing    who published or recorded a result before
     reproduce    published numbers, computed again

@@ -27,7 +27,9 @@ import numpy.typing as npt
 
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.board import Board
+from tilebase.game.findings import Finding, Reported
 from tilebase.game.game import Cells, Game
+from tilebase.game.names import rules_of, title_of
 from tilebase.objectives.encoding import NONE, WON
 from tilebase.objectives.numbers import byte_text, digits_text, rounded_text
 from tilebase.objectives.objective import Objective, find_objective, potentials
@@ -36,15 +38,14 @@ from tilebase.questions.policies import (
     MOST_STATES,
     Policy,
     check_plays,
-    local_folder,
     player_text,
 )
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
-from tilebase.sparse.choosing import best_slides, even, ratings
+from tilebase.sparse.choosing import best_slides, even, largest, ratings
 from tilebase.sparse.flow import Flow
 from tilebase.sparse.reading import LayerReader, Links, ReadLayer, merge_weights, word_potentials
-from tilebase.tables.probe import Table, open_table
+from tilebase.tables.probe import Table, local_folder, open_table
 from tilebase.tables.slides import Slider
 
 Array = npt.NDArray[Any]
@@ -130,14 +131,14 @@ class Distribution:
         }
 
 
-@dataclass(frozen=True)
-class Distributions:
+@dataclass(frozen=True, repr=False)  # `Reported` has the repr
+class Distributions(Reported):
     """What `distributions` found.
 
     Attributes
     ----------
-    policy:
-        The policy.
+    game, policy:
+        What is played, and the policy.
     of:
         ``of[name]``: the distribution of each of the numbers that were asked for.
     meets:
@@ -149,6 +150,9 @@ class Distributions:
         The objective by which the policy plays, if it is a table.
     """
 
+    facts = ("policy", "plays_by", "states", "distributions", "meets")
+
+    game: Game
     policy: str
     of: Mapping[str, Distribution] = field(hash=False)
     meets: Mapping[str, float] = field(hash=False)
@@ -167,16 +171,25 @@ class Distributions:
     def __getitem__(self, name: str) -> Distribution:
         return self.of[name]
 
-    def as_dict(self) -> dict[str, Any]:
-        """As plain JSON values."""
-        found = [one.as_dict() for one in self.of.values()]
-        return {
-            "policy": self.policy,
-            "plays_by": None if self.by is None else self.by.identity,
-            "states": self.states,
-            "distributions": found,
-            "meets": dict(self.meets),
-        }
+    @property
+    def plays_by(self) -> Objective | None:
+        """The objective by which the policy plays, as the document names it."""
+        return self.by
+
+    @property
+    def distributions(self) -> tuple[Distribution, ...]:
+        """The distributions, as the document lists them."""
+        return tuple(self.of.values())
+
+    def asked(self) -> tuple[Finding, ...]:
+        """Return the means of distributions, and the probabilities to meet boards."""
+        told = {f"mean of the {name} at the end": one.mean_text for name, one in self.of.items()}
+        told |= {f"probability to meet {board}": self.meets_text(board) for board in self.meets}
+        title, rules = title_of(self.game), rules_of(self.game)
+        return tuple(
+            Finding(title, f"{what}, by the policy {self.player}", value, "rounded", rules)
+            for what, value in told.items()
+        )
 
 
 def distributions(
@@ -216,8 +229,8 @@ def distributions(
     Raises
     ------
     UsageError
-        If a name or the policy does not exist, if the largest tile at the end is asked for in a game that
-        a pattern or a sum wins, or lengths or scores in one that spawns three different tiles or more.
+        If a name or the policy does not exist, or the largest tile at the end is asked for in a game that a
+        pattern or a sum wins.
     BoardError
         If a board is not one of the game.
     ResourceError
@@ -225,6 +238,8 @@ def distributions(
     """
     if wrong := [name for name in of if name not in NAMES]:
         raise UsageError(f"{wrong[0]!r} has no distribution: choose among {', '.join(NAMES)}")
+    if not of and not boards:
+        raise UsageError(f"name what has a distribution ({', '.join(NAMES)}), or a board to meet")
     if resolution < 1:
         raise UsageError(f"the resolution must be 1 or more, not {resolution}")
     allowed, opened, found = Allowance.of(**use), open_table(table), find_policy(policy)
@@ -248,7 +263,7 @@ def distributions(
         walk = _Walk(chooser, ends, allowed)
     meets = walk.run({board.cells for board in asked.values()})
     return Distributions(
-        name, {one: ends.distribution(one, name, resolution) for one in of},
+        game, name, {one: ends.distribution(one, name, resolution) for one in of},
         {text: min(meets.get(board.cells, 0.0), 1.0) for text, board in asked.items()}, walk.states, by,
     )  # fmt: skip
 
@@ -360,10 +375,15 @@ class _Reader(LayerReader):
 
 def _chooser(table: Table, policy: Any, objective: str | None) -> _Chooser:
     """Return a policy that is a name or a table.  Raises `UsageError` for a table of another game."""
-    if policy == "random":
-        return _Chooser("random", _Reader(table, ()), lambda _, links: even(links.slots != NONE))
-    if policy == "greedy":
-        return _Chooser("greedy", _Reader(table, ()), _greedy)
+    if isinstance(policy, str):
+
+        def built_in(_: ReadLayer, links: Links) -> Array:
+            allowed = links.slots != NONE
+            if policy == "random":
+                return even(allowed)
+            return even(largest(np.repeat(links.gains["tile"], 2, axis=0), allowed))
+
+        return _Chooser(policy, _Reader(table, ()), built_in)
     check_plays(policy, table.game)
     if objective is not None and find_objective(table.objectives, objective) is None:
         policy.objective(objective)  # raises unless it has it
@@ -374,11 +394,6 @@ def _chooser(table: Table, policy: Any, objective: str | None) -> _Chooser:
         return even(best_slides(ratings(by, layer, links), slack))
 
     return _Chooser(policy.name, _Reader(policy, (by,)), weights, by)
-
-
-def _greedy(_: ReadLayer, links: Links) -> Array:
-    gains = np.where(links.slots == NONE, -1, np.repeat(links.gains["tile"], 2, axis=0))
-    return even((gains == gains.max(axis=0)) & (links.slots != NONE))
 
 
 class _Walk:
@@ -422,7 +437,6 @@ class _Walk:
         return meets
 
     def _width(self, base: _Base, total: int) -> int:
-        """Return how many numbers of larger tiles there can be at a sum."""
         return (total - base.sum) // self._ends.larger + 1 if self._ends.counts_larger else 1
 
     def _check_memory(self, chances: Array) -> None:

@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase.agents import Judgement, Symmetry, cost_of, judge
-from tilebase.agents.judging import regret_text, worth_as_dict, worth_text
+from tilebase.agents.judging import regret_text, worth_text
 from tilebase.cluster.runs import Run
 from tilebase.costs.estimate import Estimate, admit, duration, number_in_words
 from tilebase.costs.tables import calling, evaluating
@@ -39,9 +39,10 @@ from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files.reachable import Reachable
 from tilebase.files.solved import StoredValues
-from tilebase.files.source import Folder
 from tilebase.game.board import Board
+from tilebase.game.findings import Finding, Reported
 from tilebase.game.game import Cells, Game
+from tilebase.game.names import rules_of, title_of
 from tilebase.objectives.numbers import byte_text, estimate_text
 from tilebase.objectives.objective import Objective, find_objective
 from tilebase.objectives.rounding import Rounding
@@ -63,10 +64,11 @@ from tilebase.runtime.resources import Allowance, Use
 from tilebase.runtime.storage import temporary_folder
 from tilebase.simulator import REWARDS
 from tilebase.sparse.backward import BackwardPass
+from tilebase.sparse.choosing import best_slides
 from tilebase.sparse.folds import PolicyFold
 from tilebase.sparse.reading import LayerReader
 from tilebase.tables.evaluator import Evaluator, Worth
-from tilebase.tables.probe import Table, open_table
+from tilebase.tables.probe import Table, afterstate_counts, local_folder, open_table
 from tilebase.tables.prober import Prober
 from tilebase.tables.slides import Slider
 
@@ -86,13 +88,13 @@ SCORE = Objective("score")
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class Evaluation(Reported):
     """The value of the start under a policy.
 
     Attributes
     ----------
-    policy, objective:
-        The policy, and the objective of the values.
+    game, policy, objective:
+        What is played, the policy, and the objective of the values.
     value, start:
         The value of the start under the policy, a float that is rounded in each step, and under optimal play,
         as the table has it.
@@ -112,6 +114,12 @@ class Evaluation:
         The objective by which the policy plays, if it is a table.
     """
 
+    facts = (
+        "policy", "plays_by", "objective", "value", "optimum", "regret", "rounding", "states", "games",
+        "error", "interval", "judged",
+    )  # fmt: skip
+
+    game: Game
     policy: str
     objective: Objective
     value: float
@@ -168,14 +176,20 @@ class Evaluation:
         """The loss of the policy against optimal play."""
         return abs(self.optimum - self.value) if self.objective.is_cost else self.optimum - self.value
 
-    def as_dict(self) -> dict[str, Any]:
-        """As plain JSON values."""
-        return worth_as_dict(self.policy, self) | {
-            "games": self.games,
-            "error": self.error,
-            "interval": None if self.interval is None else list(self.interval),
-            "judged": None if self.judged is None else self.judged.as_dict(),
-        }
+    @property
+    def plays_by(self) -> Objective | None:
+        """The objective by which the policy plays, as the document names it."""
+        return self.by
+
+    def asked(self) -> tuple[Finding, ...]:
+        """Return what the policy is worth, and optimal play."""
+        board, rules, what = title_of(self.game), rules_of(self.game), self.objective.text
+        kind = "rounded" if self.games is None else f"mean of {self.games:,} games"
+        best = f"{what}, under optimal play"
+        return (
+            Finding(board, f"{what}, by the policy {self.player}", self.text, kind, rules),
+            Finding(board, best, str(self.start), self.start.kind, rules),
+        )
 
 
 def player_text(policy: str, by: Objective | None) -> str:
@@ -239,7 +253,7 @@ def evaluate(
     if asked is not None:
         if games is None:
             return _judged(opened, asked, chosen, symmetry or "check", allowed)
-        return _sampled(asked.name, chosen, start, sample_games(asked, chosen, games, allowed, seed=seed))
+        return _sampled(opened, asked.name, chosen, sample_games(asked, chosen, games, allowed, seed=seed))
     admit(expected_cost(opened, found, allowed, states, games), allowed, lambda _: INSTEAD)
     if callable(found):
         if games is not None:
@@ -248,17 +262,21 @@ def evaluate(
                 paid = sample_games(asked, chosen, games, allowed, seed=seed)
             else:
                 paid = sample_callable(opened.game, found, chosen, games, allowed, seed=seed)
-            return _sampled(name, chosen, start, paid)
+            return _sampled(opened, name, chosen, paid)
         value, reached = evaluate_callable(opened.game, found, chosen, allowed, most_states=states)
         rounding, own = _roundings(opened, chosen, value)
-        return Evaluation(name, chosen, value, start, reached, rounding=rounding, value_rounding=own)
+        return Evaluation(
+            opened.game, name, chosen, value, start, reached, rounding=rounding, value_rounding=own
+        )
     if games is not None:
         raise UsageError("games are played for module:function only: this policy is evaluated exactly")
     exact = Objective(chosen.name, "float64", chosen.discount)  # the table's values may have another type
     guide = _guide(opened, exact, found, chosen if objective else None)
     value = _evaluate_guide(opened, exact, guide, allowed)
     rounding, own = _roundings(opened, chosen, value)
-    return Evaluation(guide.name, chosen, value, start, rounding=rounding, value_rounding=own, by=guide.by)
+    return Evaluation(
+        opened.game, guide.name, chosen, value, start, rounding=rounding, value_rounding=own, by=guide.by
+    )
 
 
 def check_plays(policy: Table, game: Game) -> None:
@@ -291,20 +309,22 @@ def _judged(
     """Return the exact value of a policy that is asked for many boards at once."""
     judged = judge(table, policy, objective=objective.label, symmetry=symmetry, **vars(allowed))
     return Evaluation(
-        policy.name, objective, judged.value, judged.start, judged.states, rounding=judged.rounding,
-        judged=judged, value_rounding=judged.rounding, by=judged.by,
+        table.game, policy.name, objective, judged.value, judged.start, judged.states,
+        rounding=judged.rounding, judged=judged, value_rounding=judged.rounding, by=judged.by,
     )  # fmt: skip
 
 
-def _sampled(name: str, objective: Objective, start: Value, paid: npt.NDArray[np.float64]) -> Evaluation:
+def _sampled(table: Table, name: str, objective: Objective, paid: npt.NDArray[np.float64]) -> Evaluation:
     """Return what games have paid on average, and how sure this is."""
     same = bool(paid.min() == paid.max())  # the mean of equal numbers is rounded, and so would be the error
     error = 0.0 if same else float(paid.std(ddof=1)) / math.sqrt(len(paid))
     interval = None
     if objective.is_win and objective.discount == 1:
         interval = binomial_interval(int(paid.sum()), len(paid), CONFIDENCE)
-    value = objective.told(float(paid.mean()))
-    return Evaluation(name, objective, value, start, games=len(paid), error=error, interval=interval)
+    value, start = objective.told(float(paid.mean())), table.start[objective.label]
+    return Evaluation(
+        table.game, name, objective, value, start, games=len(paid), error=error, interval=interval
+    )
 
 
 def expected_cost(
@@ -347,32 +367,6 @@ def _objective(table: Table, label: str | None) -> Objective:
     )
 
 
-def local_folder(table: Table) -> Path:
-    """Return the folder of a whole table of reachable positions here.  Raises `UsageError` for others."""
-    folder = reachable_folder(table)
-    if table.manifest.thinned is not None:
-        raise UsageError(f"{table.location.name} was thinned: name the whole table")
-    return folder
-
-
-def reachable_folder(table: Table) -> Path:
-    """As `local_folder`, also for thinned tables."""
-    if table.dense:
-        raise UsageError(
-            f"{table.location.name} holds all boards within limits, not those that occur: "
-            "solve the reachable space"
-        )
-    if not isinstance(table.location, Folder):
-        raise UsageError(f"{table.location.name} is not a folder on this machine: unpack or copy it first")
-    return table.location.path
-
-
-def afterstate_counts(table: Table) -> dict[int, int]:
-    """Count afterstates by sum.  Raises `CorruptError` if files are not those of the manifest."""
-    reachable_folder(table)
-    return {total: table.prober.count(total) for total in table.prober.sums()}
-
-
 @dataclass(frozen=True)
 class _Guide:
     """A policy that rates slides, and takes each of the best with the same probability."""
@@ -385,10 +379,8 @@ class _Guide:
 
     def choose(self, board: Cells, slides: Sequence[Worth]) -> list[Worth]:
         """Return the slides of a state that it takes."""
-        ratings = self.rate(board, slides)
-        most = max(ratings)
-        least = most - self.slack * abs(most)
-        return [slide for slide, rating in zip(slides, ratings, strict=True) if rating >= least]
+        best = best_slides(np.array(self.rate(board, slides)), self.slack)
+        return [slide for slide, chosen in zip(slides, best, strict=True) if chosen]
 
 
 def _guide(table: Table, objective: Objective, policy: Table | str, named: Objective | None) -> _Guide:

@@ -40,7 +40,6 @@ from tilebase.game.game import Game
 from tilebase.objectives.encoding import as_floats
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import LayerSummary, Solution, StartValues
-from tilebase.questions.policies import afterstate_counts, local_folder
 from tilebase.runtime.documents import mapping, text, to_json, understood, whole
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
@@ -52,7 +51,7 @@ from tilebase.runtime.storage import (
     storage_errors,
     write_whole,
 )
-from tilebase.tables.probe import Table, open_table
+from tilebase.tables.probe import Table, afterstate_counts, local_folder, open_table
 
 JOURNAL, WORK = "above.jsonl", "work"
 """Names in the folder of a table that is pruned while it is solved."""

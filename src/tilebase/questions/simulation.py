@@ -9,25 +9,27 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import backward
 from tilebase.errors import ResourceError, UsageError
+from tilebase.game.findings import Finding, Reported
+from tilebase.game.game import Game
+from tilebase.game.names import rules_of, title_of
 from tilebase.objectives.encoding import NONE, WON, end_values, sentinels
 from tilebase.objectives.numbers import estimate_text
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.values import Rounded, Value
-from tilebase.questions.policies import afterstate_counts, local_folder
 from tilebase.questions.sampling import CONFIDENCE, binomial_interval
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
 from tilebase.sparse.choosing import best_slides, drawn_slides, gains, ratings
 from tilebase.sparse.flow import Flow
 from tilebase.sparse.reading import LayerReader
-from tilebase.tables.probe import Table, open_table
+from tilebase.tables.probe import Table, afterstate_counts, local_folder, open_table
 
 Array = npt.NDArray[Any]
 GAME_BYTES = 200
@@ -39,7 +41,7 @@ NORMAL = 10
 
 
 @dataclass(frozen=True)
-class Simulation:
+class Simulation(Reported):
     """The result of simulated games.
 
     Attributes
@@ -54,6 +56,13 @@ class Simulation:
         The table's value of the start; None if it is not a mean (bounds, forced wins).
     """
 
+    facts = (
+        "objective", "games", "wins", "slides", "mean", "error", "value", "seed", "z", "interval",
+        "confidence",
+    )  # fmt: skip
+    confidence: ClassVar[float] = CONFIDENCE
+
+    game: Game
     objective: Objective
     games: int
     wins: int
@@ -90,11 +99,17 @@ class Simulation:
         few = counts_wins(self.objective) and min(number, 1 - number) * self.games < NORMAL
         return None if few or not self.error else difference / self.error
 
-    def as_dict(self) -> dict[str, Any]:
-        """As plain JSON values."""
-        value = None if self.value is None else self.value.as_dict()
-        more = {"value": value, "z": self.z, "interval": list(self.interval), "confidence": CONFIDENCE}
-        return self.__dict__ | {"objective": self.objective.identity} | more
+    def asked(self) -> tuple[Finding, ...]:
+        """Return the mean of the games."""
+        objective = self.objective
+        what = f"value of {objective.name}"
+        if counts_wins(objective):
+            what = "probability to win"
+        elif objective.is_mean and not objective.is_bound:
+            what = objective.text
+        what += f", by the policy of a table for {objective.name}"
+        mean, kind = estimate_text(self.mean, self.error), f"mean of {self.games:,} games"
+        return (Finding(title_of(self.game), what, mean, kind, rules_of(self.game)),)
 
 
 def counts_wins(objective: Objective) -> bool:
@@ -134,15 +149,9 @@ def simulate(
     payoffs = played.payoffs
     value = opened.start[chosen.label] if chosen.is_mean and not chosen.is_bound else None
     return Simulation(
-        chosen,
-        games,
-        played.wins,
-        played.slides,
-        float(chosen.told(payoffs.mean())),
-        _error(chosen, payoffs, value),
-        value,
-        seed,
-    )
+        opened.game, chosen, games, played.wins, played.slides, float(chosen.told(payoffs.mean())),
+        _error(chosen, payoffs, value), value, seed,
+    )  # fmt: skip
 
 
 def _error(objective: Objective, payoffs: Array, value: Value | None) -> float | None:

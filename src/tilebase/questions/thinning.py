@@ -24,7 +24,6 @@ from tilebase.files.store import LayerStore
 from tilebase.files.subsets import KEYS, Columns, write_subset
 from tilebase.objectives.encoding import FIRST, NONE, WON
 from tilebase.objectives.objective import Objective
-from tilebase.questions.policies import afterstate_counts, local_folder
 from tilebase.questions.pruning import find_finished, instead, stores_of, unfinished, write_manifest
 from tilebase.runtime.documents import to_json
 from tilebase.runtime.progress import Pace
@@ -32,7 +31,7 @@ from tilebase.runtime.resources import Allowance, Use
 from tilebase.sparse.choosing import best_slides, even, ratings
 from tilebase.sparse.flow import Visits
 from tilebase.sparse.reading import LayerReader
-from tilebase.tables.probe import Table, open_table
+from tilebase.tables.probe import Table, afterstate_counts, local_folder, open_table
 
 Array = npt.NDArray[Any]
 

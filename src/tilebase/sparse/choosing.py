@@ -45,6 +45,13 @@ def best_slides(q: Array, slack: float) -> Array:
     return best
 
 
+def largest(scores: Array, allowed: Array, axis: int = 0) -> Array:
+    """Return which allowed slides have the largest score of their state; the axes are those of `even`."""
+    found = np.where(allowed, scores, -np.inf)
+    chosen: Array = allowed & (found == found.max(axis=axis, keepdims=True))
+    return chosen
+
+
 def even(chosen: Array, axis: int = 0) -> Array:
     """Return equal probabilities of the slides that are chosen in each state; 0 where none is.
 

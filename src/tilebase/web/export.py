@@ -34,14 +34,13 @@ from tilebase.objectives.encoding import NONE, WON
 from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.values import value_document
-from tilebase.questions.policies import afterstate_counts, reachable_folder
 from tilebase.runtime.documents import parse_json, to_json
 from tilebase.runtime.progress import Pace, Progress
 from tilebase.runtime.storage import atomic_folder, write_whole
 from tilebase.sparse.choosing import best_slides, even, ratings
 from tilebase.sparse.flow import Visits
 from tilebase.sparse.reading import MISSING, LayerReader
-from tilebase.tables.probe import Table, open_table
+from tilebase.tables.probe import Table, afterstate_counts, open_table, reachable_folder
 
 Array = npt.NDArray[Any]
 
