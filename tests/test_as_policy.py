@@ -17,7 +17,7 @@ from tilebase.game.game import Game
 from tilebase.objectives.numbers import digits_text
 from tilebase.policies import ACTION_ORDERS, OBSERVATIONS, as_policy
 from tilebase.questions.distributions import distributions
-from tilebase.questions.sampling import CONFIDENCE, binomial_interval
+from tilebase.questions.simulation import CONFIDENCE, binomial_interval
 
 GAME = Game("2x3", 16)
 

@@ -102,7 +102,7 @@ class ArrayPolicy:
     Attributes
     ----------
     name:
-        What it is called in results.
+        What it is called in results: the name of the function, class or table, unless it is set.
     boards:
         The rules of its game.
     by:
@@ -152,7 +152,6 @@ def as_policy(
     observation: str | Callable[[Boards], Any] = "exponents",
     actions: str | Sequence[str] = "tilebase",
     illegal: Illegal = "raise",
-    name: str | None = None,
     objective: Objective | str | None = None,
 ) -> ArrayPolicy:
     """Make a policy of whatever chooses slides.
@@ -186,8 +185,6 @@ def as_policy(
     illegal:
         What follows if a slide is not allowed: ``raise``, or ``mask``: its probability is shared out to the
         allowed slides in proportion to theirs, equally if they have none.
-    name:
-        What it is called in results.  None: the name of the function or class.
     objective:
         For which objective a table plays: by its values of this one if it has them, else by its first.
 
@@ -205,16 +202,14 @@ def as_policy(
         if word not in words:
             raise UsageError(f"{word!r} is not one of {', '.join(filter(None, words))}")
     if isinstance(policy, str) and policy in BUILT_IN:
-        return ArrayPolicy(
-            name or policy, boards, _random if policy == "random" else partial(_greedy, boards)
-        )
+        return ArrayPolicy(policy, boards, _random if policy == "random" else partial(_greedy, boards))
     if isinstance(policy, Table | Path | str):
         table = open_table(policy)
         if table.game != game:
             raise UsageError(f"{table.location.name} is a table of {table.game}, not of {game}")
         by = table.plays_by(objective)
         arrays = TableArrays(table, by.label)
-        return ArrayPolicy(name or table.location.name, boards, partial(_best, arrays), by)
+        return ArrayPolicy(table.location.name, boards, partial(_best, arrays), by)
     if asked is None:
         asked = (
             "predict" if hasattr(policy, "predict") else "board" if _arguments(policy)[1] == 1 else "batch"
@@ -230,7 +225,7 @@ def as_policy(
     )
     # A function of a `Board` names directions: its answers are in our order.
     meaning = _Meaning(output, np.arange(len(order)) if asked == "board" else order, illegal)
-    named = str(name or getattr(policy, "__name__", type(policy).__name__))
+    named = str(getattr(policy, "__name__", type(policy).__name__))
     return ArrayPolicy(named, boards, partial(_answer, ask, meaning))
 
 

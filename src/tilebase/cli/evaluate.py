@@ -135,7 +135,8 @@ def evaluate(
     guide: Any = policy
     if asked is not None:
         with open_table(table) as opened:
-            guide = as_policy(find_policy(policy), opened.game, asked=asked, name=policy)
+            guide = as_policy(find_policy(policy), opened.game, asked=asked)
+            guide.name = policy
     if planning():
         from tilebase.runtime.resources import Allowance
 
@@ -187,7 +188,7 @@ def _draw_regret(table: str, judged: Any, file: Path) -> None:
 
 
 def _sure() -> str:
-    from tilebase.questions.sampling import CONFIDENCE
+    from tilebase.questions.simulation import CONFIDENCE
 
     return digits_text(100 * CONFIDENCE)
 

@@ -59,7 +59,6 @@ ROUNDING = 1e-9
 
 
 def _chance_text(chance: float, others: float) -> str:
-    """Return a probability as it is printed, with that of all other games, which was computed by itself."""
     return rounded_text(chance, 0.0, DIGITS, most=1, complement=others)
 
 

@@ -57,7 +57,7 @@ from tilebase.policies import (
     takes_arrays,
     without_sampling,
 )
-from tilebase.questions.sampling import CONFIDENCE, binomial_interval, sample_games
+from tilebase.questions.simulation import CONFIDENCE, binomial_interval, sample_games
 from tilebase.runtime.html import table_html
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
@@ -258,7 +258,8 @@ def evaluate(
     if callable(found):
         if games is not None:
             if chosen.name in REWARDS:  # side by side, twice as fast
-                asked = as_policy(found, opened.game, asked="board", name=name)
+                asked = as_policy(found, opened.game, asked="board")
+                asked.name = name
                 paid = sample_games(asked, chosen, games, allowed, seed=seed)
             else:
                 paid = sample_callable(opened.game, found, chosen, games, allowed, seed=seed)
@@ -300,7 +301,9 @@ def _array_policy(
     arrays = hasattr(found, "predict") or isinstance(found, ArrayPolicy) or takes_arrays(found)
     if not arrays and (symmetry is None or not callable(found)):
         return None
-    return as_policy(found, game, asked=None if arrays else "board", name=name)
+    asked = as_policy(found, game, asked=None if arrays else "board")
+    asked.name = name or asked.name
+    return asked
 
 
 def _judged(
