@@ -638,7 +638,7 @@ def test_a_table_plays_for_the_objective_that_is_named(tmp_path):
         found = evaluate(both, both, objective=named, threads=1)
         judged = judge(both, both, objective=named, threads=1)
         ends = distributions(both, both, objective=named, threads=1)
-        assert {one.by.name for one in (found, judged, ends)} == {by}
+        assert {one.plays_by.name for one in (found, judged, ends)} == {by}
         assert found.value == pytest.approx(judged.value, rel=1e-12)
         assert found.regret == pytest.approx(0, abs=1e-9)
         if value is not None:
@@ -649,7 +649,8 @@ def test_a_table_plays_for_the_objective_that_is_named(tmp_path):
             assert ends["score"].mean < score - 1
     other = evaluate(both, alone, objective="score", threads=1)
     means = distributions(both, alone, objective="score", threads=1)
-    assert other.by.name == means.by.name == judge(both, alone, objective="score", threads=1).by.name == "win"
+    judged = judge(both, alone, objective="score", threads=1)
+    assert {one.plays_by.name for one in (other, means, judged)} == {"win"}
     assert other.value == pytest.approx(means["score"].mean, rel=1e-12)
     assert other.value < score - 1
     with pytest.raises(UsageError, match="has no values of score"):

@@ -129,7 +129,7 @@ class Judgement:
         The decisions that lose most, the worst first.
     layers:
         All states that it meets, if they were asked for: a `Visited` for each sum, ascending.
-    by:
+    plays_by:
         The objective by which the agent plays, if it is a table.
     """
 
@@ -144,7 +144,7 @@ class Judgement:
     by_tile: dict[int, tuple[float, float]]
     worst: tuple[Decision, ...]
     layers: tuple[Visited, ...] = field(default=(), repr=False)
-    by: Objective | None = None
+    plays_by: Objective | None = None
 
     @property
     def optimum(self) -> float:
@@ -193,7 +193,7 @@ class Judgement:
         """As plain JSON values."""
         return {
             "policy": self.name,
-            "plays_by": None if self.by is None else self.by.identity,
+            "plays_by": None if self.plays_by is None else self.plays_by.identity,
             "objective": self.objective.identity,
             "value": self.value,
             "optimum": self.optimum,
@@ -344,7 +344,7 @@ def judge(
         name=agent.policy.name, objective=chosen, start=start, regret=regret, rounding=rounding,
         states=tally.states, optimal=tally.optimal / tally.visits if tally.visits else 1.0,
         by_sum=tally.by_sum, by_tile=dict(sorted(tally.by_tile.items())), worst=tally.worst_decisions(),
-        layers=own_values(arrays, agent, layers), by=agent.policy.by,
+        layers=own_values(arrays, agent, layers), plays_by=agent.policy.by,
     )  # fmt: skip
 
 

@@ -145,7 +145,7 @@ class Distributions(Reported):
         orientation.
     states:
         How many states the policy meets, up to symmetry; of a function, without.
-    by:
+    plays_by:
         The objective by which the policy plays, if it is a table.
     """
 
@@ -156,12 +156,12 @@ class Distributions(Reported):
     of: Mapping[str, Distribution] = field(hash=False)
     meets: Mapping[str, float] = field(hash=False)
     states: int
-    by: Objective | None = None
+    plays_by: Objective | None = None
 
     @property
     def player(self) -> str:
         """The policy; of a table also by which objective it plays."""
-        return player_text(self.policy, self.by)
+        return player_text(self.policy, self.plays_by)
 
     def meets_text(self, board: str) -> str:
         """Return the probability that a game comes to a board, as it is printed."""
@@ -169,11 +169,6 @@ class Distributions(Reported):
 
     def __getitem__(self, name: str) -> Distribution:
         return self.of[name]
-
-    @property
-    def plays_by(self) -> Objective | None:
-        """The objective by which the policy plays, as the document names it."""
-        return self.by
 
     @property
     def distributions(self) -> tuple[Distribution, ...]:

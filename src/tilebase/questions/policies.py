@@ -17,7 +17,6 @@ A policy that is asked for many boards at once (`tilebase.policies.as_policy`), 
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
@@ -57,7 +56,13 @@ from tilebase.policies import (
     takes_arrays,
     without_sampling,
 )
-from tilebase.questions.simulation import CONFIDENCE, binomial_interval, sample_games
+from tilebase.questions.simulation import (
+    CONFIDENCE,
+    binomial_interval,
+    counts_wins,
+    sample_games,
+    standard_error,
+)
 from tilebase.runtime.html import table_html
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
@@ -110,7 +115,7 @@ class Evaluation(Reported):
         of a binomial distribution (Clopper-Pearson).
     judged:
         Where the policy loses, if it was judged by its symmetry.
-    by:
+    plays_by:
         The objective by which the policy plays, if it is a table.
     """
 
@@ -131,7 +136,7 @@ class Evaluation(Reported):
     interval: tuple[float, float] | None = None
     judged: Judgement | None = field(default=None, repr=False)
     value_rounding: float = 0.0
-    by: Objective | None = None
+    plays_by: Objective | None = None
 
     def __post_init__(self) -> None:
         if self.objective.unit == "probability":  # a sum of rounded numbers can be larger than 1
@@ -152,7 +157,7 @@ class Evaluation(Reported):
     @property
     def player(self) -> str:
         """The policy; of a table also by which objective it plays."""
-        return player_text(self.policy, self.by)
+        return player_text(self.policy, self.plays_by)
 
     @property
     def text(self) -> str:
@@ -175,11 +180,6 @@ class Evaluation(Reported):
     def regret(self) -> float:
         """The loss of the policy against optimal play."""
         return abs(self.optimum - self.value) if self.objective.is_cost else self.optimum - self.value
-
-    @property
-    def plays_by(self) -> Objective | None:
-        """The objective by which the policy plays, as the document names it."""
-        return self.by
 
     def asked(self) -> tuple[Finding, ...]:
         """Return what the policy is worth, and optimal play."""
@@ -276,7 +276,14 @@ def evaluate(
     value = _evaluate_guide(opened, exact, guide, allowed)
     rounding, own = _roundings(opened, chosen, value)
     return Evaluation(
-        opened.game, guide.name, chosen, value, start, rounding=rounding, value_rounding=own, by=guide.by
+        opened.game,
+        guide.name,
+        chosen,
+        value,
+        start,
+        rounding=rounding,
+        value_rounding=own,
+        plays_by=guide.by,
     )
 
 
@@ -313,21 +320,20 @@ def _judged(
     judged = judge(table, policy, objective=objective.label, symmetry=symmetry, **vars(allowed))
     return Evaluation(
         table.game, policy.name, objective, judged.value, judged.start, judged.states,
-        rounding=judged.rounding, judged=judged, value_rounding=judged.rounding, by=judged.by,
+        rounding=judged.rounding, judged=judged, value_rounding=judged.rounding, plays_by=judged.plays_by,
     )  # fmt: skip
 
 
 def _sampled(table: Table, name: str, objective: Objective, paid: npt.NDArray[np.float64]) -> Evaluation:
     """Return what games have paid on average, and how sure this is."""
-    same = bool(paid.min() == paid.max())  # the mean of equal numbers is rounded, and so would be the error
-    error = 0.0 if same else float(paid.std(ddof=1)) / math.sqrt(len(paid))
     interval = None
-    if objective.is_win and objective.discount == 1:
+    if counts_wins(objective):
         interval = binomial_interval(int(paid.sum()), len(paid), CONFIDENCE)
     value, start = objective.told(float(paid.mean())), table.start[objective.label]
     return Evaluation(
-        table.game, name, objective, value, start, games=len(paid), error=error, interval=interval
-    )
+        table.game, name, objective, value, start, games=len(paid), error=standard_error(paid),
+        interval=interval,
+    )  # fmt: skip
 
 
 def expected_cost(

@@ -177,11 +177,14 @@ def _error(objective: Objective, payoffs: Array, value: Value | None) -> float |
     """Return the standard error of the mean."""
     if value is not None and counts_wins(objective) and 0 < float(value) < 1:
         return math.sqrt(float(value) * (1 - float(value)) / len(payoffs))
-    if len(payoffs) < 2:
-        return None
+    return standard_error(payoffs) if len(payoffs) > 1 else None
+
+
+def standard_error(payoffs: Array) -> float:
+    """Return the standard error of the mean of two numbers or more."""
     # The mean of equal numbers is rounded, and so would be their deviation, which is 0.
     same = bool(payoffs.min() == payoffs.max())
-    return 0.0 if same else float(payoffs.std(ddof=1) / math.sqrt(len(payoffs)))
+    return 0.0 if same else float(payoffs.std(ddof=1)) / math.sqrt(len(payoffs))
 
 
 def _play(
