@@ -23,9 +23,8 @@ from pathlib import Path
 
 from tilebase import Game, count, prove
 from tilebase.cluster.dask import DaskExecutor
-from tilebase.cluster.executors import ThreadExecutor
-from tilebase.cluster.opening import attached, executor_of
-from tilebase.cluster.pieces import IdleJob, Piece
+from tilebase.cluster.pieces import IdleJob, Piece, ThreadExecutor
+from tilebase.cluster.runs import attached, executor_of
 from tilebase.dense import shared
 from tilebase.dense.index import PerfectIndex
 from tilebase.runtime.resources import Allowance

@@ -24,7 +24,6 @@ from typing import Any
 
 from tilebase import Game, formation
 from tilebase.costs.boards import passing
-from tilebase.costs.estimate import duration
 from tilebase.costs.forcing import search_seconds
 from tilebase.costs.measuring import measured_factor
 from tilebase.costs.rates import FACTORS
@@ -32,6 +31,7 @@ from tilebase.costs.reachable import counting, layers_of, solving
 from tilebase.costs.tables import evaluating, thinning, verifying
 from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import parse_objectives
+from tilebase.runtime.measured import duration
 from tilebase.runtime.resources import Allowance
 
 GOAL = 1.5

@@ -37,7 +37,7 @@ from tilebase._kernels import (
     play,
     rank,
 )
-from tilebase._kernels.arguments import Directory, Links, Scratch, Slides, Target
+from tilebase._kernels.arguments import Directory, Links, Scratch, Target
 from tilebase._kernels.packed import packed
 from tilebase.arrays import CACHED
 from tilebase.cluster.runs import Run
@@ -64,16 +64,13 @@ from tilebase.runtime.storage import temporary_folder
 from tilebase.runtime.threads import Pool
 from tilebase.search.search import Search
 from tilebase.simulator import Simulator
-from tilebase.sparse.arenas import Arena, Windows
-from tilebase.sparse.bitset import BitSet
-from tilebase.sparse.directory import directory_of, enter, join, new_directory
 from tilebase.sparse.folds import Spawned, make_fold
 from tilebase.sparse.forward import count_in
-from tilebase.sparse.index import Index
-from tilebase.sparse.maps import NO_SLIDES, GameIndex, IndexedLayer, SlideMemory, Worker
+from tilebase.sparse.index import GameIndex, Index, IndexedLayer, enter, join, new_directory
+from tilebase.sparse.maps import Worker
 from tilebase.sparse.reading import word_potentials
-from tilebase.sparse.recorded import RecordedSlides
 from tilebase.sparse.sizes import PAGE_BYTES
+from tilebase.sparse.windows import Arena, SpilledSet, Windows
 
 Array = npt.NDArray[Any]
 ONE = Allowance(memory=1 << 30, threads=1)
@@ -235,13 +232,13 @@ class Layers:
             for s in range(total - 4, total + 5, 2):
                 self.afters[s] = StoredLayer(run.layers("afterstates"), s).read(0)
 
-    def empty_set(self, total: int | None = None) -> BitSet:
+    def empty_set(self, total: int | None = None) -> SpilledSet:
         """A set of boards of the layer, or of that of another sum."""
         size = self.indexed[total or self.total].layer.size
         windows = Windows(size)
-        return BitSet(size, np.zeros(windows.blocks * windows.block_words, dtype=np.uint64), Path(), "")
+        return SpilledSet(size, np.zeros(windows.blocks * windows.block_words, dtype=np.uint64), Path(), "")
 
-    def target(self, boards: BitSet, arena: Arena | None, total: int | None = None) -> Target:
+    def target(self, boards: SpilledSet, arena: Arena | None, total: int | None = None) -> Target:
         """A set that is filled, at once or through an arena."""
         pages = (arena or Arena(0)).pages_for(boards.block_bits)
         return Target(self.indexed[total or self.total].ranking, arena is None, boards.bits, pages)
@@ -265,7 +262,7 @@ class Layers:
         return states
 
     @cached_property
-    def states(self) -> BitSet:
+    def states(self) -> SpilledSet:
         """The states of the layer."""
         found = self.empty_set()
         self.spawn(self.target(found, None), packed(Scratch.of(forward.BATCH)))
@@ -274,34 +271,23 @@ class Layers:
     def slide(
         self,
         total: int,
-        states: BitSet,
-        afters: BitSet,
-        slides: Slides,
+        states: SpilledSet,
+        afters: SpilledSet,
         worker: Worker,
         *,
         ahead: bool = False,
     ) -> Array:
-        """Slide the states of a sum, mark the afterstates and record the slides; return the counts.
+        """Slide the states of a sum, mark the afterstates; return the counts.
 
         With `ahead`, states that are decided within one move are left out.
         """
         counts = np.zeros((self.game.bounds.code + 1, 5), dtype=np.int64)
         source, target = self.indexed[total].source(states), self.target(afters, None, total)
-        slides.used[0] = 0
         forward.slide_map(
             source, np.uint64(0), np.uint64(states.size), self.rules, ahead, target, worker.recent,
-            worker.scratch, worker.marks, worker.spawned, counts, slides,
+            worker.scratch, worker.marks, worker.spawned, counts,
         )  # fmt: skip
         return counts
-
-    @cache  # noqa: B019 - as above
-    def slides(self, total: int) -> Slides:
-        """The slides of the states of a sum."""
-        states = self.empty_set(total)
-        self.spawn(self.target(states, None, total), packed(Scratch.of(forward.BATCH)), total)
-        found = memory_for_slides(states, len(self.game.shape))
-        self.slide(total, states, self.empty_set(total), found, Worker())
-        return found.trimmed()
 
     @cache  # noqa: B019 - as above
     def directory(self, total: int) -> Directory:
@@ -325,7 +311,7 @@ class Layers:
 
     def new_links(self, exponent: int, merges: Sequence[str]) -> tuple[Links, Array]:
         """Memory for all links of the layer, and for the number of spawns on each afterstate."""
-        axes, width = len(self.game.shape), len(self.spawned(self.total, exponent)) + backward.BATCH
+        axes, width = len(self.game.shape), len(self.spawned(self.total, exponent)) + forward.BATCH
         links = Links(
             np.zeros((2 * axes, width), dtype=np.uint32),
             np.zeros((len(merges), axes, width), dtype=np.int32),
@@ -342,7 +328,7 @@ def spawn_map(inputs: Inputs) -> Case:
     return Case(lambda: layers.spawn(target, scratch), lambda: [states.bits], lambda: states.bits.fill(0))
 
 
-def _spawned_arena(layers: Layers, states: BitSet) -> Arena:
+def _spawned_arena(layers: Layers, states: SpilledSet) -> Arena:
     """An arena with the ranks of all states of the layer, each as often as it is reached."""
     boards = sum(len(layers.spawned(layers.total - 2**e, e)) for e in layers.game.spawn_exponents)
     pages = boards // forward.PAGE + 3 * states.windows.blocks + 64
@@ -362,7 +348,7 @@ def push(inputs: Inputs) -> Case:
 
     def written() -> list[Array]:
         _, order, length = arena.by_block(states.windows.blocks)
-        return [arena.offsets(page, length) for page in order.tolist()]
+        return [arena.data[page * forward.PAGE :][: int(length[page])] for page in order.tolist()]
 
     return Case(run, written, lambda: arena.reset(states.windows.blocks))
 
@@ -431,7 +417,7 @@ def slide_map(inputs: Inputs, *, ahead: bool = False) -> Case:
 
     def run() -> int:
         nonlocal counts
-        counts = layers.slide(layers.total, layers.states, afters, NO_SLIDES, worker, ahead=ahead)
+        counts = layers.slide(layers.total, layers.states, afters, worker, ahead=ahead)
         return states
 
     def clear() -> None:
@@ -444,30 +430,6 @@ def slide_map(inputs: Inputs, *, ahead: bool = False) -> Case:
 def slide_ahead(inputs: Inputs) -> Case:
     """The same, of states that are not decided within one move."""
     return slide_map(inputs, ahead=True)
-
-
-def memory_for_slides(states: BitSet, axes: int) -> Slides:
-    """Return memory for the slides of a set of states along so many axes."""
-    memory = SlideMemory(RecordedSlides(Path()), axes, 1 << 30)
-    return memory.take(states, [(0, states.size)])[0]
-
-
-def record(inputs: Inputs) -> Case:
-    """The same, and write down all slides."""
-    layers, worker = inputs.layers, Worker()
-    afters, counts = layers.empty_set(), np.zeros(0)
-    slides = memory_for_slides(layers.states, len(layers.game.shape))
-
-    def run() -> int:
-        nonlocal counts
-        counts = layers.slide(layers.total, layers.states, afters, slides, worker)
-        return int(counts[:, forward.STATE].sum())
-
-    def written() -> list[Array]:
-        found = slides.trimmed()
-        return [afters.bits, counts, found.made, found.wins, found.ends]
-
-    return Case(run, written, lambda: afters.bits.fill(0))
 
 
 def by_line(make: Callable[[Inputs], Case]) -> Callable[[Inputs], Case]:
@@ -492,7 +454,7 @@ def list_layer(inputs: Inputs) -> Case:
 
 def link(inputs: Inputs) -> Case:
     """Link the layer to the afterstates that follow spawns of a 2."""
-    layers, scratch = inputs.layers, packed(Scratch.of(2 * backward.BATCH + 2))
+    layers, scratch = inputs.layers, packed(Scratch.of(2 * forward.BATCH + 2))
     links, spawns = layers.new_links(1, ())
     n = layers.link(1, (), links, spawns, scratch)
     return Case(lambda: layers.link(1, (), links, spawns, scratch), lambda: [links.slots[:, :n], spawns])
@@ -500,7 +462,7 @@ def link(inputs: Inputs) -> Case:
 
 def best_after(inputs: Inputs, size: int = 0) -> Case:
     """The best value over the slides after spawns of a 2 on the layer; there is memory for `size` values."""
-    layers, scratch = inputs.layers, packed(Scratch.of(2 * backward.BATCH + 2))
+    layers, scratch = inputs.layers, packed(Scratch.of(2 * forward.BATCH + 2))
     links, spawns = layers.new_links(1, ())
     above = layers.total + 2
     values = _values(max(len(layers.afters[above]), size))
@@ -522,44 +484,6 @@ def best_after(inputs: Inputs, size: int = 0) -> Case:
 def best_after_far(inputs: Inputs) -> Case:
     """The same, as of so many values that they are requested first."""
     return best_after(inputs, backward.FAR)
-
-
-def best_recorded(inputs: Inputs) -> Case:
-    """The best value over the slides of each state of the layer above, as they were recorded."""
-    layers = inputs.layers
-    above = layers.total + 2
-    slides, directory = layers.slides(above), layers.directory(above)
-    values, scratch = _values(len(layers.afters[above])), packed(Scratch.of(2 * backward.BATCH + 2))
-    best = np.zeros(slides.ends[-1, 0], dtype=values.dtype)
-
-    def run() -> int:
-        assert backward.best_recorded(slides, 0, len(slides.ends) - 1, directory, values, scratch, best)
-        return len(best)
-
-    return Case(run, lambda: [best])
-
-
-def best_known(inputs: Inputs) -> Case:
-    """These values after spawns of a 2 on the layer: the same as of `best_after`."""
-    layers, scratch = inputs.layers, packed(Scratch.of(2 * backward.BATCH + 2))
-    links, spawns = layers.new_links(1, ())
-    above = layers.total + 2
-    states = best_recorded(inputs)
-    states.run()
-    (known,), directory = states.written(), directory_of(layers.slides(above).states)
-    best = np.zeros(links.slots.shape[1], dtype=np.uint64)
-    indexed: IndexedLayer = layers.indexed[above]
-
-    def run() -> int:
-        _, n, sound = backward.best_known(
-            layers.afters[layers.total], 0, 1, layers.rules, indexed.ranking, directory, known, scratch,
-            spawns, best,
-        )  # fmt: skip
-        assert sound
-        return int(n)
-
-    n = run()
-    return Case(run, lambda: [best[:n], spawns])
 
 
 def index_keys(inputs: Inputs) -> Case:
@@ -596,7 +520,7 @@ def fold(objective: str) -> Callable[[Inputs], Case]:
     def make(inputs: Inputs) -> Case:
         layers = inputs.layers
         (one,) = parse_objectives(objective)
-        folds, scratch = make_fold(layers.game, one), packed(Scratch.of(2 * backward.BATCH + 2))
+        folds, scratch = make_fold(layers.game, one), packed(Scratch.of(2 * forward.BATCH + 2))
         jobs, boards = [], len(layers.afters[layers.total])
         for exponent in sorted(layers.game.spawn_exponents, reverse=True):
             links, spawns = layers.new_links(exponent, folds.merges)
@@ -617,7 +541,7 @@ def fold(objective: str) -> Callable[[Inputs], Case]:
             acc = folds.start(boards)
             for spawned, values in jobs:
                 folds.add(acc, spawned, values)
-            out[:] = [folds.finish(acc, jobs[0][0].spawns, None, None)]
+            out[:] = [folds.finish(acc, jobs[0][0].spawns, None)]
             return sum(spawned.n for spawned, _ in jobs)
 
         return Case(run, lambda: out)
@@ -735,7 +659,7 @@ def rate_slides(inputs: Inputs) -> Case:
     )
     assert backward.link_states(
         states, rules, layers.indexed[above].ranking, layers.directory(above),
-        word_potentials(layers.game, ()), packed(Scratch.of(2 * backward.BATCH + 2)), links,
+        word_potentials(layers.game, ()), packed(Scratch.of(2 * forward.BATCH + 2)), links,
     )  # fmt: skip
     values, worth = _values(len(keys)).astype(np.float64), np.array([0.0, 1e-12, 1.0])
     out = (

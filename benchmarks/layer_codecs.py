@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import lzma
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ import numpy.typing as npt
 import zstandard
 
 from tilebase._kernels.codec import encode_deltas
+from tilebase.errors import TilebaseError
 from tilebase.files.format import CHUNK_KEYS, LEVEL, Layer
 from tilebase.files.keys import decode
 from tilebase.tables.layers import open_layer
@@ -192,7 +194,10 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--all", action="store_true")
     parser.add_argument("-o", dest="picture")
     asked = parser.parse_args(words)
-    layer = open_layer(asked.folder, asked.sum, "states" if asked.states else "afterstates")
+    try:
+        layer = open_layer(asked.folder, asked.sum, "states" if asked.states else "afterstates")
+    except TilebaseError as error:
+        sys.exit(f"scripts/bench --codecs: {error}")
     ways = compare(sample(layer, None if asked.all else MOST_KEYS))
     best = frontier([(way.bytes, way.writing) for way in ways])
     print(

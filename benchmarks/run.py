@@ -7,6 +7,7 @@
     scripts/bench --server        the explorer's server instead (benchmarks/server.py)
     scripts/bench --page          the explorer's page in Chromium instead (benchmarks/page.py)
     scripts/bench --cluster       shared layers instead (benchmarks/cluster.py); --all for 100,000 pieces
+    scripts/bench --hosts         two worker hosts as network namespaces (benchmarks/hosts.py); needs root
     scripts/bench --diagrams      sizes of decision diagrams instead (benchmarks/diagrams.py); --only as above
     scripts/bench --arrays        boards and values as arrays instead (benchmarks/many.py)
     scripts/bench --environments  steps a second of environments instead (benchmarks/environments.py)
@@ -154,6 +155,10 @@ def main() -> int:
         import layer_codecs
 
         return layer_codecs.main(sys.argv[2:])
+    if sys.argv[1:2] == ["--hosts"]:
+        import hosts
+
+        return hosts.main(sys.argv[2:])
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -15,7 +15,7 @@ import numpy as np
 
 from tilebase.arrays import GameArrays
 from tilebase.errors import TilebaseError, UsageError
-from tilebase.files.run import read_manifest
+from tilebase.files.run import read_query
 from tilebase.tables.layers import open_layer
 
 
@@ -32,7 +32,7 @@ def live_and_open(game, states):
 
 def main(folder, total, goal):
     """Print both numbers of the layer of a sum."""
-    query, _ = read_manifest(folder)
+    query, _ = read_query(folder)
     if query.game.goal is None or goal < 2 * query.game.goal:
         raise UsageError(f"{folder} counts {query.game}: give a goal of at least twice its goal, not {goal}")
     game = GameArrays(query.game.changed(goal=goal))  # keys of both games are the same

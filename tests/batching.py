@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tilebase.cluster.executors import Executor
+from tilebase.cluster.pieces import Executor
 from tilebase.cluster.runs import Run
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.passes import DensePass, Sums

@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, expect, sync_playwright
 from serving import SECONDS
 from tilebase import solve
 from tilebase.cli import main
-from tilebase.cluster.executors import ThreadExecutor
+from tilebase.cluster.pieces import ThreadExecutor
 from tilebase.costs.rates import FACTORS
 from tilebase.game.game import Game
 from tilebase.runtime import system

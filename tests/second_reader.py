@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from fractions import Fraction
 from math import inf, prod
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import zstandard
 
@@ -29,8 +29,36 @@ UNITS = {"uint64": 52, "uint32": 32, "uint16": 16}
 NUMBERS = {"float64": "d", "float32": "f", "float16": "e", "int32": "i"}
 NUMBERS |= {"uint64": "Q", "uint32": "I", "uint16": "H"}
 MARGINS = {"float64": 1e-12, "float32": 4e-7, "float16": 2e-3}
-WINS, SLIDES = ("win", "lower", "upper", "guaranteed"), ("moves", "survival", "longest")
 NEVER = Fraction(1 << 30)
+
+
+class Meaning(NamedTuple):
+    """What the page says of an objective: the worth of its ends, what a slide adds, and spawns."""
+
+    win: int = 0
+    lost: int = 0  # of a game that ends otherwise
+    slide: int = 0
+    merge: str = ""  # what a merge adds: its tile or one
+    top: bool = False  # whether the end is worth the largest tile instead
+    spawns: str = "mean"
+    rounding: str = ""  # of each step
+
+
+MEANINGS = {
+    "win": Meaning(win=1),
+    "loss": Meaning(lost=-1),
+    "lower": Meaning(win=1, rounding="down"),
+    "upper": Meaning(win=1, rounding="up"),
+    "guaranteed": Meaning(win=1, spawns="least"),
+    "score": Meaning(merge="tile"),
+    "merges": Meaning(merge="one"),
+    "moves": Meaning(slide=1),
+    "largest": Meaning(top=True),
+    "survival": Meaning(slide=1, spawns="least"),
+    "fewest": Meaning(lost=-int(NEVER), slide=-1, spawns="largest"),
+    "longest": Meaning(slide=1, spawns="largest"),
+}
+"""The table of the page, read a second time; `test_everywhere` compares it with that of the program."""
 
 
 class DamagedError(Exception):
@@ -344,12 +372,16 @@ class Table:
         """How many units are 1, the largest number that is stored of a bound, and whether it is upper."""
         dtype = self.objectives[label]["dtype"]
         one = 1 << UNITS.get(dtype, 0)
-        return one, one - (dtype in ("uint32", "uint16")), self.objectives[label]["name"] == "upper"
+        return one, one - (dtype in ("uint32", "uint16")), self.meaning(label).rounding == "up"
+
+    def meaning(self, label: str) -> Meaning:
+        """What the page says of the objective of a label."""
+        return MEANINGS[self.objectives[label]["name"]]
 
     def rounded(self, label: str, worth: Fraction) -> Fraction:
         """A number of units as the objective rounds it; floats are not rounded here."""
-        name = self.objectives[label]["name"]
-        return Fraction(-(-worth // 1) if name == "upper" else worth // 1 if name == "lower" else worth)
+        rounding = self.meaning(label).rounding
+        return Fraction(-(-worth // 1) if rounding == "up" else worth // 1 if rounding else worth)
 
     def after(self, label: str, board: Board) -> Fraction:
         """W of an afterstate, in units.  Raises KeyError if the table does not hold it."""
@@ -359,14 +391,13 @@ class Table:
 
     def state(self, label: str, board: Board, *, start: bool = False) -> Fraction:
         """V of a state, in units, not rounded.  Raises KeyError if the table does not hold what follows."""
-        objective, (one, most, upper) = self.objectives[label], self.scale(label)
-        name, worths, missing = objective["name"], [], None
-        win = Fraction(0 if name not in WINS else one if upper or start else most)
+        meaning, (one, most, upper) = self.meaning(label), self.scale(label)
+        worths, missing = [], None
+        win = meaning.win * Fraction(one if upper or start else most)
         if self.game.has_sum(board):
             return win
         for after, wins, score in self.game.slides(board).values():
-            merges = board.count(0) - after.count(0)
-            earned = {"score": score, "merges": -merges, "fewest": -1}.get(name, int(name in SLIDES))
+            earned = {"tile": score, "one": after.count(0) - board.count(0)}.get(meaning.merge, meaning.slide)
             try:
                 won = max(win, self.end(label, after))
                 worths.append(earned + (won if wins else self.after(label, after)))
@@ -374,27 +405,27 @@ class Table:
                 missing = error
         if missing and not (worths and self.pruned.get("objective") == label):
             raise missing
-        return max(worths, default=self.end(label, board)) * Fraction(objective["discount"])
+        return max(worths, default=self.end(label, board)) * Fraction(self.objectives[label]["discount"])
 
     def end(self, label: str, board: Board) -> Fraction:
         """What a board is worth on which the game ends, a win aside; x is -1."""
-        name = self.objectives[label]["name"]
-        return Fraction({"largest": max(board), "loss": -1, "fewest": -NEVER}.get(name, 0))
+        meaning = self.meaning(label)
+        return Fraction(max(board) if meaning.top else meaning.lost)
 
     def together(self, label: str, states: list[tuple[Board, Fraction]]) -> Fraction:
         """The mean, least or largest V of some states, not rounded."""
         worths = [(self.rounded(label, self.state(label, state)), p) for state, p in states]
-        name = self.objectives[label]["name"]
-        if name in ("guaranteed", "survival", "longest", "fewest"):
-            found = (max if name in ("longest", "fewest") else min)(worth for worth, _ in worths)
-            return max(found, -NEVER) if name == "fewest" else found
+        meaning = self.meaning(label)
+        if meaning.spawns != "mean":
+            found = (max if meaning.spawns == "largest" else min)(worth for worth, _ in worths)
+            return max(found, -NEVER)
         return sum((worth * p for worth, p in worths), Fraction(0))
 
     def derived(self, label: str, after: Board) -> Fraction:
         """What the number of an afterstate must be, from those that follow it, in units."""
         most, stands = self.scale(label)[1], self.game.stands(after)
         if self.dense and stands and self.game.matches(after):
-            return max(Fraction(most * (self.objectives[label]["name"] in WINS)), self.end(label, after))
+            return max(Fraction(most * self.meaning(label).win), self.end(label, after))
         spawned = self.game.spawns(after) if stands and 0 in after else []
         ended = self.end(label, after) if stands and 0 in after else Fraction(0)
         found = self.rounded(label, self.together(label, spawned)) if spawned else ended
@@ -403,12 +434,12 @@ class Table:
     def starts_right(self, label: str) -> bool:
         """Whether the value of the start in the manifest follows."""
         objective, start, one = self.objectives[label], self.objectives[label]["start"], self.scale(label)[0]
-        starts, name = [*self.game.starts.items()], objective["name"]
-        if name in ("lower", "upper"):
+        starts, meaning = [*self.game.starts.items()], self.meaning(label)
+        if meaning.rounding:
             worth = sum(self.state(label, state, start=True) * p for state, p in starts)
-            away = (Fraction(start["bound"]) * one - worth) * (1 if name == "upper" else -1)
-            return start["kind"] == name and 0 <= away <= 2
-        sign = -1 if name in ("loss", "fewest") else 1
+            away = (Fraction(start["bound"]) * one - worth) * (1 if meaning.rounding == "up" else -1)
+            return start["kind"] == objective["name"] and 0 <= away <= 2
+        sign = -1 if meaning.lost else 1
         return near(objective["dtype"], sign * start["value"], self.together(label, starts))
 
 

@@ -31,6 +31,24 @@ def contents(folder: Path) -> dict[str, bytes]:
     }
 
 
+def without_positions(folder: Path) -> dict[str, Any]:
+    """The files below a folder; of folders of layers only the checksums, and of a manifest no pages.
+
+    A damaged layer that is made again lies behind the others, so positions and pages may differ.
+    """
+    found: dict[str, Any] = {}
+    for name, data in contents(folder).items():
+        if name.endswith(places.INDEX):
+            with layers_of((folder / name).parent) as layers:
+                found[name] = {total: record.text for total, record in layers.records.items()}
+        elif name.endswith(places.TABLE):
+            told = json.loads(data)
+            found[name] = {key: told[key] for key in told.keys() - {"check", "layers"}}
+        elif not name.endswith(".seg"):
+            found[name] = data
+    return found
+
+
 def sign(path: Path, values: dict[str, Any]) -> None:
     """Write a manifest with the checksum that it ought to have; `values` may hold an old one."""
     path.write_text(sealed(json.dumps({name: value for name, value in values.items() if name != "check"})))

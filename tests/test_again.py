@@ -73,5 +73,5 @@ def test_what_cannot_be_reproduced_is_refused(capsys: pytest.CaptureFixture[str]
         force(GAMES[0], engine="dense", again="search", threads=1)
     with pytest.raises(ResourceError, match=f"the plain rules decide at most {MOST_PLAIN:,}"):
         force(Game("3x3", 64), engine="dense", again="plain", threads=1)
-    assert main(["force", "2x3", "--again", "plain"]) == 2
-    assert "--again reproduces the layers of one dense pass" in capsys.readouterr().err
+    assert main(["force", "2x3", "16", "--again", "plain"]) == 2
+    assert "choose the engine dense" in capsys.readouterr().err

@@ -21,9 +21,9 @@ from tilebase._kernels.jit import kernel
 from tilebase.cli import main
 from tilebase.costs import forcing as costs
 from tilebase.costs.rates import rates
+from tilebase.dense import layers
 from tilebase.dense import passes as dense
 from tilebase.dense import plan as plans
-from tilebase.dense import stores
 from tilebase.dense.backends import bits
 from tilebase.dense.backends.bits import Matrices
 from tilebase.dense.index import PerfectIndex
@@ -233,7 +233,7 @@ def test_an_interrupted_pass_goes_on(tmp_path, monkeypatch, windows):
 @pytest.mark.parametrize("error", [StorageError, KeyboardInterrupt])
 def test_a_window_that_cannot_be_kept_leaves_no_parts(tmp_path, monkeypatch, method, error):
     """A full disk, say: what was written of the layer goes, and the states of those above stay."""
-    memory, calls, real = least_memory(LIMITED), [], getattr(stores.RawLayer, method)
+    memory, calls, real = least_memory(LIMITED), [], getattr(layers.RawLayer, method)
 
     def refused(self, *arguments):
         calls.append(self.path.name)
@@ -242,7 +242,7 @@ def test_a_window_that_cannot_be_kept_leaves_no_parts(tmp_path, monkeypatch, met
         return real(self, *arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(stores.RawLayer, method, refused)
+        patch.setattr(layers.RawLayer, method, refused)
         with pytest.raises(error):
             solved(tmp_path / "run", LIMITED, memory=memory)
     assert not list((tmp_path / "run" / "bits").glob(".*"))

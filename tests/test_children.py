@@ -13,7 +13,7 @@ import pytest
 
 import tilebase
 from tilebase.cli import main
-from tilebase.runtime import children
+from tilebase.runtime import system
 
 HERE = Path(tilebase.__file__).parents[1]
 
@@ -66,8 +66,8 @@ def test_a_child_searches_what_this_process_does_but_not_the_current_folder(
         folder.mkdir()
     monkeypatch.chdir(link)
     monkeypatch.setattr(sys, "path", ["", str(tmp_path / "here"), str(link), ".", str(other), str(HERE)])
-    found = children.environment()
+    found = system.child_environment()
     assert found["PYTHONPATH"] == os.pathsep.join([str(other), str(HERE)])
     assert found["PYTHONSAFEPATH"] == "1"
     monkeypatch.chdir(HERE)  # this package is there, and nowhere else
-    assert str(HERE) in children.environment()["PYTHONPATH"].split(os.pathsep)
+    assert str(HERE) in system.child_environment()["PYTHONPATH"].split(os.pathsep)

@@ -159,7 +159,7 @@ def test_values_are_exported_for_data_frames(tmp_path, capsys, refused):
         for row in rows[::500]:
             board = Board(game, tuple(row[f"cell_{cell}"] for cell in range(6)))
             assert (board.sum, board.key) == (row["sum"], row["key"])
-            assert float(table.probe_after(board).value) == row["value"]
+            assert float(table.probe_after(board).value) == row["v"]
     assert main([*command, "--states", "--sum", "30", "-o", str(tmp_path / "a.csv")]) == 0
     reads = "polars.read_csv or pandas.read_csv reads"
     expected = f" states up to symmetry, which {reads}; cells are exponents, as 8 for the tile 256\n"
@@ -168,8 +168,8 @@ def test_values_are_exported_for_data_frames(tmp_path, capsys, refused):
         states = list(csv.DictReader(lines))
     assert states
     for row in states:
-        slides = [float(row[name]) for name in game.directions if row[name]]
-        assert float(row["value"]) == max(slides, default=0.0)
+        slides = [float(row[f"q_{name}"]) for name in game.directions if row[f"q_{name}"]]
+        assert float(row["v"]) == max(slides, default=0.0)
     capsys.readouterr()
     refused([*command, "-o", "x.txt"], 2, "neither Parquet nor CSV")
     missing = tmp_path / "x.csv"
@@ -193,6 +193,10 @@ def test_the_default_folder_goes_when_all_is_done(tmp_path, monkeypatch, capsys)
     assert "the same command continues there" in capsys.readouterr().err
     assert main(["count", "2x2", "32", "-q"]) == 0
     assert list(tmp_path.iterdir()) == []
+    with monkeypatch.context() as patch:
+        patch.setattr(ForwardPass, "_layer", interrupted)
+        assert main(["solve", "exact", "2x2", "32", "-q"]) == 130
+    assert capsys.readouterr().err == "tilebase: stopped\n"
 
 
 @pytest.mark.parametrize(

@@ -35,10 +35,18 @@ from tilebase import _version
 from tilebase.cli import main
 from tilebase.cluster import local
 from tilebase.cluster.dask import DaskExecutor
-from tilebase.cluster.executors import Executor, ThreadExecutor
-from tilebase.cluster.opening import attached
-from tilebase.cluster.pieces import IdleJob, Piece, written
-from tilebase.cluster.workers import Exchange, WorkerFacts, perform, worker_memory
+from tilebase.cluster.pieces import (
+    Exchange,
+    Executor,
+    IdleJob,
+    Piece,
+    ThreadExecutor,
+    WorkerFacts,
+    perform,
+    worker_memory,
+    written,
+)
+from tilebase.cluster.runs import attached
 from tilebase.costs import cores
 from tilebase.errors import ClusterError, CorruptError, ResourceError, StorageError
 from tilebase.files.parcels import ParcelFile, ParcelWriter
@@ -49,7 +57,7 @@ from tilebase.questions.solve import solve
 from tilebase.runtime.resources import OVERHEAD, Allowance
 from tilebase.sparse import shared_backward, shared_forward
 from tilebase.sparse.forward import Work
-from tilebase.sparse.maps import GameIndex
+from tilebase.sparse.index import GameIndex
 
 SMALL = Game("3x3", 64)
 
@@ -316,14 +324,14 @@ def test_workers_that_cannot_work_for_a_run_are_refused(tmp_path: Path, workers:
     version = "import tilebase._version as v; v.version = lambda: {!r}"
     said = refusal(workers, tmp_path, version.format("0.0"), version.format(_version.version()))
     assert "runs tilebase 0.0" in said
-    module = "import tilebase.cluster.workers as w; "
+    module = "import tilebase.cluster.pieces as w; "
     blind = "w.real = w.Exchange.path; w.Exchange.path = property(lambda self: w.Path('{}'))"
-    sees = "import tilebase.cluster.workers as w; w.Exchange.path = w.real"
+    sees = "import tilebase.cluster.pieces as w; w.Exchange.path = w.real"
     assert "does not see the folder" in refusal(
         workers, tmp_path, module + blind.format(tmp_path / "no"), sees
     )
     small = "w.real = w.available_memory; w.available_memory = lambda: 1 << 28"
-    enough = "import tilebase.cluster.workers as w; w.available_memory = w.real"
+    enough = "import tilebase.cluster.pieces as w; w.available_memory = w.real"
     assert "of memory" in refusal(workers, tmp_path, module + small, enough)
 
 
@@ -370,9 +378,9 @@ class WriteJob:
 HELD = """
 import time
 from pathlib import Path
-from tilebase.cluster import workers
+from tilebase.cluster import pieces
 from tilebase.files.parcels import ParcelWriter
-workers.real, ParcelWriter.real = workers.perform, ParcelWriter.__enter__
+pieces.real, ParcelWriter.real = pieces.perform, ParcelWriter.__enter__
 def held(self):
     Path("{0}/held").touch()
     while not Path("{0}/go").exists():
@@ -380,16 +388,16 @@ def held(self):
     return self.real()
 def perform(*arguments):
     try:
-        return workers.real(*arguments)
+        return pieces.real(*arguments)
     finally:
         if Path("{0}/held").exists():
             Path("{0}/done").touch()
-ParcelWriter.__enter__, workers.perform = held, perform
+ParcelWriter.__enter__, pieces.perform = held, perform
 """
 FREED = """
-from tilebase.cluster import workers
+from tilebase.cluster import pieces
 from tilebase.files.parcels import ParcelWriter
-ParcelWriter.__enter__, workers.perform = ParcelWriter.real, workers.real
+ParcelWriter.__enter__, pieces.perform = ParcelWriter.real, pieces.real
 """
 
 

@@ -25,9 +25,8 @@ from clustering import Tree, Workers, noting, one_hangs, start_workers, when_lay
 from interrupting import stop_at
 from stored import contents
 from tilebase.cli import main
-from tilebase.cluster.executors import ThreadExecutor
-from tilebase.cluster.opening import attached
-from tilebase.cluster.runs import Run
+from tilebase.cluster.pieces import ThreadExecutor
+from tilebase.cluster.runs import Run, attached
 from tilebase.costs import batches
 from tilebase.costs.cores import MACHINE_CORES
 from tilebase.dense import shared

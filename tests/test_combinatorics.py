@@ -12,8 +12,7 @@ import pytest
 from facts import Fact, facts
 from strategies import GAMES, SMALL_GAMES
 from tilebase.counting.combinatorics import boards_by_sum, boards_by_sum_and_max, bound, convolved
-from tilebase.counting.groups import groups_of
-from tilebase.counting.tiles import least_expected_slides
+from tilebase.counting.tiles import groups_of, least_expected_slides
 from tilebase.errors import BoardError, ResourceError, UsageError
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical, images

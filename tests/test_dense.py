@@ -23,8 +23,8 @@ from tilebase.cluster.runs import Run
 from tilebase.costs import batches, boards
 from tilebase.costs import reachable as costs
 from tilebase.counting.combinatorics import boards_by_sum
+from tilebase.dense import layers
 from tilebase.dense import passes as dense
-from tilebase.dense import stores
 from tilebase.dense import values as kept
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.layers import Checkpoint, Checkpoints, DenseLayer
@@ -289,7 +289,7 @@ def test_an_interrupted_pass_goes_on(tmp_path, monkeypatch, batched, text):
 def test_batches_that_cannot_be_written_leave_no_parts(tmp_path, monkeypatch, error):
     """A full disk, say: what a batch has written goes, and the checkpoint stays."""
     memory, calls = small_memory(BATCHED, "win"), []
-    real = stores.DiskStore.write
+    real = layers.DiskStore.write
 
     def write(self, layer):
         real(self, layer)
@@ -298,7 +298,7 @@ def test_batches_that_cannot_be_written_leave_no_parts(tmp_path, monkeypatch, er
             raise error("no space")
 
     with monkeypatch.context() as patch:
-        patch.setattr(stores.DiskStore, "write", write)
+        patch.setattr(layers.DiskStore, "write", write)
         with pytest.raises(error):
             run(tmp_path / "run", BATCHED, "win", memory=memory)
     assert calls[-1].endswith(".part")
@@ -431,7 +431,7 @@ def test_a_checkpoint_has_the_bytes_that_are_asked_for(tmp_path, monkeypatch):
 
     def save(self: InMemory, total: int) -> str:
         checksum = real(self, total)
-        file = stores.states_path(self._folder, total, self.layout)
+        file = layers.states_path(self._folder, total, self.layout)
         sizes.append((self.bytes_to_save(total), file.stat().st_size))
         return checksum
 

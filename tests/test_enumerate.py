@@ -24,10 +24,9 @@ from tilebase.game.symmetry import canonical_starts
 from tilebase.questions.count import count
 from tilebase.runtime.progress import Pace, Progress
 from tilebase.small.oracle import decided
-from tilebase.sparse import maps, sizes
+from tilebase.sparse import index, maps, sizes
 from tilebase.sparse.forward import Work
-from tilebase.sparse.index import Index
-from tilebase.sparse.maps import GameIndex, IndexedLayer
+from tilebase.sparse.index import GameIndex, Index, IndexedLayer
 from windows import hold_little
 
 COUNTS = Path(__file__).parents[1] / "docs/data/counts"
@@ -159,7 +158,7 @@ def test_bits_are_set_at_once_where_those_of_all_threads_fit(threads, free, most
 def test_index_tables_that_grow_with_the_sum(monkeypatch):
     game = Game("3x3", 64)
     whole = count(game)
-    monkeypatch.setattr(maps, "FREE_HALVES", 1)
+    monkeypatch.setattr(index, "FREE_HALVES", 1)
     assert_equal(count(game), whole)
 
 
@@ -213,7 +212,7 @@ def listed(index: Index, total: int) -> tuple[list[int], list[int]]:
         (Game("3x4", 16), (8, 30, 96)),
         (Game("4x4", 16, walls=[5, 10]), (12,)),
         (Game("4x4", 16, limits="8,8,8,8/8,8,8,8/8,8,8,4/8,8,4,4"), (10, 88)),
-        (Game("4x4", 16, walls=[0], start="after x,0,0,0/0,0,0,0/0,0,0,0/0,0,0,0"), (10,)),
+        (Game("4x4", 16, walls=[0], start="after #,0,0,0/0,0,0,0/0,0,0,0/0,0,0,0"), (10,)),
         (formation("free12").game(8), (0, 2, 46)),
     ],
     ids=str,

@@ -14,10 +14,12 @@ from pathlib import Path
 
 import pytest
 
+import second_reader
 from attack import rules, tables
 from conformance.games import GAMES
 from tilebase.cli import main, output
 from tilebase.cli.commands import NAMES
+from tilebase.cli.options import RARE_RULES
 from tilebase.costs.spaces import SPACES
 from tilebase.errors import UsageError
 from tilebase.game.game import Game
@@ -74,6 +76,15 @@ def test_the_attacks_solve_every_objective_in_every_type() -> None:
     assert {*rules.MEASURES, "lower", "upper"} == set(MEANINGS)
 
 
+def test_the_second_reader_knows_every_objective() -> None:
+    for name, meaning in MEANINGS.items():
+        here = second_reader.MEANINGS[name]
+        assert here == (
+            meaning.win, meaning.lost, meaning.slide, meaning.merge, bool(meaning.end), meaning.spawns,
+            meaning.rounding,
+        )  # fmt: skip
+
+
 @pytest.mark.parametrize("name", MEANINGS)
 def test_json_knows_an_objective(name: str) -> None:
     for one in MEANINGS[name].types:
@@ -84,9 +95,11 @@ def test_json_knows_an_objective(name: str) -> None:
 @pytest.mark.parametrize("field", OPTIONS)
 def test_the_docs_and_json_know_a_field_of_a_game(field: str) -> None:
     option = f"--{field.replace('_', '-')}"
-    assert f"{option} " in (DOCS / "cli.md").read_text("utf-8")
+    assert f"{option} " in (DOCS / "cli.md").read_text("utf-8") or option[2:] in RARE_RULES
     assert f"`{FILED.get(field, field)}`" in (DOCS / "format.md").read_text("utf-8")
-    assert re.search(rf"{option}\b|`{field}`", (DOCS / "game.md").read_text("utf-8"))
+    assert re.search(
+        rf"{option}\b|`{field}`|^{option[2:]} = ", (DOCS / "game.md").read_text("utf-8"), re.MULTILINE
+    )
     default = {one.name: one.default for one in dataclasses.fields(Game)}[field]
     games = [game for game in GAMES if getattr(game, field) != default]
     assert games

@@ -95,9 +95,9 @@ def test_a_table_is_exported_in_fractions(
     found = {tuple(int(row[f"cell_{cell}"]) for cell in range(4)): row for row in rows}
     assert len(found) == len(rows) == len({canonical(game, board) for board in boards})
     for board, row in found.items():
-        assert row["value"] == str(-boards[board])
+        assert row["v"] == str(-boards[board])
         if more:
-            slides = {way: row[way] for way in game.directions if row[way]}
+            slides = {way: row[f"q_{way}"] for way in game.directions if row[f"q_{way}"]}
             assert slides == {way: str(-worth) for way, worth in oracle.worths(exact, board).items()}
 
 

@@ -121,7 +121,7 @@ def test_never_is_infinite_in_data(tmp_path: Path, capsys: pytest.CaptureFixture
     file = tmp_path / "v.csv"
     with open_table(tmp_path / "t") as table:
         export_values(table, file, states=True)
-    values = [row["value"] for row in csv.DictReader(file.read_text().splitlines())]
+    values = [row["v"] for row in csv.DictReader(file.read_text().splitlines())]
     never = list(oracle.values(GAME, "fewest").states.values()).count(-NEVER)
     assert values.count("inf") == never > 0
     assert main(["solve", "2x2", "32", "--start", "4,2/2,4", "--objective", "fewest", "-f", "csv", "-q"]) == 0

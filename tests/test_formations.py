@@ -83,7 +83,7 @@ def test_masks_and_starts_are_consistent(name):
     assert sums == {one.start_sum}
     for after in game.start_afters:
         assert game.stands(after)
-        assert after.count(game.x) == 16 - one.free_cells
+        assert after.count(game.x) == 16 - one.free_cells - len(one.walls)
     for pattern in game.patterns:
         (cell,) = [cell for cell, exponent in enumerate(pattern) if exponent]
         assert cell not in game.held
@@ -438,7 +438,7 @@ def test_one_goal_of_one_formation(capsys, refused):
     assert main(["explain", "L1"]) == 0
     assert "Play starts, after a slide, on" in capsys.readouterr().out
     refused(["plan", "--formation", "L1", "1024"], 2, "choose a goal from 8 to 512, not 1024")
-    refused(["plan", "formations", "65536"], 2, "no formation makes 65536")
+    refused(["plan", "formations", "131072"], 2, "no formation makes 131072")
     few = ["plan", "formations", "64", "--memory", "1MB", "--budget", "1h"]
     refused(few, 2, "no formation to 64 fits into 1h and 1MB: allow more")
 
@@ -518,7 +518,7 @@ def test_a_formation_has_a_certificate(tmp_path, capsys):
 
 def test_a_formation_that_is_walled_has_no_certificate(tmp_path, capsys):
     assert main(["force", "--formation", "2x4", "8", "-c", str(tmp_path / "proof")]) == 2
-    assert "without walls, fixed tiles" in capsys.readouterr().err
+    assert "without walls" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 
@@ -582,8 +582,8 @@ def test_the_list_for_one_goal_and_its_forms(capsys):
     assert {one["formation"] for one in found} == set(NAMES) - {"3x405"}
     assert main(["plan", "formations", "-f", "csv"]) == 0
     assert len(capsys.readouterr().out.splitlines()) > 150
-    assert main(["plan", "formations", "32768"]) == 2
-    assert "no formation makes 32768" in capsys.readouterr().err
+    assert main(["plan", "formations", "131072"]) == 2
+    assert "no formation makes 131072" in capsys.readouterr().err
 
 
 def test_the_best_for_a_goal_is_named(capsys):

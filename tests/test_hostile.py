@@ -453,15 +453,15 @@ def test_an_index_of_many_beginnings(tmp_path):
         refused_everywhere(path, KEYS, pages)
 
 
-def test_a_sound_record_after_damage_is_found(tmp_path):
-    """Wherever it begins, and also if what was damaged looks like records."""
+def test_a_record_behind_damage_is_not_read(tmp_path):
+    """Whatever was damaged: the layer is missing, and a run makes it again."""
     path = tmp_path / "a"
     write_layers(path, [GOOD], DELTAS)
     record = (path / "layers.idx").read_bytes()[len(KEYS.header) :]
     for garbage in (b"x", MAGIC, record[:-30], bytes(1 << 20), bytes((1 << 24) - 30)):
         (path / "layers.idx").write_bytes(KEYS.header + b"y" + garbage + record)
-        with LayerFolder(path, KEYS) as layers:
-            layers.layer(12).verify()
+        with LayerFolder(path, KEYS) as layers, pytest.raises(MissingLayerError, match="no layer of sum 12"):
+            layers.layer(12)
 
 
 @pytest.mark.parametrize(

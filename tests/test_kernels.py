@@ -16,6 +16,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numba
 import numpy as np
 import pytest
 from numba import types
@@ -24,9 +25,8 @@ from numba.core import config
 from daily import daily
 from repetition import todays
 from tilebase import Game
-from tilebase._kernels import bits, boards, jit
+from tilebase._kernels import bits, boards, jit, machine_code
 from tilebase._kernels.coded import decode, encode
-from tilebase._kernels.machine_code import MachineCode
 from tilebase._kernels.packed import packed
 from tilebase.cli.progress import counting_progress, watching_compiler
 from tilebase.game.compiled import CompiledGame
@@ -41,7 +41,7 @@ import sys
 import tempfile
 from pathlib import Path
 from tilebase import Game, check_pattern, count, evaluate, force, open_table, simulate, solve
-from tilebase.cluster.executors import ThreadExecutor
+from tilebase.cluster.pieces import ThreadExecutor
 from tilebase.runtime.resources import Allowance
 from tilebase.sparse import shared_backward, shared_forward
 
@@ -375,8 +375,23 @@ def test_a_kernel_of_the_cache_is_compiled_into_another():
     twice = jit.kernel()(lambda words: 2 * kept(words))
     assert twice(words) == 8
     (loaded,) = kept.overloads.values()
-    assert isinstance(loaded.library, MachineCode)
+    assert isinstance(loaded.library, machine_code.MachineCode)
     assert kept(words) == 4
+
+
+def test_a_release_of_numba_that_was_not_tried_loads_kernels_its_own_way(tmp_path, monkeypatch):
+    """Private parts of Numba are used under the releases with which they were tried, and this is one."""
+    first, last = machine_code.TRIED
+    assert first <= numba.version_info.short <= last
+    monkeypatch.setattr(machine_code, "TRIED", (first, (0, 0)))
+    monkeypatch.setattr(jit, "_kernel_cache", lambda _module: str(tmp_path))
+    words = np.array([7, 1], dtype=np.uint64)
+    for hits in ([], [1]):
+        kept = jit.kernel()(bits.count_ones.py_func)
+        assert kept(words) == 4
+        (compiled,) = kept.overloads.values()
+        assert not isinstance(compiled.library, machine_code.MachineCode)
+        assert list(kept._cache_hits.values()) == hits
 
 
 @pytest.mark.parametrize("suffix", [".nbi", ".nbc"])

@@ -13,10 +13,9 @@ from tilebase._kernels.packed import packed
 from tilebase.game.compiled import CompiledGame
 from tilebase.game.formations import formation
 from tilebase.game.game import Game
-from tilebase.sparse.bitset import BitSet
-from tilebase.sparse.index import Index
-from tilebase.sparse.maps import IndexedLayer, SlideMemory, Worker
-from tilebase.sparse.recorded import RecordedSlides
+from tilebase.sparse.index import Index, IndexedLayer
+from tilebase.sparse.maps import Worker
+from tilebase.sparse.windows import SpilledSet
 
 LINED = {
     "442": formation("442").game(64),
@@ -40,10 +39,10 @@ def layer_of(game: Game, total: int) -> tuple[Index, IndexedLayer]:
     return index, IndexedLayer(index, index.layer(total))
 
 
-def set_of(layer: IndexedLayer, tmp_path, keys: list[int] | None = None) -> BitSet:
+def set_of(layer: IndexedLayer, tmp_path, keys: list[int] | None = None) -> SpilledSet:
     """A set of boards of a layer; empty without keys."""
     words = np.zeros((layer.layer.size >> 6) + 1024, dtype=np.uint64)
-    found = BitSet(layer.layer.size, words, tmp_path, "boards", direct=True)
+    found = SpilledSet(layer.layer.size, words, tmp_path, "boards", direct=True)
     if keys:
         found.add(layer.rank(np.array(sorted(keys), dtype=np.uint64)))
     return found
@@ -71,9 +70,8 @@ def test_which_games_are_judged_by_line(name):
     assert bool(len(Index(game).line_tables.lines)) == (name in LINED)
 
 
-@pytest.mark.parametrize("recorded", [False, True])
 @pytest.mark.parametrize("name", LINED)
-def test_slides_and_spawns_by_line_are_those_of_the_rules(name, recorded, tmp_path):
+def test_slides_and_spawns_by_line_are_those_of_the_rules(name, tmp_path):
     game, total = LINED[name], 28
     states = some_states(game, total, seed=1)
     assert len(states) > 20
@@ -81,14 +79,10 @@ def test_slides_and_spawns_by_line_are_those_of_the_rules(name, recorded, tmp_pa
     compiled, worker = CompiledGame(game), Worker()
     source = set_of(layer, tmp_path, [game.pack(board) for board in states])
     target, counts = set_of(layer, tmp_path), np.zeros((game.bounds.code + 1, 5), dtype=np.int64)
-    ranges = [(0, layer.layer.size)]
-    kept = RecordedSlides(tmp_path) if recorded else None
-    (slides,) = SlideMemory(kept, len(game.shape), 1 << 30).take(source, ranges)
     worker.forget(layer.layer.size)
     end = forward.slide_map(
         layer.source(source), np.uint64(0), np.uint64(layer.layer.size), compiled.rules, False,
         worker.target(target, layer), worker.recent, worker.scratch, worker.marks, worker.spawned, counts,
-        slides,
     )  # fmt: skip
     assert end == layer.layer.size
     results = [game.slides(board).values() for board in states]

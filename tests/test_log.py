@@ -27,7 +27,7 @@ def test_a_log_tells_a_run_and_how_it_goes_on(folder: Path, capsys: pytest.Captu
     assert main([*command, "--down-to", "10", "--log", "log"]) == 0
     first = told(Path("log").read_text("utf-8"))
     assert first[0][0] == "cli.log"
-    assert first[0][1].endswith(": solve 2x2 16 -q -o t --threads 1 --down-to 10")
+    assert first[0][1].endswith(": solve 2x2 16 -o t --threads 1 --down-to 10")
     assert ("sparse.forward", "sum 12: 7 states, 3 afterstates in 92 bytes") in first
     assert ("sparse.backward", "sum 10: 3 afterstates solved in memory") in first
     assert first[-1][1].endswith(": done")

@@ -31,7 +31,7 @@ from tilebase.objectives.values import Rounded, Unknown
 from tilebase.questions import policies, simulation
 from tilebase.questions.distributions import distributions
 from tilebase.runtime.resources import Allowance
-from tilebase.sparse import choosing
+from tilebase.sparse import flow
 from tilebase.tables.answers import Answer
 from tilebase.tables.probe import open_table
 from tilebase.tables.verify import verify_table
@@ -344,10 +344,10 @@ def test_rare_wins_have_an_interval_and_no_number_of_errors(solved):
 
 def test_games_make_each_of_the_best_slides_alike():
     """Of 30,000 games each of three best slides is made in 10,000, plus or minus five standard deviations."""
-    best = choosing.best_slides(np.array([[0.5], [1.0], [1.0 - 1e-16], [-np.inf], [1.0]]), 1e-12)
+    best = flow.best_slides(np.array([[0.5], [1.0], [1.0 - 1e-16], [-np.inf], [1.0]]), 1e-12)
     assert best.ravel().tolist() == [False, True, True, False, True]
-    assert choosing.even(best).ravel().tolist() == [0, 1 / 3, 1 / 3, 0, 1 / 3]
-    drawn = choosing.drawn_slides(np.repeat(best, 30_000, axis=1), np.random.default_rng(1))
+    assert flow.even(best).ravel().tolist() == [0, 1 / 3, 1 / 3, 0, 1 / 3]
+    drawn = flow.drawn_slides(np.repeat(best, 30_000, axis=1), np.random.default_rng(1))
     answer = Answer(Board.parse(SMALL, "2,0/0,2"), "", "probability", Unknown(), best=("left", "up", "down"))
     rng = random.Random(1)
     one_by_one = [answer.draw(rng) for _ in range(30_000)]
@@ -355,7 +355,7 @@ def test_games_make_each_of_the_best_slides_alike():
         counts = Counter(found)
         assert counts.keys() == slides
         assert all(abs(count - 10_000) < 5 * math.sqrt(30_000 * 2 / 9) for count in counts.values())
-    nowhere = choosing.drawn_slides(np.zeros((4, 2), dtype=bool), np.random.default_rng(1))
+    nowhere = flow.drawn_slides(np.zeros((4, 2), dtype=bool), np.random.default_rng(1))
     assert nowhere.tolist() == [0, 0]
 
 

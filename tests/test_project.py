@@ -24,7 +24,7 @@ from repetition import repeated
 from tilebase._version import RELEASE
 
 ROOT = Path(__file__).parents[1]
-SCRIPTS = [*sorted((ROOT / "scripts").iterdir()), ROOT / ".ci/run"]
+SCRIPTS = [*(path for path in sorted((ROOT / "scripts").iterdir()) if path.is_file()), ROOT / ".ci/run"]
 EXAMPLES = [
     page
     for page in (*ROOT.glob("*.md"), *sorted((ROOT / "docs").rglob("*.md")))

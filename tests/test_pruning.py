@@ -26,7 +26,7 @@ from tilebase.errors import (
     UsageError,
     WrongGameError,
 )
-from tilebase.files.subsets import KEYS, _regrouped
+from tilebase.files.keys import regrouped
 from tilebase.game.board import Board
 from tilebase.game.game import Game
 from tilebase.game.symmetry import canonical
@@ -439,7 +439,7 @@ def test_the_commands(folder: Path, capsys: pytest.CaptureFixture[str], refused:
 @pytest.mark.parametrize("sizes", [(), (0,), (3, 0, 5), (3, 0, 6), (9, 1), (4,)])
 def test_rows_are_regrouped_without_an_empty_piece(sizes: tuple[int, ...]) -> None:
     ends = [*itertools.accumulate(sizes)]
-    parts = [{KEYS: np.arange(end - size, end)} for size, end in zip(sizes, ends, strict=True)]
-    pieces = [part[KEYS].tolist() for part in _regrouped(parts, 4)]
+    parts = [[np.arange(end - size, end)] * 2 for size, end in zip(sizes, ends, strict=True)]
+    pieces = [column.tolist() for column, _ in regrouped(parts, 4)]
     assert list(itertools.chain(*pieces)) == list(range(sum(sizes)))
     assert [*map(len, pieces)] == [4] * (sum(sizes) // 4) + [sum(sizes) % 4] * (sum(sizes) % 4 > 0)

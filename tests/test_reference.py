@@ -334,9 +334,7 @@ def test_empty_start_has_an_afterstate_of_sum_0() -> None:
 # -- errors ------------------------------------------------------------------------------------------------
 
 
-NAMES = (
-    "win", "loss", "guaranteed", "score", "merges", "moves", "largest", "survival", "longest", "fewest",
-)  # fmt: skip
+NAMES = get_args(Objective)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-import fsspec
 import pytest
 
 from tilebase import solve
@@ -20,12 +19,14 @@ from tilebase.cli import main
 from tilebase.errors import CorruptError, MissingLayerError, StorageError, TilebaseError, UsageError
 from tilebase.files import keys, remote, store
 from tilebase.files.format import INDEX, SEGMENT
+from tilebase.files.source import local_path
 from tilebase.game.board import Board
 from tilebase.game.game import Game
 from tilebase.small.oracle import values
 from tilebase.sparse import backward
 from tilebase.tables.probe import open_table
 from tilebase.tables.verify import verify_table
+from tilebase.web.collection import Collection
 
 TINY = Game("2x2", 16)
 
@@ -452,60 +453,13 @@ def test_time_limits_that_are_none(text, monkeypatch):
         open_table("http://127.0.0.1:1")
 
 
-# -- fsspec ----------------------------------------------------------------------------------------
+# -- other faults ----------------------------------------------------------------------------------
 
 
-class Failing:
-    """A file system that fails in some way."""
-
-    def __init__(self, size: Any, data: Any = b"") -> None:
-        self._size, self._data = size, data
-
-    def size(self, _: str) -> Any:
-        return self._do(self._size)
-
-    def cat_file(self, *_: Any, **__: Any) -> Any:
-        return self._do(self._data)
-
-    def _do(self, what: Any) -> Any:
-        if isinstance(what, BaseException):
-            raise what
-        return what() if callable(what) else what
-
-
-class ServerError(Exception):
-    """As aiohttp's: no OSError, with a status."""
-
-    status = 500
-
-
-def missing(cause: BaseException | None) -> FileNotFoundError:
-    error = FileNotFoundError("http://x")
-    error.__cause__ = cause
-    return error
-
-
-@pytest.mark.parametrize(
-    ("system", "error", "sentence"),
-    [
-        (Failing(missing(None)), MissingLayerError, "holds no finished table"),
-        (Failing(missing(FileNotFoundError())), MissingLayerError, "holds no finished table"),
-        (Failing(missing(ServerError("500, message='broken'"))), StorageError, "500, message='broken'"),
-        (Failing(missing(ConnectionRefusedError(111, "Connection refused"))), StorageError, "refused"),
-        (Failing(ServerError("broken")), StorageError, "broken"),
-        (Failing(TimeoutError()), StorageError, "in time"),
-        (Failing(None), StorageError, "does not say how long"),
-        (Failing("7"), StorageError, "does not say how long"),
-        (Failing(7, b"too much of it"), StorageError, "sent 14 bytes of the 65536 asked for"),
-        (Failing(7, None), StorageError, "cannot read"),
-        (Failing(10**12, b""), StorageError, "sent 0 bytes"),
-        (Failing(lambda: time.sleep(2)), StorageError, "no answer within 0.5 seconds"),
-    ],
-)
-def test_file_systems_that_fail(system, error, sentence, monkeypatch, impatient):
-    monkeypatch.setattr(fsspec.core, "url_to_fs", lambda _: (system, "table"))
-    with pytest.raises(error, match=sentence):
-        open_table("other://table")
+@pytest.mark.parametrize("url", ["s3://bucket/table", "zip::https://host/t.zip", "nonsense://tables"])
+def test_other_urls_are_refused(url):
+    with pytest.raises(StorageError, match=f"cannot read {url}: only http:// and https:// are read"):
+        open_table(url)
 
 
 @pytest.mark.parametrize("name", ["layers.idx", "000.seg"])
@@ -522,3 +476,19 @@ def test_errors_are_ours(name, solved, impatient):
             pytest.raises(TilebaseError),
         ):
             table.probe("4,4/0,2")
+
+
+@pytest.mark.parametrize(
+    "url", ["https://host/t", "s3://bucket/C:/t", "memory://t", "zip::https://host/t.zip"]
+)
+def test_urls_are_no_paths(url: str) -> None:
+    assert local_path(url) is None
+    assert local_path(Path(url)) == Path(url)
+
+
+def test_a_file_url_is_a_path(solved) -> None:
+    folder = solved(Game("2x2", 8))
+    with open_table(folder.as_uri()) as table:
+        assert table.location.name == str(folder)
+    served = Collection([folder.as_uri()])
+    assert {name: entry.location for name, entry in served.entries.items()} == {folder.name: str(folder)}

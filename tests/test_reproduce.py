@@ -17,13 +17,13 @@ import pytest
 
 from tilebase.cli import main
 from tilebase.costs import machines, rows
-from tilebase.costs.estimate import duration
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.questions import reproduce as questions
 from tilebase.questions.published import SOURCES, Fact, agrees, read_facts, read_records
 from tilebase.questions.reproduce import compare, judge, reproduce, summary
+from tilebase.runtime.measured import duration
 from tilebase.runtime.resources import Allowance
 from tilebase.small.oracle import values
 

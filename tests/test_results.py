@@ -36,7 +36,7 @@ from tilebase.questions.published import (
     read_records,
 )
 from tilebase.questions.results import GROUPS, better_chance, find_result, find_results, results
-from tilebase.runtime.latex import latex_escaped
+from tilebase.runtime.rows import latex_escaped
 
 ROOT = Path(__file__).parents[1]
 

@@ -30,7 +30,7 @@ from tilebase.bdd.worker import Task, do
 from tilebase.cli import main
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import ChildError, MissingExtraError, ResourceError, UsageError
-from tilebase.runtime import children
+from tilebase.runtime import system
 
 TWOS = Game("2x2", 16, spawn=0, start="empty")
 MIDDLING = Game("3x3", 64, start="empty")
@@ -136,7 +136,7 @@ def test_what_is_known_stays_when_the_process_is_killed(cause):
 
 def test_a_process_that_cannot_start_says_why(monkeypatch, refused):
     """Another end than a kill is not taken for lack of memory."""
-    monkeypatch.setattr(children, "python", lambda _: [sys.executable, "-P", "-m", "tilebase.nothing"])
+    monkeypatch.setattr(system, "python_command", lambda _: [sys.executable, "-P", "-m", "tilebase.nothing"])
     sentence = "the process that held the diagrams ended: "
     refused(["force", "diagrams", "2x2", "16", "-q"], 1, sentence)
     with pytest.raises(ChildError, match=r"No module named tilebase\.nothing \(exit status 1\)$"):

@@ -15,7 +15,6 @@ from fractions import Fraction
 from functools import cache
 from pathlib import Path
 
-import fsspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -24,6 +23,7 @@ import cached_oracle as oracle
 import typed_script
 from daily import each_rule
 from judging import agrees, check_answer
+from objectives import CONTINUED
 from stored import Place, chunks_of, record_of
 from strategies import SMALL_GAMES, games_and_boards
 from tilebase import evaluate, solve
@@ -32,7 +32,6 @@ from tilebase.errors import (
     CorruptError,
     MissingBoardError,
     MissingLayerError,
-    StorageError,
     TilebaseError,
     UsageError,
 )
@@ -51,7 +50,6 @@ SMALL = Game("2x2", 32)
 TINY = Game("2x2", 16)
 GAMES = [g for g in SMALL_GAMES if g not in (Game("1x2x3", 16), Game("2x3", 16, unmergeable=[4]))]
 """Those left out take seconds, and others have all that they have."""
-CONTINUED = ("score", "merges", "moves", "survival", "longest")
 
 
 # -- against the oracle ----------------------------------------------------------------------------
@@ -384,28 +382,6 @@ def harmless(path: Path, board: str, good: Value) -> bool:
             return table.probe(board).value == good
     except TilebaseError:
         return True
-
-
-def test_urls(solved):
-    folder = solved(TINY)
-    memory = fsspec.filesystem("memory")
-    for path in folder.rglob("*"):
-        if path.is_file():
-            memory.pipe(f"/tables/2x2/{path.relative_to(folder)}", path.read_bytes())
-    with open_table(folder) as local:
-        for url in ("memory://tables/2x2", "memory://tables/2x2/", f"file://{folder}"):
-            with open_table(url) as table:
-                assert all_answers(table) == all_answers(local)
-    assert verify_table("memory://tables/2x2", sample=None).wrong == ()
-    with open_table("memory://tables/2x2") as table:
-        memory.pipe("/tables/2x2/values/win/000.seg", b"short")
-        with pytest.raises(CorruptError, match=r"000\.seg ends too early"):
-            table.probe("4,4/0,2")
-    with pytest.raises(MissingLayerError, match="holds no finished table"):
-        open_table("memory://tables/3x3")
-    with pytest.raises(StorageError, match="cannot read"):
-        open_table("nonsense://tables")
-    memory.rm("/tables", recursive=True)
 
 
 def test_nothing_there(tmp_path):

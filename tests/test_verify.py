@@ -15,6 +15,7 @@ import pytest
 
 import cached_oracle as oracle
 from judging import promise
+from objectives import CONTINUED
 from stored import Place, chunks, chunks_of, contents, layers_of, put, record_of, sign_table
 from tilebase import count, evaluate, simulate, solve, thin
 from tilebase.cli import main
@@ -30,7 +31,6 @@ from tilebase.tables.verify import verify_table
 
 SMALL = Game("2x2", 32)
 TINY = Game("2x2", 16)
-CONTINUED = ("score", "merges", "moves", "survival", "longest")
 
 
 BOUNDS = "lower,lower:uint32,upper,upper:uint32"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import runpy
 import subprocess
-from functools import partial
+from functools import partialmethod
 from importlib import metadata
 from pathlib import Path
 
@@ -105,7 +105,7 @@ def test_a_table_that_another_version_began_goes_on_and_names_the_last_one(
     """Formats decide what can be continued, not the version of the program."""
     game, manifest = tilebase.Game("2x2", 32), tmp_path / "manifest.json"
     with monkeypatch.context() as other:
-        other.setattr("tilebase.questions.solve.Manifest", partial(Manifest, version="0.0"))
+        other.setattr(Manifest, "__init__", partialmethod(Manifest.__init__, version="0.0"))
         tilebase.solve(game, table=tmp_path)
     assert Manifest.parse(manifest.read_bytes(), "").version == "0.0"
     assert tilebase.verify_table(tmp_path).wrong == ()

@@ -40,7 +40,7 @@ from tilebase.web import app as web
 from tilebase.web import connections, documents, openapi
 from tilebase.web.app import make_app
 from tilebase.web.collection import Collection
-from tilebase.web.limits import Limits
+from tilebase.web.connections import Limits
 from tilebase.web.operations import MOST_BODY, OPERATIONS
 from tilebase.web.rules import describe_rules
 
@@ -340,12 +340,7 @@ def test_a_certificate_is_not_a_table(server: Served, tables: Path):
 
 
 def test_a_winning_set_is_served(tmp_path: Path):
-    assert (
-        main(
-            ["force", "2x3", "16", "--spawns", "2", "--engine", "diagrams", "-o", str(tmp_path / "set"), "-q"]
-        )
-        == 0
-    )
+    assert main(["force", "diagrams", "2x3", "16", "--spawns", "2", "-o", str(tmp_path / "set"), "-q"]) == 0
     collection = Collection([tmp_path / "set"])
     opened = collection.open("set")
     found = documents.position("set", opened, "2,0,0/0,0,2", None)

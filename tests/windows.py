@@ -8,18 +8,18 @@ from typing import Any
 
 from tilebase.sparse import forward as engine
 from tilebase.sparse import sizes
-from tilebase.sparse.bitset import BitSet
+from tilebase.sparse.windows import SpilledSet
 
 
-class TwoBlocks(BitSet):
+class TwoBlocks(SpilledSet):
     """A set that keeps two blocks in memory and spills the rest."""
 
     def __init__(self, size: int, storage: Any, folder: Path, name: str, *, direct: bool) -> None:
-        super().__init__(size, storage[: BitSet.least_words(size)], folder, name, direct=direct)
+        super().__init__(size, storage[: SpilledSet.least_words(size)], folder, name, direct=direct)
 
 
 def hold_little(put: Callable[[Any, str, Any], None], small_bits: int) -> None:
     """Keep two blocks of a layer of more than `small_bits` ranks, and no keys; `put` sets an attribute."""
     put(sizes, "SMALL_BITS", small_bits)
     put(engine, "KEPT_KEYS", 0)
-    put(engine, "BitSet", TwoBlocks)
+    put(engine, "SpilledSet", TwoBlocks)

@@ -10,7 +10,7 @@ folder of the metadata, so that the set can be put on any host.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from tilebase.game.names import title_of
 from tilebase.objectives.numbers import byte_text, digits_text
 from tilebase.runtime.documents import to_json
 from tilebase.runtime.measured import run_facts
+from tilebase.runtime.rows import markdown_text
 
 if TYPE_CHECKING:
     from dataset.making import File, Part
@@ -194,10 +195,12 @@ def data_card(parts: Sequence[Part], command: str) -> str:
         program=version(), licence=LICENCE, cite=_bibtex(), command=command,
         date=facts["date"], machine=facts["machine"],
         cpu_seconds=facts["cpu_seconds"], states=sum(part.rows for part in parts), count=len(parts),
-        benchmarks=_table([_task_row(part) for part in parts]),
-        columns=_table([_column_row(name) for name in parts[0].names]),
-        made=_table([_made_row(part) for part in parts]),
-        tables=_table([{"table": f"`{one.path}`", "size": byte_text(one.size)} for one in tables.values()]),
+        benchmarks=markdown_text([_task_row(part) for part in parts]),
+        columns=markdown_text([_column_row(name) for name in parts[0].names]),
+        made=markdown_text([_made_row(part) for part in parts]),
+        tables=markdown_text(
+            [{"table": f"`{one.path}`", "size": byte_text(one.size)} for one in tables.values()]
+        ),
     )  # fmt: skip
 
 
@@ -246,9 +249,3 @@ def _made_row(part: Part) -> dict[str, str]:
         **{split: f"{file.rows:,}" for split, file in zip(SPLITS, part.files, strict=True)},
         "Parquet": byte_text(sum(file.size for file in part.files)),
     }
-
-
-def _table(rows: Sequence[Mapping[str, str]]) -> str:
-    """Return rows as a table of Markdown."""
-    lines = [list(rows[0]), ["---"] * len(rows[0]), *(list(row.values()) for row in rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -23,6 +23,11 @@ from __future__ import annotations
 
 import sys
 
+if sys.platform == "win32":
+    raise ImportError(
+        "tilebase runs on Linux, macOS and other POSIX systems: on Windows, run it in the Windows Subsystem "
+        "for Linux (WSL)"
+    )
 TYPE_CHECKING = False  # as typing's, whose import takes longer than all of this
 if TYPE_CHECKING:
     from typing import Any

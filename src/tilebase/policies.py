@@ -38,7 +38,7 @@ from tilebase.errors import UsageError
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
 from tilebase.objectives.objective import Objective
-from tilebase.sparse.choosing import even, largest
+from tilebase.sparse.flow import even, largest
 from tilebase.tables.probe import Table, open_table
 from tilebase.tables.slides import Slider
 

@@ -326,9 +326,14 @@ def attack_run(case: Case, name: str) -> None:
             f"{result.totals} instead of {wanted}",
             lines,
         )
-        left = set(differing(contents(folder), sound)) & sound.keys() - {"lock"}
+        # A layer that is made again lies behind the others.
+        left = {
+            one
+            for one in set(differing(contents(folder), sound)) & sound.keys() - {"lock"}
+            if not one.endswith((".seg", ".idx"))
+        }
         what = f"{sorted(left)[:3]} are not what they were"
-        case.expect(not left or bool(verify_run(folder)), "count again: other files", what, lines)
+        case.expect(not left or not verify_run(folder).sound, "count again: other files", what, lines)
     case.done["damaged"] += 1
 
 

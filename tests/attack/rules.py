@@ -396,12 +396,10 @@ class Rules:
         for cell in range(self.cells):
             if cell in self.walls:
                 choices.append([0])
-            elif self.fixed and cell in self.unmergeable:
-                choices.append([X])
             else:
                 most = int(min(self.limit(cell), 1 << 20))
                 tiles = [0, *(1 << e for e in range(1, most.bit_length()))]
-                choices.append(tiles if self.fixed or not self.unmergeable else [*tiles, X])
+                choices.append([*tiles, X] if self.unmergeable else tiles)
         for board in itertools.product(*choices):
             here = board.count(X) == len(self.unmergeable) and self.stands(board)
             if here and self.total(board) <= self.last_sum:

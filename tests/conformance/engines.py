@@ -46,7 +46,7 @@ from tilebase.objectives.objective import Objective
 from tilebase.questions.force import decide_starts
 from tilebase.runtime.resources import Allowance
 from tilebase.search.search import Search
-from tilebase.sparse import arenas
+from tilebase.sparse import windows
 from tilebase.tables.answers import Answer
 from tilebase.tables.verify import Verification
 from windows import hold_little
@@ -99,7 +99,7 @@ def counts_in_windows(game: Game, bench: Bench, *, lookahead: bool = False) -> C
     """Layers of more than 128 ranks go through spill files."""
     with pytest.MonkeyPatch.context() as patch:
         hold_little(patch.setattr, 0)
-        patch.setattr(arenas, "block_bits_for", lambda _: 6)
+        patch.setattr(windows, "block_bits_for", lambda _: 6)
         return count(game, lookahead=lookahead, threads=2, folder=bench.folder())
 
 

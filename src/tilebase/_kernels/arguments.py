@@ -214,27 +214,6 @@ class Marks(NamedTuple):
         return cls(won, alive, maxima, np.zeros(16, dtype=np.uint64))
 
 
-class Slides(NamedTuple):
-    """What slides make of the states of a layer, batch by batch (`forward.slide_map`).
-
-    Batch b has the states from ``ends[b, 0]`` on, in the order of their ranks, the slides from ``ends[b, 1]``
-    on and the wins from ``ends[b, 2]`` on; the last row of `ends` closes the last batch.
-    """
-
-    states: Words  # the states, one bit per rank
-    made: Words32  # made[j]: 256 times the rank of what slide j makes, plus the state in its batch
-    wins: Words32  # wins[k]: the number of a state that a slide wins
-    ends: Numbers  # ends[b]: as above
-    used: Numbers  # used[0]: batches
-
-    def trimmed(self) -> Self:
-        """Return the same without the memory that is not used."""
-        _, slides, wins = self.ends[self.used[0]]
-        return self._replace(
-            made=self.made[:slides], wins=self.wins[:wins], ends=self.ends[: self.used[0] + 1]
-        )
-
-
 class Directory(NamedTuple):
     """From the rank of a board in its layer to its position (`backward`)."""
 

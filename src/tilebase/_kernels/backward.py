@@ -18,13 +18,12 @@ import numpy as np
 
 from tilebase._kernels.backup import NONE, WON
 from tilebase._kernels.boards import canonicalise, slide_states
+from tilebase._kernels.forward import BATCH, MOST_SPAWNED, spawn_states
 from tilebase._kernels.jit import kernel, scalar
-from tilebase._kernels.lines import rank_words, slide_ranks, spawn_words
+from tilebase._kernels.lines import slide_ranks
 from tilebase._kernels.rank import rank_keys
 from tilebase._kernels.scalar import U0, U1, U63, free_cells, ones, request
 
-BATCH = 1024
-"""Spawns in a batch; at most 32 come from one afterstate."""
 REQUESTED = 128
 """Values that are requested from memory before the first of them is used."""
 FAR = 1 << 19
@@ -32,7 +31,6 @@ FAR = 1 << 19
 GROUP = 64
 """Ranks that share a group of a directory."""
 U6, U8, U255 = np.uint64(6), np.uint64(8), np.uint64(255)
-MOST_SPAWNED = np.uint64(BATCH - 32)
 
 
 @kernel()
@@ -45,11 +43,13 @@ def index_keys(ranks, n, position, directory, edge):
     bits, counts = directory.bits, directory.counts
     edge[1], edge[2] = np.uint64(position), U0
     i = 0
+    # The first group goes to the edge.
     if n:
         edge[0] = ranks[0] >> U6
     while i < n and ranks[i] >> U6 == edge[0]:
         edge[2] |= U1 << (ranks[i] & U63)
         i += 1
+    # Of each other group: the position of its first board, and its bits.
     while i < n:
         group = ranks[i] >> U6
         counts[group] = np.uint32(position + i)
@@ -170,15 +170,9 @@ def _link_batch(states, n, at, rules, ranking, directory, potential, scratch, li
 def _spawn_batch(keys, position, begin, code, rules, states, out_spawns):
     """Write a batch of states that spawns make of afterstates from `position` on; return its end and size."""
     n = 0
-    while position < len(keys) and n + 32 <= BATCH:
-        key = keys[position]
-        free = free_cells(key, rules.low_bits, rules.fold)
+    while position < len(keys) and n <= MOST_SPAWNED:
         have = n
-        while free:
-            lowest = free & (~free + U1)
-            states[n] = key | lowest * code
-            n += 1
-            free ^= lowest
+        n = spawn_states(keys[position], code, rules, states, n)
         out_spawns[position - begin] = n - have
         position += 1
     return position, n
@@ -248,73 +242,6 @@ def best_after(keys, position, exponent, rules, ranking, directory, values, scra
 
 
 @kernel()
-def best_recorded(slides, first, last, directory, values, scratch, out_best):
-    """Write ``out_best[i]``: the largest value over the slides of state i, for batches [first, last).
-
-    Returns whether all afterstates are in the directory.
-    """
-    ends, positions = slides.ends, scratch.ranks
-    missing = U0
-    for batch in range(first, last):
-        best, made = out_best[ends[batch, 0] : ends[batch + 1, 0]], slides.made
-        best[:] = values[NONE]
-        for begin in range(ends[batch, 1], ends[batch + 1, 1], REQUESTED):
-            n = min(REQUESTED, ends[batch + 1, 1] - begin)
-            some = made[begin : begin + n]
-            for j in range(n):
-                position, absent = _position(np.uint64(some[j]) >> U8, directory)
-                missing |= absent
-                request(values, position)
-                positions[j] = position
-            for j in range(n):
-                state = some[j] & U255
-                best[state] = max(best[state], values[positions[j]])
-    for k in range(ends[first, 2], ends[last, 2]):
-        state = slides.wins[k]
-        out_best[state] = max(out_best[state], values[WON])
-    return missing & U1 == U0
-
-
-@scalar
-def _ranks_of_spawns(keys, position, begin, exponent, rules, ranking, ranks, out_spawns):
-    """Do as `_spawn_batch` for games whose slides are judged line by line, with ranks instead of states."""
-    n = U0
-    while position < len(keys) and n <= MOST_SPAWNED:
-        have = n
-        n = spawn_words(keys[position], exponent, rules, ranking, ranks, n)
-        out_spawns[position - begin] = n - have
-        position += 1
-    rank_words(ranks, np.int64(n), ranking)
-    return position, np.int64(n)
-
-
-@kernel()
-def best_known(keys, position, exponent, rules, ranking, directory, best, scratch, out_spawns, out_best):
-    """Do as `best_after`, where the largest value over the slides of each state of the layer is known.
-
-    `directory` holds the states, and ``best[i]`` is the value of the i-th.
-    """
-    states, ranks = scratch.states, scratch.ranks
-    code = np.uint64(exponent)
-    begin = position
-    spawns = 0
-    missing = U0
-    while position < len(keys) and spawns + BATCH <= len(out_best):
-        if len(ranking.cells):
-            position, n = _ranks_of_spawns(keys, position, begin, exponent, rules, ranking, ranks, out_spawns)
-        else:
-            position, n = _spawn_batch(keys, position, begin, code, rules, states, out_spawns)
-            canonicalise(states, n, rules.symmetries, scratch.images)
-            rank_keys(states, n, ranking, ranks)
-        for j in range(n):
-            state, absent = _position(ranks[j], directory)
-            missing |= absent
-            out_best[spawns + j] = best[state]
-        spawns += n
-    return position - begin, spawns, missing & U1 == U0
-
-
-@kernel()
 def link_states(states, rules, ranking, directory, potential, scratch, links):
     """Link given states of one layer; the links take all.  Return whether all is there."""
     sound = True
@@ -344,16 +271,12 @@ def spawn_all(keys, exponent, rules, out_states, out_from):
     n = 0
     code = np.uint64(exponent)
     for a in range(len(keys)):
-        free = free_cells(keys[a], rules.low_bits, rules.fold)
         if len(out_states) == 0:
-            n += int(ones(free))
+            n += int(ones(free_cells(keys[a], rules.low_bits, rules.fold)))
             continue
-        while free:
-            lowest = free & (~free + U1)
-            out_states[n] = keys[a] | lowest * code
-            out_from[n] = a
-            n += 1
-            free ^= lowest
+        end = spawn_states(keys[a], code, rules, out_states, n)
+        out_from[n:end] = a
+        n = end
     return n
 
 

@@ -372,6 +372,8 @@ def _or_slides(h, g, outer, inner, here, out, scratch):
     row0, column0 = outer.begins[h], inner.begins[g]
     rows, columns = outer.begins[h + 1] - row0, inner.begins[g + 1] - column0
     wide, high = _words(columns), _words(rows)
+    # A row of `here` is an outer half, a column an inner one.  A slide takes each inner half to another: the
+    # columns are made rows, copied as rows, and made columns again.
     _transpose(here, rows, columns, transposed, square)
     for d in range(len(outer.table)):
         # The inner halves: masks of what the slide does to them, and a row for each of those that it makes.
@@ -463,6 +465,7 @@ def _gather_row(words, runs, blocks, ix, iy, out, to):
     gathered, filled, at = U0, U0, np.uint64(to)
     for block in range(blocks):
         rows, n = np.uint64(runs[block, ROWS]), np.uint64(runs[block, WIDTH])
+        # A block that does not exist is so many zeros: full words are written, the rest stays for later.
         if runs[block, BEGIN] < 0:
             filled += rows * n
             while filled >= U64:
@@ -477,6 +480,8 @@ def _gather_row(words, runs, blocks, ix, iy, out, to):
         for _ in range(rows):
             left, begin = n, column
             while left:
+                # At most 64 bits of the run, from two words.  Shifts by 1 and by 63 - n make one by
+                # 64 - n, which is not defined for n = 0.
                 count = min(left, U64)
                 k, shift = source + (begin >> U6), begin & U63
                 run = (words[k] >> shift | words[k + U1] << U1 << U63 - shift) & ALL >> U64 - count

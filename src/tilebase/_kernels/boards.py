@@ -518,6 +518,7 @@ def slide_states(states, n, axis, rules, scratch, stride, marks):
     Returns how many afterstates there are.
     """
     boards, tags, axes = scratch.boards, scratch.tags, rules.axes
+    # Rearrange the cells so that the lines along the axis are rows of the key.
     rows = states
     if axes.permuted[axis]:
         rows = scratch.permuted
@@ -525,12 +526,16 @@ def slide_states(states, n, axis, rules, scratch, stride, marks):
     _slide_rows(rows, n, axis, rules, scratch)
     if rules.goal:
         _mark_wins(scratch.flags, n, stride, marks)
+    # Drop slides that change nothing, are flagged, or leave every mask; then give the cells their order.
+    # A permutation that is a symmetry needs no such step, since boards become canonical afterwards.
     flagged = not axes.by_pair[axis]
     if axes.restored[axis]:
         m = _allowed(rows, n, flagged, scratch, stride, axes.masks[axis], scratch.slid)
         permute(scratch.slid, m, axes.back, axis, boards)
     else:
         m = _allowed(rows, n, flagged, scratch, stride, axes.masks[axis], boards)
+    # Mark and drop what wins by the goal or a pattern of one tile, then drop what breaks a limit, and only
+    # then look for patterns: a pattern wins only if it breaks no limit.
     if len(rules.spots):
         m = _keep_unwon(boards, m, tags, rules, marks)
     if rules.limited:

@@ -21,6 +21,7 @@ def encode_deltas(keys, out):
     at = 0
     for i in range(1, len(keys)):
         delta = keys[i] - keys[i - 1]
+        # Seven bits at a time, the lowest first; the highest bit of a byte says that more follow.
         while delta > LOW:
             out[at] = np.uint8(delta & LOW | MORE)
             delta >>= U7
@@ -42,13 +43,16 @@ def decode_deltas(first, data, out):
     delta = np.uint64(0)
     shift = np.uint64(0)
     for i in range(len(data)):
+        # Put the next seven bits above those before.
         byte = np.uint64(data[i])
         delta |= (byte & LOW) << shift
         if byte & MORE:
+            # A difference has at most ten bytes.
             shift += U7
             if shift > np.uint64(63):
                 return -1
         else:
+            # The difference is complete: keys ascend, so it is not 0 and does not wrap around.
             if n >= len(out) or delta == np.uint64(0):
                 return -1
             if key + delta < key:
@@ -58,6 +62,7 @@ def decode_deltas(first, data, out):
             n += 1
             delta = np.uint64(0)
             shift = np.uint64(0)
+    # The last byte must end a difference.
     return n if shift == np.uint64(0) else -1
 
 
@@ -66,6 +71,7 @@ def move_bits(keys, masks, down, up, base, out):
     """Fill `out` with `base` and, for each mask, the bits of each key under it, moved down and then up."""
     for i in range(len(keys)):
         out[i] = base
+    # Stretch by stretch, so that the inner loop has no branch and is vectorised.
     for g in range(len(masks)):
         mask, less, more = masks[g], down[g], up[g]
         for i in range(len(keys)):
@@ -82,11 +88,13 @@ def are_boards(keys, sums, starts, masks, width, unused, x_masks, total):
     """
     sound = True
     for i in range(len(keys)):
+        # Add up what the groups of cells, the last first, add to the sum; a forbidden code adds too much.
         left = keys[i]
         found = 0
         for g in range(len(starts)):
             found += sums[starts[g] + (left & masks[g])]
             left >>= width
+        # Do not stop at a wrong key: a branch for each key would cost more.
         sound &= (found == total) & (keys[i] & unused == U0)
         if len(x_masks):
             sound &= stands(keys[i], x_masks)

@@ -477,6 +477,7 @@ def least_where(tasks, units, parts, layer):
         left = units - a.sums[ka] - b.sums[kb]
         for ia in range(tasks[t, 2], tasks[t, 3]):
             for ib in range(b.counts[kb]):
+                # The patterns that both upper quarters fit; then, block by block, those that all four fit.
                 mask = a.masks[a.starts[ka] + ia] & b.masks[b.starts[kb] + ib]
                 if not mask:
                     continue

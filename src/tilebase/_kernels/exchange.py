@@ -74,12 +74,15 @@ def pack_offsets(first_block, last_block, block_bits, data, page_start, page_ord
     at = 0
     words = 1 << block_bits - 6
     for block in range(first_block, last_block):
+        # How many ranks the block has decides how they are written.
         n = 0
         for j in range(page_start[block], page_start[block + 1]):
             n += page_length[page_order[j]]
         head = at
         at += HEAD
+        # Many ranks become bits, which drops repeats, and are listed as gaps; few are written as they are.
         dense = n * DENSE >= 64 * words
+        # Many ranks are sorted by their bits; few are written as they come.
         for j in range(page_start[block], page_start[block + 1]):
             begin = page_order[j] * PAGE
             for i in range(begin, begin + page_length[page_order[j]]):
@@ -91,6 +94,7 @@ def pack_offsets(first_block, last_block, block_bits, data, page_start, page_ord
                     at += 4
         if dense:
             at, n = _list_gaps(bits, words, out, at)
+        # The head says how many they are, which is known now that repetitions are gone.
         out[head] = GAPS if dense else RAW
         _put_number(n, out, head + 1)
     return at
@@ -107,6 +111,7 @@ def unpack_offsets(data, block_bits, bits):
         at += HEAD
         position = base - 1
         for _ in range(n):
+            # A gap counts the ranks left out since the last one; bytes of 255 are followed by another.
             if gaps:
                 while data[at] == 255:
                     position += 255

@@ -31,16 +31,17 @@ PAGE = 1024
 """Offsets in a page; a power of two."""
 
 BATCH = 1024
-"""Boards in a batch of either map."""
+"""Boards in a batch of either map, and of the backward pass."""
 
 STATES = 256
-"""States listed at a time: each gives at most two boards an axis, and their numbers fit into a byte."""
+"""States listed at a time: each gives at most two boards an axis."""
 
 BYTES = types.uint8[::1]
 LINE = np.uint64(16)
 """Offsets in a cache line."""
 U6, U8 = np.uint64(6), np.uint64(8)
-MOST_SPAWNED = np.uint64(BATCH - 32)
+MOST_SPAWNED = BATCH - 32
+"""Spawned states with which a batch takes another afterstate: at most 32 come from one."""
 HASH = np.uint64(0x9E3779B97F4A7C15)
 
 # Columns of the counts that `slide_map` adds to, one row an exponent.
@@ -70,11 +71,13 @@ def push(ranks, n, pages):
     mask = (U1 << block_bits) - U1
     taken = pages.used[0]
     for i in range(n):
+        # The next free place in the last page of the block; the line after it will be needed soon.
         block = ranks[i] >> block_bits
         at = cursor[block]
         offsets[np.uint64(at)] = np.uint32(ranks[i] & mask)
         request(offsets, np.uint64(at) + LINE)
         at += 1
+        # A full page: the block goes on with the next page that nobody uses.
         if at & (PAGE - 1) == 0:
             pages.page_block[taken] = np.int64(block)
             at = taken * PAGE
@@ -107,6 +110,18 @@ def _takes_batch(target):
     return target.direct or free >= min(BATCH, len(pages.cursor)) + BATCH // PAGE + 1
 
 
+@scalar
+def spawn_states(key, code, rules, out, n):
+    """Append the states that spawns of a tile make of an afterstate, from its lowest free cell up."""
+    free = free_cells(key, rules.low_bits, rules.fold)
+    while free:
+        lowest = free & (~free + U1)
+        out[n] = key | lowest * code
+        n += 1
+        free ^= lowest
+    return n
+
+
 @kernel()
 def spawn_map(keys, position, exponent, rules, target, scratch):
     """Put a tile on every empty cell of the afterstates from `position` on; mark the states reached.
@@ -118,23 +133,19 @@ def spawn_map(keys, position, exponent, rules, target, scratch):
     while position < len(keys):
         if not _takes_batch(target):
             break
+        # Where lines say how boards slide, a spawn adds to the numbers of the half boards: no state is made.
         if len(target.ranking.cells):
             m = U0
-            while position < len(keys) and m <= MOST_SPAWNED:
+            while position < len(keys) and m <= np.uint64(MOST_SPAWNED):
                 m = spawn_words(keys[position], exponent, rules, target.ranking, scratch.ranks, m)
                 position += 1
             rank_words(scratch.ranks, np.int64(m), target.ranking)
             _mark(scratch.ranks, np.int64(m), target)
             continue
+        # Elsewhere: a batch of states, their least images, and the ranks of these.
         n = 0
-        while position < len(keys) and n + 32 <= BATCH:
-            key = keys[position]
-            free = free_cells(key, rules.low_bits, rules.fold)
-            while free:
-                lowest = free & (~free + U1)
-                states[n] = key | lowest * code
-                n += 1
-                free ^= lowest
+        while position < len(keys) and n <= MOST_SPAWNED:
+            n = spawn_states(keys[position], code, rules, states, n)
             position += 1
         canonicalise(states, n, rules.symmetries, scratch.images)
         _deliver(states, n, target, scratch.ranks)
@@ -223,8 +234,10 @@ def collapse(keys, n, rules, scratch, spawned, maxima, won, is_open):
     `keys` may be ``scratch.states``, and n is at most half the width of `scratch`; `spawned` is a second
     `Scratch`, and `won` and `is_open` are memory of a byte for each state.
     """
+    # The states that are not clear yet, and their largest exponents, lie in memory that slides do not use.
     left, tops = scratch.images[0], scratch.ranks
     kept = unclear = 0
+    # 1. States with two empty cells are open.
     for i in range(n):
         if 0 < maxima[i] <= rules.open_top and _has_two(free_cells(keys[i], rules.low_bits, rules.fold)):
             keys[kept] = keys[i]
@@ -235,12 +248,14 @@ def collapse(keys, n, rules, scratch, spawned, maxima, won, is_open):
             tops[unclear] = maxima[i]
             won[unclear] = is_open[unclear] = 0
             unclear += 1
+    # 2. So are states with a slide to an afterstate with two empty cells; wins are left out.
     for axis in range(rules.dimensions):
         m = slide_states(left, unclear, axis, rules, scratch, 0, won)
         for j in range(m):
             if rules.open_top and _has_two(free_cells(scratch.boards[j], rules.low_bits, rules.fold)):
                 is_open[scratch.tags[j]] = 1
     kept, unclear = _divide(left, tops, unclear, won, is_open, keys, maxima, kept)
+    # 3. The others are tried spawn by spawn.  What is left after that is lost.
     for in_one_cell in (True, False):
         _look_ahead(left, unclear, rules, scratch, spawned, in_one_cell, is_open)
         kept, unclear = _divide(left, tops, unclear, won, is_open, keys, maxima, kept)
@@ -287,41 +302,14 @@ def _count(n, marks, rules, scratch, out_counts):
         out_counts[e, RAW_LIVE] += lives * order
 
 
-@scalar
-def _record(ranks, tags, n, bits, slides, at):
-    """Set the bits of ranks, and write down the slides from number `at` on: which state became which rank."""
-    made = slides.made[at:]
-    for j in range(n):
-        r = ranks[j]
-        bits[r >> U6] |= U1 << (r & U63)
-        made[j] = np.uint32(r << U8 | np.uint64(tags[j]))
-
-
-@scalar
-def _close_batch(n, made, won, slides):
-    """End a batch of n recorded states: write down its wins, and that the next begins with slide `made`."""
-    batch, first = slides.used[0], slides.ends[slides.used[0], 0]
-    wins = slides.ends[batch, 2]
-    for i in range(n):
-        if won[i]:
-            slides.wins[wins] = np.uint32(first + i)
-            wins += 1
-    slides.ends[batch + 1, 0], slides.ends[batch + 1, 1], slides.ends[batch + 1, 2] = first + n, made, wins
-    slides.used[0] = batch + 1
-
-
 @kernel()
-def slide_map(
-    source, position, stop, rules, lookahead, target, recent, scratch, marks, spawned, out_counts, out_slides
-):
+def slide_map(source, position, stop, rules, lookahead, target, recent, scratch, marks, spawned, out_counts):
     """Slide the states of a set with ranks [position, stop); count them, mark the afterstates.
 
     ``out_counts[e]``: counts of states with largest exponent e, columns as named above; `spawned`
-    is a second `Scratch`, for `collapse`.  If `out_slides` has memory, the slides of all states are written
-    down; then `target` takes bits at once, and its ranks are less than 2**24.  Returns the rank to go on
-    with: `stop`, or less if the arena is full.
+    is a second `Scratch`, for `collapse`.  Returns the rank to go on with: `stop`, or less if
+    the arena is full.
     """
-    recorded = len(out_slides.made) > 0
     states, boards = scratch.states, scratch.boards
     alive, won, maxima = marks.alive, marks.won, marks.maxima
     head = np.int64(-1)
@@ -336,32 +324,20 @@ def slide_map(
         for i in range(n):
             alive[i] = 0
             won[i] = 0
-        made = out_slides.ends[out_slides.used[0], 1]
         for axis in range(rules.dimensions):
             if len(target.ranking.cells):
                 m = slide_ranks(states, n, axis, rules, target.ranking, scratch, won)
                 for j in range(m):
                     alive[np.uint64(scratch.tags[j])] = 1
-                if recorded:
-                    _record(scratch.ranks, scratch.tags, m, target.bits, out_slides, made)
-                    made += m
-                else:
-                    m = m if target.direct else filter_recent(scratch.ranks, m, recent)
-                    _mark(scratch.ranks, m, target)
+                m = m if target.direct else filter_recent(scratch.ranks, m, recent)
+                _mark(scratch.ranks, m, target)
                 continue
             m = slide_states(states, n, axis, rules, scratch, 0, won)
             for j in range(m):
                 alive[np.uint64(scratch.tags[j])] = 1
             canonicalise(boards, m, rules.symmetries, scratch.images)
-            if recorded:
-                rank_keys(boards, m, target.ranking, scratch.ranks)
-                _record(scratch.ranks, scratch.tags, m, target.bits, out_slides, made)
-                made += m
-            else:
-                m = filter_recent(boards, m, recent)
-                _deliver(boards, m, target, scratch.ranks)
-        if recorded:
-            _close_batch(n, made, won, out_slides)
+            m = filter_recent(boards, m, recent)
+            _deliver(boards, m, target, scratch.ranks)
         _count(n, marks, rules, scratch, out_counts)
     return position
 

@@ -47,7 +47,7 @@ class Lines(NamedTuple):
     """How one slide acts on the cells of a half, those of the first part before those of the second."""
 
     lines: Array  # int64: lines[l, i] is the i-th cell of line l, from where tiles slide to
-    blocked: Array  # bool: blocked[cell] says that tiles stop before the cell: a wall, or a fixed tile
+    blocked: Array  # bool: blocked[cell] says that tiles stop before the cell: a wall
     weights: Array  # int64: weights[cell, code] is what a tile adds to a filling's number, -1 if illegal
     masks: Array  # uint64: bit i of masks[k] is set if the i-th cell must hold an x for the k-th mask
 

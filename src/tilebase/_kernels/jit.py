@@ -37,7 +37,7 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.typing.templates import infer_global, make_intrinsic_template
 from numba.extending import intrinsic, overload
 
-from tilebase._kernels.machine_code import CheckedFiles, loaded, say_uncached
+from tilebase._kernels.machine_code import load_machine_code, say_uncached
 from tilebase._kernels.packed import packed_type
 from tilebase.runtime.paths import cache_folder
 
@@ -138,7 +138,7 @@ def _compiled(function: Callable[..., Any]) -> Any:
     finally:
         config.CACHE_DIR = kept
     if folder is not None:
-        _load_checked(found._cache)
+        load_machine_code(found._cache)
     compile_alone = found.compile
 
     def compile_with_callees(signature: Any) -> Any:
@@ -150,18 +150,6 @@ def _compiled(function: Callable[..., Any]) -> Any:
 
     found.compile = compile_with_callees  # Numba calls it for each new combination of types
     return found
-
-
-def _load_checked(kept: Any) -> None:
-    """Let a cache of Numba check its files, and load them without what Numba compiles with: 0.3 s."""
-    kept._cache_file = CheckedFiles.of(kept._cache_file)
-
-    def load(signature: Any, context: Any) -> Any:
-        with kept._guard_against_spurious_io_errors():
-            found = kept._cache_file.load(kept._index_key(signature, context.codegen()))
-            return None if found is None else loaded(context, *found)
-
-    kept.load_overload = load
 
 
 def _wrapping(function: Callable[..., Any]) -> Callable[..., Any]:

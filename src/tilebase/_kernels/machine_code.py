@@ -6,6 +6,9 @@ quarters of the time that loading takes, 0.1 s of a command.  A kernel is rarely
 `tilebase._kernels.jit`), so here the bitcode is parsed only then.
 
 Nor does Numba notice a damaged file: machine code with a wrong byte ends the process without a word.
+
+All of this uses private parts of Numba.  So it is done only under the releases with which it was tried
+(`TRIED`); under another one Numba loads kernels its own way.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import numba
 from llvmlite import binding
 from numba.core.caching import IndexDataCacheFile
 from numba.core.codegen import JITCodeLibrary
@@ -28,6 +32,23 @@ from numba.core.compiler import CompileResult, compile_result
 from tilebase.runtime.paths import NO_CACHE
 
 LOG = logging.getLogger(__name__)
+TRIED = ((0, 61), (0, 68))
+"""The first and the last release of Numba with which this module was tried."""
+
+
+def load_machine_code(kept: Any) -> None:
+    """Let a cache of Numba check its files and load machine code only, under a release that was tried."""
+    if not TRIED[0] <= numba.version_info.short <= TRIED[1]:
+        LOG.debug("Numba %s, which was not tried, loads kernels its own way", numba.__version__)
+        return
+    kept._cache_file = CheckedFiles.of(kept._cache_file)
+
+    def load(signature: Any, context: Any) -> Any:
+        with kept._guard_against_spurious_io_errors():
+            found = kept._cache_file.load(kept._index_key(signature, context.codegen()))
+            return None if found is None else _loaded(context, *found)
+
+    kept.load_overload = load
 
 
 class CheckedFiles(IndexDataCacheFile):  # type: ignore[misc]
@@ -97,7 +118,7 @@ class MachineCode(JITCodeLibrary):  # type: ignore[misc]
         return self._shared_module
 
 
-def loaded(
+def _loaded(
     context: Any,
     library: tuple[str, str, tuple[bytes, bytes]],
     described: Any,

@@ -49,10 +49,12 @@ def layer_heads(
     is_cut = len(out_rests) > 0
     others = len(out_rests) // max(len(out_firsts), 1)
     for h in range(len(head_sum)):
+        # As many boards as there are tails with the rest of the sum; none if the head is not usable.
         left = total - head_sum[h]
         boards = np.uint64(0)
         if usable[h] and 0 <= left and left >> 1 < len(tail_count):
             boards = tail_count[left >> 1]
+        # The rank of its first board: relative to that of the head's first part, in 32 bits, or in 64 bits.
         if is_cut:
             if h % others == 0:
                 first = rank

@@ -375,6 +375,7 @@ def expand(keys, begin, end, boards, by_exponent, used, most_leaves, most_choice
         shift = next_random(scratch.random) if most_leaves else 0
         leaves = 0
         for k in range(count):
+            # What is left of the limit is divided among the origins that are left, rounded up.
             share = (most_leaves - leaves + count - k - 1) // (count - k) if most_leaves else 0
             if most_leaves and share <= 0:
                 break
@@ -384,6 +385,7 @@ def expand(keys, begin, end, boards, by_exponent, used, most_leaves, most_choice
             # Undo the drop, then the slide.
             if 2 * used[value - 1] > len(table):
                 return n
+            # Take the tile away, undo the slide in the direction that the origin names, put the tile back.
             scratch.state[origin >> 2] = 0
             found, new = slide_back(origin & 3, boards, table, share, most_choices, scratch)
             scratch.state[origin >> 2] = value
@@ -405,6 +407,8 @@ def slide_back(d, boards, table, most_leaves, most_choices, scratch):
     cross = boards.along if d < 2 else boards.across
     length, height = boards.length[d], boards.lines[d]
     codes, tried, turn, status = scratch.codes, scratch.next, scratch.turn, scratch.status
+    # Each line has a list of lines that slide into it.  All combinations are tried in depth, line by line;
+    # ``tried[i]`` counts the choices of line i, which begin at a random one (`turn`) if leaves are limited.
     for i in range(height):
         codes[i] = line_code(scratch.state, boards.cell[d, i], length, boards.base)
     tried[0] = 0

@@ -12,8 +12,7 @@ import numpy.typing as npt
 from tilebase.arrays import BATCH, Flags, Floats, GameArrays, Keys, Probed, TableArrays, by_sum
 from tilebase.errors import UsageError
 from tilebase.policies import SUM_ERROR, ArrayPolicy, answers_differ, as_policy
-from tilebase.sparse.choosing import even
-from tilebase.sparse.flow import Flow
+from tilebase.sparse.flow import Flow, even
 from tilebase.sparse.reading import merge_weights
 
 Symmetry: TypeAlias = Literal["canonical", "check", "none"]

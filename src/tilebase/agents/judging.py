@@ -31,9 +31,9 @@ from tilebase.objectives.numbers import difference_text, digits_text, rounded_te
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.values import Value
 from tilebase.policies import as_policy
-from tilebase.runtime.html import table_html
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
+from tilebase.runtime.rows import html_text
 from tilebase.tables.probe import Table, open_table
 
 EPSILON = float(np.finfo(np.float64).eps)
@@ -187,7 +187,7 @@ class Judgement:
             f"{self.name}: {self.objective} {self.text}, optimum {self.start}, "
             f"{self.optimal_text} best slides, {self.states:,} states"
         )
-        return table_html(caption, rows)
+        return html_text(caption, rows)
 
     def as_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
@@ -253,7 +253,7 @@ class Comparison:
             for row in self.rows()
             for one in [self.judged[row["policy"]]]
         ]
-        return table_html(self._ends, rows)
+        return html_text(self._ends, rows)
 
     def score(self, name: str) -> float:
         """Return the normalised score of an agent: 0 for random slides, 1 for optimal play."""

@@ -14,10 +14,9 @@ from tilebase._kernels.lookup import rate_slides
 from tilebase.arrays.boards import Encoding, Flags, Floats, GameArrays, Keys, by_sum
 from tilebase.costs.tables import LAYER_BYTES
 from tilebase.errors import ResourceError, UsageError
-from tilebase.files.recent import Recent
 from tilebase.objectives.encoding import FIRST, end_values, sentinels
 from tilebase.runtime.resources import available_memory, check_threads
-from tilebase.runtime.threads import map_in_threads
+from tilebase.runtime.threads import Recent, map_in_threads
 from tilebase.sparse.reading import LayerReader, ReadLayer, merge_weights
 from tilebase.tables.layers import layer_sizes
 from tilebase.tables.probe import Table, open_table

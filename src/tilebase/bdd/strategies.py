@@ -35,7 +35,7 @@ from tilebase.bdd.sets import Diagram, Sets
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.files.run import Journal
 from tilebase.game.game import Cells, Game
-from tilebase.runtime.saving import SaveClock
+from tilebase.runtime.measured import SaveClock
 from tilebase.runtime.storage import part_path, publish, storage_errors
 
 STRATEGIES = ("sum", "sweep", "accumulative")

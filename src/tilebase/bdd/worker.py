@@ -31,7 +31,7 @@ from tilebase.bdd.sets import Sets
 from tilebase.bdd.strategies import Analysis, Checkpoints, Line, Method
 from tilebase.errors import ChildError, ResourceError, StorageError, TilebaseError
 from tilebase.game.game import Game
-from tilebase.runtime import children
+from tilebase.runtime import system
 from tilebase.runtime.documents import to_json
 from tilebase.runtime.system import end_with_parent
 from tilebase.runtime.threads import lines_of
@@ -110,8 +110,8 @@ def run_task(task: Task, tell: Tell, step: Step, deadline: float = math.inf) -> 
     with (
         TemporaryFile() as complaints,
         subprocess.Popen(
-            children.python("tilebase.bdd.worker"),
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaints, env=children.environment(),
+            system.python_command("tilebase.bdd.worker"),
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaints, env=system.child_environment(),
         ) as worker,
     ):  # fmt: skip
         LOG.debug(
@@ -170,7 +170,7 @@ def _ended(status: int, complaints: IO[bytes]) -> Outcome:
             "--memory",
             out_of_memory=True,
         )
-    raise ChildError(f"the process that held the diagrams ended: {children.last_words(complaints, cause)}")
+    raise ChildError(f"the process that held the diagrams ended: {system.last_words(complaints, cause)}")
 
 
 def _messages(stream: IO[bytes], deadline: float) -> Iterator[Any]:

@@ -46,12 +46,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _stops() -> list[int]:
     """Return the signals that stop a command: none that is ignored, as SIGINT is in a shell's background."""
     defaults = {
-        "SIGINT": signal.default_int_handler,
-        "SIGTERM": signal.SIG_DFL,
-        "SIGHUP": signal.SIG_DFL,  # Windows has none
+        signal.SIGINT: signal.default_int_handler,
+        signal.SIGTERM: signal.SIG_DFL,
+        signal.SIGHUP: signal.SIG_DFL,
     }
-    numbers = {getattr(signal, name): default for name, default in defaults.items() if hasattr(signal, name)}
-    return [number for number, default in numbers.items() if signal.getsignal(number) is default]
+    return [number for number, default in defaults.items() if signal.getsignal(number) is default]
 
 
 def _end_loading() -> None:

@@ -9,9 +9,9 @@ from cyclopts import Parameter
 
 from tilebase.cli.limits import sooner
 from tilebase.cli.options import DEFAULT_SHOWN, ShownOptions
-from tilebase.cli.output import table_text
 from tilebase.errors import UsageError
 from tilebase.game.grid import is_shape
+from tilebase.runtime.rows import table_text
 
 if TYPE_CHECKING:
     from tilebase.questions.results import Result

@@ -6,7 +6,6 @@ import errno
 import os
 import signal
 import sys
-from _thread import interrupt_main
 from collections.abc import Sequence
 from contextlib import nullcontext, redirect_stderr, redirect_stdout
 from threading import Timer, main_thread
@@ -19,7 +18,7 @@ from tilebase.cli.log import logging_to
 from tilebase.cli.output import Output, OutputError, Readable, naming_command
 from tilebase.cli.usage import ALL, every_command, helping, usage_sentence
 from tilebase.errors import TilebaseError, UsageError, sentence
-from tilebase.runtime.command import ANYWAY, QUIET
+from tilebase.runtime.measured import ANYWAY, QUIET
 
 app = App(
     name="tilebase",
@@ -38,6 +37,8 @@ COMMANDS = {
 HELP = ("--help", "-h", ALL)
 SIGNALLED = 128
 """The exit status of a command that a signal stopped is this and its number, as shells have it."""
+KEEPS_NOTHING = (("solve", "exact"), ("force", "largest"), ("lemma", "sample"), ("lemma", "set"))
+"""The subcommands that begin again if they were stopped."""
 NAMES = frozenset(" ".join(COMMANDS.values()).split())
 EVERY = Group("Every command", sort_key=len(COMMANDS), help_formatter=every_command)
 for position, (title, commands) in enumerate(COMMANDS.items()):
@@ -201,18 +202,15 @@ def _number_of(stop: KeyboardInterrupt) -> int:
 
 
 def _interrupt(number: int) -> None:
-    """Send the main thread a signal, also while it waits for the system, if the system can do that."""
-    if hasattr(signal, "pthread_kill"):
-        signal.pthread_kill(main_thread().ident or 0, number)
-    else:
-        interrupt_main(signal.Signals(number))
+    """Send the main thread a signal, also while it waits for the system."""
+    signal.pthread_kill(main_thread().ident or 0, number)
 
 
 def _stopped(arguments: Sequence[str]) -> str:
     """Return the message for a command that was stopped with Ctrl-C: whether it can be continued."""
     at = next((at for at, word in enumerate(arguments) if word in NAMES), len(arguments))
     command, *words = [*arguments[at:], "", "", ""]
-    if (command, words[0]) in (("force", "largest"), ("lemma", "sample"), ("lemma", "set")):
+    if (command, words[0]) in KEEPS_NOTHING:
         return "stopped"
     if command == "force":
         return "stopped; what is decided is kept, and the same command continues there"

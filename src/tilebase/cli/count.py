@@ -20,11 +20,12 @@ from tilebase.cli.options import (
     ShownOptions,
     make_game,
 )
-from tilebase.cli.output import PICTURES, Shown, plan_text, planning, table_text
+from tilebase.cli.output import PICTURES, Shown, plan_text, planning
 from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.game.game import Game
 from tilebase.game.names import title_of
+from tilebase.runtime.rows import table_text
 
 if TYPE_CHECKING:
     pass
@@ -126,7 +127,7 @@ def _print_plan(
     cluster: str | None,
 ) -> int:  # fmt: skip
     """Print what a run would take."""
-    from tilebase.cluster.opening import workers_here
+    from tilebase.cluster.runs import workers_here
     from tilebase.costs.rows import counting
 
     workers = None if cluster is None else workers_here(cluster)

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from tilebase.cli.options import DEFAULT_ESTIMATED_RUN, DEFAULT_SHOWN, EstimatedRunOptions, ShownOptions
-from tilebase.cli.output import PICTURES, Shown, planning, table_text
+from tilebase.cli.output import PICTURES, Shown, planning
 from tilebase.cli.probe import LocalTableArgument, check_order, game_of_table
 from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.objectives.numbers import digits_text, ends_text, estimate_text
+from tilebase.runtime.rows import table_text
 
 if TYPE_CHECKING:
     from tilebase.questions.distributions import Distributions

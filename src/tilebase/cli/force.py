@@ -31,13 +31,14 @@ from tilebase.cli.options import (
     make_game,
     parse_budget,
 )
-from tilebase.cli.output import MOST_ROWS, PICTURES, Shown, plan_text, planning, signed, table_text
+from tilebase.cli.output import MOST_ROWS, PICTURES, Shown, plan_text, planning, signed
 from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.game.findings import VERDICTS
 from tilebase.game.game import Game
 from tilebase.game.names import title_of
 from tilebase.objectives.objective import Objective
+from tilebase.runtime.rows import table_text
 
 if TYPE_CHECKING:
     from tilebase.bdd.strategies import Method
@@ -145,7 +146,7 @@ def _plan(
     game: Game, how: EngineOptions, certificate: Path | None, show: Shown, run: EstimatedRunOptions
 ) -> int:
     """Print what deciding a goal would take."""
-    from tilebase.cluster.opening import workers_here
+    from tilebase.cluster.runs import workers_here
     from tilebase.costs.rows import forcing, solving
     from tilebase.questions.force import check_ways
 

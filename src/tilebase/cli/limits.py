@@ -20,14 +20,15 @@ from tilebase.cli.options import (
     needed_goal,
     parse_budget,
 )
-from tilebase.cli.output import Shown, signature, table_text
+from tilebase.cli.output import Shown, signature
 from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.game.game import Game
 from tilebase.game.names import game_text
 from tilebase.objectives.objective import Objective
-from tilebase.runtime.command import QUIET
+from tilebase.runtime.measured import QUIET
 from tilebase.runtime.resources import Allowance
+from tilebase.runtime.rows import table_text
 
 if TYPE_CHECKING:
     from tilebase.questions.limits import Trial

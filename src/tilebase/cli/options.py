@@ -19,8 +19,8 @@ from tilebase.game.formations import formation
 from tilebase.game.game import Game
 from tilebase.game.grid import is_shape
 from tilebase.game.spawns import SpawnLaw, law_of
-from tilebase.runtime.command import ANYWAY
 from tilebase.runtime.documents import shown
+from tilebase.runtime.measured import ANYWAY
 from tilebase.runtime.resources import Allowance, parse_bytes
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import csv
 import importlib.util
 import io
 import os
@@ -20,11 +19,10 @@ from tilebase._version import version
 from tilebase.errors import MissingExtraError, StorageError, UsageError, readable
 from tilebase.game.game import Game
 from tilebase.game.names import game_text
-from tilebase.runtime.command import COMMAND
 from tilebase.runtime.documents import to_json
-from tilebase.runtime.latex import latex_escaped
-from tilebase.runtime.measured import run_facts
-from tilebase.runtime.storage import atomic_file, write_whole
+from tilebase.runtime.measured import COMMAND, run_facts
+from tilebase.runtime.rows import Row, csv_text, latex_text, markdown_text, table_text
+from tilebase.runtime.storage import write_whole
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -38,7 +36,6 @@ SUFFIXES = {
 """What a record holds, by the suffix of its file."""
 Result = TypeVar("Result")
 PYARROW = "Parquet needs pyarrow: pip install 'tilebase[parquet]'"
-Row = Mapping[str, Any]
 PLACES = frozenset(
     ("--output", "-o", "--record", "--work", "-w", "--format", "-f", "--certificate", "-c", "--log")
 )
@@ -294,7 +291,7 @@ class Shown:
                 assert draw is not None
                 draw(file)
             elif form == "csv":
-                write_text(_csv(with_origin(rows if data is None else data, game, text=True)), file)
+                write_text(csv_text(with_origin(rows if data is None else data, game, text=True)), file)
             elif form == "parquet":
                 assert file is not None
                 _write_parquet(with_origin(rows if data is None else data, game, text=True), file)
@@ -330,25 +327,6 @@ def write_text(text: str, file: Path | None) -> None:
     write_whole(file, readable(text))
 
 
-def table_text(rows: Sequence[Row]) -> str:
-    """Aligned columns with thousands separators."""
-    if not rows:
-        return "nothing to show\n"
-    names = list(rows[0])
-    cells = _cells(rows)
-    widths = [max(len(name), *(len(line[i]) for line in cells)) for i, name in enumerate(names)]
-    numeric = _are_numbers(rows)
-    lines = [names, *cells]
-    return "".join(
-        "  ".join(
-            cell.rjust(width) if right else cell.ljust(width)
-            for cell, width, right in zip(line, widths, numeric, strict=True)
-        ).rstrip()
-        + "\n"
-        for line in lines
-    )
-
-
 def plan_text(rows: Sequence[Row]) -> str:
     """Return the table of a plan without empty columns, and below it the reasons that stand in its last."""
     told = [name for name in rows[0] if name != "reason" and any(row[name] for row in rows)]
@@ -357,76 +335,17 @@ def plan_text(rows: Sequence[Row]) -> str:
     return table_text(bare) + "\n" * bool(why) + "".join(why)
 
 
-def markdown_text(rows: Sequence[Row]) -> str:
-    """Return a table of Markdown, numbers to the right.
-
-    >>> print(markdown_text([{"sum": 4, "states": 1200}]), end="")
-    | sum | states |
-    |---:|---:|
-    | 4 | 1,200 |
-    """
-    if not rows:
-        return "nothing to show\n"
-    sides = ("---:" if right else "---" for right in _are_numbers(rows))
-    lines = [[*rows[0]], *_cells(rows)]
-    head, *rest = (f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
-    return "\n".join([head, f"|{'|'.join(sides)}|", *rest]) + "\n"
-
-
-def latex_text(rows: Sequence[Row]) -> str:
-    """Return a table of LaTeX, a ``tabular`` without packages.
-
-    >>> print(latex_text([{"sum": 4, "share": "50 %"}]), end="")
-    \\begin{tabular}{rl}
-    sum & share \\\\
-    \\hline
-    4 & 50 \\% \\\\
-    \\end{tabular}
-    """
-    if not rows:
-        return "nothing to show\n"
-    columns = "".join("r" if right else "l" for right in _are_numbers(rows))
-    lines = [[*rows[0]], *_cells(rows)]
-    head, *rest = (" & ".join(latex_escaped(cell) for cell in line) + r" \\" for line in lines)
-    return "\n".join([rf"\begin{{tabular}}{{{columns}}}", head, r"\hline", *rest, r"\end{tabular}"]) + "\n"
-
-
 DRAWN: dict[str, Callable[[Sequence[Row]], str]] = {
     "table": table_text, "markdown": markdown_text, "latex": latex_text,
 }  # fmt: skip
 """How rows are written for a reader."""
 
 
-def _cells(rows: Sequence[Row]) -> list[list[str]]:
-    names = list(rows[0])
-    return [[_cell(row[name]) for name in names] for row in rows]
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"{value:,}" if isinstance(value, int) else " ".join(str(value).splitlines())
-
-
-def _are_numbers(rows: Sequence[Row]) -> list[bool]:
-    return [isinstance(value, int | float) and not isinstance(value, bool) for value in rows[0].values()]
-
-
-def _csv(rows: Sequence[Row]) -> str:
-    out = io.StringIO()
-    if rows:
-        writer = csv.DictWriter(out, fieldnames=list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-    return out.getvalue()
-
-
 def _write_parquet(rows: Sequence[Row], file: Path) -> None:
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError as error:
-        raise MissingExtraError(PYARROW) from error
-    with atomic_file(file) as whole:
-        plain = [{n: readable(v) if isinstance(v, str) else v for n, v in row.items()} for row in rows]
-        pq.write_table(pa.Table.from_pylist(plain), whole)
+    from tilebase.files.parquet import load_pyarrow, parquet_file
+
+    pa, _ = load_pyarrow()
+    plain = [{n: readable(v) if isinstance(v, str) else v for n, v in row.items()} for row in rows]
+    table = pa.Table.from_pylist(plain)
+    with parquet_file(file, table.schema) as writer:
+        writer.write_table(table)

@@ -21,7 +21,7 @@ from tilebase.cli.options import (
     make_game,
     parse_seconds,
 )
-from tilebase.cli.output import plan_text, table_text
+from tilebase.cli.output import plan_text
 from tilebase.cli.progress import prepare_kernels, showing_notes
 from tilebase.cli.solve import ObjectiveOption
 from tilebase.errors import UsageError
@@ -30,6 +30,7 @@ from tilebase.game.formations import formations as all_formations
 from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import parse_objectives
 from tilebase.runtime.resources import Allowance, parse_bytes
+from tilebase.runtime.rows import table_text
 
 if TYPE_CHECKING:
     from tilebase.costs.formations import TableSize

@@ -107,7 +107,7 @@ class _Said(NamedTuple):
 def _ask(table: str, board: str | None, objective: str | None) -> _Said:
     """Return what is said of a board or of the start."""
     from tilebase.tables.folders import holds_tables, open_tables
-    from tilebase.tables.opening import open_solved
+    from tilebase.tables.probe import open_solved
 
     if holds_tables(table):
         with open_tables(table) as tables:
@@ -130,7 +130,7 @@ def _ask_start(opened: Solved, objective: str | None) -> _Said:
 def _ask_after(table: str, board: str | None, objective: str | None) -> _Said:
     """Return what a table says of a board after a slide."""
     from tilebase.tables.folders import holds_tables
-    from tilebase.tables.opening import open_solved
+    from tilebase.tables.probe import open_solved
 
     if board is None:
         raise UsageError("--after needs the board after a slide")

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from tilebase._version import version
 from tilebase.cli.output import planning, terminal
 from tilebase.errors import UsageError, readable
-from tilebase.runtime.command import QUIET
-from tilebase.runtime.progress import EXPECTED, clock, describe
+from tilebase.runtime.measured import QUIET, clock
+from tilebase.runtime.progress import EXPECTED, describe
 from tilebase.runtime.resources import check_addresses
 
 if TYPE_CHECKING:

@@ -16,11 +16,12 @@ from tilebase.cli.options import (
     ShownOptions,
     make_game,
 )
-from tilebase.cli.output import Shown, table_text
+from tilebase.cli.output import Shown
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Game
 from tilebase.game.names import title_of
 from tilebase.objectives.objective import Objective
+from tilebase.runtime.rows import table_text
 
 TYPES = {
     "Boolean": Objective("guaranteed"),
@@ -90,7 +91,7 @@ def _write_sizes(game: Game, show: Shown, *, by: bool) -> None:
     """Write how many boards there are, in all or by sum, and the memory that layers of them take."""
     from tilebase.costs.machines import layers_in_memory
     from tilebase.counting.combinatorics import boards_by_sum
-    from tilebase.counting.groups import groups_of
+    from tilebase.counting.tiles import groups_of
 
     boards = boards_by_sum(game)
     memory = dict(zip(TYPES, layers_in_memory(game, *TYPES.values()), strict=True))

@@ -17,7 +17,7 @@ from tilebase.cli.options import (
     parse_budget,
     parse_seconds,
 )
-from tilebase.cli.output import Shown, planning, table_text, write_text
+from tilebase.cli.output import Shown, planning, write_text
 from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.findings import VERDICTS, Finding, claim_of
@@ -27,6 +27,7 @@ from tilebase.patterns.moves import moves_text, replay_moves
 from tilebase.patterns.rules import Rules, parse_drops, parse_rules
 from tilebase.patterns.searching import Effort
 from tilebase.patterns.tallies import Tally, tally
+from tilebase.runtime.rows import table_text
 
 SHORTEST_SECONDS = 60.0
 """The time of a search for the shortest game without --budget."""
@@ -72,7 +73,7 @@ def _print_plan(question: str, size: str, show: Shown, *, limit: float | None = 
     With a limit, it stops after so many seconds.
     """
     from tilebase.costs.cases import span_of
-    from tilebase.costs.estimate import duration
+    from tilebase.runtime.measured import duration
 
     rules = parse_rules(size)
     row = span_of(question, (rules.rows, rules.columns)).row(f"{question} {rules}")

@@ -12,8 +12,7 @@ from tilebase.cli.options import DEFAULT_SHOWN, ShownOptions, parse_seconds
 from tilebase.cli.output import Shown
 from tilebase.cli.progress import prepare_kernels
 from tilebase.game.names import game_text
-from tilebase.runtime.command import QUIET
-from tilebase.runtime.progress import clock
+from tilebase.runtime.measured import QUIET, clock
 
 if TYPE_CHECKING:
     from tilebase.questions.reproduce import Verdict

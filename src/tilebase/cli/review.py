@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from tilebase.cli.options import DEFAULT_SHOWN, ShownOptions
-from tilebase.cli.output import Shown, table_text
+from tilebase.cli.output import Shown
 from tilebase.cli.probe import LabelOption, check_order
 from tilebase.errors import MissingBoardError, UsageError
 from tilebase.game.names import game_text, title_of
 from tilebase.objectives.numbers import MISTAKE_TEXT, loss_text, share_text
 from tilebase.objectives.values import short_text
+from tilebase.runtime.rows import table_text
 from tilebase.runtime.storage import storage_errors
 
 if TYPE_CHECKING:

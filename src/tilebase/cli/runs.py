@@ -9,6 +9,7 @@ from cyclopts import Parameter
 
 from tilebase.cli.options import DEFAULT_SHOWN, ShownOptions, parse_seconds
 from tilebase.objectives.numbers import byte_text
+from tilebase.runtime.measured import duration
 
 
 def runs(
@@ -39,7 +40,7 @@ def runs(
             "run": run.name,
             "question": run.question,
             "size": byte_text(run.nbytes),
-            "last written": _age(time.time() - run.changed),
+            "last written": f"{duration(max(time.time() - run.changed, 0.0))} ago",
             "": "deleted" if remove else "in use" if run.in_use else "unfinished",
         }
         for run in found
@@ -47,10 +48,3 @@ def runs(
     data = [run.as_dict() for run in found]
     show.write(rows, data, data=data, text=None if rows else "no runs\n", game=None)
     return 0
-
-
-def _age(seconds: float) -> str:
-    for unit, length in (("days", 86400), ("hours", 3600), ("minutes", 60)):
-        if seconds >= 2 * length:
-            return f"{seconds / length:.0f} {unit} ago"
-    return "just now" if seconds < 60 else "a minute ago"

@@ -26,7 +26,7 @@ from tilebase.cli.options import (
     WorkOption,
     make_game,
 )
-from tilebase.cli.output import Shown, plan_text, planning, signature, table_text
+from tilebase.cli.output import Shown, plan_text, planning, signature
 from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.game.findings import claim_of, layers_checksum
@@ -36,6 +36,7 @@ from tilebase.game.names import title_of
 from tilebase.objectives.numbers import digits_text
 from tilebase.objectives.objective import MEANINGS, Objective, parse_objectives
 from tilebase.runtime.measured import working_time
+from tilebase.runtime.rows import table_text
 
 if TYPE_CHECKING:
     from tilebase.objectives.results import Solution
@@ -162,7 +163,7 @@ def _print_plan(
     ask: Ask, show: Shown, run: EstimatedRunOptions, *, keep: bool, folder: Path | None, cluster: str | None
 ) -> int:
     """Print what a run would take."""
-    from tilebase.cluster.opening import workers_here
+    from tilebase.cluster.runs import workers_here
     from tilebase.costs.rows import solving
 
     rows = solving(

@@ -13,7 +13,7 @@ from tilebase.cli.probe import LabelOption, LocalTableArgument, game_of_table
 from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.objectives.numbers import digits_text, summed_text
-from tilebase.runtime.command import ANYWAY
+from tilebase.runtime.measured import ANYWAY
 
 
 def thin(

@@ -19,7 +19,7 @@ from tilebase.cli.progress import counting_progress, share_progress
 from tilebase.errors import StorageError, TilebaseError, UsageError
 from tilebase.files import places
 from tilebase.files.source import is_certificate, local_path, mode_of
-from tilebase.runtime.command import ANYWAY
+from tilebase.runtime.measured import ANYWAY
 from tilebase.tables.folders import holds_tables, subfolders
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def _verify_what_is_there(
 ) -> None:  # fmt: skip
     """Verify a table, a run, or each table of a folder."""
     if against is not None:
-        from tilebase.tables.sums import read_sums
+        from tilebase.tables.verify import read_sums
 
         expected = read_sums(against)
         _verify_table(location, report, checking)
@@ -236,8 +236,7 @@ def _verify_one(path: Path, problem: str, report: _Report, checking: dict[str, A
 
 
 def _verify_run(path: Path, report: _Report) -> None:
-    from tilebase.files.findings import Findings, StopCheckError
-    from tilebase.files.run import verify_run
+    from tilebase.files.run import Findings, StopCheckError, verify_run
     from tilebase.files.solved import verify_values
 
     found = Findings()
@@ -251,8 +250,7 @@ def _verify_run(path: Path, report: _Report) -> None:
 
 
 def _verify_table(location: Path | str, report: _Report, checking: dict[str, Any]) -> None:
-    from tilebase.tables.opening import open_solved
-    from tilebase.tables.probe import Table
+    from tilebase.tables.probe import Table, open_solved
     from tilebase.tables.verify import verify_table
     from tilebase.tables.winning import WinningSet
 
@@ -272,7 +270,7 @@ def _verify_table(location: Path | str, report: _Report, checking: dict[str, Any
 
 
 def _verify_winning(winning: WinningSet, report: _Report) -> None:
-    from tilebase.files.findings import Findings
+    from tilebase.files.run import Findings
 
     found = Findings()
     with closing(winning), found.checking():
@@ -287,7 +285,7 @@ def _verify_winning(winning: WinningSet, report: _Report) -> None:
 
 def _compare_sums(location: str, expected: dict[str, str], same: str, report: _Report) -> None:
     """Compare the files of a table with a list of their sums."""
-    from tilebase.tables.sums import compare_sums
+    from tilebase.tables.verify import compare_sums
 
     with share_progress("files") as progress:
         wrong = compare_sums(location, expected, progress=progress)
@@ -295,7 +293,7 @@ def _compare_sums(location: str, expected: dict[str, str], same: str, report: _R
 
 
 def _print_sums(location: str) -> None:
-    from tilebase.tables.sums import format_sums, table_sums
+    from tilebase.tables.verify import format_sums, table_sums
 
     with share_progress("files") as progress:
         sums = table_sums(location, progress=progress)

@@ -2,13 +2,9 @@
 
 Modules, those that the others import first:
 
-    pieces      what a piece of work is, and what does it
-    executors   the protocol of executors, and threads of this process
-    workers     what each worker says of itself, and what is refused
+    pieces      what a piece of work is, where workers write, and the protocol of executors
     dask        workers of Dask distributed
-    local       worker processes on this machine
-    program     the program that starts them
-    opening     from the text of ``--cluster`` to an executor
+    local       worker processes on this machine, and the program that starts them
     runs        what a question may use that works in a folder, perhaps with workers
 
 A piece reads files and writes one file, all in a folder that every worker sees.  No bulk data goes

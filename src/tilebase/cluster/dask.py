@@ -26,8 +26,7 @@ from distributed import Client, KilledWorker, Security, wait
 from distributed.client import FutureCancelledError
 
 from tilebase import _version
-from tilebase.cluster.pieces import Job, Piece
-from tilebase.cluster.workers import Exchange, WorkerFacts, perform, worker_memory
+from tilebase.cluster.pieces import Exchange, Job, Piece, WorkerFacts, perform, worker_memory
 from tilebase.errors import ClusterError, TilebaseError
 
 LOG = logging.getLogger(__name__)

@@ -1,4 +1,4 @@
-"""A piece of work as a plain value, and the jobs that do pieces.
+"""Pieces of work, the exchange folder in which they write, and the executors that do them.
 
 A piece names the files that it reads and the file that it writes.  The file gets its name when it is
 complete, and the same piece always writes the same bytes.  So a piece of a lost worker is simply done
@@ -6,25 +6,43 @@ again, even if the lost worker turns out to be only slow and writes the file a s
 pass over all boards instead write ranges of files that are there already (`dense.shared`): again the same
 bytes.
 
-What pieces write lies in the exchange folder of the executor, which is deleted when the run ends, however it
-ends (`workers.Exchange`).
-
 A *job* does the pieces of one pass.  It is sent to each worker process once and stays there: so it may keep
-in memory what several pieces need, as the values of the layers above.
+in memory what several pieces need, such as the values of the layers above.
+
+The process that shares out the work makes an *exchange folder* with a random name in the folder of the run.
+All that workers write lies there, and only the first process moves files out of it.  At the end, however the
+run ends, the exchange folder is renamed and deleted.  So a worker that still does a piece then can write no
+file any more, however slow it is: its next file has no folder, and a rename of the last one fails.  A worker
+that does not find the exchange folder does not see the folder of the run, or works for a run that has ended.
+
+An *executor* does pieces: `ThreadExecutor`, threads of this process, or `dask.DaskExecutor`, workers on any
+number of machines.  Results come in the order of the pieces.  Pieces are taken from their iterator a few at a
+time, so there may be any number of them.
 """
 
 from __future__ import annotations
 
+import os
+import pickle
+import socket
+import threading
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
-from tilebase.runtime.storage import storage_errors
+from tilebase import _version
+from tilebase.errors import ClusterError, ResourceError
+from tilebase.runtime.resources import OVERHEAD, Allowance, available_memory
+from tilebase.runtime.storage import open_own, retire_folder, storage_errors
+from tilebase.runtime.threads import Pool
 
+R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
+SHARE = 0.75
+"""The share of the available memory of a machine that its workers may take together."""
 
 
 @dataclass(frozen=True)
@@ -90,3 +108,190 @@ def written(path: Path) -> Iterator[Path]:
             attempt.replace(path)
     finally:
         attempt.unlink(missing_ok=True)
+
+
+# -- the exchange folder, and the worker processes that write there ---------------------------------
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """The exchange folder of a run, which every worker must find, and the version that it must have."""
+
+    folder: str
+    name: str
+    version: str
+
+    @classmethod
+    def within(cls, folder: Path) -> Exchange:
+        """Return a new one in the folder of a run; `make` makes it."""
+        return cls(str(folder.resolve()), f".cluster-{uuid.uuid4().hex[:12]}.part", _version.version())
+
+    @property
+    def path(self) -> Path:
+        """The exchange folder."""
+        return Path(self.folder) / self.name
+
+    def make(self) -> None:
+        """Make the folder.  Raises `StorageError`."""
+        with storage_errors(self.folder, "make a folder in"):
+            self.path.mkdir()
+
+    def end(self) -> None:
+        """Delete the folder: no worker can write there any more."""
+        with suppress(OSError):  # what cannot be deleted now is deleted by the next command
+            retire_folder(self.path)
+
+    def check(self) -> None:
+        """Raise `ClusterError` unless this process may work for the run."""
+        if _version.version() != self.version:
+            raise ClusterError(
+                f"a worker on {socket.gethostname()} runs tilebase {_version.version()} and this is "
+                f"{self.version}: install the same version on all machines"
+            )
+        if not self.path.is_dir():
+            raise ClusterError(
+                f"a worker on {socket.gethostname()} does not see the folder {self.folder} of this run: "
+                "choose a folder that all machines share, under the same name"
+            )
+
+
+@dataclass(frozen=True)
+class WorkerFacts:
+    """What one worker process says of itself."""
+
+    host: str
+    version: str
+    available: int  # bytes of memory that it could take now
+    trouble: str  # why it cannot work for the run; empty if it can
+
+    @classmethod
+    def here(cls, exchange: Exchange | None) -> WorkerFacts:
+        """Return the facts of this process."""
+        trouble = ""
+        try:
+            if exchange is not None:
+                exchange.check()
+                _try_to_write(exchange)
+        except (ClusterError, OSError) as error:
+            trouble = str(error)
+        return cls(socket.gethostname(), _version.version(), available_memory(), trouble)
+
+
+def _try_to_write(exchange: Exchange) -> None:
+    path = exchange.path / f"{os.getpid()}-{socket.gethostname()}.part"
+    try:
+        with open_own(path, "wb") as file:
+            file.write(b"\0" * 4096)
+    except OSError as error:
+        raise ClusterError(
+            f"a worker on {socket.gethostname()} cannot write into {exchange.folder}: "
+            f"{error.strerror or error}"
+        ) from error
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def worker_memory(facts: list[WorkerFacts]) -> int:
+    """Return the bytes that each worker process may take: the least over machines.  Raises `ResourceError`.
+
+    Several workers of one machine share its memory.
+    """
+    by_host: dict[str, list[int]] = {}
+    for one in facts:
+        by_host.setdefault(one.host, []).append(one.available)
+    host, least = min(
+        ((host, int(SHARE * min(found)) // len(found)) for host, found in by_host.items()),
+        key=lambda item: item[1],
+    )
+    if least < OVERHEAD:
+        raise ResourceError(
+            f"each of the {len(by_host[host])} workers on {host} may take {least >> 20} MiB of memory, and "
+            f"at least {OVERHEAD >> 20} MiB are needed: start fewer workers there, with more threads each"
+        )
+    return least
+
+
+_lock = threading.Lock()
+_jobs: dict[bytes, Job[Any]] = {}
+
+
+def perform(pickled: bytes, piece: Piece, exchange: Exchange) -> Any:
+    """Do a piece in a worker process.  The job stays in memory until another one comes."""
+    exchange.check()
+    with _lock:
+        if pickled not in _jobs:
+            _jobs.clear()
+            _jobs[pickled] = pickle.loads(pickled)
+        job = _jobs[pickled]
+    return job.do(piece)
+
+
+# -- executors --------------------------------------------------------------------------------------
+
+
+class Executor(Protocol):
+    """Does pieces.  Every implementer writes the same files and returns the same results."""
+
+    @property
+    def threads(self) -> int:
+        """How many pieces are done at the same time."""
+
+    @property
+    def memory(self) -> int:
+        """Bytes that one worker process may take for all its threads."""
+
+    @property
+    def threads_each(self) -> int:
+        """The most threads of one worker process."""
+
+    def attach(self, folder: Path) -> None:
+        """Check that every worker sees a folder and may write there.  Raises `ClusterError`."""
+
+    @property
+    def exchange(self) -> Path:
+        """The folder within the attached one in which pieces write; its absolute path."""
+
+    def detach(self) -> None:
+        """End the use of the folder: a piece that a worker still does fails before it writes a file."""
+
+    def map(self, job: Job[R], pieces: Iterable[Piece]) -> Generator[R, None, None]:
+        """Return the results of all pieces, in order.  Raises what a piece raises, and `ClusterError`."""
+
+    def close(self) -> None:
+        """Wait for the pieces being done here, and let the workers go."""
+
+
+class ThreadExecutor:
+    """Threads of this process: an `Executor` that needs no other program."""
+
+    def __init__(self, allowed: Allowance) -> None:
+        self.threads = self.threads_each = allowed.threads
+        self.memory = allowed.memory
+        self._pool = Pool(allowed.threads)
+        self._exchange: Exchange | None = None
+
+    def attach(self, folder: Path) -> None:
+        """Nothing is to be checked: this process holds the folder."""
+        self.detach()
+        self._exchange = Exchange.within(folder)
+        self._exchange.make()
+
+    @property
+    def exchange(self) -> Path:
+        """The folder in which pieces write."""
+        assert self._exchange is not None, "no folder is attached"
+        return self._exchange.path
+
+    def detach(self) -> None:
+        """End the use of the folder; no piece outlives its `map`."""
+        if self._exchange is not None:
+            self._exchange.end()
+            self._exchange = None
+
+    def map(self, job: Job[R], pieces: Iterable[Piece]) -> Generator[R, None, None]:
+        """Yield the results of all pieces, in order."""
+        yield from self._pool.map(job.do, pieces, ahead=2 * self.threads)
+
+    def close(self) -> None:
+        """Stop after the pieces now being done."""
+        self._pool.close()

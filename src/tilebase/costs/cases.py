@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from tilebase.costs.estimate import duration
-from tilebase.costs.shares import read_table
 from tilebase.objectives.numbers import byte_text
+from tilebase.runtime.measured import duration
+from tilebase.runtime.rows import read_rows
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Span:
 def cases() -> dict[str, list[Case]]:
     """Return the cases of each question."""
     found: dict[str, list[Case]] = {}
-    for row in read_table("cases.tsv"):
+    for row in read_rows("costs", "cases.tsv"):
         size, seconds = tuple(map(int, row["size"].split("x"))), float(row["seconds"].removeprefix("~"))
         case = Case(size, int(row["goal"]), seconds, int(row["memory"]) << 20)
         found.setdefault(row["question"], []).append(case)

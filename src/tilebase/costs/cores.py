@@ -20,7 +20,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tilebase.costs.estimate import duration
 from tilebase.costs.rates import rates
 from tilebase.costs.reachable import (
     KEY_BYTES,
@@ -36,6 +35,7 @@ from tilebase.files.format import CHUNK_KEYS
 from tilebase.game.game import Game
 from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import Objective
+from tilebase.runtime.measured import duration
 from tilebase.runtime.resources import OVERHEAD
 from tilebase.sparse import shared_backward, shared_forward
 from tilebase.sparse.backward import PART_KEYS

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -17,15 +16,14 @@ from tilebase.errors import RefusedError, ResourceError, UsageError
 from tilebase.game.game import Game
 from tilebase.game.names import title_of
 from tilebase.objectives.numbers import byte_text
+from tilebase.runtime.measured import DAY, duration, rounded
 from tilebase.runtime.progress import EXPECTED
 from tilebase.runtime.resources import Allowance
 
 LOG = logging.getLogger("tilebase")
 
-WEEK = 7 * 86400.0
+WEEK = 7 * DAY
 """Seconds: a query that is expected to take longer on this machine is refused."""
-DAY = 86400.0
-"""Seconds: the most that a query takes that is proposed instead."""
 WORTH_BYTES = 1e8
 """Bytes: a query that needs less disk is never refused for it."""
 TIMED = 1.5
@@ -54,8 +52,6 @@ class Estimate:
         Bytes without which the run is not possible.
     disk:
         Bytes expected on disk at the same time.
-    optional_disk:
-        Bytes more that save time, at the peak of a run, which writes no more than a quarter of what is free.
     spread:
         Positions, seconds and disk may be smaller or larger by this factor; 1 if they are known.
     moved:
@@ -75,19 +71,12 @@ class Estimate:
     disk: float
     spread: float = 1.0
     moved: float = 0.0
-    optional_disk: float = 0.0
     upper: bool = False
 
     @property
-    def most_disk(self) -> int:
-        """Bytes expected on disk, those included that are not needed."""
-        return int(self.disk + self.optional_disk)
-
-    @property
     def disk_text(self) -> str:
-        """The bytes on disk in words, and those of the peak where it is higher."""
-        peak = f", {byte_text(self.most_disk)} at the peak" if self.optional_disk >= 1e6 else ""
-        return byte_text(int(self.disk)) + peak
+        """The bytes on disk in words."""
+        return byte_text(int(self.disk))
 
     @property
     def size(self) -> str:
@@ -127,25 +116,8 @@ class Estimate:
     @property
     def sentence(self) -> str:
         """Size, time and disk."""
-        disk = f", {byte_text(self.most_disk)} of disk" if self.most_disk >= 1e9 else ""
+        disk = f", {self.disk_text} of disk" if self.disk >= 1e9 else ""
         return f"{self.task} {title_of(self.game)}: {self.size}, {self.time}{disk}"
-
-
-def duration(seconds: float, digits: int = 2) -> str:
-    """Return a time in words with so many digits: ``28 minutes``, ``3.1 days`` or ``540 years``."""
-    units = (("years", 365.25 * DAY), ("days", DAY), ("hours", 3600.0), ("minutes", 60.0))
-    for unit, size in units:
-        if seconds >= 2 * size:
-            return f"{_rounded(seconds / size, digits)} {unit}"
-    return "a second" if 0.5 <= seconds < 1.5 and digits == 2 else f"{_rounded(seconds, digits)} seconds"
-
-
-def _rounded(number: float, digits: int = 2) -> str:
-    if number <= 0:
-        return "0"
-    after = digits - 1 - math.floor(math.log10(number))
-    text = f"{round(number, after):,.{max(after, 0)}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def number_in_words(number: float) -> str:
@@ -153,8 +125,8 @@ def number_in_words(number: float) -> str:
     names = (("quadrillion", 1e15), ("trillion", 1e12), ("billion", 1e9), ("million", 1e6))
     for name, size in names:
         if number >= size:
-            return f"{_rounded(number / size)} {name}"
-    return _rounded(max(number, 1.0))
+            return f"{rounded(number / size)} {name}"
+    return rounded(max(number, 1.0))
 
 
 # -- refusing -------------------------------------------------------------------------------------

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
-from tilebase.costs.estimate import DAY, duration
 from tilebase.costs.reachable import WIN, Work, count_work, half_boards, layers_of, solve_work, solving
 from tilebase.costs.shares import measured
 from tilebase.errors import GameError, check_first
 from tilebase.game.formations import Formation, formations
+from tilebase.runtime.measured import DAY, duration
 from tilebase.runtime.resources import Allowance
 from tilebase.sparse.halves import TABLE_LIMIT
 

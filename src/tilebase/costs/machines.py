@@ -10,7 +10,7 @@ from typing import Any
 
 from tilebase.costs.batches import alone
 from tilebase.costs.boards import passing, planned_index
-from tilebase.costs.estimate import NO_FIT, duration
+from tilebase.costs.estimate import NO_FIT
 from tilebase.costs.rates import pass_seconds
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.dense.backends.cuda import is_built
@@ -20,6 +20,7 @@ from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Game
 from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import Objective
+from tilebase.runtime.measured import duration
 from tilebase.runtime.resources import Allowance
 
 H200 = Allowance(memory=130 << 30, threads=1)

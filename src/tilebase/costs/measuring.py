@@ -13,7 +13,7 @@ from tilebase.cluster.runs import Run
 from tilebase.costs.rates import Engine
 from tilebase.errors import StorageError
 from tilebase.files import places
-from tilebase.files.reachable import Reachable
+from tilebase.files.keys import Reachable
 from tilebase.files.run import Query, RunFolder
 from tilebase.files.solved import StoredValues
 from tilebase.game.game import Game

@@ -54,9 +54,8 @@ class Rates:
         For each layer that is counted, solved or passed: files, journal and small arrays.
     state, rank:
         To count, per reachable state, and per rank of the index of a layer, whose bits are read.
-    after, spawn, known_spawn, fold:
-        To solve, per afterstate; per spawn after it; the same where the slides of the states were recorded;
-        and per spawn for each further objective.
+    after, spawn, fold:
+        To solve, per afterstate; per spawn after it; and per spawn for each further objective.
     boards:
         Of a pass over all boards with values, per board that the index ranks; with several masks these are up
         to 2.6 times those of the game (`masks` in `facts/runs.tsv`).
@@ -89,7 +88,6 @@ class Rates:
     rank: float = 4.5e-10
     after: float = 2e-8
     spawn: float = 2.6e-8
-    known_spawn: float = 1.9e-8
     fold: float = 1.5e-8
     boards: float = 1 / 35e6
     bits: float = 1 / 400e6

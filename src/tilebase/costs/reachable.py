@@ -34,7 +34,6 @@ from tilebase.runtime.resources import OVERHEAD, Allowance
 from tilebase.sparse.halves import Halves
 from tilebase.sparse.sizes import (
     KEPT_KEYS,
-    MOST_RECORDED,
     SMALL_BITS,
     SMALL_PART,
     TABLE_BYTES,
@@ -60,8 +59,6 @@ FEW_BYTES = 4 << 20
 """So much more tables take if there are few half boards."""
 WIN = (Objective("win"),)
 """What measured tables hold."""
-SLIDE_BYTES = 10
-"""Bytes of the recorded slides of a state, on average."""
 
 
 @dataclass(frozen=True)
@@ -153,11 +150,10 @@ def solving_threads(afterstates: Array) -> Array:
     return np.where(afterstates >= 2 * CHUNK_KEYS, np.inf, 1.0)
 
 
-def solve_seconds(game: Game, objectives: int, *, recorded: bool = False) -> float:
-    """CPU seconds to solve an afterstate for so many objectives, with or without recorded slides."""
+def solve_seconds(game: Game, objectives: int) -> float:
+    """CPU seconds to solve an afterstate for so many objectives."""
     rate = rates("sparse")
-    spawn = rate.known_spawn * line_share(game) if recorded else rate.spawn * slides_of(game)
-    return rate.after + spawns_after(game) * (spawn + rate.fold * (objectives - 1))
+    return rate.after + spawns_after(game) * (rate.spawn * slides_of(game) + rate.fold * (objectives - 1))
 
 
 def spawns_after(game: Game) -> float:
@@ -179,8 +175,7 @@ def solve_work(game: Game, objectives: Sequence[Objective], down_to: int | None 
     """Return what solving the layers of sums from `down_to` takes."""
     layers = layers_of(game)
     afters = layers.afterstates[layers.sums >= (down_to or 0)]
-    recorded = recorded_bytes(game, objectives) > 0
-    each = solve_seconds(game, len(objectives), recorded=recorded)
+    each = solve_seconds(game, len(objectives))
     return Work(rates("sparse").layer + afters * each, solving_threads(afters))
 
 
@@ -231,27 +226,13 @@ def solving(
     stored = share_of(game).stored
     each = stored - KEY_BYTES if stored and tuple(objectives) == WIN else table_bytes(objectives)
     values = each * float(layers.afterstates[solved].sum()) * (1 if table else 0.05)
-    peak = before.disk + recorded_bytes(game, objectives)  # each layer's slides are deleted when it is solved
     return replace(
         before,
         task="solving",
         seconds=work.seconds(allowed.cores),
         memory=max(before.memory, solving_memory(game, objectives, 3 if lean is False else 1, down_to)),
         disk=before.disk + values,
-        optional_disk=max(peak - before.disk - values, 0.0),
     )
-
-
-def recorded_bytes(game: Game, objectives: Sequence[Objective]) -> float:
-    """Return the bytes on disk of recorded slides, while the game is solved; 0 if slides are not recorded.
-
-    They are if there is one objective to which they add nothing, all layers are small, and the bytes are few.
-    """
-    layers = layers_of(game)
-    if len(objectives) > 1 or objectives[0].merge or layers.ranks.max() > SMALL_BITS:
-        return 0.0
-    found = SLIDE_BYTES * float(layers.states.sum())
-    return found if found <= MOST_RECORDED else 0.0
 
 
 def table_bytes(objectives: Sequence[Objective]) -> float:

@@ -20,7 +20,7 @@ from typing import Any
 from tilebase.costs import cores, machines, reachable
 from tilebase.costs.boards import passing, planned_index
 from tilebase.costs.cores import MACHINE_CORES, MOST_CORES, Scale
-from tilebase.costs.estimate import Estimate, duration, number_in_words, shortages
+from tilebase.costs.estimate import Estimate, number_in_words, shortages
 from tilebase.costs.forcing import (
     FIRST_PATIENCE,
     compile_seconds,
@@ -40,6 +40,7 @@ from tilebase.errors import ResourceError, StorageError, UsageError
 from tilebase.game.game import Game
 from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import Objective, check_goal_fits
+from tilebase.runtime.measured import duration
 from tilebase.runtime.paths import runs_folder
 from tilebase.runtime.resources import Allowance
 from tilebase.runtime.system import processors

@@ -35,7 +35,6 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib.resources import files
 from statistics import median
 
 import numpy as np
@@ -43,6 +42,7 @@ import numpy as np
 from tilebase.game.formations import Formation, formation_of, formations
 from tilebase.game.game import Game
 from tilebase.game.symmetry import symmetries
+from tilebase.runtime.rows import read_rows
 
 ONE_TILE = 0.45
 """States where only one tile is spawned, as a share of those with two."""
@@ -124,13 +124,6 @@ def _stored(goal: int) -> float:
     return median((one.disk or 0) / one.positions for one in large if one.goal == nearest)
 
 
-def read_table(name: str) -> list[dict[str, str]]:
-    """Return the rows of a table beside this module."""
-    text = files("tilebase.costs").joinpath(name).read_text("utf-8")
-    rows = [line.split("\t") for line in text.splitlines() if line and not line.startswith("#")]
-    return [dict(zip(rows[0], row, strict=True)) for row in rows[1:]]
-
-
 # -- plain games -------------------------------------------------------------------------------------
 
 
@@ -138,7 +131,7 @@ def read_table(name: str) -> list[dict[str, str]]:
 def counted() -> dict[tuple[tuple[int, ...], int | None], Share]:
     """Return the shares of the plain games that were counted, by shape and goal."""
     found: dict[tuple[tuple[int, ...], int | None], Share] = {}
-    for row in read_table("counted.tsv"):
+    for row in read_rows("costs", "counted.tsv"):
         boards = int(row["boards"]) / int(row["symmetries"])
         shape = tuple(map(int, row["shape"].split("x")))
         found[shape, None if row["goal"] == "-" else int(row["goal"])] = Share(
@@ -214,7 +207,7 @@ class Measured:
 def measured() -> dict[tuple[str, int], Measured]:
     """Return all measured tables by formation and goal."""
     found = {}
-    for row in read_table("formations.tsv"):
+    for row in read_rows("costs", "formations.tsv"):
         seconds, keys = row["cpu_seconds"], row["keys_bytes"]
         found[row["formation"], int(row["goal"])] = Measured(
             row["formation"], int(row["goal"]), int(row["boards"]), int(row["positions"]),

@@ -3,7 +3,6 @@
 Modules, those that the others import first:
 
     combinatorics   how many boards there could be, without playing
-    groups          the boards of a layer that hold the same tiles
-    tiles           the slides of a game without a board
+    tiles           the boards with the same tiles, and the slides that tiles need
     counts          the result of counting reachable states
 """

@@ -20,7 +20,7 @@ from tilebase.game.findings import Finding, Reported, layers_checksum
 from tilebase.game.game import Game
 from tilebase.game.names import title_of
 from tilebase.game.symmetry import start_symmetries, symmetries
-from tilebase.runtime.html import table_html
+from tilebase.runtime.rows import html_text
 
 IntArray = npt.NDArray[np.int64]
 
@@ -92,7 +92,7 @@ class CountResult(Reported):
     def _repr_html_(self) -> str:
         rows = list(self.rows(by=("max",)))
         end = "" if self.complete else ", not complete"
-        return table_html(f"{self.game}: {self.total('states'):,} states by largest tile{end}", rows)
+        return html_text(f"{self.game}: {self.total('states'):,} states by largest tile{end}", rows)
 
     @property
     def losing(self) -> IntArray:

@@ -15,13 +15,13 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Any
 
 from tilebase.agents import normalised
 from tilebase.errors import UsageError
 from tilebase.game.formations import formation
 from tilebase.game.game import Game
+from tilebase.runtime.rows import read_rows
 
 NAME = "tilebase-2048"
 """The name of the data set."""
@@ -86,9 +86,8 @@ def _game_of(words: str) -> Game:
 
 
 def _read() -> Iterator[Benchmark]:
-    text = (files("tilebase.datasets") / "benchmarks.tsv").read_text("utf-8")
-    for line in text.splitlines()[1:]:
-        name, words, objective, *values = line.split("\t")
+    for row in read_rows("datasets", "benchmarks.tsv"):
+        name, words, objective, *values = row.values()
         yield Benchmark(name, words, objective, *map(float, values))
 
 

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -38,11 +38,11 @@ from tilebase._version import version
 from tilebase.agents import optimal_visits
 from tilebase.arrays import Floats, Keys, LayerArrays, TableArrays
 from tilebase.errors import UsageError
-from tilebase.files.outputs import check_folder
-from tilebase.files.parquet import load_pyarrow
+from tilebase.files.outputs import new_folder
+from tilebase.files.parquet import load_pyarrow, parquet_file
 from tilebase.runtime.documents import to_json
 from tilebase.runtime.progress import Pace, Progress
-from tilebase.runtime.storage import LOCK, atomic_file, atomic_folder
+from tilebase.runtime.storage import LOCK
 from tilebase.runtime.threads import Pool
 from tilebase.tables.probe import Table
 
@@ -128,8 +128,7 @@ def write_parquet(
         If pyarrow is not installed.
     """
     columns, to = Columns(table, objective, kind, visits, command), Path(folder)
-    if check_folder(to) and not _is_data(to):
-        raise UsageError(f"{to} holds other files than a data set of export data: name a new folder")
+    refused = UsageError(f"{to} holds other files than a data set of export data: name a new folder")
     pace, rows, sums = Pace(progress, kind), 0, columns.arrays.sums
 
     # One thread compresses and writes while this one computes.
@@ -138,7 +137,7 @@ def write_parquet(
         _write(part / name, columns.schema, batches)
         return total, sum(len(batch) for batch in batches)
 
-    with atomic_folder(to) as part, Pool(1) as pool:
+    with new_folder(to, _is_data, refused) as part, Pool(1) as pool:
         for total, more in pool.map(write, columns.files(), ahead=WAITING):
             rows += more
             if pace.due():
@@ -259,8 +258,6 @@ def split_of(boards: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
 
 def _is_data(folder: Path) -> bool:
     """Return whether a folder holds only the files of `write_parquet`."""
-    if not folder.is_dir():
-        return False
     names = sorted(path.name for path in folder.iterdir() if path.name != LOCK)
     if not names or not all(NAMED.fullmatch(name) for name in names):
         return False
@@ -287,13 +284,8 @@ def _write(path: Path, schema: Any, batches: list[Any]) -> None:
             writer.write_batch(batch, row_group_size=ROWS)
 
 
-@contextmanager
-def writer_of(path: Path, schema: Any) -> Iterator[Any]:
-    """Yield a ``pyarrow.parquet.ParquetWriter``; the file has its name only when it is complete."""
-    _, pq = load_pyarrow(NEEDED)
+def writer_of(path: Path, schema: Any) -> AbstractContextManager[Any]:
+    """As `parquet_file`, for the columns of a data set."""
     # Values repeat seldom, so that a dictionary of them only takes time.
-    with (
-        atomic_file(path, durable=False) as file,
-        pq.ParquetWriter(file, schema, compression="zstd", use_dictionary=["cells.list.element"]) as writer,
-    ):
-        yield writer
+    options = {"compression": "zstd", "use_dictionary": ["cells.list.element"]}
+    return parquet_file(path, schema, durable=False, **options)

@@ -61,9 +61,8 @@ from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import LayerSummary
 from tilebase.objectives.values import Number
 from tilebase.runtime.documents import text
-from tilebase.runtime.measured import working_time
+from tilebase.runtime.measured import SaveClock, working_time
 from tilebase.runtime.progress import Pace
-from tilebase.runtime.saving import SaveClock
 from tilebase.runtime.storage import make_folder, remove_parts, storage_errors
 from tilebase.runtime.threads import Pool
 

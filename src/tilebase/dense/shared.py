@@ -31,8 +31,7 @@ from typing import Any, NamedTuple
 
 import numpy.typing as npt
 
-from tilebase.cluster.executors import Executor
-from tilebase.cluster.pieces import Piece
+from tilebase.cluster.pieces import Executor, Piece
 from tilebase.dense.backends.protocol import DenseWork, Tell
 from tilebase.dense.backends.threads import Threads
 from tilebase.dense.index import PerfectIndex

@@ -220,6 +220,7 @@ class Cut:
         # In memory: some afterstates and later as many states, and the near part of each layer above.
         need = 2 * self._sizes[rows].sum(axis=0)
         for e, sizes in zip(self._exponents, self._above, strict=True):
+            # A spawn adds `step` to the sums of the halves that have its cell.
             step = 1 << (e - 1)
             near = sizes[rows | within(tops - step, top)].sum(axis=0)
             after = np.searchsorted(lefts, lefts + step)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from tilebase.dense.backends.protocol import DenseWork, Layer
 from tilebase.dense.layers import joined_checksum
 from tilebase.dense.tables import summaries
-from tilebase.files.format import CHUNK_KEYS, Chunk, Contents, compress, encode_values
+from tilebase.files.format import CHUNK_KEYS, Chunk, Contents, value_chunk
 from tilebase.files.store import LayerStore, LayerWriter
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
@@ -53,7 +53,7 @@ def checksum_parts(values: Array, pool: Pool) -> Iterator[tuple[int, int]]:
 
 def encoded(objective: Objective, at: int, values: Array) -> Chunk:
     """Return a chunk of values: the afterstates from rank `at` on."""
-    return compress(at, len(values), encode_values(values, objective.is_boolean))
+    return value_chunk(at, values, objective.is_boolean)
 
 
 @dataclass

@@ -8,15 +8,11 @@ Modules, those that the others import first:
     store         writing folders of layers
     source        where files are: a folder, a zip file, a URL
     remote        files that a server holds
-    recent        a cache that keeps the most recently used objects, within a budget
     manifest      what a table holds, with a checksum of every page of its indexes
-    findings      the results of a check of files
-    run           the folder of a run: its journal, and how to continue after a kill
-    keys          layers of keys, encoded by compiled code
-    reachable     the boards that the backward pass solves
+    run           the folder of a run: its journal, how to continue after a kill, and how to check it
+    keys          layers of keys, encoded by compiled code: the boards of passes, and a part of a table
     solved        the layers of one objective: keys and values
     parcels       what pieces of shared work hand to each other
-    subsets       a part of a layer's boards as a layer of another table
     policy        the slide of each state in a few bits, for pages that read ranges
     dddmp         binary decision diagrams in text files
     winning       winning sets as such diagrams

@@ -1,21 +1,28 @@
-"""Layers of keys: encoding and decoding chunks with the compiled codec."""
+"""Layers of keys, encoded and decoded by the compiled codec: the boards of passes, and a part of a table.
+
+The layers of a part have full chunks again, and their bytes depend only on the boards that are kept.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from functools import cached_property, partial
 from itertools import chain
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import codec
 from tilebase.errors import CorruptError
-from tilebase.files.format import CHUNK_KEYS, Chunk, Layer, Varying, compress
-from tilebase.files.layers import LayerFolder
+from tilebase.files.format import CHUNK_KEYS, Chunk, Layer, Varying, compress, value_chunk
+from tilebase.files.layers import LayerFolder, Layers, PagedLayers, same_boards
+from tilebase.files.store import LayerStore
 from tilebase.game.game import Game
 from tilebase.runtime.threads import Pool
 
+Array: TypeAlias = npt.NDArray[Any]
 Keys = npt.NDArray[np.uint64]
 JOB_CHUNKS = 32
 """Chunks that one task encodes or decodes: half a million keys."""
@@ -112,19 +119,24 @@ def joined(parts: Sequence[Keys]) -> Keys:
     return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, dtype=np.uint64), *parts])
 
 
-def _pieces(parts: Iterable[Keys], size: int) -> Iterator[Keys]:
-    """Join ascending parts and cut them into pieces of `size` keys."""
-    held: list[Keys] = []
+def regrouped(parts: Iterable[Sequence[Array]], size: int) -> Iterator[list[Array]]:
+    """Yield the rows of all parts, which are some columns, in pieces of `size`; only the last may be shorter.
+
+    None is empty.
+    """
+    waiting: list[Sequence[Array]] = []
     count = 0
     for part in parts:
-        held.append(part)
-        count += len(part)
+        waiting.append(part)
+        count += len(part[0])
         if count >= size:
-            keys = np.concatenate(held)
+            columns = [np.concatenate(column) for column in zip(*waiting, strict=True)]
             whole = count // size * size
-            yield from (keys[at : at + size] for at in range(0, whole, size))
-            held, count = [keys[whole:]], count - whole
-    yield np.concatenate([np.empty(0, dtype=np.uint64), *held])
+            for at in range(0, whole, size):
+                yield [column[at : at + size] for column in columns]
+            waiting, count = [[column[whole:] for column in columns]], count - whole
+    if count:
+        yield [np.concatenate(column) for column in zip(*waiting, strict=True)]
 
 
 def encoded(
@@ -137,7 +149,7 @@ def encoded(
     """
     if pool is None:
         return encode(joined(list(parts)), varying)
-    pieces = _pieces(parts, job_chunks * CHUNK_KEYS)
+    pieces = (keys for (keys,) in regrouped(([part] for part in parts), job_chunks * CHUNK_KEYS))
     return chain.from_iterable(pool.map(partial(encode, varying=varying), pieces, ahead=8))
 
 
@@ -174,3 +186,130 @@ class StoredLayer:
 def read_keys(layer: Layer, chunks: Iterable[int]) -> Keys:
     """Return the keys of some chunks, one after the other.  Raises `CorruptError`."""
     return joined([layer.keys(chunk, decode) for chunk in chunks])
+
+
+# -- the boards of the backward pass ---------------------------------------------------------------
+
+
+class BoardsRead(NamedTuple):
+    """Some chunks of a layer: their boards as they are stored, and as keys."""
+
+    span: range
+    frames: list[bytes]
+    keys: Array
+
+
+class StoredBoards:
+    """The boards of a layer, in ascending order.
+
+    Attributes
+    ----------
+    own:
+        Whether this process wrote the layer.  Then its keys are boards of the game and the sum, and need no
+        check.
+    starts:
+        The position of the first board of each chunk, and where the last one ends.
+    """
+
+    def __init__(self, layer: Layer, written: str | None = None) -> None:
+        self.layer = layer
+        self.own = layer.record.text == written
+        self.starts: list[int] = layer.starts.tolist()
+
+    def __len__(self) -> int:
+        return self.starts[-1]
+
+    @property
+    def chunks(self) -> int:
+        """Number of chunks, of any sizes."""
+        return len(self.starts) - 1
+
+    def frames(self, span: range) -> list[bytes]:
+        """Return the boards of some chunks as they are stored.  Raises `CorruptError`."""
+        return [self.layer.frames(chunk, ("keys",))[0] for chunk in span]
+
+    def read(self, span: range) -> BoardsRead:
+        """Read the boards of some chunks.  Raises `CorruptError`."""
+        frames = self.frames(span)
+        keys = [self.layer.keys_in(frame, chunk, decode) for frame, chunk in zip(frames, span, strict=True)]
+        return BoardsRead(span, frames, joined(keys))
+
+
+class Reachable:
+    """The afterstates of a game, in a folder of layers.
+
+    ``written[s]`` is the checksum of the layer of sum s if this process has written it.
+    """
+
+    def __init__(
+        self,
+        layers: LayerFolder | PagedLayers,
+        sizes: dict[int, int],
+        written: Mapping[int, str] | None = None,
+    ) -> None:
+        self.layers, self.sizes, self.game, self.written = layers, sizes, layers.contents.game, written or {}
+
+    def boards(self, total: int) -> StoredBoards:
+        """Return the layer of one sum.  Raises `CorruptError` if it is not the one that was counted."""
+        found = StoredBoards(self.layers.layer(total), self.written.get(total))
+        if len(found) != self.sizes[total]:
+            raise CorruptError(
+                f"{found.layer.name} has {len(found)} boards where {self.sizes[total]} were counted: solve "
+                "again"
+            )
+        return found
+
+
+# -- a part of the boards of a table ---------------------------------------------------------------
+
+Columns: TypeAlias = Mapping[str, Array]
+"""``columns[label]``: the values of some boards under an objective; ``columns[KEYS]``: their keys."""
+
+KEYS = "keys"
+"""Stands for the keys in `Columns`; no label of an objective is so."""
+
+
+def write_subset(
+    source: Mapping[str, Layers],
+    target: Mapping[str, LayerStore],
+    total: int,
+    choose: Callable[[int, Columns], Array],
+    *,
+    durable: bool = False,
+) -> int:
+    """Write the chosen boards of a layer and their values, by label; return how many.
+
+    ``choose(first, columns)`` returns the chosen boards of a chunk, as indexes or as a mask; `first` is the
+    position of its first board in the layer.  If no board is chosen, nothing is written.  Raises
+    `CorruptError` or `StorageError`.
+    """
+    layers = {label: one.layer(total) for label, one in source.items()}
+    varying = next(iter(layers.values())).contents.varying
+    kept = 0
+    with ExitStack() as stack:
+        writers = [stack.enter_context(store.writer(total)) for store in target.values()]
+        objectives = [layers[label].contents.objective for label in target]
+        chosen = _chosen(layers, choose)
+        columns = ([part[name] for name in (KEYS, *target)] for part in chosen)
+        for keys, *values in regrouped(columns, CHUNK_KEYS):
+            kept += len(keys)
+            (chunk,) = encode(keys, varying)
+            for writer, objective, column in zip(writers, objectives, values, strict=True):
+                assert objective is not None
+                writer.add(value_chunk(chunk.first, column, objective.is_boolean, chunk.frames))
+        if kept:
+            for writer in writers:
+                writer.finish(durable=durable)
+    return kept
+
+
+def _chosen(layers: Mapping[str, Layer], choose: Callable[[int, Columns], Array]) -> Iterator[Columns]:
+    """Yield the chosen boards of each chunk."""
+    first, *others = layers.values()
+    if any(not same_boards(first, other) for other in others):
+        raise CorruptError(f"{first.name} does not hold the boards of {others[0].name}")
+    for chunk in range(first.chunks):
+        columns = {KEYS: first.keys(chunk, decode)}
+        columns |= {label: layer.values(chunk) for label, layer in layers.items()}
+        chosen = choose(int(first.starts[chunk]), columns)
+        yield {label: column[chosen] for label, column in columns.items()}

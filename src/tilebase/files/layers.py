@@ -14,24 +14,22 @@ from __future__ import annotations
 import threading
 import zlib
 from bisect import bisect_right
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
 from tilebase.errors import CorruptError, MissingLayerError, WrongGameError
 from tilebase.files import places
-from tilebase.files.format import HEAD, HEADER, INDEX, MAGIC, SEGMENT, Contents, Layer, Record
-from tilebase.files.recent import Recent
+from tilebase.files.format import HEAD, HEADER, INDEX, SEGMENT, Contents, Layer, Record
 from tilebase.files.source import LocalFile, Location, Source
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.runtime.documents import parse_json, understood
+from tilebase.runtime.threads import Recent
 
-COPIED = 1 << 24
-"""Bytes that are moved or searched at once."""
 MOST_TEXT = 1 << 24
 """Most bytes of what an index says of its contents."""
 MOST_PAGE = 1 << 28
@@ -68,7 +66,6 @@ class LayerFolder:
         self.records: dict[int, Record] = {}
         self._places: dict[int, int] = {}  # where the record of each sum is in the index
         self._end = 0  # of the records that were read
-        self._damaged: list[tuple[int, int, Record | None, Record]] = []  # see `_scan`
         self._files: dict[str, LocalFile] = {}
         self._replaced: list[LocalFile] = []  # files whose names others got
         self._lock = threading.Lock()
@@ -92,9 +89,9 @@ class LayerFolder:
         self.close()
 
     def _scan(self) -> None:
-        """Read the records that were added to the index since the last call.
+        """Read the records that were added to the index since the last call, up to one that is not sound.
 
-        Where records are damaged between sound ones, it notes the stretch and the two neighbours.
+        Such a record is torn, or damaged.  Those behind it are not looked for: their layers are made again.
         """
         try:
             index = LocalFile(self.folder / places.INDEX)
@@ -103,20 +100,12 @@ class LayerFolder:
         try:
             if not self._end:
                 self._end = self._check_header(index)
-            at = self._end
-            before: Record | None = None
-            while self._end and at + HEAD <= index.size:
-                record = Record.parse(index.read(at, HEAD), self.contents.check)
-                if record is None:  # torn, or damaged
-                    at = _next_record(index, at, self.contents.check)
-                    continue
-                end = at + record.size(self.contents)
-                if end > index.size:
+            while self._end and self._end + HEAD <= index.size:
+                record = Record.parse(index.read(self._end, HEAD), self.contents.check)
+                if record is None or (end := self._end + record.size(self.contents)) > index.size:
                     return
-                self.records[record.sum], self._places[record.sum] = record, at
-                if at > self._end:
-                    self._damaged.append((self._end, at, before, record))
-                self._end, at, before = end, end, record
+                self.records[record.sum], self._places[record.sum] = record, self._end
+                self._end = end
         finally:
             index.close()
 
@@ -189,22 +178,6 @@ class LayerFolder:
         return True
 
 
-def _next_record(index: Source, at: int, check: int) -> int:
-    """Return where the next sound record begins behind a damaged one; the end of the index if there is none.
-
-    It is at most `MOST_PAGE` away.
-    """
-    end, magic = min(index.size, at + MOST_PAGE), MAGIC + check.to_bytes(4, "little")
-    for begin in range(at + 1, end, COPIED):
-        data = index.read(begin, min(COPIED + HEAD, end - begin))
-        found = data.find(magic)
-        while 0 <= found < COPIED:
-            if len(data) >= found + HEAD and Record.parse(data[found : found + HEAD], check) is not None:
-                return begin + found
-            found = data.find(magic, found + 1)
-    return index.size
-
-
 def _text_of(index: Source) -> bytes | None:
     """Return what an index says of its contents, in JSON; None if its beginning is torn.
 
@@ -234,14 +207,14 @@ def read_contents(folder: Path) -> Contents | None:
     if text is None:
         return None
     what = f"the beginning of {index.name}"
-    told = parse_json(text, what)
+    document = parse_json(text, what)
     with understood(what):
-        objective = told.get("objective")
+        objective = document.get("objective")
         found = Contents(
-            Game.from_identity(told["game"]), told["kind"], told.get("lookahead", False),
+            Game.from_identity(document["game"]), document["kind"], document.get("lookahead", False),
             None if objective is None else Objective.from_identity(objective),
         )  # fmt: skip
-        if found.identity != told:
+        if found.identity != document:
             raise CorruptError("it has other members")
     return found
 
@@ -273,31 +246,31 @@ class Pages(NamedTuple):
     pages: tuple[Page, ...]
 
 
-@contextmanager
-def _needed(lacks: str) -> Iterator[None]:
-    """Inside the block, a file that is missing is damage."""
-    try:
-        yield
-    except MissingLayerError as error:
-        raise CorruptError(lacks) from error
-
-
 class _Needed:
-    """A file that a manifest names.  A server says only at the first request that it is missing."""
+    """A file that a manifest names: if it is missing, the table is damaged.
 
-    def __init__(self, source: Source, lacks: str) -> None:
-        self.name, self._source, self._lacks = source.name, source, lacks
+    A server says only at the first request that it is missing.
+    """
+
+    def __init__(self, location: Location, name: str, lacks: str) -> None:
+        self._lacks = lacks
+        self._source: Source = self._found(location.open, name)
+        self.name = self._source.name
+
+    def _found(self, ask: Callable[..., Any], *arguments: Any) -> Any:
+        try:
+            return ask(*arguments)
+        except MissingLayerError as error:
+            raise CorruptError(self._lacks) from error
 
     @property
     def size(self) -> int:
         """Bytes of the file."""
-        with _needed(self._lacks):
-            return self._source.size
+        return self._found(lambda: self._source.size)  # type: ignore[no-any-return]
 
     def read(self, offset: int, size: int) -> bytes:
         """Exactly `size` bytes."""
-        with _needed(self._lacks):
-            return self._source.read(offset, size)
+        return self._found(self._source.read, offset, size)  # type: ignore[no-any-return]
 
     def close(self) -> None:
         """Release the file."""
@@ -346,9 +319,8 @@ class PagedLayers:
         at = 0
         while at < len(data):
             record = Record.parse(data[at : at + HEAD], self._pages.check) if at + HEAD <= len(data) else None
-            if record is None or at + record.size(self.contents) > len(data) or record.sum in found:
+            if record is None or record.sum in found or (end := at + record.size(self.contents)) > len(data):
                 raise damaged
-            end = at + record.size(self.contents)
             found[record.sum] = record, data[at + HEAD : end]
             at = end
         if not found or (min(found), max(found)) != (page.least, page.most):
@@ -376,8 +348,7 @@ class PagedLayers:
     def _open(self, name: str) -> Source:
         """Return a file of the folder.  Raises `CorruptError` if it is missing: the manifest names it."""
         lacks = f"{self.name} lacks {name}, which the manifest names"
-        with _needed(lacks):
-            return _Needed(self.location.open(f"{self.folder}/{name}"), lacks)
+        return _Needed(self.location, f"{self.folder}/{name}", lacks)
 
     def _segments(self) -> list[str]:
         """Return the names of the segments.  Reads every page."""

@@ -9,12 +9,15 @@ import itertools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from tilebase._version import version as program_version
-from tilebase.errors import CorruptError
+from tilebase.errors import CorruptError, MissingLayerError
+from tilebase.files import places
 from tilebase.files.format import Contents
 from tilebase.files.layers import Page, Pages
+from tilebase.files.source import Location, local_path, open_location, read_document, read_file
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.rounding import Rounding
@@ -29,8 +32,11 @@ from tilebase.runtime.documents import (
     understood,
     whole,
 )
+from tilebase.runtime.storage import write_whole
 
 FORMAT, VERSION = "tilebase table", 3
+WINNING_SET = "tilebase winning set"
+"""The format of a winning set, whose manifest has the same name."""
 LEAST = "least_value"
 """The member of `Manifest.thinned` that holds the least value of the afterstates."""
 MOST_COUNT = 10**30
@@ -125,6 +131,19 @@ class Manifest:
             return cls._from_values(values)
 
     @classmethod
+    def of_folder(cls, folder: Path) -> Manifest | None:
+        """Return the manifest in a folder; None if it has none.  Raises `CorruptError` or `StorageError`."""
+        file = folder / places.TABLE
+        try:
+            return cls.parse(read_file(file), str(file))
+        except MissingLayerError:
+            return None
+
+    def write(self, folder: Path) -> None:
+        """Write it into a folder, which makes the table there complete.  Raises `StorageError`."""
+        write_whole(folder / places.TABLE, self.text)
+
+    @classmethod
     def _from_values(cls, values: dict[str, Any]) -> Manifest:
         """Return the manifest in a JSON object.  Every member is checked."""
         labels = mapping(values["objectives"], "objectives")
@@ -176,6 +195,33 @@ class Manifest:
         """Return what the layers of an objective are."""
         objective = self.objectives[self.labels.index(label)]
         return Contents(self.game, "all" if self.space == "all" else "afterstates", objective=objective)
+
+
+def read_manifest(location: Path | str) -> tuple[Location, str, bytes]:
+    """Return an opened location, and the name and the content of its manifest.
+
+    Raises `MissingLayerError`, `CorruptError` or `StorageError`.
+    """
+    opened = open_location(location)
+    try:
+        source = opened.open(places.TABLE)
+        try:
+            return opened, f"{opened.name}/{places.TABLE}", read_document(source)
+        finally:
+            source.close()
+    except MissingLayerError as error:  # a server says it only at the first request
+        raise MissingLayerError(
+            f"{opened.name} holds no finished table: make one with tilebase solve ... "
+            f"-o {local_path(location) or 'FOLDER'}"
+        ) from error
+
+
+def is_winning(data: bytes) -> bool:
+    """Return whether a manifest seems to be that of a winning set.
+
+    It is not parsed here: a table's manifest may be long.  Whichever it seems to be is then checked in full.
+    """
+    return WINNING_SET.encode() in data[:200]
 
 
 def _written(objective: Objective, value: Value) -> dict[str, Any]:

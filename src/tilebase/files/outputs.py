@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from tilebase.errors import StorageError, UsageError
+from tilebase.errors import StorageError, TilebaseError, UsageError
 from tilebase.files import places
 from tilebase.files.source import beginning, is_certificate
-from tilebase.runtime.storage import check_writable, storage_errors
+from tilebase.runtime.storage import atomic_folder, check_writable, storage_errors
 
 MARKS = (places.QUERY, places.TABLE, places.POLICY)
 """Names of the files that say what a folder of tilebase is, if they name one of its formats."""
@@ -27,21 +29,27 @@ def check_output(path: Path, *, over_proof: bool = False) -> None:
     refuse_kept(path, over_proof=over_proof)
 
 
-def check_folder(target: Path) -> bool:
-    """Return whether a folder that `atomic_folder` will write holds something; to be called before.
+@contextmanager
+def new_folder(path: Path, is_replaced: Callable[[Path], bool], refused: TilebaseError) -> Iterator[Path]:
+    """Write a folder of results whole or not at all: the block fills the folder that it is given.
 
-    Raises `UsageError` if it is the current folder, or lies in one that `check_output` refuses, and
-    `StorageError` if the folder around it does not exist.
+    Before, it raises `refused` if the folder holds something and `is_replaced` does not say that it may be
+    replaced, `UsageError` if it is the current folder, or lies in one that `check_output` refuses, and
+    `StorageError` if the folder around it does not exist, or another process writes it.
     """
-    refuse_kept(target)
-    with storage_errors(target):
-        if not target.parent.is_dir():
-            raise StorageError(f"cannot write {target}: the folder {target.parent} does not exist")
-        if target.resolve() == Path.cwd():
+    refuse_kept(path)
+    with storage_errors(path):
+        if not path.parent.is_dir():
+            raise StorageError(f"cannot write {path}: the folder {path.parent} does not exist")
+        if path.resolve() == Path.cwd():
             raise UsageError(
                 "the folder is written as a whole: name another folder than the current one for it"
             )
-        return target.exists() and not (target.is_dir() and not any(target.iterdir()))
+        is_folder = path.is_dir()
+        if path.exists() and not (is_folder and (is_replaced(path) or not any(path.iterdir()))):
+            raise refused
+    with atomic_folder(path) as part:
+        yield part
 
 
 def refuse_kept(path: Path, *, over_proof: bool = False) -> None:

@@ -1,6 +1,6 @@
-"""Layers as Parquet files.
+"""Parquet files, and layers as such files.
 
-The columns are ``key`` (uint64, ascending) and ``cell_0`` ... (uint8 exponents, row-major; 0 is
+The columns of a layer are ``key`` (uint64, ascending) and ``cell_0`` ... (uint8 exponents, row-major; 0 is
 empty).  The metadata of the file holds two entries.  ``tilebase`` says as JSON what the layer is: game, kind
 and sum.  ``tilebase.sha256`` is a checksum of that text and all keys, since the
 checksums of Parquet cover neither the metadata nor, in the files of most programs, the pages.
@@ -9,21 +9,17 @@ checksums of Parquet cover neither the metadata nor, in the files of most progra
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from tilebase.errors import MissingExtraError
-from tilebase.files.format import Layer
-from tilebase.files.keys import decode
+from tilebase.files.format import Layer, cells_of
 from tilebase.files.outputs import check_output
-from tilebase.game.game import Game
 from tilebase.runtime.documents import to_json
 from tilebase.runtime.storage import atomic_file
 
-Keys = npt.NDArray[np.uint64]
 NEEDED = "Parquet needs pyarrow: pip install 'tilebase[parquet]'"
 META, CHECK = b"tilebase", b"tilebase.sha256"
 """Names in the metadata of the file."""
@@ -39,11 +35,15 @@ def load_pyarrow(missing: str = NEEDED) -> tuple[Any, Any]:
     return pa, pq
 
 
-def cells_of(game: Game, keys: Keys) -> npt.NDArray[np.uint8]:
-    """``cells[c, i]``: exponent of cell c of board i."""
-    mask = np.uint64((1 << game.bits) - 1)
-    shifts = (game.bits * np.arange(game.cells - 1, -1, -1)).astype(np.uint64)
-    return (keys[None, :] >> shifts[:, None] & mask).astype(np.uint8)
+@contextmanager
+def parquet_file(path: Path, schema: Any, *, durable: bool = True, **options: Any) -> Iterator[Any]:
+    """Give a ``pyarrow.parquet.ParquetWriter``; the file gets its name when it is complete.
+
+    `options` are those of the writer.  Raises `StorageError` or `MissingExtraError`.
+    """
+    _, pq = load_pyarrow()
+    with atomic_file(path, durable=durable) as file, pq.ParquetWriter(file, schema, **options) as writer:
+        yield writer
 
 
 def export_parquet(layer: Layer, output: Path) -> int:
@@ -51,7 +51,9 @@ def export_parquet(layer: Layer, output: Path) -> int:
 
     Raises `CorruptError`, `StorageError` or `MissingExtraError`, and what `check_output` raises.
     """
-    pa, pq = load_pyarrow()
+    from tilebase.files.keys import decode  # which loads the compiler; rows of a record need none
+
+    pa, _ = load_pyarrow()
     check_output(output)
     game, kind, lookahead = layer.contents.game, layer.contents.kind, layer.contents.lookahead
     meta = {"game": game.identity, "kind": kind, "lookahead": lookahead, "sum": layer.sum}
@@ -62,7 +64,7 @@ def export_parquet(layer: Layer, output: Path) -> int:
         digest.update(keys.astype("<u8", copy=False).data)
     fields = [("key", pa.uint64()), *((f"cell_{c}", pa.uint8()) for c in range(game.cells))]
     schema = pa.schema(fields).with_metadata({META: text, CHECK: digest.hexdigest()})
-    with atomic_file(output) as file, pq.ParquetWriter(file, schema) as writer:
+    with parquet_file(output, schema) as writer:
         for chunk in range(layer.chunks):
             keys = layer.keys(chunk, decode)
             columns = [pa.array(column) for column in (keys, *cells_of(game, keys))]

@@ -41,9 +41,8 @@ KNOWN = re.compile(
     r"|diagrams\.jsonl|diagrams-\d+\.dddmp"
     rf"|(afterstates|states)(/({re.escape(INDEX)}|{SEGMENT.pattern}|\..*\.part))?"
     rf"|values(/[^/]+(/({re.escape(INDEX)}|{SEGMENT.pattern}|\d+\.(states|bits)|{re.escape(SOLVED)}|\..*\.part))?)?"
-    r"|(afterstates|states)/\d+\.tbl|values/[^/]+/\d+\.val"  # of format versions 1 and 2
 )
-"""Matches the files that runs write, or wrote.  Other files are never deleted."""
+"""Matches the files that runs write.  Other files are never deleted."""
 
 
 def of_sum(total: int, ending: str) -> str:

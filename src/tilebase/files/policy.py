@@ -34,6 +34,7 @@ import numpy.typing as npt
 
 from tilebase._kernels import codec
 from tilebase.errors import UsageError
+from tilebase.files.format import cells_of
 from tilebase.game.game import Game
 from tilebase.runtime.storage import open_own
 
@@ -85,11 +86,10 @@ class Ranks:
         game = self.game
         ranks = np.zeros(len(keys), dtype=np.int64)
         left = np.full(len(keys), total // 2)
-        for cell, codes in enumerate(self.codes):
+        for cell, (codes, column) in enumerate(zip(self.codes, cells_of(game, keys), strict=True)):
             index = np.zeros(game.x + 1, dtype=np.int64)  # index[code]: its position in `codes`
             index[list(codes)] = np.arange(len(codes))
-            shift = np.uint64(game.bits * (game.cells - 1 - cell))
-            found = index[(keys >> shift & np.uint64(game.x)).astype(np.int64)]
+            found = index[column]
             ranks += self._below[cell][found, left]
             left -= np.array(self._half[cell])[found]
         return ranks

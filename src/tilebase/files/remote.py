@@ -1,4 +1,4 @@
-"""Files on a server: over HTTP by Python's own client, over other protocols by fsspec.
+"""Files on a server, over HTTP by Python's own client.
 
 A file is read in blocks.  One request reads several neighbouring blocks, and recent blocks are kept.  The
 first request returns the size, too, so that a small file needs one request, and a range of a large one
@@ -20,13 +20,12 @@ import urllib.parse
 import urllib.request
 from collections.abc import Callable
 from concurrent.futures import wait
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from tilebase._version import version
-from tilebase.errors import CorruptError, MissingExtraError, MissingLayerError, StorageError, UsageError
-from tilebase.files.recent import Recent
+from tilebase.errors import CorruptError, MissingLayerError, StorageError, UsageError
 from tilebase.runtime.documents import shown
-from tilebase.runtime.threads import in_background
+from tilebase.runtime.threads import Recent, in_background
 
 T = TypeVar("T")
 
@@ -89,21 +88,10 @@ def _in_words(error: BaseException) -> str:
     return shown(getattr(error, "strerror", None) or error) or type(error).__name__
 
 
-class Server(Protocol):
-    """A protocol that reads bytes of files."""
-
-    def fetch(self, name: str, begin: int, end: int) -> tuple[bytes, int]:
-        """Return the bytes of a file from `begin` to `end` or to its end, and the size of the file.
-
-        A server may send the whole file instead, if it is small.  Raises `MissingLayerError` if it
-        says that the file does not exist, `StorageError` for all other faults.
-        """
-
-
 class RemoteLocation:
     """A folder of files on a server."""
 
-    def __init__(self, name: str, server: Server) -> None:
+    def __init__(self, name: str, server: HttpServer) -> None:
         self.name = name
         self.server = server
         self.blocks = Recent(KEPT, len)
@@ -237,7 +225,11 @@ class HttpServer:
             self._opener.add_handler(handler())
 
     def fetch(self, name: str, begin: int, end: int) -> tuple[bytes, int]:
-        """As `Server` says."""
+        """Return the bytes of a file from `begin` to `end` or to its end, and the size of the file.
+
+        A server may send the whole file instead, if it is small.  Raises `MissingLayerError` if it says that
+        the file does not exist, `StorageError` for all other faults.
+        """
         url = f"{self._begin}/{name}" + (f"?{self._query}" if self._query else "")
         request = urllib.request.Request(url)
         request.add_header("User-Agent", f"tilebase/{version()}")
@@ -305,59 +297,12 @@ def _take(answer: Any, where: str, size: int) -> bytes:
     return bytes(data)
 
 
-# -- by fsspec -------------------------------------------------------------------------------------
-
-
-class FsspecServer:
-    """A folder behind a URL that fsspec can read."""
-
-    def __init__(self, url: str) -> None:
-        try:
-            import fsspec
-        except ImportError as error:
-            raise MissingExtraError("such a URL needs fsspec: pip install 'tilebase[remote]'") from error
-        self.name = url
-        self._system, self._path = limited(url, lambda: fsspec.core.url_to_fs(url))
-        self._sizes: dict[str, int] = {}
-
-    def fetch(self, name: str, begin: int, end: int) -> tuple[bytes, int]:
-        """As `Server` says."""
-        path = f"{self._path.rstrip('/')}/{name}"
-        where = f"{self.name.rstrip('/')}/{name}"
-        try:
-            if name not in self._sizes:
-                size = self._system.size(path)
-                if type(size) is not int:
-                    raise StorageError(f"cannot read {where}: the server does not say how long it is")
-                self._sizes[name] = size
-            size = self._sizes[name]
-            end = min(end, size)
-            return bytes(self._system.cat_file(path, start=begin, end=end)) if begin < end else b"", size
-        except FileNotFoundError as error:
-            if not _is_gone(error):
-                raise StorageError(f"cannot read {where}: {_in_words(error.__cause__ or error)}") from error
-            raise MissingLayerError(f"{where} not found") from error
-
-
-def _is_gone(error: FileNotFoundError) -> bool:
-    """Return whether the file does not exist.
-
-    fsspec raises this error for failing servers, too, with a cause.
-    """
-    cause = error.__cause__
-    return (
-        cause is None or isinstance(cause, LookupError | FileNotFoundError)
-        or getattr(cause, "status", None) in GONE
-    )  # fmt: skip
-
-
 def open_url(url: str) -> RemoteLocation:
-    """Return the folder behind a URL.
-
-    This makes no request yet, except by fsspec.  Raises `StorageError`.
-    """
-    if url.lower().startswith(("http://", "https://")):
-        server: Any = HttpServer(url)
-    else:
-        server = FsspecServer(url)
+    """Return the folder behind a URL.  This makes no request yet.  Raises `StorageError`."""
+    if not url.lower().startswith(("http://", "https://")):
+        raise StorageError(
+            f"cannot read {shown(url)}: only http:// and https:// are read, so copy the table here, or give "
+            "its address on a web server"
+        )
+    server = HttpServer(url)
     return RemoteLocation(server.name, server)

@@ -22,15 +22,21 @@ import logging
 import os
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from tilebase.counting.counts import STORED
-from tilebase.errors import CorruptError, GameError, MissingLayerError, StorageError, WrongGameError
+from tilebase.errors import (
+    CorruptError,
+    GameError,
+    MissingLayerError,
+    StorageError,
+    TilebaseError,
+    WrongGameError,
+)
 from tilebase.files import places
-from tilebase.files.findings import Findings, StopCheckError
 from tilebase.files.format import Contents
 from tilebase.files.layers import LayerFolder
 from tilebase.files.source import read_file
@@ -51,6 +57,7 @@ from tilebase.runtime.storage import (
     open_own,
     remove_parts,
     storage_errors,
+    write_all,
     write_whole,
 )
 
@@ -145,9 +152,7 @@ class Journal:
         with storage_errors(self.path):
             if self._file is None:
                 self._file = open_own(self.path, "ab", 0)
-            data = "".join(map(self._text, lines)).encode()
-            while data:  # on a disk that becomes full, a write may write only a part
-                data = data[self._file.write(data) :]
+            write_all(self._file, "".join(map(self._text, lines)).encode())
             if durable:
                 os.fsync(self._file.fileno())
 
@@ -254,7 +259,7 @@ def delete_run(path: Path, *, damaged: bool = False) -> None:
     begun = {entry.name for entry in path.iterdir()} if path.is_dir() else {""}
     # A kill at the very end leaves only the lock.
     if not damaged and not (path / places.DELETED).exists() and not begun <= set(places.BEFORE_QUESTION):
-        read_manifest(path)
+        read_query(path)
     if (path / places.TABLE).exists():
         raise WrongGameError(f"{path} is a table: delete it by hand")
     with storage_errors(path, "delete all of"):
@@ -343,7 +348,7 @@ def verify_run(
     Raises `WrongGameError` if the folder is not a run, `StorageError` if its run.json cannot be read.
     """
     found = Findings() if found is None else found
-    query, sound = read_manifest(path)
+    query, sound = read_query(path)
     if not sound:
         found.wrong.append(f"{path / places.QUERY} is damaged: delete the folder and count again")
     with suppress(StopCheckError), found.checking():
@@ -419,7 +424,7 @@ def first_sum(game: Game) -> int:
     return min(map(game.sum, game.start_afters or [board for board, _ in game.starts()]))
 
 
-def read_manifest(path: Path, name: str = places.QUERY) -> tuple[Query, bool]:
+def read_query(path: Path, name: str = places.QUERY) -> tuple[Query, bool]:
     """Return the query in run.json, and whether the file is unchanged.  Raises `WrongGameError`."""
     try:
         data = read_file(path / name)
@@ -458,3 +463,42 @@ def other_layers(journal: Path) -> str:
 def lacks(folder: Path, total: int) -> str:
     """Return what is said of a finished layer that is not there."""
     return f"{folder} lacks the layer of sum {total}: the same command makes it again"
+
+
+# -- checking --------------------------------------------------------------------------------------
+
+
+MOST_UNREAD = 3
+"""A check stops after so many files that cannot be read, since each may take a time limit of a server."""
+
+
+class Findings:
+    """The results of a check of many files, one sentence for each fault."""
+
+    def __init__(self) -> None:
+        self.wrong: list[str] = []
+        self.unread: list[str] = []
+
+    @property
+    def sound(self) -> bool:
+        """Whether everything was read and nothing is wrong."""
+        return not self.wrong and not self.unread
+
+    @contextmanager
+    def checking(self) -> Iterator[None]:
+        """Inside the block, errors of a file become sentences: it cannot be read, or it is wrong.
+
+        Raises `StopCheckError` at the third file that cannot be read.
+        """
+        try:
+            yield
+        except StorageError as error:
+            self.unread.append(str(error))
+            if len(self.unread) >= MOST_UNREAD:
+                raise StopCheckError from error
+        except TilebaseError as error:
+            self.wrong.append(str(error))
+
+
+class StopCheckError(Exception):
+    """So many files cannot be read that the check stops."""

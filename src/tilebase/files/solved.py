@@ -11,11 +11,19 @@ from pathlib import Path
 from typing import Any
 
 from tilebase.files import places
-from tilebase.files.findings import Findings
 from tilebase.files.format import Contents, Layer
+from tilebase.files.keys import Reachable
 from tilebase.files.layers import LayerFolder, read_contents
-from tilebase.files.reachable import Reachable
-from tilebase.files.run import ANEW, MOST_JOURNAL, Journal, lacks, other_layers, read_journal, verify_layer
+from tilebase.files.run import (
+    ANEW,
+    MOST_JOURNAL,
+    Findings,
+    Journal,
+    lacks,
+    other_layers,
+    read_journal,
+    verify_layer,
+)
 from tilebase.files.source import read_file
 from tilebase.files.store import RELEASED_BYTES, SEGMENT_BYTES, LayerStore
 from tilebase.game.game import Game

@@ -1,8 +1,8 @@
-"""Writing folders of layers (`files.layers`): layer after layer, also one that was damaged.
+"""Writing folders of layers (`files.layers`): layer after layer, each behind the one before.
 
 A layer is written in three steps: its chunks, its record, and a line in the journal of the run.  It counts
-when the line is there.  What a killed process left behind the last such layer is overwritten.  If a layer is
-written a second time, because it was damaged, it gets its old place, if it takes as many bytes as before.
+when the line is there.  What a killed process left behind the last such layer is overwritten.  A damaged
+layer is written again behind all others, and its last record counts.
 """
 
 from __future__ import annotations
@@ -12,14 +12,21 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from tilebase.files import places
 from tilebase.files.format import SEGMENT, Chunk, Contents, Record
-from tilebase.files.layers import COPIED, LayerFolder, Page, Pages
+from tilebase.files.layers import LayerFolder, Page, Pages
 from tilebase.files.source import LocalFile
 from tilebase.runtime import system
-from tilebase.runtime.storage import atomic_file, make_folder, open_own, refuse_link, storage_errors
+from tilebase.runtime.storage import (
+    atomic_file,
+    make_folder,
+    open_own,
+    refuse_link,
+    storage_errors,
+    write_all,
+)
 
 SEGMENT_BYTES = 1 << 28
 """A segment that has so many bytes ends with its layer."""
@@ -57,8 +64,6 @@ class LayerStore(LayerFolder):
         self._index_path = folder / places.INDEX
         self._paths: dict[int, Path] = {}  # of segments
         self._unflushed: set[Path] = set()
-        self._forgotten: set[int] = set()  # sums of sound records that are not to be read again
-        self._holes: list[_Hole] = []
         with storage_errors(folder, "use"):
             refuse_link(folder)
         super().__init__(folder, contents)
@@ -66,44 +71,33 @@ class LayerStore(LayerFolder):
 
     def close(self) -> None:
         """Close the files."""
+        self._close_written()
+        super().close()
+
+    def _close_written(self) -> None:
         for file in (self._index, self._segment):
             if file is not None:
                 file.close()
         self._index = self._segment = None
-        super().close()
 
     def keep(self, finished: Mapping[int, str]) -> None:
         """Forget all layers but the finished ones, which have these checksums by sum.
 
         What lies behind them is overwritten.
         """
-        kept = {s: one for s, one in self.records.items() if finished.get(s) == one.text}
-        self._forgotten |= self.records.keys() - kept.keys()
-        self.records = kept
+        self.records = {s: one for s, one in self.records.items() if finished.get(s) == one.text}
         self._cut()
 
     def _cut(self) -> None:
         """Find where the next layer begins: behind the last one."""
-        self.close()
+        self._close_written()
         least = len(self.contents.header)
         self._stop = max(
             (self._places[s] + one.size(self.contents) for s, one in self.records.items()), default=least
         )
         self._number = max((one.segment for one in self.records.values()), default=0)
-        self._begin = self._end_of(self._number)
-        holes = (_hole(*one) for one in self._damaged if one[1] <= self._stop)
-        self._holes = [one for one in holes if self._is_free(one)]
-
-    def _is_free(self, hole: _Hole) -> bool:
-        """Return whether no layer has chunks there."""
-        return (hole.segment, hole.end) <= (self._number, self._begin) and all(
-            one.segment != hole.segment or one.offset + one.nbytes <= hole.offset or one.offset >= hole.end
-            for one in self.records.values()
-        )
-
-    def _end_of(self, number: int) -> int:
-        ends = (one.offset + one.nbytes for one in self.records.values() if one.segment == number)
-        return max(ends, default=len(SEGMENT))
+        ends = (one.offset + one.nbytes for one in self.records.values() if one.segment == self._number)
+        self._begin = max(ends, default=len(SEGMENT))
 
     def _path(self, number: int) -> Path:
         if number not in self._paths:
@@ -144,8 +138,7 @@ class LayerStore(LayerFolder):
         with storage_errors(path):
             file = open_own(path, "r+b" if path.exists() else "xb", 0)
             try:
-                if end <= len(header) or os.fstat(file.fileno()).st_size < len(header):
-                    _write(file, header)
+                write_all(file, header)  # also over a damaged one
                 file.truncate(end)
                 file.seek(end)
             except BaseException:
@@ -155,7 +148,16 @@ class LayerStore(LayerFolder):
         return file
 
     def writer(self, total: int) -> LayerWriter:
-        """Return what takes the chunks of a layer.  One layer is written at a time."""
+        """Return what takes the chunks of a layer.  One layer is written at a time.
+
+        The last layer is overwritten: a killed run that has it under one objective makes it again for all,
+        and ends in the same bytes.
+        """
+        old = self.records.get(total)
+        if old is not None and self._places[total] + old.size(self.contents) == self._stop:
+            with self._lock:
+                del self.records[total]
+            self._cut()
         self._open()
         return LayerWriter(self, total)
 
@@ -178,7 +180,7 @@ class LayerStore(LayerFolder):
     def _flush(self) -> None:
         """Write the frames that wait."""
         with storage_errors(self._path(self._number)):
-            _write(self._segment, b"".join(self._waiting))
+            write_all(self._segment, b"".join(self._waiting))
             self._kept += self._waits
             if not self._read_again and self._kept >= LET_GO:
                 end = self._segment.tell()
@@ -194,63 +196,22 @@ class LayerStore(LayerFolder):
 
     def _enter(self, total: int, rows: Sequence[tuple[int, ...]], *, durable: bool) -> Record:
         """Complete the layer whose chunks were written."""
-        contents = self.contents
-        record, data = Record.of(contents, total, rows, self._number, self._begin)
+        record, data = Record.of(self.contents, total, rows, self._number, self._begin)
         self._flush()
         if durable:
             with storage_errors(self._path(self._number), "flush"):
                 os.fsync(self._segment.fileno())
-        at, old = self._stop, self._old_place(record, len(data))
-        if old is not None:
-            self._move(record, old)
-            record, data = Record.of(contents, total, rows, old.segment, old.offset)
-            at = old.at
         with storage_errors(self._index_path):
-            self._index.seek(at)
-            _write(self._index, data)
+            self._index.seek(self._stop)
+            write_all(self._index, data)
             if durable:
                 os.fsync(self._index.fileno())
         with self._lock:
-            self.records[total], self._places[total] = record, at
-            if at == self._stop:
-                self._begin += record.nbytes
-                self._stop += len(data)
+            self.records[total], self._places[total] = record, self._stop
+            self._begin += record.nbytes
+            self._stop += len(data)
             self._end = max(self._end, self._stop)
         return record
-
-    def _old_place(self, record: Record, size: int) -> _Hole | None:
-        """Return where a damaged layer was, if it has as many bytes as before; `size` are those in the index.
-
-        If its record was damaged, that is between its neighbours.
-        """
-        old = self.records.get(record.sum)
-        if old is not None and (old.chunks, old.nbytes) == (record.chunks, record.nbytes):
-            return _Hole(self._places[record.sum], size, old.segment, old.offset, old.offset + old.nbytes)
-        for number, hole in enumerate(self._holes if record.sum not in self._forgotten else ()):
-            end = hole.offset + record.nbytes
-            if size <= hole.size and end <= hole.end:
-                self._holes[number] = _Hole(hole.at + size, hole.size - size, hole.segment, end, hole.end)
-                return hole
-        return None
-
-    def _move(self, record: Record, old: _Hole) -> None:
-        """Move the chunks of a layer to the place that it had, and give up the new one."""
-        target = self._path(old.segment)
-        with storage_errors(target):
-            file = open_own(target, "r+b" if target.exists() else "xb", 0)
-            with file:
-                _write(file, SEGMENT)
-                new = LocalFile(self._path(self._number))
-                try:
-                    for at in range(0, record.nbytes, COPIED):
-                        size = min(COPIED, record.nbytes - at)
-                        file.seek(old.offset + at)
-                        _write(file, new.read(record.offset + at, size))
-                finally:
-                    new.close()
-                os.fsync(file.fileno())
-            self._segment.seek(self._begin)
-            self._segment.truncate()
 
     def release(self, total: int) -> None:
         """Give up a layer.  A segment is deleted when none of its layers is needed, unless it may grow."""
@@ -263,7 +224,6 @@ class LayerStore(LayerFolder):
         """Delete all layers."""
         self.close()
         self.records.clear()
-        self._damaged.clear()
         with storage_errors(self.folder, "delete"):
             refuse_link(self.folder)
             if self.folder.exists():
@@ -291,26 +251,22 @@ class LayerStore(LayerFolder):
         """Return the pages of the index, whose records are in the order of sums and without gaps."""
         self._settle()
         totals = sorted(self.records, key=self._places.__getitem__)
-        index = LocalFile(self.folder / places.INDEX) if totals else None
+        if not totals:
+            return Pages(self.contents.check, ())
+        least, begin = max(PAGE_BYTES, -(-self._stop // MOST_PAGES)), 0
         pages: list[Page] = []
+        index = LocalFile(self.folder / places.INDEX)
         try:
-            least = max(PAGE_BYTES, -(-self._stop // MOST_PAGES))
-            begin = 0
-            for number, total in enumerate(totals):
-                at, end = self._places[totals[begin]], self._place_behind(total)
-                if end - at >= least or number + 1 == len(totals):
-                    mine = totals[begin : number + 1]
-                    assert index is not None
-                    crc = zlib.crc32(index.read(at, end - at))
-                    pages.append(Page(min(mine), max(mine), at, end - at, crc))
-                    begin = number + 1
+            for end, total in enumerate(totals, 1):
+                at = self._places[totals[begin]]
+                size = self._places[total] + self.records[total].size(self.contents) - at
+                if size >= least or end == len(totals):
+                    mine = totals[begin:end]
+                    pages.append(Page(min(mine), max(mine), at, size, zlib.crc32(index.read(at, size))))
+                    begin = end
         finally:
-            if index is not None:
-                index.close()
+            index.close()
         return Pages(self.contents.check, tuple(sorted(pages)))
-
-    def _place_behind(self, total: int) -> int:
-        return self._places[total] + self.records[total].size(self.contents)
 
     def _settle(self) -> None:
         """Write the index again if it holds other records, or records that are not in the order of sums."""
@@ -335,23 +291,6 @@ class LayerStore(LayerFolder):
         with atomic_file(self.folder / places.INDEX) as file:
             file.write(data)
         self._stop = self._end = len(data)
-
-
-class _Hole(NamedTuple):
-    """A place for layers between others."""
-
-    at: int  # in the index
-    size: int
-    segment: int
-    offset: int
-    end: int  # of the place in the segment
-
-
-def _hole(begin: int, end: int, before: Record | None, after: Record) -> _Hole:
-    """Return the place of damaged records: between the chunks of their neighbours."""
-    if before is not None and before.segment == after.segment:
-        return _Hole(begin, end - begin, after.segment, before.offset + before.nbytes, after.offset)
-    return _Hole(begin, end - begin, after.segment, len(SEGMENT), after.offset)
 
 
 class LayerWriter:
@@ -395,10 +334,3 @@ class LayerWriter:
         record = self._store._enter(self._total, self._rows, durable=durable)
         self._open = False
         return record
-
-
-def _write(file: Any, data: bytes) -> None:
-    """Write all bytes: on a disk that becomes full, a write may write only a part."""
-    rest = memoryview(data)
-    while rest:
-        rest = rest[file.write(rest) :]

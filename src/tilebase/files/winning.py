@@ -21,12 +21,12 @@ import numpy.typing as npt
 from tilebase._version import version as program_version
 from tilebase.errors import CorruptError, UsageError
 from tilebase.files.dddmp import Diagrams, read_dddmp
-from tilebase.files.manifest import MOST_COUNT
+from tilebase.files.manifest import MOST_COUNT, WINNING_SET
 from tilebase.files.source import Location
 from tilebase.game.game import Cells, Game
 from tilebase.runtime.documents import checked_json, mapping, parse_checked, text, understood, whole
 
-FORMAT, VERSION = "tilebase winning set", 1
+VERSION = 1
 FILE = "winning.dddmp"
 STATES, AFTERSTATES = "states", "afterstates"
 FREE = "*"
@@ -152,7 +152,7 @@ class WinningManifest:
     def text(self) -> str:
         """The content of the file."""
         values: dict[str, Any] = {
-            "format": FORMAT,
+            "format": WINNING_SET,
             "version": VERSION,
             "program": self.version,
             "game": self.game.identity,
@@ -169,7 +169,12 @@ class WinningManifest:
     def parse(cls, data: bytes, name: str) -> WinningManifest:
         """Return the manifest in a file.  Raises `CorruptError`."""
         values = parse_checked(
-            data, name, FORMAT, VERSION, what="the manifest of a winning set", advice="make the set again"
+            data,
+            name,
+            WINNING_SET,
+            VERSION,
+            what="the manifest of a winning set",
+            advice="make the set again",
         )
         with understood(name):
             return cls._from_values(values)
@@ -207,14 +212,6 @@ class WinningManifest:
             size=whole(file["size"], "the size of its file"), sha256=file["sha256"],
             version=text(values["program"], "program"),
         )  # fmt: skip
-
-
-def is_winning(data: bytes) -> bool:
-    """Return whether a manifest seems to be that of a winning set.
-
-    It is not parsed here: a table's manifest may be long.  Whichever it seems to be is then checked in full.
-    """
-    return FORMAT.encode() in data[:200]
 
 
 _WORDS = ("variant", "player", "strategy", "encoding", "order")

@@ -25,7 +25,7 @@ from tilebase.errors import (
     WrongGameError,
 )
 from tilebase.files import places
-from tilebase.files.run import check_query, delete_run, read_manifest
+from tilebase.files.run import check_query, delete_run, read_query
 from tilebase.game.game import Game
 from tilebase.game.names import title_of
 from tilebase.objectives.objective import Objective
@@ -128,7 +128,7 @@ def _state(path: Path) -> str:
     if all(entry.name in places.BEFORE_QUESTION for entry in path.iterdir()):
         return "begun"
     try:
-        query, _ = read_manifest(path)
+        query, _ = read_query(path)
     except WrongGameError:
         return "damaged"
     try:
@@ -218,7 +218,7 @@ def _question(path: Path) -> str:
         return "of another version of tilebase"
     if not (path / places.QUERY).exists():
         return "nothing yet"
-    query = read_manifest(path)[0]
+    query = read_query(path)[0]
     game = title_of(query.game)
     labels = sorted(entry.name for entry in (path / places.VALUES).glob("*"))
     if labels:

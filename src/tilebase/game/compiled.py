@@ -177,11 +177,13 @@ class CompiledGame:
 
     def _axes(self) -> Axes:
         game = self.game
+        # Along each axis: its lines, the order of cells that makes them rows of a key, and back again.
         lines = [game.grid.lines[direction] for direction in game.directions[::2]]
         orders = [tuple(itertools.chain.from_iterable(axis)) for axis in lines]
         inverses = [tuple(sorted(range(game.cells), key=order.__getitem__)) for order in orders]
         permuted = [order != tuple(range(game.cells)) for order in orders]
         restored = [order not in self.group for order in orders]
+        # Lines with walls on the same cells are of one kind and share a table, if it is short enough.
         obstacles = self._obstacles(lines)
         cells = [len(axis[0]) for axis in lines]
         kinds = [
@@ -198,11 +200,13 @@ class CompiledGame:
             else np.zeros(1, dtype=np.uint64)
             for n, kind, short in zip(cells, kinds, by_table, strict=True)
         ]
+        # Where the table of each line begins in that of its axis.
         begins = np.zeros((len(lines), max(4, *map(len, lines))), dtype=np.uint64)
         for a, (axis, kind) in enumerate(zip(lines, kinds, strict=True)):
             begins[a, : len(axis)] = [
                 kind.index(one) << cells[a] * game.bits for one in obstacles[a, : len(axis)]
             ]
+        # Tables with both slides of a short line in one entry, where no slide is flagged.
         by_pair = [
             table and n * game.bits <= 16 and not (game.bounds.cuts_merges or self._made_goal)
             for table, n in zip(by_table, cells, strict=True)

@@ -32,7 +32,6 @@ import tomllib
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +41,7 @@ from tilebase.game.grid import Grid, grid_of
 from tilebase.game.notation import count_of, integer_of
 from tilebase.game.spawns import ORIGINAL, SpawnLaw
 from tilebase.runtime.documents import shown
+from tilebase.runtime.rows import read_rows
 
 EXTRA = 48
 """Steps beyond half of the goal, where a file names neither these nor a horizon."""
@@ -315,9 +315,7 @@ def formations() -> tuple[Formation, ...]:
     >>> len(formations())
     26
     """
-    text = files("tilebase.game").joinpath("formations.tsv").read_text("utf-8")
-    rows = [line.split("\t") for line in text.splitlines() if line and not line.startswith("#")]
-    return tuple(_listed(dict(zip(rows[0], row, strict=True))) for row in rows[1:])
+    return tuple(map(_listed, read_rows("game", "formations.tsv")))
 
 
 def _listed(row: dict[str, str]) -> Formation:

@@ -41,7 +41,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -205,12 +205,12 @@ class Objective:
             words.append(f"discount='{self.discount}'")
         return f"Objective({', '.join(words)})"
 
-    @property
+    @cached_property
     def meaning(self) -> Meaning:
         """All that depends on the name."""
         return MEANINGS[self.name]
 
-    @property
+    @cached_property
     def type(self) -> ValueType:
         """The type in which values are stored."""
         return TYPES[self.dtype]
@@ -371,7 +371,7 @@ class Objective:
 
     # -- names ----------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def label(self) -> str:
         """The name of the folder of its values: ``win``, ``win-float32``, ``win-discount-99-100``."""
         words = [self.name]

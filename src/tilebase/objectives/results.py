@@ -15,7 +15,7 @@ from tilebase.objectives.numbers import digits_text
 from tilebase.objectives.objective import Objective, find_objective
 from tilebase.objectives.values import NEVER, Exact, Lower, Upper, Value, join_bounds, with_complement
 from tilebase.runtime.documents import shown, whole
-from tilebase.runtime.html import table_html
+from tilebase.runtime.rows import html_text
 
 ChunkSummary = tuple[float, float, float, int, int]
 """Of some positions: least, largest and sum of their values, how many are stored as 1, and as 0."""
@@ -157,7 +157,7 @@ class Solution(Reported):
 
     def _repr_html_(self) -> str:
         rows = [{"objective": label, "the start": str(value)} for label, value in self.start.items()]
-        return table_html(f"{self.game}: {self.positions:,} {self.unit}", rows)
+        return html_text(f"{self.game}: {self.positions:,} {self.unit}", rows)
 
     @property
     def complete(self) -> bool:

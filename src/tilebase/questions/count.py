@@ -7,9 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import Unpack
 
-from tilebase.cluster.executors import Executor
-from tilebase.cluster.opening import attached
-from tilebase.cluster.runs import run_in
+from tilebase.cluster.pieces import Executor
+from tilebase.cluster.runs import attached, run_in
 from tilebase.costs import estimate
 from tilebase.costs.estimate import Estimate
 from tilebase.costs.reachable import counting

@@ -42,8 +42,7 @@ from tilebase.questions.policies import (
 )
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
-from tilebase.sparse.choosing import best_slides, even, largest, ratings
-from tilebase.sparse.flow import Flow
+from tilebase.sparse.flow import Flow, best_slides, even, largest, ratings
 from tilebase.sparse.reading import LayerReader, Links, ReadLayer, merge_weights, word_potentials
 from tilebase.tables.probe import Table, local_folder, open_table
 from tilebase.tables.slides import Slider

@@ -16,7 +16,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 
 from tilebase.errors import UsageError, check_first
 from tilebase.game.formations import Formation, formations
@@ -25,6 +24,7 @@ from tilebase.objectives.objective import DISCOUNTED, MEANINGS, Meaning
 from tilebase.objectives.types import TYPES, ValueType
 from tilebase.objectives.values import NEVER
 from tilebase.runtime.paths import VARIABLES
+from tilebase.runtime.rows import read_rows
 
 FEW = 3
 """Most rules and terms that explain a word by speaking of it."""
@@ -133,10 +133,8 @@ def rules() -> Iterator[tuple[str, str]]:
 
 def terms() -> Iterator[tuple[str, str]]:
     """Yield each term and its meaning."""
-    text = files("tilebase.game").joinpath("words.tsv").read_text("utf-8")
-    rows = [line.split("\t") for line in text.splitlines() if line and not line.startswith("#")]
-    for name, meaning, *_ in rows[1:]:
-        yield name, meaning
+    for row in read_rows("game", "words.tsv"):
+        yield row["word"], row["meaning"]
 
 
 def _objective(name: str, meaning: Meaning) -> str:

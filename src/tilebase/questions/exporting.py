@@ -15,8 +15,9 @@ import numpy.typing as npt
 
 from tilebase.arrays import TableArrays
 from tilebase.errors import MissingLayerError, UsageError
+from tilebase.files.format import cells_of
 from tilebase.files.outputs import check_output
-from tilebase.files.parquet import cells_of, load_pyarrow
+from tilebase.files.parquet import load_pyarrow, parquet_file
 from tilebase.game.game import Game
 from tilebase.objectives.values import NEVER
 from tilebase.questions.exact import ExactLayer, check_exact, solve_exactly
@@ -40,10 +41,10 @@ def export_values(
 ) -> int:
     """Write the boards of a table with their values; return how many.
 
-    The columns are ``sum``, ``key`` (uint64), ``cell_0`` ... (exponents, row-major; 0 is empty) and
-    ``value``; of states also ``left``, ``right`` and so on: the value of each slide, empty where it is not
-    allowed.  Boards are up to symmetry, ascending by sum and key.  Under `fewest` a game that cannot be won
-    has the value infinity.  The suffix of the file, .parquet or .csv, is its format.
+    The columns are ``sum``, ``key`` (uint64), ``cell_0`` ... (exponents, row-major; 0 is empty) and ``v``,
+    the value; of states also ``q_left``, ``q_right`` and so on: the value of each slide, empty where it is
+    not allowed.  Boards are up to symmetry, ascending by sum and key.  Under `fewest` a game that cannot be
+    won has the value infinity.  The suffix of the file, .parquet or .csv, is its format.
 
     Parameters
     ----------
@@ -119,8 +120,8 @@ def export_fractions(
         raise UsageError(f"{file} is no file of fractions: end its name in .csv or .jsonl")
     check_output(file)
     check_exact(game, chosen, "best")
-    names = ["sum", "key", *(f"cell_{cell}" for cell in range(game.cells)), "value"]
-    names += game.directions if states else ()
+    names = ["sum", "key", *(f"cell_{cell}" for cell in range(game.cells)), "v"]
+    names += [f"q_{one}" for one in game.directions] if states else []
     rows = 0
     with atomic_file(file) as whole:
         out = io.TextIOWrapper(whole, "utf-8", newline="", write_through=True)
@@ -159,9 +160,9 @@ def _columns(arrays: TableArrays, layer: Any, *, states: bool) -> dict[str, Any]
     """Return the columns of one layer."""
     found = {"sum": np.full(len(layer.keys), layer.sum, dtype=np.int64), "key": layer.keys}
     found |= {f"cell_{c}": column for c, column in enumerate(cells_of(arrays.game, layer.keys))}
-    found["value"] = _numbers(layer.value)
+    found["v"] = _numbers(layer.value)
     if states:
-        found |= {name: _numbers(layer.q[:, at]) for at, name in enumerate(arrays.game.directions)}
+        found |= {f"q_{name}": _numbers(layer.q[:, at]) for at, name in enumerate(arrays.game.directions)}
     return found
 
 
@@ -186,16 +187,15 @@ def _write_csv(layers: Iterator[dict[str, Any]], file: Path) -> int:
 
 
 def _write_parquet(layers: Iterator[dict[str, Any]], file: Path) -> int:
-    pa, pq = load_pyarrow()
-    rows, writer = 0, None
-    with atomic_file(file) as whole:
-        for columns in layers:
-            made = pa.table({name: pa.array(column, from_pandas=True) for name, column in columns.items()})
-            writer = writer or pq.ParquetWriter(whole, made.schema)
+    pa, _ = load_pyarrow()
+    tables = (
+        pa.table({name: pa.array(column, from_pandas=True) for name, column in columns.items()})
+        for columns in layers
+    )
+    first = next(tables, pa.table({}))
+    rows = 0
+    with parquet_file(file, first.schema) as writer:
+        for made in itertools.chain([first], tables):
             writer.write_table(made)
             rows += len(made)
-        if writer is None:
-            pq.write_table(pa.table({}), whole)
-        else:
-            writer.close()
     return rows

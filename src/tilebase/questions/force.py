@@ -44,7 +44,7 @@ from tilebase.search.certificates import check_target, write_certificate
 from tilebase.search.search import Search
 
 if TYPE_CHECKING:
-    from tilebase.cluster.executors import Executor
+    from tilebase.cluster.pieces import Executor
     from tilebase.questions.again import Again
 
 LOG = logging.getLogger(__name__)

@@ -311,9 +311,6 @@ class _Search:
         self._fitting = tuple(
             kernel_part(part, masks(game, part, tops), free_cells(game, part)) for part in index.parts
         )
-        held = [np.bitwise_or.reduce(part.masks) for part in self._fitting]
-        if not np.bitwise_and.reduce(held):
-            raise UsageError(f"no board of {self.game} holds the pattern")
 
     def least_of(self, total: int, states: DenseLayer) -> tuple[int, int, int]:
         """Of the boards of a layer that hold the pattern: their number, the least value, a rank with it."""

@@ -22,7 +22,6 @@ from math import prod
 from typing import Any, Unpack
 
 from tilebase.cluster.runs import Run
-from tilebase.costs.estimate import duration
 from tilebase.costs.rates import pass_seconds
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.passes import DensePass
@@ -32,7 +31,7 @@ from tilebase.game.symmetry import start_symmetries
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.rounding import Rounding
 from tilebase.objectives.values import Value
-from tilebase.runtime.measured import working_time
+from tilebase.runtime.measured import duration, working_time
 from tilebase.runtime.resources import Allowance, Use
 from tilebase.runtime.storage import temporary_folder
 

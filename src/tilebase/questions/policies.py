@@ -32,11 +32,11 @@ import numpy.typing as npt
 from tilebase.agents import Judgement, Symmetry, cost_of, judge
 from tilebase.agents.judging import regret_text, worth_text
 from tilebase.cluster.runs import Run
-from tilebase.costs.estimate import Estimate, admit, duration, number_in_words
+from tilebase.costs.estimate import Estimate, admit, number_in_words
 from tilebase.costs.tables import calling, evaluating
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import ResourceError, UsageError
-from tilebase.files.reachable import Reachable
+from tilebase.files.keys import Reachable
 from tilebase.files.solved import StoredValues
 from tilebase.game.board import Board
 from tilebase.game.findings import Finding, Reported
@@ -63,19 +63,19 @@ from tilebase.questions.simulation import (
     sample_games,
     standard_error,
 )
-from tilebase.runtime.html import table_html
+from tilebase.runtime.measured import duration
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
+from tilebase.runtime.rows import html_text
 from tilebase.runtime.storage import temporary_folder
 from tilebase.simulator import REWARDS
 from tilebase.sparse.backward import BackwardPass
-from tilebase.sparse.choosing import best_slides
+from tilebase.sparse.flow import best_slides
 from tilebase.sparse.folds import PolicyFold
 from tilebase.sparse.reading import LayerReader
-from tilebase.tables.evaluator import Evaluator, Worth
 from tilebase.tables.probe import Table, afterstate_counts, local_folder, open_table
 from tilebase.tables.prober import Prober
-from tilebase.tables.slides import Slider
+from tilebase.tables.slides import Evaluator, Slider, Worth
 
 Policy: TypeAlias = Callable[[Board], str | Mapping[str, float]]
 """A function from a state to a direction, or to directions with their probabilities."""
@@ -152,7 +152,7 @@ class Evaluation(Reported):
             "policy": self.player, str(self.objective): self.text,
             "optimum": str(self.start), "regret": self.regret_text,
         }  # fmt: skip
-        return table_html(f"{self.games:,} games" if self.games else "exact but for rounding", [row])
+        return html_text(f"{self.games:,} games" if self.games else "exact but for rounding", [row])
 
     @property
     def player(self) -> str:

@@ -17,9 +17,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple, Unpack
 
-from tilebase.cluster.executors import Executor
-from tilebase.cluster.opening import attached
-from tilebase.cluster.runs import Run, run_in
+from tilebase.cluster.pieces import Executor
+from tilebase.cluster.runs import Run, attached, run_in
 from tilebase.dense.backends.protocol import DenseWork
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.passes import DensePass

@@ -27,15 +27,14 @@ import numpy.typing as npt
 
 from tilebase.costs.estimate import admit
 from tilebase.costs.tables import thinning
-from tilebase.errors import MissingLayerError, StorageError, UsageError, WrongGameError
+from tilebase.errors import StorageError, UsageError, WrongGameError
 from tilebase.files import places
 from tilebase.files.format import Contents
+from tilebase.files.keys import Columns, write_subset
 from tilebase.files.manifest import LEAST, Manifest
 from tilebase.files.run import Journal, delete_run
 from tilebase.files.solved import StoredValues
-from tilebase.files.source import read_file
 from tilebase.files.store import LayerStore
-from tilebase.files.subsets import Columns, write_subset
 from tilebase.game.game import Game
 from tilebase.objectives.encoding import as_floats
 from tilebase.objectives.objective import Objective
@@ -49,7 +48,6 @@ from tilebase.runtime.storage import (
     part_path,
     refuse_link,
     storage_errors,
-    write_whole,
 )
 from tilebase.tables.probe import Table, afterstate_counts, local_folder, open_table
 
@@ -213,7 +211,7 @@ class Pruning:
 
     def finished(self) -> Solution | None:
         """Return the result of an earlier call with the same arguments, without layers, or None."""
-        manifest = manifest_of(self.target)
+        manifest = Manifest.of_folder(self.target)
         if manifest is None:
             return None
         thinned = manifest.thinned or {}
@@ -321,17 +319,9 @@ def instead(_: object) -> str:
     return "name another disk or a smaller table"
 
 
-def manifest_of(target: Path) -> Manifest | None:
-    """Return the manifest of a table; None if it is not finished."""
-    try:
-        return Manifest.parse(read_file(target / places.TABLE), str(target / places.TABLE))
-    except MissingLayerError:
-        return None
-
-
 def find_finished(target: Path, query: Mapping[str, Any], summary: Callable[..., Summary]) -> Summary | None:
     """Return the summary of a finished earlier call with the same arguments; None without one."""
-    manifest = None if (target / UNFINISHED).exists() else manifest_of(target)
+    manifest = None if (target / UNFINISHED).exists() else Manifest.of_folder(target)
     thinned = {} if manifest is None else manifest.thinned or {}
     if any(thinned.get(name) != value for name, value in query.items()):
         return None
@@ -356,7 +346,7 @@ def write_manifest(target: Path, manifest: Manifest, stores: Mapping[str, LayerS
     for store in stores.values():
         store.sync()
     pages = {label: store.pages() for label, store in stores.items()}
-    write_whole(target / places.TABLE, replace(manifest, layers=pages).text)
+    replace(manifest, layers=pages).write(target)
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 from tilebase.errors import UsageError
+from tilebase.runtime.rows import numbered_rows, read_rows
 
 SOURCES = {
     "lees-miller": "Lees-Miller",
@@ -233,8 +234,7 @@ def read_needed() -> dict[tuple[str, str, str], str]:
 
 def read_other(name: str) -> list[dict[str, str]]:
     """Return the rows of another file beside the facts."""
-    text = files("tilebase").joinpath("facts", name).read_text("utf-8")
-    return [one.columns for one in _read_file(name, text)]
+    return read_rows("facts", name)
 
 
 def _read_records(name: str) -> dict[tuple[str, str, str], Record]:
@@ -265,16 +265,8 @@ def took_of(row: dict[str, str]) -> str:
 
 
 def _read_file(name: str, text: str) -> Iterator[Fact]:
-    names: list[str] = []
     cited = re.search(r"source: (.*)", text)
-    for number, line in enumerate(text.splitlines(), 1):
-        if line.startswith("#") or not line.strip():
-            continue
-        words = line.split("\t")
-        if not names:
-            names = words
-            continue
-        columns = dict(zip(names, words, strict=False))
+    for number, columns in numbered_rows(text):
         yield Fact(name, number, columns.get("source") or (cited[1].rstrip(".") if cited else ""), columns)
 
 

@@ -30,8 +30,7 @@ from tilebase.costs.machines import seconds_here
 from tilebase.costs.reachable import counting
 from tilebase.counting.combinatorics import boards_by_sum, bound
 from tilebase.counting.counts import CountResult
-from tilebase.counting.groups import groups_of
-from tilebase.counting.tiles import least_expected_slides
+from tilebase.counting.tiles import groups_of, least_expected_slides
 from tilebase.errors import TilebaseError
 from tilebase.game.formations import formation
 from tilebase.game.game import Cells, Game

@@ -48,7 +48,7 @@ from tilebase.questions.published import (
     took_of,
     unit_of,
 )
-from tilebase.runtime.latex import latex_escaped
+from tilebase.runtime.rows import latex_escaped
 
 RECORDING = ("solve", "count", "force", "lemma", "evaluate", "reach")
 """The commands whose records are results."""

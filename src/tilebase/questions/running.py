@@ -16,13 +16,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tilebase.cluster.runs import Run
-from tilebase.costs.estimate import Estimate, duration
+from tilebase.costs.estimate import Estimate
 from tilebase.costs.spaces import check_space, expected
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files import places
 from tilebase.files.run import Query
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
+from tilebase.runtime.measured import duration
 
 if TYPE_CHECKING:
     from tilebase.objectives.results import Solution

@@ -39,8 +39,7 @@ from tilebase.policies import ArrayPolicy
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
 from tilebase.simulator import REWARDS, Simulator
-from tilebase.sparse.choosing import best_slides, drawn_slides, gains, ratings
-from tilebase.sparse.flow import Flow
+from tilebase.sparse.flow import Flow, best_slides, drawn_slides, gains, ratings
 from tilebase.sparse.reading import LayerReader
 from tilebase.tables.probe import Table, afterstate_counts, local_folder, open_table
 

@@ -15,22 +15,20 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
-from tilebase.cluster.executors import Executor
-from tilebase.cluster.opening import attached
-from tilebase.cluster.runs import Run, run_in
+from tilebase.cluster.pieces import Executor
+from tilebase.cluster.runs import Run, attached, run_in
 from tilebase.costs import estimate
 from tilebase.costs.estimate import Estimate
-from tilebase.costs.reachable import count_work, recorded_bytes, solve_work
+from tilebase.costs.reachable import count_work, solve_work
 from tilebase.costs.spaces import expected
 from tilebase.counting.counts import CountResult
 from tilebase.errors import CorruptError, UsageError, WrongGameError
 from tilebase.files import places
+from tilebase.files.keys import Reachable
 from tilebase.files.layers import Pages
 from tilebase.files.manifest import Manifest
-from tilebase.files.reachable import Reachable
 from tilebase.files.run import Query, RunFolder, is_counted
 from tilebase.files.solved import StoredValues
-from tilebase.files.source import read_file
 from tilebase.game.game import Cells, Game, check_is_game
 from tilebase.objectives.objective import Objective, objectives_of
 from tilebase.objectives.results import LayerSummary, Solution, StartValues
@@ -39,10 +37,8 @@ from tilebase.objectives.values import Number, Value
 from tilebase.questions.running import NOTHING, Ask, Keep, choose_space, usual_space
 from tilebase.runtime.progress import in_turn
 from tilebase.runtime.resources import Use
-from tilebase.runtime.storage import write_whole
-from tilebase.sparse.backward import BackwardPass, uses_slides
+from tilebase.sparse.backward import BackwardPass
 from tilebase.sparse.forward import count_in, counted
-from tilebase.sparse.recorded import RecordedSlides
 from tilebase.sparse.shared_backward import SharedLayers
 from tilebase.sparse.shared_forward import SharedCount
 from tilebase.tables.prober import Prober
@@ -184,7 +180,6 @@ def _solve_reachable(ask: Ask, run: Run, keep: Keep, *, lean: bool | None) -> So
         RunFolder(path, Query(game, keep="afterstates")) as folder,
         attached(run.cluster, path),
         pruning or nullcontext(),
-        RecordedSlides(path) as slides,
         ExitStack() as stack,
     ):
         before = read_before(path, game, "reachable")
@@ -196,14 +191,14 @@ def _solve_reachable(ask: Ask, run: Run, keep: Keep, *, lean: bool | None) -> So
         found = _boards_of(folder, before, stored, run.threads)
         if found is None:
             counting, run = _in_turn(ask, run)
-            found = _count(ask, folder, counting, slides)
+            found = _count(folder, counting)
         counts, here = found
         stack.callback(here.layers.close)
         sizes = here.sizes
         if pruning is not None:
             pruning.begin(stored)
         if missing := [values for values in stored if not _is_done(values, here, run.threads, keep.whole)]:
-            _solve_missing(ask, run, missing, here, slides, lean=lean, release=not keep.whole)
+            _solve_missing(ask, run, missing, here, lean=lean, release=not keep.whole)
         complete = ask.down_to is None or ask.down_to <= min(sizes, default=ask.down_to)
         starts, boards = _start_values(ask, path, stored) if complete else (StartValues((), ()), {})
         if complete and pruning is not None:
@@ -261,19 +256,16 @@ def _in_turn(ask: Ask, run: Run) -> tuple[Run, Run]:
     return replace(run, progress=first), replace(run, progress=then)
 
 
-def _count(ask: Ask, folder: RunFolder, run: Run, slides: RecordedSlides) -> tuple[CountResult, Reachable]:
+def _count(folder: RunFolder, run: Run) -> tuple[CountResult, Reachable]:
     """Count the boards, and keep those of all layers."""
     written: dict[int, str] = {}
-    # Slides are recorded if the backward pass can use them, and if they probably pay.
-    use = run.cluster is None and uses_slides(ask.game, ask.objectives)
-    recorded = slides if use and recorded_bytes(ask.game, ask.objectives) else None
     sharing = SharedCount(run.cluster, folder) if run.cluster else None
-    counts = count_in(folder, run, written=written, recorded=recorded, sharing=sharing)
+    counts = count_in(folder, run, written=written, sharing=sharing)
     return counts, Reachable(folder.layers("afterstates"), _sizes(counts), written)
 
 
 def _solve_missing(
-    ask: Ask, run: Run, missing: Sequence[StoredValues], here: Reachable, slides: RecordedSlides, *,
+    ask: Ask, run: Run, missing: Sequence[StoredValues], here: Reachable, *,
     lean: bool | None, release: bool,
 ) -> None:  # fmt: skip
     """Solve the layers that are not there, down to the sum that is asked for."""
@@ -281,9 +273,7 @@ def _solve_missing(
     sharing = None
     if run.cluster is not None:
         sharing = SharedLayers(run.cluster, run.folder, here, objectives)
-    backward_pass = BackwardPass(
-        run, ask.game, missing, lean=lean, release=release, sharing=sharing, recorded=slides
-    )
+    backward_pass = BackwardPass(run, ask.game, missing, lean=lean, release=release, sharing=sharing)
     try:
         backward_pass.run(here, ask.down_to)
     finally:
@@ -403,7 +393,7 @@ def _check_closed(game: Game) -> None:
         raise UsageError(
             f"a table of all boards of {game} cannot be made: boards are indexed up to the tile {most}, the "
             f"largest that play from the start can make, and slides lead to larger ones: give {most} as the "
-            "largest tile, or solve the reachable boards"
+            "limit, or solve the reachable boards"
         )
 
 
@@ -457,16 +447,15 @@ def read_before(path: Path, game: Game, space: str) -> Manifest | None:
 
     Raises `WrongGameError`, before any file is written, if it belongs to another game or other boards.
     """
-    file = path / places.TABLE
-    if not file.exists():
-        return None
     try:
-        before = Manifest.parse(read_file(file), str(file))
+        before = Manifest.of_folder(path)
     except CorruptError:
+        return None
+    if before is None:
         return None
     if (before.game, before.space) != (game, space) or before.thinned is not None:
         raise WrongGameError(
-            f"{file} belongs to another table: delete it, and the same command writes it again"
+            f"{path / places.TABLE} belongs to another table: delete it, and the same command writes it again"
         )
     return before
 
@@ -495,5 +484,5 @@ def write_manifest(
     manifest = Manifest(
         game=game, counts=counts, objectives=tuple(known.values()), starts=starts, layers=layers, space=space
     )
-    write_whole(path / places.TABLE, manifest.text)
+    manifest.write(path)
     LOG.debug("the table in %s is complete", path)

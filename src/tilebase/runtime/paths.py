@@ -90,10 +90,9 @@ def _can_be_written(folder: Path) -> bool:
 
 def _shared_folders() -> Iterator[Path]:
     """Yield folders of this user in folders in which others may write, too."""
-    if hasattr(os, "getuid"):  # elsewhere nothing says who may write
-        with suppress(StorageError):  # no home
-            yield runs_folder() / ".kernels"
-        yield Path(tempfile.gettempdir()) / f"tilebase-{os.getuid()}"
+    with suppress(StorageError):  # no home
+        yield runs_folder() / ".kernels"
+    yield Path(tempfile.gettempdir()) / f"tilebase-{os.getuid()}"
 
 
 def _is_private(folder: Path) -> bool:

@@ -19,7 +19,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from tilebase.runtime.measured import working_time
+from tilebase.runtime.measured import clock, working_time
 
 LEAST_SECONDS = 5.0
 LEAST_SHARE = 0.01
@@ -72,34 +72,27 @@ def _rough(seconds: float) -> float:
     return round(seconds / step) * step
 
 
-def in_turn(tell: Callable[[Progress], None], share: float) -> tuple[Callable[[Progress], None], ...]:
+def in_turn(callback: Callable[[Progress], None], share: float) -> tuple[Callable[[Progress], None], ...]:
     """Return the callbacks of two passes of one run, the first of which takes a share of the time.
 
     What they report as done, and as the time left, is that of both.
     """
 
-    def first(told: Progress) -> None:
-        left = (told.seconds + told.seconds_left) / share - told.seconds
-        tell(replace(told, fraction=share * told.fraction, seconds_left=left))
+    def first(progress: Progress) -> None:
+        left = (progress.seconds + progress.seconds_left) / share - progress.seconds
+        callback(replace(progress, fraction=share * progress.fraction, seconds_left=left))
 
-    def then(told: Progress) -> None:
-        tell(replace(told, fraction=1 - (1 - share) * (1 - told.fraction)))
+    def then(progress: Progress) -> None:
+        callback(replace(progress, fraction=1 - (1 - share) * (1 - progress.fraction)))
 
     return first, then
-
-
-def clock(seconds: float) -> str:
-    """Return a time as ``1:02:03`` or ``2:03``."""
-    minutes, rest = divmod(int(seconds + 0.5), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 class Pace:
     """Reports the progress of one pass, with the time left once it is reliable."""
 
-    def __init__(self, tell: Callable[[Progress], None] | None, unit: str) -> None:
-        self._tell, self._unit = tell, unit
+    def __init__(self, callback: Callable[[Progress], None] | None, unit: str) -> None:
+        self._callback, self._unit = callback, unit
         self.start()
 
     def start(self, fraction: float = 0.0) -> None:
@@ -109,8 +102,8 @@ class Pace:
         self._before = fraction
         # Each entry: seconds since the start, the share of this run done then, total seconds predicted then.
         self._past: deque[tuple[float, float, float]] = deque([(0.0, 0.0, math.inf)])
-        # The total seconds that were told last, and when; infinite before any were.
-        self._told, self._told_at = math.inf, 0.0
+        # The total seconds that were reported last, and when; infinite before any were.
+        self._end, self._reported_at = math.inf, 0.0
 
     @property
     def seconds(self) -> float:
@@ -126,11 +119,11 @@ class Pace:
     ) -> None:
         """Call back with the progress.  `new`: the positions of this run, if earlier runs counted some."""
         seconds = self._reported = self.seconds
-        if self._tell is None:
+        if self._callback is None:
             return
         rate = (positions if new is None else new) / seconds
         left = 0.0 if fraction >= 1 else self.left(seconds, fraction)
-        self._tell(Progress(total, step, positions, seconds, rate, fraction, left, self._unit))
+        self._callback(Progress(total, step, positions, seconds, rate, fraction, left, self._unit))
 
     def left(self, seconds: float, fraction: float) -> float:
         """Return the seconds to the end, or infinity while no reliable estimate exists."""
@@ -145,11 +138,11 @@ class Pace:
             past.append((seconds, done, end))
         ends = [end, *(expected for then, _, expected in past if then >= seconds * 2 / 3)]
         steady = len(ends) > 1 and max(ends) <= STEADY * min(ends)
-        if math.isfinite(self._told):
-            passed = (seconds - self._told_at) / max(SMOOTH * seconds, 1e-9)
+        if math.isfinite(self._end):
+            passed = (seconds - self._reported_at) / max(SMOOTH * seconds, 1e-9)
             followed = 1 - 0.5**passed if math.isfinite(end) else 0.0
-            self._told += followed * (end - self._told) if followed else 0.0
+            self._end += followed * (end - self._end) if followed else 0.0
         elif steady and done >= LEAST_SHARE and seconds >= LEAST_SECONDS:
-            self._told = end
-        self._told_at = seconds
-        return max(self._told - seconds, 0.0)
+            self._end = end
+        self._reported_at = seconds
+        return max(self._end - seconds, 0.0)

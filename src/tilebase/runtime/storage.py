@@ -58,10 +58,8 @@ def open_own(path: Path, mode: str, buffering: int = -1) -> Any:
 
 def _open_own(path: str | Path, flags: int) -> int:
     refused = StorageError(f"cannot write {path}: it is a link to something else, or no file: delete it")
-    if not system.NO_LINK and Path(path).is_symlink():
-        raise refused
     try:  # not truncated before it is known what it is; nor does a pipe make this wait
-        more = system.NO_LINK | system.AS_IT_IS
+        more = os.O_NOFOLLOW | system.AS_IT_IS
         descriptor = os.open(path, flags & ~os.O_TRUNC | more, 0o666)
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENXIO, errno.EISDIR):
@@ -74,6 +72,13 @@ def _open_own(path: str | Path, flags: int) -> int:
     if flags & os.O_TRUNC and about.st_size:  # file systems write a truncated file as soon as it is closed
         os.ftruncate(descriptor, 0)
     return descriptor
+
+
+def write_all(file: Any, data: Any) -> None:
+    """Write all bytes to a file without a buffer: a disk that becomes full takes a part of a write."""
+    rest = memoryview(data).cast("B")
+    while rest:
+        rest = rest[file.write(rest) :]
 
 
 def make_folder(path: Path) -> None:
@@ -125,7 +130,7 @@ class FileLock:
     def release(self, *, delete: bool = False) -> None:
         """Let others take the lock; with `delete` its file is deleted first."""
         if delete:
-            system.delete(self.file, self.path)
+            self.path.unlink(missing_ok=True)
         self.file.close()
 
 
@@ -136,7 +141,7 @@ def is_locked(path: Path) -> bool:
     except FileNotFoundError:
         return False
     try:
-        return not system.is_free(descriptor)
+        return not system.lock(descriptor, shared=True)
     finally:
         os.close(descriptor)
 
@@ -179,11 +184,11 @@ class PartFile:
         with storage_errors(self.path):
             self.file.flush()
             if self._lock is not None:
-                if self._old is not None and system.POSIX:
+                if self._old is not None:
                     os.fchmod(self.file.fileno(), stat.S_IMODE(self._old))
                 if durable:
                     os.fsync(self.file.fileno())
-                system.rename(self.file, self._lock.path, self._target)
+                self._lock.path.replace(self._target)
                 self._lock = None
                 if durable:
                     system.flush(self._target.parent)
@@ -193,7 +198,7 @@ class PartFile:
         """Delete the file unless it is finished."""
         with contextlib.suppress(OSError):  # the failed write has raised its own error before
             if self._lock is not None:
-                system.delete(self.file, self._lock.path)
+                self._lock.path.unlink(missing_ok=True)
                 self._lock = None
             self.file.close()
 
@@ -316,12 +321,9 @@ def atomic_folder(path: Path) -> Iterator[Path]:
             _clear(part, keep=lock.path)
             yield part
             sync_files(file for file in part.rglob("*") if file.is_file() and file != lock.path)
-            if not system.POSIX:  # Windows renames no folder in which a file is open
-                lock.release(delete=True)
             _replace_folder(part, target, old)
             lock.path = target / lock.path.name  # now another process may make a new part
-            if system.POSIX:
-                lock.release(delete=True)
+            lock.release(delete=True)
             system.flush(target.parent)
     finally:
         if not lock.file.closed and lock.path.parent == part:

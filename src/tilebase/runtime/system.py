@@ -1,97 +1,39 @@
-"""Where systems differ: open files, limits and processors of a process, and how it ends with its parent.
+"""What POSIX systems offer: locks, flushing, limits and processors of a process, child processes.
 
-A system that has `fcntl` is POSIX: Linux, macOS, BSD.  On Windows
-
-* a lock is on one byte, which no other process can then read or write.  So it is a byte far behind the end;
-* a file that is open can be neither renamed nor deleted, nor can a folder around it, so a lock ends before;
-* a file can be flushed only if it is open for writing, and a folder not at all;
-* no flag of `os.open` refuses links, and without a flag line ends are changed;
-* no call reads at a position and leaves the position of the file as it is.
+Where Linux has more than macOS and BSD, a function says what it does elsewhere.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
+import resource
 import signal
+import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import Lock
-from typing import Any, BinaryIO
+from typing import IO
 
 from tilebase.errors import ResourceError
 
-fcntl: Any = None
-resource: Any = None
-msvcrt: Any = None
-try:
-    import fcntl
-    import resource
-except ImportError:
-    import msvcrt
-
-POSIX = fcntl is not None
-AS_IT_IS = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-"""Flags for any file: opening a pipe does not wait for its other end, and line ends stay as they are."""
-NO_LINK = getattr(os, "O_NOFOLLOW", 0)
-"""The flag that refuses links; 0 where the system has no such flag."""
-LOCKED_BYTE = (1 << 31) - 2
-"""The byte that a lock of Windows is on.  It need not exist, and its position is a C long."""
+AS_IT_IS = os.O_NONBLOCK
+"""The flag for any file: opening a pipe does not wait for its other end."""
 DIE_WITH_PARENT = 1
 """Linux's PR_SET_PDEATHSIG."""
-_SEEKING = Lock()
 
 
-def lock(descriptor: int) -> bool:
-    """Take the exclusive lock of an open file, which its closing releases; False if another holds it."""
-    return _lock_byte(descriptor) if fcntl is None else _flock(descriptor, fcntl.LOCK_EX)
+def lock(descriptor: int, *, shared: bool = False) -> bool:
+    """Take the lock of an open file, which its closing releases; False if another process holds it.
 
-
-def is_free(descriptor: int) -> bool:
-    """Return whether nobody holds the lock of an open file.  To be closed at once: it may be locked now."""
-    return _lock_byte(descriptor) if fcntl is None else _flock(descriptor, fcntl.LOCK_SH)
-
-
-def _flock(descriptor: int, how: int) -> bool:
+    A shared lock only shows whether anybody holds the exclusive one.
+    """
     try:
-        fcntl.flock(descriptor, how | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True
-
-
-def _lock_byte(descriptor: int) -> bool:
-    os.lseek(descriptor, LOCKED_BYTE, os.SEEK_SET)
-    try:
-        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-    except PermissionError:
-        return False
-    finally:
-        os.lseek(descriptor, 0, os.SEEK_SET)
-    return True
-
-
-def read_at(descriptor: int, size: int, offset: int) -> bytes:
-    """At most `size` bytes of an open file from a position on; several threads may call it."""
-    if POSIX:
-        return os.pread(descriptor, size, offset)
-    with _SEEKING:
-        os.lseek(descriptor, offset, os.SEEK_SET)
-        return os.read(descriptor, size)
-
-
-def pass_by_cache(descriptor: int, *, on: bool) -> bool:
-    """Let reads and writes of an open file pass by the cache of the system, or not; whether they do."""
-    flag = getattr(os, "O_DIRECT", 0)
-    if not flag or fcntl is None:
-        return False
-    flags = fcntl.fcntl(descriptor, fcntl.F_GETFL)
-    try:
-        fcntl.fcntl(descriptor, fcntl.F_SETFL, flags | flag if on else flags & ~flag)
-    except OSError:  # this file system always has a cache, or is one
-        return False
-    return on
 
 
 def let_go(descriptor: int, begin: int, end: int) -> None:
@@ -105,52 +47,28 @@ def let_go(descriptor: int, begin: int, end: int) -> None:
 
 def flush(path: Path) -> None:
     """Flush a file, or the entries of a folder, to disk."""
-    if not POSIX and path.is_dir():
-        return
-    descriptor = os.open(path, (os.O_RDONLY if POSIX else os.O_RDWR) | AS_IT_IS)
+    descriptor = os.open(path, os.O_RDONLY | AS_IT_IS)
     try:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
 
 
-def rename(file: BinaryIO, path: Path, target: Path) -> None:
-    """Rename an open file that was flushed, and close it."""
-    if not POSIX:
-        file.close()
-    path.replace(target)
-    file.close()
-
-
-def delete(file: BinaryIO, path: Path) -> None:
-    """Delete an open file, if it is there, and close it."""
-    if POSIX:
-        path.unlink(missing_ok=True)
-        file.close()
-        return
-    with suppress(OSError):  # the disk is full, and nothing needs to be written any more
-        file.close()
-    with suppress(PermissionError):  # another process has just opened it
-        path.unlink(missing_ok=True)
-
-
 def limits() -> list[tuple[int, int]]:
     """List the limits of this process in bytes, each with the column of ``statm`` that says what is used."""
-    if not POSIX:
-        return []
     columns = {resource.RLIMIT_AS: 0, resource.RLIMIT_DATA: 5}
     found = [(resource.getrlimit(limited)[0], column) for limited, column in columns.items()]
     return [(limit, column) for limit, column in found if limit != resource.RLIM_INFINITY]
 
 
 def processors() -> int:
-    """Count the processors that this process may use; all of the machine where no call tells."""
+    """Count the processors that this process may use; all of the machine where no call says it."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def load() -> float:
-    """Return how many processes wanted a processor in the last minute, on average; 0 where no call tells."""
-    with suppress(AttributeError, OSError):
+    """Return how many processes wanted a processor in the last minute, on average; 0 if it is unknown."""
+    with suppress(OSError):
         return os.getloadavg()[0]
     return 0.0
 
@@ -185,3 +103,31 @@ def end_with_parent() -> bool:
     with suppress(AttributeError, TypeError):
         ctypes.CDLL(None).prctl(DIE_WITH_PARENT, signal.SIGKILL)
     return os.getppid() == parent
+
+
+# -- child processes that run Python ---------------------------------------------------------------
+
+
+def python_command(module: str, *arguments: str) -> list[str]:
+    """Return the command that runs a module of this package in a child, with `child_environment`."""
+    return [sys.executable, "-P", "-m", module, *arguments]
+
+
+def child_environment() -> dict[str, str]:
+    """Return the environment of such a child: it finds what this process finds, but not in this folder.
+
+    The folder that this package lies in is always searched.
+    """
+    current = os.path.realpath(os.curdir)
+    home = os.path.realpath(Path(__file__).parents[2])
+    searched = [
+        entry for entry in filter(None, sys.path) if os.path.realpath(entry) != current or current == home
+    ]
+    return os.environ | {"PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(searched)}
+
+
+def last_words(complaints: IO[bytes], cause: str) -> str:
+    """Say why a child ended: the last line that it wrote to its standard error, and `cause` in brackets."""
+    complaints.seek(0)
+    lines = complaints.read().decode(errors="replace").strip().splitlines()
+    return f"{lines[-1].strip()} ({cause})" if lines else cause

@@ -5,19 +5,20 @@ All threads of this program are made here.
 
 from __future__ import annotations
 
-from collections import deque
+import threading
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
-from typing import IO, Generic, Self, TypeVar
+from typing import IO, Any, Generic, Self, TypeVar
 
 B = TypeVar("B")
 S = TypeVar("S")
 T = TypeVar("T")
 TELL_SECONDS = 0.25
-"""How often `Pool.together` tells how far it is."""
+"""How often `Pool.together` reports how far it is."""
 
 
 class Pool:
@@ -99,6 +100,21 @@ class Pool:
         self.close()
 
 
+def drain(jobs: deque[S], do: Callable[[S], bool | None], stop: Event) -> None:
+    """Do jobs until none is left, `stop` is set, or ``do(job)`` is true: then the job is not done yet.
+
+    Several threads may drain the same jobs.
+    """
+    while not stop.is_set():
+        try:
+            job = jobs.popleft()
+        except IndexError:
+            return
+        if do(job):
+            jobs.appendleft(job)
+            return
+
+
 def map_in_threads(work: Callable[[S], T], items: Iterable[S], threads: int) -> list[T]:
     """Return ``work(item)`` for each item, in order, by threads of their own; an error of one is raised."""
     with Pool(threads) as pool:
@@ -161,3 +177,51 @@ def lines_of(stream: IO[bytes]) -> SimpleQueue[bytes]:
 
     in_background(read)
     return lines
+
+
+# -- a cache ---------------------------------------------------------------------------------------
+
+
+class Recent:
+    """Objects by key, made on demand; safe to share between threads.
+
+    `weigh` returns the weight of an object.  The weights add up to at most `most`; by default each
+    object weighs 1.  An object that is no longer kept stays alive as long as a caller uses it.
+    """
+
+    def __init__(self, most: int, weigh: Callable[[Any], int] = lambda _: 1) -> None:
+        self._most, self._weigh = most, weigh
+        self._things: OrderedDict[Any, Any] = OrderedDict()
+        self._weight = 0
+        self._lock = threading.Lock()
+
+    def get(self, key: Any, make: Callable[..., T], *arguments: Any) -> T:
+        """Return the object of this key, made by ``make(*arguments)`` if it is not kept."""
+        found: T | None = self.find(key)
+        return found if found is not None else self.keep(key, make(*arguments))
+
+    def find(self, key: Any) -> Any:
+        """Return the object of this key, or None."""
+        with self._lock:
+            found = self._things.get(key)
+            if found is not None:
+                self._things.move_to_end(key)
+            return found
+
+    def keep(self, key: Any, made: T) -> T:
+        """Keep an object and return it; if another thread has kept one for this key before, return that."""
+        with self._lock:
+            if key in self._things:
+                kept: T = self._things[key]
+                return kept
+            self._things[key] = made
+            self._weight += self._weigh(made)
+            while self._weight > self._most:
+                self._weight -= self._weigh(self._things.popitem(last=False)[1])
+        return made
+
+    def clear(self) -> None:
+        """Forget all objects."""
+        with self._lock:
+            self._things.clear()
+            self._weight = 0

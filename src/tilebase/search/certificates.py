@@ -31,6 +31,7 @@ from tilebase._kernels import force as kernels
 from tilebase._kernels.arguments import ForceScratch
 from tilebase._kernels.packed import packed
 from tilebase.errors import ResourceError, UsageError
+from tilebase.files.format import cells_of
 from tilebase.files.outputs import check_output
 from tilebase.files.source import is_certificate
 from tilebase.game.compiled import CompiledGame
@@ -237,10 +238,9 @@ class _Closure:
     def words(self, keys: Array) -> Array:
         """Return the boards in the text of a certificate: uint8[board, cell]."""
         game = self.game
-        shifts = np.arange(game.cells - 1, -1, -1, dtype=np.uint64) * np.uint64(game.bits)
         signs = DIGITS.ljust(game.x)[: game.x] + "x" if game.unmergeable else DIGITS
         digits: Array = np.frombuffer(signs.encode(), dtype=np.uint8)
-        words: Array = digits[(keys[:, None] >> shifts & np.uint64(game.x)).astype(np.int64)]
+        words: Array = digits[cells_of(game, keys).T]
         return words
 
 

@@ -8,8 +8,7 @@ The objective says what a win and a board without a slide are worth (`objectives
 Layers are solved from the largest sum down.  Only afterstates have stored values.  Each state that
 a spawn leads to is slid at once, and its afterstates are looked up by rank in the layer above
 (`_kernels.backward`).  On average 1.4 (4x4) to 2.5 (3x3) spawns reach each state.  So it takes less
-time to slide a state several times than to find each state once and to look it up.  Where the forward
-pass has recorded the slides of a layer's states, it is the other way round: no state is slid again.
+time to slide a state several times than to find each state once and to look it up.
 
 A finished layer is on disk before the next one needs it: keys as the forward pass wrote them, and
 values beside them.  The values do not depend on the number of threads or on the memory.
@@ -22,37 +21,36 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import backward
 from tilebase._kernels.arguments import Directory, Links, Scratch
+from tilebase._kernels.forward import BATCH
 from tilebase._kernels.packed import packed
 from tilebase.cluster.runs import Run
 from tilebase.errors import CorruptError, ResourceError
-from tilebase.files.format import CHUNK_KEYS, LEVEL, VALUE_LEVEL, Chunk, compress, encode_values
-from tilebase.files.keys import BoardCheck
+from tilebase.files.format import CHUNK_KEYS, Chunk, value_chunk
+from tilebase.files.keys import BoardCheck, BoardsRead, Reachable, StoredBoards
 from tilebase.files.layers import same_boards
-from tilebase.files.reachable import BoardsRead, Reachable, StoredBoards
 from tilebase.files.solved import StoredValues
 from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Game
 from tilebase.objectives.encoding import FIRST, end_values, summarise_cut
-from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import ChunkSummary, LayerSummary
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import OVERHEAD
 from tilebase.runtime.threads import Pool, Spares
-from tilebase.sparse.directory import Edge, directory_of, enter, join, new_directory
 from tilebase.sparse.folds import Fold, Spawned, make_fold
 from tilebase.sparse.forward import DURABLE_BYTES
-from tilebase.sparse.maps import GameIndex, IndexedLayer
+from tilebase.sparse.index import Edge, GameIndex, IndexedLayer, enter, join, new_directory
 from tilebase.sparse.reading import word_potentials
-from tilebase.sparse.recorded import RecordedSlides
-from tilebase.sparse.sharing import BackwardSharing, Part
 from tilebase.sparse.sizes import directory_bytes, lean_bytes
+
+if TYPE_CHECKING:
+    from tilebase.sparse.shared_backward import SharedLayers
 
 LOG = logging.getLogger(__name__)
 Array = npt.NDArray[Any]
@@ -61,23 +59,8 @@ LINKED = 1 << 15
 """Spawns that are linked and then folded together; their positions fit into the second-level cache."""
 RATED = 1 << 17
 """Spawns whose best values are found and then folded together: one number each, which is read in order."""
-BATCHES = 256
-"""Least batches of recorded states that a thread does at a time."""
 PART_KEYS = 32 * CHUNK_KEYS
 """Boards in a part of a large layer, rounded to whole chunks."""
-
-
-@dataclass
-class _States:
-    """The states of a finished layer."""
-
-    directory: Directory
-    best: Array  # best[i]: the largest value over the slides of the i-th state
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of memory; less than the slides take."""
-        return self.best.nbytes + sum(array.nbytes for array in self.directory)
 
 
 @dataclass
@@ -87,7 +70,6 @@ class _Solved:
     indexed: IndexedLayer
     directory: Directory
     values: list[Array]  # one array per objective, sentinels first
-    states: _States | None = None  # if the slides of the states were recorded
 
 
 Above = dict[int, _Solved | None]
@@ -98,7 +80,7 @@ class _Worker:
     """Buffers of one thread."""
 
     def __init__(self, axes: int, merges: Sequence[str]) -> None:
-        self.scratch = packed(Scratch.of(2 * backward.BATCH + 2))
+        self.scratch = packed(Scratch.of(2 * BATCH + 2))
         self.links = Links(
             np.zeros((2 * axes, LINKED), dtype=np.uint32),
             np.zeros((len(merges), axes, LINKED), dtype=np.int32),
@@ -114,6 +96,15 @@ class _Worker:
         return self._best
 
 
+@dataclass
+class Part:
+    """The results of one part of a layer."""
+
+    chunks: list[list[Chunk]]  # for each objective, keys and encoded values
+    summaries: list[list[ChunkSummary]]  # for each objective, the summary of each chunk
+    edge: Edge  # the group of the directory that may be shared with the part before
+
+
 class BackwardPass:
     """One run of the backward pass over the layers in a folder; `solve` is the public function."""
 
@@ -126,10 +117,9 @@ class BackwardPass:
         lean: bool | None = None,
         release: bool = False,
         folds: Sequence[Fold] | None = None,
-        sharing: BackwardSharing | None = None,
-        recorded: RecordedSlides | None = None,
+        sharing: SharedLayers | None = None,
     ) -> None:
-        self.sharing, self.recorded = sharing, recorded
+        self.sharing = sharing
         self.path, self.game, self.stored = run.folder, game, tuple(stored)
         self.memory, self.threads, self.lean, self.release = run.memory, run.threads, lean, release
         self.folds = list(folds) if folds else [make_fold(game, values.objective) for values in stored]
@@ -141,8 +131,8 @@ class BackwardPass:
         # By how much spawns make the sum larger.
         self._steps = sorted({2, 4} | {1 << e for e in game.spawn_exponents})
         self._ending = next((fold.objective for fold in self.folds if fold.objective.counts_end), None)
-        self._alone_worker = self.new_worker()
-        self._workers = Spares([self._alone_worker], self.new_worker)
+        self._first_worker = self.new_worker()
+        self._workers = Spares([self._first_worker], self.new_worker)
         self._pool = Pool(run.threads)
         self._pace = Pace(run.progress, "afterstates")
         self._done = self._most = 0  # afterstates solved in this run, and to be solved
@@ -294,41 +284,11 @@ class BackwardPass:
         LOG.debug("sum %d: %d afterstates solved %s", total, len(keys), how)
         if here is not None:
             self._solved[total] = here
-            here.states = self._states(total, here, self._needed(total, sizes)[1])
 
     @property
-    def _alone(self) -> Any:
+    def _best_type(self) -> Any:
         """The type of the best values if there is one objective, whose slides add nothing; else None."""
         return self.folds[0].best_type if len(self.folds) == 1 else None
-
-    def _states(self, total: int, here: _Solved, needed: int) -> _States | None:
-        """Return the states of a layer that was just solved, by the slides that the forward pass recorded.
-
-        None if there are no such slides, or too little memory beside the bytes `needed`.
-        """
-        if self.recorded is None or self._alone is None:
-            return None
-        held = sum(one.states.nbytes for one in self._solved.values() if one.states is not None)
-        if needed + held + self.recorded.nbytes(total) > self.memory:
-            return None
-        slides = self.recorded.take(total)
-        if slides is None:
-            return None
-        best = np.empty(slides.ends[-1, 0], dtype=here.values[0].dtype)
-        batches = len(slides.ends) - 1
-        step = max(BATCHES, -(-batches // (4 * self.threads)))
-
-        def work(worker: _Worker, span: range) -> bool:
-            return bool(
-                backward.best_recorded(
-                    slides, span.start, span.stop, here.directory, here.values[0], worker.scratch, best
-                )
-            )
-
-        spans = [range(b, min(b + step, batches)) for b in range(0, batches, step)]
-        if not all(self._map(work, spans)):
-            raise self._mixed(total)
-        return _States(directory_of(slides.states), best)
 
     def _mixed(self, total: int) -> CorruptError:
         return CorruptError(
@@ -358,7 +318,7 @@ class BackwardPass:
         This thread does a single span, and all of them if the run has no other: to hand them over takes time.
         """
         if min(len(spans), self.threads) <= 1:
-            yield from (work(self._alone_worker, span) for span in spans)
+            yield from (work(self._first_worker, span) for span in spans)
             return
 
         def run(span: range) -> Any:
@@ -447,14 +407,9 @@ class BackwardPass:
                 fold.add_won(acc, exponent, spawns)
             return
         position, ends = 0, self._ends(keys)
-        best = worker.best(self._alone) if self._alone is not None else None
+        best = worker.best(self._best_type) if self._best_type is not None else None
         while position < len(keys):
-            if best is not None and above.states is not None:
-                count, n, sound = backward.best_known(
-                    keys, position, exponent, rules, above.indexed.ranking, above.states.directory,
-                    above.states.best, worker.scratch, spawns[position:], best,
-                )  # fmt: skip
-            elif best is None:
+            if best is None:
                 count, n, sound = backward.link(
                     keys, position, exponent, rules, above.indexed.ranking, above.directory, self._potentials,
                     worker.scratch, spawns[position:], links,
@@ -513,12 +468,12 @@ class BackwardPass:
             if here is not None:
                 fold.put(here.values[i], first, found)
             bits = fold.objective.is_boolean
-            level = LEVEL if bits else VALUE_LEVEL
-            chunks = []
-            for frame, (at, end) in zip(boards.frames, cuts, strict=True):
-                chunk = compress(int(keys[at]), end - at, encode_values(found[at:end], bits), level)
-                chunks.append(Chunk(chunk.first, chunk.boards, (frame, *chunk.frames)))
-            part.chunks.append(chunks)
+            part.chunks.append(
+                [
+                    value_chunk(int(keys[at]), found[at:end], bits, (frame,))
+                    for frame, (at, end) in zip(boards.frames, cuts, strict=True)
+                ]
+            )
             part.summaries.append(summarise_cut(fold.objective, found, cuts, CHUNK_KEYS))
         if here is not None:
             part.edge = _enter(here, keys, first)
@@ -566,11 +521,6 @@ class BackwardPass:
         for edge in self._map(work, self._spans(keys)):
             join(here.directory, edge)
         return here
-
-
-def uses_slides(game: Game, objectives: Sequence[Objective]) -> bool:
-    """Return whether the backward pass uses recorded slides: for one objective whose slides add nothing."""
-    return len(objectives) == 1 and make_fold(game, objectives[0]).best_type is not None
 
 
 def spans_of(keys: StoredBoards, threads: int) -> list[range]:

@@ -21,14 +21,13 @@ from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tilebase._kernels import forward
-from tilebase._kernels.arguments import Slides
 from tilebase.cluster.runs import Run
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.counting.counts import STORED, CountResult, counts_of, trimmed
@@ -42,21 +41,23 @@ from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import OVERHEAD
 from tilebase.runtime.threads import map_in_threads
 from tilebase.sparse import maps, sizes
-from tilebase.sparse.arenas import Windows
-from tilebase.sparse.bitset import BitSet
-from tilebase.sparse.index import Index, LayerIndex
-from tilebase.sparse.maps import GameIndex, IndexedLayer, MapTask, SlideTask, SpawnTask, Team, is_small
-from tilebase.sparse.recorded import RecordedSlides
-from tilebase.sparse.sharing import ForwardSharing
+from tilebase.sparse.index import GameIndex, Index, IndexedLayer, LayerIndex
+from tilebase.sparse.maps import MapTask, SlideTask, SpawnTask, Team
+from tilebase.sparse.shared_forward import SharedCount
 from tilebase.sparse.sizes import KEPT_KEYS
+from tilebase.sparse.windows import SpilledSet, Windows
 
 LOG = logging.getLogger(__name__)
 Array = npt.NDArray[Any]
 
 WRITTEN, SMALL_JOB = 2 * CHUNK_KEYS, 2
 """Least boards of a small layer that one task lists, and chunks that one encodes."""
-RECORDING = 1 / 16
-"""The largest share of the memory that the slides of a layer take while they are recorded."""
+SET_SHARE = Fraction(3, 10)
+"""The share of the free memory that each of the two sets of a layer takes at most; arenas take the rest."""
+ARENA_SHARE = Fraction(7, 8)
+"""The share of that rest which arenas take: what they send to later windows is packed in the other part."""
+SPARE_SHARE = Fraction(1, 4)
+"""So much more memory a set takes than it needs, for the layers after it, which are larger."""
 DURABLE_BYTES = 1 << 22
 """Layers of at least this size are flushed to disk.
 
@@ -89,8 +90,7 @@ class ForwardPass:
         folder: RunFolder,
         run: Run,
         *,
-        recorded: RecordedSlides | None = None,
-        sharing: ForwardSharing | None = None,
+        sharing: SharedCount | None = None,
     ) -> None:
         self.folder = folder
         self.game = folder.query.game
@@ -109,8 +109,6 @@ class ForwardPass:
         self._sources: dict[int, StoredLayer] = {}
         self._files: dict[str, str] = {}  # checksums of the files of the present layer
         self.written: dict[int, str] = {}  # checksums of the afterstates that this pass wrote, by sum
-        recorded = recorded if self._game_index.one_index and not self.lookahead else None
-        self._slides = maps.SlideMemory(recorded, len(self.game.shape), int(RECORDING * run.memory))
         self._starts = maps.start_keys(self._compiled)
         boards = boards_by_sum(self.game)
         self._sums = sorted(boards)
@@ -293,11 +291,11 @@ class ForwardPass:
         self._files = {}
         try:
             self._spawn(total, indexed, states)
-            counts, slides = self._slide(total, indexed, states, afters)
+            counts = self._slide(total, indexed, states, afters)
             if self.game.start_afters and total in self._starts:
                 self._mark(self._starts[total], indexed, afters)
             since = working_time()
-            size = self._write(total, indexed, afters, after_counts, slides)
+            size = self._write(total, indexed, afters, after_counts)
             self.work.add("write", since)
         finally:
             states.discard()
@@ -315,7 +313,7 @@ class ForwardPass:
             line[name] = trimmed(column)
         return line
 
-    def _make_shared(self, sharing: ForwardSharing, total: int, ranks: int) -> tuple[dict[str, Any], int]:
+    def _make_shared(self, sharing: SharedCount, total: int, ranks: int) -> tuple[dict[str, Any], int]:
         """Make a layer as `_make` does, by workers."""
         since = working_time()
         self._files, size = {}, 0
@@ -348,7 +346,7 @@ class ForwardPass:
         self.work.largest_layer = max(self.work.largest_layer, states)
         self._report(total, "write", 1.0)
 
-    def _bit_sets(self, layer: LayerIndex) -> tuple[BitSet, BitSet]:
+    def _bit_sets(self, layer: LayerIndex) -> tuple[SpilledSet, SpilledSet]:
         """Two bit sets, for states and afterstates; the threads get arenas from the rest of the memory."""
         windows = Windows(layer.size)
         whole = 8 * windows.blocks * windows.block_words
@@ -357,20 +355,29 @@ class ForwardPass:
             raise self._too_little(least)
         free = self.memory - self._fixed_memory
         direct = sizes.is_direct(layer.size, self.threads, free)
-        nbytes = whole if direct else min(whole, max(free * 3 // 10, 8 * BitSet.least_words(layer.size)))
+        nbytes = (
+            whole
+            if direct
+            else min(whole, max(int(free * SET_SHARE), 8 * SpilledSet.least_words(layer.size)))
+        )
+        words = nbytes // 8
         for i in range(2):
             if self._storage[i].nbytes < nbytes:
                 self._storage[i] = np.zeros(0, dtype=np.uint64)
-                self._storage[i] = np.zeros(nbytes // 8 * (5 if direct else 4) // 4 + 1024, dtype=np.uint64)
+                self._storage[i] = np.zeros(
+                    words + (int(words * SPARE_SHARE) if direct else 0) + 1024, dtype=np.uint64
+                )
         if not direct:
             # What an arena holds for later windows is packed in memory before it is spilled.
             shares = self.threads + (nbytes < whole)
-            allowed = max(min((free - 2 * nbytes) * 7 // 8, self.memory // 3) // shares, windows.least_arena)
+            allowed = max(
+                min(int((free - 2 * nbytes) * ARENA_SHARE), self.memory // 3) // shares, windows.least_arena
+            )
             self._team.grow_arenas(min(allowed, 1 << max(layer.size // 4, 64 << 20).bit_length()))
         names = (f"states-{layer.total}", f"afterstates-{layer.total}")
-        storage = [self._storage[i][: max(nbytes // 8, 1024)] for i in range(2)]
+        storage = [self._storage[i][: max(words, 1024)] for i in range(2)]
         first, second = (
-            BitSet(layer.size, bits, self.folder.path, name, direct=direct)
+            SpilledSet(layer.size, bits, self.folder.path, name, direct=direct)
             for bits, name in zip(storage, names, strict=True)
         )
         return first, second
@@ -409,11 +416,11 @@ class ForwardPass:
 
     # -- the maps ----------------------------------------------------------------------------
 
-    def _mark(self, keys: Array, indexed: IndexedLayer, target: BitSet) -> None:
+    def _mark(self, keys: Array, indexed: IndexedLayer, target: SpilledSet) -> None:
         """Set the bits of some canonical boards: the start states, which are few."""
         target.add(indexed.rank(keys))
 
-    def _spawn(self, total: int, indexed: IndexedLayer, states: BitSet) -> None:
+    def _spawn(self, total: int, indexed: IndexedLayer, states: SpilledSet) -> None:
         """Mark the states of a layer: start states, and the states that spawns make of afterstates."""
         since = working_time()
         if total in self._starts and not self.game.start_afters:
@@ -423,41 +430,33 @@ class ForwardPass:
             source = self._sources.get(total - 2**exponent)
             if source is not None and not self.game.ended(total - 2**exponent):
                 tasks.extend(
-                    SpawnTask(self._compiled, indexed, source, job, exponent, states)
+                    SpawnTask(self._compiled, indexed, partial(source.read, job), exponent, states)
                     for job in range(source.jobs)
                 )
         self._team.map(tasks, states, lambda done: self._report(total, "spawn", 0.4 * done))
         self.work.add("spawn", since)
 
-    def _slide(
-        self, total: int, indexed: IndexedLayer, states: BitSet, afters: BitSet
-    ) -> tuple[Array, Slides]:
-        """Mark the afterstates of a layer, window by window; return the counts of its states, and slides.
-
-        The slides are recorded if they are wanted and the layer is small: then it has one window.
-        """
-        recorded = maps.NO_SLIDES
+    def _slide(self, total: int, indexed: IndexedLayer, states: SpilledSet, afters: SpilledSet) -> Array:
+        """Mark the afterstates of a layer, window by window; return the counts of its states."""
         counts = np.zeros((self.game.bounds.code + 1, 5), dtype=np.int64)
         if self.keep == "states":
             self._write_states(total, indexed, states)
         if self.lookahead and self.game.ended(total):
-            return counts, recorded  # the next slide is the last one, so every state is decided
+            return counts  # the next slide is the last one, so every state is decided
         for window in range(states.windows.count):
             if window:
                 states.advance()
             since = working_time()
-            ranges = list(states.ranges(maps.parts_of(states, self.threads, sizes.SMALL_PART)))
-            made = self._slides.take(states, ranges)
+            ranges = states.ranges(maps.parts_of(states, self.threads, sizes.SMALL_PART))
             slides = [
-                SlideTask(self._compiled, indexed, begin, end, states, afters, self.lookahead, part)
-                for (begin, end), part in zip(ranges, made, strict=True)
+                SlideTask(self._compiled, indexed, begin, end, states, afters, self.lookahead)
+                for begin, end in ranges
             ]
             before, share = 0.4 + 0.5 * window / states.windows.count, 0.5 / states.windows.count
             self._team.map(deque(slides), afters, partial(self._report_slides, total, before, share))
             counts += sum(task.counts for task in slides)
-            recorded = self._slides.joined(made)
             self.work.add("slide", since)
-        return counts, recorded
+        return counts
 
     def _report_slides(self, total: int, before: float, share: float, done: float) -> None:
         self._report(total, "slide", before + share * done)
@@ -475,21 +474,20 @@ class ForwardPass:
         self.work.bytes_written += size
         return size
 
-    def _write_layer(self, kind: str, total: int, boards: BitSet, parts: Iterable[Array]) -> int:
+    def _write_layer(self, kind: str, total: int, boards: SpilledSet, parts: Iterable[Array]) -> int:
         """Write the keys in `parts` as the layer of one sum; return its bytes."""
         varying = self.folder.layers(kind).contents.varying
         pool = None if maps.parts_of(boards, self.threads, WRITTEN) == 1 else self._team.pool
-        chunks = encoded(parts, varying, pool, SMALL_JOB if is_small(boards) else JOB_CHUNKS)
+        chunks = encoded(parts, varying, pool, SMALL_JOB if boards.is_small else JOB_CHUNKS)
         return self._store(kind, total, chunks, boards.size)
 
-    def _write(self, total: int, indexed: IndexedLayer, boards: BitSet, counts: Array, slides: Slides) -> int:
+    def _write(self, total: int, indexed: IndexedLayer, boards: SpilledSet, counts: Array) -> int:
         """Write the afterstates of a layer, if there are any, and keep them as a source."""
         self._report(total, "write", 0.9)
         is_kept = boards.windows.count == 1 and boards.count(0, boards.size) <= KEPT_KEYS
         kept: list[Array] | None = [] if is_kept else None
         parts = self._listed(indexed, boards, counts, kept, clear=True)
-        with self._team.pool.beside(partial(self._slides.keep, total, slides)):
-            size = self._write_layer("afterstates", total, boards, parts)
+        size = self._write_layer("afterstates", total, boards, parts)
         if not counts.sum():
             return 0
         keys = joined(kept) if kept else None
@@ -497,7 +495,7 @@ class ForwardPass:
         self.written[total] = self._files["afterstates"]
         return size
 
-    def _write_states(self, total: int, indexed: IndexedLayer, states: BitSet) -> None:
+    def _write_states(self, total: int, indexed: IndexedLayer, states: SpilledSet) -> None:
         """Write the counted states of a layer.  Raises `ResourceError` if they need several windows."""
         if states.windows.count > 1:
             raise ResourceError(
@@ -510,26 +508,24 @@ class ForwardPass:
         self._write_layer("states", total, states, parts)
 
     def _listed(
-        self, indexed: IndexedLayer, boards: BitSet, counts: Array, kept: list[Array] | None, *, clear: bool
+        self,
+        indexed: IndexedLayer,
+        boards: SpilledSet,
+        counts: Array,
+        kept: list[Array] | None,
+        *,
+        clear: bool,
     ) -> Iterator[Array]:
         """Yield the keys of a set in order, as arrays; also counts them by largest exponent."""
         lock = threading.Lock()
 
         def listed(span: tuple[int, int]) -> Array:
-            begin, end = span
-            expected = boards.count(begin, end)
-            keys = np.empty(expected + 64, dtype=np.uint64)
-            mine = np.zeros_like(counts)
-            maxima = np.empty(forward.BATCH, dtype=np.uint8)
-            if expected:
-                forward.list_layer(
-                    indexed.source(boards), np.uint64(begin), np.uint64(end), keys, maxima, mine
-                )
+            keys, mine = maps.listed(indexed, boards, span, len(counts))
             with lock:
                 counts[...] += mine
             if clear:
-                boards.clear(begin, end)
-            return keys[:expected]
+                boards.clear(*span)
+            return keys
 
         for window in range(boards.windows.count):
             if window:
@@ -575,15 +571,14 @@ def count_in(
     up_to: int | None = None,
     work: Callable[[Work], None] | None = None,
     written: dict[int, str] | None = None,
-    recorded: RecordedSlides | None = None,
-    sharing: ForwardSharing | None = None,
+    sharing: SharedCount | None = None,
 ) -> CountResult:
     """Count in the folder of a run, which this process holds.
 
-    `written` gets the checksums of the files of afterstates that this call writes, by sum, and `recorded` the
-    slides of all states of small layers.  `sharing` makes large layers.
+    `written` gets the checksums of the files of afterstates that this call writes, by sum.  `sharing`
+    makes large layers.
     """
-    forward_pass = ForwardPass(folder, run, recorded=recorded, sharing=sharing)
+    forward_pass = ForwardPass(folder, run, sharing=sharing)
     try:
         result = forward_pass.run(up_to)
     finally:

@@ -9,6 +9,10 @@ reachable, so that one bit per rank is a compact set of boards.
 
 Not promised: ranks are valid in one process only.  They depend on the game, on the largest
 exponent for which an `Index` was built, and on this version.  Files hold keys, not ranks.
+
+A *directory* turns the rank of a board into its position among the boards of its layer that are stored.
+Threads enter parts of a layer at the same time.  The first group of a part may also belong to the part
+before it: so it is kept aside (`enter`) and added when both are there (`join`).
 """
 
 from __future__ import annotations
@@ -23,18 +27,24 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tilebase._kernels import half_boards
+from tilebase._kernels import backward, half_boards
 from tilebase._kernels import rank as kernels
-from tilebase._kernels.arguments import BoardRules, Listing, Ranking
+from tilebase._kernels.arguments import BoardRules, Directory, Listing, Ranking, Source
 from tilebase._kernels.lines import HEAD_BITS, HEAD_SHIFT
 from tilebase.counting.combinatorics import convolved
+from tilebase.errors import CorruptError
 from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Game
 from tilebase.game.symmetry import symmetries
 from tilebase.sparse.halves import TABLE_LIMIT, Halves
 from tilebase.sparse.lines import NO_LINES, LineTables, judged_by_line, line_tables
+from tilebase.sparse.windows import BitSet
 
 Array = npt.NDArray[Any]
+Edge = tuple[int, int, int]
+"""A group, the position of its first board here, and its bits."""
+FREE_HALVES = 1 << 22
+"""Index tables of at most this many half boards are built once, for the whole game."""
 
 
 @dataclass(frozen=True)
@@ -326,3 +336,95 @@ def _positions(ascending: Array) -> Array:
 
 def _arrays(half: _Half) -> tuple[Array, Array, Array, Array]:
     return half.keys, half.sums, half.maxima, half.x_sets
+
+
+# -- the layers of a game -----------------------------------------------------------------------------
+
+
+class IndexedLayer:
+    """A layer with its index, as arguments of kernels."""
+
+    def __init__(self, index: Index, layer: LayerIndex) -> None:
+        self.index, self.layer = index, layer
+        self.ranking = index.ranking(layer)
+        self.listing = index.listing(layer)
+
+    def source(self, boards: BitSet) -> Source:
+        """Return a set of boards of this layer, to be read."""
+        return Source(boards.bits, np.uint64(boards.first_rank), self.listing)
+
+    def rank(self, keys: Array) -> Array:
+        """Ranks of canonical boards of the layer; `keys` and the result are uint64 arrays."""
+        ranks = np.empty(len(keys), dtype=np.uint64)
+        kernels.rank_keys(keys, len(keys), self.ranking, ranks)
+        return ranks
+
+    def checked_rank(self, keys: Array) -> Array:
+        """Ranks of the ascending boards of a file, which must belong to the layer.
+
+        Raises `CorruptError` if ranks are not ascending or too large: then boards are not canonical.
+        """
+        ranks = self.rank(keys)
+        if len(ranks) and (int(ranks[-1]) >= self.layer.size or (ranks[1:] <= ranks[:-1]).any()):
+            raise CorruptError(f"a layer of sum {self.layer.total} holds boards that are not canonical")
+        return ranks
+
+
+class GameIndex:
+    """The indexes of a game's layers.  Tables grow with the largest tile that fits into the sum."""
+
+    def __init__(self, game: Game) -> None:
+        self._game = game
+        self._top = max(game.tops)
+        self.one_index = Halves(game).largest <= FREE_HALVES
+        self._index: Index | None = None
+        self._sizes: tuple[Index | None, dict[int, int]] = None, {}  # of an index, the ranks of its layers
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the tables in memory."""
+        return self._index.nbytes if self._index else 0
+
+    def at(self, total: int) -> IndexedLayer:
+        """The index of the layer of one sum.  This is fast if the sum is close to that of the last call."""
+        index = self.index_at(total)
+        return IndexedLayer(index, index.layer(total))
+
+    def size(self, total: int) -> int:
+        """Return the number of ranks of the layer of one sum."""
+        index = self.index_at(total)
+        if self._sizes[0] is not index:
+            self._sizes = index, index.sizes()
+        return self._sizes[1].get(total, 0)
+
+    def index_at(self, total: int) -> Index:
+        """Return the index that serves the layer of one sum."""
+        cap = self._top if self.one_index else min(max(total.bit_length() - 1, 2), self._top)
+        if self._index is None or self._index.cap < cap:
+            self._index = None  # release the old tables first, to save memory
+            self._index = Index(self._game, cap)
+        return self._index
+
+
+# -- from ranks to positions --------------------------------------------------------------------------
+
+
+def new_directory(ranks: int) -> Directory:
+    """Return the directory of a layer of so many ranks, still empty."""
+    groups = ranks // backward.GROUP + 1
+    return Directory(np.zeros(groups, dtype=np.uint64), np.zeros(groups, dtype=np.uint32))
+
+
+def enter(directory: Directory, ranks: Array, position: int) -> Edge:
+    """Enter boards with ascending ranks, the first at `position`; return their first group instead."""
+    edge = np.zeros(3, dtype=np.uint64)
+    backward.index_keys(ranks, len(ranks), position, directory, edge)
+    return int(edge[0]), int(edge[1]), int(edge[2])
+
+
+def join(directory: Directory, edge: Edge) -> None:
+    """Add a group that the part before may have begun."""
+    group, position, bits = edge
+    if not directory.bits[group]:
+        directory.counts[group] = position
+    directory.bits[group] |= np.uint64(bits)

@@ -9,7 +9,7 @@ others their own, which are united at the end.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from threading import Event
@@ -18,33 +18,18 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from tilebase._kernels import forward, rank
-from tilebase._kernels.arguments import BoardRules, Marks, Recent, Scratch, Slides, Source, Target
+from tilebase._kernels import forward
+from tilebase._kernels.arguments import BoardRules, Marks, Recent, Scratch, Target
 from tilebase._kernels.packed import packed
-from tilebase.errors import CorruptError
-from tilebase.files.keys import StoredLayer
 from tilebase.game.compiled import CompiledGame
-from tilebase.game.game import Game
 from tilebase.runtime.measured import working_time
-from tilebase.runtime.scratch import aligned_empty
-from tilebase.runtime.threads import Pool
-from tilebase.sparse import sizes
-from tilebase.sparse.arenas import Arena
-from tilebase.sparse.bitset import BitSet
-from tilebase.sparse.halves import Halves
-from tilebase.sparse.index import Index, LayerIndex
-from tilebase.sparse.recorded import RecordedSlides
+from tilebase.runtime.threads import Pool, drain
+from tilebase.sparse.index import IndexedLayer
 from tilebase.sparse.sizes import PAGE_BYTES
+from tilebase.sparse.windows import Arena, BitSet, Mailbox
 
 Array = npt.NDArray[Any]
 
-FREE_HALVES = 1 << 22
-"""Index tables of at most this many half boards are built once, for the whole game."""
-NO_SLIDES = Slides(
-    np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.uint32),
-    np.zeros((1, 3), dtype=np.int64), np.zeros(1, dtype=np.int64),
-)  # fmt: skip
-"""Slides that are not recorded."""
 PARTS = 128
 """Ranges per thread into which a large layer is divided."""
 SMALL_PARTS = 8
@@ -58,81 +43,16 @@ NOTHING = np.uint64((1 << 64) - 1)
 """Marks a free slot: no rank, and the key of a board full of x, which no slide makes."""
 
 
-def is_small(boards: BitSet) -> bool:
-    """Return whether a set is that of a small layer."""
-    return boards.size <= sizes.SMALL_BITS
-
-
 def parts_of(boards: BitSet, threads: int, least: int) -> int:
     """Return into about how many ranges of ranks so many threads divide the work for a set.
 
     Those of a small set have at least so many boards.
     """
-    if not is_small(boards):
+    if not boards.is_small:
         return PARTS * threads
     if threads == 1:
         return 1
     return min(max(boards.count(0, boards.size) // least, 1), SMALL_PARTS * threads)
-
-
-class SlideMemory:
-    """Memory for the slides of one small layer after the other, which several threads write down in parts.
-
-    There are `axes` to slide along; at most so many bytes are taken.  `recorded` keeps the slides: without
-    it, or when it is full, no slides are written down.
-    """
-
-    def __init__(self, recorded: RecordedSlides | None, axes: int, most_bytes: int) -> None:
-        self._recorded, self._each, self._most_bytes = recorded, 2 * axes, most_bytes
-        self._made = self._wins = np.empty(0, dtype=np.uint32)
-
-    def take(self, states: BitSet, ranges: Sequence[tuple[int, int]]) -> list[Slides]:
-        """Memory for the slides of the states of each range; `NO_SLIDES` for those of a large set."""
-        none, each = [NO_SLIDES] * len(ranges), self._each
-        if self._recorded is None or not is_small(states):
-            return none
-        self._recorded.wait()  # until its memory can be used again
-        if self._recorded.full:
-            return none
-        counts = [states.count(begin, end) for begin, end in ranges]
-        n = sum(counts)
-        if 4 * (each + 1) * n > self._most_bytes:
-            return none
-        if len(self._made) < each * n:  # twice as much, since layers grow; pages that are not used take none
-            self._made = aligned_empty(2 * each * n, np.uint32)
-            self._wins = aligned_empty(2 * n, np.uint32)
-        bits = aligned_empty(-(-states.size // 64), np.uint64)
-        bits[:] = states.bits[: len(bits)]
-        parts, first = [], 0
-        for count in counts:
-            batches = count // (forward.STATES - 63) + 2  # each but the last two has at least so many states
-            end = first + count
-            parts.append(Slides(
-                bits, self._made[each * first : each * end], self._wins[first:end],
-                np.zeros((batches + 1, 3), dtype=np.int64), np.zeros(1, dtype=np.int64),
-            ))  # fmt: skip
-            first = end
-        return parts
-
-    def joined(self, parts: Sequence[Slides]) -> Slides:
-        """Return the slides of all parts, without the memory between them; `NO_SLIDES` if there are none."""
-        if len(parts) == 1 or not len(parts[0].states):
-            return parts[0].trimmed()
-        ends, total = [np.zeros((1, 3), dtype=np.int64)], np.zeros(3, dtype=np.int64)
-        for part in map(Slides.trimmed, parts):
-            states, made, wins = total
-            self._made[made : made + len(part.made)] = part.made
-            self._wins[wins : wins + len(part.wins)] = part.wins + np.uint32(states)
-            ends.append(part.ends[1:] + total)
-            total = ends[-1][-1] if len(part.ends) > 1 else total
-        whole = np.concatenate(ends)
-        used = np.array([len(whole) - 1], dtype=np.int64)
-        return Slides(parts[0].states, self._made[: total[1]], self._wins[: total[2]], whole, used)
-
-    def keep(self, total: int, slides: Slides) -> None:
-        """Hand the slides of the layer of one sum on to the backward pass, if there are any."""
-        if self._recorded is not None and len(slides.made):
-            self._recorded.add(total, slides)
 
 
 class Worker:
@@ -142,6 +62,7 @@ class Worker:
         self.scratch = packed(Scratch.of(forward.BATCH))
         self.spawned = packed(Scratch.of(forward.BATCH))
         self.marks = Marks.of(forward.BATCH)
+        self.mail = Mailbox()
         self.arena = Arena(0)
         self._bits = np.zeros(0, dtype=np.uint64)
         self._own = False
@@ -154,6 +75,13 @@ class Worker:
         self.recent = Recent(self._slots, np.uint64(bits))
         self._slots[: 1 << bits] = NOTHING
 
+    def grow_arena(self, nbytes: int) -> None:
+        """Take an arena of about `nbytes`; unused pages take no memory."""
+        have = self.arena.pages * PAGE_BYTES
+        if have > nbytes or 2 * have <= nbytes:
+            self.arena = Arena(0)  # release the old arena first, to save memory
+            self.arena = Arena(nbytes)
+
     def target(self, boards: BitSet, indexed: IndexedLayer) -> Target:
         """Return a set that this worker fills."""
         pages = self.arena.pages_for(boards.block_bits)
@@ -163,6 +91,7 @@ class Worker:
     def bits_for(self, words: int) -> Array:
         """Return bits of its own for a set of so many words, zero until `target` gives them."""
         if len(self._bits) < words:
+            self._bits = np.zeros(0, dtype=np.uint64)  # release the old memory first
             self._bits = np.zeros(words, dtype=np.uint64)
         return self._bits[:words]
 
@@ -174,6 +103,25 @@ class Worker:
             yield
         finally:
             self._own = False
+
+    def drain(self, tasks: deque[MapTask], stop: Event) -> None:
+        """Do tasks until none is left, the arena is full, or `stop` is set."""
+        drain(tasks, lambda task: not task.run(self), stop)
+
+    def send(self, tasks: Iterable[MapTask], target: BitSet) -> None:
+        """Do tasks one after the other; all ranks go to the file of the target.  Raises `StorageError`."""
+        self.forget(target.size)
+        blocks = target.windows.blocks
+        self.arena.reset(blocks)
+
+        def flush() -> None:
+            target.send(self.arena, self.arena.by_block(blocks))
+            self.arena.reset(blocks)
+
+        for task in tasks:
+            while not task.run(self):
+                flush()
+        flush()
 
 
 def undecided(keys: Array, rules: BoardRules, ended: bool) -> Array:
@@ -210,94 +158,25 @@ class MapTask(Protocol):
         """Work until done (True) or the arena is full (False)."""
 
 
-class IndexedLayer:
-    """A layer with its index, as arguments of kernels."""
-
-    def __init__(self, index: Index, layer: LayerIndex) -> None:
-        self.index, self.layer = index, layer
-        self.ranking = index.ranking(layer)
-        self.listing = index.listing(layer)
-
-    def source(self, boards: BitSet) -> Source:
-        """Return a set of boards of this layer, to be read."""
-        return Source(boards.bits, np.uint64(boards.first_rank), self.listing)
-
-    def rank(self, keys: Array) -> Array:
-        """Ranks of canonical boards of the layer; `keys` and the result are uint64 arrays."""
-        ranks = np.empty(len(keys), dtype=np.uint64)
-        rank.rank_keys(keys, len(keys), self.ranking, ranks)
-        return ranks
-
-    def checked_rank(self, keys: Array) -> Array:
-        """Ranks of the ascending boards of a file, which must belong to the layer.
-
-        Raises `CorruptError` if ranks are not ascending or too large: then boards are not canonical.
-        """
-        ranks = self.rank(keys)
-        if len(ranks) and (int(ranks[-1]) >= self.layer.size or (ranks[1:] <= ranks[:-1]).any()):
-            raise CorruptError(f"a layer of sum {self.layer.total} holds boards that are not canonical")
-        return ranks
-
-
-class GameIndex:
-    """The indexes of a game's layers.  Tables grow with the largest tile that fits into the sum."""
-
-    def __init__(self, game: Game) -> None:
-        self._game = game
-        self._top = max(game.tops)
-        self.one_index = Halves(game).largest <= FREE_HALVES
-        self._index: Index | None = None
-        self._sizes: tuple[Index | None, dict[int, int]] = (
-            None,
-            {},
-        )  # of an index, and the ranks of its layers
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the tables in memory."""
-        return self._index.nbytes if self._index else 0
-
-    def at(self, total: int) -> IndexedLayer:
-        """The index of the layer of one sum.  This is fast if the sum is close to that of the last call."""
-        index = self.index_at(total)
-        return IndexedLayer(index, index.layer(total))
-
-    def size(self, total: int) -> int:
-        """Return the number of ranks of the layer of one sum."""
-        index = self.index_at(total)
-        if self._sizes[0] is not index:
-            self._sizes = index, index.sizes()
-        return self._sizes[1].get(total, 0)
-
-    def index_at(self, total: int) -> Index:
-        """Return the index that serves the layer of one sum."""
-        cap = self._top if self.one_index else min(max(total.bit_length() - 1, 2), self._top)
-        if self._index is None or self._index.cap < cap:
-            self._index = None  # release the old tables first, to save memory
-            self._index = Index(self._game, cap)
-        return self._index
-
-
 class SpawnTask:
-    """Put one exponent on the empty cells of one piece of a layer of afterstates."""
+    """Put one exponent on the empty cells of some afterstates, which `read` returns."""
 
     def __init__(
         self,
         compiled: CompiledGame,
         indexed: IndexedLayer,
-        source: StoredLayer,
-        job: int,
+        read: Callable[[], Array],
         exponent: int,
         states: BitSet,
     ) -> None:
         self.rules, self.indexed, self.states, self.exponent = compiled.rules, indexed, states, exponent
-        self.source, self.job, self.position = source, job, 0
+        self.read, self.position = read, 0
         self.keys: Array | None = None
 
     def run(self, worker: Worker) -> bool:
         """Work until done or the arena is full.  Raises `CorruptError`."""
         if self.keys is None:
-            self.keys = self.source.read(self.job)
+            self.keys = self.read()
         target = worker.target(self.states, self.indexed)
         self.position = forward.spawn_map(
             self.keys, self.position, self.exponent, self.rules, target, worker.scratch
@@ -306,10 +185,7 @@ class SpawnTask:
 
 
 class SlideTask:
-    """Slide the states of one range of ranks; count them; clear their bits when done.
-
-    `slides` gets the slides if it has memory, which only small sets have.
-    """
+    """Slide the states of one range of ranks; count them; clear their bits when done."""
 
     def __init__(
         self,
@@ -320,10 +196,8 @@ class SlideTask:
         states: BitSet,
         afters: BitSet,
         lookahead: bool,
-        slides: Slides = NO_SLIDES,
     ) -> None:
         self.rules, self.indexed, self.states, self.afters = compiled.rules, indexed, states, afters
-        self.slides = slides
         self.begin, self.end, self.position, self.lookahead = begin, end, begin, lookahead
         # counts[e]: counts of the states whose largest exponent is e; columns as in _kernels.forward.
         self.counts = np.zeros((compiled.game.bounds.code + 1, 5), dtype=np.int64)
@@ -335,7 +209,7 @@ class SlideTask:
         position = forward.slide_map(
             self.indexed.source(self.states), np.uint64(self.position), np.uint64(self.end), self.rules,
             self.lookahead, worker.target(self.afters, self.indexed), worker.recent, worker.scratch,
-            worker.marks, worker.spawned, self.counts, self.slides,
+            worker.marks, worker.spawned, self.counts,
         )  # fmt: skip
         self.position = int(position)
         if self.position < self.end:
@@ -362,10 +236,7 @@ class Team:
     def grow_arenas(self, nbytes: int) -> None:
         """Give every thread an arena of about `nbytes`; unused pages take no memory."""
         for worker in self.workers:
-            have = worker.arena.pages * PAGE_BYTES
-            if have > nbytes or 2 * have <= nbytes:
-                worker.arena = Arena(0)  # release the old arena first, to save memory
-                worker.arena = Arena(nbytes)
+            worker.grow_arena(nbytes)
 
     def map(self, tasks: deque[MapTask], target: BitSet, report: Callable[[float], None]) -> None:
         """Do all tasks; `report` is called at times with the share that is done."""
@@ -380,7 +251,7 @@ class Team:
         count = max(len(tasks), 1)
         while tasks:
             self.pool.together(
-                lambda worker, stop: _drain(worker, tasks, stop), workers,
+                lambda worker, stop: worker.drain(tasks, stop), workers,
                 tell=lambda: report(1 - len(tasks) / count),
             )  # fmt: skip
             self._flush(target)
@@ -391,9 +262,9 @@ class Team:
         with ExitStack() as stack:
             for worker in workers[1:]:
                 stack.enter_context(worker.filling_its_own())
-                stack.enter_context(self.pool.beside(partial(_drain, worker, tasks, stop)))
+                stack.enter_context(self.pool.beside(partial(worker.drain, tasks, stop)))
             try:
-                _drain(workers[0], tasks, stop)
+                workers[0].drain(tasks, stop)
             except BaseException:
                 stop.set()
                 raise
@@ -417,7 +288,7 @@ class Team:
         views = list(self.pool.map(lambda arena: arena.by_block(target.windows.blocks), arenas))
         if target.windows.count > 1:
             for arena, view in zip(arenas, views, strict=True):
-                target.spill(arena, view)
+                target.send(arena, view)
 
         def part(first: int, last: int) -> None:
             for arena, (start, order, length) in zip(arenas, views, strict=True):
@@ -436,13 +307,12 @@ class Team:
         self.flush_seconds += working_time() - since
 
 
-def _drain(worker: Worker, tasks: deque[MapTask], stop: Event) -> None:
-    """Do tasks until none is left, this worker's arena is full, or it is told to stop."""
-    while not stop.is_set():
-        try:
-            task = tasks.popleft()
-        except IndexError:
-            return
-        if not task.run(worker):
-            tasks.appendleft(task)
-            return
+def listed(indexed: IndexedLayer, boards: BitSet, span: tuple[int, int], codes: int) -> tuple[Array, Array]:
+    """Return the boards of a set in a span of ranks, in order, and how many have each largest exponent."""
+    begin, end = span
+    n = boards.count(begin, end)
+    keys, counts = np.empty(n + 64, dtype=np.uint64), np.zeros(codes, dtype=np.int64)
+    if n:
+        maxima = np.empty(forward.BATCH, dtype=np.uint8)
+        forward.list_layer(indexed.source(boards), np.uint64(begin), np.uint64(end), keys, maxima, counts)
+    return keys[:n], counts

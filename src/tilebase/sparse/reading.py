@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import arguments, backward
+from tilebase._kernels.forward import BATCH
 from tilebase._kernels.packed import packed
 from tilebase.errors import CorruptError, MissingLayerError
 from tilebase.files.format import Layer
@@ -23,8 +24,7 @@ from tilebase.game.game import Game
 from tilebase.objectives.encoding import FIRST, NONE, WON, as_floats, sentinels
 from tilebase.objectives.objective import Objective, potentials
 from tilebase.runtime.threads import Spares
-from tilebase.sparse.directory import enter, join, new_directory
-from tilebase.sparse.maps import GameIndex
+from tilebase.sparse.index import GameIndex, enter, join, new_directory
 
 Array = npt.NDArray[Any]
 MISSING = 2
@@ -115,7 +115,7 @@ class LayerReader:
         self.merges = tuple({one.merge for one in objectives} - {""})
         self.potentials = word_potentials(game, self.merges)
         # To make one takes as long as to link a thousand states.
-        self.scratch = Spares(make=lambda: packed(arguments.Scratch.of(2 * backward.BATCH + 2)))
+        self.scratch = Spares(make=lambda: packed(arguments.Scratch.of(2 * BATCH + 2)))
 
     def _find(self, label: str, total: int) -> Layer | None:
         """Return the layer of one sum; None if there are no such boards."""

@@ -14,21 +14,19 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from tilebase.cluster.executors import Executor
-from tilebase.cluster.pieces import Piece
+from tilebase.cluster.pieces import Executor, Piece
 from tilebase.cluster.runs import Run
 from tilebase.files import places
 from tilebase.files.format import Chunk, Contents, Layer
+from tilebase.files.keys import Reachable, StoredBoards
 from tilebase.files.layers import LayerFolder
 from tilebase.files.parcels import ParcelFile, ParcelWriter
-from tilebase.files.reachable import Reachable, StoredBoards
 from tilebase.files.solved import StoredValues
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import ChunkSummary
 from tilebase.runtime.threads import Spares
 from tilebase.sparse import backward
-from tilebase.sparse.sharing import Part
 
 SHARED_KEYS = 1 << 19
 """Layers of fewer afterstates are solved by the process that runs the pass: sharing them takes longer."""
@@ -127,7 +125,7 @@ class SharedLayers:
         """Return whether a layer of n afterstates is large enough to be shared out."""
         return n >= SHARED_KEYS
 
-    def parts(self, total: int, keys: StoredBoards) -> Iterator[Part]:
+    def parts(self, total: int, keys: StoredBoards) -> Iterator[backward.Part]:
         """Yield the parts of a layer, in order.  Raises what a worker raises."""
         spans = backward.spans_of(keys, self.executor.threads)
         pieces = [self._piece(total, number, span) for number, span in enumerate(spans)]
@@ -148,7 +146,7 @@ class SharedLayers:
         writes = f"{self.executor.exchange.name}/{places.exchanged(total, number)}"
         return Piece("solve", total, span.start, span.stop, tuple(reads), writes)
 
-    def _part(self, piece: Piece, keys: StoredBoards, summaries: Summaries) -> Part:
+    def _part(self, piece: Piece, keys: StoredBoards, summaries: Summaries) -> backward.Part:
         span = range(piece.begin, piece.end)
         rows = keys.layer.index[span.start : span.stop]
         boards = keys.frames(span)
@@ -164,4 +162,4 @@ class SharedLayers:
             ]
             for at in range(0, len(values), len(span))
         ]
-        return Part(chunks, summaries, (0, 0, 0))
+        return backward.Part(chunks, summaries, (0, 0, 0))

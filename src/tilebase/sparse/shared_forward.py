@@ -5,10 +5,9 @@
     unite    a window of afterstates            -> their counts and keys
     encode   a range of keys, of whole chunks   -> the chunks of the layer
 
-A window is a range of ranks of the layer, of whole blocks (`sparse.bitset`).  Workers hand ranks to each
-other through parcel files, one stream (`_kernels.exchange`) for each window.  The last parcel of a file holds
-keys, if any are kept.  A piece of the next step reads its window's streams of all files of the step before,
-and sets bits.  So neither the order nor repetitions matter, and the keys come out sorted.
+The first two steps do the tasks of `sparse.maps`, and send all ranks to parcel files (`sparse.windows`).  The
+last parcel of a file holds keys, if any are kept.  A piece of the next step reads its window's streams of all
+files of the step before, and sets bits: so the keys come out sorted.
 
 The process that runs the pass holds no boards.  It copies the chunks into the layer, in order: so the
 file is the one that it would have written alone.  It does small layers itself.
@@ -27,10 +26,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tilebase._kernels import forward, rank
-from tilebase._kernels.arguments import Source, Target
-from tilebase.cluster.executors import Executor
-from tilebase.cluster.pieces import Piece
+from tilebase._kernels import forward
+from tilebase.cluster.pieces import Executor, Piece
 from tilebase.errors import ResourceError
 from tilebase.files import places
 from tilebase.files.format import CHUNK_KEYS, Chunk, Contents, Varying
@@ -42,12 +39,9 @@ from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Game
 from tilebase.runtime.resources import OVERHEAD
 from tilebase.runtime.threads import Spares
-from tilebase.sparse.arenas import Windows
-from tilebase.sparse.bitset import PIECE_WORDS
-from tilebase.sparse.mailbox import Mailbox
-from tilebase.sparse.maps import NO_SLIDES, GameIndex, IndexedLayer, Worker, start_keys, undecided
-from tilebase.sparse.sharing import SharedLayer
-from tilebase.sparse.sizes import PAGE_BYTES
+from tilebase.sparse.index import GameIndex, IndexedLayer
+from tilebase.sparse.maps import SlideTask, SpawnTask, Worker, listed, start_keys, undecided
+from tilebase.sparse.windows import NONE_HERE, BitSet, Windows
 
 Array = npt.NDArray[Any]
 
@@ -65,88 +59,14 @@ ROW = np.dtype([("first", "<u8"), ("boards", "<u8")])
 """Of a chunk: its first key and its number of boards."""
 
 
-class _Buffers:
-    """Memory of one thread of a worker."""
+class SharedLayer:
+    """What is known of a layer that workers have made."""
 
-    def __init__(self) -> None:
-        self.worker = Worker()
-        self.mail = Mailbox()
-        self._bits = np.zeros(0, dtype=np.uint64)
-
-    def bits(self, words: int) -> Array:
-        """Return a window of so many words, cleared."""
-        if len(self._bits) < words:
-            self._bits = np.zeros(0, dtype=np.uint64)  # release the old memory first
-            self._bits = np.zeros(words, dtype=np.uint64)
-        found = self._bits[:words]
-        found[:] = 0
-        return found
-
-
-class _Window:
-    """A range of ranks of a layer as bits."""
-
-    def __init__(self, indexed: IndexedLayer, number: int, width: int, buffers: _Buffers) -> None:
-        self.indexed, self._mail = indexed, buffers.mail
-        self.windows, self.number = Windows(indexed.layer.size, width), number
-        self.begin, self.end = self.windows.ranks_of(number)
-        self.bits = buffers.bits(self.windows.width * self.windows.block_words)
-
-    def read(self, path: Path) -> None:
-        """Set the bits of the ranks that a piece of the step before has found for this window."""
-        with ParcelFile(path) as file:
-            self._mail.receive(file, len(file) - 1, self.windows, self.number, self.bits)
-
-    def mark(self, keys: Array) -> None:
-        """Set the bits of those of some boards that lie in this window."""
-        ranks = self.indexed.rank(keys)
-        mine = ranks[(ranks >= self.begin) & (ranks < self.end)] - np.uint64(self.begin)
-        rank.set_bits(mine, len(mine), np.uint64(0), self.bits)
-
-    @property
-    def source(self) -> Source:
-        """The set, to be read by kernels."""
-        return Source(self.bits, np.uint64(self.begin), self.indexed.listing)
-
-    def keys(self, codes: int) -> tuple[Array, Array]:
-        """Return all boards in order, and how many have each largest exponent."""
-        ones = np.empty(-(-len(self.bits) // PIECE_WORDS), dtype=np.uint64)
-        rank.popcounts(self.bits, PIECE_WORDS, ones)
-        n = int(ones.sum())
-        keys, counts = np.empty(n + 64, dtype=np.uint64), np.zeros(codes, dtype=np.int64)
-        maxima = np.empty(forward.BATCH, dtype=np.uint8)
-        if n:
-            ends = np.uint64(self.begin), np.uint64(self.end)
-            forward.list_layer(self.source, *ends, keys, maxima, counts)
-        return keys[:n], counts
-
-
-class _Outbox:
-    """Ranks on their way from a piece to the windows of a layer."""
-
-    def __init__(
-        self, file: ParcelWriter, indexed: IndexedLayer, width: int, buffers: _Buffers, nbytes: int
-    ) -> None:
-        self._file, self._mail = file, buffers.mail
-        self._windows, self._ranking = Windows(indexed.layer.size, width), indexed.ranking
-        arena = buffers.worker.arena
-        if not nbytes <= arena.pages * PAGE_BYTES <= 2 * nbytes:
-            arena = buffers.worker.arena = type(arena)(0)  # release the old memory first
-            arena = buffers.worker.arena = type(arena)(nbytes)
-        self._arena = arena
-        arena.reset(self._windows.blocks)
-
-    @property
-    def target(self) -> Target:
-        """What kernels fill; another one after each `flush`."""
-        pages = self._arena.pages_for(self._windows.block_bits)
-        return Target(self._ranking, False, np.zeros(0, dtype=np.uint64), pages)
-
-    def flush(self) -> None:
-        """Write what the arena holds, one parcel for each window."""
-        blocks = self._windows.blocks
-        self._mail.send(self._file, self._windows, self._arena, self._arena.by_block(blocks))
-        self._arena.reset(blocks)
+    def __init__(self, codes: int) -> None:
+        self.counts = np.zeros((codes, 5), dtype=np.int64)  # as in _kernels.forward
+        self.afterstates = np.zeros(codes, dtype=np.int64)  # by largest exponent
+        self.states = 0  # states that are kept
+        self.exchanged = 0  # bytes that workers handed to each other
 
 
 class CountJob:
@@ -171,7 +91,7 @@ class CountJob:
         self._lock = threading.Lock()
         self._compiled: CompiledGame | None = None
         self._indexed: IndexedLayer | None = None
-        self._buffers = Spares(make=_Buffers)
+        self._workers = Spares(make=Worker)
 
     def __reduce__(self) -> Any:
         make: Any = partial(CountJob, **self._options)
@@ -180,9 +100,9 @@ class CountJob:
     def do(self, piece: Piece) -> Any:
         """Do a piece of any step; the methods say what it returns."""
         steps = {"spawn": self._spawn, "slide": self._slide, "unite": self._unite}
-        with self._buffers.one() as buffers, ParcelWriter(self._folder / piece.writes) as file:
+        with self._workers.one() as worker, ParcelWriter(self._folder / piece.writes) as file:
             if piece.step in steps:
-                return steps[piece.step](piece, self._at(piece.total), buffers, file)
+                return steps[piece.step](piece, self._at(piece.total), worker, file)
             return self._encode(piece, file)
 
     def _at(self, total: int) -> IndexedLayer:
@@ -199,79 +119,80 @@ class CountJob:
             return self._indexed
 
     @property
-    def _rules(self) -> Any:
+    def _game_rules(self) -> CompiledGame:
         assert self._compiled is not None
-        return self._compiled.rules
+        return self._compiled
 
-    def _spawn(self, piece: Piece, indexed: IndexedLayer, buffers: _Buffers, file: ParcelWriter) -> int:
+    def _elsewhere(self, piece: Piece, worker: Worker, file: ParcelWriter) -> BitSet:
+        """Return the set that a piece fills: no window of it is in memory, so all ranks go to the file."""
+        worker.grow_arena(self._arena)
+        windows = Windows(self._at(piece.total).layer.size, piece.width)
+        return BitSet(windows, NONE_HERE, np.zeros(0, dtype=np.uint64), worker.mail, file)
+
+    def _window(self, piece: Piece, worker: Worker, *, starts: bool) -> BitSet:
+        """Return the window of a piece: what the step before has found, and the start boards if wanted."""
+        indexed = self._at(piece.total)
+        windows = Windows(indexed.layer.size, piece.width)
+        bits = worker.bits_for(windows.width * windows.block_words)
+        bits[:] = 0
+        found = BitSet(windows, piece.begin, bits, worker.mail)
+        for name in piece.reads:
+            with ParcelFile(self._folder / name) as file:
+                found.receive(file, len(file) - 1)
+        if starts and piece.total in self._starts:
+            found.add(indexed.rank(self._starts[piece.total]))
+        return found
+
+    def _spawn(self, piece: Piece, indexed: IndexedLayer, worker: Worker, file: ParcelWriter) -> int:
         """Put a tile on the afterstates in some chunks; the bytes that were written."""
         (name,) = piece.reads
         before = places.sum_of(name)
         exponent = (piece.total - before).bit_length() - 1
-        out = _Outbox(file, indexed, piece.width, buffers, self._arena)
         source = self._boards.layer(before)
-        for at in range(piece.begin, piece.end, JOB_CHUNKS):
-            keys = read_keys(source, range(at, min(at + JOB_CHUNKS, piece.end)))
+        states = self._elsewhere(piece, worker, file)
+
+        def read(first: int) -> Array:
+            keys = read_keys(source, range(first, min(first + JOB_CHUNKS, piece.end)))
             self._check.demand(keys, before, source.name)
-            position = 0
-            while True:
-                position = forward.spawn_map(
-                    keys, position, exponent, self._rules, out.target, buffers.worker.scratch
-                )
-                if position == len(keys):
-                    break
-                out.flush()
-        out.flush()
+            return keys
+
+        worker.send(
+            (
+                SpawnTask(self._game_rules, indexed, partial(read, first), exponent, states)
+                for first in range(piece.begin, piece.end, JOB_CHUNKS)
+            ),
+            states,
+        )
         file.add(b"")
         return file.nbytes
 
     def _slide(
-        self, piece: Piece, indexed: IndexedLayer, buffers: _Buffers, file: ParcelWriter
+        self, piece: Piece, indexed: IndexedLayer, worker: Worker, file: ParcelWriter
     ) -> tuple[Array, int, int]:
         """Slide the states of a window: their counts, how many there are, and the bytes written."""
-        window = _Window(indexed, piece.begin, piece.width, buffers)
-        for name in piece.reads:
-            window.read(self._folder / name)
-        if piece.total in self._starts and not self._game.start_afters:
-            window.mark(self._starts[piece.total])
-        counts = np.zeros((self._game.bounds.code + 1, 5), dtype=np.int64)
-        if not (self._lookahead and self._game.ended(piece.total)):  # else the next slide is the last one
-            out = _Outbox(file, indexed, piece.width, buffers, self._arena)
-            self._slide_all(window, indexed, buffers, out, counts)
+        states = self._window(piece, worker, starts=not self._game.start_afters)
+        span, ended = (states.first_rank, states.last_rank), self._game.ended(piece.total)
         keys = np.zeros(0, dtype=np.uint64)
-        if self._keep_states:
-            keys, _ = window.keys(self._game.bounds.code + 1)
+        if self._keep_states:  # before their bits are cleared
+            keys, _ = listed(indexed, states, span, self._game.bounds.code + 1)
             if self._lookahead:
-                keys = undecided(keys, self._rules, self._game.ended(piece.total))
+                keys = undecided(keys, self._game_rules.rules, ended)
+        counts = np.zeros((self._game.bounds.code + 1, 5), dtype=np.int64)
+        if not (self._lookahead and ended):  # else the next slide is the last one
+            afters = self._elsewhere(piece, worker, file)
+            task = SlideTask(self._game_rules, indexed, *span, states, afters, self._lookahead)
+            worker.send([task], afters)
+            counts = task.counts
         file.add(keys)
         return counts, len(keys), file.nbytes
 
-    def _slide_all(
-        self, window: _Window, indexed: IndexedLayer, buffers: _Buffers, out: _Outbox, counts: Array
-    ) -> None:
-        worker, source = buffers.worker, window.source
-        worker.forget(indexed.layer.size)
-        position = window.begin
-        while position < window.end:
-            position = int(
-                forward.slide_map(
-                    source, np.uint64(position), np.uint64(window.end), self._rules, self._lookahead,
-                    out.target, worker.recent, worker.scratch, worker.marks, worker.spawned, counts,
-                    NO_SLIDES,
-                )
-            )  # fmt: skip
-            out.flush()
-
     def _unite(
-        self, piece: Piece, indexed: IndexedLayer, buffers: _Buffers, file: ParcelWriter
+        self, piece: Piece, indexed: IndexedLayer, worker: Worker, file: ParcelWriter
     ) -> tuple[Array, int]:
         """List the afterstates of a window: how many have each largest exponent, and the bytes written."""
-        window = _Window(indexed, piece.begin, piece.width, buffers)
-        for name in piece.reads:
-            window.read(self._folder / name)
-        if piece.total in self._starts and self._game.start_afters:
-            window.mark(self._starts[piece.total])
-        keys, counts = window.keys(self._game.bounds.code + 1)
+        afters = self._window(piece, worker, starts=bool(self._game.start_afters))
+        span = afters.first_rank, afters.last_rank
+        keys, counts = listed(indexed, afters, span, self._game.bounds.code + 1)
         file.add(keys)
         return counts, file.nbytes
 

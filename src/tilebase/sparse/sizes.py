@@ -5,17 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 SMALL_BITS = 1 << 24
-"""A layer of at most this many ranks is small: its slides are recorded, and few tasks share its work."""
+"""A layer of at most this many ranks is small: few tasks share its work."""
 SMALL_PART = 1 << 13
 """States of a small layer that are worth a task.  A thread joins in for each two of them."""
 PAGE_BYTES = 4096
 """Bytes of a page of an arena: 32-bit offsets (`_kernels.forward.PAGE`)."""
 KEPT_KEYS = 1 << 22
 """Layers of at most this many keys stay in memory for the next two layers."""
-MOST_RECORDED = 1 << 33
-"""Most bytes on disk of the slides that the forward pass records for the backward pass."""
-RECORDED_SHARE = 1 / 4
-"""The largest share of the free space of the disk that they may take."""
 TABLE_BYTES = 60
 """Bytes of the tables of the index for each filling of half a board, about; more if there are few."""
 

@@ -2,11 +2,10 @@
 
 Modules, those that the others import first:
 
-    slides        the rules for single boards, with remembered lines
+    slides        the rules for single boards, with remembered lines, and the values that follow from others
     large_tiles   which tiles of a real board stand for x, and which images fit the masks
     real_boards   boards with real tiles, and how they slide
     answers       what is said of a board: its value, and those of its slides
-    readings      what is said of a real board: the answer of its best reading
     solved        what tables, winning sets and certificates have in common: what can be asked
     prober        values of single positions, from files
     probe         tables: what a position is worth, and which slides are best
@@ -15,7 +14,5 @@ Modules, those that the others import first:
     certificates  certificates to play against
     folders       which tables of a folder fit a board
     winning       winning sets of one side
-    opening       opening any of these, whichever it is
-    verify        every byte against its checksum, every value against those that follow
-    sums          SHA-256 sums of the files of a table
+    verify        every byte against its checksum, every value against those that follow; SHA-256 sums
 """

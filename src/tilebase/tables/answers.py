@@ -22,7 +22,7 @@ from tilebase.objectives.values import (
     sort_key,
     value_document,
 )
-from tilebase.runtime.html import table_html
+from tilebase.runtime.rows import html_text
 from tilebase.tables.real_boards import AnyBoard, RealBoard
 
 INTERVAL = "probability to win, proved"
@@ -143,7 +143,7 @@ class Answer:
             for one in self.slides
         ]  # fmt: skip
         board = self.board.svg(160) if isinstance(self.board, Board) else f"<pre>{self.board.text}</pre>"
-        return board + table_html(f"{self.meaning}: {self.value}", rows)
+        return board + html_text(f"{self.meaning}: {self.value}", rows)
 
     @property
     def state(self) -> str:

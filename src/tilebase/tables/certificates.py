@@ -11,7 +11,15 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from tilebase import check
+from tilebase.check import (
+    LONGEST_HEADER,
+    Rules,
+    X,
+    open_lines,
+    read_board,
+    read_header,
+    read_layers,
+)
 from tilebase.errors import (
     BoardError,
     CorruptError,
@@ -58,7 +66,7 @@ class Certificate(Verdicts):
         *,
         forced: bool,
         starts: Sequence[Cells],
-        rules: check.Rules,
+        rules: Rules,
         spawns: dict[Cells, int],
     ) -> None:
         self.path, self._game, self.forced = path, game, forced
@@ -214,16 +222,16 @@ def open_certificate(path: Path | str) -> Certificate:
 
 def _read(path: Path, file: Any) -> Certificate:
     try:
-        lines = check.open_lines(file)
-        header, rules = check.read_header(lines.readline(check.LONGEST_HEADER).decode())
+        lines = open_lines(file)
+        header, rules = read_header(lines.readline(LONGEST_HEADER).decode())
         if header["boards"] > MOST_BOARDS:
             raise CorruptError(
                 f"{path.name} lists {header['boards']:,} boards; at most {MOST_BOARDS:,} are read"
             )
-        layers = check.read_layers(lines, rules, header["boards"])
+        layers = read_layers(lines, rules, header["boards"])
         spawns = dict(itertools.chain.from_iterable(layer.items() for layer in layers))
         game = _game(header)
-        starts = [_from_check(game, check.read_board(word)) for word in header["starts"]]
+        starts = [_from_check(game, read_board(word)) for word in header["starts"]]
         certificate = Certificate(
             path, game, forced=header["claim"] == "forced", starts=starts, rules=rules, spawns=spawns
         )
@@ -258,8 +266,8 @@ def _by_rows(shape: Sequence[int], word: str) -> str:
 
 
 def _to_check(game: Game, cells: Sequence[int]) -> Cells:
-    return tuple(check.X if game.is_x(e) else e for e in cells)
+    return tuple(X if game.is_x(e) else e for e in cells)
 
 
 def _from_check(game: Game, cells: Sequence[int]) -> Cells:
-    return tuple(game.x if e == check.X else e for e in cells)
+    return tuple(game.x if e == X else e for e in cells)

@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from tilebase.errors import MissingLayerError, UsageError, check_first
 from tilebase.files import places
-from tilebase.files.format import Layer
+from tilebase.files.format import Layer, cells_of
 from tilebase.files.layers import LayerFolder
-from tilebase.files.run import read_manifest
+from tilebase.files.run import read_query
 from tilebase.files.source import local_path
 from tilebase.objectives.objective import Objective
 from tilebase.tables.probe import Table, open_table
@@ -86,7 +86,7 @@ def open_layer(location: Path | str, total: int | None = None, kind: str = "afte
         raise UsageError(f"kind must be afterstates or states, not {kind!r}")
     path = local_path(location)
     if path is not None and (path / places.QUERY).exists() and not (path / places.TABLE).exists():
-        query, _ = read_manifest(path)
+        query, _ = read_query(path)
         with LayerFolder(path / kind, query.contents(kind)) as folder:
             sizes = {s: record.boards for s, record in folder.records.items()}
             advice = "tilebase count -o FOLDER --keep states writes some"
@@ -163,17 +163,12 @@ def _numbers(objective: Objective, values: npt.NDArray[Any]) -> npt.NDArray[np.f
 def _by_largest(
     table: Table, keys: npt.NDArray[np.uint64], numbers: npt.NDArray[np.float64]
 ) -> tuple[tuple[int, int, float], ...]:
-    game = table.game
-    bits = game.bits
-    code = np.uint64((1 << bits) - 1)
-    largest = np.zeros(len(keys), np.uint64)
-    for cell in range(game.cells):
-        tiles = keys >> np.uint64(bits * cell) & code
-        if game.unmergeable:
-            tiles = np.where(tiles == code, np.uint64(0), tiles)
-        np.maximum(largest, tiles, out=largest)
-    counts = np.bincount(largest.astype(np.int64), minlength=1)
-    sums = np.bincount(largest.astype(np.int64), numbers, minlength=1)
+    cells = cells_of(table.game, keys)
+    if table.game.unmergeable:
+        cells[cells == table.game.x] = 0
+    largest = cells.max(axis=0)
+    counts = np.bincount(largest, minlength=1)
+    sums = np.bincount(largest, numbers, minlength=1)
     return tuple(
         (1 << e if e else 0, int(n), float(s / n))
         for e, (n, s) in enumerate(zip(counts, sums, strict=True))

@@ -7,7 +7,8 @@ compressed) or a URL.  Objects here are safe to share between threads.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,11 @@ from typing import Any
 from tilebase.errors import MissingBoardError, MissingLayerError, UsageError
 from tilebase.files import places
 from tilebase.files.layers import PagedLayers
-from tilebase.files.manifest import Manifest
-from tilebase.files.source import Folder, Location, address, local_path, open_location, read_document
-from tilebase.files.winning import is_winning
+from tilebase.files.manifest import Manifest, is_winning, read_manifest
+from tilebase.files.source import Folder, Location, address, is_certificate, local_path
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
+from tilebase.game.notation import count_of
 from tilebase.objectives.numbers import SMALL, Unit
 from tilebase.objectives.objective import Objective, find_objective
 from tilebase.objectives.results import StartValues, proves_certain
@@ -36,11 +37,10 @@ from tilebase.objectives.values import (
     value_document,
     with_complement,
 )
-from tilebase.runtime.html import table_html
-from tilebase.tables.answers import INTERVAL, Answer, SlideAnswer, interval_answer
-from tilebase.tables.large_tiles import read_tiles
+from tilebase.runtime.rows import html_text
+from tilebase.tables.answers import INTERVAL, Answer, SlideAnswer, interval_answer, slides_by_rules
+from tilebase.tables.large_tiles import Reading, large_tiles_of, read_tiles
 from tilebase.tables.prober import DenseProber, Prober
-from tilebase.tables.readings import answer_best_reading
 from tilebase.tables.real_boards import AnyBoard, RealBoard
 from tilebase.tables.solved import BoardLike, Solved, opened_again
 
@@ -88,7 +88,7 @@ class Table(Solved):
             {"objective": str(objective), "the start": str(self.start[objective.label])}
             for objective in self.objectives
         ]
-        return table_html(f"Table {self.location.name} of {self.game}", rows)
+        return html_text(f"Table {self.location.name} of {self.game}", rows)
 
     @property
     def name(self) -> str:
@@ -147,14 +147,17 @@ class Table(Solved):
             return self._best_reading(state, lambda own: self._probe(own, objective), made)
         return self._probe(state, objective)
 
-    def _probe(self, state: Board, objective: str | None) -> Answer:
-        chosen = self._choose(objective)
+    def _probe(self, state: Board, label: str | None) -> Answer:
+        chosen, answers = self._choose(label), []
         if not state.sum and not self.game.empty_is_state:
             raise self.prober.missing(state.cells)
-        try:
-            answers = self._answers(state, chosen)
-        except MissingBoardError as error:  # the error names an afterstate, so it is raised for the state
-            raise self.prober.missing(state.cells) from error
+        for objective in chosen:
+            try:
+                answers.append(self._answer(state, objective))
+            except MissingBoardError as error:
+                # Of an interval, the bound that decides what a table leaves out may be known alone.
+                if self._decides(objective) or not any(map(self._decides, chosen)):
+                    raise self.prober.missing(state.cells) from error  # the error names an afterstate
         return answers[0] if len(answers) == 1 else interval_answer(*answers)
 
     def probe_after(self, board: BoardLike, objective: str | None = None) -> Answer:
@@ -170,7 +173,7 @@ class Table(Solved):
 
     def _probe_after(self, after: Board, objective: str | None) -> Answer:
         chosen, least = self._choose(objective), self.prober.least
-        if least is not None and any(map(self._bounds, chosen)) and self.prober.find(after.cells) is None:
+        if least is not None and any(map(self._decides, chosen)) and self.prober.find(after.cells) is None:
             # Only the objective that decided this is known.
             value: Found = Below(least.bound, reached=False)
             return Answer(after, self.meaning(least.label), self.unit(least.label), value, after=True)
@@ -267,25 +270,12 @@ class Table(Solved):
                     return low, high
         return self.objectives[:1]
 
-    def _answers(self, board: Board, objectives: Sequence[Objective]) -> list[Answer]:
-        """Return the results under some objectives.
-
-        Of an interval, only the bound that decides what a table leaves out may be known.
-        """
-        try:
-            return [self._answer(board, one) for one in objectives]
-        except MissingBoardError:
-            known = [one for one in objectives if self._bounds(one)]
-            if not known or len(objectives) == 1:
-                raise
-            return [self._answer(board, one) for one in known]
-
-    def _bounds(self, objective: Objective) -> bool:
+    def _decides(self, objective: Objective) -> bool:
         """Return whether the values of this objective decide which boards the table leaves out."""
         return self.prober.least is not None and self.prober.least.label == objective.label
 
     def _answer(self, board: Board, objective: Objective) -> Answer:
-        decides = self._bounds(objective)
+        decides = self._decides(objective)
         answer = self._answer_alone(board, objective, known=decides)
         loss = self._loss_beside(objective)
         if loss is None or isinstance(answer.value, Below):
@@ -398,7 +388,7 @@ def _slack(game: Game, kind: ValueType) -> float:
 
 
 def open_table(location: Table | Path | str) -> Table:
-    """Open a table in a folder, a zip file, or at a URL: of any web server, or that fsspec knows.
+    """Open a table in a folder, a zip file, or at the URL of any web server.
 
     A table that is open is returned as it is.
 
@@ -426,20 +416,84 @@ def open_table(location: Table | Path | str) -> Table:
     return Table(opened, Manifest.parse(data, name))
 
 
-def read_manifest(location: Path | str) -> tuple[Location, str, bytes]:
-    """Return an opened location, and the name and the content of its manifest.  Raises as `open_table`."""
-    opened = open_location(location)
-    try:
-        source = opened.open(places.TABLE)
-        try:
-            return opened, f"{opened.name}/{places.TABLE}", read_document(source)
-        finally:
-            source.close()
-    except MissingLayerError as error:  # a server says it only at the first request
-        raise MissingLayerError(
-            f"{opened.name} holds no finished table: make one with tilebase solve ... "
-            f"-o {local_path(location) or 'FOLDER'}"
-        ) from error
+def open_solved(location: Path | str) -> Solved:
+    """Open the table, winning set or certificate at a location.
+
+    Raises the errors of `open_table` and `open_certificate`.
+    """
+    path = local_path(location)
+    if path is not None and is_certificate(path):
+        from tilebase.tables.certificates import open_certificate  # most locations are tables
+
+        return open_certificate(path)
+    opened, name, data = read_manifest(location)
+    if is_winning(data):
+        from tilebase.tables.winning import WinningSet
+
+        return WinningSet.of(opened, name, data)
+    return Table(opened, Manifest.parse(data, name))
+
+
+# -- boards with real tiles ------------------------------------------------------------------------
+
+
+def answer_best_reading(
+    board: RealBoard, ask: Callable[[Board], Answer], made: str | None = None
+) -> Answer | None:
+    """Return the answer for a real board, where `ask` answers for boards of the game; None without one.
+
+    Of several readings with the best value, it is the first that allows the slide `made`, or else the first:
+    boards as given come before others.  Raises `NoReadingError` if the board cannot be read.
+    """
+    readings = large_tiles_of(board.game).readings(board.tiles)
+    answers: dict[Cells, Answer] = {}
+    for cells in dict.fromkeys(reading.cells for reading in readings):
+        with suppress(MissingBoardError):
+            answers[cells] = ask(Board(board.game, cells))
+
+    def rank(reading: Reading) -> tuple[float, bool]:
+        answer, names = answers[reading.cells], reading.orientation.directions
+        return answer.rank, any(names[slide.direction] == made for slide in answer.slides)
+
+    reading = max((one for one in readings if one.cells in answers), key=rank, default=None)
+    if reading is None:
+        return None
+    answer = _turned(RealBoard(board.game, board.tiles, reading), answers.pop(reading.cells))
+    others = sorted(answers.values(), key=lambda one: one.rank, reverse=True)
+    answer = replace(answer, others=tuple(one.value for one in others))
+    return replace(answer, notes=() if answer.after else tuple(_notes(answer)))
+
+
+def _turned(board: RealBoard, answer: Answer) -> Answer:
+    """Return an answer for a board of the game as one for the real board that was read as it."""
+    directions = board.reading.orientation.directions
+    values = {directions[slide.direction]: slide.value for slide in answer.slides}
+    best = {directions[direction] for direction in answer.best}
+    slides: list[SlideAnswer] = []
+    for slide in slides_by_rules(board) if answer.slides else ():
+        assert slide.real is not None
+        merges = board.merges_large(slide.direction, slide.real)
+        slides.append(replace(slide, value=values[slide.direction], merges_large=merges))
+    ordered = tuple(direction for direction in board.game.directions if direction in best)
+    return replace(answer, board=board, slides=tuple(slides), best=ordered)
+
+
+def _notes(answer: Answer) -> Iterator[str]:
+    """Yield what the table does not know, or what was chosen: one sentence each."""
+    board, game = answer.board, answer.board.game
+    if answer.unjudged:
+        yield answer.unjudged
+    if answer.others:
+        readings = count_of(len(answer.others) + 1, "reading")
+        yield (
+            f"{readings} of this board are in the table, and this is the one with the best value; the next "
+            f"is worth {answer.others[0]}"
+        )
+    if game.horizon is not None and game.ended(game.sum(board.cells)):
+        yield f"the table ends at the sum {game.horizon}: after the next slide nothing more is counted"
+
+
+# -- whole tables on this machine ------------------------------------------------------------------
 
 
 def local_folder(table: Table) -> Path:

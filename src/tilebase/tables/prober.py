@@ -16,13 +16,12 @@ from tilebase.errors import BoardError, CorruptError, MissingBoardError, Missing
 from tilebase.files.format import Layer
 from tilebase.files.layers import Layers
 from tilebase.files.manifest import LeastValue
-from tilebase.files.recent import Recent
 from tilebase.game.game import Cells, Game
 from tilebase.objectives.numbers import digits_text
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.values import Number
-from tilebase.tables.evaluator import Evaluator, Worth
-from tilebase.tables.slides import Slider
+from tilebase.runtime.threads import Recent
+from tilebase.tables.slides import Evaluator, Slider, Worth
 
 CACHED_LAYERS = 4096
 """Layers whose rows a table keeps in memory; no file stays open."""
@@ -59,6 +58,7 @@ class Prober:
         self.slider = Slider(game)
         self._thinned, self.least = thinned, least
         self._starts: frozenset[Cells] | None = None
+        self._evaluators = {one.label: Evaluator(self.slider, one) for one in self.objectives}
         self._layers = Recent(CACHED_LAYERS)
         self._chunks = Recent(CACHED_BYTES, _nbytes)
 
@@ -91,8 +91,8 @@ class Prober:
     def _read(self, layer: Layer, chunk: int) -> tuple[Column, Column]:
         return layer.both(chunk)
 
-    def find(self, after: Cells, objective: Objective | None = None) -> tuple[Layer, int] | None:
-        """Layer of an afterstate and its position there, counted from 0; None if it is not there."""
+    def find(self, after: Cells, objective: Objective | None = None) -> Any:
+        """Return the stored value of an afterstate, the first if no objective is named; None without one."""
         try:
             layer = self.layer(self.game.sum(after), objective)
         except MissingLayerError:
@@ -101,11 +101,9 @@ class Prober:
         chunk = layer.chunk_of(key)
         if chunk < 0:
             return None
-        keys, _ = self._chunk(layer, chunk)
-        position = int(keys.searchsorted(np.uint64(key)))
-        if position == len(keys) or int(keys[position]) != key:
-            return None
-        return layer, int(layer.starts[chunk]) + position
+        keys, values = self._chunk(layer, chunk)
+        at = int(keys.searchsorted(np.uint64(key)))
+        return values[at] if at < len(keys) and int(keys[at]) == key else None
 
     def count(self, total: int) -> int:
         """Return how many afterstates of a sum have values."""
@@ -142,12 +140,7 @@ class Prober:
         found = self.find(after, objective)
         if found is None:
             raise self.missing(after)
-        layer, position = found
-        if position >= len(layer):
-            raise CorruptError(f"{layer.name} has {len(layer)} values, fewer than there are boards")
-        chunk = int(layer.starts.searchsorted(position, side="right")) - 1
-        _, values = self._chunk(layer, chunk)
-        return values[position - int(layer.starts[chunk])]
+        return found
 
     def afterstate(self, after: Cells, objective: Objective) -> Number:
         """Return the value of an afterstate.  Raises `MissingBoardError`."""
@@ -162,7 +155,10 @@ class Prober:
         """
 
         def value_of(after: Cells) -> Number | None:
-            return None if known and self.find(after) is None else self.afterstate(after, objective)
+            stored = self.find(after, objective)
+            if stored is None and not known:
+                raise self.missing(after)
+            return None if stored is None else objective.read(stored)
 
         return [
             (direction, after, wins, None if worth is None else objective.discounted(worth))
@@ -171,7 +167,7 @@ class Prober:
 
     def evaluator(self, objective: Objective) -> Evaluator:
         """Return what computes values from those that follow."""
-        return Evaluator(self.slider, objective)
+        return self._evaluators[objective.label]
 
     def is_reached(self, board: Cells) -> bool:
         """Return whether the table shows that play makes a state: as a start, or by a spawn."""
@@ -216,12 +212,15 @@ class DenseProber(Prober):
     def _read(self, layer: Layer, chunk: int) -> tuple[Column, Column]:
         return np.zeros(0, dtype=np.uint64), layer.values(chunk)
 
-    def find(self, after: Cells, objective: Objective | None = None) -> tuple[Layer, int] | None:
-        """Layer and rank of a board; None if it breaks a limit or its sum was not solved."""
+    def find(self, after: Cells, objective: Objective | None = None) -> Any:
+        """As `Prober.find`; None if the board breaks a limit or its sum was not solved."""
         try:
-            return self.layer(self.game.sum(after), objective), self._index.rank(after)
+            layer, rank = self.layer(self.game.sum(after), objective), self._index.rank(after)
         except (MissingLayerError, BoardError):
             return None
+        chunk = int(layer.starts.searchsorted(rank, side="right")) - 1
+        _, values = self._chunk(layer, chunk)
+        return values[rank - int(layer.starts[chunk])]
 
     def count(self, total: int) -> int:
         """Return how many boards of a sum have values."""

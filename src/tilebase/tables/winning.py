@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from tilebase.errors import CorruptError, MissingBoardError, UsageError
+from tilebase.files.manifest import read_manifest
 from tilebase.files.source import Location, address
 from tilebase.files.winning import AFTERSTATES, STATES, StoredSet, WinningManifest
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
 from tilebase.objectives.values import Exact, Found, Unknown
 from tilebase.tables.answers import Answer, SlideAnswer
-from tilebase.tables.probe import read_manifest
 from tilebase.tables.slides import Slider
 from tilebase.tables.solved import Verdicts, opened_again
 
@@ -60,6 +60,11 @@ class WinningSet(Verdicts):
         self.location, self.manifest = location, manifest
         self._stored = StoredSet(location, manifest)
         self._slider = Slider(manifest.game)
+
+    @classmethod
+    def of(cls, location: Location, name: str, manifest: bytes) -> WinningSet:
+        """Return the winning set of a location, from the name and the content of its manifest."""
+        return cls(location, WinningManifest.parse(manifest, name))
 
     def __repr__(self) -> str:
         what = f"{self.manifest.meaning}, {self.states:,} states"
@@ -259,5 +264,4 @@ def open_winning_set(location: Path | str) -> WinningSet:
         ...
     tilebase.errors.MissingLayerError: nowhere not found: name the folder or zip file of a table
     """
-    opened, name, data = read_manifest(location)
-    return WinningSet(opened, WinningManifest.parse(data, name))
+    return WinningSet.of(*read_manifest(location))

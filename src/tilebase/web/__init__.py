@@ -4,13 +4,11 @@ Modules, those that the others import first:
 
     collection   the tables, winning sets and certificates that are served, and games that are being solved
     rules        the rules of a game in sentences
-    surroundings the surroundings of a board as a graph
-    documents    games, positions, spawns and layers as JSON
+    documents    games, positions, spawns and layers as JSON, and the surroundings of a board as a graph
     schemas      what these documents look like, as JSON Schema
     operations   each request of the interface: its path, its parameters, what it answers and what it costs
     openapi      the description of the interface, made from the operations
-    limits       how much one client may ask
-    connections  connections that wait for a request, for a limited time and in limited number
+    connections  how long connections may wait, how many there may be, and how much one client may ask
     app          the web application and the server
     export       a page that plays a table without a server, for any web host
     explorer/    the page: HTML, CSS and JavaScript modules without a build step

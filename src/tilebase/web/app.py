@@ -40,10 +40,9 @@ from tilebase.objectives.objective import Objective, objectives_of
 from tilebase.runtime.documents import to_json
 from tilebase.runtime.progress import Progress
 from tilebase.runtime.resources import Use
-from tilebase.runtime.system import POSIX
 from tilebase.web import openapi
 from tilebase.web.collection import Collection
-from tilebase.web.limits import Limits
+from tilebase.web.connections import Limits
 from tilebase.web.operations import MOST_BODY, OPERATIONS, Operation
 
 try:
@@ -488,8 +487,7 @@ def _listen(host: str, port: int) -> socket.socket:
         # The protocol is named, since asyncio turns Nagle's algorithm off only for sockets that name TCP.
         listener = socket.socket(family, kind, protocol or socket.IPPROTO_TCP)
         try:
-            if POSIX:  # on Windows it would let two programs listen at one port
-                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind(address)
             listener.listen(512)
         except OSError:

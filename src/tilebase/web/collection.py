@@ -19,14 +19,13 @@ from typing import Any, Literal, TypeAlias
 
 from tilebase.errors import MissingLayerError, StorageError, TilebaseError, UsageError
 from tilebase.files import places
-from tilebase.files.recent import Recent
 from tilebase.files.source import local_path
 from tilebase.game.game import Game
 from tilebase.runtime.documents import to_json
 from tilebase.runtime.progress import Progress
-from tilebase.runtime.threads import in_background
+from tilebase.runtime.threads import Recent, in_background
 from tilebase.tables.folders import holds_tables, table_folders
-from tilebase.tables.opening import open_solved
+from tilebase.tables.probe import open_solved
 from tilebase.tables.solved import Solved
 
 LOG = logging.getLogger(__name__)

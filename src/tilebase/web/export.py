@@ -24,7 +24,7 @@ import numpy.typing as npt
 from tilebase._version import version
 from tilebase.errors import CorruptError, MissingLayerError, ResourceError, UsageError, WrongGameError
 from tilebase.files import places
-from tilebase.files.outputs import check_folder
+from tilebase.files.outputs import new_folder
 from tilebase.files.policy import FORMAT, VALUE_STEP, VERSION, PolicyWriter, coarse
 from tilebase.files.source import read_file
 from tilebase.game.game import Cells, Game
@@ -36,9 +36,8 @@ from tilebase.objectives.objective import Objective
 from tilebase.objectives.values import value_document
 from tilebase.runtime.documents import parse_json, to_json
 from tilebase.runtime.progress import Pace, Progress
-from tilebase.runtime.storage import atomic_folder, write_whole
-from tilebase.sparse.choosing import best_slides, even, ratings
-from tilebase.sparse.flow import Visits
+from tilebase.runtime.storage import write_whole
+from tilebase.sparse.flow import Visits, best_slides, even, ratings
 from tilebase.sparse.reading import MISSING, LayerReader
 from tilebase.tables.probe import Table, afterstate_counts, open_table, reachable_folder
 
@@ -141,9 +140,8 @@ def export_page(
         )
     _check_size(opened, afterstate_counts(opened), values, anyway)
     target = Path(output)
-    if check_folder(target) and not (target.is_dir() and _is_page(target)):
-        raise WrongGameError(f"{target} is not an exported page: choose a new folder")
-    with atomic_folder(target) as folder:
+    refused = WrongGameError(f"{target} is not an exported page: choose a new folder")
+    with new_folder(target, _is_page, refused) as folder:
         states, leaves, files_of_policy = _write_policy(opened, reader, chosen, folder, values, progress)
         header = _header(opened, chosen, values, leaves, files_of_policy)
         _write_page(folder, opened.game, header)
@@ -243,7 +241,7 @@ def _states(reader: LayerReader, layers: Any, last: int) -> Iterator[tuple[int, 
 
 
 def _judge(table: Table, reader: LayerReader, objective: Objective, total: int, states: Array) -> _Layer:
-    """Return what the table says of the states of one sum; with the slides of `sparse.choosing`."""
+    """Return what the table says of the states of one sum; with the slides of `sparse.flow`."""
     layer, least = reader.layer(total), table.manifest.least
     links = layer.link(states) if table.manifest.thinned is None else layer.link_known(states)
     allowed, missing = links.slots != NONE, links.slots == MISSING

@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from tilebase.cli.probe import LabelOption, TableArgument
 from tilebase.cli.progress import counting_progress, prepare_kernels
-from tilebase.runtime.command import COMMAND
+from tilebase.runtime.measured import COMMAND
 
 
 def data(

@@ -9,11 +9,11 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from tilebase.cli.options import DEFAULT_SHOWN, ShownOptions
-from tilebase.cli.output import table_text
 from tilebase.cli.probe import LabelOption, LocalTableArgument, game_of_table
 from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.objectives.numbers import byte_text, summed_text
-from tilebase.runtime.command import ANYWAY
+from tilebase.runtime.measured import ANYWAY
+from tilebase.runtime.rows import table_text
 
 
 def page(

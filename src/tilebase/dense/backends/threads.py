@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from threading import Event, Lock
+from threading import Event
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -19,7 +20,7 @@ from tilebase.dense.tables import TILE, DenseRules, Folding, scratch_boards, tas
 from tilebase.objectives.backup import Backup
 from tilebase.objectives.encoding import FIRST
 from tilebase.runtime.measured import working_time
-from tilebase.runtime.threads import Pool
+from tilebase.runtime.threads import Pool, drain
 
 Array = npt.NDArray[Any]
 S = TypeVar("S")
@@ -43,23 +44,14 @@ class JobRunner(Generic[S]):
         work.add(step, since)
 
     def _share(self, do: Callable[[Array, S], None], jobs: list[Array], work: DenseWork, tell: Tell) -> None:
-        queue = iter(jobs)
-        lock = Lock()
-        done = 0
+        waiting = deque(jobs)
 
-        def drain(scratch: S, stop: Event) -> float:
-            nonlocal done
+        def work_with(scratch: S, stop: Event) -> float:
             since = working_time()
-            while not stop.is_set():
-                with lock:
-                    job = next(queue, None)
-                if job is None:
-                    break
-                do(job, scratch)
-                done += 1
+            drain(waiting, lambda job: do(job, scratch), stop)
             return working_time() - since
 
-        busy = self._pool.together(drain, self._scratch, tell=lambda: tell(done / len(jobs)))
+        busy = self._pool.together(work_with, self._scratch, tell=lambda: tell(1 - len(waiting) / len(jobs)))
         work.busy += sum(busy) / len(busy)
         work.span += max(busy)
 
