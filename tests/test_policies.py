@@ -28,6 +28,7 @@ from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical
 from tilebase.objectives.values import Rounded, Unknown
+from tilebase.policies import as_policy
 from tilebase.questions import policies, simulation
 from tilebase.questions.distributions import distributions
 from tilebase.runtime.resources import Allowance
@@ -219,9 +220,10 @@ def test_a_module_that_is_no_python(folder, solved):
 
 def test_too_many_states(solved, monkeypatch):
     with pytest.raises(ResourceError, match="more than 100 states"):
-        policies.evaluate_callable(
-            WIDE, first, open_table(solved(WIDE)).objectives[0], Allowance.of(), most_states=100
-        )
+        policies.evaluate_function(
+            as_policy(first, WIDE, asked="board"), open_table(solved(WIDE)).objectives[0], Allowance.of(),
+            most_states=100,
+        )  # fmt: skip
 
 
 def test_tables_that_do_not_fit(solved, tmp_path):

@@ -22,7 +22,6 @@ from __future__ import annotations
 import importlib
 import inspect
 import math
-import random
 import re
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -36,11 +35,10 @@ import numpy.typing as npt
 from tilebase.arrays import Flags, Floats, GameArrays, Keys, TableArrays
 from tilebase.errors import UsageError
 from tilebase.game.board import Board
-from tilebase.game.game import Cells, Game
+from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.sparse.flow import even, largest
 from tilebase.tables.probe import Table, open_table
-from tilebase.tables.slides import Slider
 
 Boards: TypeAlias = npt.NDArray[np.uint8]
 Asked: TypeAlias = Literal["batch", "one", "board", "predict"]
@@ -364,48 +362,6 @@ def weights_of(policy: Callable[[Board], Any], board: Board, directions: Collect
             "and they must sum to 1"
         )
     return {direction: number / sum(numbers) for direction, number in zip(weights, numbers, strict=True)}
-
-
-Choices: TypeAlias = list[tuple[Cells, bool, float]]
-"""Afterstates, whether each wins, and the probabilities of the slides that lead there."""
-
-
-def choices_of(game: Game, slider: Slider, policy: Callable[[Board], Any], board: Cells) -> Choices:
-    """Return the slides that a function of one `Board` takes.  Raises `UsageError`."""
-    slides = {direction: (after, wins) for direction, after, wins in slider.slides(board)}
-    if not slides:
-        return []
-    weights = weights_of(policy, Board(game, board), slides)
-    return [(*slides[direction], weight) for direction, weight in weights.items() if weight]
-
-
-class Choosing:
-    """Asks a function about one `Board` after the other, and about some earlier ones again.
-
-    Calls raise `UsageError` as `choices_of` does, and if the function does not repeat an answer.
-    """
-
-    FIRST, OFTEN, KEPT = 64, 8, 1000
-    """After each of the first states, and then after one of so many, one of those kept is asked again."""
-
-    def __init__(self, game: Game, slider: Slider, policy: Callable[[Board], Any]) -> None:
-        self._game, self._slider, self._policy = game, slider, without_sampling(policy)
-        self._rng, self._asked = random.Random(0), 0
-        self._kept: list[tuple[Cells, Choices]] = []
-
-    def __call__(self, board: Cells) -> Choices:
-        """Return the slides that are taken in a state."""
-        choices = choices_of(self._game, self._slider, self._policy, board)
-        self._asked += bool(choices)
-        if choices and (self._asked <= self.FIRST or self._asked % self.OFTEN == 0):
-            self._kept.append((board, choices))
-            earlier, before = self._kept[self._rng.randrange(len(self._kept))]
-            again = choices_of(self._game, self._slider, self._policy, earlier)
-            one, other = ({choice[:2]: choice[2] for choice in found} for found in (before, again))
-            if any(abs(one.get(to, 0) - other.get(to, 0)) > SUM_ERROR for to in one.keys() | other.keys()):
-                raise answers_differ(self._game.format(earlier))
-            del self._kept[: -self.KEPT]
-        return choices
 
 
 def _random(_: Keys, allowed: Flags) -> Floats:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from tilebase.arrays import BATCH, Flags, Floats, GameArrays, Keys, Probed, TableArrays, by_sum
+from tilebase.arrays import BATCH, Flags, Floats, GameArrays, Keys, Probed, Slid, TableArrays, by_sum
 from tilebase.errors import UsageError
 from tilebase.policies import SUM_ERROR, ArrayPolicy, answers_differ, as_policy
-from tilebase.sparse.flow import Flow, even
-from tilebase.sparse.reading import merge_weights
+from tilebase.sparse.flow import Walk, even
 
 Symmetry: TypeAlias = Literal["canonical", "check", "none"]
 
@@ -72,7 +71,7 @@ def optimal_visits(arrays: TableArrays) -> Iterator[tuple[int, Keys, Floats]]:
         raise UsageError(
             f"optimal play is followed by a mean, as win or score, not by {arrays.objective.label}"
         )
-    layers = map(joined, pieces_by_sum(walk(arrays, Optimal(arrays.boards), ended=True)))
+    layers = map(joined, pieces_by_sum(walk(arrays, Optimal(), ended=True)))
     return ((layer.sum, layer.keys, layer.visits) for layer in layers)
 
 
@@ -84,20 +83,33 @@ def visited_states(
     `policy` and `symmetry` are those of `judge`; ``optimal`` is optimal play.  Visits are probabilities.
     """
     if isinstance(policy, str) and policy == "optimal":
-        return walk(arrays, Optimal(arrays.boards))
+        return walk(arrays, Optimal())
     asked = as_policy(policy, arrays.game, objective=arrays.objective)
     return walk(arrays, Agent(arrays.boards, asked, symmetry, batch))
+
+
+class Frame(NamedTuple):
+    """States of one sum in which a policy slides, and what it does there.
+
+    Attributes
+    ----------
+    sum, keys, visits, chances:
+        As in `Visited`.
+    found:
+        What the slides are: from the rules, or from a table.
+    """
+
+    sum: int
+    keys: Keys
+    visits: Floats
+    chances: Floats
+    found: Any
 
 
 class Optimal:
     """Makes each of the best slides with the same probability."""
 
-    def __init__(self, boards: GameArrays) -> None:
-        self._boards = boards
-
-    def canonical(self, keys: Keys) -> Keys:
-        """The boards that are played."""
-        return self._boards.least(keys)
+    turned = True
 
     def probabilities(self, _: Keys, found: Probed) -> Floats:
         """``p[n, A]``: the probability of each slide."""
@@ -109,15 +121,12 @@ class Agent:
 
     def __init__(self, boards: GameArrays, policy: ArrayPolicy, symmetry: str, batch: int) -> None:
         self.boards, self.symmetry, self.policy = boards, symmetry, policy
+        self.turned = symmetry != "none"
         self._batch = batch
         self._rng = np.random.default_rng(0)
         self._asked_again = self._differ = 0
 
-    def canonical(self, keys: Keys) -> Keys:
-        """The boards on which the agent is asked."""
-        return keys if self.symmetry == "none" else self.boards.least(keys)
-
-    def probabilities(self, keys: Keys, found: Probed) -> Floats:
+    def probabilities(self, keys: Keys, found: Probed | Slid) -> Floats:
         """``p[n, A]``: the probability of each slide in states that have one."""
         allowed = found.allowed
         chances = self.ask(keys, allowed)
@@ -171,63 +180,75 @@ def checked_rows(rng: np.random.Generator, n: int) -> npt.NDArray[np.int64]:
     return rng.permutation(n)[: max(n // CHECKED, LEAST_CHECKED)]
 
 
+def follow(
+    boards: GameArrays,
+    agent: Agent | Optimal,
+    look: Callable[[int, Keys], Any],
+    *,
+    discount: float = 1.0,
+    ended: bool = False,
+) -> Iterator[Frame]:
+    """Follow all games of an agent, from the smallest sum up; yield the states in which it slides.
+
+    `look` finds the slides of states of a sum.  A visit is the probability that a game meets a state, times
+    the `discount` for each slide before.  If `ended`, the states without a slide are yielded, too.
+    """
+    game, flow = boards.game, Walk(boards.compiled, turned=agent.turned).begin()
+    while flow:
+        total, (every, visited) = flow.pop()
+        if game.reached(total):
+            continue
+        for begin in range(0, len(every), PIECE):
+            keys, visits = every[begin : begin + PIECE], visited[begin : begin + PIECE]
+            found = look(total, keys)
+            if not ended:
+                live = found.allowed.any(axis=1)
+                keys, visits, found = keys[live], visits[live], of_rows(found, live)
+            if not len(keys):
+                continue
+            frame = Frame(total, keys, visits, chances_of(agent, keys, found), found)
+            yield frame
+            slid = found if isinstance(found, Slid) else boards.slide(keys)
+            taken = (frame.chances > 0) & ~slid.wins
+            weights = (visits[:, None] * frame.chances)[taken] * discount
+            flow.spread(total, flow.like(slid.after[taken]), weights)
+            flow.merge(PIECE)
+
+
+def of_rows(found: Any, rows: Flags) -> Any:
+    """Return what was found of some states."""
+    return found._make(column[rows] for column in found)
+
+
+def chances_of(agent: Agent | Optimal, keys: Keys, found: Any) -> Floats:
+    """Ask an agent on the states that have a slide; return the probabilities of slides, 0 in the others."""
+    live = found.allowed.any(axis=1)
+    if live.all():
+        return agent.probabilities(keys, found)
+    chances = np.zeros(found.allowed.shape)
+    chances[live] = agent.probabilities(keys[live], of_rows(found, live))
+    return chances
+
+
 def walk(
     arrays: TableArrays, agent: Agent | Optimal, *, discount: float = 1.0, ended: bool = False
 ) -> Iterator[Visited]:
-    """Follow all games of an agent, from the smallest sum up; yield the states in which it slides.
+    """`follow` an agent through a table, and yield what it loses."""
 
-    A visit is the probability that a game meets a state, times the `discount` for each slide before.  If
-    `ended`, the states without a slide are yielded, too.
-    """
-    game, flow = arrays.game, Flow()
-    for board, p in game.starts():
-        key = np.array([game.pack(board)], dtype=np.uint64)
-        flow.add(game.sum(board), agent.canonical(key), np.array([float(p)]))
-    while flow:
-        total, columns = flow.pop()
-        keys, visits = merge_weights(*columns)
-        if game.reached(total):
-            continue
-        for begin in range(0, len(keys), PIECE):
-            part = slice(begin, begin + PIECE)
-            layer = _decided(arrays, agent, total, keys[part], visits[part], ended)
-            if len(layer.keys):
-                yield layer
-                if not game.ended(total):
-                    _spread(arrays, agent, flow, layer, discount)
+    def look(_: int, keys: Keys) -> Probed:
+        found = arrays.probe_keys(keys)
+        if not found.known.all():
+            first = int(keys[int((~found.known).argmax())])
+            raise arrays.table.prober.missing(arrays.game.unpack(first))
+        return found
 
-
-def _decided(
-    arrays: TableArrays, agent: Agent | Optimal, total: int, keys: Keys, visits: Floats, ended: bool
-) -> Visited:
-    """Return some states of a sum, those without a slide only if `ended`, and what the agent does there."""
-    found = arrays.probe_keys(keys)
-    if not found.known.all():
-        first = int(keys[int((~found.known).argmax())])
-        raise arrays.table.prober.missing(arrays.game.unpack(first))
-    going = found.allowed.any(axis=1) | ended
-    keys, visits = keys[going], visits[going]
-    found = Probed._make(column[going] for column in found)
-    chances = agent.probabilities(keys, found)
-    below = found.value - (chances * np.nan_to_num(found.q)).sum(axis=1)
-    loss = np.maximum(arrays.objective.told(below), 0)
-    return Visited(
-        total, keys, visits, found.value, found.q, chances, loss, found.best, found.value[:0], found.q[:0]
-    )
-
-
-def _spread(arrays: TableArrays, agent: Agent | Optimal, flow: Flow, layer: Visited, discount: float) -> None:
-    """Add the states that follow."""
-    boards = arrays.boards
-    slid = boards.slide(layer.keys)
-    taken = (layer.chances > 0) & ~slid.wins
-    weights = (layer.visits[:, None] * layer.chances)[taken] * discount
-    afters, weights = merge_weights(agent.canonical(slid.after[taken]), weights)
-    states, origin, chance = boards.spawns(afters)
-    states, weights = merge_weights(agent.canonical(states), weights[origin] * chance)
-    for following, mine in by_sum(arrays.game, states):
-        flow.add(following, states[mine], weights[mine])
-    flow.merge(PIECE)
+    for total, keys, visits, chances, found in follow(
+        arrays.boards, agent, look, discount=discount, ended=ended
+    ):
+        below = found.value - (chances * np.nan_to_num(found.q)).sum(axis=1)
+        loss = np.maximum(arrays.objective.told(below), 0)
+        none = found.value[:0], found.q[:0]
+        yield Visited(total, keys, visits, found.value, found.q, chances, loss, found.best, *none)
 
 
 def pieces_by_sum(layers: Iterable[Visited]) -> Iterator[list[Visited]]:
@@ -243,34 +264,59 @@ def joined(pieces: list[Visited]) -> Visited:
     return Visited(total[0], *map(np.concatenate, columns))
 
 
+def back(
+    boards: GameArrays,
+    frames: Sequence[Frame | Visited],
+    own: Callable[[Any], Floats],
+    over: Callable[[Keys], Floats],
+    *,
+    turned: bool,
+    discount: float,
+) -> Iterator[tuple[Any, Floats, Floats]]:
+    """Add up what is gained or lost in states and after them, from the largest sum down.
+
+    Yields each frame with ``float64[n]``, what follows from its states on, and ``float64[n, A]``, the part of
+    it that follows after each slide and the spawns.  `own` is what is gained in the states themselves, and
+    `over` what the states are worth that no frame holds, since the game is over there.
+    """
+    walk, behind = Walk(boards.compiled, turned=turned), dict[int, tuple[Keys, Floats]]()
+    for frame in reversed(frames):
+        later = np.zeros(frame.chances.shape)
+        slid = boards.slide(frame.keys)
+        taken = (frame.chances > 0) & ~slid.wins
+        if not boards.game.ended(frame.sum):
+            states, origin, chance = boards.spawns(slid.after[taken])
+            states = walk.like(states)
+            worths = over(states)
+            for total, mine in by_sum(boards.game, states):
+                if total in behind:
+                    keys, values = behind[total]
+                    at = np.minimum(keys.searchsorted(states[mine]), len(keys) - 1)
+                    worths[mine] = np.where(keys[at] == states[mine], values[at], worths[mine])
+            later[taken] = discount * np.bincount(origin, worths * chance, minlength=int(taken.sum()))
+        every = own(frame) + (frame.chances * later).sum(axis=1)
+        after = behind.get(frame.sum, (frame.keys[:0], every[:0]))  # a sum may come in pieces
+        behind[frame.sum] = np.concatenate([frame.keys, after[0]]), np.concatenate([every, after[1]])
+        yield frame, every, later
+
+
 def own_values(arrays: TableArrays, agent: Agent, layers: Iterable[Visited]) -> tuple[Visited, ...]:
-    """Add the values under the agent to all states that it meets, from the largest sum down.
+    """Add the values under the agent to all states that it meets.
 
     What it gets less than optimal play from a state on is what it loses there, and what it then gets less on
     average after its slides and the spawns.
     """
-    behind: dict[int, tuple[Keys, Floats]] = {}
-    done: list[Visited] = []
-    told, discount = arrays.objective.told, float(arrays.objective.discount)
-    for layer in map(joined, reversed([*pieces_by_sum(layers)])):
-        later = np.zeros(layer.q.shape)
-        slid = arrays.boards.slide(layer.keys)
-        taken = (layer.chances > 0) & ~slid.wins
-        if not arrays.game.ended(layer.sum):
-            states, origin, chance = arrays.boards.spawns(slid.after[taken])
-            states, lost = agent.canonical(states), np.zeros(len(states))
-            for total, mine in by_sum(arrays.game, states):
-                if total in behind:
-                    keys, less = behind[total]
-                    at = np.minimum(keys.searchsorted(states[mine]), len(keys) - 1)
-                    lost[mine] = np.where(keys[at] == states[mine], less[at], 0.0)  # else the game is over
-            later[taken] = discount * np.bincount(origin, lost * chance, minlength=int(taken.sum()))
-        less = layer.loss + (layer.chances * later).sum(axis=1)
-        behind[layer.sum] = layer.keys, less
-        done.append(
-            layer._replace(
-                own_value=layer.value - told(less),
-                own_q=np.where(layer.chances > 0, layer.q - told(later), np.nan),
-            )
+    told = arrays.objective.told
+    found = back(
+        arrays.boards, [joined(pieces) for pieces in pieces_by_sum(layers)], lambda layer: layer.loss,
+        lambda states: np.zeros(len(states)), turned=agent.turned,
+        discount=float(arrays.objective.discount),
+    )  # fmt: skip
+    done = [
+        layer._replace(
+            own_value=layer.value - told(less),
+            own_q=np.where(layer.chances > 0, layer.q - told(later), np.nan),
         )
+        for layer, less, later in found
+    ]
     return tuple(reversed(done))

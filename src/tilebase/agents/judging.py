@@ -403,7 +403,8 @@ def _expected(arrays: TableArrays, agent: Agent, keep: bool) -> Estimate:
     kept = 40 + 33 * len(boards.actions) if keep else 0
     if sizes:
         afters = arrays.afterstates(max(sizes, key=lambda total: sizes[total]))[:TRIAL]
-        states = agent.canonical(boards.spawns(afters)[0])
+        states = boards.spawns(afters)[0]
+        states = boards.least(states) if agent.turned else states
         won = np.array(
             [arrays.game.reached(int(total)) for total in sums_of(arrays.game, states)], dtype=bool
         )

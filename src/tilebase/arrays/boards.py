@@ -64,8 +64,8 @@ class GameArrays:
         check_is_game(game)
         self.game = game
         self.actions = game.directions
-        self._compiled = CompiledGame(game)
-        self.rules = self._compiled.rules
+        self.compiled = CompiledGame(game)
+        self.rules = self.compiled.rules
 
     def __repr__(self) -> str:
         return f"<GameArrays of {self.game}>"
@@ -123,7 +123,7 @@ class GameArrays:
 
     def least(self, keys: Keys) -> Keys:
         """Return the canonical boards alone, in half the time of `canonical`."""
-        return self._compiled.canonical(as_keys(keys))
+        return self.compiled.canonical(as_keys(keys))
 
     def turned(self, keys: Keys, symmetry: npt.NDArray[np.integer[Any]]) -> Keys:
         """The boards that symmetries make: for each board the number of one, as in `canonical`."""
@@ -154,7 +154,7 @@ class GameArrays:
 
     def tops(self, keys: Keys) -> npt.NDArray[np.uint8]:
         """``uint8[n]``: the exponent of the largest tile of each board; 0 on an empty board."""
-        return self._compiled.tops(as_keys(keys))
+        return self.compiled.tops(as_keys(keys))
 
     @cached_property
     def action_maps(self) -> npt.NDArray[np.uint8]:
@@ -185,9 +185,9 @@ class GameArrays:
             slide_all(here, len(here), self.rules, scratch, marks, found.after[part], kinds[part])
         np.not_equal(kinds, REFUSED, out=found.allowed)
         np.equal(kinds, WINS, out=found.wins)
-        before = self._potential(keys)
+        before = self.potentials(keys)
         for action in range(actions):
-            gain = self._potential(found.after[:, action]) - before
+            gain = self.potentials(found.after[:, action]) - before
             found.reward[:, action] = np.where(found.allowed[:, action], gain, 0)
         return found
 
@@ -207,27 +207,28 @@ class GameArrays:
     def _spawns(self, keys: Keys) -> tuple[Keys, npt.NDArray[np.int64], Floats]:
         made, boards, chances = [], [], []
         for exponent in self.game.spawn_exponents:
-            states, origin = spawns_of(self._compiled, keys, exponent)
+            states, origin = spawns_of(self.compiled, keys, exponent)
             made.append(states)
             boards.append(origin)
             chances.append(spawn_chances(self.game, origin, exponent))
         return np.concatenate(made), np.concatenate(boards), np.concatenate(chances)
 
-    # -- how it is done ------------------------------------------------------------------------
-
-    @cached_property
-    def _potentials(self) -> npt.NDArray[np.int64]:
-        table: npt.NDArray[np.int64] = word_potentials(self.game, ("tile",))[0].astype(np.int64)
-        return table
-
-    def _potential(self, keys: Keys) -> npt.NDArray[np.int64]:
-        """Return what all merges that made the tiles of boards have earned."""
+    def potentials(self, keys: Keys, merge: str = "tile") -> npt.NDArray[np.int64]:
+        """``int64[n]``: what all merges that made the tiles of boards have added under `Meaning.merge`."""
+        table = self._word_potentials[merge]
         total = np.zeros(len(keys), dtype=np.int64)
         width = 16 // self.game.bits * self.game.bits
         for begin in range(0, self.game.bits * self.game.cells, width):
             word = keys >> np.uint64(begin) & np.uint64((1 << width) - 1)
-            total += self._potentials[word.astype(np.int64)]
+            total += table[word.astype(np.int64)]
         return total
+
+    # -- how it is done ------------------------------------------------------------------------
+
+    @cached_property
+    def _word_potentials(self) -> dict[str, npt.NDArray[np.int64]]:
+        merges = ("tile", "one")
+        return dict(zip(merges, word_potentials(self.game, merges).astype(np.int64), strict=True))
 
     def _cells(self, keys: Keys) -> npt.NDArray[np.uint8]:
         """Return the exponents of keys, ``[n, cells]``."""

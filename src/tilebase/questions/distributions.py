@@ -18,6 +18,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
@@ -25,6 +26,8 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 import numpy.typing as npt
 
+from tilebase.agents.following import Agent, chances_of
+from tilebase.arrays import BATCH, GameArrays
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.board import Board
 from tilebase.game.findings import Finding, Reported
@@ -33,7 +36,7 @@ from tilebase.game.names import rules_of, title_of
 from tilebase.objectives.encoding import NONE, WON
 from tilebase.objectives.numbers import byte_text, digits_text, rounded_text
 from tilebase.objectives.objective import Objective, find_objective, potentials
-from tilebase.policies import Choosing, find_policy, takes_arrays
+from tilebase.policies import as_policy, find_policy, takes_arrays
 from tilebase.questions.policies import (
     MOST_STATES,
     Policy,
@@ -42,10 +45,9 @@ from tilebase.questions.policies import (
 )
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
-from tilebase.sparse.flow import Flow, best_slides, even, largest, ratings
-from tilebase.sparse.reading import LayerReader, Links, ReadLayer, merge_weights, word_potentials
+from tilebase.sparse.flow import Walk, best_slides, even, largest, ratings
+from tilebase.sparse.reading import LayerReader, Links, ReadLayer, word_potentials
 from tilebase.tables.probe import Table, local_folder, open_table
-from tilebase.tables.slides import Slider
 
 Array = npt.NDArray[Any]
 
@@ -245,19 +247,13 @@ def distributions(
     if "tile" in of and (game.patterns or game.goal_sum is not None):
         raise UsageError("the largest tile at the end is for games that a goal tile wins, or without a goal")
     asked = {text: Board.read(game, text) for text in boards}
-    ends = _Ends(game, of)
-    if callable(found):
-        name = policy if isinstance(policy, str) else getattr(found, "__name__", "callable")
-        by = None
-        walk: _Walk | _PlainWalk = _PlainWalk(game, found, ends, states, Pace(allowed.progress, "states"))
-    else:
-        chooser = _chooser(opened, found, objective)
-        name, by = chooser.name, chooser.by
-        walk = _Walk(chooser, ends, allowed)
+    ends, chooser = _Ends(game, of), _chooser(opened, found, objective, policy, states)
+    walk = _Games(game, chooser, ends, allowed)
     meets = walk.run({board.cells for board in asked.values()})
     return Distributions(
-        game, name, {one: ends.distribution(one, name, resolution) for one in of},
-        {text: min(meets.get(board.cells, 0.0), 1.0) for text, board in asked.items()}, walk.states, by,
+        game, chooser.name, {one: ends.distribution(one, chooser.name, resolution) for one in of},
+        {text: min(meets.get(board.cells, 0.0), 1.0) for text, board in asked.items()}, walk.states,
+        chooser.by,
     )  # fmt: skip
 
 
@@ -346,14 +342,25 @@ class _Ends:
         return Distribution(name, policy, chances, step, mean)
 
 
+class _Slides(NamedTuple):
+    """The slides of n states of one sum: ``[k, x]`` is slide k of state x."""
+
+    allowed: Array
+    wins: Array
+    afters: Array  # the boards after them
+    gained: Array  # the tiles that merges make, added up
+    weights: Array  # the probabilities of the slides
+
+
 @dataclass(frozen=True)
 class _Chooser:
-    """A policy that treats equivalent boards alike: ``weights(layer, links)[k, x]`` are probabilities."""
+    """A policy, and how its games are followed: ``slides(total, keys)`` are those of states of a sum."""
 
     name: str
-    reader: LayerReader
-    weights: Callable[[ReadLayer, Links], Array]
+    slides: Callable[[int, Array], _Slides]
+    turned: bool = True  # whether it treats turned boards alike
     by: Objective | None = None
+    most: int | None = None  # the most states that are followed
 
 
 class _Reader(LayerReader):
@@ -366,8 +373,19 @@ class _Reader(LayerReader):
         self.potentials = word_potentials(table.game, self.merges)
 
 
-def _chooser(table: Table, policy: Any, objective: str | None) -> _Chooser:
-    """Return a policy that is a name or a table.  Raises `UsageError` for a table of another game."""
+def _chooser(table: Table, policy: Any, objective: str | None, name: Any, most: int) -> _Chooser:
+    """Return a policy: a function, a name or a table.  Raises `UsageError` for a table of another game."""
+    if callable(policy):
+        named = name if isinstance(name, str) else getattr(policy, "__name__", "callable")
+        boards = GameArrays(table.game)
+        agent = Agent(boards, as_policy(policy, table.game, asked="board"), "none", BATCH)
+
+        def asked(_: int, keys: Array) -> _Slides:
+            slid = boards.slide(keys)
+            weights = chances_of(agent, keys, slid)
+            return _Slides(slid.allowed.T, slid.wins.T, slid.after.T, slid.reward.T, weights.T)
+
+        return _Chooser(named, asked, turned=False, most=most)
     if isinstance(policy, str):
 
         def built_in(_: ReadLayer, links: Links) -> Array:
@@ -376,110 +394,120 @@ def _chooser(table: Table, policy: Any, objective: str | None) -> _Chooser:
                 return even(allowed)
             return even(largest(np.repeat(links.gains["tile"], 2, axis=0), allowed))
 
-        return _Chooser(policy, _Reader(table, ()), built_in)
+        return _Chooser(policy, partial(_stored, _Reader(table, ()), built_in))
     check_plays(policy, table.game)
     if objective is not None and find_objective(table.objectives, objective) is None:
         policy.objective(objective)  # raises unless it has it
     by = policy.plays_by(objective)
     slack = policy.slack(by)
 
-    def weights(layer: ReadLayer, links: Links) -> Array:
+    def best(layer: ReadLayer, links: Links) -> Array:
         return even(best_slides(ratings(by, layer, links), slack))
 
-    return _Chooser(policy.name, _Reader(policy, (by,)), weights, by)
+    return _Chooser(policy.name, partial(_stored, _Reader(policy, (by,)), best), by=by)
 
 
-class _Walk:
-    """Follows all games of a policy, up to symmetry, from the smallest sum on."""
+def _stored(
+    reader: LayerReader, weights: Callable[[ReadLayer, Links], Array], total: int, keys: Array
+) -> _Slides:
+    """Return the slides of states of a sum, by the layers of a table."""
+    layer = reader.layer(total)
+    links = layer.link(keys)
+    gained = np.repeat(links.gains["tile"], 2, axis=0)
+    return _Slides(links.slots != NONE, links.slots == WON, links.afters, gained, weights(layer, links))
 
-    def __init__(self, chooser: _Chooser, ends: _Ends, allowed: Allowance) -> None:
-        self._chooser, self._ends, self._allowed = chooser, ends, allowed
-        self._reader = chooser.reader
-        self._game = self._reader.game
+
+class _Follow(Walk):
+    """Follows all games from one board: each state has a probability for each number of larger tiles."""
+
+    def __init__(self, boards: GameArrays, ends: _Ends, base: _Base, *, turned: bool) -> None:
+        super().__init__(boards.compiled, turned=turned)
+        self._ends, self._base = ends, base
+
+    def width(self, total: int) -> int:
+        """Return how many numbers states of a sum carry."""
+        return (total - self._base.sum) // self._ends.larger + 1 if self._ends.counts_larger else 1
+
+    def carried(self, total: int, exponent: int, weights: Array) -> Array:
+        """Count the tile that is spawned, if it is the larger one."""
+        wide = np.zeros((len(weights), self.width(total + (1 << exponent))))
+        shift = self._ends.is_larger(1 << exponent) * self._ends.counts_larger
+        wide[:, shift : shift + weights.shape[1]] = weights
+        return wide
+
+
+class _Games:
+    """Follows all games of a policy, from the smallest sum on."""
+
+    def __init__(self, game: Game, chooser: _Chooser, ends: _Ends, allowed: Allowance) -> None:
+        self._game, self._chooser, self._ends, self._allowed = game, chooser, ends, allowed
+        self._boards = GameArrays(game)
         self._pace = Pace(allowed.progress, "states")
         self.states = 0
 
     def run(self, boards: set[Cells]) -> dict[Cells, float]:
         """Follow the games; return the probabilities that they come to some boards."""
-        game, compiled = self._game, self._reader.compiled
-        wanted = {
-            board: int(compiled.canonical(np.array([game.pack(board)], dtype=np.uint64))[0])
-            for board in boards
+        game, meets = self._game, dict.fromkeys(boards, 0.0)
+        images = {
+            board: self._boards.least(np.array([game.pack(board)], dtype=np.uint64))[0] for board in boards
         }
-        meets = dict.fromkeys(boards, 0.0)
         for base, starts in _bases(self._ends):
-            flow = Flow()
+            flow = _Follow(self._boards, self._ends, base, turned=self._chooser.turned)
             for board, larger, p in starts:
-                total = game.sum(board)
-                chances = np.zeros((1, self._width(base, total)))
+                chances = np.zeros((1, flow.width(game.sum(board))))
                 chances[0, larger if self._ends.counts_larger else 0] = float(p)
-                flow.add(total, compiled.canonical(np.array([game.pack(board)], dtype=np.uint64)), chances)
+                flow.enter(board, chances)
             while flow:
-                total, columns = flow.pop()
-                keys, chances = merge_weights(*columns)
+                total, (keys, chances) = flow.pop()
                 self.states += len(keys)
-                self._check_memory(chances)
-                for board, key in wanted.items():
-                    at = int(np.searchsorted(keys, np.uint64(key)))
-                    if game.sum(board) == total and at < len(keys) and int(keys[at]) == key:
-                        meets[board] += float(chances[at].sum())
+                self._check_size(chances)
+                for board, image in images.items():
+                    if game.sum(board) == total:
+                        meets[board] += float(chances[self._boards.least(keys) == image].sum())
                 self._layer(flow, base, total, keys, chances)
                 if self._pace.due():
                     self._pace.report(total, "follow", self.states, min(total / game.largest_sum, 0.999))
         self._pace.report(0, "done", self.states, 1.0)
         return meets
 
-    def _width(self, base: _Base, total: int) -> int:
-        return (total - base.sum) // self._ends.larger + 1 if self._ends.counts_larger else 1
-
-    def _check_memory(self, chances: Array) -> None:
+    def _check_size(self, chances: Array) -> None:
+        most = self._chooser.most
+        if most is not None and self.states > most:
+            raise ResourceError(
+                f"the policy reaches more than {most:,} states: allow more with --states (states=)"
+            )
         if 6 * chances.nbytes > self._allowed.memory:
             raise ResourceError(
                 f"the probabilities of {len(chances):,} states take about {byte_text(6 * chances.nbytes)} of "
                 "memory: allow more with --memory (memory=), or ask for the distribution of the tile alone"
             )
 
-    def _layer(self, flow: Flow, base: _Base, total: int, keys: Array, chances: Array) -> None:
+    def _layer(self, flow: _Follow, base: _Base, total: int, keys: Array, chances: Array) -> None:
         """End the games that end at a sum, and let the others go on."""
-        game = self._game
-        score = _potentials(self._reader, keys)
+        game, tops_of = self._game, self._boards.tops
+        score, tops = self._boards.potentials(keys), tops_of(keys)
         if game.reached(total):  # its sum has won: no slide is made
-            self._end(base, total, 0, score, self._reader.compiled.tops(keys), chances)
+            self._end(base, total, 0, score, tops, chances)
             return
-        layer = self._reader.layer(total)
-        links = layer.link(keys)
-        weights = self._chooser.weights(layer, links)
-        stuck = (links.slots == NONE).all(axis=0)
-        tops = self._reader.compiled.tops(keys)
+        slides = self._chooser.slides(total, keys)
+        stuck = ~slides.allowed.any(axis=0)
         self._end(base, total, 0, score[stuck], tops[stuck], chances[stuck])
         going_keys, going = [], []
-        for k in range(len(weights)):
-            taken = weights[k] > 0
-            gained = score + links.gains["tile"][k // 2]
-            part = chances * weights[k][:, None]
-            won = taken & (links.slots[k] == WON)
+        for wins, afters, gained, weights in zip(*slides[1:], strict=True):
+            taken = weights > 0
+            gained = score + gained
+            part = chances * weights[:, None]
+            won = taken & wins
             goal = np.full(int(won.sum()), game.goal_exponent or 0)
             self._end(base, total, 1, gained[won], goal, part[won])
-            left = taken & ~won
-            afters = links.afters[k][left]
+            left = taken & ~wins
             if game.ended(total):
-                tops_after = self._reader.compiled.tops(afters)
-                self._end(base, total, 1, gained[left], tops_after, part[left])
-            elif len(afters):
-                going_keys.append(afters)
+                self._end(base, total, 1, gained[left], tops_of(afters[left]), part[left])
+            else:
+                going_keys.append(afters[left])
                 going.append(part[left])
         if going:
-            afters, more = merge_weights(np.concatenate(going_keys), np.concatenate(going))
-            self._spawn(flow, base, total, afters, more)
-
-    def _spawn(self, flow: Flow, base: _Base, total: int, afters: Array, chances: Array) -> None:
-        for exponent in self._game.spawn_exponents:
-            after = total + (1 << exponent)
-            states, origin, p = self._reader.random_spawns(afters, exponent)
-            wide = np.zeros((len(states), self._width(base, after)))
-            shift = self._ends.is_larger(1 << exponent) * self._ends.counts_larger
-            wide[:, shift : shift + chances.shape[1]] = chances[origin] * p[:, None]
-            flow.add(after, *merge_weights(states, wide))
+            flow.spread(total, flow.like(np.concatenate(going_keys)), np.concatenate(going))
 
     def _end(self, base: _Base, total: int, more: int, score: Array, tops: Array, chances: Array) -> None:
         """End games: with `more` slides after those that led to the sum."""
@@ -488,84 +516,3 @@ class _Walk:
         ends.add("tile", tiles, chances.sum(axis=1))
         if ends.counts_larger:
             ends.add_games(base, total, larger, score, chances, more=more)
-
-
-def _potentials(reader: LayerReader, keys: Array) -> Array:
-    """Return the potential of each board: `potentials` of its tiles under merges of tiles."""
-    game, table = reader.game, np.array(potentials("tile")[: reader.game.x + 1], dtype=np.int64)
-    if game.unmergeable:
-        table[game.x] = 0
-    found = np.zeros(len(keys), dtype=np.int64)
-    for cell in range(game.cells):
-        found += table[(keys >> np.uint64(game.bits * cell) & np.uint64(game.x)).astype(np.int64)]
-    return found
-
-
-class _PlainWalk:
-    """Follows all games of a function, without symmetry, in plain Python."""
-
-    def __init__(self, game: Game, policy: Policy, ends: _Ends, most: int, pace: Pace) -> None:
-        self._game, self._ends, self._most, self._pace = game, ends, most, pace
-        self._slider = Slider(game)
-        self._choose = Choosing(game, self._slider, policy)
-        self.states = 0
-
-    def run(self, boards: set[Cells]) -> dict[Cells, float]:
-        """As `_Walk.run`."""
-        game, images = self._game, {board: self._slider.canonical(board) for board in boards}
-        meets = dict.fromkeys(images.values(), 0.0)
-        for base, starts in _bases(self._ends):
-            waiting: dict[int, dict[Cells, dict[int, float]]] = {}
-            for board, larger, p in starts:
-                _add(waiting, game, board, {larger: float(p)})
-            while waiting:
-                total = min(waiting)
-                for board, chances in waiting.pop(total).items():
-                    self.states += 1
-                    if self.states > self._most:
-                        raise ResourceError(
-                            f"the policy reaches more than {self._most:,} states: allow more with --states "
-                            "(states=)"
-                        )
-                    if (like := self._slider.canonical(board)) in meets:
-                        meets[like] += sum(chances.values())
-                    self._state(waiting, base, board, chances)
-                if self._pace.due():
-                    self._pace.report(total, "follow", self.states, min(total / game.largest_sum, 0.999))
-        self._pace.report(0, "done", self.states, 1.0)
-        return {board: meets[image] for board, image in images.items()}
-
-    def _state(
-        self, waiting: dict[int, dict[Cells, dict[int, float]]], base: _Base, board: Cells,
-        chances: dict[int, float],
-    ) -> None:  # fmt: skip
-        game = self._game
-        won = game.has_goal_sum(board)
-        choices = [] if won else self._choose(board)
-        if not choices:
-            self._end(base, board, board, 0, chances)
-        for after, wins, weight in choices:
-            part = {larger: p * weight for larger, p in chances.items()}
-            spawns = [] if wins else game.spawns(after)
-            if not spawns:
-                self._end(base, board, after, 1, part)
-            for state, q in spawns:
-                new = self._ends.is_larger(game.sum(state) - game.sum(after))
-                _add(waiting, game, state, {larger + new: p * float(q) for larger, p in part.items()})
-
-    def _end(self, base: _Base, board: Cells, last: Cells, more: int, chances: dict[int, float]) -> None:
-        """End games on the board `last`, with `more` slides after the state `board`."""
-        game, larger = self._game, np.array(list(chances))
-        values = np.array(list(chances.values()))
-        top = game.max_exponent(last)
-        self._ends.add("tile", np.array([1 << top if top else 0]), np.array([values.sum()]))
-        score = np.array(_potential(game, last))
-        self._ends.add_games(base, game.sum(board), larger, score, values, more=more)
-
-
-def _add(
-    waiting: dict[int, dict[Cells, dict[int, float]]], game: Game, board: Cells, chances: dict[int, float]
-) -> None:
-    here = waiting.setdefault(game.sum(board), {}).setdefault(board, {})
-    for larger, p in chances.items():
-        here[larger] = here.get(larger, 0.0) + p

@@ -17,7 +17,6 @@ A policy that is asked for many boards at once (`tilebase.policies.as_policy`), 
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -30,7 +29,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase.agents import Judgement, Symmetry, cost_of, judge
+from tilebase.agents.following import Agent, Frame, back, follow
 from tilebase.agents.judging import regret_text, worth_text
+from tilebase.arrays import BATCH, Floats, GameArrays, Keys, Slid
 from tilebase.cluster.runs import Run
 from tilebase.costs.estimate import Estimate, admit, number_in_words
 from tilebase.costs.tables import calling, evaluating
@@ -48,13 +49,9 @@ from tilebase.objectives.rounding import Rounding
 from tilebase.objectives.values import Value
 from tilebase.policies import (
     ArrayPolicy,
-    Choices,
-    Choosing,
     as_policy,
-    choices_of,
     find_policy,
     takes_arrays,
-    without_sampling,
 )
 from tilebase.questions.simulation import (
     CONFIDENCE,
@@ -62,20 +59,20 @@ from tilebase.questions.simulation import (
     counts_wins,
     sample_games,
     standard_error,
+    worth_at_end,
 )
 from tilebase.runtime.measured import duration
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
 from tilebase.runtime.rows import html_text
 from tilebase.runtime.storage import temporary_folder
-from tilebase.simulator import REWARDS
 from tilebase.sparse.backward import BackwardPass
 from tilebase.sparse.flow import best_slides
 from tilebase.sparse.folds import PolicyFold
 from tilebase.sparse.reading import LayerReader
 from tilebase.tables.probe import Table, afterstate_counts, local_folder, open_table
 from tilebase.tables.prober import Prober
-from tilebase.tables.slides import Evaluator, Slider, Worth
+from tilebase.tables.slides import Worth
 
 Policy: TypeAlias = Callable[[Board], str | Mapping[str, float]]
 """A function from a state to a direction, or to directions with their probabilities."""
@@ -256,15 +253,11 @@ def evaluate(
         return _sampled(opened, asked.name, chosen, sample_games(asked, chosen, games, allowed, seed=seed))
     admit(expected_cost(opened, found, allowed, states, games), allowed, lambda _: INSTEAD)
     if callable(found):
+        function = as_policy(found, opened.game, asked="board")
+        function.name = name
         if games is not None:
-            if chosen.name in REWARDS:  # side by side, twice as fast
-                asked = as_policy(found, opened.game, asked="board")
-                asked.name = name
-                paid = sample_games(asked, chosen, games, allowed, seed=seed)
-            else:
-                paid = sample_callable(opened.game, found, chosen, games, allowed, seed=seed)
-            return _sampled(opened, name, chosen, paid)
-        value, reached = evaluate_callable(opened.game, found, chosen, allowed, most_states=states)
+            return _sampled(opened, name, chosen, sample_games(function, chosen, games, allowed, seed=seed))
+        value, reached = evaluate_function(function, chosen, allowed, most_states=states)
         rounding, own = _roundings(opened, chosen, value)
         return Evaluation(
             opened.game, name, chosen, value, start, reached, rounding=rounding, value_rounding=own
@@ -436,88 +429,72 @@ def _evaluate_guide(table: Table, objective: Objective, guide: _Guide, allowed: 
     return float(objective.told(total))
 
 
-# -- callables ----------------------------------------------------------------------------------
-
-
-def evaluate_callable(
-    game: Game,
-    policy: Policy,
-    objective: Objective,
-    allowed: Allowance,
-    *,
-    most_states: int = MOST_STATES,
-) -> tuple[float, int]:
-    """Compute the value of the start under a policy in plain Python, and count the live states it reaches.
-
-    No symmetry is used.  Raises `UsageError` if the policy returns a slide that is not allowed,
-    `ResourceError` if it reaches too many states.
-    """
-    slider, pace = Slider(game), Pace(allowed.progress, "states")
-    chosen = _reach(game, Choosing(game, slider, policy), most_states, pace)
-    count = sum(len(layer) for layer in chosen.values())
-    V: dict[Cells, float] = {}
-    evaluator, discount = Evaluator(slider, objective), float(objective.discount)
-
-    def value_of(after: Cells, wins: bool) -> float:
-        """Return the mean over the spawns, in floats; the value of the end if nothing is spawned."""
-        spawns = [] if wins else game.spawns(after)
-        if not spawns:
-            return float(evaluator.end(after, won=wins))
-        return sum(
-            float(p) * (float(evaluator.end(state, won=True)) if game.has_goal_sum(state) else V[state])
-            for state, p in spawns
-        )
-
-    for total in sorted(chosen, reverse=True):
-        if pace.due():
-            pace.report(total, "value", count, REACHING + (1 - REACHING) * len(V) / count)
-        for board, choices in chosen[total].items():
-            if not choices:
-                V[board] = float(evaluator.end(board, won=False))
-                continue
-            V[board] = discount * sum(
-                weight * float(evaluator.slide(board, after, value_of(after, wins)))
-                for after, wins, weight in choices
-            )
-    value = sum(float(p) * V[board] for board, p in game.starts())
-    return objective.told(value), sum(
-        bool(choices) for layer in chosen.values() for choices in layer.values()
-    )
+# -- functions ----------------------------------------------------------------------------------
 
 
 REACHING = 0.8
 """The share of the time for finding the states; the rest is for computing their values."""
 
 
-def _reach(game: Game, choose: Choosing, most_states: int, pace: Pace) -> dict[int, dict[Cells, Choices]]:
-    """By sum, the states that a policy reaches, and its slides there."""
-    sizes = boards_by_sum(game)
-    every, before = sum(sizes.values()), 0
-    layers: dict[int, dict[Cells, Choices]] = {}
-    waiting: dict[int, set[Cells]] = {}
-    for board, _ in game.starts():
-        waiting.setdefault(game.sum(board), set()).add(board)
-    count = 0
-    while waiting:
-        total = min(waiting)
-        layer = layers[total] = {}
-        here = sizes.get(total, 0)
-        states = waiting.pop(total)
-        for board in states:
-            count += 1
-            if count > most_states or pace.due():
-                share = (before + here * len(layer) / len(states)) / every
-                pace.report(total, "reach", count, REACHING * share)
-                _check_size(count, share, pace.seconds, most_states)
-            choices = layer[board] = choose(board)
-            for after, wins, _weight in choices:
-                if not wins:
-                    for state, _ in game.spawns(after):
-                        if game.has_goal_sum(state):
-                            continue
-                        waiting.setdefault(game.sum(state), set()).add(state)
-        before += here
-    return layers
+def evaluate_function(
+    policy: ArrayPolicy, objective: Objective, allowed: Allowance, *, most_states: int = MOST_STATES
+) -> tuple[float, int]:
+    """Compute the value of the start under a policy from the rules alone, and count the live states it meets.
+
+    No symmetry is used.  Raises `UsageError` as `agents.Agent` does, `ResourceError` if the policy reaches
+    too many states.
+    """
+    boards, game, reached, done = policy.boards, policy.boards.game, 0, 0
+    pace, sizes = Pace(allowed.progress, "states"), boards_by_sum(game)
+
+    def look(total: int, keys: Keys) -> Slid:
+        nonlocal reached
+        reached += len(keys)
+        if pace.due() or reached > most_states:
+            share = sum(n for at, n in sizes.items() if at <= total) / sum(sizes.values())
+            pace.report(total, "reach", reached, REACHING * share)
+            _check_size(reached, share, pace.seconds, most_states)
+        return boards.slide(keys)
+
+    def won(states: Keys) -> Floats:
+        return worth_at_end(boards, objective, states, won=True)
+
+    frames = list(follow(boards, Agent(boards, policy, "none", BATCH), look, ended=True))
+    starts = np.array([game.pack(board) for board, _ in game.starts()], dtype=np.uint64)
+    worth = won(starts)  # of those that have won; the others follow
+    values = back(
+        boards, frames, partial(_gained, boards, objective), won, turned=False,
+        discount=float(objective.discount),
+    )  # fmt: skip
+    for frame, worths, _ in values:
+        done += len(worths)
+        here = np.isin(starts, frame.keys)
+        worth[here] = worths[frame.keys.searchsorted(starts[here])]
+        if pace.due():
+            pace.report(frame.sum, "value", reached, REACHING + (1 - REACHING) * done / reached)
+    value = sum(float(p) * float(one) for (_, p), one in zip(game.starts(), worth, strict=True))
+    return objective.told(value), sum(int(frame.found.allowed.any(axis=1).sum()) for frame in frames)
+
+
+def _gained(boards: GameArrays, objective: Objective, frame: Frame) -> Floats:
+    """Return what a policy gains in states: by its slides, and where these end the game; discounted."""
+    keys, slid = frame.keys, frame.found
+    ended = slid.wins | boards.game.ended(frame.sum)
+    each = np.full(slid.allowed.shape, float(objective.meaning.slide))
+    if merge := objective.meaning.merge:
+        each += boards.potentials(slid.after.ravel(), merge).reshape(each.shape)
+        each -= boards.potentials(keys, merge)[:, None]
+    if boards.wide_goal:  # a key has no room for the tile that wins
+        for row, action in np.argwhere(slid.wins):
+            before = boards.game.unpack(int(keys[row]))
+            after = boards.game.slide_any(before, boards.actions[action])
+            each[row, action] = objective.gain(boards.game, before, after)
+    for won, last in ((True, slid.wins), (False, ended & ~slid.wins)):
+        each[last] += worth_at_end(boards, objective, slid.after[last], won=won)
+    gained: Floats = float(objective.discount) * (frame.chances * np.where(slid.allowed, each, 0)).sum(axis=1)
+    stuck = ~slid.allowed.any(axis=1)
+    gained[stuck] = worth_at_end(boards, objective, keys[stuck], won=False)
+    return gained
 
 
 INSTEAD = (
@@ -539,41 +516,3 @@ def _check_size(count: int, share: float, seconds: float, most_states: int) -> N
             f"{duration(seconds * expected / count)} and {byte_text(expected * STATE_BYTES)} of memory: "
             f"{INSTEAD}"
         )
-
-
-def sample_callable(
-    game: Game,
-    policy: Policy,
-    objective: Objective,
-    games: int,
-    allowed: Allowance,
-    *,
-    seed: int = 0,
-) -> npt.NDArray[np.float64]:
-    """Play random games by a policy; return what each pays, ``float64[games]``.  Raises `UsageError`."""
-    slider, rng, pace = Slider(game), random.Random(seed), Pace(allowed.progress, "games")
-    policy = without_sampling(policy)
-    payoffs = []
-    for number in range(games):
-        payoffs.append(_play(game, slider, policy, objective, rng))
-        if pace.due() or number + 1 == games:
-            pace.report(0, "play", number + 1, (number + 1) / games)
-    return np.array(payoffs)
-
-
-def _play(game: Game, slider: Slider, policy: Policy, objective: Objective, rng: random.Random) -> float:
-    """Play one random game by a policy; return its payoff."""
-    payoff, factor = 0.0, 1.0
-    drawn: Sequence[tuple[Cells, Fraction]] = game.starts()
-    while True:
-        board = rng.choices([state for state, _ in drawn], [float(p) for _, p in drawn])[0]
-        won = game.has_goal_sum(board)
-        choices = [] if won else choices_of(game, slider, policy, board)
-        if not choices:
-            return payoff + factor * float(objective.end(game, board, won=won))
-        after, wins, _ = rng.choices(choices, [weight for *_, weight in choices])[0]
-        factor *= float(objective.discount)
-        payoff += factor * objective.gain(game, board, after)
-        drawn = [] if wins else game.spawns(after)
-        if not drawn:  # the slide wins, or the horizon ends the game
-            return payoff + factor * float(objective.end(game, after, won=wins))

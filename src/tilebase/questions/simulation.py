@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import backward
-from tilebase.arrays import BATCH, Floats
+from tilebase.arrays import BATCH, Floats, GameArrays, Keys
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.findings import Finding, Reported
 from tilebase.game.game import Game
@@ -285,12 +285,8 @@ def sample_games(
 ) -> Floats:
     """Play games; return what each pays, ``float64[games]``: 1 or 0 for a win, a score and so on.
 
-    Raises `UsageError` if the objective is not one of `REWARDS`, or as `ArrayPolicy.probabilities` does.
+    The values of the objective are means.  Raises `UsageError` as `ArrayPolicy.probabilities` does.
     """
-    if objective.name not in REWARDS:
-        raise UsageError(
-            f"games are sampled by {', '.join(REWARDS)}, not by {objective.label}: name one of the table"
-        )
     pace, paid = Pace(allowed.progress, "games"), np.zeros(games)
     rng = np.random.default_rng(PICKS + seed)
     rounds = -(-games // WIDTH)  # of equal size, since a round takes as many steps as its longest game
@@ -306,21 +302,32 @@ def sample_games(
 def _play_round(
     policy: ArrayPolicy, objective: Objective, games: int, seed: int, rng: np.random.Generator
 ) -> Floats:
-    playing = Simulator(policy.boards.game, games, reward=objective.name, seed=seed)
+    boards, earned = policy.boards, objective.name in REWARDS
+    playing = Simulator(boards.game, games, reward=objective.name if earned else "moves", seed=seed)
     actions, paid, factor = np.zeros(games, dtype=np.int64), np.zeros(games), 1.0
     going = playing.going.copy()
     while going.any():
         keys, may = playing.keys[going], playing.allowed[going]
         asked = [slice(at, at + BATCH) for at in range(0, len(keys), BATCH)]
         chances = np.concatenate([policy.probabilities(keys[part], may[part]) for part in asked])
-        drawn = rng.random((len(chances), 1)) * chances.sum(axis=1, keepdims=True)
-        picked = (np.cumsum(chances, axis=1) > drawn).argmax(axis=1)
-        actions[going] = picked
+        actions[going] = drawn_slides(chances.T, rng)
         playing.step(actions)
         factor *= float(objective.discount)
         paid[going] += factor * playing.rewards[going]
         going = playing.going.copy()
-    return paid
+    if earned:
+        return paid
+    ends = (worth_at_end(boards, objective, playing.keys, won=won) for won in (True, False))
+    return np.where(playing.won, *ends)
+
+
+def worth_at_end(boards: GameArrays, objective: Objective, keys: Keys, *, won: bool) -> Floats:
+    """Return what boards are worth on which games end, as `Objective.end` does of one."""
+    if won and objective.counts_end and boards.wide_goal:  # a key has no room for the tile
+        return np.full(len(keys), sentinels(boards.game, objective)[1])
+    if won and not objective.counts_end:
+        return np.full(len(keys), float(objective.meaning.win))
+    return end_values(objective, boards.tops(keys))
 
 
 # -- the interval of a probability ------------------------------------------------------------------

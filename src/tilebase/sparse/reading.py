@@ -153,11 +153,6 @@ class LayerReader:
         states, origin = spawns_of(self.compiled, keys, exponent)
         return self.compiled.canonical(states), origin
 
-    def random_spawns(self, keys: Array, exponent: int) -> tuple[Array, Array, Array]:
-        """Return `spawns`, and the probability of each."""
-        states, origin = self.spawns(keys, exponent)
-        return states, origin, spawn_chances(self.game, origin, exponent)
-
 
 def spawns_of(compiled: CompiledGame, keys: Array, exponent: int) -> tuple[Array, Array]:
     """Spawn on afterstates: return the states, not turned, and the index of the afterstate of each."""
