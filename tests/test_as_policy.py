@@ -9,15 +9,14 @@ import numpy as np
 import pytest
 
 from tilebase import count, evaluate, open_table, solve
-from tilebase.agents import compare, cost_of, judge, value_error
 from tilebase.arrays import GameArrays, TableArrays
 from tilebase.cli import main
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Game
 from tilebase.objectives.numbers import digits_text
-from tilebase.policies import ACTION_ORDERS, OBSERVATIONS, as_policy
-from tilebase.questions.distributions import distributions
-from tilebase.questions.simulation import CONFIDENCE, binomial_interval
+from tilebase.policies import ACTION_ORDERS, OBSERVATIONS, as_policy, compare, cost_of, judge, value_error
+from tilebase.policies.distributions import distributions
+from tilebase.policies.simulation import CONFIDENCE, binomial_interval
 
 GAME = Game("2x3", 16)
 
@@ -276,7 +275,7 @@ def test_other_games_and_other_things(table):
 def test_the_regret_is_what_is_lost(table, label, symmetry, monkeypatch):
     """The sum of visits and losses, forwards, is the difference of values, backwards: in pieces, too."""
     for piece in (50, 1 << 18):
-        monkeypatch.setattr("tilebase.agents.following.PIECE", piece)
+        monkeypatch.setattr("tilebase.policies.following.PIECE", piece)
         judged = judge(table, first, objective=label, symmetry=symmetry, keep=True)
         assert len(judged.layers) == len(judged.by_sum)
         starts = GameArrays(GAME).pack([board for board, _ in GAME.starts()])

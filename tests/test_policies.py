@@ -21,16 +21,15 @@ import cached_oracle as oracle
 from daily import daily, each_rule
 from strategies import SMALL_GAMES
 from tilebase import evaluate, simulate, solve, thin
-from tilebase.agents import compare, judge
 from tilebase.cli import main
 from tilebase.errors import MissingBoardError, ResourceError, TilebaseError, UsageError, WrongGameError
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical
 from tilebase.objectives.values import Rounded, Unknown
-from tilebase.policies import as_policy
-from tilebase.questions import policies, simulation
-from tilebase.questions.distributions import distributions
+from tilebase.policies import as_policy, compare, judge, simulation
+from tilebase.policies import evaluation as policies
+from tilebase.policies.distributions import distributions
 from tilebase.runtime.resources import Allowance
 from tilebase.sparse import flow
 from tilebase.tables.answers import Answer

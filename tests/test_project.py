@@ -49,8 +49,10 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("tables",),
     ("arrays",),
     ("small", "patterns"),
-    ("policies", "simulator"),
-    ("agents", "envs"),
+    ("simulator",),
+    ("policies",),
+    ("envs",),
+    ("pictures",),
     ("questions",),
     ("datasets", "web"),
     ("tilebase",),  # the flat public API; it loads everything below lazily and is not checked itself

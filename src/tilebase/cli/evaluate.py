@@ -17,7 +17,7 @@ from tilebase.objectives.numbers import digits_text, ends_text, estimate_text
 from tilebase.runtime.rows import table_text
 
 if TYPE_CHECKING:
-    from tilebase.questions.distributions import Distributions
+    from tilebase.policies.distributions import Distributions
 
 WORST = 5
 """Decisions of an agent that are printed; JSON has more."""
@@ -86,10 +86,10 @@ def evaluate(
     """Compute what a policy is worth, and what it loses.
 
     Exactly, without playing games; what it loses against optimal play. A function takes a tilebase.Board and
-    returns a direction, or directions with probabilities; it is evaluated in plain Python over the states
-    that it can reach. Where these are too many, --games plays random games instead. A function of which
-    --symmetry or --asked is given is asked for many boards at once and judged up to symmetry, and the
-    decisions are printed that cost most; --record FILE.svg draws what it loses by sum and by largest tile.
+    returns a direction, or directions with probabilities; it is evaluated over the states that it can reach.
+    Where these are too many, --games plays random games instead. A function of which --symmetry or --asked
+    is given is asked for many boards at once and judged up to symmetry, and the decisions are printed that
+    cost most; --record FILE.svg draws what it loses by sum and by largest tile.
 
     Without a policy, --games plays with the table's own and compares the mean with the table's value. z is
     the difference in standard errors, beyond what rounding explains: beyond 4 something is wrong. From the
@@ -118,7 +118,7 @@ def evaluate(
     show = shown.checked(PICTURES if distribution is not None or judged else ())
     prepare_kernels()
     if distribution is not None or meets:
-        from tilebase.questions.distributions import distributions
+        from tilebase.policies.distributions import distributions
 
         names = distribution.split(",") if distribution else ()
         with counting_progress() as progress:
@@ -129,8 +129,8 @@ def evaluate(
         return _print_distributions(ends, show)
     if policy is None:
         return _play(table, games, seed, objective, show, run)
-    from tilebase.policies import as_policy, find_policy
-    from tilebase.questions import policies
+    from tilebase.policies import evaluation as policies
+    from tilebase.policies.asking import as_policy, find_policy
     from tilebase.tables.probe import open_table
 
     guide: Any = policy
@@ -181,7 +181,7 @@ def evaluate(
 
 def _draw_regret(table: str, judged: Any, file: Path) -> None:
     from tilebase.game.names import title_of
-    from tilebase.questions.plots import plot_regret
+    from tilebase.pictures.plots import plot_regret
     from tilebase.tables.probe import open_table
 
     with open_table(table) as opened:
@@ -189,7 +189,7 @@ def _draw_regret(table: str, judged: Any, file: Path) -> None:
 
 
 def _sure() -> str:
-    from tilebase.questions.simulation import CONFIDENCE
+    from tilebase.policies.simulation import CONFIDENCE
 
     return digits_text(100 * CONFIDENCE)
 
@@ -202,7 +202,7 @@ def _play(
         raise UsageError("name a POLICY (random, greedy, a table or module:function), or give --games")
     if planning():
         raise UsageError("only the evaluation of a POLICY is planned: name one")
-    from tilebase.questions import simulation
+    from tilebase.policies import simulation
 
     with counting_progress() as progress:
         found = simulation.simulate(table, games, seed=seed, objective=objective, **run.use(progress))
@@ -230,8 +230,8 @@ def _play(
 def _print_distributions(found: Distributions, show: Shown) -> int:
     """Print how games end, and the probabilities to meet boards; draw the distributions if asked."""
     from tilebase.game.names import title_of
-    from tilebase.questions.distributions import NAMES
-    from tilebase.questions.plots import plot_distributions
+    from tilebase.pictures.plots import plot_distributions
+    from tilebase.policies.distributions import NAMES
 
     rows = [row for one in found.of.values() for row in one.rows()]
     rows += [

@@ -12,14 +12,9 @@ Modules, those that the others import first:
     borders      the border between limits within which the goal is forced and others
     lemma        whether a pattern is a forced win, and within how many slides
     limits       limits that give the best bound
-    simulation   random games of a table or another policy
-    policies     the value of a policy
     review       which slides of a written game lost how much
-    pruning      the part of a table that is worth at least a bound
-    thinning     the part of a table that optimal play visits
     mdp          a game as a Markov decision process
     published    published numbers, and recorded results of long runs
     comparing    who published or recorded a result before
     reproduce    published numbers, computed again
-    plots        pictures of counts
 """

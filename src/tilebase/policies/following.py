@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tilebase.arrays import BATCH, Flags, Floats, GameArrays, Keys, Probed, Slid, TableArrays, by_sum
 from tilebase.errors import UsageError
-from tilebase.policies import SUM_ERROR, ArrayPolicy, answers_differ, as_policy
+from tilebase.policies.asking import SUM_ERROR, ArrayPolicy, answers_differ, as_policy
 from tilebase.sparse.flow import Walk, even
 
 Symmetry: TypeAlias = Literal["canonical", "check", "none"]

@@ -26,7 +26,6 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from tilebase.agents.following import Agent, chances_of
 from tilebase.arrays import BATCH, GameArrays
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.board import Board
@@ -36,13 +35,14 @@ from tilebase.game.names import rules_of, title_of
 from tilebase.objectives.encoding import NONE, WON
 from tilebase.objectives.numbers import byte_text, digits_text, rounded_text
 from tilebase.objectives.objective import Objective, find_objective, potentials
-from tilebase.policies import as_policy, find_policy, takes_arrays
-from tilebase.questions.policies import (
+from tilebase.policies.asking import as_policy, find_policy, takes_arrays
+from tilebase.policies.evaluation import (
     MOST_STATES,
     Policy,
     check_plays,
     player_text,
 )
+from tilebase.policies.following import Agent, chances_of
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
 from tilebase.sparse.flow import Walk, best_slides, even, largest, ratings

@@ -13,15 +13,6 @@ from urllib.parse import quote
 import numpy as np
 import numpy.typing as npt
 
-from tilebase.agents.following import (
-    CHECKED,
-    SYMMETRIES,
-    Agent,
-    Symmetry,
-    Visited,
-    own_values,
-    walk,
-)
 from tilebase.arrays import BATCH, TableArrays, sums_of
 from tilebase.costs.estimate import Estimate, admit
 from tilebase.costs.tables import judging
@@ -30,7 +21,16 @@ from tilebase.game.board import Board
 from tilebase.objectives.numbers import difference_text, digits_text, rounded_text, share_text
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.values import Value
-from tilebase.policies import as_policy
+from tilebase.policies.asking import as_policy
+from tilebase.policies.following import (
+    CHECKED,
+    SYMMETRIES,
+    Agent,
+    Symmetry,
+    Visited,
+    own_values,
+    walk,
+)
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
 from tilebase.runtime.rows import html_text

@@ -35,7 +35,7 @@ from tilebase.objectives.encoding import NONE, WON, end_values, sentinels
 from tilebase.objectives.numbers import estimate_text
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.values import Rounded, Value
-from tilebase.policies import ArrayPolicy
+from tilebase.policies.asking import ArrayPolicy
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
 from tilebase.simulator import REWARDS, Simulator

@@ -2,9 +2,9 @@
 
 `random` (every allowed slide with the same probability), `greedy` (the slide that merges most)
 and the policies of tables treat equivalent boards equally.  So the backward pass evaluates them up to
-symmetry, with the slide of the policy instead of the best slide.  Among equally good slides, each is
-taken with the same probability.  A Python callable may treat equivalent boards differently.  So it is
-evaluated without symmetry, over the states that it can reach, in plain Python, which is for small games.
+symmetry, with the slide of the policy instead of the best slide.  A Python callable may treat equivalent
+boards differently.  So it is evaluated without symmetry, over the states that it can reach, which is for
+small games.
 
 After a callable has reached some ten thousand states, the number of all states that it can reach is
 estimated from the share of all boards in these layers.  A policy reaches a smaller share of the boards with
@@ -12,7 +12,7 @@ a large sum than of those with a small sum.  So a policy is refused only if the 
 large.  For a refused policy, random games give a mean and its standard error.
 
 A policy that is asked for many boards at once (`tilebase.policies.as_policy`), or a callable of which
-`symmetry` says what it does with turned boards, is judged by `tilebase.agents`, in games of any size.
+`symmetry` says what it does with turned boards, is judged by `policies.judging`, in games of any size.
 """
 
 from __future__ import annotations
@@ -28,9 +28,6 @@ from typing import Any, TypeAlias, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from tilebase.agents import Judgement, Symmetry, cost_of, judge
-from tilebase.agents.following import Agent, Frame, back, follow
-from tilebase.agents.judging import regret_text, worth_text
 from tilebase.arrays import BATCH, Floats, GameArrays, Keys, Slid
 from tilebase.cluster.runs import Run
 from tilebase.costs.estimate import Estimate, admit, number_in_words
@@ -47,13 +44,15 @@ from tilebase.objectives.numbers import byte_text, estimate_text
 from tilebase.objectives.objective import Objective, find_objective
 from tilebase.objectives.rounding import Rounding
 from tilebase.objectives.values import Value
-from tilebase.policies import (
+from tilebase.policies.asking import (
     ArrayPolicy,
     as_policy,
     find_policy,
     takes_arrays,
 )
-from tilebase.questions.simulation import (
+from tilebase.policies.following import Agent, Frame, Symmetry, back, follow
+from tilebase.policies.judging import Judgement, cost_of, judge, regret_text, worth_text
+from tilebase.policies.simulation import (
     CONFIDENCE,
     binomial_interval,
     counts_wins,
@@ -78,8 +77,8 @@ Policy: TypeAlias = Callable[[Board], str | Mapping[str, float]]
 """A function from a state to a direction, or to directions with their probabilities."""
 
 MOST_STATES = 2_000_000
-"""States that a callable may reach by default; these take a few minutes and 2 GB."""
-STATE_BYTES = 1000
+"""States that a callable may reach by default; these take a few minutes and 400 MB."""
+STATE_BYTES = 200
 """Bytes of memory per state that a callable reaches."""
 TRIAL_STATES = 50_000
 """After so many states, the number of states that a callable can reach is estimated."""
@@ -225,7 +224,7 @@ def evaluate(
     games, seed:
         For a callable: play so many random games and return their mean and its standard error.  None: exact.
     symmetry:
-        For a callable: what it does with turned boards, as in `tilebase.agents.judge`.  It is then judged
+        For a callable: what it does with turned boards, as in `tilebase.policies.judge`.  It is then judged
         up to symmetry, in games of any size, and `Evaluation.judged` says where it loses.  None: nothing is
         known of it (of an `ArrayPolicy`: ``check``).
     use:
@@ -441,7 +440,7 @@ def evaluate_function(
 ) -> tuple[float, int]:
     """Compute the value of the start under a policy from the rules alone, and count the live states it meets.
 
-    No symmetry is used.  Raises `UsageError` as `agents.Agent` does, `ResourceError` if the policy reaches
+    No symmetry is used.  Raises `UsageError` as `Agent` does, `ResourceError` if the policy reaches
     too many states.
     """
     boards, game, reached, done = policy.boards, policy.boards.game, 0, 0

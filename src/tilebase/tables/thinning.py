@@ -24,13 +24,13 @@ from tilebase.files.keys import KEYS, Columns, write_subset
 from tilebase.files.store import LayerStore
 from tilebase.objectives.encoding import FIRST, NONE, WON
 from tilebase.objectives.objective import Objective
-from tilebase.questions.pruning import find_finished, instead, stores_of, unfinished, write_manifest
 from tilebase.runtime.documents import to_json
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
 from tilebase.sparse.flow import Walk, best_slides, even, ratings
 from tilebase.sparse.reading import LayerReader
 from tilebase.tables.probe import Table, afterstate_counts, local_folder, open_table
+from tilebase.tables.pruning import find_finished, instead, stores_of, unfinished, write_manifest
 
 Array = npt.NDArray[Any]
 
