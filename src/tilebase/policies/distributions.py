@@ -46,7 +46,7 @@ from tilebase.policies.following import Agent, chances_of
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
 from tilebase.sparse.flow import Walk, best_slides, even, largest, ratings
-from tilebase.sparse.reading import LayerReader, Links, ReadLayer, word_potentials
+from tilebase.sparse.reading import LayerReader, Links, ReadLayer
 from tilebase.tables.probe import Table, local_folder, open_table
 
 Array = npt.NDArray[Any]
@@ -363,16 +363,6 @@ class _Chooser:
     most: int | None = None  # the most states that are followed
 
 
-class _Reader(LayerReader):
-    """The layers of a table, with the scores of slides."""
-
-    def __init__(self, table: Table, objectives: tuple[Objective, ...]) -> None:
-        local_folder(table)
-        super().__init__(table.name, table.game, table.layers, objectives)
-        self.merges = tuple({*self.merges, "tile"})
-        self.potentials = word_potentials(table.game, self.merges)
-
-
 def _chooser(table: Table, policy: Any, objective: str | None, name: Any, most: int) -> _Chooser:
     """Return a policy: a function, a name or a table.  Raises `UsageError` for a table of another game."""
     if callable(policy):
@@ -394,7 +384,7 @@ def _chooser(table: Table, policy: Any, objective: str | None, name: Any, most: 
                 return even(allowed)
             return even(largest(np.repeat(links.gains["tile"], 2, axis=0), allowed))
 
-        return _Chooser(policy, partial(_stored, _Reader(table, ()), built_in))
+        return _Chooser(policy, partial(_stored, _reader(table), built_in))
     check_plays(policy, table.game)
     if objective is not None and find_objective(table.objectives, objective) is None:
         policy.objective(objective)  # raises unless it has it
@@ -404,7 +394,13 @@ def _chooser(table: Table, policy: Any, objective: str | None, name: Any, most: 
     def best(layer: ReadLayer, links: Links) -> Array:
         return even(best_slides(ratings(by, layer, links), slack))
 
-    return _Chooser(policy.name, partial(_stored, _Reader(policy, (by,)), best), by=by)
+    return _Chooser(policy.name, partial(_stored, _reader(policy, by), best), by=by)
+
+
+def _reader(table: Table, *objectives: Objective) -> LayerReader:
+    """Return the layers of a table, with the scores of slides."""
+    local_folder(table)
+    return LayerReader(table.name, table.game, table.layers, objectives, merges=("tile",))
 
 
 def _stored(
