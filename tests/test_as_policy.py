@@ -419,9 +419,18 @@ def test_discounted_games(tmp_path):
         assert found.interval is None
 
 
-def test_objectives_that_games_do_not_pay(table):
-    with pytest.raises(UsageError, match="games are sampled by win, score, merges, moves, not by loss"):
-        evaluate(table, as_policy(first, GAME), objective="loss", games=10)
+@pytest.mark.parametrize("game", [GAME, Game("2x2"), Game("2x2", 16, start="empty")], ids=str)
+def test_games_whose_end_counts(game, tmp_path):
+    solve(game, "loss,largest,win" if game.can_win else "largest", table=tmp_path)
+    with open_table(tmp_path) as table:
+        policy = as_policy("random", game)
+        for one in table.objectives:
+            found = evaluate(table, policy, objective=one.label, games=2_000)
+            exact = judge(table, policy, objective=one.label).value
+            assert abs(found.value - exact) <= 5 * found.error
+        if game.can_win:  # the same games
+            lost, won = (evaluate(table, policy, objective=one, games=500) for one in ("loss", "win"))
+            assert lost.value == pytest.approx(1 - won.value, abs=1e-12)
 
 
 def test_the_command(table, folder, capsys):

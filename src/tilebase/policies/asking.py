@@ -203,8 +203,7 @@ def as_policy(
         return ArrayPolicy(policy, boards, _random if policy == "random" else partial(_greedy, boards))
     if isinstance(policy, Table | Path | str):
         table = open_table(policy)
-        if table.game != game:
-            raise UsageError(f"{table.location.name} is a table of {table.game}, not of {game}")
+        check_plays(table, game)
         by = table.plays_by(objective)
         arrays = TableArrays(table, by.label)
         return ArrayPolicy(table.location.name, boards, partial(_best, arrays), by)
@@ -225,6 +224,20 @@ def as_policy(
     meaning = _Meaning(output, np.arange(len(order)) if asked == "board" else order, illegal)
     named = str(getattr(policy, "__name__", type(policy).__name__))
     return ArrayPolicy(named, boards, partial(_answer, ask, meaning))
+
+
+def check_plays(policy: Table, game: Game) -> None:
+    """Raise `UsageError` unless a table is one of this game, so that it can play it."""
+    if policy.game == game:
+        return
+    text = f"{policy.location.name} is a table of {policy.game}, not of {game}"
+    if policy.game.can_win or policy.game.goal is not None or policy.game.changed(goal=game.goal) != game:
+        raise UsageError(f"{text}: name a table of this game, or wrap it in a function")
+    name = policy.location.name
+    raise UsageError(
+        f"{text}: tilebase evaluate {name} {name} --distribution tile says how often its games make "
+        f"{game.goal} (at_least)"
+    )
 
 
 def without_sampling(function: Callable[..., Any]) -> Callable[..., Any]:

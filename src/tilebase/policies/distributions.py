@@ -35,11 +35,10 @@ from tilebase.game.names import rules_of, title_of
 from tilebase.objectives.encoding import NONE, WON
 from tilebase.objectives.numbers import byte_text, digits_text, rounded_text
 from tilebase.objectives.objective import Objective, find_objective, potentials
-from tilebase.policies.asking import as_policy, find_policy, takes_arrays
+from tilebase.policies.asking import as_policy, check_plays, find_policy, takes_arrays
 from tilebase.policies.evaluation import (
     MOST_STATES,
     Policy,
-    check_plays,
     player_text,
 )
 from tilebase.policies.following import Agent, chances_of

@@ -17,7 +17,7 @@ A policy that is asked for many boards at once (`tilebase.policies.as_policy`), 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -38,7 +38,7 @@ from tilebase.files.keys import Reachable
 from tilebase.files.solved import StoredValues
 from tilebase.game.board import Board
 from tilebase.game.findings import Finding, Reported
-from tilebase.game.game import Cells, Game
+from tilebase.game.game import Game
 from tilebase.game.names import rules_of, title_of
 from tilebase.objectives.numbers import byte_text, estimate_text
 from tilebase.objectives.objective import Objective, find_objective
@@ -47,6 +47,7 @@ from tilebase.objectives.values import Value
 from tilebase.policies.asking import (
     ArrayPolicy,
     as_policy,
+    check_plays,
     find_policy,
     takes_arrays,
 )
@@ -66,12 +67,10 @@ from tilebase.runtime.resources import Allowance, Use
 from tilebase.runtime.rows import html_text
 from tilebase.runtime.storage import temporary_folder
 from tilebase.sparse.backward import BackwardPass
-from tilebase.sparse.flow import best_slides
 from tilebase.sparse.folds import PolicyFold
 from tilebase.sparse.reading import LayerReader
 from tilebase.tables.probe import Table, afterstate_counts, local_folder, open_table
 from tilebase.tables.prober import Prober
-from tilebase.tables.slides import Worth
 
 Policy: TypeAlias = Callable[[Board], str | Mapping[str, float]]
 """A function from a state to a direction, or to directions with their probabilities."""
@@ -84,8 +83,6 @@ TRIAL_STATES = 50_000
 """After so many states, the number of states that a callable can reach is estimated."""
 TRIAL_SPREAD = 3.0
 """What is expected then may be wrong by this factor."""
-SCORE = Objective("score")
-"""`Meaning.merge` of the rating of `greedy`: the tiles that a slide makes."""
 
 
 @dataclass(frozen=True)
@@ -246,51 +243,29 @@ def evaluate(
     start = opened.start[chosen.label]
     name = policy if isinstance(policy, str) else getattr(found, "__name__", "callable")
     asked = _array_policy(found, opened.game, symmetry, None if found is policy else name)
-    if asked is not None:
-        if games is None:
-            return _judged(opened, asked, chosen, symmetry or "check", allowed)
-        return _sampled(opened, asked.name, chosen, sample_games(asked, chosen, games, allowed, seed=seed))
-    admit(expected_cost(opened, found, allowed, states, games), allowed, lambda _: INSTEAD)
-    if callable(found):
-        function = as_policy(found, opened.game, asked="board")
-        function.name = name
-        if games is not None:
-            return _sampled(opened, name, chosen, sample_games(function, chosen, games, allowed, seed=seed))
-        value, reached = evaluate_function(function, chosen, allowed, most_states=states)
-        rounding, own = _roundings(opened, chosen, value)
-        return Evaluation(
-            opened.game, name, chosen, value, start, reached, rounding=rounding, value_rounding=own
-        )
-    if games is not None:
+    if asked is not None and games is None:
+        return _judged(opened, asked, chosen, symmetry or "check", allowed)
+    if games is not None and asked is None and not callable(found):
         raise UsageError("games are played for module:function only: this policy is evaluated exactly")
-    exact = Objective(chosen.name, "float64", chosen.discount)  # the table's values may have another type
-    guide = _guide(opened, exact, found, chosen if objective else None)
-    value = _evaluate_guide(opened, exact, guide, allowed)
+    if asked is None:
+        admit(expected_cost(opened, found, allowed, states, games), allowed, lambda _: INSTEAD)
+        if callable(found):
+            asked = as_policy(found, opened.game, asked="board")
+            asked.name = name
+    if asked is not None and games is not None:
+        return _sampled(opened, asked.name, chosen, sample_games(asked, chosen, games, allowed, seed=seed))
+    reached = None
+    if asked is not None:
+        value, reached = evaluate_function(asked, chosen, allowed, most_states=states)
+    else:
+        exact = Objective(chosen.name, "float64", chosen.discount)  # the table's may have another type
+        asked, fold = _guide(opened.game, exact, found, chosen if objective else None)
+        value = _evaluate_fold(opened, exact, asked, fold, allowed)
     rounding, own = _roundings(opened, chosen, value)
     return Evaluation(
-        opened.game,
-        guide.name,
-        chosen,
-        value,
-        start,
-        rounding=rounding,
-        value_rounding=own,
-        plays_by=guide.by,
-    )
-
-
-def check_plays(policy: Table, game: Game) -> None:
-    """Raise `UsageError` unless a table is one of this game, so that it can play it."""
-    if policy.game == game:
-        return
-    text = f"{policy.location.name} is a table of {policy.game}, not of {game}"
-    if policy.game.can_win or policy.game.goal is not None or policy.game.changed(goal=game.goal) != game:
-        raise UsageError(f"{text}: name a table of this game, or wrap it in a function")
-    name = policy.location.name
-    raise UsageError(
-        f"{text}: tilebase evaluate {name} {name} --distribution tile says how often its games make "
-        f"{game.goal} (at_least)"
-    )
+        opened.game, asked.name, chosen, value, start, reached, rounding=rounding, value_rounding=own,
+        plays_by=asked.by,
+    )  # fmt: skip
 
 
 def _array_policy(
@@ -368,51 +343,30 @@ def _objective(table: Table, label: str | None) -> Objective:
     )
 
 
-@dataclass(frozen=True)
-class _Guide:
-    """A policy that rates slides, and takes each of the best with the same probability."""
-
-    name: str
-    fold: PolicyFold  # computes values under the policy
-    rate: Callable[[Cells, Sequence[Worth]], list[float]]  # the rating of each slide of a state
-    slack: float = 0.0  # `Table.slack` of ratings
-    by: Objective | None = None  # by which a table plays
-
-    def choose(self, board: Cells, slides: Sequence[Worth]) -> list[Worth]:
-        """Return the slides of a state that it takes."""
-        best = best_slides(np.array(self.rate(board, slides)), self.slack)
-        return [slide for slide, chosen in zip(slides, best, strict=True) if chosen]
-
-
-def _guide(table: Table, objective: Objective, policy: Table | str, named: Objective | None) -> _Guide:
-    """Return a policy of `BUILT_IN`, or that of a table of the same game, which plays for what was named."""
-    game = table.game
-    if policy == "random":
-        return _Guide("random", PolicyFold(game, objective), lambda _, slides: [0.0] * len(slides))
+def _guide(
+    game: Game, objective: Objective, policy: Table | str, named: Objective | None
+) -> tuple[ArrayPolicy, PolicyFold]:
+    """Return one of `BUILT_IN`, or a table that plays for what was named, and the fold of its values."""
     if isinstance(policy, str):
-        return _Guide(
-            policy, PolicyFold(game, objective, guide_merge="tile"),
-            lambda board, slides: [float(SCORE.gain(game, board, after)) for _, after, *_ in slides],
-        )  # fmt: skip
+        fold = PolicyFold(game, objective, guide_merge="tile" * (policy == "greedy"))
+        return as_policy(policy, game), fold
     check_plays(policy, game)
-    by, prober = policy.plays_by(named), policy.prober
-    slack = policy.slack(by)
     afterstate_counts(policy)  # its files are compared with its manifest
     local_folder(policy)
+    asked, by = as_policy(policy, game, objective=named), policy.plays_by(named)
     values = partial(LayerReader(policy.name, game, policy.layers, (by,)).values, by)
-    fold = PolicyFold(game, objective, guide=values, guide_merge=by.merge, slack=slack)
-    return _Guide(
-        policy.name, fold, lambda board, _: [float(w or 0) for *_, w in prober.slides(board, by)], slack, by
-    )
+    return asked, PolicyFold(game, objective, guide=values, guide_merge=by.merge, slack=policy.slack(by))
 
 
-def _evaluate_guide(table: Table, objective: Objective, guide: _Guide, allowed: Allowance) -> float:
+def _evaluate_fold(
+    table: Table, objective: Objective, policy: ArrayPolicy, fold: PolicyFold, allowed: Allowance
+) -> float:
     """Compute the value of the start under a policy, by a backward pass over a table's boards."""
     path, game = local_folder(table), table.game
     run = Run(**vars(allowed), folder=path)
     with temporary_folder() as values:
         stored = StoredValues(values / objective.label, game, objective, release=True)
-        backward_pass = BackwardPass(run, game, [stored], folds=[guide.fold], release=True)
+        backward_pass = BackwardPass(run, game, [stored], folds=[fold], release=True)
         with closing(backward_pass):
             backward_pass.run(Reachable(table.layers[table.manifest.labels[0]], afterstate_counts(table)))
         layers = {objective.label: stored.files}
@@ -421,7 +375,9 @@ def _evaluate_guide(table: Table, objective: Objective, guide: _Guide, allowed: 
             for board, p in game.starts():
                 slides = prober.slides(board, objective)
                 if slides:
-                    worths = [Fraction(worth or 0) for *_, worth in guide.choose(board, slides)]
+                    chances = policy.probabilities(np.array([game.pack(board)], dtype=np.uint64))[0]
+                    taken = {one for one, chance in zip(game.directions, chances, strict=True) if chance}
+                    worths = [Fraction(worth or 0) for one, *_, worth in slides if one in taken]
                 else:
                     worths = [Fraction(evaluator.end(board, won=game.has_goal_sum(board)))]
                 total += p * sum(worths, Fraction(0)) / len(worths)
