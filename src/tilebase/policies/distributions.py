@@ -15,10 +15,9 @@ all three numbers follow from one pass.  Probabilities are floats; each step rou
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
@@ -32,7 +31,6 @@ from tilebase.game.board import Board
 from tilebase.game.findings import Finding, Reported
 from tilebase.game.game import Cells, Game
 from tilebase.game.names import rules_of, title_of
-from tilebase.objectives.encoding import NONE, WON
 from tilebase.objectives.numbers import byte_text, digits_text, rounded_text
 from tilebase.objectives.objective import Objective, find_objective, potentials
 from tilebase.policies.asking import as_policy, check_plays, find_policy, takes_arrays
@@ -44,8 +42,7 @@ from tilebase.policies.evaluation import (
 from tilebase.policies.following import Agent, chances_of
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
-from tilebase.sparse.flow import Walk, best_slides, even, largest, ratings
-from tilebase.sparse.reading import LayerReader, Links, ReadLayer
+from tilebase.sparse.flow import Walk
 from tilebase.tables.probe import Table, local_folder, open_table
 
 Array = npt.NDArray[Any]
@@ -246,13 +243,13 @@ def distributions(
     if "tile" in of and (game.patterns or game.goal_sum is not None):
         raise UsageError("the largest tile at the end is for games that a goal tile wins, or without a goal")
     asked = {text: Board.read(game, text) for text in boards}
-    ends, chooser = _Ends(game, of), _chooser(opened, found, objective, policy, states)
-    walk = _Games(game, chooser, ends, allowed)
+    ends, agent = _Ends(game, of), _agent(opened, found, objective, policy)
+    walk, name = _Games(agent, ends, states, allowed), agent.policy.name
     meets = walk.run({board.cells for board in asked.values()})
     return Distributions(
-        game, chooser.name, {one: ends.distribution(one, chooser.name, resolution) for one in of},
+        game, name, {one: ends.distribution(one, name, resolution) for one in of},
         {text: min(meets.get(board.cells, 0.0), 1.0) for text, board in asked.items()}, walk.states,
-        chooser.by,
+        agent.policy.by,
     )  # fmt: skip
 
 
@@ -341,75 +338,22 @@ class _Ends:
         return Distribution(name, policy, chances, step, mean)
 
 
-class _Slides(NamedTuple):
-    """The slides of n states of one sum: ``[k, x]`` is slide k of state x."""
+def _agent(table: Table, policy: Any, objective: str | None, name: Any) -> Agent:
+    """Return who is asked for slides; a function may treat turned boards differently.
 
-    allowed: Array
-    wins: Array
-    afters: Array  # the boards after them
-    gained: Array  # the tiles that merges make, added up
-    weights: Array  # the probabilities of the slides
-
-
-@dataclass(frozen=True)
-class _Chooser:
-    """A policy, and how its games are followed: ``slides(total, keys)`` are those of states of a sum."""
-
-    name: str
-    slides: Callable[[int, Array], _Slides]
-    turned: bool = True  # whether it treats turned boards alike
-    by: Objective | None = None
-    most: int | None = None  # the most states that are followed
-
-
-def _chooser(table: Table, policy: Any, objective: str | None, name: Any, most: int) -> _Chooser:
-    """Return a policy: a function, a name or a table.  Raises `UsageError` for a table of another game."""
+    Raises `UsageError` for a table of another game.
+    """
+    game, boards = table.game, GameArrays(table.game)
     if callable(policy):
-        named = name if isinstance(name, str) else getattr(policy, "__name__", "callable")
-        boards = GameArrays(table.game)
-        agent = Agent(boards, as_policy(policy, table.game, asked="board"), "none", BATCH)
-
-        def asked(_: int, keys: Array) -> _Slides:
-            slid = boards.slide(keys)
-            weights = chances_of(agent, keys, slid)
-            return _Slides(slid.allowed.T, slid.wins.T, slid.after.T, slid.reward.T, weights.T)
-
-        return _Chooser(named, asked, turned=False, most=most)
-    if isinstance(policy, str):
-
-        def built_in(_: ReadLayer, links: Links) -> Array:
-            allowed = links.slots != NONE
-            if policy == "random":
-                return even(allowed)
-            return even(largest(np.repeat(links.gains["tile"], 2, axis=0), allowed))
-
-        return _Chooser(policy, partial(_stored, _reader(table), built_in))
-    check_plays(policy, table.game)
-    if objective is not None and find_objective(table.objectives, objective) is None:
-        policy.objective(objective)  # raises unless it has it
-    by = policy.plays_by(objective)
-    slack = policy.slack(by)
-
-    def best(layer: ReadLayer, links: Links) -> Array:
-        return even(best_slides(ratings(by, layer, links), slack))
-
-    return _Chooser(policy.name, partial(_stored, _reader(policy, by), best), by=by)
-
-
-def _reader(table: Table, *objectives: Objective) -> LayerReader:
-    """Return the layers of a table, with the scores of slides."""
-    local_folder(table)
-    return LayerReader(table.name, table.game, table.layers, objectives, merges=("tile",))
-
-
-def _stored(
-    reader: LayerReader, weights: Callable[[ReadLayer, Links], Array], total: int, keys: Array
-) -> _Slides:
-    """Return the slides of states of a sum, by the layers of a table."""
-    layer = reader.layer(total)
-    links = layer.link(keys)
-    gained = np.repeat(links.gains["tile"], 2, axis=0)
-    return _Slides(links.slots != NONE, links.slots == WON, links.afters, gained, weights(layer, links))
+        asked = as_policy(policy, game, asked="board")
+        asked.name = name if isinstance(name, str) else getattr(policy, "__name__", "callable")
+        return Agent(boards, asked, "none", BATCH)
+    if isinstance(policy, Table):
+        check_plays(policy, game)
+        if objective is not None and find_objective(table.objectives, objective) is None:
+            policy.objective(objective)  # raises unless it has it
+    local_folder(policy if isinstance(policy, Table) else table)
+    return Agent(boards, as_policy(policy, game, objective=objective), "canonical", BATCH, again=False)
 
 
 class _Follow(Walk):
@@ -434,9 +378,9 @@ class _Follow(Walk):
 class _Games:
     """Follows all games of a policy, from the smallest sum on."""
 
-    def __init__(self, game: Game, chooser: _Chooser, ends: _Ends, allowed: Allowance) -> None:
-        self._game, self._chooser, self._ends, self._allowed = game, chooser, ends, allowed
-        self._boards = GameArrays(game)
+    def __init__(self, agent: Agent, ends: _Ends, most: int, allowed: Allowance) -> None:
+        self._agent, self._ends, self._most, self._allowed = agent, ends, most, allowed
+        self._boards, self._game = agent.boards, agent.boards.game
         self._pace = Pace(allowed.progress, "states")
         self.states = 0
 
@@ -447,7 +391,7 @@ class _Games:
             board: self._boards.least(np.array([game.pack(board)], dtype=np.uint64))[0] for board in boards
         }
         for base, starts in _bases(self._ends):
-            flow = _Follow(self._boards, self._ends, base, turned=self._chooser.turned)
+            flow = _Follow(self._boards, self._ends, base, turned=self._agent.turned)
             for board, larger, p in starts:
                 chances = np.zeros((1, flow.width(game.sum(board))))
                 chances[0, larger if self._ends.counts_larger else 0] = float(p)
@@ -466,10 +410,9 @@ class _Games:
         return meets
 
     def _check_size(self, chances: Array) -> None:
-        most = self._chooser.most
-        if most is not None and self.states > most:
+        if not self._agent.turned and self.states > self._most:
             raise ResourceError(
-                f"the policy reaches more than {most:,} states: allow more with --states (states=)"
+                f"the policy reaches more than {self._most:,} states: allow more with --states (states=)"
             )
         if 6 * chances.nbytes > self._allowed.memory:
             raise ResourceError(
@@ -484,13 +427,14 @@ class _Games:
         if game.reached(total):  # its sum has won: no slide is made
             self._end(base, total, 0, score, tops, chances)
             return
-        slides = self._chooser.slides(total, keys)
-        stuck = ~slides.allowed.any(axis=0)
+        slid = self._boards.slide(keys)
+        chosen = chances_of(self._agent, keys, slid)
+        stuck = ~slid.allowed.any(axis=1)
         self._end(base, total, 0, score[stuck], tops[stuck], chances[stuck])
         going_keys, going = [], []
-        for wins, afters, gained, weights in zip(*slides[1:], strict=True):
-            taken = weights > 0
-            gained = score + gained
+        columns = (slid.wins, slid.after, slid.reward, chosen)
+        for wins, afters, reward, weights in zip(*(column.T for column in columns), strict=True):
+            taken, gained = weights > 0, score + reward
             part = chances * weights[:, None]
             won = taken & wins
             goal = np.full(int(won.sum()), game.goal_exponent or 0)

@@ -117,10 +117,12 @@ class Optimal:
 
 
 class Agent:
-    """Asks a policy and checks what it answers."""
+    """Asks a policy, and checks what it answers by asking `again`."""
 
-    def __init__(self, boards: GameArrays, policy: ArrayPolicy, symmetry: str, batch: int) -> None:
-        self.boards, self.symmetry, self.policy = boards, symmetry, policy
+    def __init__(
+        self, boards: GameArrays, policy: ArrayPolicy, symmetry: str, batch: int, *, again: bool = True
+    ) -> None:
+        self.boards, self.symmetry, self.policy, self._again = boards, symmetry, policy, again
         self.turned = symmetry != "none"
         self._batch = batch
         self._rng = np.random.default_rng(0)
@@ -130,6 +132,8 @@ class Agent:
         """``p[n, A]``: the probability of each slide in states that have one."""
         allowed = found.allowed
         chances = self.ask(keys, allowed)
+        if not self._again:
+            return chances
         some = checked_rows(self._rng, len(keys))
         self._ask_again(keys[some], allowed[some], chances[some])
         if self.symmetry == "check":
