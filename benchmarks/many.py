@@ -22,7 +22,7 @@ import numpy as np
 from tilebase import Game, Table, open_table, simulate, solve
 from tilebase.arrays import TableArrays
 from tilebase.policies import as_policy
-from tilebase.questions.sampling import sample_games
+from tilebase.policies.simulation import sample_games
 from tilebase.runtime.resources import Allowance
 
 BOARDS = 1_000_000

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from tilebase import evaluate, open_table, solve
-from tilebase.agents import Judgement, judge
 from tilebase.arrays import GameArrays, TableArrays
 from tilebase.errors import MissingBoardError, UsageError
 from tilebase.game.game import Game
 from tilebase.game.symmetry import canonical, symmetries
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.values import Rounded
+from tilebase.policies import Judgement, judge
 
 GAMES = (
     Game("2x2", 32),

@@ -9,15 +9,14 @@ import numpy as np
 import pytest
 
 from tilebase import count, evaluate, open_table, solve
-from tilebase.agents import compare, cost_of, judge, value_error
 from tilebase.arrays import GameArrays, TableArrays
 from tilebase.cli import main
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Game
 from tilebase.objectives.numbers import digits_text
-from tilebase.policies import ACTION_ORDERS, OBSERVATIONS, as_policy
-from tilebase.questions.binomial import CONFIDENCE, binomial_interval
-from tilebase.questions.distributions import distributions
+from tilebase.policies import ACTION_ORDERS, OBSERVATIONS, as_policy, compare, cost_of, judge, value_error
+from tilebase.policies.distributions import distributions
+from tilebase.policies.simulation import CONFIDENCE, binomial_interval
 
 GAME = Game("2x3", 16)
 
@@ -276,7 +275,7 @@ def test_other_games_and_other_things(table):
 def test_the_regret_is_what_is_lost(table, label, symmetry, monkeypatch):
     """The sum of visits and losses, forwards, is the difference of values, backwards: in pieces, too."""
     for piece in (50, 1 << 18):
-        monkeypatch.setattr("tilebase.agents.following.PIECE", piece)
+        monkeypatch.setattr("tilebase.policies.following.PIECE", piece)
         judged = judge(table, first, objective=label, symmetry=symmetry, keep=True)
         assert len(judged.layers) == len(judged.by_sum)
         starts = GameArrays(GAME).pack([board for board, _ in GAME.starts()])
@@ -420,9 +419,18 @@ def test_discounted_games(tmp_path):
         assert found.interval is None
 
 
-def test_objectives_that_games_do_not_pay(table):
-    with pytest.raises(UsageError, match="games are sampled by win, score, merges, moves, not by loss"):
-        evaluate(table, as_policy(first, GAME), objective="loss", games=10)
+@pytest.mark.parametrize("game", [GAME, Game("2x2"), Game("2x2", 16, start="empty")], ids=str)
+def test_games_whose_end_counts(game, tmp_path):
+    solve(game, "loss,largest,win" if game.can_win else "largest", table=tmp_path)
+    with open_table(tmp_path) as table:
+        policy = as_policy("random", game)
+        for one in table.objectives:
+            found = evaluate(table, policy, objective=one.label, games=2_000)
+            exact = judge(table, policy, objective=one.label).value
+            assert abs(found.value - exact) <= 5 * found.error
+        if game.can_win:  # the same games
+            lost, won = (evaluate(table, policy, objective=one, games=500) for one in ("loss", "win"))
+            assert lost.value == pytest.approx(1 - won.value, abs=1e-12)
 
 
 def test_the_command(table, folder, capsys):

@@ -650,7 +650,7 @@ def test_a_count_has_the_same_columns_for_every_game(capsys: pytest.CaptureFixtu
 @pytest.mark.parametrize(
     ("command", "function", "names"),
     [
-        ("evaluate", "questions.policies.evaluate", "states games seed symmetry objective"),
+        ("evaluate", "policies.evaluation.evaluate", "states games seed symmetry objective"),
         ("verify", "tables.verify.verify_table", "sample seed cluster"),
         ("serve", "web.app.serve", "host port rate objective"),
         ("solve:values", "questions.solve.solve", "objective space backend above down_to cluster"),

@@ -17,11 +17,11 @@ import pytest
 import cached_oracle as oracle
 from stored import chunks_of, contents
 from tilebase import __version__, evaluate, solve
-from tilebase.agents import compare, judge
 from tilebase.cli import main
 from tilebase.game.game import Game
 from tilebase.game.symmetry import canonical
-from tilebase.questions import thinning
+from tilebase.policies import compare, judge
+from tilebase.tables import thinning
 from tilebase.tables.probe import open_table
 
 SMALL = Game("2x2", 32)

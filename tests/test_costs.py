@@ -30,11 +30,11 @@ from tilebase.errors import ResourceError
 from tilebase.game.symmetry import symmetries
 from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import parse_objectives
-from tilebase.questions.pruning import prune
 from tilebase.runtime import system
 from tilebase.runtime.resources import OVERHEAD, Allowance
 from tilebase.sparse.sizes import PAGE_BYTES, SMALL_BITS, least_windows
 from tilebase.sparse.windows import SpilledSet, Windows
+from tilebase.tables.pruning import prune
 
 ONE_THREAD = Allowance(memory=1 << 30, threads=1)
 TWO = Allowance(memory=8 << 30, threads=2)

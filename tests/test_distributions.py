@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 import cached_oracle as oracle
-from tilebase.agents import judge
 from tilebase.datasets import to_arrow
 from tilebase.errors import UsageError
 from tilebase.game.board import Board
@@ -18,11 +17,12 @@ from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.values import Exact, Rounded
-from tilebase.questions.distributions import NAMES, Distribution, distributions
-from tilebase.questions.policies import Evaluation, evaluate
+from tilebase.policies import judge
+from tilebase.policies.distributions import NAMES, Distribution, distributions
+from tilebase.policies.evaluation import Evaluation, evaluate
 from tilebase.questions.solve import solve
-from tilebase.questions.thinning import thin
 from tilebase.tables.probe import open_table
+from tilebase.tables.thinning import thin
 
 GAMES = (
     Game("2x2"),
@@ -201,11 +201,12 @@ def test_the_tail_of_a_distribution() -> None:
 
 def test_no_probability_is_above_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     solve(Game("2x2", 8), table=tmp_path, threads=1)
-    monkeypatch.setattr("tilebase.questions.distributions.math.fsum", lambda parts: sum(parts) * (1 + 1e-15))
+    monkeypatch.setattr("tilebase.policies.distributions.math.fsum", lambda parts: sum(parts) * (1 + 1e-15))
     found = distributions(tmp_path, str(tmp_path), threads=1)
     assert set(found.of["tile"].chances.values()) == {1.0}
-    assert Evaluation("mine", Objective("win"), 1 + 2**-52, Exact(1)).text == "1"
-    assert Evaluation("mine", Objective("score"), 1.5, Rounded(1.5, "float64", 1e-15)).value == 1.5
+    game, score = Game("2x2", 8), Rounded(1.5, "float64", 1e-15)
+    assert Evaluation(game, "mine", Objective("win"), 1 + 2**-52, Exact(1)).text == "1"
+    assert Evaluation(game, "mine", Objective("score"), 1.5, score).value == 1.5
 
 
 def test_wrong_questions_have_one_sentence(tmp_path: Path) -> None:
@@ -217,5 +218,7 @@ def test_wrong_questions_have_one_sentence(tmp_path: Path) -> None:
     assert sum(found["length"].chances.values()) == pytest.approx(1)
     with pytest.raises(UsageError, match="'lenght' has no distribution"):
         distributions(tmp_path, "random", of=["lenght"])
+    with pytest.raises(UsageError, match="or a board to meet"):
+        distributions(tmp_path, "random", of=[])
     with pytest.raises(UsageError, match="resolution must be 1 or more"):
         distributions(tmp_path, "random", of=["length"], resolution=0)

@@ -65,11 +65,11 @@ from tilebase.files.store import LayerStore
 from tilebase.game.game import Game
 from tilebase.game.notation import fraction_of
 from tilebase.objectives.objective import Objective
-from tilebase.questions.thinning import thin
 from tilebase.runtime.documents import parse_json, sealed, understood
 from tilebase.search.search import CRC, HEAD, Facts
 from tilebase.small.oracle import values
 from tilebase.tables.probe import open_table
+from tilebase.tables.thinning import thin
 from tilebase.tables.verify import verify_table
 
 TINY = Game("2x2", 16)

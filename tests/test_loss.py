@@ -13,9 +13,9 @@ from tilebase.arrays import TableArrays
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.values import Rounded, short_text
-from tilebase.questions.policies import evaluate
+from tilebase.policies.evaluation import evaluate
+from tilebase.policies.simulation import simulate
 from tilebase.questions.review import review
-from tilebase.questions.simulation import simulate
 from tilebase.questions.solve import solve
 from tilebase.tables.probe import open_table
 from tilebase.tables.verify import verify_table

@@ -12,12 +12,11 @@ import pytest
 from matplotlib.figure import Figure
 
 from tilebase import Game, count, evaluate, open_table, solve
-from tilebase.agents import compare, judge
 from tilebase.cli import main
 from tilebase.errors import UsageError
-from tilebase.policies import as_policy
-from tilebase.questions.distributions import Distribution, distributions
-from tilebase.questions.plots import draw_counts, draw_distribution, draw_regret, draw_values
+from tilebase.pictures.plots import draw_counts, draw_distribution, draw_regret, draw_values
+from tilebase.policies import as_policy, compare, judge
+from tilebase.policies.distributions import Distribution, distributions
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))

@@ -42,7 +42,7 @@ from tilebase.objectives.numbers import (
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.rounding import Rounding
 from tilebase.objectives.values import NEVER, Unknown, short_text
-from tilebase.questions.binomial import binomial_interval
+from tilebase.policies.simulation import binomial_interval
 from tilebase.small import oracle
 
 CASES = list(

@@ -20,9 +20,9 @@ from tilebase.cli.output import naming_command
 from tilebase.counting.counts import FIELDS, CountResult
 from tilebase.errors import CorruptError, MissingExtraError, StorageError, UsageError
 from tilebase.game.game import Game
-from tilebase.questions import plots
-from tilebase.questions.distributions import Distribution
-from tilebase.questions.plots import bands, plot_counts
+from tilebase.pictures import plots
+from tilebase.pictures.plots import bands, plot_counts
+from tilebase.policies.distributions import Distribution
 
 GAMES = [
     Game("2x2", 32),

@@ -21,15 +21,15 @@ import cached_oracle as oracle
 from daily import daily, each_rule
 from strategies import SMALL_GAMES
 from tilebase import evaluate, simulate, solve, thin
-from tilebase.agents import compare, judge
 from tilebase.cli import main
 from tilebase.errors import MissingBoardError, ResourceError, TilebaseError, UsageError, WrongGameError
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical
 from tilebase.objectives.values import Rounded, Unknown
-from tilebase.questions import policies, simulation
-from tilebase.questions.distributions import distributions
+from tilebase.policies import as_policy, compare, judge, simulation
+from tilebase.policies import evaluation as policies
+from tilebase.policies.distributions import distributions
 from tilebase.runtime.resources import Allowance
 from tilebase.sparse import flow
 from tilebase.tables.answers import Answer
@@ -219,9 +219,10 @@ def test_a_module_that_is_no_python(folder, solved):
 
 def test_too_many_states(solved, monkeypatch):
     with pytest.raises(ResourceError, match="more than 100 states"):
-        policies.evaluate_callable(
-            WIDE, first, open_table(solved(WIDE)).objectives[0], Allowance.of(), most_states=100
-        )
+        policies.evaluate_function(
+            as_policy(first, WIDE, asked="board"), open_table(solved(WIDE)).objectives[0], Allowance.of(),
+            most_states=100,
+        )  # fmt: skip
 
 
 def test_tables_that_do_not_fit(solved, tmp_path):
@@ -638,7 +639,7 @@ def test_a_table_plays_for_the_objective_that_is_named(tmp_path):
         found = evaluate(both, both, objective=named, threads=1)
         judged = judge(both, both, objective=named, threads=1)
         ends = distributions(both, both, objective=named, threads=1)
-        assert {one.by.name for one in (found, judged, ends)} == {by}
+        assert {one.plays_by.name for one in (found, judged, ends)} == {by}
         assert found.value == pytest.approx(judged.value, rel=1e-12)
         assert found.regret == pytest.approx(0, abs=1e-9)
         if value is not None:
@@ -649,7 +650,8 @@ def test_a_table_plays_for_the_objective_that_is_named(tmp_path):
             assert ends["score"].mean < score - 1
     other = evaluate(both, alone, objective="score", threads=1)
     means = distributions(both, alone, objective="score", threads=1)
-    assert other.by.name == means.by.name == judge(both, alone, objective="score", threads=1).by.name == "win"
+    judged = judge(both, alone, objective="score", threads=1)
+    assert {one.plays_by.name for one in (other, means, judged)} == {"win"}
     assert other.value == pytest.approx(means["score"].mean, rel=1e-12)
     assert other.value < score - 1
     with pytest.raises(UsageError, match="has no values of score"):

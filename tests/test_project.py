@@ -49,8 +49,10 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("tables",),
     ("arrays",),
     ("small", "patterns"),
-    ("policies", "simulator"),
-    ("agents", "envs"),
+    ("simulator",),
+    ("policies",),
+    ("envs",),
+    ("pictures",),
     ("claims",),
     ("questions",),
     ("datasets", "web"),
@@ -67,6 +69,10 @@ MODULES = {
     ".".join(path.relative_to(ROOT / "src").with_suffix("").parts).removesuffix(".__init__"): path
     for path in sorted((ROOT / "src").rglob("*.py"))
 }
+
+QUESTIONS = [
+    path for room in ("questions", "policies") for path in (ROOT / "src/tilebase" / room).glob("*.py")
+]
 
 MACHINE_PATH = re.compile(rf"(?<![\w.~)}}-])(/(home|root|tmp|Users)/\w|{re.escape(str(ROOT))}\b)")
 
@@ -196,7 +202,7 @@ def test_examples_of_docstrings_are_true(module: str) -> None:
 def test_no_function_calls_itself_with_all_that_it_was_given() -> None:
     """A question opens its folder and its workers once (`cluster.runs`), and loses no argument."""
     again, public = [], 0
-    for path in (ROOT / "src" / "tilebase" / "questions").glob("*.py"):
+    for path in QUESTIONS:
         for function in ast.walk(ast.parse(path.read_text("utf-8"))):
             if not isinstance(function, ast.FunctionDef):
                 continue
@@ -216,7 +222,7 @@ def test_no_function_calls_itself_with_all_that_it_was_given() -> None:
 def test_functions_of_questions_are_short() -> None:
     """At most 45 lines of code, without the docstring."""
     long = []
-    for path in (ROOT / "src" / "tilebase" / "questions").glob("*.py"):
+    for path in QUESTIONS:
         for function in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(function, ast.FunctionDef):
                 first = function.body[min(ast.get_docstring(function) is not None, len(function.body) - 1)]

@@ -31,9 +31,9 @@ from tilebase.game.board import Board
 from tilebase.game.game import Game
 from tilebase.game.symmetry import canonical
 from tilebase.objectives.values import Below, Exact, Interval, Lower, Rounded
-from tilebase.questions import pruning
-from tilebase.questions.pruning import prune
 from tilebase.runtime.progress import Progress
+from tilebase.tables import pruning
+from tilebase.tables.pruning import prune
 
 SMALL = Game("2x2", 32)
 WIDE = Game("2x3", 32)

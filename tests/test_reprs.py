@@ -15,11 +15,10 @@ import pytest
 import tilebase
 from stored import layers_of
 from tilebase import Board, Exact, Game, Interval, Lower, Objective, Rounded, Table, Upper, open_table
-from tilebase.agents import compare, judge
 from tilebase.arrays import GameArrays, TableArrays
 from tilebase.dense.index import PerfectIndex
 from tilebase.errors import CorruptError, MissingLayerError, MissingObjectiveError, UsageError
-from tilebase.policies import as_policy
+from tilebase.policies import as_policy, compare, judge
 from tilebase.questions.borders import find_border
 from tilebase.questions.force import largest_forced
 from tilebase.questions.limits import search_limits

@@ -34,10 +34,10 @@ from tilebase.objectives.values import (
     short_text,
     value_document,
 )
-from tilebase.questions.pruning import prune
 from tilebase.questions.review import read_written
 from tilebase.tables.playing import play_game
 from tilebase.tables.probe import Table, open_table
+from tilebase.tables.pruning import prune
 
 GAME = Game("3x3", 64)
 

@@ -40,8 +40,8 @@ from tilebase.files.winning import StoredSet
 from tilebase.game.formations import formation
 from tilebase.game.game import Cells, Game
 from tilebase.objectives.objective import Objective
-from tilebase.questions.pruning import prune
 from tilebase.small.oracle import Layer
+from tilebase.tables.pruning import prune
 
 MEANS = "win,lower,lower:uint16,upper,upper:uint16,score,merges,moves"
 MASKED = Game("2x3", 16, masks="..x/..x|.../.xx", start="after 2,0,x/4,0,x")

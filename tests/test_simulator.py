@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from tilebase import Game, open_table, solve
-from tilebase.agents import judge
 from tilebase.arrays import GameArrays
 from tilebase.errors import UsageError
 from tilebase.objectives.objective import potentials
+from tilebase.policies import judge
 from tilebase.simulator import REWARDS, Simulator
 
 GAMES = (

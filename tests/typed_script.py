@@ -27,13 +27,12 @@ from tilebase import (
     simulate,
     solve,
 )
-from tilebase.agents import Comparison, compare, judge, value_error
 from tilebase.arrays import GameArrays, TableArrays
 from tilebase.datasets import benchmark
 from tilebase.envs import GameEnv, GameVectorEnv, OracleInfo, VectorOracleInfo
 from tilebase.errors import MissingBoardError
 from tilebase.patterns.reach import Reach, reach
-from tilebase.policies import ArrayPolicy, as_policy
+from tilebase.policies import ArrayPolicy, Comparison, as_policy, compare, judge, value_error
 from tilebase.questions.limits import search_limits
 
 

@@ -54,7 +54,7 @@ class Network:
         return out
 
     def policy(self, boards: Any, allowed: Any) -> Any:
-        """The best slide of each board, as `tilebase.agents.judge` asks for it."""
+        """The best slide of each board, as `tilebase.policies.judge` asks for it."""
         keys = self.arrays.pack(boards)
         slid = self.arrays.slide(keys)
         return self.values(keys, slid.after, slid.wins, allowed).argmax(axis=1)

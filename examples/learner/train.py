@@ -5,7 +5,7 @@
 
 The first word is a board, as 3x3, or the name of a formation.  The game is solved first, into a folder
 beside the picture, unless a table is there.  At each checkpoint the agent is judged exactly
-(`tilebase.agents.judge`), and plays 20,000 games with spawns that it has not learned from.
+(`tilebase.policies.judge`), and plays 20,000 games with spawns that it has not learned from.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 from ntuples import Network
 
 from tilebase import Game, Table, TilebaseError, formation, open_table, solve
-from tilebase.agents import judge
+from tilebase.policies import judge
 from tilebase.simulator import Simulator
 
 GAMES = 512  # played at once

@@ -33,7 +33,7 @@ from tilebase.datasets.benchmarks import Benchmark, benchmark
 from tilebase.datasets.columns import ROWS, SPLITS, Columns, writer_of
 from tilebase.errors import CorruptError, StorageError, UsageError
 from tilebase.files.parquet import load_pyarrow
-from tilebase.questions.policies import evaluate
+from tilebase.policies.evaluation import evaluate
 from tilebase.questions.solve import solve
 from tilebase.runtime.documents import parse_json, to_json, understood
 from tilebase.runtime.resources import Use

@@ -9,9 +9,9 @@
     other       explain Use Progress TilebaseError UsageError
 
 docs/api.md lists them and the names of other modules: tilebase.errors, tilebase.arrays, tilebase.policies,
-tilebase.agents, tilebase.datasets, tilebase.envs, tilebase.patterns (which boards can be reached),
-tilebase.questions (limits, fractions, distributions, results), tilebase.tables, tilebase.files,
-tilebase.small and tilebase.costs.
+tilebase.pictures, tilebase.datasets, tilebase.envs, tilebase.patterns (which boards can be reached),
+tilebase.questions (limits, fractions, results), tilebase.tables, tilebase.files, tilebase.small and
+tilebase.costs.
 Importing tilebase loads neither Numba nor NumPy until something is used.
 
 >>> import tilebase
@@ -51,20 +51,19 @@ if TYPE_CHECKING:
     from tilebase.objectives.values import Lower as Lower
     from tilebase.objectives.values import Rounded as Rounded
     from tilebase.objectives.values import Upper as Upper
+    from tilebase.policies.evaluation import evaluate as evaluate
+    from tilebase.policies.simulation import simulate as simulate
     from tilebase.questions.bounds import ProvedBound as ProvedBound
     from tilebase.questions.count import count as count
     from tilebase.questions.explain import explain as explain
     from tilebase.questions.force import Forced as Forced
     from tilebase.questions.force import force as force
     from tilebase.questions.lemma import check_pattern as check_pattern
-    from tilebase.questions.policies import evaluate as evaluate
     from tilebase.questions.prove import prove as prove
     from tilebase.questions.review import review as review
-    from tilebase.questions.simulation import simulate as simulate
     from tilebase.questions.solve import solve as solve
     from tilebase.questions.symbolic import Symbolic as Symbolic
     from tilebase.questions.symbolic import symbolic as symbolic
-    from tilebase.questions.thinning import thin as thin
     from tilebase.runtime.progress import Progress as Progress
     from tilebase.runtime.resources import Use as Use
     from tilebase.tables.answers import Answer as Answer
@@ -73,6 +72,7 @@ if TYPE_CHECKING:
     from tilebase.tables.folders import open_tables as open_tables
     from tilebase.tables.probe import Table as Table
     from tilebase.tables.probe import open_table as open_table
+    from tilebase.tables.thinning import thin as thin
     from tilebase.tables.verify import verify_table as verify_table
     from tilebase.tables.winning import WinningSet as WinningSet
     from tilebase.tables.winning import open_winning_set as open_winning_set
@@ -113,16 +113,16 @@ _HOMES = {
         "force",
     ),
     "questions.lemma": ("check_pattern",),
-    "questions.policies": ("evaluate",),
+    "policies.evaluation": ("evaluate",),
     "questions.prove": ("prove",),
     "questions.review": ("review",),
-    "questions.simulation": ("simulate",),
+    "policies.simulation": ("simulate",),
     "questions.solve": ("solve",),
     "questions.symbolic": (
         "Symbolic",
         "symbolic",
     ),
-    "questions.thinning": ("thin",),
+    "tables.thinning": ("thin",),
     "runtime.progress": ("Progress",),
     "runtime.resources": ("Use",),
     "tables.answers": ("Answer",),

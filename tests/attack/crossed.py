@@ -31,7 +31,7 @@ from attack.workloads import plain_file
 from tilebase import Below, Objective, open_table, solve, thin
 from tilebase.errors import MissingBoardError
 from tilebase.objectives.objective import DISCOUNTED
-from tilebase.questions.pruning import prune
+from tilebase.tables.pruning import prune
 
 MOST_STATES = 150
 POINTS = 300

@@ -174,8 +174,8 @@ def serve() -> None:
     import tilebase.cli
 
     for module in (
-        "dense.passes", "questions.borders", "questions.force", "questions.lemma", "questions.policies",
-        "questions.prove", "questions.simulation", "questions.solve", "questions.thinning",
+        "dense.passes", "questions.borders", "questions.force", "questions.lemma", "policies.evaluation",
+        "questions.prove", "policies.simulation", "questions.solve", "tables.thinning",
     ):  # fmt: skip
         importlib.import_module(f"tilebase.{module}")
 

@@ -64,8 +64,8 @@ class GameArrays:
         check_is_game(game)
         self.game = game
         self.actions = game.directions
-        self._compiled = CompiledGame(game)
-        self.rules = self._compiled.rules
+        self.compiled = CompiledGame(game)
+        self.rules = self.compiled.rules
 
     def __repr__(self) -> str:
         return f"<GameArrays of {self.game}>"
@@ -130,7 +130,7 @@ class GameArrays:
 
     def least(self, keys: Keys) -> Keys:
         """Return the canonical boards alone, in half the time of `canonical`."""
-        return self._compiled.canonical(as_keys(keys))
+        return self.compiled.canonical(as_keys(keys))
 
     def turned(self, keys: Keys, symmetry: npt.NDArray[np.integer[Any]]) -> Keys:
         """The boards that symmetries make: for each board the number of one, as in `canonical`."""
@@ -160,7 +160,7 @@ class GameArrays:
 
     def tops(self, keys: Keys) -> npt.NDArray[np.uint8]:
         """``uint8[n]``: the exponent of the largest tile of each board; 0 on an empty board."""
-        return self._compiled.tops(as_keys(keys))
+        return self.compiled.tops(as_keys(keys))
 
     @cached_property
     def action_maps(self) -> npt.NDArray[np.uint8]:
@@ -213,7 +213,7 @@ class GameArrays:
     def _spawns(self, keys: Keys) -> tuple[Keys, npt.NDArray[np.int64], Floats]:
         made, boards, chances = [], [], []
         for exponent in self.game.spawn_exponents:
-            states, origin = spawns_of(self._compiled, keys, exponent)
+            states, origin = spawns_of(self.compiled, keys, exponent)
             made.append(states)
             boards.append(origin)
             chances.append(spawn_chances(self.game, origin, exponent))

@@ -88,8 +88,8 @@ def count(
         raise UsageError(f"--keep {keep} needs a folder: name one with -o")
     prepare_kernels()
     from tilebase.files.work_folders import work_folder
+    from tilebase.pictures.plots import plot_counts
     from tilebase.questions import count as engine
-    from tilebase.questions.plots import plot_counts
 
     with work_folder(kept, "count", question, keep, *["lookahead"] * lookahead) as folder:
         with counting_progress() as progress:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -16,6 +15,9 @@ from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.objectives.numbers import digits_text, ends_text, estimate_text
 from tilebase.runtime.rows import table_text
+
+if TYPE_CHECKING:
+    from tilebase.policies.distributions import Distributions
 
 WORST = 5
 """Decisions of an agent that are printed; JSON has more."""
@@ -84,10 +86,10 @@ def evaluate(
     """Compute what a policy is worth, and what it loses.
 
     Exactly, without playing games; what it loses against optimal play. A function takes a tilebase.Board and
-    returns a direction, or directions with probabilities; it is evaluated in plain Python over the states
-    that it can reach. Where these are too many, --games plays random games instead. A function of which
-    --symmetry or --asked is given is asked for many boards at once and judged up to symmetry, and the
-    decisions are printed that cost most; --record FILE.svg draws what it loses by sum and by largest tile.
+    returns a direction, or directions with probabilities; it is evaluated over the states that it can reach.
+    Where these are too many, --games plays random games instead. A function of which --symmetry or --asked
+    is given is asked for many boards at once and judged up to symmetry, and the decisions are printed that
+    cost most; --record FILE.svg draws what it loses by sum and by largest tile.
 
     Without a policy, --games plays with the table's own and compares the mean with the table's value. z is
     the difference in standard errors, beyond what rounding explains: beyond 4 something is wrong. From the
@@ -116,20 +118,26 @@ def evaluate(
     show = shown.checked(PICTURES if distribution is not None or judged else ())
     prepare_kernels()
     if distribution is not None or meets:
-        return _print_distributions(
-            table, policy or table, distribution, meets or [], resolution, objective, states, show, run
-        )
+        from tilebase.policies.distributions import distributions
+
+        names = distribution.split(",") if distribution else ()
+        with counting_progress() as progress:
+            ends = distributions(
+                table, policy or table, of=names, resolution=resolution, boards=meets or (),
+                objective=objective, states=states, **run.use(progress),
+            )  # fmt: skip
+        return _print_distributions(ends, show)
     if policy is None:
         return _play(table, games, seed, objective, show, run)
-    from tilebase.policies import as_policy, find_policy
-    from tilebase.questions import policies
-    from tilebase.questions.statements import of_evaluation
+    from tilebase.policies import evaluation as policies
+    from tilebase.policies.asking import as_policy, find_policy
     from tilebase.tables.probe import open_table
 
     guide: Any = policy
     if asked is not None:
         with open_table(table) as opened:
-            guide = as_policy(find_policy(policy), opened.game, asked=asked, name=policy)
+            guide = as_policy(find_policy(policy), opened.game, asked=asked)
+            guide.name = policy
     if planning():
         from tilebase.runtime.resources import Allowance
 
@@ -162,13 +170,10 @@ def evaluate(
             {"": "costs most", title: f"{one.statement}: {digits_text(one.regret)}"}
             for one in found.judged.worst[:WORST]
         ]
-    game, data = game_of_table(table), found.as_dict()
-    flat = [
-        {name: value for name, value in data.items() if name not in ("interval", "judged")}
-        | {"objective": found.objective.label}
-    ]
+    data = found.as_dict()
+    flat = {name: data[name] for name in found.facts if name not in ("interval", "judged")}
     show.write(
-        rows, of_evaluation(game, found) | data, data=flat, game=game,
+        rows, data, data=[flat | {"objective": found.objective.label}], game=found.game,
         draw=None if found.judged is None else partial(_draw_regret, table, found.judged),
     )  # fmt: skip
     return 0
@@ -176,7 +181,7 @@ def evaluate(
 
 def _draw_regret(table: str, judged: Any, file: Path) -> None:
     from tilebase.game.names import title_of
-    from tilebase.questions.plots import plot_regret
+    from tilebase.pictures.plots import plot_regret
     from tilebase.tables.probe import open_table
 
     with open_table(table) as opened:
@@ -184,7 +189,7 @@ def _draw_regret(table: str, judged: Any, file: Path) -> None:
 
 
 def _sure() -> str:
-    from tilebase.questions.binomial import CONFIDENCE
+    from tilebase.policies.simulation import CONFIDENCE
 
     return digits_text(100 * CONFIDENCE)
 
@@ -197,8 +202,7 @@ def _play(
         raise UsageError("name a POLICY (random, greedy, a table or module:function), or give --games")
     if planning():
         raise UsageError("only the evaluation of a POLICY is planned: name one")
-    from tilebase.questions import simulation
-    from tilebase.questions.statements import of_simulation
+    from tilebase.policies import simulation
 
     with counting_progress() as progress:
         found = simulation.simulate(table, games, seed=seed, objective=objective, **run.use(progress))
@@ -217,37 +221,18 @@ def _play(
         rows.append({"": "z", title: f"{found.z:.2f}"})
     data, (low, high) = found.as_dict(), found.interval
     value = None if found.value is None else float(found.value)
-    flat = data | {"objective": found.objective.label, "value": value, "low": low, "high": high}
-    del flat["interval"]
-    game = game_of_table(table)
-    show.write(rows, of_simulation(game, found) | data, data=[flat], game=game)
+    flat = {name: data[name] for name in found.facts if name != "interval"}
+    flat |= {"objective": found.objective.label, "value": value, "low": low, "high": high}
+    show.write(rows, data, data=[flat], game=found.game)
     return 0
 
 
-def _print_distributions(
-    table: str,
-    policy: str,
-    names: str | None,
-    boards: Sequence[str],
-    resolution: int,
-    objective: str | None,
-    states: int,
-    show: Shown,
-    run: EstimatedRunOptions,
-) -> int:
+def _print_distributions(found: Distributions, show: Shown) -> int:
     """Print how games end, and the probabilities to meet boards; draw the distributions if asked."""
     from tilebase.game.names import title_of
-    from tilebase.questions.distributions import NAMES, distributions
-    from tilebase.questions.plots import plot_distributions
-    from tilebase.questions.statements import of_distributions
-    from tilebase.tables.probe import open_table
+    from tilebase.pictures.plots import plot_distributions
+    from tilebase.policies.distributions import NAMES
 
-    with counting_progress() as progress, open_table(table) as opened:
-        found = distributions(
-            opened, policy, of=names.split(",") if names else (), resolution=resolution, boards=boards,
-            objective=objective, states=states, **run.use(progress),
-        )  # fmt: skip
-        game = opened.game
     rows = [row for one in found.of.values() for row in one.rows()]
     rows += [
         {"of": "meets", "value": board, "probability": p, "at_least": p} for board, p in found.meets.items()
@@ -258,10 +243,10 @@ def _print_distributions(
         for board, text in ((board, found.meets_text(board)) for board in found.meets)
     ]
     means = "".join(f"mean {NAMES[name]}: {one.mean_text}\n" for name, one in found.of.items())
-    title = f"{title_of(game)}, by {found.player}"
+    title = f"{title_of(found.game)}, by {found.player}"
     text = f"{title}\n{table_text(read)}{means}"
     show.write(
-        read, of_distributions(game, found) | found.as_dict(), data=rows, game=game, text=text,
+        read, found.as_dict(), data=rows, game=found.game, text=text,
         draw=lambda file: plot_distributions(list(found.of.values()), file, title),
     )  # fmt: skip
     return 0

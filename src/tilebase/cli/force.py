@@ -371,7 +371,7 @@ def _plan_diagrams(game: Game, method: Method, show: Shown) -> int:
 
 
 def _write_set(found: Symbolic, show: Shown) -> None:
-    from tilebase.questions.plots import plot_lines
+    from tilebase.pictures.plots import plot_lines
 
     rows = found.rows()
     text = f"{signed(found.statement)}\n"

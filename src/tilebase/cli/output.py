@@ -246,7 +246,7 @@ class Shown:
                 wrong = f": no {suffix} picture is drawn of this result"
             raise UsageError(f"{record}{wrong}: end its name in {', '.join(known)}")
         if recorded == "picture" and plotted:
-            from tilebase.questions.plots import check_request
+            from tilebase.pictures.plots import check_request
 
             check_request(record)
         if recorded == "parquet" and not is_installed("pyarrow"):

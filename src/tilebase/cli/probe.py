@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from cyclopts import Parameter
@@ -99,7 +101,7 @@ def probe(
 class _Said(NamedTuple):
     """What is said of a board or of the start: as data, as text, and as rows: one for each slide."""
 
-    document: dict[str, Any]
+    document: Callable[[], dict[str, Any]]
     text: str
     rows: list[dict[str, Any]]
 
@@ -115,7 +117,7 @@ def _ask(table: str, board: str | None, objective: str | None) -> _Said:
     with open_solved(table) as opened:
         if board is not None:
             answer = opened.probe(board, objective)
-            return _Said(answer.as_dict(spawns=True), describe(answer), _rows(answer))
+            return _Said(partial(answer.as_dict, spawns=True), describe(answer), _rows(answer))
         return _ask_start(opened, objective)
 
 
@@ -124,7 +126,7 @@ def _ask_start(opened: Solved, objective: str | None) -> _Said:
     value = opened.start_value(objective)
     text = f"start of {title_of(opened.game)}: {opened.meaning(objective)}: {value}\n"
     row = {"board": "start", "meaning": opened.meaning(objective), "value": str(value)}
-    return _Said(value_document(value, opened.unit(objective)), text, [row])
+    return _Said(partial(value_document, value, opened.unit(objective)), text, [row])
 
 
 def _ask_after(table: str, board: str | None, objective: str | None) -> _Said:
@@ -138,7 +140,7 @@ def _ask_after(table: str, board: str | None, objective: str | None) -> _Said:
         raise UsageError(f"--after asks one table, and {table} holds tables in subfolders: name one of them")
     with open_solved(table) as opened:
         answer = opened.probe_after(board, objective)
-    return _Said(answer.as_dict(), describe(answer), _rows(answer))
+    return _Said(answer.as_dict, describe(answer), _rows(answer))
 
 
 def _ask_folder(tables: TableFolder, board: str | None, objective: str | None) -> _Said:
@@ -147,13 +149,13 @@ def _ask_folder(tables: TableFolder, board: str | None, objective: str | None) -
         answer = tables.probe(board, objective)
         _name_unreadable(answer.unreadable)
         rows = [{"table": name} | row for name, one in answer.answers.items() for row in _rows(one)]
-        return _Said(answer.as_dict(spawns=True), _describe_folder(answer), rows)
+        return _Said(partial(answer.as_dict, spawns=True), _describe_folder(answer), rows)
     _name_unreadable(tables.unreadable)
     asked = tables.tables if objective is None else tables.with_objective(objective)
     found = {name: _ask_start(one, objective) for name, one in asked.items()}
     text = "".join(f"{name}: {one.text}" for name, one in found.items())
     rows = [{"table": name} | row for name, one in found.items() for row in one.rows]
-    return _Said({name: one.document for name, one in found.items()}, text, rows)
+    return _Said(lambda: {name: one.document() for name, one in found.items()}, text, rows)
 
 
 def _rows(answer: Answer) -> list[dict[str, Any]]:

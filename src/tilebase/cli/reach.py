@@ -314,7 +314,7 @@ def replay(
     ]
 
     def draw(file: Path) -> None:
-        from tilebase.questions.drawing import with_metadata
+        from tilebase.pictures.drawing import with_metadata
 
         picture = game.animation(speed=2.0 if speed is None else speed) if animated else game.strip()
         write_text(with_metadata(picture), file)

@@ -141,12 +141,10 @@ def _summary(found: Review) -> list[dict[str, Any]]:
 
 
 def _lost(loss: float, found: Review) -> str:
-    """Write a loss with two digits, also a negligible one: ``3.4e-7 %``."""
     return loss_text(loss, found.unit, 0.0)
 
 
 def _worth(value: Found | None, found: Review, loss: float) -> str:
-    """Write what a slide or the best one is worth, with as many digits as show the loss."""
     return "" if value is None else short_text(value, found.unit, loss)
 
 

@@ -51,7 +51,7 @@ def thin(
     if above is not None:
         return _prune(table, output, above, objective, show)
     assert visited is not None
-    from tilebase.questions import thinning
+    from tilebase.tables import thinning
 
     with counting_progress() as progress:
         found = thinning.thin(
@@ -72,8 +72,7 @@ def thin(
 
 def _print_plan(table: str, show: Shown, *, visits: bool) -> int:
     from tilebase.costs.reachable import thinning
-    from tilebase.questions.policies import afterstate_counts
-    from tilebase.tables.probe import open_table
+    from tilebase.tables.probe import afterstate_counts, open_table
 
     with open_table(table) as opened:
         sizes = afterstate_counts(opened)
@@ -83,7 +82,7 @@ def _print_plan(table: str, show: Shown, *, visits: bool) -> int:
 
 
 def _prune(table: str, output: Path, bound: float, objective: str | None, show: Shown) -> int:
-    from tilebase.questions.pruning import prune
+    from tilebase.tables.pruning import prune
 
     with counting_progress() as progress:
         found = prune(table, output, above=bound, objective=objective, anyway=ANYWAY.get(), progress=progress)

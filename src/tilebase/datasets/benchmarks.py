@@ -17,10 +17,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tilebase.agents import normalised
 from tilebase.errors import UsageError
 from tilebase.game.formations import formation
 from tilebase.game.game import Game
+from tilebase.policies import normalised
 from tilebase.runtime.rows import read_rows
 
 NAME = "tilebase-2048"

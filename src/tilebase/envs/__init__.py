@@ -1,7 +1,6 @@
 """Environments for reinforcement learning, with the interface of Gymnasium.  Needs the extra ``rl``.
 
-    spaces.py   what both environments have: spaces, start boards, what is done with an action
-    single.py   `GameEnv`: one game
+    single.py   `GameEnv`: one game; what both environments have: spaces, start boards, checks of actions
     vector.py   `GameVectorEnv`: many games in one call, compiled
     oracle.py   `OracleInfo`, `VectorOracleInfo`: values and regret of a table beside each step
 

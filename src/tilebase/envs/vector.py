@@ -12,7 +12,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from tilebase.arrays import Flags
-from tilebase.envs.spaces import (
+from tilebase.envs.single import (
     Described,
     Illegal,
     Observation,

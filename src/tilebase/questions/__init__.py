@@ -12,16 +12,9 @@ Modules, those that the others import first:
     borders      the border between limits within which the goal is forced and others
     lemma        whether a pattern is a forced win, and within how many slides
     limits       limits that give the best bound
-    policies     the value of a policy
-    simulation   games played by a table's policy
     review       which slides of a written game lost how much
-    reduced      folders of tables that leave boards out
-    thinning     the part of a table that optimal play visits
-    pruning      the part of a table that is worth at least a bound
     mdp          a game as a Markov decision process
-    statements   what is said of a policy, in a sentence to cite
     published    published numbers, and recorded results of long runs
     comparing    who published or recorded a result before
     reproduce    published numbers, computed again
-    plots        pictures of counts
 """

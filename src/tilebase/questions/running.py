@@ -27,7 +27,7 @@ from tilebase.runtime.measured import duration
 
 if TYPE_CHECKING:
     from tilebase.objectives.results import Solution
-    from tilebase.questions.pruning import Pruning
+    from tilebase.tables.pruning import Pruning
 
 LOG = logging.getLogger("tilebase")
 BACKENDS = ("threads", "cuda")

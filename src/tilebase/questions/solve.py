@@ -99,7 +99,7 @@ def solve(
     above:
         Leave the boards out of the table whose value under the first objective is less than this, above 0 and
         at most 1.  The objective must have values from 0 to 1.  Each layer is pruned as soon as it is solved
-        (`questions.pruning`).
+        (`tables.pruning`).
     cluster:
         Workers that do the large layers: ``"local:4"``, the address of a Dask scheduler, the name of its
         file, or an executor (docs/scale.md).  They must see the folder under the same name.  The files that
@@ -166,7 +166,7 @@ def _kept(ask: Ask, table: Path | str | None, above: float | None, space: str | 
     """
     if above is None:
         return Keep(None if table is None else Path(table))
-    from tilebase.questions.pruning import Pruning
+    from tilebase.tables.pruning import Pruning
 
     if table is None:
         raise UsageError("above leaves boards out of a table: name its folder")

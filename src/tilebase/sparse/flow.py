@@ -9,14 +9,16 @@ sum.  Who follows games takes the states of the lowest sum, and adds those that 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from tilebase.game.compiled import CompiledGame
+from tilebase.game.game import Cells
 from tilebase.objectives.encoding import NONE, slide_gains
 from tilebase.objectives.objective import Objective
-from tilebase.sparse.reading import MISSING, LayerReader, Links, ReadLayer, merge_weights
+from tilebase.sparse.reading import MISSING, Links, ReadLayer, merge_weights, spawn_chances, spawns_of
 
 Array = npt.NDArray[Any]
 
@@ -54,32 +56,52 @@ class Flow:
         return total, tuple(map(np.concatenate, zip(*self._pieces.pop(total), strict=True)))
 
 
-class Visits(Flow):
-    """Probabilities that a game visits states, up to symmetry, counted in one or more ways."""
+class Walk(Flow):
+    """All games of a policy at once: the states of each sum, with numbers such as how probable each is.
 
-    def __init__(self, reader: LayerReader, ways: int = 1) -> None:
+    Take the states of the lowest sum (`pop`), choose slides, and hand the afterstates on (`spread`).  A
+    number may be a row of numbers.  If `turned`, keys are canonical, and boards that are turned are one.
+    """
+
+    def __init__(self, compiled: CompiledGame, *, turned: bool = True) -> None:
         super().__init__()
-        self._reader = reader
-        for board, p in reader.game.starts():
-            keys = reader.compiled.canonical(np.array([reader.game.pack(board)], dtype=np.uint64))
-            self.add(reader.game.sum(board), keys, *[np.array([float(p)])] * ways)
+        self._compiled, self._turned = compiled, turned
+
+    def like(self, keys: Array) -> Array:
+        """Return the keys under which boards are met."""
+        return self._compiled.canonical(keys) if self._turned else keys
+
+    def begin(self, ways: int = 1) -> Self:
+        """Enter the starts with their probabilities, so many times each; return the walk."""
+        for board, p in self._compiled.game.starts():
+            self.enter(board, *[np.array([float(p)])] * ways)
+        return self
+
+    def enter(self, board: Cells, *weights: Array) -> None:
+        """Add one state."""
+        game = self._compiled.game
+        self.add(game.sum(board), self.like(np.array([game.pack(board)], dtype=np.uint64)), *weights)
 
     def pop(self) -> tuple[int, tuple[Array, ...]]:
         """Remove and return states as `Flow.pop` does; the keys are distinct and ascending."""
         total, columns = super().pop()
         return total, merge_weights(*columns)
 
-    def spread(self, total: int, afters: Array, *visits: Array) -> None:
-        """Spread the probabilities of afterstates of a sum over their spawns, if games go on after these."""
-        game = self._reader.game
+    def spread(self, total: int, afters: Array, *weights: Array) -> None:
+        """Spread the numbers of afterstates of a sum over their spawns, if games go on after these."""
+        game = self._compiled.game
         if game.ended(total):
             return
-        keys, *weights = merge_weights(afters, *visits)
+        keys, *merged = merge_weights(afters, *weights)
         for exponent in game.spawn_exponents:
-            after = total + (1 << exponent)
-            if not game.reached(after):
-                states, origin, chance = self._reader.random_spawns(keys, exponent)
-                self.add(after, states, *(visit[origin] * chance for visit in weights))
+            states, origin = spawns_of(self._compiled, keys, exponent)
+            chance = spawn_chances(game, origin, exponent)
+            parts = [self.carried(total, exponent, (one[origin].T * chance).T) for one in merged]
+            self.add(total + (1 << exponent), *merge_weights(self.like(states), *parts))
+
+    def carried(self, total: int, exponent: int, weights: Array) -> Array:  # noqa: ARG002  (for subclasses)
+        """Return the numbers of states after a spawn on afterstates of a sum."""
+        return weights
 
 
 # -- the best slides ---------------------------------------------------------------------------------
@@ -112,6 +134,13 @@ def best_slides(q: Array, slack: float) -> Array:
     return best
 
 
+def largest(scores: Array, allowed: Array, axis: int = 0) -> Array:
+    """Return which allowed slides have the largest score of their state; the axes are those of `even`."""
+    found = np.where(allowed, scores, -np.inf)
+    chosen: Array = allowed & (found == found.max(axis=axis, keepdims=True))
+    return chosen
+
+
 def even(chosen: Array, axis: int = 0) -> Array:
     """Return equal probabilities of the slides that are chosen in each state; 0 where none is.
 
@@ -121,8 +150,8 @@ def even(chosen: Array, axis: int = 0) -> Array:
     return shared
 
 
-def drawn_slides(best: Array, rng: np.random.Generator) -> Array:
-    """Return ``k[x]``: one of the best slides of state x at random; 0 in a state without a slide."""
-    ways = best.cumsum(axis=0)
-    drawn: Array = (ways > rng.random(best.shape[1]) * ways[-1]).argmax(axis=0)
+def drawn_slides(weights: Array, rng: np.random.Generator) -> Array:
+    """Return ``k[x]``: a slide of state x, drawn in proportion to ``weights[k, x]``; 0 without a slide."""
+    ways = weights.cumsum(axis=0)
+    drawn: Array = (ways > rng.random(weights.shape[1]) * ways[-1]).argmax(axis=0)
     return drawn

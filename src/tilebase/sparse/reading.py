@@ -98,17 +98,22 @@ class ReadLayer:
 class LayerReader:
     """The layers of a run or table, one by one.
 
-    ``layers[label]`` are those of an objective.
+    ``layers[label]`` are those of an objective.  Links have the gains of the objectives and of `merges`.
     """
 
     def __init__(
-        self, name: str, game: Game, layers: Mapping[str, Layers], objectives: tuple[Objective, ...]
+        self,
+        name: str,
+        game: Game,
+        layers: Mapping[str, Layers],
+        objectives: tuple[Objective, ...],
+        merges: tuple[str, ...] = (),
     ) -> None:
         self.name, self.game, self.layers, self.objectives = name, game, layers, objectives
         self.compiled = CompiledGame(game)
         self.check = BoardCheck(game)
         self.game_index = GameIndex(game)
-        self.merges = tuple({one.merge for one in objectives} - {""})
+        self.merges = tuple({*merges, *(one.merge for one in objectives)} - {""})
         self.potentials = word_potentials(game, self.merges)
         # To make one takes as long as to link a thousand states.
         self.scratch = Spares(make=lambda: packed(arguments.Scratch.of(2 * BATCH + 2)))
@@ -149,11 +154,6 @@ class LayerReader:
         states, origin = spawns_of(self.compiled, keys, exponent)
         return self.compiled.canonical(states), origin
 
-    def random_spawns(self, keys: Array, exponent: int) -> tuple[Array, Array, Array]:
-        """Return `spawns`, and the probability of each."""
-        states, origin = self.spawns(keys, exponent)
-        return states, origin, spawn_chances(self.game, origin, exponent)
-
 
 def spawns_of(compiled: CompiledGame, keys: Array, exponent: int) -> tuple[Array, Array]:
     """Spawn on afterstates: return the states, not turned, and the index of the afterstate of each."""
@@ -182,9 +182,9 @@ def word_potentials(game: Game, merges: Sequence[str]) -> Array:
     return np.array(rows, dtype=np.int32).reshape(len(rows), -1 if rows else 0)
 
 
-def board_potentials(game: Game, keys: Array) -> Array:
-    """Return what all merges that made the tiles of each board have earned, as the score counts them."""
-    table, width = _word_potentials(game, "tile"), 16 // game.bits * game.bits
+def board_potentials(game: Game, keys: Array, merge: str = "tile") -> Array:
+    """Return what all merges that made the tiles of each board have added, as `Meaning.merge` counts them."""
+    table, width = _word_potentials(game, merge), 16 // game.bits * game.bits
     total = np.zeros(len(keys), dtype=np.int64)
     for begin in range(0, game.bits * game.cells, width):
         total += table[(keys >> np.uint64(begin) & np.uint64((1 << width) - 1)).astype(np.int64)]

@@ -1,4 +1,4 @@
-"""Tables: probing values, and verifying a table, without a solver.
+"""Tables: probing values, verifying a table, and leaving boards out, without a solver.
 
 Modules, those that the others import first:
 
@@ -14,5 +14,7 @@ Modules, those that the others import first:
     certificates  certificates to play against
     folders       which tables of a folder fit a board
     winning       winning sets of one side
+    pruning       the part of a table that is worth at least a bound
+    thinning      the part of a table that optimal play visits
     verify        every byte against its checksum, every value against those that follow; SHA-256 sums
 """

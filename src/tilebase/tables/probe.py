@@ -17,7 +17,7 @@ from tilebase.errors import MissingBoardError, MissingLayerError, UsageError
 from tilebase.files import places
 from tilebase.files.layers import PagedLayers
 from tilebase.files.manifest import Manifest, is_winning, read_manifest
-from tilebase.files.source import Location, address, is_certificate, local_path
+from tilebase.files.source import Folder, Location, address, is_certificate, local_path
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
 from tilebase.game.notation import count_of
@@ -491,3 +491,32 @@ def _notes(answer: Answer) -> Iterator[str]:
         )
     if game.horizon is not None and game.ended(game.sum(board.cells)):
         yield f"the table ends at the sum {game.horizon}: after the next slide nothing more is counted"
+
+
+# -- whole tables on this machine ------------------------------------------------------------------
+
+
+def local_folder(table: Table) -> Path:
+    """Return the folder of a whole table of reachable positions here.  Raises `UsageError` for others."""
+    folder = reachable_folder(table)
+    if table.manifest.thinned is not None:
+        raise UsageError(f"{table.location.name} was thinned: name the whole table")
+    return folder
+
+
+def reachable_folder(table: Table) -> Path:
+    """As `local_folder`, also for thinned tables."""
+    if table.dense:
+        raise UsageError(
+            f"{table.location.name} holds all boards within limits, not those that occur: "
+            "solve the reachable space"
+        )
+    if not isinstance(table.location, Folder):
+        raise UsageError(f"{table.location.name} is not a folder on this machine: unpack or copy it first")
+    return table.location.path
+
+
+def afterstate_counts(table: Table) -> dict[int, int]:
+    """Count afterstates by sum.  Raises `CorruptError` if files are not those of the manifest."""
+    reachable_folder(table)
+    return {total: table.prober.count(total) for total in table.prober.sums()}

@@ -34,13 +34,12 @@ from tilebase.objectives.encoding import NONE, WON
 from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.values import value_document
-from tilebase.questions.policies import afterstate_counts, reachable_folder
 from tilebase.runtime.documents import parse_json, to_json
 from tilebase.runtime.progress import Pace, Progress
 from tilebase.runtime.storage import write_whole
-from tilebase.sparse.flow import Visits, best_slides, even, ratings
+from tilebase.sparse.flow import Walk, best_slides, even, ratings
 from tilebase.sparse.reading import MISSING, LayerReader
-from tilebase.tables.probe import Table, open_table
+from tilebase.tables.probe import Table, afterstate_counts, open_table, reachable_folder
 
 Array = npt.NDArray[Any]
 
@@ -198,7 +197,8 @@ def _write_policy(
 ) -> tuple[int, float, dict[str, Any]]:
     """Write the files of the policy.  Return the states, the probability to leave them, and the files."""
     game = reader.game
-    flow = None if table.manifest.thinned is None else Visits(reader)  # no state of a whole table is unknown
+    # No state of a whole table is unknown.
+    flow = None if table.manifest.thinned is None else Walk(reader.compiled).begin()
     pace, states, left = Pace(progress, "states"), 0, 0.0
     largest = max([*table.prober.sums(), *(game.sum(board) for board, _ in game.starts())])
     last = largest + max(1 << e for e in game.spawn_exponents)
@@ -218,7 +218,7 @@ def _write_policy(
         return states, left, writer.finish()
 
 
-def _advance(flow: Visits, layer: _Layer) -> float:
+def _advance(flow: Walk, layer: _Layer) -> float:
     """Spread visits over the spawns after slides; return the probability to come to unknown states."""
     total, (keys, visit) = flow.pop()
     index = np.searchsorted(layer.states, keys)
@@ -231,7 +231,7 @@ def _advance(flow: Visits, layer: _Layer) -> float:
 def _states(reader: LayerReader, layers: Any, last: int) -> Iterator[tuple[int, Array]]:
     """Yield the sums, ascending, and the canonical states of each: starts, and spawns on afterstates."""
     game = reader.game
-    flow = Visits(reader, ways=0)
+    flow = Walk(reader.compiled).begin(0)
     for total in range(min([*layers, *(game.sum(board) for board, _ in game.starts())]), last + 1):
         if total in flow and not game.reached(total):
             yield total, flow.pop()[1][0]

@@ -66,7 +66,7 @@ def values(
 
     with open_table(table) as opened:
         if drawn:
-            from tilebase.questions.plots import check_request, plot_values
+            from tilebase.pictures.plots import check_request, plot_values
 
             check_request(output)
             plot_values(opened, output, objective)

@@ -1,39 +1,279 @@
-"""Judges an agent: what it is worth, and where it loses, after an estimate of what this takes."""
+"""What an agent is worth, and where it loses: judged after an estimate of what this takes."""
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, NamedTuple, Unpack
+from urllib.parse import quote
 
 import numpy as np
 import numpy.typing as npt
 
-from tilebase.agents.following import (
-    CHECKED,
-    SYMMETRIES,
-    Agent,
-    Symmetry,
-    own_values,
-    walk,
-)
-from tilebase.agents.results import Comparison, Decision, Judgement, Visited
 from tilebase.arrays import BATCH, TableArrays, sums_of
 from tilebase.costs.estimate import Estimate, admit
 from tilebase.costs.reachable import judging
 from tilebase.errors import UsageError
 from tilebase.game.board import Board
-from tilebase.policies import as_policy
+from tilebase.objectives.numbers import difference_text, digits_text, rounded_text, share_text
+from tilebase.objectives.objective import Objective
+from tilebase.objectives.values import Value
+from tilebase.policies.asking import as_policy
+from tilebase.policies.following import (
+    CHECKED,
+    SYMMETRIES,
+    Agent,
+    Symmetry,
+    Visited,
+    own_values,
+    walk,
+)
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
+from tilebase.runtime.rows import html_text
 from tilebase.tables.probe import Table, open_table
 
 EPSILON = float(np.finfo(np.float64).eps)
 TRIAL = 4096
 """Boards of one sum on which the time of an agent is measured before it is judged."""
 INSTEAD = "play random games instead (games= of tilebase.evaluate), or judge it in a smaller game"
+
+SHOWN = 10
+"""Decisions that a notebook shows."""
+
+
+class Decision(NamedTuple):
+    """A state in which an agent loses.
+
+    Attributes
+    ----------
+    board:
+        The state.
+    visits:
+        The probability that a game meets it, times the discount for each slide before it.
+    loss:
+        What the agent loses in this state: the mean over the slides that it may choose.
+    chances:
+        The directions that the agent may choose with their probabilities, the most probable first.
+    best:
+        The best directions.
+    table:
+        The name of the table, as the explorer knows it.
+    """
+
+    board: Board
+    visits: float
+    loss: float
+    chances: dict[str, float]
+    best: tuple[str, ...]
+    table: str
+
+    @property
+    def address(self) -> str:
+        """What follows the address of the explorer, so that it shows this state: ``?table=...&board=...``."""
+        return f"?table={quote(self.table)}&board={self.board.text}"
+
+    @property
+    def chosen(self) -> str:
+        """What the agent chooses, in words: ``left``, or ``left 50 %, down 50 %``."""
+        if len(self.chances) == 1:
+            return next(iter(self.chances))
+        return ", ".join(f"{direction} {100 * p:.3g} %" for direction, p in self.chances.items())
+
+    @property
+    def statement(self) -> str:
+        """The decision in words: ``left on 8,4/2,2, not right``."""
+        only = "only " if self.chances.keys() & set(self.best) else ""
+        return f"{self.chosen} on {self.board.text}, not {only}{' or '.join(self.best)}"
+
+    @property
+    def regret(self) -> float:
+        """What the decision takes from the value of the start."""
+        return self.visits * self.loss
+
+
+def worth_text(value: float, error: float, objective: Objective) -> str:
+    """Return the value of a policy as it is printed; it is wrong by at most `error`."""
+    return rounded_text(value, error, most=1 if objective.unit == "probability" else None)
+
+
+def regret_text(regret: float, error: float, objective: Objective) -> str:
+    """Return what a policy loses as it is printed; it is wrong by at most `error`."""
+    return difference_text(regret, error, most=1 if objective.unit == "probability" else None)
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What an agent is worth, and where it loses.
+
+    Attributes
+    ----------
+    name, objective:
+        The agent, and the objective of the values.
+    start, regret:
+        The value of the start under optimal play, as the table has it, and what the agent loses against it.
+    rounding:
+        How far `value` and `regret` can be from the exact numbers by rounding.
+    states:
+        In how many states it can slide, up to symmetry unless it was asked without.
+    optimal:
+        The share of its slides that are the best, weighted by visits.
+    by_sum:
+        ``by_sum[s]``: the visits of states of sum s, and the regret there.
+    by_tile:
+        ``by_tile[t]``: the same of states whose largest tile is t.
+    worst:
+        The decisions that lose most, the worst first.
+    layers:
+        All states that it meets, if they were asked for: a `Visited` for each sum, ascending.
+    plays_by:
+        The objective by which the agent plays, if it is a table.
+    """
+
+    name: str
+    objective: Objective
+    start: Value
+    regret: float
+    rounding: float
+    states: int
+    optimal: float
+    by_sum: dict[int, tuple[float, float]]
+    by_tile: dict[int, tuple[float, float]]
+    worst: tuple[Decision, ...]
+    layers: tuple[Visited, ...] = field(default=(), repr=False)
+    plays_by: Objective | None = None
+
+    @property
+    def optimum(self) -> float:
+        """The value of the start under optimal play."""
+        return float(self.start)
+
+    @property
+    def value(self) -> float:
+        """The value of the start under the agent."""
+        return self.optimum + self.regret if self.objective.is_cost else self.optimum - self.regret
+
+    @property
+    def text(self) -> str:
+        """The value as it is printed: what cannot be told from 0 is less than the rounding."""
+        return worth_text(self.value, self.rounding, self.objective)
+
+    @property
+    def regret_text(self) -> str:
+        """The loss as it is printed."""
+        return regret_text(self.regret, self.rounding, self.objective)
+
+    @property
+    def optimal_text(self) -> str:
+        """The share of the best slides as it is printed."""
+        return share_text(self.optimal) if self.optimal < 1 else "≈ 100 %"
+
+    def __repr__(self) -> str:
+        return f"<Judgement of {self.name}: {self.objective.label} {self.text}, regret {self.regret_text}>"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            {
+                "costs most": one.board.text, "slides": one.chosen, "best": " or ".join(one.best),
+                "visits": digits_text(one.visits, 3), "loss": digits_text(one.loss, 3),
+                "regret": digits_text(one.regret, 3),
+            }
+            for one in self.worst[:SHOWN]
+        ]  # fmt: skip
+        caption = (
+            f"{self.name}: {self.objective} {self.text}, optimum {self.start}, "
+            f"{self.optimal_text} best slides, {self.states:,} states"
+        )
+        return html_text(caption, rows)
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {
+            "policy": self.name,
+            "plays_by": None if self.plays_by is None else self.plays_by.identity,
+            "objective": self.objective.identity,
+            "value": self.value,
+            "optimum": self.optimum,
+            "regret": self.regret,
+            "rounding": None if self.rounding == math.inf else self.rounding,
+            "states": self.states,
+            "optimal": self.optimal,
+            "by_sum": [
+                {"sum": total, "visits": visits, "regret": lost}
+                for total, (visits, lost) in self.by_sum.items()
+            ],
+            "by_tile": [
+                {"tile": tile, "visits": visits, "regret": lost}
+                for tile, (visits, lost) in self.by_tile.items()
+            ],
+            "worst": [
+                {
+                    "board": one.board.text, "visits": one.visits, "loss": one.loss, "chances": one.chances,
+                    "best": list(one.best), "address": one.address,
+                }
+                for one in self.worst
+            ],
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What several agents are worth on one table.
+
+    Attributes
+    ----------
+    judged:
+        By name, what each agent is worth.
+    random, optimum:
+        The value of the start if every allowed slide has the same probability, and under optimal play.
+    """
+
+    judged: dict[str, Judgement]
+    random: float
+    optimum: float
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{row['policy']} {self.judged[row['policy']].text}" for row in self.rows())
+        return f"<Comparison: {values}; {self._ends}>"
+
+    @property
+    def _ends(self) -> str:
+        """The values of optimal and of random play, in words."""
+        best = next(iter(self.judged.values())).start
+        return f"optimum {best}, random {digits_text(self.random)}"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            row
+            | {"value": one.text, "regret": one.regret_text, "score": digits_text(row["score"], 6)}
+            | {"best slides": one.optimal_text}
+            for row in self.rows()
+            for one in [self.judged[row["policy"]]]
+        ]
+        return html_text(self._ends, rows)
+
+    def score(self, name: str) -> float:
+        """Return the normalised score of an agent: 0 for random slides, 1 for optimal play."""
+        return normalised(self.judged[name].value, self.random, self.optimum)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a row for each agent, the best first."""
+        ranked = sorted(self.judged.items(), key=lambda item: item[1].regret)
+        return [
+            {
+                "policy": name, "value": one.value, "regret": one.regret, "score": self.score(name),
+                "best slides": one.optimal, "states": one.states,
+            }
+            for name, one in ranked
+        ]  # fmt: skip
+
+
+def normalised(value: float, random: float, optimum: float) -> float:
+    """Return ``(value - random) / (optimum - random)``; NaN if every policy is worth the same."""
+    return (value - random) / (optimum - random) if optimum != random else float("nan")
 
 
 def judge(
@@ -104,7 +344,7 @@ def judge(
         name=agent.policy.name, objective=chosen, start=start, regret=regret, rounding=rounding,
         states=tally.states, optimal=tally.optimal / tally.visits if tally.visits else 1.0,
         by_sum=tally.by_sum, by_tile=dict(sorted(tally.by_tile.items())), worst=tally.worst_decisions(),
-        layers=own_values(arrays, agent, layers), by=agent.policy.by,
+        layers=own_values(arrays, agent, layers), plays_by=agent.policy.by,
     )  # fmt: skip
 
 
@@ -163,7 +403,8 @@ def _expected(arrays: TableArrays, agent: Agent, keep: bool) -> Estimate:
     kept = 40 + 33 * len(boards.actions) if keep else 0
     if sizes:
         afters = arrays.afterstates(max(sizes, key=lambda total: sizes[total]))[:TRIAL]
-        states = agent.canonical(boards.spawns(afters)[0])
+        states = boards.spawns(afters)[0]
+        states = boards.least(states) if agent.turned else states
         won = np.array(
             [arrays.game.reached(int(total)) for total in sums_of(arrays.game, states)], dtype=bool
         )

@@ -1,44 +1,65 @@
-"""Random games that a table plays optimally, many at once, and compared with the table's value.
+"""Random games, many at once, and what follows from how many are won.
 
-All games at one sum are played together, so that each layer of the table is read once.  The
-same seed gives the same games.
+`simulate` plays by a table, optimally, and compares the mean with the table's value.  All games at one sum
+are played together, so that each layer of the table is read once.  The same seed gives the same games.
+
+`sample_games` plays by a policy that is asked for many boards at once.  Games are played side by side,
+`WIDTH` at most; the policy is asked on the boards of those that go on, `BATCH` at a time.  So what is done
+beside the policy takes less than a microsecond a slide.  Game i has a stream of random numbers of its own for
+its spawns; slides that a policy draws are drawn from one stream for all.
+
+`binomial_interval` is the exact interval of a probability by Clopper and Pearson (1934).  Of n independent
+trials k had the result.  The lower end of the interval is the probability under which k or more results would
+be as rare as half of what is left to 1, and the upper end that under which k or fewer would be.  So an
+interval misses the true probability at most as often as it says, however small this is.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import backward
+from tilebase.arrays import BATCH, Floats, GameArrays, Keys
 from tilebase.errors import ResourceError, UsageError
+from tilebase.game.findings import Finding, Reported
+from tilebase.game.game import Game
+from tilebase.game.names import rules_of, title_of
 from tilebase.objectives.encoding import NONE, WON, end_values, sentinels
 from tilebase.objectives.numbers import estimate_text
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.values import Rounded, Value
-from tilebase.questions.binomial import CONFIDENCE, binomial_interval
-from tilebase.questions.policies import afterstate_counts, local_folder
+from tilebase.policies.asking import ArrayPolicy
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
+from tilebase.simulator import REWARDS, Simulator
 from tilebase.sparse.flow import Flow, best_slides, drawn_slides, gains, ratings
 from tilebase.sparse.reading import LayerReader
-from tilebase.tables.probe import Table, open_table
+from tilebase.tables.probe import Table, afterstate_counts, local_folder, open_table
 
 Array = npt.NDArray[Any]
 GAME_BYTES = 200
 """Bytes that each game takes at most, while all are played together."""
-
-
 NORMAL = 10
 """Of fewer wins or losses that are expected, no number of standard errors is given."""
+WIDTH = 1 << 16
+"""Most games that are played side by side."""
+PICKS = 1 << 62
+"""The seed of the slides that are drawn is this plus that of the games."""
+CONFIDENCE = 0.9999
+"""With this probability an interval of played games holds the probability to win."""
+STEPS = 200
+"""Bisections of an interval; fewer are made where neighbouring floats are reached."""
 
 
 @dataclass(frozen=True)
-class Simulation:
+class Simulation(Reported):
     """The result of simulated games.
 
     Attributes
@@ -53,6 +74,13 @@ class Simulation:
         The table's value of the start; None if it is not a mean (bounds, forced wins).
     """
 
+    facts = (
+        "objective", "games", "wins", "slides", "mean", "error", "value", "seed", "z", "interval",
+        "confidence",
+    )  # fmt: skip
+    confidence: ClassVar[float] = CONFIDENCE
+
+    game: Game
     objective: Objective
     games: int
     wins: int
@@ -89,11 +117,17 @@ class Simulation:
         few = counts_wins(self.objective) and min(number, 1 - number) * self.games < NORMAL
         return None if few or not self.error else difference / self.error
 
-    def as_dict(self) -> dict[str, Any]:
-        """As plain JSON values."""
-        value = None if self.value is None else self.value.as_dict()
-        more = {"value": value, "z": self.z, "interval": list(self.interval), "confidence": CONFIDENCE}
-        return self.__dict__ | {"objective": self.objective.identity} | more
+    def asked(self) -> tuple[Finding, ...]:
+        """Return the mean of the games."""
+        objective = self.objective
+        what = f"value of {objective.name}"
+        if counts_wins(objective):
+            what = "probability to win"
+        elif objective.is_mean and not objective.is_bound:
+            what = objective.text
+        what += f", by the policy of a table for {objective.name}"
+        mean, kind = estimate_text(self.mean, self.error), f"mean of {self.games:,} games"
+        return (Finding(title_of(self.game), what, mean, kind, rules_of(self.game)),)
 
 
 def counts_wins(objective: Objective) -> bool:
@@ -133,26 +167,23 @@ def simulate(
     payoffs = played.payoffs
     value = opened.start[chosen.label] if chosen.is_mean and not chosen.is_bound else None
     return Simulation(
-        chosen,
-        games,
-        played.wins,
-        played.slides,
-        float(chosen.told(payoffs.mean())),
-        _error(chosen, payoffs, value),
-        value,
-        seed,
-    )
+        opened.game, chosen, games, played.wins, played.slides, float(chosen.told(payoffs.mean())),
+        _error(chosen, payoffs, value), value, seed,
+    )  # fmt: skip
 
 
 def _error(objective: Objective, payoffs: Array, value: Value | None) -> float | None:
     """Return the standard error of the mean."""
     if value is not None and counts_wins(objective) and 0 < float(value) < 1:
         return math.sqrt(float(value) * (1 - float(value)) / len(payoffs))
-    if len(payoffs) < 2:
-        return None
+    return standard_error(payoffs) if len(payoffs) > 1 else None
+
+
+def standard_error(payoffs: Array) -> float:
+    """Return the standard error of the mean of two numbers or more."""
     # The mean of equal numbers is rounded, and so would be their deviation, which is 0.
     same = bool(payoffs.min() == payoffs.max())
-    return 0.0 if same else float(payoffs.std(ddof=1) / math.sqrt(len(payoffs)))
+    return 0.0 if same else float(payoffs.std(ddof=1)) / math.sqrt(len(payoffs))
 
 
 def _play(
@@ -244,3 +275,110 @@ def _spawn(
     backward.spawn_one(afters, cells, tiles, chances, rules, states, fours)
     for chosen, tile in ((~fours, 2), (fours, 4)):
         flow.add(total + tile, states[chosen], slides[chosen], payoffs[chosen])
+
+
+# -- games of a policy that is asked for many boards at once ----------------------------------------
+
+
+def sample_games(
+    policy: ArrayPolicy, objective: Objective, games: int, allowed: Allowance, *, seed: int = 0
+) -> Floats:
+    """Play games; return what each pays, ``float64[games]``: 1 or 0 for a win, a score and so on.
+
+    The values of the objective are means.  Raises `UsageError` as `ArrayPolicy.probabilities` does.
+    """
+    pace, paid = Pace(allowed.progress, "games"), np.zeros(games)
+    rng = np.random.default_rng(PICKS + seed)
+    rounds = -(-games // WIDTH)  # of equal size, since a round takes as many steps as its longest game
+    ends = [games * i // rounds for i in range(rounds + 1)]
+    for begin, end in pairwise(ends):
+        part = slice(begin, end)
+        paid[part] = _play_round(policy, objective, part.stop - begin, seed + begin, rng)
+        if pace.due() or part.stop == games:
+            pace.report(0, "play", part.stop, part.stop / games)
+    return paid
+
+
+def _play_round(
+    policy: ArrayPolicy, objective: Objective, games: int, seed: int, rng: np.random.Generator
+) -> Floats:
+    boards, earned = policy.boards, objective.name in REWARDS
+    playing = Simulator(boards.game, games, reward=objective.name if earned else "moves", seed=seed)
+    actions, paid, factor = np.zeros(games, dtype=np.int64), np.zeros(games), 1.0
+    going = playing.going.copy()
+    while going.any():
+        keys, may = playing.keys[going], playing.allowed[going]
+        asked = [slice(at, at + BATCH) for at in range(0, len(keys), BATCH)]
+        chances = np.concatenate([policy.probabilities(keys[part], may[part]) for part in asked])
+        actions[going] = drawn_slides(chances.T, rng)
+        playing.step(actions)
+        factor *= float(objective.discount)
+        paid[going] += factor * playing.rewards[going]
+        going = playing.going.copy()
+    if earned:
+        return paid
+    ends = (worth_at_end(boards, objective, playing.keys, won=won) for won in (True, False))
+    return np.where(playing.won, *ends)
+
+
+def worth_at_end(boards: GameArrays, objective: Objective, keys: Keys, *, won: bool) -> Floats:
+    """Return what boards are worth on which games end, as `Objective.end` does of one."""
+    if won and objective.counts_end and boards.wide_goal:  # a key has no room for the tile
+        return np.full(len(keys), sentinels(boards.game, objective)[1])
+    if won and not objective.counts_end:
+        return np.full(len(keys), float(objective.meaning.win))
+    return end_values(objective, boards.tops(keys))
+
+
+# -- the interval of a probability ------------------------------------------------------------------
+
+
+def binomial_interval(successes: int, trials: int, confidence: float) -> tuple[float, float]:
+    """Return the ends of the interval that holds the probability with this confidence.
+
+    Raises `UsageError` unless there are trials, no more successes than trials, and the confidence lies
+    between 0 and 1.
+
+    >>> [round(end, 6) for end in binomial_interval(0, 1000, 0.95)]
+    [0.0, 0.003682]
+    """
+    if not 0 <= successes <= trials or trials < 1 or not 0 < confidence < 1:
+        raise UsageError(
+            f"{successes} of {trials} with confidence {confidence} has no interval: give 1 trial or more, "
+            "at most as many successes, and a confidence between 0 and 1"
+        )
+    rare = (1 - confidence) / 2
+    return _lower(successes, trials, rare), 1 - _lower(trials - successes, trials, rare)
+
+
+def _lower(successes: int, trials: int, rare: float) -> float:
+    """Return the largest probability under which so many successes or more are at most as rare as `rare`."""
+    if not successes:
+        return 0.0
+    low, high = 0.0, successes / trials
+    for _ in range(STEPS):
+        middle = (low + high) / 2
+        if not low < middle < high:
+            break
+        if _at_least(successes, trials, middle) > rare:
+            high = middle
+        else:
+            low = middle
+    return low
+
+
+def _at_least(successes: int, trials: int, p: float) -> float:
+    """Return the probability of so many successes or more, where fewer are expected."""
+    log_term = (
+        math.lgamma(trials + 1) - math.lgamma(successes + 1) - math.lgamma(trials - successes + 1)
+        + successes * math.log(p) + (trials - successes) * math.log1p(-p)
+    )  # fmt: skip
+    # Each term is smaller than the one before it, so the sum may end where terms do not count any more.
+    term = total = 1.0
+    odds = p / (1 - p)
+    for k in range(successes, trials):
+        term *= (trials - k) / (k + 1) * odds
+        total += term
+        if term < 1e-17 * total:
+            break
+    return math.exp(log_term) * total

@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tilebase.agents.following import PIECE, Symmetry, checked_rows, visited_states
 from tilebase.arrays import BATCH, Floats, Keys, TableArrays
 from tilebase.errors import UsageError
 from tilebase.game.board import Board
+from tilebase.policies.following import PIECE, Symmetry, checked_rows, visited_states
 from tilebase.tables.probe import Table
 
 ValueFunction = Callable[[npt.NDArray[np.uint8]], npt.ArrayLike]

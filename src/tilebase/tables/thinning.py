@@ -24,14 +24,13 @@ from tilebase.files.keys import KEYS, Columns, write_subset
 from tilebase.files.store import LayerStore
 from tilebase.objectives.encoding import FIRST, NONE, WON
 from tilebase.objectives.objective import Objective
-from tilebase.questions.policies import afterstate_counts, local_folder
-from tilebase.questions.reduced import find_finished, instead, stores_of, unfinished, write_manifest
 from tilebase.runtime.documents import to_json
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
-from tilebase.sparse.flow import Visits, best_slides, even, ratings
+from tilebase.sparse.flow import Walk, best_slides, even, ratings
 from tilebase.sparse.reading import LayerReader
-from tilebase.tables.probe import Table, open_table
+from tilebase.tables.probe import Table, afterstate_counts, local_folder, open_table
+from tilebase.tables.pruning import find_finished, instead, stores_of, unfinished, write_manifest
 
 Array = npt.NDArray[Any]
 
@@ -137,12 +136,14 @@ def _run(
 ) -> Thinning:
     """Write the layers; return a summary of their contents."""
     # Probabilities to visit a state in any way, and only through kept states.
-    flow, least = Visits(reader, 2), query["above"] * (1 - ROUNDING)
+    flow, least = Walk(reader.compiled).begin(2), query["above"] * (1 - ROUNDING)
     states = visited = kept = 0
     left_out = 0.0
     pace, slack = Pace(allowed.progress, "states"), table.slack(objective)
     while flow:
         total, (keys, visit, inside) = flow.pop()
+        if table.game.reached(total):
+            continue
         layer = reader.layer(total)
         links = layer.link(keys)
         stays = visit >= least

@@ -2,9 +2,9 @@
 
 `random` (every allowed slide with the same probability), `greedy` (the slide that merges most)
 and the policies of tables treat equivalent boards equally.  So the backward pass evaluates them up to
-symmetry, with the slide of the policy instead of the best slide.  Among equally good slides, each is
-taken with the same probability.  A Python callable may treat equivalent boards differently.  So it is
-evaluated without symmetry, over the states that it can reach, in plain Python, which is for small games.
+symmetry, with the slide of the policy instead of the best slide.  A Python callable may treat equivalent
+boards differently.  So it is evaluated without symmetry, over the states that it can reach, which is for
+small games.
 
 After a callable has reached some ten thousand states, the number of all states that it can reach is
 estimated from the share of all boards in these layers.  A policy reaches a smaller share of the boards with
@@ -12,14 +12,12 @@ a large sum than of those with a small sum.  So a policy is refused only if the 
 large.  For a refused policy, random games give a mean and its standard error.
 
 A policy that is asked for many boards at once (`tilebase.policies.as_policy`), or a callable of which
-`symmetry` says what it does with turned boards, is judged by `tilebase.agents`, in games of any size.
+`symmetry` says what it does with turned boards, is judged by `policies.judging`, in games of any size.
 """
 
 from __future__ import annotations
 
-import math
-import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -30,8 +28,7 @@ from typing import Any, TypeAlias, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from tilebase.agents import Judgement, Symmetry, cost_of, judge
-from tilebase.agents.results import regret_text, worth_as_dict, worth_text
+from tilebase.arrays import BATCH, Floats, GameArrays, Keys, Slid
 from tilebase.cluster.runs import Run
 from tilebase.costs.estimate import Estimate, admit, number_in_words
 from tilebase.costs.reachable import calling, evaluating
@@ -39,61 +36,63 @@ from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files.keys import Reachable
 from tilebase.files.solved import StoredValues
-from tilebase.files.source import Folder
 from tilebase.game.board import Board
-from tilebase.game.game import Cells, Game
+from tilebase.game.findings import Finding, Reported
+from tilebase.game.game import Game
+from tilebase.game.names import rules_of, title_of
 from tilebase.objectives.numbers import byte_text, estimate_text
 from tilebase.objectives.objective import Objective, find_objective
 from tilebase.objectives.rounding import Rounding
 from tilebase.objectives.values import Value
-from tilebase.policies import (
+from tilebase.policies.asking import (
     ArrayPolicy,
-    Choices,
-    Choosing,
     as_policy,
-    choices_of,
+    check_plays,
     find_policy,
     takes_arrays,
-    without_sampling,
 )
-from tilebase.questions.binomial import CONFIDENCE, binomial_interval
-from tilebase.questions.sampling import sample_games
+from tilebase.policies.following import Agent, Frame, Symmetry, back, follow
+from tilebase.policies.judging import Judgement, cost_of, judge, regret_text, worth_text
+from tilebase.policies.simulation import (
+    CONFIDENCE,
+    binomial_interval,
+    counts_wins,
+    sample_games,
+    standard_error,
+    worth_at_end,
+)
 from tilebase.runtime.measured import duration
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
 from tilebase.runtime.rows import html_text
 from tilebase.runtime.storage import temporary_folder
-from tilebase.simulator import REWARDS
 from tilebase.sparse.backward import BackwardPass
 from tilebase.sparse.folds import PolicyFold
-from tilebase.sparse.reading import LayerReader
-from tilebase.tables.probe import Table, open_table
+from tilebase.sparse.reading import LayerReader, board_potentials
+from tilebase.tables.probe import Table, afterstate_counts, local_folder, open_table
 from tilebase.tables.prober import Prober
-from tilebase.tables.slides import Evaluator, Slider, Worth
 
 Policy: TypeAlias = Callable[[Board], str | Mapping[str, float]]
 """A function from a state to a direction, or to directions with their probabilities."""
 
 MOST_STATES = 2_000_000
-"""States that a callable may reach by default; these take a few minutes and 2 GB."""
-STATE_BYTES = 1000
+"""States that a callable may reach by default; these take a few minutes and 400 MB."""
+STATE_BYTES = 200
 """Bytes of memory per state that a callable reaches."""
 TRIAL_STATES = 50_000
 """After so many states, the number of states that a callable can reach is estimated."""
 TRIAL_SPREAD = 3.0
 """What is expected then may be wrong by this factor."""
-SCORE = Objective("score")
-"""`Meaning.merge` of the rating of `greedy`: the tiles that a slide makes."""
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class Evaluation(Reported):
     """The value of the start under a policy.
 
     Attributes
     ----------
-    policy, objective:
-        The policy, and the objective of the values.
+    game, policy, objective:
+        What is played, the policy, and the objective of the values.
     value, start:
         The value of the start under the policy, a float that is rounded in each step, and under optimal play,
         as the table has it.
@@ -109,10 +108,16 @@ class Evaluation:
         of a binomial distribution (Clopper-Pearson).
     judged:
         Where the policy loses, if it was judged by its symmetry.
-    by:
+    plays_by:
         The objective by which the policy plays, if it is a table.
     """
 
+    facts = (
+        "policy", "plays_by", "objective", "value", "optimum", "regret", "rounding", "states", "games",
+        "error", "interval", "judged",
+    )  # fmt: skip
+
+    game: Game
     policy: str
     objective: Objective
     value: float
@@ -124,7 +129,7 @@ class Evaluation:
     interval: tuple[float, float] | None = None
     judged: Judgement | None = field(default=None, repr=False)
     value_rounding: float = 0.0
-    by: Objective | None = None
+    plays_by: Objective | None = None
 
     def __post_init__(self) -> None:
         if self.objective.unit == "probability":  # a sum of rounded numbers can be larger than 1
@@ -145,7 +150,7 @@ class Evaluation:
     @property
     def player(self) -> str:
         """The policy; of a table also by which objective it plays."""
-        return player_text(self.policy, self.by)
+        return player_text(self.policy, self.plays_by)
 
     @property
     def text(self) -> str:
@@ -169,14 +174,15 @@ class Evaluation:
         """The loss of the policy against optimal play."""
         return abs(self.optimum - self.value) if self.objective.is_cost else self.optimum - self.value
 
-    def as_dict(self) -> dict[str, Any]:
-        """As plain JSON values."""
-        return worth_as_dict(self.policy, self) | {
-            "games": self.games,
-            "error": self.error,
-            "interval": None if self.interval is None else list(self.interval),
-            "judged": None if self.judged is None else self.judged.as_dict(),
-        }
+    def asked(self) -> tuple[Finding, ...]:
+        """Return what the policy is worth, and optimal play."""
+        board, rules, what = title_of(self.game), rules_of(self.game), self.objective.text
+        kind = "rounded" if self.games is None else f"mean of {self.games:,} games"
+        best = f"{what}, under optimal play"
+        return (
+            Finding(board, f"{what}, by the policy {self.player}", self.text, kind, rules),
+            Finding(board, best, str(self.start), self.start.kind, rules),
+        )
 
 
 def player_text(policy: str, by: Objective | None) -> str:
@@ -215,7 +221,7 @@ def evaluate(
     games, seed:
         For a callable: play so many random games and return their mean and its standard error.  None: exact.
     symmetry:
-        For a callable: what it does with turned boards, as in `tilebase.agents.judge`.  It is then judged
+        For a callable: what it does with turned boards, as in `tilebase.policies.judge`.  It is then judged
         up to symmetry, in games of any size, and `Evaluation.judged` says where it loses.  None: nothing is
         known of it (of an `ArrayPolicy`: ``check``).
     use:
@@ -237,43 +243,29 @@ def evaluate(
     start = opened.start[chosen.label]
     name = policy if isinstance(policy, str) else getattr(found, "__name__", "callable")
     asked = _array_policy(found, opened.game, symmetry, None if found is policy else name)
-    if asked is not None:
-        if games is None:
-            return _judged(opened, asked, chosen, symmetry or "check", allowed)
-        return _sampled(asked.name, chosen, start, sample_games(asked, chosen, games, allowed, seed=seed))
-    admit(expected_cost(opened, found, allowed, states, games), allowed, lambda _: INSTEAD)
-    if callable(found):
-        if games is not None:
-            if chosen.name in REWARDS:  # side by side, twice as fast
-                asked = as_policy(found, opened.game, asked="board", name=name)
-                paid = sample_games(asked, chosen, games, allowed, seed=seed)
-            else:
-                paid = sample_callable(opened.game, found, chosen, games, allowed, seed=seed)
-            return _sampled(name, chosen, start, paid)
-        value, reached = evaluate_callable(opened.game, found, chosen, allowed, most_states=states)
-        rounding, own = _roundings(opened, chosen, value)
-        return Evaluation(name, chosen, value, start, reached, rounding=rounding, value_rounding=own)
-    if games is not None:
+    if asked is not None and games is None:
+        return _judged(opened, asked, chosen, symmetry or "check", allowed)
+    if games is not None and asked is None and not callable(found):
         raise UsageError("games are played for module:function only: this policy is evaluated exactly")
-    exact = Objective(chosen.name, "float64", chosen.discount)  # the table's values may have another type
-    guide = _guide(opened, exact, found, chosen if objective else None)
-    value = _evaluate_guide(opened, exact, guide, allowed)
+    if asked is None:
+        admit(expected_cost(opened, found, allowed, states, games), allowed, lambda _: INSTEAD)
+        if callable(found):
+            asked = as_policy(found, opened.game, asked="board")
+            asked.name = name
+    if asked is not None and games is not None:
+        return _sampled(opened, asked.name, chosen, sample_games(asked, chosen, games, allowed, seed=seed))
+    reached = None
+    if asked is not None:
+        value, reached = evaluate_function(asked, chosen, allowed, most_states=states)
+    else:
+        exact = Objective(chosen.name, "float64", chosen.discount)  # the table's may have another type
+        asked, fold = _guide(opened.game, exact, found, chosen if objective else None)
+        value = _evaluate_fold(opened, exact, asked, fold, allowed)
     rounding, own = _roundings(opened, chosen, value)
-    return Evaluation(guide.name, chosen, value, start, rounding=rounding, value_rounding=own, by=guide.by)
-
-
-def check_plays(policy: Table, game: Game) -> None:
-    """Raise `UsageError` unless a table is one of this game, so that it can play it."""
-    if policy.game == game:
-        return
-    text = f"{policy.location.name} is a table of {policy.game}, not of {game}"
-    if policy.game.can_win or policy.game.goal is not None or policy.game.changed(goal=game.goal) != game:
-        raise UsageError(f"{text}: name a table of this game, or wrap it in a function")
-    name = policy.location.name
-    raise UsageError(
-        f"{text}: tilebase evaluate {name} {name} --distribution tile says how often its games make "
-        f"{game.goal} (at_least)"
-    )
+    return Evaluation(
+        opened.game, asked.name, chosen, value, start, reached, rounding=rounding, value_rounding=own,
+        plays_by=asked.by,
+    )  # fmt: skip
 
 
 def _array_policy(
@@ -283,7 +275,9 @@ def _array_policy(
     arrays = hasattr(found, "predict") or isinstance(found, ArrayPolicy) or takes_arrays(found)
     if not arrays and (symmetry is None or not callable(found)):
         return None
-    return as_policy(found, game, asked=None if arrays else "board", name=name)
+    asked = as_policy(found, game, asked=None if arrays else "board")
+    asked.name = name or asked.name
+    return asked
 
 
 def _judged(
@@ -292,20 +286,21 @@ def _judged(
     """Return the exact value of a policy that is asked for many boards at once."""
     judged = judge(table, policy, objective=objective.label, symmetry=symmetry, **vars(allowed))
     return Evaluation(
-        policy.name, objective, judged.value, judged.start, judged.states, rounding=judged.rounding,
-        judged=judged, value_rounding=judged.rounding, by=judged.by,
+        table.game, policy.name, objective, judged.value, judged.start, judged.states,
+        rounding=judged.rounding, judged=judged, value_rounding=judged.rounding, plays_by=judged.plays_by,
     )  # fmt: skip
 
 
-def _sampled(name: str, objective: Objective, start: Value, paid: npt.NDArray[np.float64]) -> Evaluation:
+def _sampled(table: Table, name: str, objective: Objective, paid: npt.NDArray[np.float64]) -> Evaluation:
     """Return what games have paid on average, and how sure this is."""
-    same = bool(paid.min() == paid.max())  # the mean of equal numbers is rounded, and so would be the error
-    error = 0.0 if same else float(paid.std(ddof=1)) / math.sqrt(len(paid))
     interval = None
-    if objective.is_win and objective.discount == 1:
+    if counts_wins(objective):
         interval = binomial_interval(int(paid.sum()), len(paid), CONFIDENCE)
-    value = objective.told(float(paid.mean()))
-    return Evaluation(name, objective, value, start, games=len(paid), error=error, interval=interval)
+    value, start = objective.told(float(paid.mean())), table.start[objective.label]
+    return Evaluation(
+        table.game, name, objective, value, start, games=len(paid), error=standard_error(paid),
+        interval=interval,
+    )  # fmt: skip
 
 
 def expected_cost(
@@ -348,79 +343,30 @@ def _objective(table: Table, label: str | None) -> Objective:
     )
 
 
-def local_folder(table: Table) -> Path:
-    """Return the folder of a whole table of reachable positions here.  Raises `UsageError` for others."""
-    folder = reachable_folder(table)
-    if table.manifest.thinned is not None:
-        raise UsageError(f"{table.location.name} was thinned: name the whole table")
-    return folder
-
-
-def reachable_folder(table: Table) -> Path:
-    """As `local_folder`, also for thinned tables."""
-    if table.dense:
-        raise UsageError(
-            f"{table.location.name} holds all boards within limits, not those that occur: "
-            "solve the reachable space"
-        )
-    if not isinstance(table.location, Folder):
-        raise UsageError(f"{table.location.name} is not a folder on this machine: unpack or copy it first")
-    return table.location.path
-
-
-def afterstate_counts(table: Table) -> dict[int, int]:
-    """Count afterstates by sum.  Raises `CorruptError` if files are not those of the manifest."""
-    reachable_folder(table)
-    return {total: table.prober.count(total) for total in table.prober.sums()}
-
-
-@dataclass(frozen=True)
-class _Guide:
-    """A policy that rates slides, and takes each of the best with the same probability."""
-
-    name: str
-    fold: PolicyFold  # computes values under the policy
-    rate: Callable[[Cells, Sequence[Worth]], list[float]]  # the rating of each slide of a state
-    slack: float = 0.0  # `Table.slack` of ratings
-    by: Objective | None = None  # by which a table plays
-
-    def choose(self, board: Cells, slides: Sequence[Worth]) -> list[Worth]:
-        """Return the slides of a state that it takes."""
-        ratings = self.rate(board, slides)
-        most = max(ratings)
-        least = most - self.slack * abs(most)
-        return [slide for slide, rating in zip(slides, ratings, strict=True) if rating >= least]
-
-
-def _guide(table: Table, objective: Objective, policy: Table | str, named: Objective | None) -> _Guide:
-    """Return a policy of `BUILT_IN`, or that of a table of the same game, which plays for what was named."""
-    game = table.game
-    if policy == "random":
-        return _Guide("random", PolicyFold(game, objective), lambda _, slides: [0.0] * len(slides))
+def _guide(
+    game: Game, objective: Objective, policy: Table | str, named: Objective | None
+) -> tuple[ArrayPolicy, PolicyFold]:
+    """Return one of `BUILT_IN`, or a table that plays for what was named, and the fold of its values."""
     if isinstance(policy, str):
-        return _Guide(
-            policy, PolicyFold(game, objective, guide_merge="tile"),
-            lambda board, slides: [float(SCORE.gain(game, board, after)) for _, after, *_ in slides],
-        )  # fmt: skip
+        fold = PolicyFold(game, objective, guide_merge="tile" * (policy == "greedy"))
+        return as_policy(policy, game), fold
     check_plays(policy, game)
-    by, prober = policy.plays_by(named), policy.prober
-    slack = policy.slack(by)
     afterstate_counts(policy)  # its files are compared with its manifest
     local_folder(policy)
+    asked, by = as_policy(policy, game, objective=named), policy.plays_by(named)
     values = partial(LayerReader(policy.name, game, policy.layers, (by,)).values, by)
-    fold = PolicyFold(game, objective, guide=values, guide_merge=by.merge, slack=slack)
-    return _Guide(
-        policy.name, fold, lambda board, _: [float(w or 0) for *_, w in prober.slides(board, by)], slack, by
-    )
+    return asked, PolicyFold(game, objective, guide=values, guide_merge=by.merge, slack=policy.slack(by))
 
 
-def _evaluate_guide(table: Table, objective: Objective, guide: _Guide, allowed: Allowance) -> float:
+def _evaluate_fold(
+    table: Table, objective: Objective, policy: ArrayPolicy, fold: PolicyFold, allowed: Allowance
+) -> float:
     """Compute the value of the start under a policy, by a backward pass over a table's boards."""
     path, game = local_folder(table), table.game
     run = Run(**vars(allowed), folder=path)
     with temporary_folder() as values:
         stored = StoredValues(values / objective.label, game, objective, release=True)
-        backward_pass = BackwardPass(run, game, [stored], folds=[guide.fold], release=True)
+        backward_pass = BackwardPass(run, game, [stored], folds=[fold], release=True)
         with closing(backward_pass):
             backward_pass.run(Reachable(table.layers[table.manifest.labels[0]], afterstate_counts(table)))
         layers = {objective.label: stored.files}
@@ -429,95 +375,81 @@ def _evaluate_guide(table: Table, objective: Objective, guide: _Guide, allowed: 
             for board, p in game.starts():
                 slides = prober.slides(board, objective)
                 if slides:
-                    worths = [Fraction(worth or 0) for *_, worth in guide.choose(board, slides)]
+                    chances = policy.probabilities(np.array([game.pack(board)], dtype=np.uint64))[0]
+                    taken = {one for one, chance in zip(game.directions, chances, strict=True) if chance}
+                    worths = [Fraction(worth or 0) for one, *_, worth in slides if one in taken]
                 else:
                     worths = [Fraction(evaluator.end(board, won=game.has_goal_sum(board)))]
                 total += p * sum(worths, Fraction(0)) / len(worths)
     return float(objective.told(total))
 
 
-# -- callables ----------------------------------------------------------------------------------
-
-
-def evaluate_callable(
-    game: Game,
-    policy: Policy,
-    objective: Objective,
-    allowed: Allowance,
-    *,
-    most_states: int = MOST_STATES,
-) -> tuple[float, int]:
-    """Compute the value of the start under a policy in plain Python, and count the live states it reaches.
-
-    No symmetry is used.  Raises `UsageError` if the policy returns a slide that is not allowed,
-    `ResourceError` if it reaches too many states.
-    """
-    slider, pace = Slider(game), Pace(allowed.progress, "states")
-    chosen = _reach(game, Choosing(game, slider, policy), most_states, pace)
-    count = sum(len(layer) for layer in chosen.values())
-    V: dict[Cells, float] = {}
-    evaluator, discount = Evaluator(slider, objective), float(objective.discount)
-
-    def value_of(after: Cells, wins: bool) -> float:
-        """Return the mean over the spawns, in floats; the value of the end if nothing is spawned."""
-        spawns = [] if wins else game.spawns(after)
-        if not spawns:
-            return float(evaluator.end(after, won=wins))
-        return sum(
-            float(p) * (float(evaluator.end(state, won=True)) if game.has_goal_sum(state) else V[state])
-            for state, p in spawns
-        )
-
-    for total in sorted(chosen, reverse=True):
-        if pace.due():
-            pace.report(total, "value", count, REACHING + (1 - REACHING) * len(V) / count)
-        for board, choices in chosen[total].items():
-            if not choices:
-                V[board] = float(evaluator.end(board, won=False))
-                continue
-            V[board] = discount * sum(
-                weight * float(evaluator.slide(board, after, value_of(after, wins)))
-                for after, wins, weight in choices
-            )
-    value = sum(float(p) * V[board] for board, p in game.starts())
-    return objective.told(value), sum(
-        bool(choices) for layer in chosen.values() for choices in layer.values()
-    )
+# -- functions ----------------------------------------------------------------------------------
 
 
 REACHING = 0.8
 """The share of the time for finding the states; the rest is for computing their values."""
 
 
-def _reach(game: Game, choose: Choosing, most_states: int, pace: Pace) -> dict[int, dict[Cells, Choices]]:
-    """By sum, the states that a policy reaches, and its slides there."""
-    sizes = boards_by_sum(game)
-    every, before = sum(sizes.values()), 0
-    layers: dict[int, dict[Cells, Choices]] = {}
-    waiting: dict[int, set[Cells]] = {}
-    for board, _ in game.starts():
-        waiting.setdefault(game.sum(board), set()).add(board)
-    count = 0
-    while waiting:
-        total = min(waiting)
-        layer = layers[total] = {}
-        here = sizes.get(total, 0)
-        states = waiting.pop(total)
-        for board in states:
-            count += 1
-            if count > most_states or pace.due():
-                share = (before + here * len(layer) / len(states)) / every
-                pace.report(total, "reach", count, REACHING * share)
-                _check_size(count, share, pace.seconds, most_states)
-            choices = layer[board] = choose(board)
-            for after, wins, _weight in choices:
-                if not wins:
-                    for state, _ in game.spawns(after):
-                        if game.has_goal_sum(state):
-                            continue
-                        waiting.setdefault(game.sum(state), set()).add(state)
-        before += here
-    return layers
+def evaluate_function(
+    policy: ArrayPolicy, objective: Objective, allowed: Allowance, *, most_states: int = MOST_STATES
+) -> tuple[float, int]:
+    """Compute the value of the start under a policy from the rules alone, and count the live states it meets.
+
+    No symmetry is used.  Raises `UsageError` as `Agent` does, `ResourceError` if the policy reaches
+    too many states.
+    """
+    boards, game, reached, done = policy.boards, policy.boards.game, 0, 0
+    pace, sizes = Pace(allowed.progress, "states"), boards_by_sum(game)
+
+    def look(total: int, keys: Keys) -> Slid:
+        nonlocal reached
+        reached += len(keys)
+        if pace.due() or reached > most_states:
+            share = sum(n for at, n in sizes.items() if at <= total) / sum(sizes.values())
+            pace.report(total, "reach", reached, REACHING * share)
+            _check_size(reached, share, pace.seconds, most_states)
+        return boards.slide(keys)
+
+    def won(states: Keys) -> Floats:
+        return worth_at_end(boards, objective, states, won=True)
+
+    frames = list(follow(boards, Agent(boards, policy, "none", BATCH), look, ended=True))
+    starts = np.array([game.pack(board) for board, _ in game.starts()], dtype=np.uint64)
+    worth = won(starts)  # of those that have won; the others follow
+    values = back(
+        boards, frames, partial(_gained, boards, objective), won, turned=False,
+        discount=float(objective.discount),
+    )  # fmt: skip
+    for frame, worths, _ in values:
+        done += len(worths)
+        here = np.isin(starts, frame.keys)
+        worth[here] = worths[frame.keys.searchsorted(starts[here])]
+        if pace.due():
+            pace.report(frame.sum, "value", reached, REACHING + (1 - REACHING) * done / reached)
+    value = sum(float(p) * float(one) for (_, p), one in zip(game.starts(), worth, strict=True))
+    return objective.told(value), sum(int(frame.found.allowed.any(axis=1).sum()) for frame in frames)
+
+
+def _gained(boards: GameArrays, objective: Objective, frame: Frame) -> Floats:
+    """Return what a policy gains in states: by its slides, and where these end the game; discounted."""
+    keys, slid = frame.keys, frame.found
+    ended = slid.wins | boards.game.ended(frame.sum)
+    each = np.full(slid.allowed.shape, float(objective.meaning.slide))
+    if merge := objective.meaning.merge:
+        each += board_potentials(boards.game, slid.after.ravel(), merge).reshape(each.shape)
+        each -= board_potentials(boards.game, keys, merge)[:, None]
+    if boards.wide_goal:  # a key has no room for the tile that wins
+        for row, action in np.argwhere(slid.wins):
+            before = boards.game.unpack(int(keys[row]))
+            after = boards.game.slide_any(before, boards.actions[action])
+            each[row, action] = objective.gain(boards.game, before, after)
+    for won, last in ((True, slid.wins), (False, ended & ~slid.wins)):
+        each[last] += worth_at_end(boards, objective, slid.after[last], won=won)
+    gained: Floats = float(objective.discount) * (frame.chances * np.where(slid.allowed, each, 0)).sum(axis=1)
+    stuck = ~slid.allowed.any(axis=1)
+    gained[stuck] = worth_at_end(boards, objective, keys[stuck], won=False)
+    return gained
 
 
 INSTEAD = (
@@ -539,41 +471,3 @@ def _check_size(count: int, share: float, seconds: float, most_states: int) -> N
             f"{duration(seconds * expected / count)} and {byte_text(expected * STATE_BYTES)} of memory: "
             f"{INSTEAD}"
         )
-
-
-def sample_callable(
-    game: Game,
-    policy: Policy,
-    objective: Objective,
-    games: int,
-    allowed: Allowance,
-    *,
-    seed: int = 0,
-) -> npt.NDArray[np.float64]:
-    """Play random games by a policy; return what each pays, ``float64[games]``.  Raises `UsageError`."""
-    slider, rng, pace = Slider(game), random.Random(seed), Pace(allowed.progress, "games")
-    policy = without_sampling(policy)
-    payoffs = []
-    for number in range(games):
-        payoffs.append(_play(game, slider, policy, objective, rng))
-        if pace.due() or number + 1 == games:
-            pace.report(0, "play", number + 1, (number + 1) / games)
-    return np.array(payoffs)
-
-
-def _play(game: Game, slider: Slider, policy: Policy, objective: Objective, rng: random.Random) -> float:
-    """Play one random game by a policy; return its payoff."""
-    payoff, factor = 0.0, 1.0
-    drawn: Sequence[tuple[Cells, Fraction]] = game.starts()
-    while True:
-        board = rng.choices([state for state, _ in drawn], [float(p) for _, p in drawn])[0]
-        won = game.has_goal_sum(board)
-        choices = [] if won else choices_of(game, slider, policy, board)
-        if not choices:
-            return payoff + factor * float(objective.end(game, board, won=won))
-        after, wins, _ = rng.choices(choices, [weight for *_, weight in choices])[0]
-        factor *= float(objective.discount)
-        payoff += factor * objective.gain(game, board, after)
-        drawn = [] if wins else game.spawns(after)
-        if not drawn:  # the slide wins, or the horizon ends the game
-            return payoff + factor * float(objective.end(game, after, won=wins))

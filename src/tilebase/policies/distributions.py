@@ -15,7 +15,7 @@ all three numbers follow from one pass.  Probabilities are floats; each step rou
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import accumulate
@@ -25,33 +25,26 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 import numpy.typing as npt
 
+from tilebase.arrays import BATCH, GameArrays
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.board import Board
+from tilebase.game.findings import Finding, Reported
 from tilebase.game.game import Cells, Game
-from tilebase.objectives.encoding import NONE, WON
+from tilebase.game.names import rules_of, title_of
 from tilebase.objectives.numbers import byte_text, digits_text, rounded_text
 from tilebase.objectives.objective import Objective, find_objective, potential, potentials
-from tilebase.policies import Choosing, find_policy, takes_arrays
-from tilebase.questions.policies import (
+from tilebase.policies.asking import as_policy, check_plays, find_policy, takes_arrays
+from tilebase.policies.evaluation import (
     MOST_STATES,
     Policy,
-    check_plays,
-    local_folder,
     player_text,
 )
+from tilebase.policies.following import Agent, chances_of
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
-from tilebase.sparse.flow import Flow, best_slides, even, ratings
-from tilebase.sparse.reading import (
-    LayerReader,
-    Links,
-    ReadLayer,
-    board_potentials,
-    merge_weights,
-    word_potentials,
-)
-from tilebase.tables.probe import Table, open_table
-from tilebase.tables.slides import Slider
+from tilebase.sparse.flow import Walk
+from tilebase.sparse.reading import board_potentials
+from tilebase.tables.probe import Table, local_folder, open_table
 
 Array = npt.NDArray[Any]
 
@@ -64,7 +57,6 @@ ROUNDING = 1e-9
 
 
 def _chance_text(chance: float, others: float) -> str:
-    """Return a probability as it is printed, with that of all other games, which was computed by itself."""
     return rounded_text(chance, 0.0, DIGITS, most=1, complement=others)
 
 
@@ -136,14 +128,14 @@ class Distribution:
         }
 
 
-@dataclass(frozen=True)
-class Distributions:
+@dataclass(frozen=True, repr=False)  # `Reported` has the repr
+class Distributions(Reported):
     """What `distributions` found.
 
     Attributes
     ----------
-    policy:
-        The policy.
+    game, policy:
+        What is played, and the policy.
     of:
         ``of[name]``: the distribution of each of the numbers that were asked for.
     meets:
@@ -151,20 +143,23 @@ class Distributions:
         orientation.
     states:
         How many states the policy meets, up to symmetry; of a function, without.
-    by:
+    plays_by:
         The objective by which the policy plays, if it is a table.
     """
 
+    facts = ("policy", "plays_by", "states", "distributions", "meets")
+
+    game: Game
     policy: str
     of: Mapping[str, Distribution] = field(hash=False)
     meets: Mapping[str, float] = field(hash=False)
     states: int
-    by: Objective | None = None
+    plays_by: Objective | None = None
 
     @property
     def player(self) -> str:
         """The policy; of a table also by which objective it plays."""
-        return player_text(self.policy, self.by)
+        return player_text(self.policy, self.plays_by)
 
     def meets_text(self, board: str) -> str:
         """Return the probability that a game comes to a board, as it is printed."""
@@ -173,16 +168,20 @@ class Distributions:
     def __getitem__(self, name: str) -> Distribution:
         return self.of[name]
 
-    def as_dict(self) -> dict[str, Any]:
-        """As plain JSON values."""
-        found = [one.as_dict() for one in self.of.values()]
-        return {
-            "policy": self.policy,
-            "plays_by": None if self.by is None else self.by.identity,
-            "states": self.states,
-            "distributions": found,
-            "meets": dict(self.meets),
-        }
+    @property
+    def distributions(self) -> tuple[Distribution, ...]:
+        """The distributions, as the document lists them."""
+        return tuple(self.of.values())
+
+    def asked(self) -> tuple[Finding, ...]:
+        """Return the means of distributions, and the probabilities to meet boards."""
+        told = {f"mean of the {name} at the end": one.mean_text for name, one in self.of.items()}
+        told |= {f"probability to meet {board}": self.meets_text(board) for board in self.meets}
+        title, rules = title_of(self.game), rules_of(self.game)
+        return tuple(
+            Finding(title, f"{what}, by the policy {self.player}", value, "rounded", rules)
+            for what, value in told.items()
+        )
 
 
 def distributions(
@@ -222,8 +221,8 @@ def distributions(
     Raises
     ------
     UsageError
-        If a name or the policy does not exist, if the largest tile at the end is asked for in a game that
-        a pattern or a sum wins, or lengths or scores in one that spawns three different tiles or more.
+        If a name or the policy does not exist, or the largest tile at the end is asked for in a game that a
+        pattern or a sum wins.
     BoardError
         If a board is not one of the game.
     ResourceError
@@ -231,6 +230,8 @@ def distributions(
     """
     if wrong := [name for name in of if name not in NAMES]:
         raise UsageError(f"{wrong[0]!r} has no distribution: choose among {', '.join(NAMES)}")
+    if not of and not boards:
+        raise UsageError(f"name what has a distribution ({', '.join(NAMES)}), or a board to meet")
     if resolution < 1:
         raise UsageError(f"the resolution must be 1 or more, not {resolution}")
     allowed, opened, found = Allowance.of(**use), open_table(table), find_policy(policy)
@@ -243,19 +244,13 @@ def distributions(
     if "tile" in of and (game.patterns or game.goal_sum is not None):
         raise UsageError("the largest tile at the end is for games that a goal tile wins, or without a goal")
     asked = {text: Board.read(game, text) for text in boards}
-    ends = _Ends(game, of)
-    if callable(found):
-        name = policy if isinstance(policy, str) else getattr(found, "__name__", "callable")
-        by = None
-        walk: _Walk | _PlainWalk = _PlainWalk(game, found, ends, states, Pace(allowed.progress, "states"))
-    else:
-        chooser = _chooser(opened, found, objective)
-        name, by = chooser.name, chooser.by
-        walk = _Walk(chooser, ends, allowed)
+    ends, agent = _Ends(game, of), _agent(opened, found, objective, policy)
+    walk, name = _Games(agent, ends, states, allowed), agent.policy.name
     meets = walk.run({board.cells for board in asked.values()})
     return Distributions(
-        name, {one: ends.distribution(one, name, resolution) for one in of},
-        {text: min(meets.get(board.cells, 0.0), 1.0) for text, board in asked.items()}, walk.states, by,
+        game, name, {one: ends.distribution(one, name, resolution) for one in of},
+        {text: min(meets.get(board.cells, 0.0), 1.0) for text, board in asked.items()}, walk.states,
+        agent.policy.by,
     )  # fmt: skip
 
 
@@ -339,141 +334,115 @@ class _Ends:
         return Distribution(name, policy, chances, step, mean)
 
 
-@dataclass(frozen=True)
-class _Chooser:
-    """A policy that treats equivalent boards alike: ``weights(layer, links)[k, x]`` are probabilities."""
+def _agent(table: Table, policy: Any, objective: str | None, name: Any) -> Agent:
+    """Return who is asked for slides; a function may treat turned boards differently.
 
-    name: str
-    reader: LayerReader
-    weights: Callable[[ReadLayer, Links], Array]
-    by: Objective | None = None
-
-
-class _Reader(LayerReader):
-    """The layers of a table, with the scores of slides."""
-
-    def __init__(self, table: Table, objectives: tuple[Objective, ...]) -> None:
-        local_folder(table)
-        super().__init__(table.name, table.game, table.layers, objectives)
-        self.merges = tuple({*self.merges, "tile"})
-        self.potentials = word_potentials(table.game, self.merges)
+    Raises `UsageError` for a table of another game.
+    """
+    game, boards = table.game, GameArrays(table.game)
+    if callable(policy):
+        asked = as_policy(policy, game, asked="board")
+        asked.name = name if isinstance(name, str) else getattr(policy, "__name__", "callable")
+        return Agent(boards, asked, "none", BATCH)
+    if isinstance(policy, Table):
+        check_plays(policy, game)
+        if objective is not None and find_objective(table.objectives, objective) is None:
+            policy.objective(objective)  # raises unless it has it
+    local_folder(policy if isinstance(policy, Table) else table)
+    return Agent(boards, as_policy(policy, game, objective=objective), "canonical", BATCH, again=False)
 
 
-def _chooser(table: Table, policy: Any, objective: str | None) -> _Chooser:
-    """Return a policy that is a name or a table.  Raises `UsageError` for a table of another game."""
-    if policy == "random":
-        return _Chooser("random", _Reader(table, ()), lambda _, links: even(links.slots != NONE))
-    if policy == "greedy":
-        return _Chooser("greedy", _Reader(table, ()), _greedy)
-    check_plays(policy, table.game)
-    if objective is not None and find_objective(table.objectives, objective) is None:
-        policy.objective(objective)  # raises unless it has it
-    by = policy.plays_by(objective)
-    slack = policy.slack(by)
+class _Follow(Walk):
+    """Follows all games from one board: each state has a probability for each number of larger tiles."""
 
-    def weights(layer: ReadLayer, links: Links) -> Array:
-        return even(best_slides(ratings(by, layer, links), slack))
+    def __init__(self, boards: GameArrays, ends: _Ends, base: _Base, *, turned: bool) -> None:
+        super().__init__(boards.compiled, turned=turned)
+        self._ends, self._base = ends, base
 
-    return _Chooser(policy.name, _Reader(policy, (by,)), weights, by)
+    def width(self, total: int) -> int:
+        """Return how many numbers states of a sum carry."""
+        return (total - self._base.sum) // self._ends.larger + 1 if self._ends.counts_larger else 1
 
-
-def _greedy(_: ReadLayer, links: Links) -> Array:
-    gains = np.where(links.slots == NONE, -1, np.repeat(links.gains["tile"], 2, axis=0))
-    return even((gains == gains.max(axis=0)) & (links.slots != NONE))
+    def carried(self, total: int, exponent: int, weights: Array) -> Array:
+        """Count the tile that is spawned, if it is the larger one."""
+        wide = np.zeros((len(weights), self.width(total + (1 << exponent))))
+        shift = self._ends.is_larger(1 << exponent) * self._ends.counts_larger
+        wide[:, shift : shift + weights.shape[1]] = weights
+        return wide
 
 
-class _Walk:
-    """Follows all games of a policy, up to symmetry, from the smallest sum on."""
+class _Games:
+    """Follows all games of a policy, from the smallest sum on."""
 
-    def __init__(self, chooser: _Chooser, ends: _Ends, allowed: Allowance) -> None:
-        self._chooser, self._ends, self._allowed = chooser, ends, allowed
-        self._reader = chooser.reader
-        self._game = self._reader.game
+    def __init__(self, agent: Agent, ends: _Ends, most: int, allowed: Allowance) -> None:
+        self._agent, self._ends, self._most, self._allowed = agent, ends, most, allowed
+        self._boards, self._game = agent.boards, agent.boards.game
         self._pace = Pace(allowed.progress, "states")
         self.states = 0
 
     def run(self, boards: set[Cells]) -> dict[Cells, float]:
         """Follow the games; return the probabilities that they come to some boards."""
-        game, compiled = self._game, self._reader.compiled
-        wanted = {
-            board: int(compiled.canonical(np.array([game.pack(board)], dtype=np.uint64))[0])
-            for board in boards
+        game, meets = self._game, dict.fromkeys(boards, 0.0)
+        images = {
+            board: self._boards.least(np.array([game.pack(board)], dtype=np.uint64))[0] for board in boards
         }
-        meets = dict.fromkeys(boards, 0.0)
         for base, starts in _bases(self._ends):
-            flow = Flow()
+            flow = _Follow(self._boards, self._ends, base, turned=self._agent.turned)
             for board, larger, p in starts:
-                total = game.sum(board)
-                chances = np.zeros((1, self._width(base, total)))
+                chances = np.zeros((1, flow.width(game.sum(board))))
                 chances[0, larger if self._ends.counts_larger else 0] = float(p)
-                flow.add(total, compiled.canonical(np.array([game.pack(board)], dtype=np.uint64)), chances)
+                flow.enter(board, chances)
             while flow:
-                total, columns = flow.pop()
-                keys, chances = merge_weights(*columns)
+                total, (keys, chances) = flow.pop()
                 self.states += len(keys)
-                self._check_memory(chances)
-                for board, key in wanted.items():
-                    at = int(np.searchsorted(keys, np.uint64(key)))
-                    if game.sum(board) == total and at < len(keys) and int(keys[at]) == key:
-                        meets[board] += float(chances[at].sum())
+                self._check_size(chances)
+                for board, image in images.items():
+                    if game.sum(board) == total:
+                        meets[board] += float(chances[self._boards.least(keys) == image].sum())
                 self._layer(flow, base, total, keys, chances)
                 if self._pace.due():
                     self._pace.report(total, "follow", self.states, min(total / game.largest_sum, 0.999))
         self._pace.report(0, "done", self.states, 1.0)
         return meets
 
-    def _width(self, base: _Base, total: int) -> int:
-        """Return how many numbers of larger tiles there can be at a sum."""
-        return (total - base.sum) // self._ends.larger + 1 if self._ends.counts_larger else 1
-
-    def _check_memory(self, chances: Array) -> None:
+    def _check_size(self, chances: Array) -> None:
+        if not self._agent.turned and self.states > self._most:
+            raise ResourceError(
+                f"the policy reaches more than {self._most:,} states: allow more with --states (states=)"
+            )
         if 6 * chances.nbytes > self._allowed.memory:
             raise ResourceError(
                 f"the probabilities of {len(chances):,} states take about {byte_text(6 * chances.nbytes)} of "
                 "memory: allow more with --memory (memory=), or ask for the distribution of the tile alone"
             )
 
-    def _layer(self, flow: Flow, base: _Base, total: int, keys: Array, chances: Array) -> None:
+    def _layer(self, flow: _Follow, base: _Base, total: int, keys: Array, chances: Array) -> None:
         """End the games that end at a sum, and let the others go on."""
-        game = self._game
-        score = board_potentials(self._reader.game, keys)
+        game, tops_of = self._game, self._boards.tops
+        score, tops = board_potentials(game, keys), tops_of(keys)
         if game.reached(total):  # its sum has won: no slide is made
-            self._end(base, total, 0, score, self._reader.compiled.tops(keys), chances)
+            self._end(base, total, 0, score, tops, chances)
             return
-        layer = self._reader.layer(total)
-        links = layer.link(keys)
-        weights = self._chooser.weights(layer, links)
-        stuck = (links.slots == NONE).all(axis=0)
-        tops = self._reader.compiled.tops(keys)
+        slid = self._boards.slide(keys)
+        chosen = chances_of(self._agent, keys, slid)
+        stuck = ~slid.allowed.any(axis=1)
         self._end(base, total, 0, score[stuck], tops[stuck], chances[stuck])
         going_keys, going = [], []
-        for k in range(len(weights)):
-            taken = weights[k] > 0
-            gained = score + links.gains["tile"][k // 2]
-            part = chances * weights[k][:, None]
-            won = taken & (links.slots[k] == WON)
+        columns = (slid.wins, slid.after, slid.reward, chosen)
+        for wins, afters, reward, weights in zip(*(column.T for column in columns), strict=True):
+            taken, gained = weights > 0, score + reward
+            part = chances * weights[:, None]
+            won = taken & wins
             goal = np.full(int(won.sum()), game.goal_exponent or 0)
             self._end(base, total, 1, gained[won], goal, part[won])
-            left = taken & ~won
-            afters = links.afters[k][left]
+            left = taken & ~wins
             if game.ended(total):
-                tops_after = self._reader.compiled.tops(afters)
-                self._end(base, total, 1, gained[left], tops_after, part[left])
-            elif len(afters):
-                going_keys.append(afters)
+                self._end(base, total, 1, gained[left], tops_of(afters[left]), part[left])
+            else:
+                going_keys.append(afters[left])
                 going.append(part[left])
         if going:
-            afters, more = merge_weights(np.concatenate(going_keys), np.concatenate(going))
-            self._spawn(flow, base, total, afters, more)
-
-    def _spawn(self, flow: Flow, base: _Base, total: int, afters: Array, chances: Array) -> None:
-        for exponent in self._game.spawn_exponents:
-            after = total + (1 << exponent)
-            states, origin, p = self._reader.random_spawns(afters, exponent)
-            wide = np.zeros((len(states), self._width(base, after)))
-            shift = self._ends.is_larger(1 << exponent) * self._ends.counts_larger
-            wide[:, shift : shift + chances.shape[1]] = chances[origin] * p[:, None]
-            flow.add(after, *merge_weights(states, wide))
+            flow.spread(total, flow.like(np.concatenate(going_keys)), np.concatenate(going))
 
     def _end(self, base: _Base, total: int, more: int, score: Array, tops: Array, chances: Array) -> None:
         """End games: with `more` slides after those that led to the sum."""
@@ -482,73 +451,3 @@ class _Walk:
         ends.add("tile", tiles, chances.sum(axis=1))
         if ends.counts_larger:
             ends.add_games(base, total, larger, score, chances, more=more)
-
-
-class _PlainWalk:
-    """Follows all games of a function, without symmetry, in plain Python."""
-
-    def __init__(self, game: Game, policy: Policy, ends: _Ends, most: int, pace: Pace) -> None:
-        self._game, self._ends, self._most, self._pace = game, ends, most, pace
-        self._slider = Slider(game)
-        self._choose = Choosing(game, self._slider, policy)
-        self.states = 0
-
-    def run(self, boards: set[Cells]) -> dict[Cells, float]:
-        """As `_Walk.run`."""
-        game, images = self._game, {board: self._slider.canonical(board) for board in boards}
-        meets = dict.fromkeys(images.values(), 0.0)
-        for base, starts in _bases(self._ends):
-            waiting: dict[int, dict[Cells, dict[int, float]]] = {}
-            for board, larger, p in starts:
-                _add(waiting, game, board, {larger: float(p)})
-            while waiting:
-                total = min(waiting)
-                for board, chances in waiting.pop(total).items():
-                    self.states += 1
-                    if self.states > self._most:
-                        raise ResourceError(
-                            f"the policy reaches more than {self._most:,} states: allow more with --states "
-                            "(states=)"
-                        )
-                    if (like := self._slider.canonical(board)) in meets:
-                        meets[like] += sum(chances.values())
-                    self._state(waiting, base, board, chances)
-                if self._pace.due():
-                    self._pace.report(total, "follow", self.states, min(total / game.largest_sum, 0.999))
-        self._pace.report(0, "done", self.states, 1.0)
-        return {board: meets[image] for board, image in images.items()}
-
-    def _state(
-        self, waiting: dict[int, dict[Cells, dict[int, float]]], base: _Base, board: Cells,
-        chances: dict[int, float],
-    ) -> None:  # fmt: skip
-        game = self._game
-        won = game.has_goal_sum(board)
-        choices = [] if won else self._choose(board)
-        if not choices:
-            self._end(base, board, board, 0, chances)
-        for after, wins, weight in choices:
-            part = {larger: p * weight for larger, p in chances.items()}
-            spawns = [] if wins else game.spawns(after)
-            if not spawns:
-                self._end(base, board, after, 1, part)
-            for state, q in spawns:
-                new = self._ends.is_larger(game.sum(state) - game.sum(after))
-                _add(waiting, game, state, {larger + new: p * float(q) for larger, p in part.items()})
-
-    def _end(self, base: _Base, board: Cells, last: Cells, more: int, chances: dict[int, float]) -> None:
-        """End games on the board `last`, with `more` slides after the state `board`."""
-        game, larger = self._game, np.array(list(chances))
-        values = np.array(list(chances.values()))
-        top = game.max_exponent(last)
-        self._ends.add("tile", np.array([1 << top if top else 0]), np.array([values.sum()]))
-        score = np.array(potential(game, last, "tile"))
-        self._ends.add_games(base, game.sum(board), larger, score, values, more=more)
-
-
-def _add(
-    waiting: dict[int, dict[Cells, dict[int, float]]], game: Game, board: Cells, chances: dict[int, float]
-) -> None:
-    here = waiting.setdefault(game.sum(board), {}).setdefault(board, {})
-    for larger, p in chances.items():
-        here[larger] = here.get(larger, 0.0) + p

@@ -22,7 +22,6 @@ from __future__ import annotations
 import importlib
 import inspect
 import math
-import random
 import re
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -36,11 +35,10 @@ import numpy.typing as npt
 from tilebase.arrays import Flags, Floats, GameArrays, Keys, TableArrays
 from tilebase.errors import UsageError
 from tilebase.game.board import Board
-from tilebase.game.game import Cells, Game
+from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
-from tilebase.sparse.flow import even
+from tilebase.sparse.flow import even, largest
 from tilebase.tables.probe import Table, open_table
-from tilebase.tables.slides import Slider
 
 Boards: TypeAlias = npt.NDArray[np.uint8]
 Asked: TypeAlias = Literal["batch", "one", "board", "predict"]
@@ -102,7 +100,7 @@ class ArrayPolicy:
     Attributes
     ----------
     name:
-        What it is called in results.
+        What it is called in results: the name of the function, class or table, unless it is set.
     boards:
         The rules of its game.
     by:
@@ -152,7 +150,6 @@ def as_policy(
     observation: str | Callable[[Boards], Any] = "exponents",
     actions: str | Sequence[str] = "tilebase",
     illegal: Illegal = "raise",
-    name: str | None = None,
     objective: Objective | str | None = None,
 ) -> ArrayPolicy:
     """Make a policy of whatever chooses slides.
@@ -186,8 +183,6 @@ def as_policy(
     illegal:
         What follows if a slide is not allowed: ``raise``, or ``mask``: its probability is shared out to the
         allowed slides in proportion to theirs, equally if they have none.
-    name:
-        What it is called in results.  None: the name of the function or class.
     objective:
         For which objective a table plays: by its values of this one if it has them, else by its first.
 
@@ -205,16 +200,13 @@ def as_policy(
         if word not in words:
             raise UsageError(f"{word!r} is not one of {', '.join(filter(None, words))}")
     if isinstance(policy, str) and policy in BUILT_IN:
-        return ArrayPolicy(
-            name or policy, boards, _random if policy == "random" else partial(_greedy, boards)
-        )
+        return ArrayPolicy(policy, boards, _random if policy == "random" else partial(_greedy, boards))
     if isinstance(policy, Table | Path | str):
         table = open_table(policy)
-        if table.game != game:
-            raise UsageError(f"{table.location.name} is a table of {table.game}, not of {game}")
+        check_plays(table, game)
         by = table.plays_by(objective)
         arrays = TableArrays(table, by.label)
-        return ArrayPolicy(name or table.location.name, boards, partial(_best, arrays), by)
+        return ArrayPolicy(table.location.name, boards, partial(_best, arrays), by)
     if asked is None:
         asked = (
             "predict" if hasattr(policy, "predict") else "board" if _arguments(policy)[1] == 1 else "batch"
@@ -230,8 +222,22 @@ def as_policy(
     )
     # A function of a `Board` names directions: its answers are in our order.
     meaning = _Meaning(output, np.arange(len(order)) if asked == "board" else order, illegal)
-    named = str(name or getattr(policy, "__name__", type(policy).__name__))
+    named = str(getattr(policy, "__name__", type(policy).__name__))
     return ArrayPolicy(named, boards, partial(_answer, ask, meaning))
+
+
+def check_plays(policy: Table, game: Game) -> None:
+    """Raise `UsageError` unless a table is one of this game, so that it can play it."""
+    if policy.game == game:
+        return
+    text = f"{policy.location.name} is a table of {policy.game}, not of {game}"
+    if policy.game.can_win or policy.game.goal is not None or policy.game.changed(goal=game.goal) != game:
+        raise UsageError(f"{text}: name a table of this game, or wrap it in a function")
+    name = policy.location.name
+    raise UsageError(
+        f"{text}: tilebase evaluate {name} {name} --distribution tile says how often its games make "
+        f"{game.goal} (at_least)"
+    )
 
 
 def without_sampling(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -371,55 +377,12 @@ def weights_of(policy: Callable[[Board], Any], board: Board, directions: Collect
     return {direction: number / sum(numbers) for direction, number in zip(weights, numbers, strict=True)}
 
 
-Choices: TypeAlias = list[tuple[Cells, bool, float]]
-"""Afterstates, whether each wins, and the probabilities of the slides that lead there."""
-
-
-def choices_of(game: Game, slider: Slider, policy: Callable[[Board], Any], board: Cells) -> Choices:
-    """Return the slides that a function of one `Board` takes.  Raises `UsageError`."""
-    slides = {direction: (after, wins) for direction, after, wins in slider.slides(board)}
-    if not slides:
-        return []
-    weights = weights_of(policy, Board(game, board), slides)
-    return [(*slides[direction], weight) for direction, weight in weights.items() if weight]
-
-
-class Choosing:
-    """Asks a function about one `Board` after the other, and about some earlier ones again.
-
-    Calls raise `UsageError` as `choices_of` does, and if the function does not repeat an answer.
-    """
-
-    FIRST, OFTEN, KEPT = 64, 8, 1000
-    """After each of the first states, and then after one of so many, one of those kept is asked again."""
-
-    def __init__(self, game: Game, slider: Slider, policy: Callable[[Board], Any]) -> None:
-        self._game, self._slider, self._policy = game, slider, without_sampling(policy)
-        self._rng, self._asked = random.Random(0), 0
-        self._kept: list[tuple[Cells, Choices]] = []
-
-    def __call__(self, board: Cells) -> Choices:
-        """Return the slides that are taken in a state."""
-        choices = choices_of(self._game, self._slider, self._policy, board)
-        self._asked += bool(choices)
-        if choices and (self._asked <= self.FIRST or self._asked % self.OFTEN == 0):
-            self._kept.append((board, choices))
-            earlier, before = self._kept[self._rng.randrange(len(self._kept))]
-            again = choices_of(self._game, self._slider, self._policy, earlier)
-            one, other = ({choice[:2]: choice[2] for choice in found} for found in (before, again))
-            if any(abs(one.get(to, 0) - other.get(to, 0)) > SUM_ERROR for to in one.keys() | other.keys()):
-                raise answers_differ(self._game.format(earlier))
-            del self._kept[: -self.KEPT]
-        return choices
-
-
 def _random(_: Keys, allowed: Flags) -> Floats:
     return even(allowed, axis=1)
 
 
 def _greedy(boards: GameArrays, keys: Keys, allowed: Flags) -> Floats:
-    reward = np.where(allowed, boards.slide(keys).reward, -1)
-    return even(allowed & (reward == reward.max(axis=1, keepdims=True)), axis=1)
+    return even(largest(boards.slide(keys).reward, allowed, axis=1), axis=1)
 
 
 def _best(arrays: TableArrays, keys: Keys, _: Flags) -> Floats:
@@ -521,8 +484,7 @@ class _Meaning:
         scores[:, self._order] = answer
         if np.isnan(scores[allowed]).any():
             raise UsageError("the policy gives the score NaN to a slide that is allowed")
-        scores = np.where(allowed, scores, -np.inf)
-        return even(allowed & (scores == scores.max(axis=1, keepdims=True)), axis=1)
+        return even(largest(scores, allowed, axis=1), axis=1)
 
     def _masked(self, chances: Floats, allowed: Flags) -> Floats:
         if self._illegal == "raise":

@@ -16,18 +16,18 @@ When the start is solved, the manifest is written, and the work folder is delete
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self, Unpack
+from typing import Any, Self, TypeVar, Unpack
 
 import numpy.typing as npt
 
 from tilebase.costs.estimate import admit
 from tilebase.costs.reachable import thinning
-from tilebase.errors import UsageError, WrongGameError
+from tilebase.errors import StorageError, UsageError, WrongGameError
 from tilebase.files import places
 from tilebase.files.format import Contents
 from tilebase.files.keys import Columns, write_subset
@@ -39,22 +39,23 @@ from tilebase.game.game import Game
 from tilebase.objectives.encoding import as_floats
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import LayerSummary, Solution, StartValues
-from tilebase.questions.policies import afterstate_counts, local_folder
-from tilebase.questions.reduced import (
-    find_finished,
-    instead,
-    stores_of,
-    unfinished,
-    write_manifest,
-)
 from tilebase.runtime.documents import mapping, text, to_json, understood, whole
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
-from tilebase.runtime.storage import make_folder, part_path, refuse_link, storage_errors
-from tilebase.tables.probe import Table, open_table
+from tilebase.runtime.storage import (
+    FileLock,
+    make_folder,
+    part_path,
+    refuse_link,
+    storage_errors,
+)
+from tilebase.tables.probe import Table, afterstate_counts, local_folder, open_table
 
 JOURNAL, WORK = "above.jsonl", "work"
 """Names in the folder of a table that is pruned while it is solved."""
+Summary = TypeVar("Summary")
+UNFINISHED = "thin.json"
+"""The name of a file that marks an unfinished folder; it holds the arguments of the call."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +159,7 @@ def prune(
             if pace.due() or seen == most:
                 pace.report(total, "prune", seen, seen / most)
         found = Pruned(bound, chosen.label, kept, most, old.check)
-        write_manifest(target, dataclasses.replace(old, thinned=found.as_dict()), stores)
+        write_manifest(target, replace(old, thinned=found.as_dict()), stores)
     return found
 
 
@@ -308,3 +309,86 @@ class _PruningValues(StoredValues):
         """Call the function, then add the layer to the journal."""
         self._each(summary.sum, durable)
         super().add(summary, durable=durable)
+
+
+# -- folders of tables that leave boards out, also of thinned ones ---------------------------------
+
+
+def instead(_: object) -> str:
+    """Return what to do if a table is too large for this machine."""
+    return "name another disk or a smaller table"
+
+
+def find_finished(target: Path, query: Mapping[str, Any], summary: Callable[..., Summary]) -> Summary | None:
+    """Return the summary of a finished earlier call with the same arguments; None without one."""
+    manifest = None if (target / UNFINISHED).exists() else Manifest.of_folder(target)
+    thinned = {} if manifest is None else manifest.thinned or {}
+    if any(thinned.get(name) != value for name, value in query.items()):
+        return None
+    with understood(f"{target}/{places.TABLE}"):
+        return summary(**thinned)
+
+
+@contextmanager
+def stores_of(target: Path, manifest: Manifest) -> Iterator[dict[str, LayerStore]]:
+    """Return the layers of each objective in the folder of a table that is written, by label."""
+    with ExitStack() as stack:
+        yield {
+            label: stack.enter_context(
+                LayerStore(target / places.values_folder(label), manifest.contents(label))
+            )
+            for label in manifest.labels
+        }
+
+
+def write_manifest(target: Path, manifest: Manifest, stores: Mapping[str, LayerStore]) -> None:
+    """Flush all layers of a table, and write its manifest, with their pages."""
+    for store in stores.values():
+        store.sync()
+    pages = {label: store.pages() for label, store in stores.items()}
+    replace(manifest, layers=pages).write(target)
+
+
+@contextmanager
+def unfinished(target: Path, query: str) -> Iterator[None]:
+    """Mark a folder as unfinished inside the block.
+
+    An error empties the folder.  After a kill, a call with the same arguments takes the folder over.
+
+    Raises `WrongGameError` if the folder holds other files, `StorageError` if another process writes it.
+    """
+    with storage_errors(target, "use"):
+        lock = _claim(target, query)
+        try:
+            _empty(target)  # delete what a killed call left
+            make_folder(target / places.VALUES)
+            yield
+        except BaseException:
+            _empty(target)
+            lock.release(delete=not any(path.name != UNFINISHED for path in target.iterdir()))
+            raise
+        lock.release(delete=True)
+
+
+def _claim(target: Path, query: str) -> FileLock:
+    """Take the lock on the marker of a folder, which holds the arguments of the call."""
+    target.mkdir(parents=True, exist_ok=True)
+    marker = target / UNFINISHED
+    if not marker.exists() and any(target.iterdir()):
+        raise WrongGameError(f"{target} holds files: choose a new folder")
+    lock = FileLock.take(marker)
+    if lock is None:
+        raise StorageError(f"another process is writing {target}: wait for it or stop it")
+    if not query.startswith(lock.file.read().decode(errors="replace")):  # a kill may have cut it off
+        lock.release()
+        raise WrongGameError(f"{target} holds another unfinished table: delete it, or choose a new folder")
+    lock.file.seek(0)
+    lock.file.write(query.encode())
+    lock.file.flush()
+    return lock
+
+
+def _empty(target: Path) -> None:
+    """Delete an unfinished table, the manifest first."""
+    (target / places.TABLE).unlink(missing_ok=True)
+    shutil.rmtree(target / places.VALUES, ignore_errors=True)

@@ -28,7 +28,7 @@ from tilebase.objectives.numbers import digits_text, short_number
 from tilebase.objectives.objective import Objective, find_objective
 from tilebase.objectives.results import Solution
 from tilebase.objectives.values import NEVER
-from tilebase.questions.drawing import (
+from tilebase.pictures.drawing import (
     GREY,
     GRID,
     INK,
@@ -46,9 +46,9 @@ from tilebase.questions.drawing import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from tilebase.agents import Judgement
     from tilebase.bdd.strategies import Method
-    from tilebase.questions.distributions import Distribution
+    from tilebase.policies import Judgement
+    from tilebase.policies.distributions import Distribution
     from tilebase.tables.probe import Table
 
 KINDS = ("auto", "stacked", "lines")
@@ -443,7 +443,7 @@ def plot_distributions(found: Sequence[Distribution], path: Path | str, title: s
 
 
 def draw_distribution(axes: Axes, one: Distribution) -> None:
-    """Draw one of the distributions that `tilebase.questions.distributions` computes, with its mean.
+    """Draw one of the distributions that `tilebase.policies.distributions` computes, with its mean.
 
     Lengths and scores at both ends whose bars would be too low to be seen are left out; their probability
     stands in the caption.
