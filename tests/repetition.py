@@ -1,27 +1,31 @@
-"""Of what tests repeat the daily run takes a part, another one each day; ``scripts/test --all`` takes all.
+"""The default run takes a part of what tests repeat, the same on every day; ``scripts/test --all`` takes all.
 
-This module is a plugin.  ``repeated.tsv`` names files and tests, and says that one case of so many runs on a
-day: of the cases of a test, or of the tests of a file.  What is named on the command line runs as a whole.
+``repeated.tsv`` names tests and files of which one case in so many runs.  The values of each parameter of a
+test are numbered; a case runs if the numbers of its values add up to a multiple of so many, or if it shows a
+value that no other case of the run shows.  So each engine meets some games, each game some engines, and
+none is left out.  Of a file every so manyth test runs, from the first on.  What is named on the command line
+runs as a whole.
+
+This module is a plugin.
 """
 
 from __future__ import annotations
 
 import os
-from collections import Counter
-from datetime import date
+from collections import defaultdict
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from zlib import crc32
+from typing import Any
 
 import pytest
 
 LIST = Path(__file__).with_name("repeated.tsv")
 
 
-def todays(step: int) -> slice:
-    """Return one of so many, others on each day; all with TILEBASE_EVERY_KILL=1 (``scripts/test --all``)."""
-    step = 1 if os.environ.get("TILEBASE_EVERY_KILL") == "1" else step
-    return slice(date.today().toordinal() % step, None, step)
+def one_in(step: int) -> slice:
+    """Return one of so many, from the first on; all with TILEBASE_EVERY_KILL=1 (``scripts/test --all``)."""
+    return slice(None, None, 1 if os.environ.get("TILEBASE_EVERY_KILL") == "1" else step)
 
 
 @cache
@@ -37,18 +41,49 @@ def group_of(nodeid: str) -> str:
     return next((name for name in (test, test.partition("::")[0]) if name in repeated()), "")
 
 
+def values_of(item: pytest.Item) -> list[tuple[str, Any]]:
+    """Return the parameters of a case, by name."""
+    spec = getattr(item, "callspec", None)
+    return [] if spec is None else [(name, hashed(one)) for name, one in spec.params.items()]
+
+
+def hashed(value: Any) -> Any:
+    """Return the value, or the number of its object if it cannot be hashed."""
+    try:
+        hash(value)
+    except TypeError:
+        return id(value)
+    return value
+
+
+def taken(cases: Sequence[pytest.Item], step: int) -> set[pytest.Item]:
+    """Return the cases of a test that run."""
+    numbers = defaultdict[str, dict[Any, int]](dict)
+    found = set[pytest.Item]()
+    for case in cases:
+        values = values_of(case)
+        if sum(numbers[name].setdefault(one, len(numbers[name])) for name, one in values) % step == 0:
+            found.add(case)
+    shown = {value for case in found for value in values_of(case)}
+    for case in cases:
+        if case not in found and not shown.issuperset(values_of(case)) and len(values_of(case)) > 1:
+            found.add(case)
+            shown.update(values_of(case))
+    return found
+
+
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the cases that the run of this day leaves out."""
+    """Mark the cases that the default run leaves out."""
     named = tuple(path for path in config.args if path.partition("::")[0].endswith(".py"))
-    today = date.today().toordinal()
-    seen: Counter[str] = Counter()
+    groups = defaultdict[str, list[pytest.Item]](list)
     for item in items:
         group = group_of(item.nodeid)
-        if not group or item.get_closest_marker("all") is not None:
-            continue
-        # The groups begin on different days, so that each day has about as much to do.
-        turn = seen[group] + today + crc32(group.encode())
-        seen[group] += 1
-        if turn % repeated()[group] and not item.nodeid.startswith(named):
-            item.add_marker(pytest.mark.all)
+        if group and item.get_closest_marker("all") is None and not item.nodeid.startswith(named):
+            groups[group].append(item)
+    for group, cases in groups.items():
+        step = repeated()[group]
+        chosen = taken(cases, step) if "::" in group else set(cases[::step])
+        for case in cases:
+            if case not in chosen:
+                case.add_marker(pytest.mark.all)

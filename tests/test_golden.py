@@ -12,7 +12,7 @@ import pytest
 
 import golden
 from killing import Commands
-from repetition import todays
+from repetition import one_in
 from stored import contents
 
 STATES = golden.read()
@@ -29,7 +29,7 @@ def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Commands]:
 def test_a_run_ends_in_the_same_bytes(case: golden.Case, commands: Commands) -> None:
     whole, *stopped = STATES[case.name]
     assert whole, "the archive holds the files of the whole run"
-    for state in [{}, *stopped[todays(12)]]:
+    for state in [{}, *stopped[one_in(12)]]:
         golden.empty(commands.folder)
         put(commands.folder, state)
         done = commands.run(case.arguments)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from killing import Commands, clear
-from repetition import todays
+from repetition import one_in
 from stored import contents
 
 GAME = ["2x2", "8", "-q", "--threads", "1"]
@@ -40,7 +40,7 @@ def kill_everywhere(commands: Commands, arguments: list[str], target: Path, step
     assert whole.status == 0, whole.err
     files = contents(target) if target.is_dir() else target.read_bytes() if target.exists() else None
     killed = 0
-    for at in range(1, whole.operations + 1)[todays(step)]:
+    for at in range(1, whole.operations + 1)[one_in(step)]:
         clear(target)
         first = commands.run(arguments, kill_at=at)
         killed += first.status is None

@@ -23,7 +23,7 @@ import cached_oracle as oracle
 import second_reader as second
 from attack.rules import X
 from objectives import ALL
-from repetition import todays
+from repetition import one_in
 from second_reader import DamagedError, Files, folder_files
 from stored import all_values, reachable_values
 from test_winning_set import saved
@@ -371,7 +371,7 @@ def changes(data: bytes, lines: bool, longer: bool = True) -> Iterator[bytes]:
     Each day another third of the bytes is changed; ``scripts/test --all`` changes all.  With `lines` the
     beginning is never whole lines: a journal of fewer layers is sound.
     """
-    for at in range(len(data))[todays(3)]:
+    for at in range(len(data))[one_in(3)]:
         flip = 0xFF if at % 9 == 8 else 1 << at % 9
         yield data[:at] + bytes([data[at] ^ flip]) + data[at + 1 :]
     sizes = {*range(0, len(data), 1 + len(data) // 50), len(data) - 1}
