@@ -28,6 +28,7 @@ from tilebase.objectives.values import Exact, Lower, Upper
 from tilebase.questions.count import remove_run
 from tilebase.sparse import backward, forward, maps, sizes, windows
 from tilebase.tables.probe import open_table
+from windows import keep_one_layer_above
 
 SMALL = Game("2x2", 32)
 
@@ -64,10 +65,12 @@ def whole(whole_table: Path) -> tuple[Game, dict[str, bytes]]:
     return Game("3x3", 64), contents(whole_table)
 
 
-@pytest.mark.parametrize(("threads", "lean"), [(2, False), (3, None), (1, True), (2, True)])
-def test_threads_and_lean_change_no_byte(whole, threads, lean, tmp_path):
+@pytest.mark.parametrize(("threads", "lean"), [(2, False), (3, False), (1, True), (2, True)])
+def test_threads_and_lean_change_no_byte(whole, threads, lean, tmp_path, monkeypatch):
     game, files = whole
-    solve(game, MANY, table=tmp_path, threads=threads, lean=lean)
+    if lean:
+        keep_one_layer_above(monkeypatch.setattr)
+    solve(game, MANY, table=tmp_path, threads=threads)
     assert contents(tmp_path) == files
 
 
@@ -118,6 +121,8 @@ def test_small_parts_change_no_byte(whole, tmp_path, monkeypatch):
 def test_goes_on_after_an_interruption(whole, at, lean, tmp_path, monkeypatch):
     game, files = whole
     real, calls = engine.BackwardPass._layer, []
+    if lean:
+        keep_one_layer_above(monkeypatch.setattr)
 
     def interrupted(self, total, sizes):
         calls.append(total)
@@ -128,10 +133,10 @@ def test_goes_on_after_an_interruption(whole, at, lean, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(engine.BackwardPass, "_layer", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            solve(game, MANY, table=tmp_path, lean=lean)
+            solve(game, MANY, table=tmp_path)
     assert not (tmp_path / "manifest.json").exists()
     (tmp_path / "values/win/.layers.idx.part").write_bytes(b"torn")
-    solve(game, MANY, table=tmp_path, lean=lean)
+    solve(game, MANY, table=tmp_path)
     assert contents(tmp_path) == files
 
 

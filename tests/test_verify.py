@@ -28,6 +28,7 @@ from tilebase.objectives.objective import Objective
 from tilebase.runtime.progress import Progress
 from tilebase.tables.probe import open_table
 from tilebase.tables.verify import verify_table
+from windows import keep_one_layer_above
 
 SMALL = Game("2x2", 32)
 TINY = Game("2x2", 16)
@@ -189,7 +190,10 @@ def test_chunks_of_another_size(cut, copy, solved, tmp_path):
     assert (found.wrong, found.unread, found.skipped) == ((), (), 0)
     boards = [Board(CUT, cells) for cells in list(oracle.values(CUT).states)[::7]]
     for lean, more in ((False, "score"), (True, "upper")):
-        solution = solve(CUT, more, table=folder, threads=2, lean=lean)
+        with pytest.MonkeyPatch.context() as patch:
+            if lean:
+                keep_one_layer_above(patch.setattr)
+            solution = solve(CUT, more, table=folder, threads=2)
         assert verify_table(folder, sample=200).wrong == ()
         with open_table(folder) as table, open_table(whole) as other:
             assert solution.value == other.start[more]

@@ -1,4 +1,4 @@
-"""Counts that go window by window through files, as those do whose layers are larger than memory."""
+"""Counts and values of layers that are larger than memory: by windows through files, one layer at a time."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from tilebase.sparse import forward as engine
 from tilebase.sparse import sizes
+from tilebase.sparse.backward import BackwardPass
 from tilebase.sparse.windows import SpilledSet
 
 
@@ -23,3 +24,9 @@ def hold_little(put: Callable[[Any, str, Any], None], small_bits: int) -> None:
     put(sizes, "SMALL_BITS", small_bits)
     put(engine, "KEPT_KEYS", 0)
     put(engine, "SpilledSet", TwoBlocks)
+
+
+def keep_one_layer_above(put: Callable[[Any, str, Any], None]) -> None:
+    """Solve each layer as if both layers above did not fit into memory; `put` sets an attribute."""
+    needed = BackwardPass._needed
+    put(BackwardPass, "_needed", lambda self, total, sizes: (True, needed(self, total, sizes)[1]))

@@ -49,7 +49,7 @@ from tilebase.search.search import Search
 from tilebase.sparse import windows
 from tilebase.tables.answers import Answer
 from tilebase.tables.verify import Verification
-from windows import hold_little
+from windows import hold_little, keep_one_layer_above
 
 MEMORY = 1 << 30
 FORCED = Objective("guaranteed")
@@ -104,11 +104,13 @@ def counts_in_windows(game: Game, bench: Bench, *, lookahead: bool = False) -> C
 
 
 def reachable_table(game: Game, folder: Path) -> tuple[Solution, Path]:
-    return solve(game, objectives_of(game), table=folder, threads=2, lean=False), folder
+    return solve(game, objectives_of(game), table=folder, threads=2), folder
 
 
 def lean_table(game: Game, folder: Path) -> tuple[Solution, Path]:
-    return solve(game, first_types(game), table=folder, threads=2, lean=True), folder
+    with pytest.MonkeyPatch.context() as patch:
+        keep_one_layer_above(patch.setattr)
+        return solve(game, first_types(game), table=folder, threads=2), folder
 
 
 def of_reachable(

@@ -171,9 +171,12 @@ def solving(
     *,
     down_to: int | None = None,
     table: bool,
-    lean: bool | None = None,
+    shared: bool = False,
 ) -> Estimate:
-    """Return the estimate for counting and solving, with the memory that both are expected to need."""
+    """Return the estimate for counting and solving, with the memory that both are expected to need.
+
+    Workers (`shared`) keep both layers above in memory; one process does where they fit.
+    """
     before, layers = counting(game, allowed, keep="afterstates"), layers_of(game)
     solved = layers.sums >= (down_to or 0)
     stored = share_of(game).stored
@@ -185,8 +188,8 @@ def solving(
         before,
         task="solving",
         seconds=before.seconds + solve_seconds(game, objectives, down_to, allowed.cores),
-        memory=max(before.memory, least if lean is not False else most),
-        peak=before.peak if lean else max(before.peak, min(most, allowed.memory)),
+        memory=max(before.memory, most if shared else least),
+        peak=max(before.peak, min(most, allowed.memory)),
         disk=before.disk + values,
     )
 

@@ -46,7 +46,7 @@ def expected(
     *,
     down_to: int | None = None,
     keep: bool = False,
-    lean: bool | None = None,
+    shared: bool = False,
 ) -> Callable[[Game], Estimate]:
     """Return the estimate for solving a game on the boards of a space; `keep`: a table is written."""
     if space == "all":
@@ -61,7 +61,7 @@ def expected(
             keep=keep,
         )
     return partial(
-        reachable.solving, objectives=objectives, allowed=allowed, down_to=down_to, table=keep, lean=lean
+        reachable.solving, objectives=objectives, allowed=allowed, down_to=down_to, table=keep, shared=shared
     )
 
 
@@ -113,7 +113,6 @@ def solving(
     *,
     keep: bool = False,
     down_to: int | None = None,
-    lean: bool | None = None,
     folder: Path | None = None,
     cluster: str | None = None,
 ) -> list[dict[str, Any]]:
@@ -130,8 +129,8 @@ def solving(
     workers, rows = _workers(cluster), []
     machine = _machine(allowed, workers)
     if space != "all":
-        lean = lean if workers is None else False  # workers keep both layers above
-        found = expected("reachable", objectives, machine, down_to=down_to, keep=keep, lean=lean)(game)
+        shared = workers is not None
+        found = expected("reachable", objectives, machine, down_to=down_to, keep=keep, shared=shared)(game)
         what = f"solve for {', '.join(one.label for one in objectives)}"
         rows.append(_row(what, found, allowed, folder, workers, reachable.is_shared(game)))
     if space == "all" or (space == "auto" and not keep):

@@ -55,7 +55,6 @@ def solve(
     discount: Fraction | float | str = 1,
     table: Path | str | None = None,
     folder: Path | str | None = None,
-    lean: bool | None = None,
     down_to: int | None = None,
     space: str | None = None,
     backend: str = "threads",
@@ -80,9 +79,6 @@ def solve(
     folder:
         Folder for layers while they are needed, to continue after an interruption.  Layers of values are
         deleted when they are no longer needed.  Without table and folder: a temporary folder.
-    lean:
-        True: keep one layer of values above the present one in memory instead of two, and read keys
-        twice.  None: only if memory is too small otherwise.  The values are the same.
     down_to:
         Stop after the layer of this sum.  Then no table is finished, and if the start has a smaller sum,
         it has no value.
@@ -135,15 +131,15 @@ def solve(
     with run_in(keep.folder or folder, cluster=cluster, **use) as run:
         # Boards are left out of tables of reachable positions only.
         chosen = choose_space(ask, run, keep=keep.whole) if keep.pruning is None else "reachable"
-        return solve_in(replace(ask, space=chosen), run, keep, lean=lean)
+        return solve_in(replace(ask, space=chosen), run, keep)
 
 
-def solve_in(ask: Ask, run: Run, keep: Keep = NOTHING, *, lean: bool | None = None) -> Solution:
+def solve_in(ask: Ask, run: Run, keep: Keep = NOTHING) -> Solution:
     """Solve on the boards of a space that is chosen.  Raises as `solve`."""
-    check_solving(ask, run, keep, lean=lean)
+    check_solving(ask, run, keep)
     if ask.space == "all":
         return _solve_all(ask, run, keep)
-    return _solve_reachable(ask, run, keep, lean=lean)
+    return _solve_reachable(ask, run, keep)
 
 
 def _asked(
@@ -175,7 +171,7 @@ def _kept(ask: Ask, table: Path | str | None, above: float | None, space: str | 
     return Keep(Path(table), Pruning(Path(table), ask.game, ask.objectives, above))
 
 
-def _solve_reachable(ask: Ask, run: Run, keep: Keep, *, lean: bool | None) -> Solution:
+def _solve_reachable(ask: Ask, run: Run, keep: Keep) -> Solution:
     """Count what is reachable, solve it layer by layer, and write the table if one is wanted."""
     game, path, pruning = ask.game, run.folder, keep.pruning
     with (
@@ -200,7 +196,7 @@ def _solve_reachable(ask: Ask, run: Run, keep: Keep, *, lean: bool | None) -> So
         if pruning is not None:
             pruning.begin(stored)
         if missing := [values for values in stored if not _is_done(values, here, run.threads, keep.whole)]:
-            _solve_missing(ask, run, missing, here, lean=lean, release=not keep.whole)
+            _solve_missing(ask, run, missing, here, release=not keep.whole)
         complete = ask.down_to is None or ask.down_to <= min(sizes, default=ask.down_to)
         starts, boards = _start_values(ask, path, stored) if complete else (StartValues((), ()), {})
         if complete and pruning is not None:
@@ -271,9 +267,8 @@ def _count(folder: RunFolder, run: Run) -> tuple[CountResult, Reachable]:
 
 
 def _solve_missing(
-    ask: Ask, run: Run, missing: Sequence[StoredValues], here: Reachable, *,
-    lean: bool | None, release: bool,
-) -> None:  # fmt: skip
+    ask: Ask, run: Run, missing: Sequence[StoredValues], here: Reachable, *, release: bool
+) -> None:
     """Solve the layers that are not there, down to the sum that is asked for."""
     objectives = [one.objective for one in missing]
     sharing = None
@@ -281,7 +276,7 @@ def _solve_missing(
         sharing = SharedLayers(run.cluster, run.folder, here, objectives)
     done: dict[str, float] = {}
     fresh = run.cluster is None and not any(one.layers for one in missing)
-    backward_pass = BackwardPass(run, ask.game, missing, lean=lean, release=release, sharing=sharing)
+    backward_pass = BackwardPass(run, ask.game, missing, release=release, sharing=sharing)
     try:
         with remembering(done):
             backward_pass.run(here, ask.down_to)
@@ -324,7 +319,7 @@ def _is_done(stored: StoredValues, here: Reachable, threads: int, whole: bool) -
     return True
 
 
-def check_solving(ask: Ask, run: Run, keep: Keep = NOTHING, *, lean: bool | None = None) -> None:
+def check_solving(ask: Ask, run: Run, keep: Keep = NOTHING) -> None:
     """Raise `ResourceError` if solving would take too long or too much memory, unless it has begun before.
 
     The rate of a device is not measured.  `UsageError` if a pass over all boards does not know the rules.
@@ -342,8 +337,8 @@ def check_solving(ask: Ask, run: Run, keep: Keep = NOTHING, *, lean: bool | None
     elif is_counted(run.folder):
         return
     most = run if ask.space == "all" else run.most  # `dense.shared` plans its workers
-    lean = lean if run.cluster is None else False
-    takes = expected(ask.space, ask.objectives, most, down_to=ask.down_to, keep=keep.whole, lean=lean)
+    shared = run.cluster is not None
+    takes = expected(ask.space, ask.objectives, most, down_to=ask.down_to, keep=keep.whole, shared=shared)
 
     def others(fits: Callable[[Estimate], bool]) -> Iterable[str]:
         from tilebase.questions.alternatives import instead_of_solving  # only a refusal needs it

@@ -114,14 +114,13 @@ class BackwardPass:
         game: Game,
         stored: Sequence[StoredValues],
         *,
-        lean: bool | None = None,
         release: bool = False,
         folds: Sequence[Fold] | None = None,
         sharing: SharedLayers | None = None,
     ) -> None:
         self.sharing = sharing
         self.path, self.game, self.stored = run.folder, game, tuple(stored)
-        self.memory, self.threads, self.lean, self.release = run.memory, run.threads, lean, release
+        self.memory, self.threads, self.release = run.memory, run.threads, release
         self.folds = list(folds) if folds else [make_fold(game, values.objective) for values in stored]
         self._compiled = CompiledGame(game)
         self._game_index = GameIndex(game)
@@ -139,7 +138,7 @@ class BackwardPass:
         self._starts = {game.sum(board) for board, _ in game.starts()}
         self._on_disk: set[int] = set()  # sums whose values are on disk
         self._known_bytes: dict[int, int] = {}  # of memory, by sum
-        # The layers above: both in memory by default, one at a time if lean.
+        # The layers above: both in memory, or one at a time if memory is too small.
         self._solved: dict[int, _Solved] = {}
 
     def close(self) -> None:
@@ -264,7 +263,7 @@ class BackwardPass:
         whole = sum(above) + self._bytes(total, sizes[total])
         fixed = OVERHEAD + self._game_index.nbytes
         least = max(above, default=0) + lean_bytes(len(self.folds)) * sizes[total]
-        lean = whole + fixed > self.memory if self.lean is None else self.lean
+        lean = whole + fixed > self.memory
         return lean, fixed + (least if lean else whole)
 
     # -- one layer ---------------------------------------------------------------------------

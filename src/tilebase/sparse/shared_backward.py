@@ -86,7 +86,7 @@ class SolveJob(PassJob):
                 _ReadValues(self.run.folder / places.values_folder(one.label), game, one)
                 for one in self.objectives
             ]
-            self._pass = backward.BackwardPass(self.run, game, stored, lean=False)
+            self._pass = backward.BackwardPass(self.run, game, stored)
             self._pass.begin(Reachable(LayerFolder(self.keys, self.contents), self.sizes))
         return self._pass
 
