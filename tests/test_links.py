@@ -151,7 +151,7 @@ def test_folders(command: str, place: Path, capsys: pytest.CaptureFixture[str]) 
 
 def test_the_folder_of_a_winning_set(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A worker writes it, which no hook of this process sees: these are the names that it opens or makes."""
-    command = ["force", "2x2", "8", "--engine", "diagrams", "-q", "-o", "out"]
+    command = ["force", "diagrams", "2x2", "8", "-q", "-o", "out"]
     assert main(command) == 0
     shutil.copytree(".", "../begun")
     files = sorted(path.name for path in Path("out").iterdir())

@@ -113,8 +113,8 @@ def check_probes(found: dict[Objective, list[Answer]], game: Game) -> None:
 
 
 def check_policies(found: dict[tuple[str, Objective], float], game: Game) -> None:
-    """What a policy is worth from the start."""
-    assert found
+    """What a policy is worth from the start; `TILEBASE_OBJECTIVES` may name none that the game has."""
+    assert found or "TILEBASE_OBJECTIVES" in os.environ
     for (policy, objective), value in found.items():
         check(objective, value, objective.told(policy_value(game, policy, objective)))
 
