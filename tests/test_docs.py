@@ -77,6 +77,12 @@ def test_command_line_page_shows_the_help_that_users_see(capsys: pytest.CaptureF
     assert all(page.count(f"{name} ") >= 1 for name in ("--limits", "--cluster", "--record"))
 
 
+def test_drawings_are_what_the_program_computes() -> None:
+    script = [sys.executable, "scripts/make-drawings", "--check"]
+    done = subprocess.run(script, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_every_public_name_is_on_the_page_of_the_interface() -> None:
     """`scripts/docs` compares the names of the built page, too."""
     named = re.findall(r"^::: tilebase\.(\w+)$", (DOCS / "api.md").read_text("utf-8"), flags=re.MULTILINE)

@@ -19,6 +19,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import cache
 from io import StringIO
 from typing import Any
 
@@ -131,6 +132,7 @@ def help_text(words: tuple[str, ...], *, full: bool = False) -> str:
     return "\n".join(line.rstrip() for line in text.splitlines()).strip()
 
 
+@cache
 def shared_options() -> str:
     """The groups of options that many commands share, each once, where it has most options."""
     found = dict[str, str]()
@@ -142,6 +144,7 @@ def shared_options() -> str:
     return "\n".join(found.values())
 
 
+@cache
 def commands(*, full: bool = False) -> str:
     """The help of every command, and the options that they share: at the end, or with each (`full`)."""
     load_commands()
