@@ -6,6 +6,8 @@ import importlib
 import re
 import runpy
 import shutil
+import subprocess
+import sys
 import tomllib
 import unicodedata
 from pathlib import Path
