@@ -33,7 +33,7 @@ from tilebase.cli.usage import ALL, helping
 from tilebase.runtime.paths import VARIABLES
 
 BLOCK = re.compile(r"^<!-- (\w+): (?:(\w+)/)?([\w.-]+) ?(\S*) -->$", re.MULTILINE)
-WIDTH = 100
+WIDTH = 88
 """Columns of the help."""
 PANEL = re.compile(r"^╭─ (.+?) ─+╮\n.*?^╰─+╯$", re.MULTILINE | re.DOTALL)
 
@@ -51,25 +51,34 @@ def source(one: Result) -> str:
 
 
 def of_group(group: str) -> str:
-    """How many results a group has, and their table."""
+    """How many results a group has, and their table: three columns, since a page is no wider."""
     found = [one for one in results() if one.group == group]
     heads = {
-        "published": "board,question,published,source,what it would take,note,name",
-        "open": "board,question,what is known,what it would take,see,name",
-        "new": "board,question,result,type,closest publication,command,version,run,checked by,name",
-    }.get(group, "board,question,published,source,result,type,command,version,run,note,name").split(",")
+        "published": ["board, question", "published", "what it would take"],
+        "open": ["board, question", "what is known", "what it would take"],
+        "new": ["board, question", "result", "how it was computed"],
+    }.get(group, ["board, question", "published, and computed here", "how it was computed"])
     rows = []
     for one in found:
-        cells = {
-            "board": one.board, "question": one.question, "published": one.published, "source": source(one),
-            "see": one.checked, "name": f"`{one.name}`", "what is known": one.value, "result": one.answer,
-            "what it would take": one.needs, "type": one.kind, "command": f"`{one.command}`",
-            "closest publication": one.near, "note": one.note,
-            "version": one.version, "checked by": one.checked,
-            "run": "; ".join(word for word in (one.size, one.took) if word),
-        }  # fmt: skip
-        rows.append([cells[head] for head in heads])
-    return f"{len(found)} results: {GROUPS[group]}.\n\n{table(heads, rows)}"
+        answer = f"{one.answer} ({one.kind})"
+        published = f"{one.published} ({source(one)})"
+        ran = [
+            f"`{one.command}`",
+            one.version,
+            one.size,
+            one.took,
+            f"checked: {one.checked}" * bool(one.checked),
+        ]
+        told = {
+            "published": ([published], [one.needs, one.note]),
+            "open": ([one.answer], [one.needs, one.checked]),
+            "new": ([answer, f"closest: {one.near}" * bool(one.near)], [*ran, one.note]),
+        }.get(group, ([published, answer], [*ran, one.note]))
+        cells = [[f"**{one.board}**", one.question], *told]
+        cells[2].append(f"`{one.name}`")
+        rows.append(["<br>".join(filter(None, cell)) for cell in cells])
+    made = table(heads, rows)
+    return f'{len(found)} results: {GROUPS[group]}.\n\n<div class="results" markdown>\n\n{made}\n\n</div>'
 
 
 def lines_of(section: dict[str, str]) -> list[Result]:
