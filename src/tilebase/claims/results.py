@@ -395,12 +395,13 @@ def better_chance(game: Game, value: Found | None = None) -> str:
     The value is that of the start: bounds, or what play within limits wins; None before it is known.  Empty
     if nothing better is recorded.
     """
-    known = recorded_chance(game)
+    bounded = value is None or isinstance(value, Upper | Lower | Interval)
+    limited = game.limits is not None or game.pattern is not None
+    known = recorded_chance(game) if bounded or limited else None  # else the value is the chance itself
     if known is None:
         return ""
     first, _, last = known.value.partition(" to ")
     low, high = Fraction(first), Fraction(last or 1)  # what is recorded
-    limited = game.limits is not None or game.pattern is not None
     match value:
         case None:
             better = True
@@ -411,7 +412,7 @@ def better_chance(game: Game, value: Found | None = None) -> str:
         case Interval():
             better = low > value.low or high < value.high
         case _:
-            better = limited and low > Fraction(float(value))
+            better = low > Fraction(float(value))
     if not better:
         return ""
     told = f"from {known.value}" if last else f"at least {known.value}"

@@ -19,17 +19,15 @@ from tilebase.cli.options import (
     ThreadsOption,
     UseOptions,
     make_game,
-    parse_seconds,
 )
 from tilebase.cli.output import plan_text
 from tilebase.cli.progress import showing_notes
 from tilebase.cli.solve import ObjectiveOption
 from tilebase.errors import UsageError
-from tilebase.game.formations import Formation, formation
 from tilebase.game.formations import formations as all_formations
 from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import parse_objectives
-from tilebase.runtime.resources import Allowance, parse_bytes
+from tilebase.runtime.resources import Allowance
 from tilebase.runtime.rows import table_text
 
 if TYPE_CHECKING:
@@ -88,7 +86,7 @@ def _game(
     Time, memory and disk; nothing is begun. Write plan in front of a command (count, solve, force, evaluate,
     thin, verify or reach) to plan it with all its options. A game alone is planned for counting, solving and
     forcing. With more --threads than there are processors, it is planned for so many cores. Why something
-    does not fit stands below the table. A formation without a goal is planned for every goal.
+    does not fit stands below the table.
 
     tilebase plan 4x4 256
 
@@ -96,15 +94,9 @@ def _game(
 
     tilebase plan evaluate 3x3-512/ greedy
 
-    tilebase plan --formation 442
+    tilebase plan --formation 442 512
     """
     show = shown.checked()
-    if game.formation is not None and not shape and game.rules is None:
-        used = use.allowed().cores
-        sizes = _sizes([formation(game.formation)], None)
-        document = [_as_dict(size, used) for size in sizes]
-        show.write(_rows(sizes, used, "goal"), document, data=document, game=None)
-        return 0
     question = make_game(shape, goal, game)
     objectives = parse_objectives(objective)
     if len(objectives) > 1:
@@ -121,50 +113,29 @@ def _game(
 def formations(
     goal: Annotated[int | None, Parameter(help="Boards, positions and sizes for this goal only.")] = None,
     *,
-    budget: Annotated[
-        str | None,
-        Parameter(
-            help="List what is solved within this time: 1min, 2h, by the printed times; without a goal, "
-            "each to the largest."
-        ),
-    ] = None,
-    memory: Annotated[str | None, Parameter(help="The same with this much memory: 16GiB.")] = None,
-    disk: Annotated[str | None, Parameter(help="The same with this much disk: 50GB.")] = None,
     threads: ThreadsOption = None,
     shown: ShownOptions = DEFAULT_SHOWN,
 ) -> int:
     """List the formations of endgames, with their chance to win and what solving them takes on this machine.
 
     For one goal, the list begins with what is solved soonest, has games on a smaller board at its end, and
-    names the best by the chance to win; with --budget, of those solved in time, and what is left out and
-    better. Else it has the number of free cells, the known chance to win its largest goal, and the time to
-    solve each goal; "no" is what the engine refuses. A chance is known where a table was solved once. In
-    games on a smaller board the x are walls: the list names them. Numbers of positions with ~ are estimates;
-    times are those with a table (-o): without one, all boards may be solved sooner. tilebase explain 442
-    draws one.
+    names the best by the chance to win. Else it has the number of free cells, the known chance to win its
+    largest goal, and the time to solve each goal; "no" is what the engine refuses. A chance is known where a
+    table was solved once. In games on a smaller board the x are walls: the list names them. Numbers of
+    positions with ~ are estimates; times are those with a table (-o): without one, all boards may be solved
+    sooner. tilebase explain 442 draws one.
 
     tilebase plan formations
 
     tilebase plan formations 128
-
-    tilebase plan formations 128 --budget 1min
-
-    tilebase plan formations --budget 2h --memory 16GiB --disk 50GB
     """
     show, used = shown.checked(), Allowance.of(threads=threads).cores
-    given = [text for text in (budget, memory, disk) if text is not None]
-    most = parse_seconds(budget), parse_bytes(memory), parse_bytes(disk)
-    sizes, hidden = _fitting(given, most, used, goal) if given else (_sizes(all_formations(), goal), [])
-    legend = note = ""
-    if goal is not None:
-        sizes = sorted(sizes, key=lambda size: (size.formation.walled, not size.possible, size.seconds(used)))
-        where = "of what fits" if given else "on this machine"
-        rows, note = _rows(sizes, used, "formation"), _best(sizes, f"to {goal} {where}", used)
-    elif given:
-        rows = _rows(sizes, used, "formation", "goal")
-    else:
+    sizes, legend, note = _sizes(goal), "", ""
+    if goal is None:
         rows, legend = _times(sizes, used), LEGEND
-    note += _left_out(hidden, most, used)
+    else:
+        sizes = sorted(sizes, key=lambda size: (size.formation.walled, not size.possible, size.seconds(used)))
+        rows, note = _rows(sizes, used), _best(sizes, goal, used)
     document = [_as_dict(size, used) for size in sizes]
     walled = list(dict.fromkeys(size.formation.name for size in sizes if size.formation.walled))
     note += f"\nIn {', '.join(walled)} {WALLED}\n" if walled else ""
@@ -172,71 +143,15 @@ def formations(
     return 0
 
 
-def _sizes(listed: Sequence[Formation], goal: int | None) -> list[TableSize]:
+def _sizes(goal: int | None) -> list[TableSize]:
     from tilebase.costs.reachable import size_of_table, sizes_of
 
     if goal is None:
-        return [size for one in listed for size in sizes_of(one)]
-    able = [one for one in listed if one.least_goal <= goal <= one.largest_goal]
-    if not able and len(listed) == 1:
-        listed[0].game(goal)  # raises `GameError`, which says what goals it makes
+        return [size for one in all_formations() for size in sizes_of(one)]
+    able = [one for one in all_formations() if one.least_goal <= goal <= one.largest_goal]
     if not able:
         raise UsageError(f"no formation makes {goal}: choose a goal as 128, 256 or 512")
     return [size_of_table(one, goal) for one in able]
-
-
-def _fitting(
-    given: Sequence[str],
-    most: tuple[float | None, int | None, int | None],
-    threads: int,
-    goal: int | None,
-) -> tuple[list[TableSize], list[TableSize]]:
-    """Return what takes at most so much time, memory and disk, as far as they are `given`; and what does not.
-
-    Without a goal, that is the smallest table of each formation of which none fits.
-    """
-    from tilebase.costs.reachable import sizes_of, tables_that_fit
-
-    seconds, memory, disk = (math.inf if one is None else one for one in most)
-    if goal is None:
-        found = list(tables_that_fit(memory, disk, seconds, threads))
-        named = {size.formation.name for size in found}
-        hidden = [next(sizes_of(one)) for one in all_formations() if one.name not in named]
-    else:
-        listed = _sizes(all_formations(), goal)
-        found = [size for size in listed if size.fits(memory, disk, seconds, threads)]
-        hidden = [size for size in listed if size not in found]
-    if not found:
-        what = "no formation" if goal is None else f"no formation to {goal}"
-        raise UsageError(f"{what} fits into {' and '.join(given)}: allow more")
-    return found, [size for size in hidden if size.possible]
-
-
-def _left_out(
-    hidden: Sequence[TableSize], most: tuple[float | None, int | None, int | None], threads: int
-) -> str:
-    """Return how many tables do not fit, the best of them by the known chance, and with what it would."""
-    if not hidden:
-        return ""
-    best = max(
-        hidden, key=lambda size: (not size.formation.walled, size.chance or 0.0, -size.seconds(threads))
-    )
-    takes = best.seconds(threads), best.memory / 1e6, best.disk / 1e6
-    limits = most[0], *(None if one is None else one / 1e6 for one in most[1:])
-    more = " ".join(
-        f"{option}{math.ceil(amount)}{unit}"
-        for option, unit, amount, limit in zip(
-            ("--budget ", "--memory ", "--disk "), ("s", "MB", "MB"), takes, limits, strict=True
-        )
-        if limit is not None and amount > limit
-    )
-    known = best.chance is not None
-    which = "the best of them by the known chance to win" if known else "the one that is solved soonest"
-    chance = f"{_chance(best)}, " * known
-    return (
-        f"\nLeft out, since they take more: {len(hidden)}; {which} is {best.formation.name} to {best.goal} "
-        f"({chance}{best.time_text(threads)}), which {more} lists.\n"
-    )
 
 
 # -- tables ------------------------------------------------------------------------------------------
@@ -259,7 +174,7 @@ def _times(sizes: Sequence[TableSize], threads: int) -> list[dict[str, Any]]:
     return list(rows.values())
 
 
-def _best(sizes: Sequence[TableSize], what: str, threads: int) -> str:
+def _best(sizes: Sequence[TableSize], goal: int, threads: int) -> str:
     """Return what has the best chance to win: in all, and of what is solved sooner; and what is not known."""
     memory = Allowance.of().memory
     real = [size for size in sizes if size.possible and not size.formation.walled and size.memory <= memory]
@@ -270,7 +185,7 @@ def _best(sizes: Sequence[TableSize], what: str, threads: int) -> str:
     if not best:
         return ""
     told = [f"{size.formation.name} ({_chance(size)}, {size.time_text(threads)})" for size in best[::-1]]
-    words = f"\nBest {what}, by the known chance to win: {told[0]}"
+    words = f"\nBest to {goal} on this machine, by the known chance to win: {told[0]}"
     words += f"; solved sooner: {', '.join(told[1:])}. " if told[1:] else ". "
     words += f"tilebase explain {best[-1].formation.name} draws it.\n"
     unknown = [size.formation.name for size in real if size.chance is None]
@@ -290,15 +205,11 @@ def _solving(size: TableSize, threads: int) -> str:
     return f"solve takes {size.time_text(threads).lstrip('~')}" if size.possible else "solve refuses it"
 
 
-def _rows(sizes: Sequence[TableSize], threads: int, *names: str) -> list[dict[str, Any]]:
-    """Return a row for each table; `names` says whether it is named by formation, goal or both."""
+def _rows(sizes: Sequence[TableSize], threads: int) -> list[dict[str, Any]]:
     return [
         {
-            **(
-                {"": size.formation.name + " (walls)" * size.formation.walled} if "formation" in names else {}
-            ),
-            **({"goal": str(size.goal)} if "goal" in names else {}),
-            "chance": _chance(size) or "not known: " + _solving(size, threads),
+            "": size.formation.name + " (walls)" * size.formation.walled,
+            "chance": _chance(size) or f"not known: {_solving(size, threads)}",
             "positions": size.positions_text,
             "time with -o": size.time_text(threads),
             "memory": byte_text(size.memory),

@@ -283,12 +283,6 @@ def replay(
     *,
     play: PlayOptions = DEFAULT_PLAY,
     drops: DropsOption = "2,4",
-    animated: Annotated[
-        bool, Parameter(negative=(), help="The picture is an animation, which a web page can show.")
-    ] = False,
-    speed: Annotated[
-        float | None, Parameter(help="Slides a second in the animation, from 0.1 to 20. Default: 2.")
-    ] = None,
     shown: ShownOptions = DEFAULT_SHOWN,
 ) -> int:
     """Play a sequence of moves by the plain rules, and print every position.
@@ -300,11 +294,10 @@ def replay(
 
     tilebase reach replay 2x2 RRDRL --deterministic
 
-    tilebase reach replay 3x3 RRRDRDUDURRL --deterministic --record game.svg --animated
+    tilebase reach replay 3x3 RRRDRDUDURRL --deterministic --record game.svg
     """
     if planning():
         raise UsageError("plan does not plan reach replay: it takes a moment, and searches nothing")
-    _check_picture(shown.record, animated, speed)
     show = shown.checked((".svg",), plotted=False)
     game = replay_moves(size, moves, drops=drops, **vars(play))
     words = ["start", *(moves_text(game.rules, (move,)) or "drop" for move in game.moves)]
@@ -316,21 +309,11 @@ def replay(
     def draw(file: Path) -> None:
         from tilebase.pictures.drawing import with_metadata
 
-        picture = game.animation(speed=2.0 if speed is None else speed) if animated else game.strip()
-        write_text(with_metadata(picture), file)
+        write_text(with_metadata(game.strip()), file)
 
     document = game.as_dict() | {"positions": rows}
     show.write(rows, document, game=_rules_text(game.rules), draw=draw)
     return 0
-
-
-def _check_picture(record: Path | None, animated: bool, speed: float | None) -> None:
-    """Raise `UsageError` if an animation is described, and none is drawn."""
-    is_svg = record is not None and record.suffix.lower() == ".svg"
-    if not is_svg and (animated or speed is not None):
-        raise UsageError("--animated and --speed are for an SVG picture: name it, as --record game.svg")
-    if speed is not None and not animated:
-        raise UsageError("--speed is for an animation: give --animated, too")
 
 
 def checkerboard(

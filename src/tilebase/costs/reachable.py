@@ -353,12 +353,6 @@ class TableSize:
         seconds = self.seconds(threads)
         return "over a year" if seconds > 366 * DAY else f"~{duration(max(seconds, 1.0))}"
 
-    def fits(self, memory: float, disk: float, seconds: float, threads: int) -> bool:
-        """Return whether the run needs no more than this."""
-        return (
-            self.possible and self.memory <= memory and self.disk <= disk and self.seconds(threads) <= seconds
-        )
-
 
 def size_of_table(formation: Formation, goal: int) -> TableSize:
     """Return what the table of a formation and a goal holds, and what solving it takes; nothing is solved.
@@ -386,18 +380,6 @@ def size_of_table(formation: Formation, goal: int) -> TableSize:
 
 def _seconds_to_solve(game: Game, threads: int) -> float:
     return count_seconds(layers_of(game), None, threads) + solve_seconds(game, WIN, None, threads)
-
-
-def tables_that_fit(memory: float, disk: float, seconds: float, threads: int) -> tuple[TableSize, ...]:
-    """Return for each formation that has one the table to the largest goal that needs no more than this.
-
-    The estimates say so: see the module for their errors.
-    """
-    found = []
-    for one in formations():
-        fitting = [size for size in sizes_of(one) if size.fits(memory, disk, seconds, threads)]
-        found += fitting[-1:]
-    return tuple(found)
 
 
 def sizes_of(formation: Formation) -> Iterator[TableSize]:

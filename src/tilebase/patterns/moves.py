@@ -249,17 +249,6 @@ class Replay(Played):
 
         return draw_strip(self.rules, self.moves)
 
-    def animation(self, *, speed: float = 2.0) -> str:
-        """Return the game as an animation with `speed` slides a second, from 0.1 to 20: an SVG document.
-
-        A page shows it as an image, ``<img src="game.svg">``.  Pasted into a page itself, it would share the
-        names of its parts with other pictures there.  Raises `UsageError` as `strip`, or if the speed is not
-        possible.
-        """
-        from tilebase.patterns.strips import draw_animation
-
-        return draw_animation(self.rules, self.moves, speed=speed)
-
 
 def replay_moves(
     size: str, moves: str, *, drops: str = "2,4", deterministic: bool = False, convention: str | None = None

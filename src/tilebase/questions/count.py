@@ -19,7 +19,6 @@ from tilebase.files.run import KEEP, Query, RunFolder, delete_run, is_counted
 from tilebase.game.game import Game, check_is_game
 from tilebase.runtime.resources import Use
 from tilebase.sparse.forward import Work, count_in
-from tilebase.sparse.shared_forward import SharedCount
 
 
 def remove_run(folder: Path | str) -> None:
@@ -107,7 +106,11 @@ def count(
             RunFolder(run.folder, Query(game, lookahead, keep)) as opened,
             attached(run.cluster, run.folder),
         ):
-            sharing = SharedCount(run.cluster, opened) if run.cluster else None
+            sharing = None
+            if run.cluster is not None:
+                from tilebase.sparse.shared_forward import SharedCount  # only workers need it
+
+                sharing = SharedCount(run.cluster, opened)
             begun, done = opened.journal.path.exists(), dict[str, float]()
             with remembering(done):
                 result = count_in(opened, run, up_to=up_to, work=work, sharing=sharing)

@@ -41,8 +41,6 @@ from tilebase.runtime.progress import in_turn
 from tilebase.runtime.resources import Use
 from tilebase.sparse.backward import BackwardPass
 from tilebase.sparse.forward import count_in, counted
-from tilebase.sparse.shared_backward import SharedLayers
-from tilebase.sparse.shared_forward import SharedCount
 from tilebase.tables.prober import Prober
 
 LOG = logging.getLogger(__name__)
@@ -257,7 +255,11 @@ def _in_turn(ask: Ask, run: Run) -> tuple[Run, Run]:
 def _count(folder: RunFolder, run: Run) -> tuple[CountResult, Reachable]:
     """Count the boards, and keep those of all layers."""
     written: dict[int, str] = {}
-    sharing = SharedCount(run.cluster, folder) if run.cluster else None
+    sharing = None
+    if run.cluster is not None:
+        from tilebase.sparse.shared_forward import SharedCount  # only workers need it
+
+        sharing = SharedCount(run.cluster, folder)
     begun, done = folder.journal.path.exists(), dict[str, float]()
     with remembering(done):
         counts = count_in(folder, run, written=written, sharing=sharing)
@@ -273,6 +275,8 @@ def _solve_missing(
     objectives = [one.objective for one in missing]
     sharing = None
     if run.cluster is not None:
+        from tilebase.sparse.shared_backward import SharedLayers  # only workers need it
+
         sharing = SharedLayers(run.cluster, run.folder, here, objectives)
     done: dict[str, float] = {}
     fresh = run.cluster is None and not any(one.layers for one in missing)

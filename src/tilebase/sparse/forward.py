@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -43,9 +43,11 @@ from tilebase.runtime.threads import map_in_threads
 from tilebase.sparse import maps, sizes
 from tilebase.sparse.index import GameIndex, Index, IndexedLayer, LayerIndex
 from tilebase.sparse.maps import MapTask, SlideTask, SpawnTask, Team
-from tilebase.sparse.shared_forward import SharedCount
 from tilebase.sparse.sizes import KEPT_KEYS
 from tilebase.sparse.windows import SpilledSet, Windows
+
+if TYPE_CHECKING:
+    from tilebase.sparse.shared_forward import SharedCount
 
 LOG = logging.getLogger(__name__)
 Array = npt.NDArray[Any]
