@@ -1,6 +1,6 @@
 """The parameters of a game as a user writes them, and as `Game` holds them.
 
-Words and numbers are read here.  Whether they go together is checked when all are known (`game.checks`).
+Words and numbers are read here.  Whether they go together is checked when all are known (`game.game`).
 
 A *mask* is a set of cells, written as a picture: rows apart by ``/``, ``x`` for its cells, ``.`` for the
 others.
