@@ -13,11 +13,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO
 
-from tilebase.bdd.codes import FREE
+from tilebase.bdd.library import check_end
+from tilebase.bdd.sets import FREE
 from tilebase.bdd.strategies import Analysis
 from tilebase.errors import CorruptError, ResourceError, StorageError, UsageError, WrongGameError
 from tilebase.files import places, winning
-from tilebase.files.dddmp import END, MOST_NODES
+from tilebase.files.dddmp import MOST_NODES
 from tilebase.files.outputs import refuse_kept
 from tilebase.files.source import read_file
 from tilebase.files.winning import AFTERSTATES, FILE, STATES, Layer, WinningManifest, root_name
@@ -26,7 +27,7 @@ from tilebase.runtime.storage import PartFile, check_writable, part_path, storag
 
 MANIFEST = places.TABLE
 PIECE = 1 << 20
-"""Bytes that are read at a time for the SHA-256 sum."""
+"""Bytes in which the number of nodes stands: those of the first lines."""
 
 
 def check_export(folder: Path, game: Game) -> None:
@@ -131,14 +132,10 @@ def _write_diagrams(analysis: Analysis, names: list[str], file: BinaryIO, path: 
     with storage_errors(path):
         analysis.sets.library.manager.export_dddmp_with_names(part, roots, ascii=True)
         file.seek(0)
-        digest, nodes, last = hashlib.sha256(), 0, b""
-        while piece := file.read(PIECE):
-            digest.update(piece)
-            nodes = nodes or _nodes(piece)
-            last = (last + piece)[-len(END) :]
-    # OxiDD does not say so if its last write fails.
-    if last != END:
-        raise StorageError(f"cannot write {path}: it is not complete; the disk may be full")
+        nodes = _nodes(file.read(PIECE))
+        file.seek(0)
+        digest = hashlib.file_digest(file, "sha256")
+        check_end(file, path)
     return nodes, os.fstat(file.fileno()).st_size, digest.hexdigest()
 
 

@@ -289,9 +289,9 @@ def open_location(location: Path | str) -> Location:
     """Return the folder, zip file or URL of this name.  Raises `MissingLayerError` if it does not exist."""
     path = local_path(location)
     if path is None:
-        from tilebase.files.remote import open_url  # takes 20 ms, with all of HTTP
+        from tilebase.files.remote import RemoteLocation  # takes 20 ms, with all of HTTP
 
-        return open_url(str(location))
+        return RemoteLocation(str(location))
     mode = mode_of(path)
     if stat.S_ISDIR(mode):
         return Folder(path)

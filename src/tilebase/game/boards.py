@@ -14,7 +14,7 @@ from typing import Any
 
 from tilebase.errors import BoardError, GameError
 from tilebase.game.grid import Cells, Grid, grid_of
-from tilebase.game.notation import count_of, read_board, read_tile, tile_text, unpack
+from tilebase.game.notation import cell_text, count_of, read_board, read_tile, tile_text, unpack
 from tilebase.game.parse import Pattern, Start, parse_patterns, parse_start
 from tilebase.game.spawns import ORIGINAL, SpawnLaw
 
@@ -370,11 +370,10 @@ class Boards:
 
     def word(self, exponent: int) -> str:
         """Write a tile as text: its number, ``x`` if it is unmergeable, 0 for an empty cell."""
-        if self.is_x(exponent):
-            return "x"
         # A merge that would make the code of x makes the next exponent instead (`merge_line`).
-        most = exponent if self.goal_exponent is None else min(exponent, self.goal_exponent)
-        return tile_text(most) if most else "0"
+        if self.goal_exponent is not None and not self.is_x(exponent):
+            exponent = min(exponent, self.goal_exponent)
+        return cell_text(exponent, self._x_code)
 
     def pack(self, cells: Sequence[int]) -> int:
         """Return the packed key: `bits` bits per cell, the first cell in the highest bits."""

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from tilebase._kernels import boards as kernels
 from tilebase._kernels.arguments import BY_BYTES, RECTANGLE, SQUARE, Axes, BoardRules, Limits
 from tilebase._kernels.packed import packed
-from tilebase.game.game import Cells, Game
+from tilebase.game.game import Game
 from tilebase.game.parse import Pattern
 from tilebase.game.permutations import permutations, short_path
 from tilebase.game.symmetry import symmetries
@@ -184,7 +184,10 @@ class CompiledGame:
         permuted = [order != tuple(range(game.cells)) for order in orders]
         restored = [order not in self.group for order in orders]
         # Lines with walls on the same cells are of one kind and share a table, if it is short enough.
-        obstacles = self._obstacles(lines)
+        obstacles = np.zeros((len(lines), max(map(len, lines))), dtype=np.uint64)
+        for a, axis in enumerate(lines):
+            for k, line in enumerate(reversed(axis)):
+                obstacles[a, k] = sum(1 << i for i, cell in enumerate(line) if cell in game.walls)
         cells = [len(axis[0]) for axis in lines]
         kinds = [
             list(dict.fromkeys(found[: len(axis)].tolist()))
@@ -215,6 +218,8 @@ class CompiledGame:
             _pairs(table, n * game.bits) if paired else np.zeros(1, dtype=np.uint32)
             for table, n, paired in zip(tables, cells, by_pair, strict=True)
         ]
+        # The masks of x on boards whose lines along an axis are rows.
+        masks = [[game.cell_bits(order.index(c) for c in mask) for mask in game.masks] for order in orders]
         tables += [tables[0]] * (3 - len(tables))  # so that kernels are compiled once for all shapes
         pairs += [pairs[0]] * (3 - len(pairs))
         return Axes(
@@ -228,25 +233,10 @@ class CompiledGame:
             obstacles=obstacles,
             permuted=np.array(permuted, dtype=np.uint8),
             restored=np.array(restored, dtype=np.uint8),
-            masks=self._masks(orders),
+            masks=np.array(masks, dtype=np.uint64).reshape(len(orders), len(game.masks)),
             rows=permutations(game, orders),
             back=permutations(game, inverses),
         )
-
-    def _masks(self, orders: list[Cells]) -> Array:
-        """Return the masks of x on boards whose lines along an axis are rows, for each axis."""
-        game = self.game
-        return np.array(
-            [[game.cell_bits(order.index(cell) for cell in mask) for mask in game.masks] for order in orders],
-            dtype=np.uint64,
-        ).reshape(len(orders), len(game.masks))
-
-    def _obstacles(self, lines: list[tuple[Cells, ...]]) -> Array:
-        found = np.zeros((len(lines), max(map(len, lines))), dtype=np.uint64)
-        for a, axis in enumerate(lines):
-            for k, line in enumerate(reversed(axis)):
-                found[a, k] = sum(1 << i for i, cell in enumerate(line) if cell in self.game.walls)
-        return found
 
 
 @lru_cache(maxsize=8)

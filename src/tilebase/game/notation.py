@@ -29,6 +29,17 @@ def tile_text(exponent: int) -> str:
     return str(1 << exponent) if 0 <= exponent <= 64 else f"2^{exponent}"
 
 
+def cell_text(exponent: int, x: int, *, wall: bool = False) -> str:
+    """Write a cell: a tile, ``x`` for the code of an unmergeable one, ``#`` for a wall, 0 if it is empty.
+
+    >>> cell_text(3, 15), cell_text(15, 15), cell_text(0, 15), cell_text(0, 15, wall=True)
+    ('8', 'x', '0', '#')
+    """
+    if wall:
+        return "#"
+    return "0" if not exponent else "x" if exponent == x else tile_text(exponent)
+
+
 def integer_of(value: Any, what: str) -> int:
     """Read a whole number.  Raises `GameError` on anything else."""
     try:

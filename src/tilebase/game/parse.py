@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from tilebase.errors import BoardError, GameError
 from tilebase.game.grid import Cells, Grid
-from tilebase.game.notation import count_of, exponent_of, read_board, read_cell, split_cells, tile_text
+from tilebase.game.notation import cell_text, count_of, exponent_of, read_board, read_cell, split_cells
 
 Pattern: TypeAlias = tuple[int | None, ...]
 """The exponents of a pattern in row-major order; None on a cell where any tile or none is allowed."""
@@ -142,7 +142,7 @@ def parse_start(text: str, grid: Grid, walls: Collection[int], x: int) -> Start:
     if len(boards) > 1 and not after:
         raise GameError("several start boards must be boards after a slide: write `after ` before them")
     words = [
-        grid.rows(["#" if cell in walls else _word(exponent, x) for cell, exponent in enumerate(board)])
+        grid.rows([cell_text(exponent, x, wall=cell in walls) for cell, exponent in enumerate(board)])
         for board in boards
     ]
     return Start("after " * after + "|".join(words), int(after), boards)
@@ -171,10 +171,6 @@ def _pattern(text: str, grid: Grid, walls: Collection[int], x: int) -> Pattern:
 def patterns_text(patterns: Iterable[Pattern], grid: Grid, x: int) -> str:
     """Patterns as text that `parse_patterns` reads."""
     words = (
-        ["*" if exponent is None else _word(exponent, x) for exponent in pattern] for pattern in patterns
+        ["*" if exponent is None else cell_text(exponent, x) for exponent in pattern] for pattern in patterns
     )
     return "|".join(map(grid.rows, words))
-
-
-def _word(exponent: int, x: int) -> str:
-    return "0" if not exponent else "x" if exponent == x else tile_text(exponent)

@@ -20,7 +20,7 @@ from tilebase.game.symmetry import canonical
 from tilebase.objectives.numbers import digits_text
 from tilebase.objectives.objective import Objective
 from tilebase.small import oracle
-from tilebase.small.graphs import EDGE, SPECIALS, board_label, live_states, state_name
+from tilebase.small.graphs import EDGE, SPECIALS, board_label, state_graph, state_name
 
 BEST = "#2f7d4f"
 LEGEND = (
@@ -81,7 +81,7 @@ def decision_diagram(
     """
     if not game.can_win:
         raise UsageError("values need a goal: name one")
-    states = live_states(game, max_states=max_states)
+    states = state_graph(game, max_states=max_states).states
     solved = oracle.values(game, discount=discount)
     actions = {state: tuple(_actions(solved, state)) for state in states}
     if optimal:

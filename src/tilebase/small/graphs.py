@@ -104,41 +104,32 @@ def state_graph(
     >>> len(graph.states), len(graph.edges)
     (57, 149)
     """
-    return _graph(game, lookahead, specials, _explore(game, lookahead, max_states))
-
-
-def live_states(game: Game, *, max_states: int = MAX_STATES) -> tuple[Cells, ...]:
-    """Return the canonical live states by sum, largest tile and board.
-
-    Raises `UsageError` as `state_graph`.
-    """
-    return _graph(game, False, False, _explore(game, False, max_states)).states
-
-
-def _explore(game: Game, lookahead: bool, max_states: int) -> dict[Cells, list[Node]]:
-    """Return the nodes that can follow each live state."""
     possible = bound(game).canonical_possible
     if possible > HOPELESS * max_states:
         raise _too_large(game, f"may have up to {possible:,} live states", max_states)
     layers: dict[int, set[Cells]] = {}
-    followers: dict[Cells, list[Node]] = {}
-    for board, _ in game.starts():
-        _put(game, lookahead, layers, board)
-    while layers:
-        for state in sorted(layers.pop(min(layers))):
-            followers[state] = list(_followers(game, lookahead, state))
+    followers: dict[Cells, set[Node]] = {}
+    begun = {_node(game, lookahead, board) for board, _ in game.starts()}
+    # Sum by sum, so that all states of a layer are known when it is taken.
+    while begun or layers:
+        for node in begun:
+            if not isinstance(node, str):
+                layers.setdefault(game.sum(node), set()).add(node)
+        begun = set()
+        for state in layers.pop(min(layers)) if layers else ():
+            followers[state] = _followers(game, lookahead, state)
             if len(followers) > max_states:
                 raise _too_large(game, f"has more than {max_states:,} live states", max_states)
-            for after in followers[state]:
-                if not isinstance(after, str):
-                    layers.setdefault(game.sum(after), set()).add(after)
-    return followers
-
-
-def _put(game: Game, lookahead: bool, layers: dict[int, set[Cells]], board: Cells) -> None:
-    node = _node(game, lookahead, board)
-    if not isinstance(node, str):
-        layers.setdefault(game.sum(node), set()).add(node)
+            begun |= followers[state]
+    states = sorted(followers, key=lambda state: (*part_of(game, state), state))
+    index_of: dict[Node, int] = {"win": -2, "lose": -1} | {state: i for i, state in enumerate(states)}
+    edges = tuple(
+        (state, after)
+        for state in states
+        for after in sorted(followers[state], key=index_of.__getitem__)
+        if specials or not isinstance(after, str)
+    )
+    return StateGraph(game, lookahead, tuple(states), edges)
 
 
 def _too_large(game: Game, size: str, most: int) -> UsageError:
@@ -172,19 +163,6 @@ def _followers(game: Game, lookahead: bool, state: Cells) -> set[Node]:
     return result
 
 
-def _graph(game: Game, lookahead: bool, specials: bool, followers: dict[Cells, list[Node]]) -> StateGraph:
-    states = sorted(followers, key=lambda state: (*part_of(game, state), state))
-    index_of: dict[Node, int] = {"win": -2, "lose": -1}
-    index_of.update((state, i) for i, state in enumerate(states))
-    edges = tuple(
-        (state, after)
-        for state in states
-        for after in sorted(followers[state], key=index_of.__getitem__)
-        if specials or not isinstance(after, str)
-    )
-    return StateGraph(game, lookahead, tuple(states), edges)
-
-
 # -- DOT -------------------------------------------------------------------------------------------
 
 
@@ -198,7 +176,10 @@ def to_dot(graph: StateGraph, *, group: bool = False) -> str:
     """
     game = graph.game
     if group:
-        nodes = _part_nodes(graph)
+        nodes = [
+            (f"p{total}_{tile}", _part(game, f"{total} / {tile}", states), states)
+            for (total, tile), states in graph.parts().items()
+        ]
     else:
         nodes = [(state_name(game, state), board_label(game, state), [state]) for state in graph.states]
     named = {end: name for name, _, ends in nodes for end in ends} | {"win": "win", "lose": "lose"}
@@ -218,20 +199,9 @@ def to_dot(graph: StateGraph, *, group: bool = False) -> str:
     return "\n".join(lines) + "\n"
 
 
-_NamedNode: TypeAlias = tuple[str, str, Sequence[Cells]]
-"""Name, label and the states that a node shows."""
-
-
 def state_name(game: Game, state: Cells) -> str:
     """Return the name of a state's node: ``s`` and its key in hexadecimal."""
     return f"s{game.pack(state):0{-(-game.bits * game.cells // 4)}x}"
-
-
-def _part_nodes(graph: StateGraph) -> list[_NamedNode]:
-    return [
-        (f"p{total}_{tile}", _part(graph.game, f"{total} / {tile}", states), states)
-        for (total, tile), states in graph.parts().items()
-    ]
 
 
 def _part(game: Game, head: str, states: Sequence[Cells]) -> str:
