@@ -7,26 +7,20 @@ from typing import Any, ClassVar, SupportsInt
 
 import gymnasium
 import numpy as np
-from gymnasium import spaces
 
 from tilebase.arrays import Flags
 from tilebase.envs.spaces import (
-    Described,
     Illegal,
     Observation,
-    checked_illegal,
+    Playing,
     checked_options,
-    demand_allowed,
-    game_of,
     keys_of,
-    observation_space,
 )
 from tilebase.errors import UsageError
 from tilebase.game.game import Game
-from tilebase.simulator import Simulator
 
 
-class GameEnv(Described, gymnasium.Env[Any, Any]):
+class GameEnv(Playing, gymnasium.Env[Any, Any]):
     """One game of 2048, for ``gymnasium.make("tilebase/2048-v0")``.
 
     Observations are the exponents of the cells, ``uint8[*shape]``: 3 for an 8, 0 for an empty cell.  Actions
@@ -65,13 +59,8 @@ class GameEnv(Described, gymnasium.Env[Any, Any]):
     ) -> None:
         if render_mode not in (None, "ansi"):
             raise UsageError(f"the render mode must be ansi or None, not {render_mode!r}")
-        self.game, self.reward = game_of(game), reward
         self.render_mode = render_mode
-        self.games = Simulator(self.game, 1, reward=reward)
-        self._illegal = checked_illegal(illegal)
-        self._seeded = False
-        self.observation_space = observation_space(self.game)
-        self.action_space = spaces.Discrete(len(self.game.directions))
+        self.observation_space, self.action_space = self._begin(game, 1, reward, illegal)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -107,9 +96,7 @@ class GameEnv(Described, gymnasium.Env[Any, Any]):
         """
         games = self.games
         actions = games.checked(np.asarray(action)[None])
-        if self._illegal == "raise":
-            demand_allowed(games, actions, np.ones(1, dtype=np.bool_))
-        games.step(actions, illegal="terminate" if self._illegal == "terminate" else "noop")
+        self._slide(actions, np.zeros(1, dtype=np.bool_))
         return games.boards[0].copy(), float(games.rewards[0]), not games.going[0], False, self._info()
 
     def render(self) -> str | None:

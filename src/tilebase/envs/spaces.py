@@ -25,33 +25,6 @@ ILLEGAL = ("noop", "raise", "terminate")
 ORIGINAL = Game("4x4", 2048)
 
 
-def game_of(game: Game | Mapping[str, Any] | None) -> Game:
-    """Return the game of a `Game`, of its `Game.identity`, or the original one: 4x4 to 2048."""
-    if game is None:
-        return ORIGINAL
-    if isinstance(game, Mapping):
-        return Game.from_identity(dict(game))
-    if isinstance(game, Game):
-        return game
-    raise UsageError(f"the game must be a Game or its identity, not {game!r}")
-
-
-def checked_illegal(illegal: str) -> str:
-    """Return a word of `ILLEGAL`.  Raises `UsageError`."""
-    if illegal not in ILLEGAL:
-        raise UsageError(f"illegal must be one of {', '.join(ILLEGAL)}, not {illegal!r}")
-    return illegal
-
-
-def observation_space(game: Game) -> spaces.Box:
-    """Return the space of boards: the exponent of each cell."""
-    goal = game.goal_exponent or 0
-    high = max(*game.bounds.packed, goal)
-    if game.unmergeable:
-        high = max(high, game.x, goal + (goal == game.x))
-    return spaces.Box(0, high, game.shape, np.uint8)
-
-
 def keys_of(games: Simulator, boards: Any) -> Keys:
     """``uint64[n]``: the keys of n start boards: each a `Board`, text, or an array of exponents.
 
@@ -69,10 +42,44 @@ def keys_of(games: Simulator, boards: Any) -> Keys:
     return keys
 
 
-class Described:
-    """An environment whose specification is JSON: it names the game by its identity."""
+class Playing:
+    """What the environments of one game and of many have: their games, and a specification that is JSON."""
 
     _spec: EnvSpec | None = None
+
+    def _begin(
+        self, game: Game | Mapping[str, Any] | None, count: int, reward: str, illegal: str
+    ) -> tuple[spaces.Box, spaces.Discrete[np.int64]]:
+        """Make so many games; return the spaces of the boards and the actions of one.  Raises `UsageError`.
+
+        `game` may also be a `Game.identity`, or None for the original one.
+        """
+        if isinstance(game, Mapping):
+            game = Game.from_identity(dict(game))
+        elif game is None:
+            game = ORIGINAL
+        if not isinstance(game, Game):
+            raise UsageError(f"the game must be a Game or its identity, not {game!r}")
+        if illegal not in ILLEGAL:
+            raise UsageError(f"illegal must be one of {', '.join(ILLEGAL)}, not {illegal!r}")
+        self.game, self.reward, self._illegal, self._seeded = game, reward, illegal, False
+        self.games = Simulator(game, count, reward=reward)
+        goal = game.goal_exponent or 0
+        high = max(*game.bounds.packed, goal)
+        if game.unmergeable:
+            high = max(high, game.x, goal + (goal == game.x))
+        return spaces.Box(0, high, game.shape, np.uint8), spaces.Discrete(len(game.directions))
+
+    def _slide(self, actions: npt.NDArray[np.int64], begin: Flags) -> None:
+        """Slide and spawn in each game, but for those that begin anew.  Raises `UsageError`."""
+        games = self.games
+        if self._illegal == "raise":
+            wrong = ~begin & games.going & ~games.allowed[np.arange(len(games)), actions]
+            if wrong.any():
+                i = int(wrong.argmax())
+                board = games.game.format(games.boards[i].ravel().tolist())
+                raise UsageError(f"{games.actions[actions[i]]} is not allowed on {board}, in game {i}")
+        games.step(actions, begin=begin, illegal="terminate" if self._illegal == "terminate" else "noop")
 
     @property
     def spec(self) -> EnvSpec | None:
@@ -98,12 +105,3 @@ def checked_options(options: Mapping[str, Any] | None, known: Sequence[str]) -> 
         if name not in known:
             raise UsageError(f"reset has no option {name!r}; it has {', '.join(known)}")
     return found
-
-
-def demand_allowed(games: Simulator, actions: npt.NDArray[np.int64], steps: Flags) -> None:
-    """Raise `UsageError` if an action is not allowed in one of the games that step."""
-    wrong = steps & games.going & ~games.allowed[np.arange(len(games)), actions]
-    if wrong.any():
-        i = int(wrong.argmax())
-        board = games.game.format(games.boards[i].ravel().tolist())
-        raise UsageError(f"{games.actions[actions[i]]} is not allowed on {board}, in game {i}")

@@ -7,30 +7,24 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from tilebase.arrays import Flags
 from tilebase.envs.spaces import (
-    Described,
     Illegal,
     Observation,
-    checked_illegal,
+    Playing,
     checked_options,
-    demand_allowed,
-    game_of,
     keys_of,
-    observation_space,
 )
 from tilebase.errors import UsageError
 from tilebase.game.game import Game
-from tilebase.simulator import Simulator
 
 MODES = tuple(mode.value for mode in AutoresetMode)
 
 
-class GameVectorEnv(Described, VectorEnv[Observation, npt.NDArray[np.int64], npt.NDArray[Any]]):
+class GameVectorEnv(Playing, VectorEnv[Observation, npt.NDArray[np.int64], npt.NDArray[Any]]):
     """Games of 2048 that are played at once, for ``gymnasium.make_vec("tilebase/2048-v0", num_envs=n)``.
 
     Observations, actions and rewards are those of `GameEnv`, with one axis more.  Game i with the seed s is
@@ -82,16 +76,12 @@ class GameVectorEnv(Described, VectorEnv[Observation, npt.NDArray[np.int64], npt
             raise UsageError(f"the autoreset mode must be one of {', '.join(MODES)}, not {autoreset_mode!r}")
         if max_episode_steps is not None and max_episode_steps < 1:
             raise UsageError(f"the most steps of an episode must be 1 or more, not {max_episode_steps}")
-        self.game, self.reward, self.num_envs = game_of(game), reward, num_envs
-        self.games = Simulator(self.game, num_envs, reward=reward)
-        self._mode = AutoresetMode(autoreset_mode)
+        self.num_envs, self._mode, self._most = num_envs, AutoresetMode(autoreset_mode), max_episode_steps
         self.metadata = {"autoreset_mode": self._mode}  # type: ignore[misc]
-        self._illegal, self._most = checked_illegal(illegal), max_episode_steps
-        self.single_observation_space = observation_space(self.game)
-        self.single_action_space = spaces.Discrete(len(self.game.directions))
+        board, action = self._begin(game, num_envs, reward, illegal)
+        self.single_observation_space, self.single_action_space = board, action
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self._seeded = False
         self.ended: Flags = np.zeros(num_envs, dtype=np.bool_)
         self._steps = np.zeros(num_envs, dtype=np.int64)  # of the game that is played
 
@@ -145,9 +135,7 @@ class GameVectorEnv(Described, VectorEnv[Observation, npt.NDArray[np.int64], npt
             raise UsageError(
                 f"game {int(begin.argmax())} has ended: restart it with reset(options={{'reset_mask': mask}})"
             )
-        if self._illegal == "raise":
-            demand_allowed(games, given, ~begin)
-        games.step(given, begin=begin, illegal="terminate" if self._illegal == "terminate" else "noop")
+        self._slide(given, begin)
         self._steps += 1
         self._steps[begin] = 0
         # A game that begins without a slide is terminated by its first step, as a single one is.
