@@ -20,7 +20,7 @@ from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical, images
 from tilebase.questions.mdp import to_mdp
-from tilebase.small.diagrams import Diagram, decision_diagram, diagram_to_dot, number
+from tilebase.small.graphs import Diagram, decision_diagram, diagram_to_dot, number
 
 DISCOUNT = Fraction(99, 100)
 GAMES = [

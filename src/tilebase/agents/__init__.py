@@ -7,10 +7,10 @@ is known from the table, so the value of the agent is that of optimal play less 
 
 What is in memory is the states of a sum and of those that follow, and what is computed for `PIECE` states.
 
-    judging.py        `judge`, `compare`, and what they take: `cost_of`
+    judging.py        `judge`, `compare`, and what they take: `cost_of`; `value_error`: how far a value
+                      function is from the table
     following.py      the states that an agent or optimal play meets, and how often
     results.py        `Judgement`, `Comparison` and their parts
-    value_errors.py   how far a value function is from the table
 
 >>> from tempfile import TemporaryDirectory
 >>> from tilebase import Game, open_table, solve
@@ -27,9 +27,8 @@ What is in memory is the states of a sum and of those that follow, and what is c
 from __future__ import annotations
 
 from tilebase.agents.following import Symmetry, optimal_visits, visited_states
-from tilebase.agents.judging import compare, cost_of, judge
+from tilebase.agents.judging import ValueErrors, compare, cost_of, judge, value_error
 from tilebase.agents.results import Comparison, Decision, Judgement, Visited, normalised
-from tilebase.agents.value_errors import ValueErrors, value_error
 
 __all__ = [
     "Comparison", "Decision", "Judgement", "Symmetry", "ValueErrors", "Visited", "compare", "cost_of",

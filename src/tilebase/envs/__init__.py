@@ -1,8 +1,6 @@
 """Environments for reinforcement learning, with the interface of Gymnasium.  Needs the extra ``rl``.
 
-    spaces.py   what both environments have: spaces, start boards, what is done with an action
-    single.py   `GameEnv`: one game
-    vector.py   `GameVectorEnv`: many games in one call, compiled
+    games.py    `GameEnv`: one game; `GameVectorEnv`: many games in one call, compiled
     oracle.py   `OracleInfo`, `VectorOracleInfo`: values and regret of a table beside each step
 
 Importing this package registers ``tilebase/2048-v0`` with Gymnasium.
@@ -28,14 +26,13 @@ try:
 except ImportError as error:
     raise MissingExtraError("environments need the package gymnasium: install tilebase[rl]") from error
 
+from tilebase.envs.games import GameEnv, GameVectorEnv
 from tilebase.envs.oracle import OracleInfo, VectorOracleInfo
-from tilebase.envs.single import GameEnv
-from tilebase.envs.vector import GameVectorEnv
 
 __all__ = ["GameEnv", "GameVectorEnv", "OracleInfo", "VectorOracleInfo"]
 
 gymnasium.register(
     id="tilebase/2048-v0",
-    entry_point="tilebase.envs.single:GameEnv",
-    vector_entry_point="tilebase.envs.vector:GameVectorEnv",
+    entry_point="tilebase.envs.games:GameEnv",
+    vector_entry_point="tilebase.envs.games:GameVectorEnv",
 )

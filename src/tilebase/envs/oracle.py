@@ -12,9 +12,7 @@ from gymnasium.utils import RecordConstructorArgs
 from gymnasium.vector import VectorWrapper
 
 from tilebase.arrays import Flags, Floats, Keys, TableArrays
-from tilebase.envs.single import GameEnv
-from tilebase.envs.spaces import Observation
-from tilebase.envs.vector import GameVectorEnv, infos_of
+from tilebase.envs.games import GameEnv, GameVectorEnv, Observation, infos_of
 from tilebase.errors import UsageError
 from tilebase.files.source import address
 from tilebase.simulator import REWARDS, Simulator

@@ -14,6 +14,5 @@ Modules, those that the others import first:
     findings      what a result found, and the sentence and the document that follow from it
     board         one board as a value, drawn and written
     records       written games: saved games, replays, lists of positions
-    permutations  permutations of the cells of packed keys, in few operations
-    compiled      a game as arrays for the kernels on packed keys
+    compiled      a game as arrays for the kernels on packed keys, permutations of cells in few operations
 """

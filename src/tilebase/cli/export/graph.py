@@ -105,7 +105,7 @@ def _transitions(game: Game, lookahead: bool, specials: bool, group: bool, most:
 
 
 def _values(game: Game, optimal: bool, discount: str, most: int) -> tuple[str, str]:
-    from tilebase.small.diagrams import decision_diagram, diagram_to_dot
+    from tilebase.small.graphs import decision_diagram, diagram_to_dot
 
     factor = parse_discount(discount)
     diagram = decision_diagram(game, optimal=optimal, discount=factor, max_states=most)
