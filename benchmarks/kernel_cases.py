@@ -55,8 +55,7 @@ from tilebase.game.compiled import CompiledGame, permutations
 from tilebase.game.formations import formation
 from tilebase.game.game import Game
 from tilebase.game.symmetry import symmetries
-from tilebase.objectives.backup import make_backup
-from tilebase.objectives.encoding import FIRST, WON
+from tilebase.objectives.encoding import FIRST, WON, make_backup
 from tilebase.objectives.objective import parse_objectives
 from tilebase.runtime.resources import Allowance
 from tilebase.runtime.storage import temporary_folder

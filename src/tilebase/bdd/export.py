@@ -19,8 +19,7 @@ from tilebase.bdd.strategies import Analysis
 from tilebase.errors import CorruptError, ResourceError, StorageError, UsageError, WrongGameError
 from tilebase.files import places, winning
 from tilebase.files.dddmp import MOST_NODES
-from tilebase.files.outputs import refuse_kept
-from tilebase.files.source import read_file
+from tilebase.files.source import read_file, refuse_kept
 from tilebase.files.winning import AFTERSTATES, FILE, STATES, Layer, WinningManifest, root_name
 from tilebase.game.game import Game
 from tilebase.runtime.storage import PartFile, check_writable, part_path, storage_errors

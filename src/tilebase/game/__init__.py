@@ -3,9 +3,8 @@
 Modules, those that the others import first:
 
     grid          the cells of a board: lines, neighbours, symmetries, rows as text
-    notation      how tiles, numbers and boards are written and read
+    notation      how tiles, numbers, boards and the parameters of a game are written and read
     spawns        which tiles are spawned, with which probabilities
-    parse         the parameters of a game as a user writes them
     boards        the parameters of a game, and the boards that they allow: as text, as keys, checked
     game          how play goes; every engine must agree with it
     symmetry      the permutations of cells that keep a game the same

@@ -14,8 +14,18 @@ from typing import Any
 
 from tilebase.errors import BoardError, GameError
 from tilebase.game.grid import Cells, Grid, grid_of
-from tilebase.game.notation import cell_text, count_of, read_board, read_tile, tile_text, unpack
-from tilebase.game.parse import Pattern, Start, parse_patterns, parse_start
+from tilebase.game.notation import (
+    Pattern,
+    Start,
+    cell_text,
+    count_of,
+    parse_patterns,
+    parse_start,
+    read_board,
+    read_tile,
+    tile_text,
+    unpack,
+)
 from tilebase.game.spawns import ORIGINAL, SpawnLaw
 
 UNBOUNDED = 64

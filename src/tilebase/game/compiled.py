@@ -27,7 +27,7 @@ from tilebase._kernels.arguments import (
 )
 from tilebase._kernels.packed import packed
 from tilebase.game.game import Cells, Game
-from tilebase.game.parse import Pattern
+from tilebase.game.notation import Pattern
 from tilebase.game.symmetry import symmetries
 
 Array = npt.NDArray[Any]

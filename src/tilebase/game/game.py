@@ -38,8 +38,9 @@ from tilebase.errors import BoardError, GameError, check_first
 from tilebase.game.boards import Boards
 from tilebase.game.grid import Cells as Cells
 from tilebase.game.grid import grid_of, parse_shape
-from tilebase.game.notation import exponent_of, integer_of
-from tilebase.game.parse import (
+from tilebase.game.notation import (
+    exponent_of,
+    integer_of,
     parse_cells,
     parse_limits,
     parse_masks,

@@ -32,8 +32,7 @@ from tilebase._kernels.arguments import ForceScratch
 from tilebase._kernels.packed import packed
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files.format import cells_of
-from tilebase.files.outputs import check_output
-from tilebase.files.source import is_certificate
+from tilebase.files.source import check_output, is_certificate
 from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical, canonical_starts
