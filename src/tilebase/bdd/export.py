@@ -98,7 +98,11 @@ def write_files(folder: Path, analysis: Analysis, verdict: bool | None) -> int:
             game=sets.game, variant=method.variant, player=method.player, strategy=method.strategy,
             strong=method.strong, corollary7=method.corollary7, verdict=verdict, encoding=method.encoding,
             order=method.order_for(sets.game),
-            codes={value: _text(code) for value, code in sets.codes.items()}, variables=sets.order,
+            codes={
+                value: "".join(winning.FREE if bit == FREE else str(bit) for bit in code)
+                for value, code in sets.codes.items()
+            },
+            variables=sets.order,
             layers=[_layer(analysis, name) for name in names], nodes=nodes, size=size, sha256=digest,
         )  # fmt: skip
         with storage_errors(folder / MANIFEST):
@@ -109,10 +113,6 @@ def write_files(folder: Path, analysis: Analysis, verdict: bool | None) -> int:
         diagrams.finish()
         text.finish()
     return size
-
-
-def _text(code: tuple[int, ...]) -> str:
-    return "".join(winning.FREE if bit == FREE else str(bit) for bit in code)
 
 
 def _layer(analysis: Analysis, name: str) -> Layer:

@@ -62,7 +62,6 @@ class LayerStore(LayerFolder):
         self._waits = 0  # their bytes
         self._number = self._begin = self._stop = 0  # of the present segment, and where it and the index end
         self._index_path = folder / places.INDEX
-        self._paths: dict[int, Path] = {}  # of segments
         self._unflushed: set[Path] = set()
         with storage_errors(folder, "use"):
             refuse_link(folder)
@@ -100,9 +99,7 @@ class LayerStore(LayerFolder):
         self._begin = max(ends, default=len(SEGMENT))
 
     def _path(self, number: int) -> Path:
-        if number not in self._paths:
-            self._paths[number] = self.folder / places.segment(number)
-        return self._paths[number]
+        return self.folder / places.segment(number)
 
     def _open(self) -> None:
         """Open the files for the next layer."""

@@ -268,14 +268,14 @@ class Game(Boards):
     def segments(self) -> dict[str, tuple[Cells, ...]]:
         """The lines of each direction, cut at walls: tiles slide within a segment."""
         return {
-            direction: tuple(segment for line in lines for segment in self._cut(line))
+            direction: tuple(
+                tuple(group)
+                for line in lines
+                for blocked, group in itertools.groupby(line, key=lambda cell: cell in self.walls)
+                if not blocked
+            )
             for direction, lines in self.grid.lines.items()
         }
-
-    def _cut(self, line: Cells) -> Iterable[Cells]:
-        for blocked, group in itertools.groupby(line, key=lambda cell: cell in self.walls):
-            if not blocked:
-                yield tuple(group)
 
     def reached(self, total: int) -> bool:
         """Return whether boards of this sum are won."""
@@ -409,8 +409,7 @@ def _check(game: Game) -> None:
     _check_masks(game)
     _check_tiles(game)
     _check_start(game)
-    _check_horizon(game)
-    _check_goal_sum(game)
+    _check_sums(game)
     _check_patterns(game)
 
 
@@ -479,26 +478,21 @@ def _check_start(game: Game) -> None:
             raise GameError(f"the start board {game.format(board)} is full: leave a cell for a spawn")
 
 
-def _check_horizon(game: Game) -> None:
-    """Raise `GameError` unless the horizon is even and above the boards on which a start is spawned."""
-    if game.horizon is None:
-        return
-    if game.horizon % 2:
-        raise GameError(f"the horizon {game.horizon} is odd, but all sums are even: give an even one")
-    least = _largest_sum_of_starts(game, game.begin.spawns - 1) if game.begin.spawns else 0
-    if game.horizon <= least:
+def _check_sums(game: Game) -> None:
+    """Raise `GameError` unless horizon and goal sum are even, above the starts, and within reach."""
+    for what, total in (("horizon", game.horizon), ("goal sum", game.goal_sum)):
+        if total is not None and total % 2:
+            raise GameError(f"the {what} {total} is odd, but all sums are even: give an even one")
+    spawns, each = game.begin.spawns, 1 << game.spawn_exponents[-1]
+    least = max(map(game.sum, game.begin.boards), default=0)
+    before = least + (spawns - 1) * each if spawns else 0
+    if game.horizon is not None and game.horizon <= before:
         raise GameError(
-            f"a start is spawned on a board of the sum {least}, so the horizon must be at least {least + 2}"
+            f"a start is spawned on a board of the sum {before}, so the horizon must be at least {before + 2}"
         )
-
-
-def _check_goal_sum(game: Game) -> None:
-    """Raise `GameError` unless the goal sum is even, above the starts, and can be reached."""
     if game.goal_sum is None:
         return
-    if game.goal_sum % 2:
-        raise GameError(f"the goal sum {game.goal_sum} is odd, but all sums are even: give an even one")
-    least = _largest_sum_of_starts(game, game.begin.spawns)
+    least += spawns * each
     if game.goal_sum <= least:
         raise GameError(f"a start has the sum {least}, so the goal sum must be at least {least + 2}")
     # With limits too low for the sum the game exists, but cannot be won: see `goal_fits`.
@@ -506,11 +500,6 @@ def _check_goal_sum(game: Game) -> None:
         raise GameError(
             f"no board of {game} has the goal sum {game.goal_sum}: give at most {game.largest_sum}"
         )
-
-
-def _largest_sum_of_starts(game: Game, spawns: int) -> int:
-    """Return the largest sum of the start boards after so many spawns."""
-    return max(map(game.sum, game.begin.boards), default=0) + (spawns << game.spawn_exponents[-1])
 
 
 def _check_patterns(game: Game) -> None:

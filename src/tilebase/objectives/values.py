@@ -452,7 +452,8 @@ def short_text(value: Found, unit: Unit, apart: float = 0.0) -> str:
     if isinstance(value, Unknown):
         return str(value)
     if isinstance(value, Below):
-        return f"below {_bound_text(value.bound, unit)}" + ("" if value.reached else " or not reachable")
+        bound = f"{digits_text(100 * value.bound)} %" if unit == "probability" else digits_text(value.bound)
+        return f"below {bound}" + ("" if value.reached else " or not reachable")
     if isinstance(value, Interval):
         return _interval_text(value, unit)
     if isinstance(value, Exact):
@@ -486,8 +487,3 @@ def _interval_text(value: Interval, unit: Unit) -> str:
     if low.endswith(" %") and high.endswith(" %"):
         low = low.removesuffix(" %")
     return f"{low} to {high}"
-
-
-def _bound_text(bound: float, unit: Unit) -> str:
-    """Return the bound of a table that leaves out boards, with all its digits."""
-    return f"{digits_text(100 * bound)} %" if unit == "probability" else digits_text(bound)

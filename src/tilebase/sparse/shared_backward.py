@@ -18,7 +18,7 @@ from tilebase.cluster.pieces import Executor, Piece
 from tilebase.cluster.runs import Run
 from tilebase.files import places
 from tilebase.files.format import Chunk, Contents, Layer
-from tilebase.files.keys import Reachable, StoredBoards
+from tilebase.files.keys import Reachable, frames_of
 from tilebase.files.layers import LayerFolder
 from tilebase.files.parcels import ParcelFile, ParcelWriter
 from tilebase.files.solved import StoredValues
@@ -64,7 +64,7 @@ class SolveJob:
         self._parameters = (run, keys, contents, tuple(objectives), dict(sizes))
         self._lock = threading.Lock()
         self._pass: backward.BackwardPass | None = None
-        self._boards: tuple[int, StoredBoards] | None = None
+        self._boards: tuple[int, Layer] | None = None
         self._workers = Spares(make=lambda: self._engine().new_worker())
 
     def __reduce__(self) -> Any:
@@ -94,7 +94,7 @@ class SolveJob:
             self._pass.begin(Reachable(LayerFolder(keys, contents), sizes))
         return self._pass
 
-    def _layers(self, engine: backward.BackwardPass, total: int) -> tuple[StoredBoards, backward.Above]:
+    def _layers(self, engine: backward.BackwardPass, total: int) -> tuple[Layer, backward.Above]:
         """Return the boards of a layer, and the layers above; those of other sums are released."""
         if self._boards is None or self._boards[0] != total:
             self._boards = total, engine.space.boards(total)
@@ -123,7 +123,7 @@ class SharedLayers:
         """Return whether a layer of n afterstates is large enough to be shared out."""
         return n >= SHARED_KEYS
 
-    def parts(self, total: int, keys: StoredBoards) -> Iterator[backward.Part]:
+    def parts(self, total: int, keys: Layer) -> Iterator[backward.Part]:
         """Yield the parts of a layer, in order.  Raises what a worker raises."""
         spans = backward.spans_of(keys, self.executor.threads)
         pieces = [self._piece(total, number, span) for number, span in enumerate(spans)]
@@ -144,10 +144,10 @@ class SharedLayers:
         writes = f"{self.executor.exchange.name}/{places.exchanged(total, number)}"
         return Piece("solve", total, span.start, span.stop, tuple(reads), writes)
 
-    def _part(self, piece: Piece, keys: StoredBoards, summaries: Summaries) -> backward.Part:
+    def _part(self, piece: Piece, keys: Layer, summaries: Summaries) -> backward.Part:
         span = range(piece.begin, piece.end)
-        rows = keys.layer.index[span.start : span.stop]
-        boards = keys.frames(span)
+        rows = keys.index[span.start : span.stop]
+        boards = frames_of(keys, span)
         firsts, counts = rows["first"].tolist(), rows["boards"].tolist()
         with ParcelFile(self.folder / piece.writes) as file:
             values = [file.read(number).tobytes() for number in range(len(file))]
