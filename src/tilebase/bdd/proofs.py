@@ -45,13 +45,8 @@ class SetResults:
         self._stored = stored
         self._of_slider = stored.manifest.player == "slider"
 
-    @property
-    def facts(self) -> SetResults:
-        """All afterstates that play can make are decided."""
-        return self
-
     def known(self, keys: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """For each key, `WON` or `LOST` of `_kernels.force`."""
+        """For each key, `WON` or `LOST` of `_kernels.force`: all afterstates of play are decided."""
         won = self._stored.holds(cells_of(self.game, keys).T, after=True) == self._of_slider
         found: npt.NDArray[Any] = np.where(won, kernels.WON, kernels.LOST)
         return found

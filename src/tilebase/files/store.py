@@ -109,18 +109,15 @@ class LayerStore(LayerFolder):
                 make_folder(self.folder)
                 self._index = self._prepared(places.INDEX, self.contents.header, self._stop)
             if self._begin >= self._segment_bytes:
-                self._end_segment()
+                # The next layer begins a new segment; one whose layers were all given up is deleted.
+                if self._segment is not None:
+                    self._segment.close()
+                    self._segment = None
+                with self._lock:
+                    old, self._number, self._begin = self._number, self._number + 1, len(SEGMENT)
+                    self._delete_unused(old)
             if self._segment is None:
                 self._segment = self._prepared(places.segment(self._number), SEGMENT, self._begin)
-
-    def _end_segment(self) -> None:
-        """Let the next layer begin a new segment; one whose layers were all given up is deleted."""
-        if self._segment is not None:
-            self._segment.close()
-            self._segment = None
-        with self._lock:
-            old, self._number, self._begin = self._number, self._number + 1, len(SEGMENT)
-            self._delete_unused(old)
 
     def _delete_unused(self, number: int) -> None:
         """Delete a segment that holds no layer."""

@@ -318,13 +318,12 @@ def formations() -> tuple[Formation, ...]:
     >>> len(formations())
     26
     """
-    return tuple(map(_listed, read_rows("game", "formations.tsv")))
-
-
-def _listed(row: dict[str, str]) -> Formation:
-    return Formation(
-        row["name"], row["category"], tuple(row["masks"].split("|")) if row["masks"] else (),
-        row["goal_cells"], tuple(row["starts"].split("|")), int(row["extra"]),
+    return tuple(
+        Formation(
+            row["name"], row["category"], tuple(row["masks"].split("|")) if row["masks"] else (),
+            row["goal_cells"], tuple(row["starts"].split("|")), int(row["extra"]),
+        )
+        for row in read_rows("game", "formations.tsv")
     )  # fmt: skip
 
 
