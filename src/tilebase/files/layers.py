@@ -15,7 +15,7 @@ import threading
 import zlib
 from bisect import bisect_right
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, Self
 
@@ -196,11 +196,8 @@ def read_contents(folder: Path) -> Contents | None:
 
     Raises `CorruptError`, `MissingLayerError` or `StorageError`.
     """
-    index = LocalFile(folder / places.INDEX)
-    try:
+    with closing(LocalFile(folder / places.INDEX)) as index:
         text = _text_of(index)
-    finally:
-        index.close()
     if text is None:
         return None
     what = f"the beginning of {index.name}"
@@ -305,11 +302,8 @@ class PagedLayers:
             raise damaged
         if self._pages.check != self.contents.check:  # spelled in another way, or of another game
             self._check_index()
-        index = self._open(places.INDEX)
-        try:
+        with closing(self._open(places.INDEX)) as index:
             data = index.read(page.offset, page.nbytes)
-        finally:
-            index.close()
         if zlib.crc32(data) != page.crc:
             raise damaged
         found: dict[int, tuple[Record, bytes]] = {}
@@ -381,8 +375,5 @@ class PagedLayers:
             raise wrong
 
     def _begin_of(self, name: str, size: int) -> bytes:
-        source = self._open(name)
-        try:
+        with closing(self._open(name)) as source:
             return source.read(0, size)
-        finally:
-            source.close()

@@ -16,7 +16,7 @@ import stat
 import struct
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Protocol
 from urllib.parse import urlsplit
@@ -167,11 +167,8 @@ def read_document(source: Source, most: int = MOST_BYTES) -> bytes:
 
 def read_file(path: Path, most: int = MOST_BYTES) -> bytes:
     """As `read_document`, of a file on this machine.  Raises `MissingLayerError` if it does not exist."""
-    file = LocalFile(path)
-    try:
+    with closing(LocalFile(path)) as file:
         return read_document(file, most)
-    finally:
-        file.close()
 
 
 class Folder:
@@ -233,11 +230,8 @@ class Zip:
             raise MissingLayerError(f"{self.path} holds no {name}")
         if info.compress_type != zipfile.ZIP_STORED:
             raise CorruptError(f"{self.path} is compressed: zip the table with zip -0 -r")
-        whole = LocalFile(self.path)
-        try:
+        with closing(LocalFile(self.path)) as whole:
             fields = _LOCAL_HEADER.unpack(whole.read(info.header_offset, _LOCAL_HEADER.size))
-        finally:
-            whole.close()
         if fields[0] != b"PK\3\4":
             raise CorruptError(f"{self.path} is not a zip file, or is damaged: the header of {name} is wrong")
         offset = info.header_offset + _LOCAL_HEADER.size + fields[-2] + fields[-1]

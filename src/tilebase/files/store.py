@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -249,8 +249,7 @@ class LayerStore(LayerFolder):
             return Pages(self.contents.check, ())
         least, begin = max(PAGE_BYTES, -(-self._stop // MOST_PAGES)), 0
         pages: list[Page] = []
-        index = LocalFile(self.folder / places.INDEX)
-        try:
+        with closing(LocalFile(self.folder / places.INDEX)) as index:
             for end, total in enumerate(totals, 1):
                 at = self._places[totals[begin]]
                 size = self._places[total] + self.records[total].size(self.contents) - at
@@ -258,8 +257,6 @@ class LayerStore(LayerFolder):
                     mine = totals[begin:end]
                     pages.append(Page(min(mine), max(mine), at, size, zlib.crc32(index.read(at, size))))
                     begin = end
-        finally:
-            index.close()
         return Pages(self.contents.check, tuple(sorted(pages)))
 
     def _settle(self) -> None:
