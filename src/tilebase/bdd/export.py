@@ -133,7 +133,7 @@ def _write_diagrams(analysis: Analysis, names: list[str], file: BinaryIO, path: 
         file.seek(0)
         nodes = _nodes(file.read(PIECE))
         file.seek(0)
-        digest = hashlib.file_digest(file, "sha256")
+        digest = hashlib.file_digest(file, "sha256")  # type: ignore[arg-type]  # it has `readinto`
         check_end(file, path)
     return nodes, os.fstat(file.fileno()).st_size, digest.hexdigest()
 

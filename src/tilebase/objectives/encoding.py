@@ -121,9 +121,6 @@ def _won_and_lost(objective: Objective, ones: int, zeros: int) -> tuple[int, int
 # -- how values are combined -----------------------------------------------------------------------
 
 
-Array = npt.NDArray[Any]
-
-
 @dataclass
 class Backup:
     """How values are combined.

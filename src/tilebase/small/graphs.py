@@ -132,7 +132,8 @@ def state_graph(
                 raise _too_large(game, f"has more than {max_states:,} live states", max_states)
             begun |= followers[state]
     states = sorted(followers, key=lambda state: (*part_of(game, state), state))
-    index_of: dict[Node, int] = {"win": -2, "lose": -1} | {state: i for i, state in enumerate(states)}
+    ends: tuple[Node, ...] = ("win", "lose")
+    index_of = {node: i for i, node in enumerate((*ends, *states))}
     edges = tuple(
         (state, after)
         for state in states
