@@ -51,13 +51,11 @@ from tilebase.dense.workspace import InMemory, StateRules
 from tilebase.files.format import Varying
 from tilebase.files.keys import BoardCheck, StoredLayer
 from tilebase.files.run import Query, RunFolder
-from tilebase.game.compiled import CompiledGame
+from tilebase.game.compiled import CompiledGame, permutations
 from tilebase.game.formations import formation
 from tilebase.game.game import Game
-from tilebase.game.permutations import permutations
 from tilebase.game.symmetry import symmetries
-from tilebase.objectives.backup import make_backup
-from tilebase.objectives.encoding import FIRST, WON
+from tilebase.objectives.encoding import FIRST, WON, make_backup
 from tilebase.objectives.objective import parse_objectives
 from tilebase.runtime.resources import Allowance
 from tilebase.runtime.storage import temporary_folder

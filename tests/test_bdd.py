@@ -20,10 +20,8 @@ from hypothesis import strategies as st
 
 from stored import layers_of, number_of
 from tilebase import solve
-from tilebase.bdd import codes
-from tilebase.bdd.codes import ENCODINGS, FREE, ORDERS, codes_of, lines_first, order_of
 from tilebase.bdd.library import ATTEMPTS, LEAST_NODES, Library, capacity_for
-from tilebase.bdd.sets import Sets
+from tilebase.bdd.sets import ENCODINGS, FREE, ORDERS, Code, Sets, codes_of, order_of
 from tilebase.bdd.strategies import STRATEGIES, Analysis, Line, Method
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import GameError, ResourceError, UsageError
@@ -376,7 +374,7 @@ def ignore(line: Line, fraction: float) -> None:
 COUNTED = list(itertools.product(ENCODINGS, range(1, 17)))
 
 
-def matching(code: codes.Code) -> list[codes.Code]:
+def matching(code: Code) -> list[Code]:
     """What a code may be written as."""
     return list(itertools.product(*((0, 1) if bit == FREE else (bit,) for bit in code)))
 
@@ -395,7 +393,7 @@ def test_codes_can_be_read(encoding: str, count: int) -> None:
 
 @pytest.mark.parametrize(("encoding", "count"), COUNTED)
 def test_the_bits_before_say_whether_a_bit_is_free(encoding: str, count: int) -> None:
-    free: dict[codes.Code, set[bool]] = {}
+    free: dict[Code, set[bool]] = {}
     for code in codes_of(encoding, count):
         for bits in matching(code):
             for length, bit in enumerate(code):
@@ -408,33 +406,23 @@ def test_the_bits_before_say_whether_a_bit_is_free(encoding: str, count: int) ->
 @pytest.mark.parametrize("width", [1, 3])
 def test_orders_hold_every_bit_once(shape: tuple[int, ...], order: str, width: int) -> None:
     game = Game(shape, limits=2, start="empty", spawn=0)
-    found = order_of(order, shape, width)
+    found = order_of(order, game.grid, width)
     place = {bit: index for index, bit in enumerate(found)}
     assert sorted(found) == list(itertools.product(range(game.cells), range(width)))
     assert len(place) == len(found)
     for cell in range(game.cells):
         places = [place[cell, bit] for bit in range(width)]
         assert places == sorted(places)
-    axis = ORDERS[order] % len(shape)  # the variables of each line along it are side by side
-    for line in game.grid.lines[game.directions[2 * (len(shape) - 1 - axis)]]:
+    for line in game.grid.lines["left" if order == "rows" else "front" if len(shape) == 3 else "up"]:
         places = sorted(place[cell, bit] for cell in line for bit in range(width))
         assert places == [*range(places[0], places[0] + len(places))]
-
-
-@pytest.mark.parametrize("shape", [(1, 4), (2, 3), (4, 4), (2, 3, 4)])
-def test_cells_line_by_line(shape: tuple[int, ...]) -> None:
-    game = Game(shape, limits=2, start="empty", spawn=0)
-    for axis in range(len(shape)):
-        lines = game.grid.lines[game.directions[2 * (len(shape) - 1 - axis)]]
-        assert lines_first(shape, axis) == tuple(itertools.chain.from_iterable(lines))
-        assert lines_first(shape, axis - len(shape)) == lines_first(shape, axis)
 
 
 def test_what_does_not_exist_is_refused() -> None:
     with pytest.raises(UsageError, match=r"one of short, binary$"):
         codes_of("gray", 3)
     with pytest.raises(UsageError, match=r"one of rows, columns$"):
-        order_of("spiral", (2, 2), 2)
+        order_of("spiral", Game("2x2", 32).grid, 2)
     with pytest.raises(ResourceError, match="9 cells with 9 values have 387,420,489, more than 1,048,576"):
         Sets(Game("1x9", 512), "short", "rows", Library(NODES, 1))
 

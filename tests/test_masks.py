@@ -11,9 +11,8 @@ import pytest
 
 import cached_oracle as oracle
 from tilebase import count, force, prove, solve, symbolic
-from tilebase.bdd.codes import ORDERS
 from tilebase.bdd.library import Library
-from tilebase.bdd.sets import Sets
+from tilebase.bdd.sets import ORDERS, Sets
 from tilebase.bdd.strategies import PLAYERS, Analysis, Method
 from tilebase.cli import main
 from tilebase.cli.seat import Seat

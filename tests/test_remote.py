@@ -195,7 +195,7 @@ def test_a_file_that_is_too_short_is_damage(size, tmp_path):
     with serving(tmp_path) as (url, seen):
         for offset in (0, 50_000, 10**9):
             with pytest.raises(CorruptError, match="file ends too early"):
-                remote.open_url(url).open("file").read(offset, 200_000)
+                remote.RemoteLocation(url).open("file").read(offset, 200_000)
             assert len(seen) <= 1
             del seen[:]
 
@@ -205,7 +205,7 @@ def test_ranges_of_a_file(size, tmp_path):
     data = bytes(i * i >> 3 & 0xFF for i in range(size))
     (tmp_path / "file").write_bytes(data)
     with serving(tmp_path) as (url, seen):
-        location = remote.open_url(url)
+        location = remote.RemoteLocation(url)
         file = location.open("file")
         assert file.size == size
         for offset, length in (
@@ -221,7 +221,7 @@ def test_ranges_of_a_file(size, tmp_path):
                 with pytest.raises(CorruptError, match="ends too early"):
                     file.read(offset, length)
         del seen[:]
-        again = remote.open_url(url).open("file")
+        again = remote.RemoteLocation(url).open("file")
         for offset in range(0, size - 9_999, 10_000):
             assert again.read(offset, 10_000) == data[offset : offset + 10_000]
         assert len(seen) <= 5 + size // remote.MOST_AT_ONCE + 6
@@ -439,7 +439,7 @@ def test_a_file_that_changes_at_the_server(solved):
         return True
 
     with serving(solved(TINY), how) as (url, _):
-        location = remote.open_url(url)
+        location = remote.RemoteLocation(url)
         location.open("values/win/000.seg").read(0, 16)
         location.blocks.clear()
         with pytest.raises(StorageError, match="bytes at the server before"):

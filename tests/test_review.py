@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from test_records import random_game, replay
+from test_records import random_game, record_text, replay, states_of
 from tilebase import review, solve
 from tilebase.cli import main
 from tilebase.cli.review import _lost, _summary, _worth
@@ -20,7 +20,7 @@ from tilebase.cli.seat import Seat
 from tilebase.errors import BoardError, UsageError
 from tilebase.game.formations import formation
 from tilebase.game.game import Game
-from tilebase.game.records import parse_game, record_text
+from tilebase.game.records import parse_game
 from tilebase.objectives.numbers import Unit
 from tilebase.objectives.values import (
     Below,
@@ -65,18 +65,18 @@ def table(tables: Path) -> Table:
 def test_a_review_agrees_with_probes(table: Table, objective: str | None):
     record = random_game(GAME, random.Random(5))
     found = review(table, record_text(GAME, record), objective)
-    states = list(record.states(GAME))
+    states = states_of(GAME, record)
     assert [move.board for move in found.moves] == [GAME.format(state) for state, _ in states]
     assert found.meaning == table.meaning(objective)
     for move, (_, made) in zip(found.moves, states, strict=True):
         answer = table.probe(move.board, objective)
         assert (move.value, move.best) == (answer.value, answer.best)
-        assert move.slides == (() if made is None else (made.direction,))
+        assert move.slides == (() if made is None else (made,))
         if made is not None:
-            value = next(one.value for one in answer.slides if one.direction == made.direction)
+            value = next(one.value for one in answer.slides if one.direction == made)
             best = max(float(one.value) for one in answer.slides)
             assert move.slide_value == value
-            assert move.loss == (0 if made.direction in answer.best else max(best - float(value), 0))
+            assert move.loss == (0 if made in answer.best else max(best - float(value), 0))
     made_slides = [move for move in found.moves if move.slides]
     assert found.reviewed == len(made_slides)
     assert found.unknown == 0
@@ -304,7 +304,7 @@ def test_the_command(tables: Path, tmp_path: Path, capsys: pytest.CaptureFixture
     file.write_text(record_text(GAME, record))
     assert main(["review", str(tables / "3x3"), str(file), "--objective", "win"]) == 0
     out = capsys.readouterr().out
-    played = f"tilebase game, {len(list(record.states(GAME)))} positions"
+    played = f"tilebase game, {len(states_of(GAME, record))} positions"
     assert out.startswith(f"3x3, to 64: {played}: probability to win\n")
     assert "the largest losses" in out
     assert "lost in total, the sum of the losses of single slides " in out

@@ -18,8 +18,7 @@ import pytest
 from batching import BATCHED, dense_pass, small_memory
 from tilebase import Game, formation, prove
 from tilebase.dense.layers import DenseLayer
-from tilebase.objectives.backup import make_backup
-from tilebase.objectives.encoding import decoded
+from tilebase.objectives.encoding import decoded, make_backup
 from tilebase.objectives.objective import Objective, parse_objectives
 from tilebase.objectives.values import Number
 

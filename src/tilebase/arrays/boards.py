@@ -15,10 +15,9 @@ from tilebase._kernels.orbits import count_stabilisers, find_least
 from tilebase._kernels.packed import packed
 from tilebase._kernels.play import REFUSED, WINS, slide_all
 from tilebase.errors import UsageError
-from tilebase.game.compiled import CompiledGame
+from tilebase.game.compiled import CompiledGame, permutations
 from tilebase.game.game import Game, check_is_game
 from tilebase.game.notation import tile_text
-from tilebase.game.permutations import permutations
 from tilebase.game.symmetry import symmetries
 from tilebase.sparse.reading import board_potentials, spawn_chances, spawns_of
 

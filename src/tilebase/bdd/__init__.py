@@ -1,8 +1,7 @@
 """Sets of boards as decision diagrams, and solving with whole sets instead of single boards.
 
-* `codes`: how the content of a cell becomes Boolean variables, and the order of the variables.
 * `library`: the OxiDD library and its memory.
-* `sets`: sets of boards, their preimages under slides and spawns.
+* `sets`: sets of boards, their preimages under slides and spawns, the variables of a cell and their order.
 * `strategies`: retrograde analysis by layers, by sweep lines, or with one growing set; its checkpoints.
 * `export`: a winning set as a folder, which is read without OxiDD.
 * `proofs`: certificates from winning sets.

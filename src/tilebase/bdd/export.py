@@ -13,20 +13,20 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO
 
-from tilebase.bdd.codes import FREE
+from tilebase.bdd.library import check_end
+from tilebase.bdd.sets import FREE
 from tilebase.bdd.strategies import Analysis
 from tilebase.errors import CorruptError, ResourceError, StorageError, UsageError, WrongGameError
 from tilebase.files import places, winning
-from tilebase.files.dddmp import END, MOST_NODES
-from tilebase.files.outputs import refuse_kept
-from tilebase.files.source import read_file
+from tilebase.files.dddmp import MOST_NODES
+from tilebase.files.source import read_file, refuse_kept
 from tilebase.files.winning import AFTERSTATES, FILE, STATES, Layer, WinningManifest, root_name
 from tilebase.game.game import Game
 from tilebase.runtime.storage import PartFile, check_writable, part_path, storage_errors
 
 MANIFEST = places.TABLE
 PIECE = 1 << 20
-"""Bytes that are read at a time for the SHA-256 sum."""
+"""Bytes in which the number of nodes stands: those of the first lines."""
 
 
 def check_export(folder: Path, game: Game) -> None:
@@ -98,7 +98,11 @@ def write_files(folder: Path, analysis: Analysis, verdict: bool | None) -> int:
             game=sets.game, variant=method.variant, player=method.player, strategy=method.strategy,
             strong=method.strong, corollary7=method.corollary7, verdict=verdict, encoding=method.encoding,
             order=method.order_for(sets.game),
-            codes={value: _text(code) for value, code in sets.codes.items()}, variables=sets.order,
+            codes={
+                value: "".join(winning.FREE if bit == FREE else str(bit) for bit in code)
+                for value, code in sets.codes.items()
+            },
+            variables=sets.order,
             layers=[_layer(analysis, name) for name in names], nodes=nodes, size=size, sha256=digest,
         )  # fmt: skip
         with storage_errors(folder / MANIFEST):
@@ -109,10 +113,6 @@ def write_files(folder: Path, analysis: Analysis, verdict: bool | None) -> int:
         diagrams.finish()
         text.finish()
     return size
-
-
-def _text(code: tuple[int, ...]) -> str:
-    return "".join(winning.FREE if bit == FREE else str(bit) for bit in code)
 
 
 def _layer(analysis: Analysis, name: str) -> Layer:
@@ -131,14 +131,10 @@ def _write_diagrams(analysis: Analysis, names: list[str], file: BinaryIO, path: 
     with storage_errors(path):
         analysis.sets.library.manager.export_dddmp_with_names(part, roots, ascii=True)
         file.seek(0)
-        digest, nodes, last = hashlib.sha256(), 0, b""
-        while piece := file.read(PIECE):
-            digest.update(piece)
-            nodes = nodes or _nodes(piece)
-            last = (last + piece)[-len(END) :]
-    # OxiDD does not say so if its last write fails.
-    if last != END:
-        raise StorageError(f"cannot write {path}: it is not complete; the disk may be full")
+        nodes = _nodes(file.read(PIECE))
+        file.seek(0)
+        digest = hashlib.file_digest(file, "sha256")  # type: ignore[arg-type]  # it has `readinto`
+        check_end(file, path)
     return nodes, os.fstat(file.fileno()).st_size, digest.hexdigest()
 
 

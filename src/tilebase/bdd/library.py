@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, BinaryIO, ParamSpec, TypeVar
 
 from tilebase.errors import MissingExtraError, ResourceError, StorageError
 from tilebase.files.dddmp import END
@@ -93,7 +93,8 @@ class Library:
         """Write diagrams to a binary DDDMP file.  Raises `OSError`."""
         with open_own(path, "wb"):  # OxiDD opens it once more, and follows links
             self.manager.export_dddmp(path, list(diagrams))
-        check_end(path)
+        with path.open("rb") as file:
+            check_end(file, path)
 
     def read(self, path: Path) -> list[Any]:
         """Return the diagrams of a file that `write` made, with the same variables in the same order."""
@@ -128,13 +129,12 @@ class Library:
             time.sleep(0.001)
 
 
-def check_end(path: Path) -> None:
+def check_end(file: BinaryIO, path: Path) -> None:
     """Raise `StorageError` if a DDDMP file does not end as it should.
 
     OxiDD does not say so if its last write fails, as on a full disk.
     """
-    with path.open("rb") as file:
-        file.seek(0, os.SEEK_END)
-        file.seek(max(file.tell() - len(END), 0))
-        if file.read() != END:
-            raise StorageError(f"cannot write {path}: it is not complete; the disk may be full")
+    file.seek(0, os.SEEK_END)
+    file.seek(max(file.tell() - len(END), 0))
+    if file.read() != END:
+        raise StorageError(f"cannot write {path}: it is not complete; the disk may be full")

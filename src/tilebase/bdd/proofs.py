@@ -17,6 +17,7 @@ from tilebase._kernels import force as kernels
 from tilebase.bdd.export import MANIFEST, write_files
 from tilebase.bdd.strategies import Analysis
 from tilebase.errors import UsageError
+from tilebase.files.format import cells_of
 from tilebase.files.source import Folder, read_file
 from tilebase.files.winning import StoredSet, WinningManifest
 from tilebase.game.compiled import CompiledGame
@@ -44,17 +45,9 @@ class SetResults:
         self._stored = stored
         self._of_slider = stored.manifest.player == "slider"
 
-    @property
-    def facts(self) -> SetResults:
-        """All afterstates that play can make are decided."""
-        return self
-
     def known(self, keys: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """For each key, `WON` or `LOST` of `_kernels.force`."""
-        game = self.game
-        shifts = np.arange(game.cells - 1, -1, -1, dtype=np.uint64) * np.uint64(game.bits)
-        boards = (keys[:, None] >> shifts & np.uint64(game.x)).astype(np.int64)
-        won = self._stored.holds(boards, after=True) == self._of_slider
+        """For each key, `WON` or `LOST` of `_kernels.force`: all afterstates of play are decided."""
+        won = self._stored.holds(cells_of(self.game, keys).T, after=True) == self._of_slider
         found: npt.NDArray[Any] = np.where(won, kernels.WON, kernels.LOST)
         return found
 

@@ -16,6 +16,10 @@ although a relabelling composes functions.
 If a spawn can lead out of a set of states, it leads into the complement.  So preimages that ask for every
 spawn need nothing else.
 
+A *code* gives each value of a cell, an exponent or the tile x, a tuple of bits, the most significant
+first.  A bit may be `FREE`: then both of its values mean the same, and a diagram has no node for it.
+In every code, whether a bit is free depends only on the bits before it.
+
 Each operation of the library goes through `Library.careful`, alone: repeated, it makes less garbage than a
 longer step would.
 """
@@ -23,18 +27,18 @@ longer step would.
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, reduce
-from itertools import product
+from itertools import chain, product
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tilebase.bdd.codes import FREE, ORDERS, codes_of, lines_first, order_of
 from tilebase.bdd.library import Library
-from tilebase.errors import ResourceError
+from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Cells, Game, merge_line
+from tilebase.game.grid import Grid
 from tilebase.game.symmetry import symmetries
 
 Diagram = Any
@@ -73,7 +77,7 @@ class Sets:
         codes = codes_of(encoding, len(self.values))
         self.codes = dict(zip(self.values, codes, strict=True))
         self.width = len(codes[0])
-        self.order = order_of(order, game.shape, self.width)
+        self.order = order_of(order, game.grid, self.width)
         self.place = {bit: place for place, bit in enumerate(self.order)}
         # The deepest cell comes first: what is above it is then put on top of a finished diagram.
         self._upwards = sorted(range(game.cells), key=lambda cell: -self.place[cell, 0])
@@ -381,10 +385,10 @@ class Sets:
     def _layouts(self, order: str) -> list[tuple[Seats, tuple[str, ...]]]:
         """For each axis, where its cells are while the slides along it are computed, and its directions."""
         game, own = self.game, tuple(range(self.game.cells))
-        fast = lines_first(game.shape, ORDERS[order])
+        fast = line_by_line(game.grid, ORDERS[order])
         found = []
         for back in range(len(game.shape)):
-            cells = lines_first(game.shape, -1 - back)
+            cells = line_by_line(game.grid, 2 * back)
             seat = dict(zip(cells, fast, strict=True))
             found.append((tuple(seat[cell] for cell in own), game.directions[2 * back : 2 * back + 2]))
         return sorted(found, key=lambda layout: layout[0] != own)
@@ -473,3 +477,71 @@ def check_lines(game: Game, values: int) -> None:
             f"diagrams need a table of all contents of a line, and {longest} cells with {values} values have "
             f"{values**longest:,}, more than {MOST_CONTENTS:,}: choose a lower goal or a shorter line"
         )
+
+
+# -- codes and orders ---------------------------------------------------------------------------------
+
+Code = tuple[int, ...]
+FREE = 2
+"""A bit that may be 0 or 1."""
+
+
+def _binary(count: int) -> tuple[Code, ...]:
+    """Return numbers with as many bits as the largest one needs, as in the thesis."""
+    width = max(1, (count - 1).bit_length())
+    return tuple(tuple(value >> bit & 1 for bit in reversed(range(width))) for value in range(count))
+
+
+def _short(count: int) -> tuple[Code, ...]:
+    """Binary numbers, but bits that would leave a code unused are free.
+
+    Nine values need four bits, which have sixteen codes.  Here the last value has the code ``1***``.
+    """
+    if count == 1:
+        return ((FREE,),)
+    low = 1 << (count - 1).bit_length() - 1  # the values that begin with a 0
+    width = low.bit_length() - 1
+    high = _short(count - low) if count > low + 1 else ((),)
+    return (
+        *((0, *code) for code in (_binary(low) if width else ((),))),
+        *((1, *code, *(FREE,) * (width - len(code))) for code in high),
+    )
+
+
+ENCODINGS: dict[str, Callable[[int], tuple[Code, ...]]] = {"short": _short, "binary": _binary}
+
+
+def codes_of(encoding: str, count: int) -> tuple[Code, ...]:
+    """Return the codes of `count` values of a cell.  Raises `UsageError`.
+
+    >>> codes_of("binary", 3)
+    ((0, 0), (0, 1), (1, 0))
+    >>> codes_of("short", 3)
+    ((0, 0), (0, 1), (1, 2))
+    """
+    if encoding not in ENCODINGS:
+        raise UsageError(f"encoding {encoding!r} does not exist: choose one of {', '.join(ENCODINGS)}")
+    return ENCODINGS[encoding](count)
+
+
+Bit = tuple[int, int]
+"""A cell and the number of a bit of its code, 0 for the most significant."""
+ORDERS = {"rows": 0, "columns": -2}
+"""The orders of the variables, cell by cell, and which of the directions of a board has lines whose variables
+lie side by side."""
+
+
+def line_by_line(grid: Grid, direction: int) -> Cells:
+    """Return all cells, line by line along the axis of a direction.
+
+    >>> line_by_line(Grid((2, 3)), ORDERS["columns"])
+    (0, 3, 1, 4, 2, 5)
+    """
+    return tuple(chain.from_iterable(grid.lines[grid.directions[direction]]))
+
+
+def order_of(order: str, grid: Grid, width: int) -> list[Bit]:
+    """Return the variables of all cells from the top of a diagram to its bottom.  Raises `UsageError`."""
+    if order not in ORDERS:
+        raise UsageError(f"order {order!r} does not exist: choose one of {', '.join(ORDERS)}")
+    return [(cell, bit) for cell in line_by_line(grid, ORDERS[order]) for bit in range(width)]

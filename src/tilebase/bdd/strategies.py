@@ -101,7 +101,7 @@ class Method:
     strategy:
         One of `STRATEGIES`.
     encoding, order:
-        One of `codes.ENCODINGS`, and one of `codes.ORDERS`: None is by columns where these are shorter than
+        One of `sets.ENCODINGS`, and one of `sets.ORDERS`: None is by columns where these are shorter than
         rows, otherwise by rows.
     """
 

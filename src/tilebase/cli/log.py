@@ -56,7 +56,7 @@ def logging_to(name: str, words: Sequence[str]) -> Iterator[None]:
     `StorageError` if the file cannot be written, and what `refuse_kept` raises.
     """
     if name != "-":
-        from tilebase.files.outputs import refuse_kept  # it loads what reads tables from servers
+        from tilebase.files.source import refuse_kept  # it loads what reads tables from servers
 
         refuse_kept(Path(name))
     with storage_errors(name):

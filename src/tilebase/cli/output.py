@@ -251,7 +251,7 @@ class Shown:
             check_request(record)
         if recorded == "parquet" and not is_installed("pyarrow"):
             raise MissingExtraError(PYARROW)
-        from tilebase.files.outputs import check_output
+        from tilebase.files.source import check_output
 
         check_output(record)
         return cls(form or "table", record, recorded)

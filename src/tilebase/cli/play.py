@@ -21,7 +21,7 @@ from tilebase.cli.options import (
 )
 from tilebase.cli.usage import goal_hint
 from tilebase.errors import UsageError
-from tilebase.files.outputs import check_output
+from tilebase.files.source import check_output
 from tilebase.game.grid import is_shape
 from tilebase.game.names import title_of
 from tilebase.runtime.storage import write_whole

@@ -37,8 +37,8 @@ import numpy.typing as npt
 from tilebase._version import version
 from tilebase.arrays import Floats, Keys, LayerArrays, TableArrays
 from tilebase.errors import UsageError
-from tilebase.files.outputs import new_folder
 from tilebase.files.parquet import load_pyarrow, parquet_file
+from tilebase.files.source import new_folder
 from tilebase.policies import optimal_visits
 from tilebase.runtime.documents import to_json
 from tilebase.runtime.progress import Pace, Progress

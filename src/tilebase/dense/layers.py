@@ -28,8 +28,7 @@ from tilebase.files import places
 from tilebase.files.format import CHUNK_KEYS
 from tilebase.files.run import Journal
 from tilebase.game.game import Game
-from tilebase.objectives.backup import Backup
-from tilebase.objectives.encoding import FIRST
+from tilebase.objectives.encoding import FIRST, Backup
 from tilebase.objectives.results import ChunkSummary
 from tilebase.runtime.documents import text, understood, whole
 from tilebase.runtime.measured import working_time

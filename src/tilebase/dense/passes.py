@@ -55,7 +55,7 @@ from tilebase.files.run import first_sum
 from tilebase.files.solved import identity_of
 from tilebase.game.game import Cells
 from tilebase.game.notation import fraction_of
-from tilebase.objectives.backup import Backup, discounts_states, make_backup, state_value
+from tilebase.objectives.encoding import Backup, discounts_states, make_backup, state_value
 from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import LayerSummary

@@ -54,8 +54,7 @@ from tilebase.files import places
 from tilebase.files.format import CHUNK_KEYS, Chunk
 from tilebase.files.parcels import ParcelFile, ParcelWriter
 from tilebase.game.game import Game
-from tilebase.objectives.backup import discounted, make_backup, value_above
-from tilebase.objectives.encoding import summarise
+from tilebase.objectives.encoding import discounted, make_backup, summarise, value_above
 from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import ChunkSummary

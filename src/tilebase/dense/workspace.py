@@ -30,7 +30,7 @@ from tilebase.dense.steps import Blocks, BlockStep, Source, Step, spawned, whole
 from tilebase.dense.values import LayerValues
 from tilebase.files import places
 from tilebase.game.game import Game
-from tilebase.objectives.backup import Backup, discounted, value_above
+from tilebase.objectives.encoding import Backup, discounted, value_above
 from tilebase.objectives.objective import Objective
 from tilebase.runtime.storage import part_path
 

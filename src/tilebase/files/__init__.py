@@ -6,7 +6,7 @@ Modules, those that the others import first:
     format        the bytes of a layer: compressed chunks, rows and a record, with checksums
     layers        folders of layers: an index and segments, and pages of the index in a table
     store         writing folders of layers
-    source        where files are: a folder, a zip file, a URL
+    source        where files are: a folder, a zip file, a URL; and which files results may be written to
     remote        files that a server holds
     manifest      what a table holds, with a checksum of every page of its indexes
     run           the folder of a run: its journal, how to continue after a kill, and how to check it
@@ -17,7 +17,6 @@ Modules, those that the others import first:
     dddmp         binary decision diagrams in text files
     winning       winning sets as such diagrams
     work_folders  folders of runs for which the user named no folder
-    outputs       files that a user names for results, and which of them are refused
     parquet       layers exported to Parquet
 
 Docs: docs/format.md.

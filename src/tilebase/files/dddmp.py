@@ -239,7 +239,8 @@ def read_numbers(data: bytes, columns: int) -> Numbers:
     """
     raw = np.frombuffer(data, dtype=np.uint8)
     ends = np.flatnonzero((raw == ord(" ")) | (raw == ord("\n")))
-    if len(ends) % columns or (raw[ends].reshape(-1, columns) != _ends(columns)).any():
+    separators = np.frombuffer(b" " * (columns - 1) + b"\n", dtype=np.uint8)
+    if len(ends) % columns or (raw[ends].reshape(-1, columns) != separators).any():
         raise ValueError(f"a line does not have {columns} numbers")
     begins = np.concatenate([np.zeros(min(len(ends), 1), dtype=np.int64), ends[:-1] + 1])
     negative = raw[begins] == ord("-")
@@ -253,7 +254,3 @@ def read_numbers(data: bytes, columns: int) -> Numbers:
             raise ValueError("a number has something else than digits")
         found += np.where(place < digits, digit.astype(np.int64) * 10**place, 0)
     return np.where(negative, -found, found).reshape(-1, columns)
-
-
-def _ends(columns: int) -> Numbers:
-    return np.array([ord(" ")] * (columns - 1) + [ord("\n")], dtype=np.uint8)

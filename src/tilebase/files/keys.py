@@ -199,40 +199,16 @@ class BoardsRead(NamedTuple):
     keys: Array
 
 
-class StoredBoards:
-    """The boards of a layer, in ascending order.
+def frames_of(layer: Layer, span: range) -> list[bytes]:
+    """Return the keys of some chunks as they are stored.  Raises `CorruptError`."""
+    return [layer.frames(chunk, ("keys",))[0] for chunk in span]
 
-    Attributes
-    ----------
-    own:
-        Whether this process wrote the layer.  Then its keys are boards of the game and the sum, and need no
-        check.
-    starts:
-        The position of the first board of each chunk, and where the last one ends.
-    """
 
-    def __init__(self, layer: Layer, written: str | None = None) -> None:
-        self.layer = layer
-        self.own = layer.record.text == written
-        self.starts: list[int] = layer.starts.tolist()
-
-    def __len__(self) -> int:
-        return self.starts[-1]
-
-    @property
-    def chunks(self) -> int:
-        """Number of chunks, of any sizes."""
-        return len(self.starts) - 1
-
-    def frames(self, span: range) -> list[bytes]:
-        """Return the boards of some chunks as they are stored.  Raises `CorruptError`."""
-        return [self.layer.frames(chunk, ("keys",))[0] for chunk in span]
-
-    def read(self, span: range) -> BoardsRead:
-        """Read the boards of some chunks.  Raises `CorruptError`."""
-        frames = self.frames(span)
-        keys = [self.layer.keys_in(frame, chunk, decode) for frame, chunk in zip(frames, span, strict=True)]
-        return BoardsRead(span, frames, joined(keys))
+def read_boards(layer: Layer, span: range) -> BoardsRead:
+    """Read the boards of some chunks.  Raises `CorruptError`."""
+    frames = frames_of(layer, span)
+    keys = [layer.keys_in(frame, chunk, decode) for frame, chunk in zip(frames, span, strict=True)]
+    return BoardsRead(span, frames, joined(keys))
 
 
 class Reachable:
@@ -249,13 +225,12 @@ class Reachable:
     ) -> None:
         self.layers, self.sizes, self.game, self.written = layers, sizes, layers.contents.game, written or {}
 
-    def boards(self, total: int) -> StoredBoards:
+    def boards(self, total: int) -> Layer:
         """Return the layer of one sum.  Raises `CorruptError` if it is not the one that was counted."""
-        found = StoredBoards(self.layers.layer(total), self.written.get(total))
+        found = self.layers.layer(total)
         if len(found) != self.sizes[total]:
             raise CorruptError(
-                f"{found.layer.name} has {len(found)} boards where {self.sizes[total]} were counted: solve "
-                "again"
+                f"{found.name} has {len(found)} boards where {self.sizes[total]} were counted: solve again"
             )
         return found
 

@@ -15,7 +15,7 @@ import threading
 import zlib
 from bisect import bisect_right
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, Self
 
@@ -99,8 +99,18 @@ class LayerFolder:
             return
         try:
             if not self._end:
-                self._end = self._check_header(index)
-            while self._end and self._end + HEAD <= index.size:
+                text = None
+                with suppress(CorruptError):
+                    text = _text_of(index)
+                if text is None:  # torn, or damaged: all layers are made again
+                    return
+                if text != self.contents.header[HEADER.size :]:
+                    raise WrongGameError(
+                        f"{self.folder} holds layers of another game or objective: delete it, and the same "
+                        "command makes it again"
+                    )
+                self._end = len(self.contents.header)
+            while self._end + HEAD <= index.size:
                 record = Record.parse(index.read(self._end, HEAD), self.contents.check)
                 if record is None or (end := self._end + record.size(self.contents)) > index.size:
                     return
@@ -108,19 +118,6 @@ class LayerFolder:
                 self._end = end
         finally:
             index.close()
-
-    def _check_header(self, index: Source) -> int:
-        """Return where the header ends; 0 if it is torn.  Raises `WrongGameError`."""
-        expected = self.contents.header
-        if index.size >= len(expected) and index.read(0, len(expected)) == expected:
-            return len(expected)
-        with suppress(CorruptError):
-            if _text_of(index) is not None:
-                raise WrongGameError(
-                    f"{self.folder} holds layers of another game or objective: delete it, and the same "
-                    "command makes it again"
-                )
-        return 0
 
     def sums(self) -> list[int]:
         """Return the sums of all layers, ascending."""
@@ -199,11 +196,8 @@ def read_contents(folder: Path) -> Contents | None:
 
     Raises `CorruptError`, `MissingLayerError` or `StorageError`.
     """
-    index = LocalFile(folder / places.INDEX)
-    try:
+    with closing(LocalFile(folder / places.INDEX)) as index:
         text = _text_of(index)
-    finally:
-        index.close()
     if text is None:
         return None
     what = f"the beginning of {index.name}"
@@ -308,11 +302,8 @@ class PagedLayers:
             raise damaged
         if self._pages.check != self.contents.check:  # spelled in another way, or of another game
             self._check_index()
-        index = self._open(places.INDEX)
-        try:
+        with closing(self._open(places.INDEX)) as index:
             data = index.read(page.offset, page.nbytes)
-        finally:
-            index.close()
         if zlib.crc32(data) != page.crc:
             raise damaged
         found: dict[int, tuple[Record, bytes]] = {}
@@ -371,16 +362,18 @@ class PagedLayers:
 
     def _check_index(self) -> None:
         """Raise `CorruptError` unless the index says that its layers are those of the manifest."""
-        name = f"{self.name}/{places.INDEX}"
-        magic, size, crc = HEADER.unpack(self._begin_of(places.INDEX, HEADER.size))
-        text = self._begin_of(places.INDEX, HEADER.size + min(size, MOST_TEXT))[HEADER.size :]
-        sound = magic == INDEX and zlib.crc32(text) == crc == self._pages.check
-        if not sound or parse_json(text, f"the beginning of {name}") != self.contents.identity:
-            raise CorruptError(f"{name} is damaged, or of another game or version")
+        wrong = CorruptError(f"{self.name}/{places.INDEX} is damaged, or of another game or version")
+        index = self._open(places.INDEX)
+        try:
+            text = _text_of(index)
+        except CorruptError as error:
+            raise wrong from error
+        finally:
+            index.close()
+        sound = text is not None and zlib.crc32(text) == self._pages.check
+        if not sound or parse_json(text or b"", f"the beginning of {index.name}") != self.contents.identity:
+            raise wrong
 
     def _begin_of(self, name: str, size: int) -> bytes:
-        source = self._open(name)
-        try:
+        with closing(self._open(name)) as source:
             return source.read(0, size)
-        finally:
-            source.close()

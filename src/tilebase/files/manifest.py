@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -204,11 +205,8 @@ def read_manifest(location: Path | str) -> tuple[Location, str, bytes]:
     """
     opened = open_location(location)
     try:
-        source = opened.open(places.TABLE)
-        try:
+        with closing(opened.open(places.TABLE)) as source:
             return opened, f"{opened.name}/{places.TABLE}", read_document(source)
-        finally:
-            source.close()
     except MissingLayerError as error:  # a server says it only at the first request
         raise MissingLayerError(
             f"{opened.name} holds no finished table: make one with tilebase solve ... "

@@ -16,7 +16,7 @@ from typing import Any
 
 from tilebase.errors import MissingExtraError
 from tilebase.files.format import Layer, cells_of
-from tilebase.files.outputs import check_output
+from tilebase.files.source import check_output
 from tilebase.runtime.documents import to_json
 from tilebase.runtime.storage import atomic_file
 

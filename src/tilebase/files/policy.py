@@ -18,7 +18,7 @@ where ``s(i)`` is the sum of the cells from i on.  An unmergeable tile has the s
     index-CRC.bin    for each block, layer by layer: the first rank (8 bytes), the number of bytes of the
                      block and their CRC-32 (4 bytes each)
 
-A block holds `slide_bits` bits for each state: bit a is set if slide a is one of the best.  Then follow, if
+A block holds 4 bits for each state, 8 in a box: bit a is set if slide a is one of the best.  Then follow, if
 there are values, one byte for each state; then the differences between neighbouring ranks in LEB128.
 """
 
@@ -95,11 +95,6 @@ class Ranks:
         return ranks
 
 
-def slide_bits(directions: int) -> int:
-    """Return the bits of a state: one for each direction, and 8 in a box, where 6 compress worse."""
-    return directions if directions <= 4 else 8
-
-
 def coarse(values: Array, certain: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint8]:
     """Probabilities as bytes: 255 for a `certain` 1, else 128 plus the logit in steps, from 1 to 254."""
     with np.errstate(divide="ignore"):
@@ -122,7 +117,8 @@ class PolicyWriter:
 
     def __init__(self, folder: Path, game: Game, largest: int) -> None:
         self._folder, self._ranks = folder, Ranks(game, largest)
-        self.bits = slide_bits(len(game.directions))
+        # One for each direction; 8 in a box, where 6 compress worse.
+        self.bits = 4 if len(game.directions) == 4 else 8
         self.codes = self._ranks.codes
         self.layers: list[tuple[int, int]] = []
         self.size = 0

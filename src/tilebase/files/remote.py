@@ -89,11 +89,39 @@ def _in_words(error: BaseException) -> str:
 
 
 class RemoteLocation:
-    """A folder of files on a server."""
+    """A folder of files behind an ``http:`` or ``https:`` URL.  Raises `StorageError` if it is no such URL.
 
-    def __init__(self, name: str, server: HttpServer) -> None:
-        self.name = name
-        self.server = server
+    Proxies and redirections are followed as Python's `urllib` does; a name and a password in the URL
+    are sent to that server only, and no message shows them.
+    """
+
+    def __init__(self, url: str) -> None:
+        if not url.lower().startswith(("http://", "https://")):
+            raise StorageError(
+                f"cannot read {shown(url)}: only http:// and https:// are read, so copy the table here, or "
+                "give its address on a web server"
+            )
+        try:
+            parts = urllib.parse.urlsplit(url)
+            host = parts.hostname or ""
+            port = f":{parts.port}" if parts.port else ""
+        except ValueError as error:
+            raise StorageError(f"cannot read {shown(url)}: {shown(error)}") from error
+        host = f"[{host}]" if ":" in host else host
+        path = urllib.parse.quote(parts.path.rstrip("/"), safe="/%:@!$&'()*+,;=~")
+        self._begin, self._query = f"{parts.scheme}://{host}{port}{path}", parts.query
+        self.name = self._begin
+        self._secret = ""
+        if parts.username is not None:
+            pair = f"{urllib.parse.unquote(parts.username)}:{urllib.parse.unquote(parts.password or '')}"
+            self._secret = "Basic " + base64.b64encode(pair.encode()).decode()
+        self._opener = urllib.request.OpenerDirector()
+        for handler in (
+            urllib.request.ProxyHandler, urllib.request.HTTPHandler, urllib.request.HTTPSHandler,
+            urllib.request.HTTPDefaultErrorHandler, urllib.request.HTTPRedirectHandler,
+            urllib.request.HTTPErrorProcessor, urllib.request.UnknownHandler,
+        ):  # fmt: skip
+            self._opener.add_handler(handler())
         self.blocks = Recent(KEPT, len)
         self._sizes: dict[str, int] = {}
 
@@ -120,7 +148,7 @@ class RemoteLocation:
         One request.
         """
         full = self.full(name)
-        data, size = limited(full, lambda: self.server.fetch(name, begin, end))
+        data, size = limited(full, lambda: self._fetch(name, begin, end))
         if self._sizes.setdefault(name, size) != size:
             raise StorageError(
                 f"cannot read {full}: it had {self._sizes[name]} bytes at the server before, and {size} now"
@@ -135,6 +163,31 @@ class RemoteLocation:
         for at, block in found.items():
             self.blocks.keep((name, at), block)
         return found
+
+    def _fetch(self, name: str, begin: int, end: int) -> tuple[bytes, int]:
+        """Return the bytes of a file from `begin` to `end` or to its end, and the size of the file.
+
+        A server may send the whole file instead, if it is small.  Raises `MissingLayerError` if it says that
+        the file does not exist, `StorageError` for all other faults.
+        """
+        url = f"{self._begin}/{name}" + (f"?{self._query}" if self._query else "")
+        request = urllib.request.Request(url)
+        request.add_header("User-Agent", f"tilebase/{version()}")
+        request.add_header("Range", f"bytes={begin}-{end - 1}")
+        if self._secret:
+            request.add_unredirected_header("Authorization", self._secret)
+        where = self.full(name)
+        try:
+            with self._opener.open(request, timeout=time_limit()) as answer:
+                return _body(answer, where, begin, end)
+        except urllib.error.HTTPError as error:
+            with error:
+                if error.code in GONE:
+                    raise MissingLayerError(f"{where} not found") from error
+                if error.code == REFUSED_RANGE and (size := _refused(error.headers, begin)) is not None:
+                    return b"", size
+                said = f"{error.code} {shown(error.reason, 80)}".strip()
+                raise StorageError(f"cannot read {where}: the server answered {said}") from error
 
     def full(self, name: str) -> str:
         """Return the name of a file in messages."""
@@ -191,65 +244,6 @@ class RemoteFile:
         """Do nothing: the location keeps the blocks."""
 
 
-# -- over HTTP -------------------------------------------------------------------------------------
-
-
-class HttpServer:
-    """A folder behind an ``http:`` or ``https:`` URL.
-
-    Proxies and redirections are followed as Python's `urllib` does; a name and a password in the URL
-    are sent to that server only, and no message shows them.
-    """
-
-    def __init__(self, url: str) -> None:
-        try:
-            parts = urllib.parse.urlsplit(url)
-            host = parts.hostname or ""
-            port = f":{parts.port}" if parts.port else ""
-        except ValueError as error:
-            raise StorageError(f"cannot read {shown(url)}: {shown(error)}") from error
-        host = f"[{host}]" if ":" in host else host
-        path = urllib.parse.quote(parts.path.rstrip("/"), safe="/%:@!$&'()*+,;=~")
-        self._begin, self._query = f"{parts.scheme}://{host}{port}{path}", parts.query
-        self.name = self._begin
-        self._secret = ""
-        if parts.username is not None:
-            pair = f"{urllib.parse.unquote(parts.username)}:{urllib.parse.unquote(parts.password or '')}"
-            self._secret = "Basic " + base64.b64encode(pair.encode()).decode()
-        self._opener = urllib.request.OpenerDirector()
-        for handler in (
-            urllib.request.ProxyHandler, urllib.request.HTTPHandler, urllib.request.HTTPSHandler,
-            urllib.request.HTTPDefaultErrorHandler, urllib.request.HTTPRedirectHandler,
-            urllib.request.HTTPErrorProcessor, urllib.request.UnknownHandler,
-        ):  # fmt: skip
-            self._opener.add_handler(handler())
-
-    def fetch(self, name: str, begin: int, end: int) -> tuple[bytes, int]:
-        """Return the bytes of a file from `begin` to `end` or to its end, and the size of the file.
-
-        A server may send the whole file instead, if it is small.  Raises `MissingLayerError` if it says that
-        the file does not exist, `StorageError` for all other faults.
-        """
-        url = f"{self._begin}/{name}" + (f"?{self._query}" if self._query else "")
-        request = urllib.request.Request(url)
-        request.add_header("User-Agent", f"tilebase/{version()}")
-        request.add_header("Range", f"bytes={begin}-{end - 1}")
-        if self._secret:
-            request.add_unredirected_header("Authorization", self._secret)
-        where = f"{self.name}/{name}"
-        try:
-            with self._opener.open(request, timeout=time_limit()) as answer:
-                return _body(answer, where, begin, end)
-        except urllib.error.HTTPError as error:
-            with error:
-                if error.code in GONE:
-                    raise MissingLayerError(f"{where} not found") from error
-                if error.code == REFUSED_RANGE and (size := _refused(error.headers, begin)) is not None:
-                    return b"", size
-                said = f"{error.code} {shown(error.reason, 80)}".strip()
-                raise StorageError(f"cannot read {where}: the server answered {said}") from error
-
-
 def _refused(headers: Any, begin: int) -> int | None:
     """Return the size of a file that ends before a range begins; None if a server does not say this."""
     match = re.fullmatch(r"bytes \*/(\d{1,18})", headers.get("Content-Range", "").strip(), re.ASCII)
@@ -295,14 +289,3 @@ def _take(answer: Any, where: str, size: int) -> bytes:
     if len(data) != size:
         raise StorageError(f"cannot read {where}: the server sent {len(data)} of {size} bytes")
     return bytes(data)
-
-
-def open_url(url: str) -> RemoteLocation:
-    """Return the folder behind a URL.  This makes no request yet.  Raises `StorageError`."""
-    if not url.lower().startswith(("http://", "https://")):
-        raise StorageError(
-            f"cannot read {shown(url)}: only http:// and https:// are read, so copy the table here, or give "
-            "its address on a web server"
-        )
-    server = HttpServer(url)
-    return RemoteLocation(server.name, server)

@@ -2,6 +2,8 @@
 
 A source is one file, of which ranges are read; a location is a folder of sources.  Local reads
 name their offset (`os.pread`), so that threads can share a source without locks.
+
+A file that a user names for a result (`check_output`) never replaces a part of a table, a run, or a proof.
 """
 
 from __future__ import annotations
@@ -13,16 +15,25 @@ import re
 import stat
 import struct
 import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Protocol
 from urllib.parse import urlsplit
 
-from tilebase.errors import CorruptError, MissingLayerError, StorageError, check_first
+from tilebase.errors import (
+    CorruptError,
+    MissingLayerError,
+    StorageError,
+    TilebaseError,
+    UsageError,
+    check_first,
+)
 from tilebase.files import places
 from tilebase.game.grid import is_shape
 from tilebase.runtime import system
 from tilebase.runtime.documents import MOST_BYTES, shown
-from tilebase.runtime.storage import storage_errors
+from tilebase.runtime.storage import atomic_folder, check_writable, storage_errors
 
 _LOCAL_HEADER = struct.Struct("<4s5HIIIHH")
 _DAMAGE = (
@@ -156,11 +167,8 @@ def read_document(source: Source, most: int = MOST_BYTES) -> bytes:
 
 def read_file(path: Path, most: int = MOST_BYTES) -> bytes:
     """As `read_document`, of a file on this machine.  Raises `MissingLayerError` if it does not exist."""
-    file = LocalFile(path)
-    try:
+    with closing(LocalFile(path)) as file:
         return read_document(file, most)
-    finally:
-        file.close()
 
 
 class Folder:
@@ -222,11 +230,8 @@ class Zip:
             raise MissingLayerError(f"{self.path} holds no {name}")
         if info.compress_type != zipfile.ZIP_STORED:
             raise CorruptError(f"{self.path} is compressed: zip the table with zip -0 -r")
-        whole = LocalFile(self.path)
-        try:
+        with closing(LocalFile(self.path)) as whole:
             fields = _LOCAL_HEADER.unpack(whole.read(info.header_offset, _LOCAL_HEADER.size))
-        finally:
-            whole.close()
         if fields[0] != b"PK\3\4":
             raise CorruptError(f"{self.path} is not a zip file, or is damaged: the header of {name} is wrong")
         offset = info.header_offset + _LOCAL_HEADER.size + fields[-2] + fields[-1]
@@ -289,9 +294,9 @@ def open_location(location: Path | str) -> Location:
     """Return the folder, zip file or URL of this name.  Raises `MissingLayerError` if it does not exist."""
     path = local_path(location)
     if path is None:
-        from tilebase.files.remote import open_url  # takes 20 ms, with all of HTTP
+        from tilebase.files.remote import RemoteLocation  # takes 20 ms, with all of HTTP
 
-        return open_url(str(location))
+        return RemoteLocation(str(location))
     mode = mode_of(path)
     if stat.S_ISDIR(mode):
         return Folder(path)
@@ -299,3 +304,56 @@ def open_location(location: Path | str) -> Location:
         return Zip(path)
     made = f", which tilebase solve {path.name} GOAL -o {path} makes" if is_shape(path.name) else ""
     raise MissingLayerError(f"{path} not found: name the folder or zip file of a table{made}")
+
+
+# -- files that a user names for results -----------------------------------------------------------
+
+
+MARKS = (places.QUERY, places.TABLE, places.POLICY)
+"""Names of the files that say what a folder of tilebase is, if they name one of its formats."""
+FORMATS = re.compile(rb'"format":\s*"tilebase (run|table|winning set|policy)"')
+
+
+def check_output(path: Path, *, over_proof: bool = False) -> None:
+    """Raise an error unless a result may be written to a file; to be called before it is computed.
+
+    That is a `UsageError` if the file lies in the folder of a table, a run, a winning set or an exported
+    page, or is a certificate; with `over_proof` it may be one.  Raises `StorageError` if it cannot be
+    written.
+    """
+    check_writable(path)
+    refuse_kept(path, over_proof=over_proof)
+
+
+@contextmanager
+def new_folder(path: Path, is_replaced: Callable[[Path], bool], refused: TilebaseError) -> Iterator[Path]:
+    """Write a folder of results whole or not at all: the block fills the folder that it is given.
+
+    Before, it raises `refused` if the folder holds something and `is_replaced` does not say that it may be
+    replaced, `UsageError` if it is the current folder, or lies in one that `check_output` refuses, and
+    `StorageError` if the folder around it does not exist, or another process writes it.
+    """
+    refuse_kept(path)
+    with storage_errors(path):
+        if not path.parent.is_dir():
+            raise StorageError(f"cannot write {path}: the folder {path.parent} does not exist")
+        if path.resolve() == Path.cwd():
+            raise UsageError(
+                "the folder is written as a whole: name another folder than the current one for it"
+            )
+        is_folder = path.is_dir()
+        if path.exists() and not (is_folder and (is_replaced(path) or not any(path.iterdir()))):
+            raise refused
+    with atomic_folder(path) as part:
+        yield part
+
+
+def refuse_kept(path: Path, *, over_proof: bool = False) -> None:
+    """As `check_output`, for a file that is appended to: whether the system lets us write is not asked."""
+    for folder in Path(os.path.realpath(path)).parents:
+        for found in filter(None, (FORMATS.search(beginning(folder / name, 200)) for name in MARKS)):
+            raise UsageError(
+                f"{path} lies in {folder}, the folder of a {found[1].decode()}: name a file outside of it"
+            )
+    if not over_proof and is_certificate(path):
+        raise UsageError(f"{path} is a certificate: name another file, or delete it")

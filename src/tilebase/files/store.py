@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -62,7 +62,6 @@ class LayerStore(LayerFolder):
         self._waits = 0  # their bytes
         self._number = self._begin = self._stop = 0  # of the present segment, and where it and the index end
         self._index_path = folder / places.INDEX
-        self._paths: dict[int, Path] = {}  # of segments
         self._unflushed: set[Path] = set()
         with storage_errors(folder, "use"):
             refuse_link(folder)
@@ -100,9 +99,7 @@ class LayerStore(LayerFolder):
         self._begin = max(ends, default=len(SEGMENT))
 
     def _path(self, number: int) -> Path:
-        if number not in self._paths:
-            self._paths[number] = self.folder / places.segment(number)
-        return self._paths[number]
+        return self.folder / places.segment(number)
 
     def _open(self) -> None:
         """Open the files for the next layer."""
@@ -112,18 +109,15 @@ class LayerStore(LayerFolder):
                 make_folder(self.folder)
                 self._index = self._prepared(places.INDEX, self.contents.header, self._stop)
             if self._begin >= self._segment_bytes:
-                self._end_segment()
+                # The next layer begins a new segment; one whose layers were all given up is deleted.
+                if self._segment is not None:
+                    self._segment.close()
+                    self._segment = None
+                with self._lock:
+                    old, self._number, self._begin = self._number, self._number + 1, len(SEGMENT)
+                    self._delete_unused(old)
             if self._segment is None:
                 self._segment = self._prepared(places.segment(self._number), SEGMENT, self._begin)
-
-    def _end_segment(self) -> None:
-        """Let the next layer begin a new segment; one whose layers were all given up is deleted."""
-        if self._segment is not None:
-            self._segment.close()
-            self._segment = None
-        with self._lock:
-            old, self._number, self._begin = self._number, self._number + 1, len(SEGMENT)
-            self._delete_unused(old)
 
     def _delete_unused(self, number: int) -> None:
         """Delete a segment that holds no layer."""
@@ -255,8 +249,7 @@ class LayerStore(LayerFolder):
             return Pages(self.contents.check, ())
         least, begin = max(PAGE_BYTES, -(-self._stop // MOST_PAGES)), 0
         pages: list[Page] = []
-        index = LocalFile(self.folder / places.INDEX)
-        try:
+        with closing(LocalFile(self.folder / places.INDEX)) as index:
             for end, total in enumerate(totals, 1):
                 at = self._places[totals[begin]]
                 size = self._places[total] + self.records[total].size(self.contents) - at
@@ -264,8 +257,6 @@ class LayerStore(LayerFolder):
                     mine = totals[begin:end]
                     pages.append(Page(min(mine), max(mine), at, size, zlib.crc32(index.read(at, size))))
                     begin = end
-        finally:
-            index.close()
         return Pages(self.contents.check, tuple(sorted(pages)))
 
     def _settle(self) -> None:

@@ -178,15 +178,15 @@ def list_runs() -> tuple[LeftRun, ...]:
     """
     base = runs_folder()
     with storage_errors(base, "read"):
-        folders = [path for path in base.iterdir() if _is_run(path)] if base.is_dir() else []
+        # Folders with only files that runs write; compiled kernels lie in a hidden one.
+        folders = [
+            path
+            for path in (base.iterdir() if base.is_dir() else ())
+            if not path.name.startswith(".") and path.is_dir()
+            and all(places.KNOWN.fullmatch(entry.name) for entry in path.iterdir())
+        ]  # fmt: skip
         found = [run for run in map(_describe, folders) if run is not None]
     return tuple(sorted(found, key=lambda run: (run.changed, run.name)))
-
-
-def _is_run(path: Path) -> bool:
-    """Return whether a folder holds only files that runs write; compiled kernels lie in a hidden one."""
-    visible = not path.name.startswith(".")
-    return visible and path.is_dir() and all(places.KNOWN.fullmatch(entry.name) for entry in path.iterdir())
 
 
 def _describe(path: Path) -> LeftRun | None:

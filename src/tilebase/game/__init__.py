@@ -3,12 +3,9 @@
 Modules, those that the others import first:
 
     grid          the cells of a board: lines, neighbours, symmetries, rows as text
-    notation      how tiles, numbers and boards are written and read
+    notation      how tiles, numbers, boards and the parameters of a game are written and read
     spawns        which tiles are spawned, with which probabilities
-    bounds        the largest exponents, and where each bound comes from
-    parse         the parameters of a game as a user writes them
     boards        the parameters of a game, and the boards that they allow: as text, as keys, checked
-    checks        parameters that do not go together
     game          how play goes; every engine must agree with it
     symmetry      the permutations of cells that keep a game the same
     formations    where large tiles stand in endgames, by name, and the games that follow
@@ -16,6 +13,5 @@ Modules, those that the others import first:
     findings      what a result found, and the sentence and the document that follow from it
     board         one board as a value, drawn and written
     records       written games: saved games, replays, lists of positions
-    permutations  permutations of the cells of packed keys, in few operations
-    compiled      a game as arrays for the kernels on packed keys
+    compiled      a game as arrays for the kernels on packed keys, permutations of cells in few operations
 """

@@ -134,7 +134,8 @@ class Board:
         """
         values = _integers(game, array)
         if not exponents:
-            values = [_exponent(game, value) for value in values]
+            x = X_TILE if game.unmergeable else None
+            values = [game.x if value == x else game.exponent(value) for value in values]
         return cls(game, game.check(values))
 
     # -- writing -------------------------------------------------------------------------------
@@ -257,10 +258,6 @@ def _integers(game: Game, array: npt.ArrayLike) -> list[int]:
     if not np.issubdtype(values.dtype, np.integer):
         raise BoardError(f"an array of {values.dtype}, but a board holds integers: convert it first")
     return [int(value) for value in values.flat]
-
-
-def _exponent(game: Game, tile: int) -> int:
-    return game.x if tile == X_TILE and game.unmergeable else game.exponent(tile)
 
 
 def _from_json(game: Game, text: str) -> npt.NDArray[Any]:

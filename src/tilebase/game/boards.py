@@ -13,11 +13,70 @@ from operator import index, le
 from typing import Any
 
 from tilebase.errors import BoardError, GameError
-from tilebase.game.bounds import UNBOUNDED, Bounds
 from tilebase.game.grid import Cells, Grid, grid_of
-from tilebase.game.notation import count_of, read_board, read_tile, tile_text, unpack
-from tilebase.game.parse import Pattern, Start, parse_patterns, parse_start
+from tilebase.game.notation import (
+    Pattern,
+    Start,
+    cell_text,
+    count_of,
+    parse_patterns,
+    parse_start,
+    read_board,
+    read_tile,
+    tile_text,
+    unpack,
+)
 from tilebase.game.spawns import ORIGINAL, SpawnLaw
+
+UNBOUNDED = 64
+"""Stands for the largest exponent where no rule bounds tiles; a packed key holds far less."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The largest exponents of ordinary tiles on the boards of a game.
+
+    Attributes
+    ----------
+    code:
+        The largest that fits into a cell of a packed key.
+    built:
+        The largest that play from the start can make.
+    anywhere:
+        The largest on a board that is not won and not beyond the horizon, whatever the limits; `UNBOUNDED` if
+        no rule bounds tiles.
+    allowed:
+        For each cell, the largest that the rules allow on a board that is not won; 0 where no ordinary tile
+        can be.  It does not depend on the start.
+    """
+
+    code: int
+    built: int
+    anywhere: int
+    allowed: Cells
+
+    @cached_property
+    def tops(self) -> Cells:
+        """For each cell, the largest on a board that play from the start can make, and that is not won.
+
+        Engines index boards up to these.  Boards that no play makes may hold more: see `allowed`.
+        """
+        return tuple(min(self.built, most) for most in self.allowed)
+
+    @cached_property
+    def packed(self) -> Cells:
+        """For each cell, the largest that the rules allow and that fits into a packed key."""
+        return tuple(min(self.code, most) for most in self.allowed)
+
+    @property
+    def closed(self) -> bool:
+        """Whether all boards that the rules allow hold only tiles that play from the start can build."""
+        return self.tops == self.allowed
+
+    @property
+    def cuts_merges(self) -> bool:
+        """Whether a limit may forbid a merge, whatever cell it is on."""
+        return max(self.tops) < min(self.built, self.anywhere)
 
 
 @dataclass(frozen=True)
@@ -321,11 +380,10 @@ class Boards:
 
     def word(self, exponent: int) -> str:
         """Write a tile as text: its number, ``x`` if it is unmergeable, 0 for an empty cell."""
-        if self.is_x(exponent):
-            return "x"
         # A merge that would make the code of x makes the next exponent instead (`merge_line`).
-        most = exponent if self.goal_exponent is None else min(exponent, self.goal_exponent)
-        return tile_text(most) if most else "0"
+        if self.goal_exponent is not None and not self.is_x(exponent):
+            exponent = min(exponent, self.goal_exponent)
+        return cell_text(exponent, self._x_code)
 
     def pack(self, cells: Sequence[int]) -> int:
         """Return the packed key: `bits` bits per cell, the first cell in the highest bits."""

@@ -142,7 +142,12 @@ class Formation:
     @cached_property
     def start_sum(self) -> int:
         """The largest sum of the start boards, from which steps are counted."""
-        return max(sum(int(word) for word in _words(board) if word.isdecimal()) for board in self.starts)
+        return max(map(sum, self._tiles))
+
+    @cached_property
+    def _tiles(self) -> list[list[int]]:
+        """The tiles on each start board, and a 0."""
+        return [[0, *(int(w) for w in _words(board) if w.isdecimal())] for board in self.starts]
 
     @cached_property
     def _goals(self) -> frozenset[int]:
@@ -177,8 +182,7 @@ class Formation:
     @property
     def least_goal(self) -> int:
         """The least goal for which the formation says how long play takes."""
-        largest = max([int(w) for board in self.starts for w in _words(board) if w.isdecimal()], default=0)
-        goal = max(8, 2 * largest)
+        goal = max(8, 2 * max(map(max, self._tiles)))
         while self.extra is not None and 2 * (goal // 2 + self.extra - 2) <= 0:
             goal *= 2
         return goal
@@ -186,8 +190,7 @@ class Formation:
     @cached_property
     def largest_goal(self) -> int:
         """The largest goal that the free cells can make, that the horizon leaves time for, and that fits."""
-        largest = max([4, *(int(w) for board in self.starts for w in _words(board) if w.isdecimal())])
-        most = largest << self.free_cells - 1
+        most = max(4, *map(max, self._tiles)) << self.free_cells - 1
         if self.horizon is not None:
             most = min(most, 1 << (self.horizon + 2).bit_length() - 1)
         codes = self._play(horizon=self.start_sum + 2).bounds.code
@@ -315,13 +318,12 @@ def formations() -> tuple[Formation, ...]:
     >>> len(formations())
     26
     """
-    return tuple(map(_listed, read_rows("game", "formations.tsv")))
-
-
-def _listed(row: dict[str, str]) -> Formation:
-    return Formation(
-        row["name"], row["category"], tuple(row["masks"].split("|")) if row["masks"] else (),
-        row["goal_cells"], tuple(row["starts"].split("|")), int(row["extra"]),
+    return tuple(
+        Formation(
+            row["name"], row["category"], tuple(row["masks"].split("|")) if row["masks"] else (),
+            row["goal_cells"], tuple(row["starts"].split("|")), int(row["extra"]),
+        )
+        for row in read_rows("game", "formations.tsv")
     )  # fmt: skip
 
 

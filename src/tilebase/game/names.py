@@ -110,14 +110,10 @@ RANDOM_STARTS = {"empty": "the empty board, a spawn first", "two-tiles": "two ra
 """What play begins on, by the name of the start."""
 
 
-def random_start_words(game: Game) -> str:
-    """Return what play begins on, if spawns are random: ``two random tiles``."""
-    return RANDOM_STARTS.get(game.start) or _start_board(game, "a random one")
-
-
 def rules_of(game: Game) -> str:
     """Return how play begins and what is spawned, in words with a blank in front."""
-    return f" from {random_start_words(game)}, spawns of {game.spawn.words}"
+    start = RANDOM_STARTS.get(game.start) or _start_board(game, "a random one")
+    return f" from {start}, spawns of {game.spawn.words}"
 
 
 def _start_board(game: Game, which: str) -> str:

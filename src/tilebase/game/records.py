@@ -25,7 +25,7 @@ from typing import Any
 
 from tilebase.errors import BoardError, CorruptError, GameError
 from tilebase.game.game import Cells, Game
-from tilebase.game.notation import exponent_of, tile_text
+from tilebase.game.notation import cell_text, exponent_of
 from tilebase.runtime.documents import parse_json, shown, to_json
 
 FORMAT, VERSION = "tilebase game", 1
@@ -80,26 +80,6 @@ class Record:
     start: Cells
     moves: tuple[Move, ...]
 
-    def states(self, game: Game) -> Iterator[tuple[Cells, Move | None]]:
-        """Yield the states with the move that was made in each; the last state has None if a spawn led to it.
-
-        Raises `BoardError` if a slide is not allowed, or a cell is not empty.
-        """
-        state = self.start
-        for number, move in enumerate(self.moves, 1):
-            yield state, move
-            after = game.slides(state).get(move.direction)
-            if after is None:
-                raise BoardError(f"move {number}: {move.direction} is not allowed on {game.format(state)}")
-            if move.cell is None:
-                return
-            if not 0 <= move.cell < game.cells or after[move.cell] or move.cell in game.walls:
-                raise BoardError(
-                    f"move {number}: no tile can be spawned on cell {move.cell} of {game.format(after)}"
-                )
-            state = (*after[: move.cell], move.exponent, *after[move.cell + 1 :])
-        yield state, None
-
     def as_dict(self, game: Game) -> dict[str, Any]:
         """Return plain JSON values."""
         return saved_game(game, game.format(self.start), self.moves)
@@ -113,11 +93,6 @@ def saved_game(game: Game, start: str, moves: Sequence[Move]) -> dict[str, Any]:
     return {
         "format": FORMAT, "version": VERSION, "game": game.identity, "start": start, "moves": written,
     }  # fmt: skip
-
-
-def record_text(game: Game, record: Record) -> str:
-    """Write a saved game as JSON text, which `parse_game` and `parse_record` read."""
-    return to_json(record.as_dict(game)) + "\n"
 
 
 @dataclass(frozen=True)
@@ -198,31 +173,9 @@ def _all_of(positions: Iterator[Position]) -> tuple[Position, ...]:
     return found
 
 
-def parse_record(game: Game, text: str) -> Record:
-    """Read a saved game of this game, as `record_text` writes it.
-
-    Raises `BoardError` if it is not one, if it is of another game, or if a move is not allowed.
-    """
-    saved = _saved(text.strip()) if len(text) <= MOST_TEXT else None
-    if saved is None:
-        raise BoardError("this is not a saved game: save one with tilebase, or review it as a text")
-    if saved.get("game") not in (None, game.identity):
-        raise BoardError(f"the game was saved in another game than {game}")
-    record = Record(game.parse(_text_of(saved, "start")), tuple(_moves(saved)))
-    for _ in record.states(game):
-        pass
-    return record
-
-
 def text_of(game: Game, tiles: Sequence[int]) -> str:
     """Write a written board as text: ``2,x/0,8``."""
-    return game.grid.rows([_word(game, cell, e) for cell, e in enumerate(tiles)])
-
-
-def _word(game: Game, cell: int, exponent: int) -> str:
-    if cell in game.walls:
-        return "#"
-    return "x" if exponent == X else tile_text(exponent) if exponent else "0"
+    return game.grid.rows([cell_text(e, X, wall=cell in game.walls) for cell, e in enumerate(tiles)])
 
 
 def _moved(game: Game, tiles: Cells, move: Move, number: int) -> Cells:
@@ -267,27 +220,18 @@ def _saved(text: str) -> dict[str, Any] | None:
 
 
 def _saved_positions(game: Game, saved: dict[str, Any], read: Reader) -> Iterator[Position]:
-    tiles = read(_text_of(saved, "start"))
-    move = None
-    for number, move in enumerate(_moves(saved), 1):
+    start, moves = saved.get("start"), saved.get("moves")
+    if not isinstance(start, str):
+        raise BoardError("the start of the saved game is missing")
+    if not isinstance(moves, list):
+        raise BoardError("the moves of the saved game are missing")
+    tiles, move = read(start), None
+    for number, written in enumerate(moves, 1):
+        move = _move(written, number, last=number == len(moves))
         yield Position(tiles, move.direction)
         tiles = _moved(game, tiles, move, number)
     if move is None or move.cell is not None:
         yield Position(tiles)
-
-
-def _text_of(saved: dict[str, Any], name: str) -> str:
-    if not isinstance(saved.get(name), str):
-        raise BoardError(f"the {name} of the saved game is missing")
-    return str(saved[name])
-
-
-def _moves(saved: dict[str, Any]) -> Iterator[Move]:
-    moves = saved.get("moves")
-    if not isinstance(moves, list):
-        raise BoardError("the moves of the saved game are missing")
-    for number, move in enumerate(moves, 1):
-        yield _move(move, number, last=number == len(moves))
 
 
 def _move(move: Any, number: int, *, last: bool) -> Move:

@@ -8,6 +8,5 @@ Modules, those that the others import first:
     objective   an objective and all that depends on its name
     rounding    how far a value computed with floats can be from the optimum, and what is certain
     results     the results of solving: the value of the start, and summaries of layers
-    encoding    values as arrays: sentinels, stored types, summaries
-    backup      how kernels combine values over spawns, and what is stored of states
+    encoding    values as arrays: sentinels, stored types, summaries, and how kernels combine them over spawns
 """

@@ -65,6 +65,9 @@ class Known(ABC):
     @abstractmethod
     def __float__(self) -> float: ...
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self}>"
+
     def __lt__(self, other: object) -> Any:
         return _is_less(self, other)
 
@@ -159,7 +162,7 @@ class Exact(Known):
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Rounded(Known):
     """The optimum up to rounding: a float that was computed step by step.
 
@@ -182,9 +185,6 @@ class Rounded(Known):
     most: int | None = None
     complement: float | None = None
     kind = "rounded"
-
-    def __repr__(self) -> str:
-        return f"<Rounded: {self}>"
 
     def __float__(self) -> float:
         return self.value
@@ -217,7 +217,7 @@ class Rounded(Known):
         return found if self.complement is None else found | {"complement": self.complement}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Bound(Known):
     """A proved bound of a probability: `Lower` or `Upper`.  It is rounded to the side where it holds."""
 
@@ -225,9 +225,6 @@ class Bound(Known):
     kind: ClassVar[str]
     words: ClassVar[str]
     rounding: ClassVar[str]
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {self}>"
 
     def __float__(self) -> float:
         return float(self.bound)
@@ -275,16 +272,13 @@ def _formatted(bound: Fraction, form: str, rounding: str) -> str:
         return format(context.divide(Decimal(bound.numerator), bound.denominator), form)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Interval(Known):
     """The optimum is proved to be at least `low` and at most `high`."""
 
     low: Fraction
     high: Fraction
     kind = "interval"
-
-    def __repr__(self) -> str:
-        return f"<Interval: {self}>"
 
     def __float__(self) -> float:
         return float((self.low + self.high) / 2)
@@ -315,7 +309,7 @@ class Interval(Known):
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Below(Known):
     """The value of a board that a table leaves out, since it is less than a bound.  It is not a number.
 
@@ -326,9 +320,6 @@ class Below(Known):
     bound: float
     reached: bool = True
     kind = "below"
-
-    def __repr__(self) -> str:
-        return f"<Below: {self}>"
 
     def __str__(self) -> str:
         return f"below {digits_text(self.bound)}" + ("" if self.reached else ", or not reachable")
@@ -452,7 +443,8 @@ def short_text(value: Found, unit: Unit, apart: float = 0.0) -> str:
     if isinstance(value, Unknown):
         return str(value)
     if isinstance(value, Below):
-        return f"below {_bound_text(value.bound, unit)}" + ("" if value.reached else " or not reachable")
+        bound = f"{digits_text(100 * value.bound)} %" if unit == "probability" else digits_text(value.bound)
+        return f"below {bound}" + ("" if value.reached else " or not reachable")
     if isinstance(value, Interval):
         return _interval_text(value, unit)
     if isinstance(value, Exact):
@@ -486,8 +478,3 @@ def _interval_text(value: Interval, unit: Unit) -> str:
     if low.endswith(" %") and high.endswith(" %"):
         low = low.removesuffix(" %")
     return f"{low} to {high}"
-
-
-def _bound_text(bound: float, unit: Unit) -> str:
-    """Return the bound of a table that leaves out boards, with all its digits."""
-    return f"{digits_text(100 * bound)} %" if unit == "probability" else digits_text(bound)

@@ -12,7 +12,7 @@ import numpy as np
 
 from tilebase._version import version
 from tilebase.errors import MissingExtraError, UsageError
-from tilebase.files.outputs import check_output
+from tilebase.files.source import check_output
 from tilebase.runtime.measured import COMMAND
 from tilebase.runtime.storage import atomic_file
 from tilebase.runtime.system import library_errors

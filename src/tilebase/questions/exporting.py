@@ -16,8 +16,8 @@ import numpy.typing as npt
 from tilebase.arrays import TableArrays
 from tilebase.errors import MissingLayerError, UsageError
 from tilebase.files.format import cells_of
-from tilebase.files.outputs import check_output
 from tilebase.files.parquet import load_pyarrow, parquet_file
+from tilebase.files.source import check_output
 from tilebase.game.game import Game
 from tilebase.objectives.values import NEVER
 from tilebase.questions.exact import ExactLayer, check_exact, solve_exactly

@@ -45,7 +45,7 @@ from tilebase.game.findings import Finding, Reported
 from tilebase.game.game import Cells, Game, check_is_game
 from tilebase.game.names import filling_words, title_of
 from tilebase.game.notation import count_of
-from tilebase.objectives.backup import Backup
+from tilebase.objectives.encoding import Backup
 from tilebase.objectives.objective import Objective
 from tilebase.questions.force import check_adversary, decide_state, searching
 from tilebase.runtime.documents import understood

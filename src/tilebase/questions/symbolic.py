@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from tilebase._version import version as program_version
-from tilebase.bdd.codes import ENCODINGS, ORDERS
 from tilebase.bdd.export import check_export
 from tilebase.bdd.library import NODE_BYTES, capacity_for, require_oxidd
-from tilebase.bdd.sets import check_lines
+from tilebase.bdd.sets import ENCODINGS, ORDERS, check_lines
 from tilebase.bdd.strategies import PLAYERS, STRATEGIES, VARIANTS, Line, Method
 from tilebase.bdd.worker import Task, run_task
 from tilebase.costs.estimate import WEEK, Span, refuse_endless, span_of

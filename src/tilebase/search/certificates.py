@@ -32,8 +32,7 @@ from tilebase._kernels.arguments import ForceScratch
 from tilebase._kernels.packed import packed
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files.format import cells_of
-from tilebase.files.outputs import check_output
-from tilebase.files.source import is_certificate
+from tilebase.files.source import check_output, is_certificate
 from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical, canonical_starts
@@ -47,13 +46,6 @@ PIECE = 1 << 12
 """Boards that are processed at a time."""
 
 
-class Known(Protocol):
-    """Decided afterstates.  `search.search.Facts` and `bdd.proofs.SetResults` are such."""
-
-    def known(self, keys: Array) -> Array:
-        """Return `WON`, `LOST` or `UNKNOWN` of `_kernels.force` for each canonical key."""
-
-
 class Results(Protocol):
     """What a certificate is made from.  `search.search.Search` and `bdd.proofs.SetResults` are such."""
 
@@ -65,9 +57,8 @@ class Results(Protocol):
     def compiled(self) -> CompiledGame:
         """The game for kernels."""
 
-    @property
-    def facts(self) -> Known:
-        """The afterstates that are decided."""
+    def known(self, keys: Array) -> Array:
+        """Return `WON`, `LOST` or `UNKNOWN` of `_kernels.force` for each canonical key."""
 
     def decide(self, key: int) -> bool | None:
         """Return whether a canonical afterstate is won."""
@@ -214,7 +205,7 @@ class _Closure:
     """The boards that a certificate must list, sum by sum: closed under the moves of the other side."""
 
     def __init__(self, search: Results) -> None:
-        self.search, self.game, self.facts = search, search.game, search.facts
+        self.search, self.game = search, search.game
         self._scratch = packed(ForceScratch.of(kernels.WIDTH))
 
     def follow(self, keys: Array) -> tuple[Array, Array, Array]:
@@ -226,7 +217,7 @@ class _Closure:
         spawns = np.zeros((64 * len(keys), 5), dtype=np.int64)
         boards = np.zeros(kernels.WIDTH * len(keys), dtype=np.uint64)
         n, m = kernels.follow_all(keys, self.search.compiled.rules, self._scratch, spawns, boards)
-        return spawns[:n], boards[:m], self.facts.known(boards[:m])
+        return spawns[:n], boards[:m], self.search.known(boards[:m])
 
     def after(self, state: Cells) -> list[int] | None:
         """Return the keys of the afterstates of a state; None if a slide wins."""
@@ -330,7 +321,7 @@ class _Refutation(_Closure):
         afters = self.after(state)
         return afters is not None and bool(
             self.game.ended(self.game.sum(state))
-            or (self.facts.known(np.array(afters, dtype=np.uint64)) == kernels.LOST).all()
+            or (self.search.known(np.array(afters, dtype=np.uint64)) == kernels.LOST).all()
         )
 
     def next_sum(self) -> int | None:

@@ -272,6 +272,10 @@ class Search:
         """Afterstates that were opened; with one thread the number is the same in each run."""
         return sum(int(seeker.counts[0]) for seeker in self._seekers)
 
+    def known(self, keys: Array) -> Array:
+        """Return `WON`, `LOST` or `UNKNOWN` of `_kernels.force` for each canonical key."""
+        return self.facts.known(keys)
+
     @property
     def forgotten(self) -> int:
         """Entries that were deleted because memory was short; some may have been searched again."""
@@ -312,7 +316,8 @@ class Search:
         finally:  # also after Ctrl-C, which waits for less than 0.1 s: then all paths can be continued
             self._settle(before)
         self._slice = min(2 * self._slice, SLICE)
-        self._tell()
+        first = self._seekers[0]
+        self._pace.report(first.depth, "search", self.opened, first.share)
 
     def _settle(self, before: int) -> None:
         for seeker in self._seekers:
@@ -328,10 +333,6 @@ class Search:
         if self._file is not None:
             self.facts.save(self._file)
             LOG.debug("%d decided afterstates are saved in %s", self.facts.entered, self._file)
-
-    def _tell(self) -> None:
-        first = self._seekers[0]
-        self._pace.report(first.depth, "search", self.opened, first.share)
 
 
 def _neighbours(game: Game) -> Array:

@@ -32,8 +32,8 @@ from tilebase._kernels.forward import BATCH
 from tilebase._kernels.packed import packed
 from tilebase.cluster.runs import Run
 from tilebase.errors import CorruptError, ResourceError
-from tilebase.files.format import CHUNK_KEYS, Chunk, value_chunk
-from tilebase.files.keys import BoardCheck, BoardsRead, Reachable, StoredBoards
+from tilebase.files.format import CHUNK_KEYS, Chunk, Layer, value_chunk
+from tilebase.files.keys import BoardCheck, BoardsRead, Reachable, read_boards
 from tilebase.files.layers import same_boards
 from tilebase.files.solved import StoredValues
 from tilebase.game.compiled import CompiledGame
@@ -295,11 +295,11 @@ class BackwardPass:
         directory = new_directory(indexed.layer.size)
         return _Solved(indexed, directory, [fold.values(n, total) for fold in self.folds])
 
-    def _read(self, total: int, file: StoredBoards, span: range) -> BoardsRead:
+    def _read(self, total: int, file: Layer, span: range) -> BoardsRead:
         """Some chunks of a layer.  Raises `CorruptError` if boards are not of the game and the sum."""
-        found = file.read(span)
-        if not file.own:
-            self._check.demand(found.keys, total, file.layer.name)
+        found = read_boards(file, span)
+        if self.space.written.get(total) != file.record.text:  # else this process wrote it
+            self._check.demand(found.keys, total, file.name)
         return found
 
     def _map(self, work: Callable[[_Worker, range], Any], spans: list[range]) -> Iterator[Any]:
@@ -317,7 +317,7 @@ class BackwardPass:
 
         yield from self._pool.map(run, spans, ahead=2 * self.threads)
 
-    def _parts(self, total: int, file: StoredBoards, sizes: dict[int, int], here: _Solved) -> Iterator[Part]:
+    def _parts(self, total: int, file: Layer, sizes: dict[int, int], here: _Solved) -> Iterator[Part]:
         """Solve a layer with both layers above in memory."""
         above = {exponent: self._above(total + 2**exponent, sizes) for exponent in self._spawned(total)}
 
@@ -327,7 +327,7 @@ class BackwardPass:
         return self._map(work, spans_of(file, self.threads))
 
     def solve_span(
-        self, worker: _Worker, total: int, file: StoredBoards, span: range, above: Above, here: _Solved | None
+        self, worker: _Worker, total: int, file: Layer, span: range, above: Above, here: _Solved | None
     ) -> Part:
         """Solve some chunks of a layer with both layers above in memory."""
         boards = self._read(total, file, span)
@@ -351,7 +351,7 @@ class BackwardPass:
         """The exponents that are spawned on boards of a sum, the largest first; none at the horizon."""
         return [] if self.game.ended(total) else sorted(self.game.spawn_exponents, reverse=True)
 
-    def _lean_parts(self, total: int, file: StoredBoards, sizes: dict[int, int]) -> Iterator[Part]:
+    def _lean_parts(self, total: int, file: Layer, sizes: dict[int, int]) -> Iterator[Part]:
         """Solve a layer with one layer above in memory at a time."""
         n = len(file)
         accs = [fold.start(n) for fold in self.folds]
@@ -375,7 +375,7 @@ class BackwardPass:
 
         def finish(_: _Worker, span: range) -> Part:
             at = slice(file.starts[span.start], file.starts[span.stop])
-            return self._finish(file, file.read(span), [acc[at] for acc in accs], spawns[at], None)
+            return self._finish(file, read_boards(file, span), [acc[at] for acc in accs], spawns[at], None)
 
         yield from self._map(finish, spans_of(file, self.threads))
 
@@ -436,11 +436,11 @@ class BackwardPass:
         return self._solved[total]
 
     def _finish(
-        self, file: StoredBoards, boards: BoardsRead, accs: list[Array], spawns: Array, here: _Solved | None
+        self, file: Layer, boards: BoardsRead, accs: list[Array], spawns: Array, here: _Solved | None
     ) -> Part:
         """Store the values of some chunks in memory, encode them beside their keys, and summarise them."""
         part, keys = Part([], [], (0, 0, 0)), boards.keys
-        starts = file.starts[boards.span.start : boards.span.stop + 1]
+        starts = file.starts[boards.span.start : boards.span.stop + 1].tolist()
         first = starts[0]
         cuts = [(at - first, end - first) for at, end in itertools.pairwise(starts)]
         ends = self._ends(keys)
@@ -460,7 +460,7 @@ class BackwardPass:
             part.edge = _enter(here, keys, first)
         return part
 
-    def _write(self, total: int, keys: StoredBoards, parts: Iterable[Part], here: _Solved | None) -> None:
+    def _write(self, total: int, keys: Layer, parts: Iterable[Part], here: _Solved | None) -> None:
         """Write the values of a layer under each objective, and a line in each journal."""
         summaries: list[list[ChunkSummary]] = [[] for _ in self.folds]
         with ExitStack() as stack:
@@ -486,13 +486,13 @@ class BackwardPass:
         """Return a finished layer from its files.  Raises `CorruptError` or `MissingLayerError`."""
         here = self._new_layer(total, n)
         layers = [stored.layer(total) for stored in self.stored]
-        keys = StoredBoards(layers[0])
+        keys = layers[0]
         if len(keys) != n or any(not same_boards(layers[0], other) for other in layers):
             raise self._mixed(total)
 
         def work(_: _Worker, span: range) -> Edge:
             found = self._read(total, keys, span).keys
-            first = keys.starts[span.start]
+            first = int(keys.starts[span.start])
             edge = _enter(here, found, first)
             for fold, layer, values in zip(self.folds, layers, here.values, strict=True):
                 stored = np.concatenate([layer.values(chunk) for chunk in span])
@@ -504,13 +504,13 @@ class BackwardPass:
         return here
 
 
-def spans_of(keys: StoredBoards, threads: int) -> list[range]:
+def spans_of(keys: Layer, threads: int) -> list[range]:
     """Return the chunks of a layer, divided into parts: several per thread if there are several threads."""
     parts = 4 * threads if threads > 1 else 1
     least = min(max(len(keys) // parts, 1), PART_KEYS)
-    spans, begin = [], 0
+    spans, begin, starts = [], 0, keys.starts.tolist()
     for chunk in range(keys.chunks):
-        if keys.starts[chunk + 1] - keys.starts[begin] >= least or chunk + 1 == keys.chunks:
+        if starts[chunk + 1] - starts[begin] >= least or chunk + 1 == keys.chunks:
             spans.append(range(begin, chunk + 1))
             begin = chunk + 1
     return spans

@@ -1,7 +1,7 @@
 """Objectives as arrays and kernels: how the values of a layer are stored in memory and combined.
 
 A `Fold` combines values over spawns.  It adds the values after spawns of one exponent to accumulators, the
-largest exponent first, and makes the values of afterstates of them.  `objectives.backup` says what is the
+largest exponent first, and makes the values of afterstates of them.  `objectives.encoding` says what is the
 same in the pass over all boards; there all spawns of a board are added at once.
 
 The accumulator of a mean is first the mean m4 over the cells where a 4 can spawn.  The spawns of 2s
@@ -19,8 +19,18 @@ import numpy.typing as npt
 
 from tilebase._kernels import fold as kernels
 from tilebase.game.game import Game
-from tilebase.objectives.backup import discounted_bounds, divide_bound, first_extreme
-from tilebase.objectives.encoding import FIRST, NONE, WON, decoded, encoded, sentinels, stored_sentinels
+from tilebase.objectives.encoding import (
+    FIRST,
+    NONE,
+    WON,
+    decoded,
+    discounted_bounds,
+    divide_bound,
+    encoded,
+    first_extreme,
+    sentinels,
+    stored_sentinels,
+)
 from tilebase.objectives.objective import Objective
 
 Array = npt.NDArray[Any]

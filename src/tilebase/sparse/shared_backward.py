@@ -17,7 +17,7 @@ from tilebase.cluster.pieces import Executor, PassJob, Piece
 from tilebase.cluster.runs import Run
 from tilebase.files import places
 from tilebase.files.format import Chunk, Contents, Layer
-from tilebase.files.keys import Reachable, StoredBoards
+from tilebase.files.keys import Reachable, frames_of
 from tilebase.files.layers import LayerFolder
 from tilebase.files.parcels import ParcelFile, ParcelWriter
 from tilebase.files.solved import StoredValues
@@ -61,7 +61,7 @@ class SolveJob(PassJob):
     def prepare(self) -> None:
         """Make room for the pass, which the first piece begins, and for the boards of one layer."""
         self._pass: backward.BackwardPass | None = None
-        self._boards: tuple[int, StoredBoards] | None = None
+        self._boards: tuple[int, Layer] | None = None
         self._workers = Spares(make=lambda: self._engine().new_worker())
 
     def do(self, piece: Piece) -> Summaries:
@@ -113,7 +113,7 @@ class SharedLayers:
         """Return whether a layer of n afterstates is large enough to be shared out."""
         return n >= SHARED_KEYS
 
-    def parts(self, total: int, keys: StoredBoards) -> Iterator[backward.Part]:
+    def parts(self, total: int, keys: Layer) -> Iterator[backward.Part]:
         """Yield the parts of a layer, in order.  Raises what a worker raises."""
         spans = backward.spans_of(keys, self.executor.threads)
         pieces = [self._piece(total, number, span) for number, span in enumerate(spans)]
@@ -134,10 +134,10 @@ class SharedLayers:
         writes = f"{self.executor.exchange.name}/{places.exchanged(total, number)}"
         return Piece("solve", total, span.start, span.stop, tuple(reads), writes)
 
-    def _part(self, piece: Piece, keys: StoredBoards, summaries: Summaries) -> backward.Part:
+    def _part(self, piece: Piece, keys: Layer, summaries: Summaries) -> backward.Part:
         span = range(piece.begin, piece.end)
-        rows = keys.layer.index[span.start : span.stop]
-        boards = keys.frames(span)
+        rows = keys.index[span.start : span.stop]
+        boards = frames_of(keys, span)
         firsts, counts = rows["first"].tolist(), rows["boards"].tolist()
         with ParcelFile(self.folder / piece.writes) as file:
             values = [file.read(number).tobytes() for number in range(len(file))]

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from itertools import starmap
 from typing import TypeAlias
 
-from tilebase.game.bounds import UNBOUNDED
+from tilebase.game.boards import UNBOUNDED
 from tilebase.game.game import Cells, Game, merge_line
 from tilebase.game.symmetry import permuter, symmetries
 from tilebase.objectives.objective import Objective

@@ -24,9 +24,8 @@ import numpy.typing as npt
 from tilebase._version import version
 from tilebase.errors import CorruptError, MissingLayerError, ResourceError, UsageError, WrongGameError
 from tilebase.files import places
-from tilebase.files.outputs import new_folder
 from tilebase.files.policy import FORMAT, VALUE_STEP, VERSION, PolicyWriter, coarse
-from tilebase.files.source import read_file
+from tilebase.files.source import new_folder, read_file
 from tilebase.game.game import Cells, Game
 from tilebase.game.names import title_of
 from tilebase.game.symmetry import symmetries

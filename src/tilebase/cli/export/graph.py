@@ -17,7 +17,7 @@ from tilebase.cli.options import (
 )
 from tilebase.cli.output import write_text
 from tilebase.errors import UsageError
-from tilebase.files.outputs import check_output
+from tilebase.files.source import check_output
 from tilebase.game.game import Game
 from tilebase.objectives.objective import parse_discount
 

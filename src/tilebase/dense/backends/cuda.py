@@ -33,8 +33,7 @@ from tilebase.dense.steps import Blocks, BlockStep, Source, Step
 from tilebase.dense.tables import DenseRules
 from tilebase.errors import MissingExtraError, ResourceError, UsageError
 from tilebase.game.game import Game
-from tilebase.objectives.backup import Backup
-from tilebase.objectives.encoding import FIRST
+from tilebase.objectives.encoding import FIRST, Backup
 from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import Objective
 from tilebase.runtime.threads import in_background

@@ -18,8 +18,7 @@ from tilebase.dense.layers import DenseLayer, Memory, layers_above
 from tilebase.dense.sizes import TILE, scratch_boards
 from tilebase.dense.steps import BlockStep, Source, Step
 from tilebase.dense.tables import DenseRules, Folding, tasks, tops
-from tilebase.objectives.backup import Backup
-from tilebase.objectives.encoding import FIRST
+from tilebase.objectives.encoding import FIRST, Backup
 from tilebase.runtime.measured import working_time
 from tilebase.runtime.threads import Pool, drain
 
