@@ -221,7 +221,7 @@ def test_a_pass_on_a_device_has_no_plan(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_searches_open_about_as_many_afterstates_as_measured() -> None:
-    """docs/records.md: from the empty board."""
+    """docs/performance.md: from the empty board."""
     measured = {
         ("2x4", 32): 6_798, ("2x2x2", 32): 1_297, ("3x3", 64): 94_195, ("2x5", 64): 613_245,
         ("2x6", 64): 9_211_872, ("3x4", 64): 8_513_955, ("3x4", 128): 110_354_395, ("2x7", 64): 99_751_051,

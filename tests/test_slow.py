@@ -79,7 +79,7 @@ def test_4x4_to_32_is_forced(lasting):
 def test_4x4_to_64(lasting):
     """The largest count that was published, with all that `solve` begins with.
 
-    To solve it takes two hours more and 13 GB of memory: docs/records.md has the result and the command.
+    To solve it takes two hours more and 13 GB of memory: docs/results.md has the result and the command.
     """
     result = count(Game("4x4", 64), folder=lasting, keep="afterstates")
     for fact in facts("state_counts.tsv", board="4x4", goal="64", quantity="states_with_specials"):
