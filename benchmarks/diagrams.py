@@ -1,4 +1,4 @@
-"""Sizes of decision diagrams by encoding, order and strategy: the tables of docs/force.md.
+"""Sizes of decision diagrams by encoding, order and strategy: the tables of docs/diagrams.md.
 
     scripts/bench --diagrams [--only WORD]
 

@@ -90,7 +90,7 @@ def test_checksums_and_what_other_programs_read(made):
 
 
 def test_the_metadata_name_what_is_there(made):
-    """The structure of Croissant 1.1; mlcroissant accepts it (docs/datasets.md)."""
+    """The structure of Croissant 1.1; mlcroissant accepts it (docs/agents.md)."""
     folder, parts = made
     data = json.loads((folder / "croissant.json").read_text())
     assert data["@context"] == CONTEXT

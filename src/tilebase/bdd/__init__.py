@@ -8,5 +8,5 @@
 * `worker`: the process in which diagrams live, so that the library cannot end the program.
 
 The algorithms follow Edixhoven, *Checkerboard Patterns and Binary Decision Diagrams for the Game 2048*
-(2019), sections 5 and 6.  docs/force.md says what is different here, and what was measured.
+(2019), sections 5 and 6.  docs/diagrams.md says what is different here, and what was measured.
 """
