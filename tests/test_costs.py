@@ -177,9 +177,9 @@ def test_disk_is_what_runs_took(
     row = json.loads(capsys.readouterr().out)[0]
     assert row["disk"] == byte_text(int(found.disk))
     if "442" in command:
-        assert main(["plan", *command.split()[:2], "-f", "json"]) == 0
-        disks = {one["goal"]: one["disk"] for one in json.loads(capsys.readouterr().out)}
-        assert disks[int(command.split()[-1])] == round(found.disk)
+        assert main(["plan", "formations", command.split()[-1], "-f", "json"]) == 0
+        disks = {one["formation"]: one["disk"] for one in json.loads(capsys.readouterr().out)}
+        assert disks["442"] == round(found.disk)
 
 
 def test_more_cores_are_a_division(capsys: pytest.CaptureFixture[str]) -> None:

@@ -319,7 +319,7 @@ FAILURES: dict[str, tuple[Callable[[Handler, bytes], Any], str]] = {
     "403": (status(403), "the server answered 403 Forbidden"),
     "416": (raw(b"HTTP/1.1 416 No\r\nContent-Length: 0\r\n\r\n"), "the server answered 416 No"),
     "204": (raw(b"HTTP/1.1 204 No Content\r\n\r\n"), "the server answered 204 No Content"),
-    "escape": (raw(b"HTTP/1.1 500 \x1b[31mred\r\nContent-Length: 0\r\n\r\n"), r"500 \[31mred"),
+    "escape": (raw(b"HTTP/1.1 500 \x1b[31mred\r\nContent-Length: 0\r\n\r\n"), r"500 \?\[31mred"),
     "no length": (raw(b"HTTP/1.1 200 OK\r\n\r\n{}"), "does not say how long it is"),
     "length of letters": (raw(b"HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n{}"), "does not say how long"),
     "large": (raw(b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n{}"), "sends no ranges"),

@@ -252,7 +252,7 @@ def test_a_plan_says_in_short_what_does_not_fit_and_why_below(capsys, monkeypatc
     )
     assert f"solve for win, this machine, 2 threads: {wanted}" in reasons
     assert re.search(r"solve all boards for win +this machine, .* does not fit", table)
-    assert "3x5, to 128 needs 27 GB of memory, even in batches" in reasons
+    assert "3x5, to 128 needs 26.6 GB of memory, even in batches" in reasons
     assert main(["solve", *words, "-q"]) == 1
     assert f"does not fit: {wanted}" in capsys.readouterr().err
 

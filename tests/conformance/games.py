@@ -71,7 +71,6 @@ GAMES = (
     Game("1x4", 32, limits="4,8,8,4", pattern="*,4,*,*"),
     Game("2x3", 32, limits="16,8,8/8,4,8", pattern="8,*,*/*,*,4|*,*,8/4,*,*", start="empty"),
     Game("2x3", 16, limits="8,4,4/4,4,8", pattern="4,*,*/*,*,4|*,*,4/4,*,*", start="empty"),
-    Game("2x2", 32, start="2,2/8,8", limits=8),  # one half bars every slide
     Game("4x4", 8, walls=[1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 13]),  # free cells far from each other
     Game("3x4", 8, masks="..../..xx/.xxx", start="after 0,0,2,0/2,0,x,x/0,x,x,x", horizon=22),
     Game("3x4", 8, masks="..../..xx/xxxx|..../.x.x/xxxx", start="after 2,0,0,0/0,2,x,x/x,x,x,x"),

@@ -66,7 +66,16 @@ class LayerStore(LayerFolder):
         with storage_errors(folder, "use"):
             refuse_link(folder)
         super().__init__(folder, contents)
+        self._drop_cut_off()
         self._cut()
+
+    def _drop_cut_off(self) -> None:
+        """Forget the layers whose segment is missing or too short, which are made again."""
+        paths = {one.segment: self._path(one.segment) for one in self.records.values()}
+        sizes = {number: path.stat().st_size if path.exists() else 0 for number, path in paths.items()}
+        self.records = {
+            s: one for s, one in self.records.items() if one.offset + one.nbytes <= sizes[one.segment]
+        }
 
     def close(self) -> None:
         """Close the files."""

@@ -17,7 +17,6 @@ from tilebase.game.grid import Cells, Grid, grid_of
 from tilebase.game.notation import (
     Pattern,
     Start,
-    cell_text,
     count_of,
     parse_patterns,
     parse_start,
@@ -380,10 +379,11 @@ class Boards:
 
     def word(self, exponent: int) -> str:
         """Write a tile as text: its number, ``x`` if it is unmergeable, 0 for an empty cell."""
+        if self.is_x(exponent):
+            return "x"
         # A merge that would make the code of x makes the next exponent instead (`merge_line`).
-        if self.goal_exponent is not None and not self.is_x(exponent):
-            exponent = min(exponent, self.goal_exponent)
-        return cell_text(exponent, self._x_code)
+        most = exponent if self.goal_exponent is None else min(exponent, self.goal_exponent)
+        return tile_text(most) if most else "0"
 
     def pack(self, cells: Sequence[int]) -> int:
         """Return the packed key: `bits` bits per cell, the first cell in the highest bits."""
