@@ -143,29 +143,6 @@ def test_the_published_bound_that_is_small(tmp_path, capsys):
     assert f"SHA-256 of the layers: {document['checksum']}." in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["2x2", "32", "--limits", "16,8/8,4"], "cannot be won: no line may hold two tiles of 16"),
-        (["2x2", "32", "--objective", "lower:uint8"], "must be uint64 or uint32 or uint16, not uint8"),
-        (["2x2", "32", "--space", "some"], "choose one of reachable, all"),
-        (["2x2", "32", "--backend", "gpu"], "choose one of threads, cuda"),
-        (["2x2", "32", "--backend", "cuda"], "tilebase[cuda]"),
-        (["2x2"], "needs a goal"),
-        (["2x2", "32", "--limits", "16,8"], "give 4, one for each cell, or one for all"),
-        (["2x2", "32", "--limits", "2,8/8,4"], "below the spawned tile"),
-        (["2x3", "64", "--pattern", "lemma1", "--limits", "16,16,16/16,16,16"], "needs 32 on cell 0"),
-        (["2x2", "32", "--limits", "16,16/8,8", "--memory", "1MiB"], "too little"),
-    ],
-)
-def test_bad_questions_are_one_sentence(arguments, words, capsys):
-    objective = [] if "--objective" in arguments else ["--objective", "lower"]
-    assert main(["solve", *arguments, *objective, "-q"]) in (1, 2)
-    message = capsys.readouterr().err
-    assert words in message
-    assert message.count("\n") == 1
-
-
 def test_what_does_not_fit_is_refused_with_the_estimate(capsys, monkeypatch):
     limits = "256,128,64,64/64,64,64,64/64,64,64,64"
     line = ["3x4", "512", "--limits", limits, "--pattern", "lemma1", "--start", "empty"]
@@ -236,8 +213,6 @@ def test_a_plan_that_does_not_fit_says_what_needs_none(capsys):
     assert "this machine, 1 thread " in printed.out
     assert "does not fit" in printed.out
     assert printed.out.splitlines()[1].startswith("count ")  # which needs no such pass
-    assert main([*words[:-1], "0"]) == 2
-    assert "the number of threads must be" in capsys.readouterr().err
 
 
 # -- patterns --------------------------------------------------------------------------------------
@@ -365,9 +340,6 @@ def test_the_lemma_command(capsys):
     assert "holds the pattern with the tiles that 32,16,8/8,8,8 allows: yes" in capsys.readouterr().out
     assert main(["lemma", "2x3", "64", "--pattern", "pair", "-q"]) == 0
     assert ", within 1 slide (verdict)" in capsys.readouterr().out
-    assert main(["lemma", "2x2", "64", "-q"]) == 2
-    assert main(["lemma", "2x3", "64", "-f", "xml"]) == 2
-    assert main(["lemma", "4x4", "2048", "-q"]) == 1
 
 
 @pytest.mark.parametrize(
@@ -517,10 +489,7 @@ def test_the_search_command(capsys, tmp_path):
     found = json.loads(capsys.readouterr().out)
     assert found["path"][-1] == found["best"]
     assert found["finished"]
-    assert main([*arguments[:-2], "10", "-q"]) == 2
-    assert "more than 10" in capsys.readouterr().err
     assert main([*arguments, "--budget", "0s"]) == 0
-    assert main(["limits", "2x3", "32", "--boards", "many"]) == 2
 
 
 def test_a_search_takes_the_boards_that_its_time_allows_and_says_how_to_prove_the_bound(
@@ -543,9 +512,7 @@ def test_a_search_takes_the_boards_that_its_time_allows_and_says_how_to_prove_th
     assert search_limits(Game("2x3", 64, limits=limits)).most == 10**6
 
 
-def test_what_cannot_be_searched(refused):
-    late = "with which the search begins, have 39,191,040 boards, which take about"
-    refused(["limits", "3x4", "256", "--budget", "0.001s"], 2, late)
+def test_what_cannot_be_searched():
     with pytest.raises(UsageError, match="needs a goal"):
         search_limits(Game("2x2"), 100)
     with pytest.raises(UsageError, match="cannot be won"):
@@ -607,18 +574,3 @@ def test_the_index_command(capsys):
     fifth = capsys.readouterr().out.strip()
     assert main(["rank", "2x2", "32", "--board", fifth]) == 0
     assert capsys.readouterr().out == "sum 30, rank 5\n"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["2x2", "32", "--board", "2,4"], "has 2 cells"),
-        (["2x2", "32", "--at", "30"], "--at 30: give a sum and a rank, as --at 30,17"),
-        (["2x2", "32", "--at", "a,b"], "give a sum and a rank"),
-        (["2x2", "32", "--at", "30,24"], "has 24 there"),
-        (["2x2", "32", "--board", "2,4/8,16", "--at", "30,3"], "or none of them"),
-    ],
-    ids=" ".join,
-)
-def test_bad_questions_to_the_index(arguments, sentence, refused):
-    refused(["rank", *arguments], 2, sentence)

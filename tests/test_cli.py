@@ -199,52 +199,6 @@ def test_the_default_folder_goes_when_all_is_done(tmp_path, monkeypatch, capsys)
     assert capsys.readouterr().err == "tilebase: stopped\n"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "status", "words"),
-    [
-        (["count", "4by4"], 2, "not a shape"),
-        (["count", "9x9"], 2, "at most 32"),
-        (["count", "4x4"], 2, "do not fit"),
-        (["count", "2x2", "3"], 2, "power of two"),
-        (["count", "2x2", "64"], 2, "cannot be made"),
-        (["count", "2x2", "32", "--limits", "8,8"], 2, "2 limits"),
-        (["count", "2x2", "32", "--limits", "8,8,8,2"], 2, "below the spawned"),
-        (["count", "2x2", "32", "--rules", "walls = [7]"], 2, "cells 0 to 3"),
-        (["count", "2x2", "32", "--spawn", "2"], 2, "between 0 and 1"),
-        (["count", "2x2", "32", "--start", "2,2"], 2, "has 2 cells"),
-        (["count", "2x2", "32", "--by", "colour"], 2, "by sum"),
-        (["count", "2x2", "32", "--memory", "lots"], 2, "not an amount"),
-        (["count", "2x2", "32", "--memory", "1MB"], 2, "too little"),
-        (["count", "2x2", "32", "--format", "xml"], 2, "choose one of table"),
-        (["count", "2x2", "32", "--format", "parquet"], 2, "name a file, as --record rows.parquet"),
-        (["count", "2x2", "32", "--keep", "states"], 2, "name one with -o"),
-        (["count", "2x2", "32", "-q", "--record", "/nowhere/at/all.csv"], 1, "cannot write"),
-        (["count", "2x2", "32", "-q", "-o", "/proc/run"], 1, "cannot use"),
-        (["verify", "nothing.tbl"], 1, "not found"),
-        (["export", "boards", "/", "--sum", "4", "-o", "x.parquet"], 1, "/ holds no finished table"),
-        (["explain", "guarantied"], 2, "did you mean guaranteed?"),
-        (["explain", "the"], 2, "unknown word 'the'"),
-        (["explain", "bound", "lowr"], 2, "unknown word 'lowr': did you mean lower"),
-        (["solve", "2x2", "8", "--objectiv", "win"], 2, "Did you mean --objective?"),
-        (["solve", "2x2", "8", "--objective", "won"], 2, "choose one of win,"),
-        (["prob", "t"], 2, "Did you mean"),
-        (["reproduce", "somebody"], 2, "choose one of"),
-        (["reproduce", "--budget", "soon"], 2, "not a time"),
-        (["count", "2x2", "--colour"], 2, "Unknown option"),
-        (["count"], 2, "a SHAPE is missing: Rows x columns, as 4x4"),
-        (["count", "2x2", "many"], 2, "GOAL"),
-        (["recount"], 2, "recount"),
-        (["solve", "--shape", "2x2", "2x3", "32"], 2, "'2x3' stands behind --shape: name --goal, too"),
-        (["limits", "2x2", "8", "--budget", "-1s"], 2, "--budget -1s: a value cannot begin with -"),
-        (["export", "values", "2x2-8", "v.csv"], 2, "for example: tilebase export values 3x3-512/ -o"),
-        (["count", "2x2", "8", "--up-to", "-2"], 2, "the sum to count to must be 0 or more, not -2"),
-    ],
-    ids=str,
-)
-def test_refusals_are_one_sentence(arguments, status, words, refused):
-    refused(arguments, status, words)
-
-
 def test_module_and_version():
     done = subprocess.run([sys.executable, "-m", "tilebase", "--version"], capture_output=True, text=True)
     assert done.returncode == 0
@@ -604,22 +558,6 @@ def test_rules_stand_in_a_file_or_in_lines(tmp_path, capsys):
         found.append(json.loads(capsys.readouterr().out))
     assert found[0]["totals"] == found[1]["totals"]
     assert Game.from_identity(found[0]["game"]) == Game("3x3", 16, walls=[0], horizon=20)
-
-
-@pytest.mark.parametrize(
-    ("rules", "sentence"),
-    [
-        ("wals = [0]", "there is no rule wals: choose from at-least, goal-sum"),
-        ("nowhere.toml", "there is no file nowhere.toml"),
-        ("walls = [0", "are not TOML"),
-        ("walls = 0", "the rule walls cannot be 0: write walls = [0, 5]"),
-        ("horizon = true", "the rule horizon cannot be True: write horizon = 40"),
-        ("walls = ['a']", "are not cells"),
-        ("steps = 9", "the rule steps is for formations"),
-    ],
-)
-def test_rules_that_are_refused(rules, sentence, refused):
-    refused(["count", "2x2", "16", "--rules", rules], 2, sentence)
 
 
 def options_of(inner: App, words: tuple[str, ...] = ()) -> Iterator[tuple[str, list[str]]]:

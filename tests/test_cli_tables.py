@@ -318,91 +318,6 @@ def test_graph_with_values(folder, printed):
 # -- refusals --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("command", "status", "sentence"),
-    [
-        ("solve 2x2 32 -q --objective fun", 2, "objective 'fun' does not exist: choose one of win, loss"),
-        ("solve 2x2 32 -q --objective win,", 2, "objective '' does not exist"),
-        ("solve 2x2 32 -q --objective win,win", 2, "names an objective twice"),
-        ("solve 2x2 32 -q --objective win:int8", 2, "must be float64"),
-        ("solve 2x2 32 -q --objective guaranteed:float64", 2, "must be bit, not float64"),
-        ("solve 2x2 -q", 2, "win needs a goal"),
-        ("solve 3x6 256 -q --objective score", 2, "does not fit"),
-        ("solve 2x2 32 -q --objective win@0", 2, "must be above 0"),
-        ("solve 2x2 32 -q --objective win@2", 2, "above 0 and at most 1, not 2"),
-        ("solve 2x2 32 -q --objective win@nan", 2, "is not a discount"),
-        ("solve 2x2 32 -q --objective guaranteed@0.9", 2, "takes no discount"),
-        ("solve 2x2 32 -q --objective lower@0.99999", 2, "smaller denominator"),
-        ("solve 2x2 32 -q -f xml", 2, "choose one of table"),
-        ("solve 2x2 32 -q -f parquet", 2, "name a file, as --record rows.parquet"),
-        ("solve 2x2 32 -q --threads -1", 2, "threads"),
-        ("solve 2x2 32 -q -o full", 1, "holds other files"),
-        ("solve 2x2 16 -q -o t", 1, "t"),
-        ("solve 2x2 32 -q -o full/letter.txt", 1, "full/letter.txt"),
-        ("probe nowhere", 1, "not found"),
-        ("probe full", 1, "holds no finished table"),
-        ("probe full/letter.txt", 1, "not a zip file"),
-        ("probe unfinished 2,2/0,0", 1, "holds no finished table: make one with tilebase solve"),
-        ("probe nonsense://t", 1, "cannot read nonsense://t"),
-        ("probe t 2,2,0/0,0,0", 2, "has 6 cells"),
-        ("probe t 2,2/0,32", 2, "at most 16"),
-        ("probe t 2,2/0,3", 2, "not a power of two"),
-        ("probe t 1209", 2, "tile 512"),
-        ("probe t 0x123456", 2, "does not fit"),
-        ("probe t [2,4", 2, "is not a board in JSON"),
-        ("probe t {}", 2, "is not a board in JSON"),
-        ("probe t [[2,4],[0,\n8", 2, "is not a board in JSON"),
-        ("probe t 2,2/0,0 --objective fun", 2, "t has no values of fun: it has win, lower, upper, score"),
-        ("probe t 2,2/0,0 -f xml", 2, "choose one of table, csv, json"),
-        ("play nowhere --auto", 1, "not found"),
-        ("play t --delay -1", 2, "the delay must be 0 to 3600 seconds, not -1"),
-        ("play t --delay nan", 2, "the delay must be 0 to 3600 seconds, not nan"),
-        ("play t --delay inf", 2, "the delay must be 0 to 3600 seconds, not inf"),
-        ("play t --start 2,2/0,32 --auto", 2, "at most 16"),
-        ("play t --objective fun --auto", 2, "has no values of fun"),
-        ("evaluate t --games 0 -q", 2, "must be 1 or more, not 0"),
-        ("evaluate t --games 100000 --seed -1 -q", 2, "the seed must be 0 or more, not -1"),
-        ("evaluate t --games 100000 --objective fun -q", 2, "has no values of fun"),
-        ("evaluate nowhere --games 9 -q", 1, "not found"),
-        ("evaluate t clever -q", 2, "there is no policy 'clever'"),
-        ("evaluate t math:pi -q", 2, "is not a function"),
-        ("evaluate t nowhere:left -q", 2, "cannot be imported"),
-        ("evaluate t :left -q", 2, "cannot be imported"),
-        ("evaluate t full -q", 1, "holds no finished table"),
-        ("evaluate t random --objective lower -q", 2, "has no values of lower"),
-        ("evaluate t random --memory lots -q", 2, "not an amount"),
-        ("evaluate t random --threads -1 -q", 2, "threads"),
-        ("thin t --visited 2.5 -o new -q", 2, "must be 0 to 1, as 1e-7, not 2.5"),
-        ("thin t --visited nan -o new -q", 2, "must be 0 to 1, as 1e-7, not nan"),
-        ("thin t --visited 0 -o full -q", 1, "holds files: choose a new folder"),
-        ("thin t --visited 0 -o t -q", 1, "holds files"),
-        ("thin t --visited 0 -o full/letter.txt -q", 1, "cannot use full/letter.txt"),
-        ("thin t --visited 0 -o new -f parquet -q", 2, "Parquet"),
-        ("thin t --visited 0 -o new --objective fun -q", 2, "has no values of fun"),
-        ("thin unfinished --above 0 -o new -q", 1, "holds no finished table"),
-        ("verify nowhere", 1, "not found"),
-        ("verify full", 1, "holds no finished table"),
-        ("verify full/letter.txt", 1, "full/letter.txt is not a zip file"),
-        ("verify t --sample -1", 2, "the sample must be 0 values or more, not -1"),
-        ("export graph 2x2 --values", 2, "need a goal"),
-        ("export graph 2x2 32 --values --group", 2, "leave out --group"),
-        ("export graph 2x2 32 --values --discount 0", 2, "must be above 0"),
-        ("export graph 4x4 2048 --optimal", 2, "states"),
-        ("export graph 2x2 32 --values --max-states 3", 2, "states"),
-    ],
-    ids=str,
-)
-def test_refusals_are_one_sentence(command, status, sentence, table, folder, refused, capsys):
-    (folder / "full").mkdir()
-    (folder / "full/letter.txt").write_text("mine")
-    if "unfinished" in command:
-        assert main(["solve", "2x2", "32", "-q", "-o", "unfinished", "--down-to", "20"]) == 0
-        capsys.readouterr()
-    refused(command.split(" "), status, sentence)
-    assert (folder / "full/letter.txt").read_text() == "mine"
-    assert not (folder / "new").exists()
-
-
 # -- found by people who tried it -------------------------------------------------------------------
 
 
@@ -448,27 +363,6 @@ def test_a_missing_file_of_values_is_made_again(table):
         assert main(["solve", "2x2", "32", "-q", "-o", "t"]) == 0
         assert contents(table / "values/win") == before
         assert main(["verify", "t", "--all", "-q"]) == 0
-
-
-@pytest.mark.parametrize(
-    ("command", "status", "sentence"),
-    [
-        ("solve 2x2 16 --threads 100000", 2, "must be 1 to 256, not 100000"),
-        ("solve 2x2 16 --threads 0", 2, "must be 1 to 256, not 0"),
-        ("evaluate t random --threads -1", 2, "must be 1 to 256, not -1"),
-        ("evaluate t random --memory 10", 2, "too little"),
-        ("evaluate t random --objective guaranteed", 2, "under an objective that is a mean in floats"),
-        ("solve 2x2 16 --objective win@1e-400", 2, "too many digits"),
-        ("solve 2x2 16 --spawn 1e-400", 2, "too many digits"),
-        ("evaluate t random --record a.svg", 2, "no .svg picture is drawn of this result: end its name in"),
-        ("evaluate t a:b --distribution tile --asked batch", 2, "leave --games, --symmetry and --asked out"),
-        ("solve 2x2 16 -q --record rows.foo", 2, "does not say its format: end its name in"),
-        ("count 2x2 16 --keep foo", 2, "choose one of counts"),
-        ("probe t 0,0/0,0", 1, "cannot occur in"),
-    ],
-)
-def test_what_new_users_tried(command, status, sentence, table, refused):
-    refused(command.split(), status, sentence)
 
 
 def test_a_full_disk_behind_standard_output():

@@ -355,12 +355,6 @@ def test_a_border_that_is_stopped_lists_what_is_certain(monkeypatch, capsys):
     assert "stopped early" in found.err
 
 
-def test_an_answer_that_cannot_be_written_is_not_looked_for(refused):
-    refused(
-        ["force", "2x6", "64", "--record", "/nowhere/at/all.json"], 1, "cannot write /nowhere/at/all.json"
-    )
-
-
 def test_all_starts_go_on_where_they_were(tmp_path, capsys):
     assert main(["force", "starts", "2x3", "16", "--budget", "0s", "--work", str(tmp_path), "-q"]) == 1
     assert "every spawn of 2s and 4s: 0 of 60, 60 undecided (exact) (tilebase " in capsys.readouterr().out
@@ -629,40 +623,6 @@ def test_a_border_within_a_budget_is_true_as_far_as_it_goes():
 def test_bad_questions(ask, error, sentence):
     with pytest.raises(error, match=sentence):
         ask()
-
-
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["force"], "a SHAPE is missing"),
-        (["force", "2x2", "-c", "x.cert"], "let tilebase force largest 2x2 find the largest"),
-        (["force", "largest", "2x2", "--walls", "0"], "--walls"),
-        (["force", "starts", "2x2", "8", "--start", "empty"], "--start"),
-        (["force", "2x2", "8", "--engine", "diagrams:sweep"], "engine 'diagrams:sweep' does not exist"),
-        (["force", "diagrams", "2x2", "8", "--strategy", "fast"], "strategy 'fast' does not exist"),
-        (["force", "2x2", "8", "-c", "a.json", "--record", "a.json"], "a.json cannot be both"),
-        (["force", "2x2", "8", "--start", "9" * 5000 + ",4/4,4"], "a tile of 5000 digits"),
-        (["plan", "2x2", "8", "--objective", "win,lower"], "a game is planned for one objective"),
-        (["plan", "2x2"], "win needs a goal"),
-        (
-            ["solve", "2x2", "8", "--objective", "win", "--backend", "cuda", "--space", "reachable"],
-            "works on all boards within limits",
-        ),
-        (["force", "largest", "2x2", "--limits", "2,2/2,2"], "limit 2 on cell 0 is below the spawned tile 4"),
-        (["force", "2x2", "64"], "cannot be made on 2x2: 4 cells make at most 32"),
-        (["force", "2x2", "8", "--start", "8,0/0,0"], "the start is not a board of this game"),
-        (["force", "2x2", "8", "--start", "2,3/0,0"], "the start is not a board of this game"),
-        (["force", "2x2", "8", "--limits", "4,4/4"], "3 limits for a 2x2 board"),
-        (["force", "2x2", "8", "--spawns", "8"], "must be 2,4 or 2 or 4, not"),
-        (["force", "2x2", "8", "--budget", "soon"], "is not a time"),
-        (["force", "2x2", "8", "--engine", "magic"], "choose one of search, dense, diagrams, reachable"),
-        (["limits", "2x2", "64", "--start", "empty", "--minimal"], "cannot be made on 2x2"),
-        (["verify", "missing.cert"], "missing.cert"),
-    ],
-    ids=" ".join,
-)
-def test_bad_commands(words, sentence, folder, refused):
-    refused(words, 1 if words[0] == "verify" else 2, sentence)
 
 
 # -- the command -----------------------------------------------------------------------------------

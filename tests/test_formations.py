@@ -89,10 +89,8 @@ def test_masks_and_starts_are_consistent(name):
 
 def test_some_formations_have_more_x_than_a_mask_has_cells():
     assert [one.name for one in formations() if one.masks and len(one.x_cells) > one.masks[0].count("x")] == [
-        "4432f",
-        "4442ff",
-        "4442f",
-    ]
+        "4432f", "4442ff", "4442f"
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -257,12 +255,8 @@ def test_a_formation_of_ones_own(own):
     assert game.horizon == 4 + 2 * (8 + 12 - 2)
     assert float(solve(game).value) == pytest.approx(float(oracle.values(game).start), abs=1e-12)
     wide = formation(str(own(WIDE, "Wide.TOML")))
-    assert (wide.name, wide.shape, wide.masks[1], wide.wins_anywhere) == (
-        "Wide",
-        (3, 4),
-        "..../...x/...x",
-        True,
-    )
+    assert (wide.name, wide.shape, wide.masks[1]) == ("Wide", (3, 4), "..../...x/...x")
+    assert wide.wins_anywhere
     assert wide.game(16).horizon == 40
     assert wide.largest_goal == 32
     with pytest.raises(GameError, match="from 8 to 32, not 64"):
@@ -298,12 +292,6 @@ def test_goals_smaller_than_all_measured_ones(capsys):
     shown = capsys.readouterr().out
     assert any(line.startswith("L3 ") for line in shown.splitlines())
     assert "Best to" not in shown, "no table to 16 was solved"
-
-
-@pytest.mark.parametrize("threads", ["0", "-3", "257"])
-def test_threads_of_the_list(capsys, threads):
-    assert main(["plan", "formations", "--threads", threads]) == 2
-    assert "the number of threads must be 1 to 256" in capsys.readouterr().err
 
 
 def test_a_file_may_have_walls_and_x_anywhere(own):
@@ -423,7 +411,7 @@ def test_a_formation_of_a_file_is_never_measured(own):
 # -- the command line ------------------------------------------------------------------------------
 
 
-def test_one_goal_of_one_formation(capsys, refused):
+def test_one_goal_of_one_formation(capsys):
     assert main(["plan", "formations", "64", "-f", "json"]) == 0
     found = {one["formation"]: one for one in json.loads(capsys.readouterr().out)}
     assert found["L1"]["goal"] == 64
@@ -433,17 +421,6 @@ def test_one_goal_of_one_formation(capsys, refused):
     assert {one["what"] for one in json.loads(capsys.readouterr().out)} >= {"count", "solve for win"}
     assert main(["explain", "L1"]) == 0
     assert "Play starts, after a slide, on" in capsys.readouterr().out
-    refused(["plan", "--formation", "L1", "1024"], 2, "choose a goal from 8 to 512, not 1024")
-    refused(["plan", "formations", "131072"], 2, "no formation makes 131072")
-
-
-@pytest.mark.parametrize(
-    ("command", "sentence"),
-    [("lemma", "a formation says what wins"), ("limits", "a formation is solved without them")],
-)
-def test_commands_without_formations_say_why(command, sentence, refused):
-    refused([*command.split(), "--formation", "442", "512"], 2, f"{sentence}: leave --formation 442 out")
-    refused([*command.split(), "3x3"], 2, "a GOAL is missing")
 
 
 def test_solve_prints_the_value_of_each_start_board(capsys):
@@ -469,17 +446,13 @@ def test_plain_games_take_masks_and_a_horizon(capsys):
     assert float(shown) == pytest.approx(float(Fraction(oracle.values(game).start)), abs=1e-11)
 
 
-@pytest.mark.parametrize(
-    "command",
-    [["force"], ["force", "--engine", "reachable"], ["force", "--engine", "diagrams"]],
-    ids=str,
-)
+@pytest.mark.parametrize("command", ["force", "force --engine reachable", "force --engine diagrams"])
 @pytest.mark.parametrize(
     ("name", "horizon"), [("44", None), ("44", "24"), ("442t", "40")], ids=["one-mask", "horizon", "masks"]
 )
 def test_what_can_be_forced_in_a_formation(command, name, horizon, capsys):
     options = ["--spawns", "2", *(["--rules", f"horizon={horizon}"] if horizon else [])]
-    assert main([*command, "--formation", name, "8", *options, "-f", "json"]) == 0
+    assert main([*command.split(), "--formation", name, "8", *options, "-f", "json"]) == 0
     game = formation(name).game(8, spawn=0, horizon=int(horizon) if horizon else None)
     guaranteed = solve(game, "guaranteed").value
     verdict = "can force" if float(guaranteed) else "cannot force"
@@ -510,51 +483,11 @@ def test_a_formation_has_a_certificate(tmp_path, capsys):
         assert not game.masks or f" {masks} after each slide" in said
 
 
-def test_a_formation_that_is_walled_has_no_certificate(tmp_path, capsys):
-    assert main(["force", "--formation", "2x4", "8", "-c", str(tmp_path / "proof")]) == 2
-    assert "without walls" in capsys.readouterr().err
-    assert list(tmp_path.iterdir()) == []
-
-
 @pytest.mark.parametrize("command", ["count", "plan", "rank", "solve"])
 def test_all_commands_with_a_game_take_a_formation(command, capsys):
     quiet = [] if command in ("plan", "rank") else ["-q"]
     assert main([command, "--formation", "L1", "16", *quiet]) == 0
     assert capsys.readouterr().out
-
-
-REFUSED = [
-    (["--formation", "442"], "needs a goal or a goal sum"),
-    (["--formation", "442", "100"], "not a power of two"),
-    (["--formation", "442", "4096"], "choose a goal from 8 to 2048, not 4096"),
-    (["--formation", "442", "4x4", "512"], "give the goal alone"),
-    (["--formation", "442", "4x4"], "give the goal alone"),
-    (["--formation", "442x", "512"], "no formation is called '442x'; did you mean 442"),
-    (["--formation", "442", "512", "--rules", "walls = [0]"], "the rule walls and --formation contradict"),
-    (["--formation", "442", "512", "--start", "empty"], "--start and --formation contradict"),
-    (
-        ["--formation", "442", "512", "--rules", "masks = '..../..../..xx/xxxx'"],
-        "the rule masks and --formation contradict",
-    ),
-    (["--formation", "442", "512", "--rules", "steps = 50"], "cannot be made below the horizon 104"),
-    (["2x2", "16", "--rules", "steps = 9"], "the rule steps is for formations"),
-    (["2x2", "16", "--rules", "at-least = true"], "the rule at-least is for formations"),
-    ([], "a SHAPE is missing"),
-]
-
-
-@pytest.mark.parametrize("command", [["export", "graph"], ["rank", "--board", "x"]], ids=str)
-def test_a_goal_stands_in_place_of_the_shape(command, capsys):
-    assert main([*command, "--formation", "44"]) == 2
-    assert "the formation 44 needs a goal or a goal sum" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(("arguments", "words"), REFUSED, ids=str)
-def test_contradictions_are_one_sentence(arguments, words, capsys):
-    assert main(["solve", *arguments]) == 2
-    message = capsys.readouterr().err
-    assert words in message
-    assert message.count("\n") == 1
 
 
 def test_the_list_has_a_row_for_each_formation_and_a_column_for_each_goal(capsys):
@@ -576,8 +509,6 @@ def test_the_list_for_one_goal_and_its_forms(capsys):
     assert {one["formation"] for one in found} == set(NAMES) - {"3x405"}
     assert main(["plan", "formations", "-f", "csv"]) == 0
     assert len(capsys.readouterr().out.splitlines()) > 150
-    assert main(["plan", "formations", "131072"]) == 2
-    assert "no formation makes 131072" in capsys.readouterr().err
 
 
 def test_the_best_for_a_goal_is_named(capsys):

@@ -47,28 +47,6 @@ HERE = Allowance(memory=8 << 30, threads=2)
 @pytest.mark.parametrize(
     "command",
     [
-        "count 4x4 2048",
-        "count 4x4 1024 --keep afterstates -o t",
-        "solve 4x4 2048",
-        "solve 4x4 2048 -o t",
-        "solve 4x4 --limits 32768 --objective score",
-        "solve 4x4 2048 --space all",
-        "solve 4x4 2048 --objective lower",
-        "solve 4x4 1024 --objective lower --space all",
-        "force 4x4 1024 --engine dense",
-        "force 4x4 1024 --engine reachable",
-        "count 4x4 2048 --record x.svg",
-    ],
-)
-def test_what_cannot_end_is_refused_at_once(command, folder, refused):
-    refused(command.split(), 1, "more than a week; ", "; ask for a smaller goal (4x4, to ")
-    assert not list((folder / "runs").glob("*"))
-    assert not (folder / "t").exists()
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
         "force 4x4 2048",
         "force 4x4 2048 --engine search -c proof.cert",
         "force diagrams 4x4 2048",
@@ -95,11 +73,6 @@ def test_a_refusal_says_size_time_and_what_to_ask_instead(folder, capsys):
     assert re.search(r"4x4, to 128 takes about [\d.]+ hours", said)
     assert "limits on cells (--limits), fewer cells" in said
     assert "--anyway" in said
-
-
-def test_a_pattern_that_cannot_be_checked(folder, refused):
-    refused(["lemma", "4x4", "256"], 1, "more than a week")
-    refused(["lemma", "4x4", "2048"], 1, "a pass over them")
 
 
 @pytest.mark.parametrize(
@@ -723,40 +696,6 @@ def test_the_keywords_of_a_question_are_those_that_are_checked():
 
 
 # -- words --------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("command", "status", "words"),
-    [
-        ("play 3x3", 2, "3x3 is a shape, not a table: name a goal, too, as tilebase play 3x3 1024"),
-        ("play 4x4", 2, "4x4 is a shape, not a table: name a goal, too, as tilebase play 4x4 32"),
-        ("play nothing at all", 2, 'Invalid value for GOAL: unable to convert "at" into int'),
-        ("play nothing", 1, "name the folder or zip file of a table"),
-        (
-            "count",
-            2,
-            "a SHAPE is missing: Rows x columns, as 4x4, or three sizes, as 2x2x3, or a --form",
-        ),
-        ("limits 3x3", 2, "a GOAL is missing: name the tile behind the shape, as 3x3 64"),
-        ("thin x -o y", 2, "give --visited or --above, one of the two"),
-        ("count 2x2 32 --start 2", 2, "'2' has 1 cell; a 2x2 board has 4"),
-        ("count 2x2 32 --limits 8,8", 2, "2 limits for a 2x2 board: give 4, one for each cell, or one"),
-        ("count 4x4", 2, "Game('4x4', 65536), or limits of 32768"),
-        ("rank 2x2 32 --at 3", 2, "--at 3: give a sum and a rank, as --at 30,17"),
-        ("count 2x2 32 --record .", 2, ". does not say its format: end its name in .txt, .csv, .json"),
-        ("plan force largest 2x3", 2, "what a search for many goals or starts takes is not known"),
-        ("plan force starts 2x3 16", 2, "what a search for many goals or starts takes is not known"),
-        (
-            "force 2x3",
-            2,
-            "a GOAL is missing: name the tile behind the shape, as 2x3 32, or let ",
-        ),
-        ("force", 2, "a SHAPE is missing"),
-        ("force --formation 442", 2, "the formation 442 needs a goal or a goal sum"),
-    ],
-)
-def test_sentences(command, status, words, folder, refused):
-    refused(command.split(), status, words)
 
 
 def test_stopping_a_game_speaks_of_no_run(monkeypatch, capsys, folder):

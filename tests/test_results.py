@@ -284,114 +284,18 @@ def test_cite(capsys: pytest.CaptureFixture[str]) -> None:
 RANDOM = "from two random tiles, spawns of 2 with probability 9/10 and 4 with probability 1/10"
 
 
-@pytest.mark.parametrize(
-    ("words", "begin", "kind"),
-    [
-        (
-            "solve 2x2 32 --objective win,loss --record",
-            f"2, to 32 {RANDOM}: probability to win: 0.",
-            "rounded",
-        ),
-        (
-            "solve exact 2x2 16 --spawn 1/2 --start 2,0/0,4 --record",
-            "2, to 16, spawn 1/2, start 2,0/0,4 from the board 2,0/0,4, spawns of 2 with probability 1/2",
-            "exact",
-        ),
-        (
-            "solve 2x2 16 --objective fewest,win,lower --record",
-            f"2, to 16 {RANDOM}: fewest slides to a win, with luck: 4 (exact); probability to win: 0.96",
-            "rounded",
-        ),
-        (
-            "solve 2x2 16 --objective lower,upper --record",
-            "2 from two random",
-            "proved in integers, rounded down",
-        ),
-        (
-            "count 2x2 32 --record",
-            "2, to 32: states, live states and afterstates, up to symmetry: 75 states, 57 live, 45 ",
-            "exact",
-        ),
-        (
-            "count 2x3 32 --lookahead --up-to 20 --record",
-            (
-                "3, to 32: states, live states and afterstates, up to symmetry, without states that are won "
-                "or lost within one move, of the sums up to 20 (not complete): 508 states, 508 live, 277 "
-            ),
-            "exact",
-        ),
-        (
-            "solve exact 2x2 16 --play fastest --record",
-            f"2, to 16 {RANDOM}: expected slides of a won game, fastest play: ",
-            "exact",
-        ),
-        (
-            "solve exact 2x2 16 --play worst --record",
-            f"2, to 16 {RANDOM}: probability to win, worst play: 0",
-            "exact",
-        ),
-        (
-            "solve exact 2x2 16 --objective win,loss --record",
-            f"2, to 16 {RANDOM}: probability to win: 770009003/800000000 (exact). Published: 0.96 ",
-            "exact",
-        ),
-        (
-            "solve 2x2 32 --objective win --down-to 28 --record",
-            f"2, to 32 {RANDOM}: probability to win, of afterstates of the sum 28 or more (not complete): ",
-            "exact",
-        ),
-        (
-            "solve exact 2x3 32 --record",
-            f"3, to 32 {RANDOM}: probability to win: ≈ 0.9998967634246633836450185530086564429012 (",
-            "rounded",
-        ),
-        (
-            "solve 2x4 32 --record",
-            f"4, to 32 {RANDOM}: probability to win: more than 1 - 6.5e-14 (",
-            "rounded",
-        ),
-        ("lemma 2x3 64 --record", "3, to 64, pattern lemma1: whether 64 can be forced", "verdict"),
-        (
-            "lemma sample 2x3 64 --count 3 --record",
-            (
-                "3, to 64, pattern lemma1: whether 64 can be forced against every spawn of 2s and 4s from "
-                "every board that holds the pattern: 3 of 3 random boards win"
-            ),
-            "sampled",
-        ),
-        (
-            "reach board 2,4/4,2 --record",
-            (
-                "2 from the empty board, drops on any empty cell: whether 2,4/4,2, a state, can be reached "
-                "with 2s and 4s: yes"
-            ),
-            "verdict",
-        ),
-        (
-            "reach checkerboard 2x3 --drops 2 --colouring 2 --count --record",
-            (
-                "3 from the empty board, drops on any empty cell: whether play reaches the checkerboard with "
-                "a 2 in the corner, with drops of 2s: yes (verdict); sequences of moves to the checkerboard "
-            ),
-            "exact",
-        ),
-        (
-            "reach fill 2x3 --record",
-            "3 from the empty board, drops on any empty cell: whether drops of 2s can fill the board with ",
-            "verdict",
-        ),
-        (
-            "reach shortest 2x2 --record",
-            "2 from the empty board, drops on any empty cell: fewest drops of 2s after which no slide ",
-            "exact",
-        ),
-    ],
-)
+with Path(__file__).with_name("cited.tsv").open(encoding="utf-8") as rows:
+    CITED = list(csv.DictReader(rows, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+@pytest.mark.parametrize("row", CITED, ids=[row["command"] for row in CITED])
 def test_a_file_that_a_command_wrote_is_a_result(
-    words: str, begin: str, kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    row: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = tmp_path / "r.json"
-    assert main([*words.split(), str(file), "--format", "json", "-q"]) == 0
+    """Between the parts of a statement stands `` ... ``."""
+    file, undecided = tmp_path / "r.json", "--budget" in row["command"]
+    work = ["--work", str(tmp_path / "w")] if undecided else []
+    assert main([*row["command"].split(), *work, "--record", str(file), "-f", "json", "-q"]) == undecided
     told = json.loads(file.read_text("utf-8"))
     run = (told[0] if isinstance(told, list) else told)["run"]
     assert run["cpu_seconds"] > 0
@@ -399,77 +303,11 @@ def test_a_file_that_a_command_wrote_is_a_result(
     capsys.readouterr()
     assert main(["cite", str(file)]) == 0
     out = capsys.readouterr().out
-    assert out.startswith(f"2048 on 2x{begin}")
-    assert f"({kind})" in out
+    begin, *parts = row["statement"].replace("RANDOM", RANDOM).split(" ... ")
+    assert out.startswith(f"2048 on {begin}")
+    assert all(part in out for part in parts)
     took = f"{run['machine']}, {run['cpu_seconds']:,} processor seconds"
     assert f"tilebase {__version__}, {run['date']} ({took})." in out
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (
-            "reach replay 2x2 RRDRL --deterministic",
-            (
-                "2048 on 2x2 from the empty board, drops on the topmost, then leftmost empty cell: the board "
-                "after RRDRL: 4,2/2,4 (exact)."
-            ),
-        ),
-        (
-            "reach lemmas 2x2 --up-to 20",
-            "for every position that drops of 2s reach, with a sum of at most 20: lemma ",
-        ),
-    ],
-)
-def test_games_and_lemmas_are_cited(
-    words: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = tmp_path / "r.json"
-    assert main([*words.split(), "--record", str(file)]) == 0
-    capsys.readouterr()
-    assert main(["cite", str(file)]) == 0
-    assert said in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (
-            "2x3 16",
-            "from the empty board: the player can force the tile 16 against every spawn of 2s and 4s.",
-        ),
-        (
-            "2x3 16 --start two-tiles --spawns 2",
-            "from every start of two tiles: the player can force the tile 16 against every spawn of 2s.",
-        ),
-        (
-            "diagrams 2x2 16 --variant cooperative",
-            "from the empty board: the player can make the tile 16 if spawns of 2s and 4s help.",
-        ),
-        (
-            "largest 2x2",
-            "from the empty board: largest tile that can be forced against every spawn of 2s and 4s: 8 (",
-        ),
-        (
-            "starts 2x2 16",
-            ", to 16: starts of two tiles from which the goal can be forced against every ",
-        ),
-        ("3x3 1024 --budget 0.01s", "from the empty board: it is undecided whether the player can force "),
-    ],
-)
-def test_a_verdict_is_cited_as_it_was_told(
-    words: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = tmp_path / "r.json"
-    undecided = "--budget" in words
-    work = ["--work", str(tmp_path / "w")] if undecided else []
-    assert main(["force", *words.split(), *work, "--record", str(file), "-q"]) == undecided
-    capsys.readouterr()
-    assert main(["cite", str(file)]) == 0
-    out = capsys.readouterr().out
-    shape = next(word for word in words.split() if word[0].isdecimal())
-    assert out.startswith(f"2048 on {shape}")
-    assert said in out
 
 
 def test_a_policy_is_cited_with_the_game_of_its_table(

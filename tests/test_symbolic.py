@@ -380,24 +380,6 @@ def test_the_command_says_why_it_stopped(capsys):
     assert err == "tilebase: stopped after (3,4), as was asked\n"
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["3x3"], "without a goal there is nothing to force"),
-        (["2x2", "8", "--up-to", "6,1"], "the strategy sum does not come to (6,1)"),
-        (["3x3", "32", "--up-to", "x"], "'x' is neither a sum nor a sweep line: write 128 or 10,6"),
-        (["3x3", "32", "--spawns", "8"], "must be 2,4 or 2 or 4, not '8'"),
-        (["3x3", "32", "--record", "a.gif"], "a.gif does not say its format: end its name in .txt"),
-        (["3x3", "32", "--memory", "1MiB"], "MiB of memory is too little"),
-    ],
-)
-def test_wrong_words_give_one_sentence(words, sentence, capsys):
-    assert main(["force", "diagrams", *words, "-q"]) == 2
-    err = capsys.readouterr().err
-    assert sentence in err
-    assert err.count("\n") == 1
-
-
 def test_the_line_of_the_thesis_has_nearly_all_boards_that_corollary_7_allows() -> None:
     """Line (10,7) of 4x4 to 2048: boards with seven tiles 1024 and none above, counted without diagrams.
 
