@@ -215,6 +215,11 @@ def test_a_plan_that_does_not_fit_says_what_needs_none(capsys):
     assert printed.out.splitlines()[1].startswith("count ")  # which needs no such pass
 
 
+def test_a_backend_that_is_not_there_is_named(folder, refused):
+    command = ["solve", "2x2", "32", "--objective", "lower", "--backend", "cuda", "-q"]
+    refused(command, 1, "tilebase[cuda]")
+
+
 # -- patterns --------------------------------------------------------------------------------------
 
 

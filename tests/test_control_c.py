@@ -47,12 +47,9 @@ CHILDREN = """if True:
             from tilebase.cli import commands
             commands.app = SimpleNamespace(meta=stop)
             commands._stopped = stop
-        if case["moment"] == "saving":
+        if case["moment"] in ("saving", "lost"):
             from tilebase.cli import commands
-            commands.app = SimpleNamespace(meta=save)
-        if case["moment"] == "lost":
-            from tilebase.cli import commands
-            commands.app = SimpleNamespace(meta=lose)
+            commands.app = SimpleNamespace(meta={"saving": save, "lost": lose}[case["moment"]])
         return main
 
     def stop(*_, **__):
@@ -126,37 +123,26 @@ def test_while_modules_are_loaded(arguments: list[str], count: int) -> None:
         assert said.count("\n") == 1, (k, said)
 
 
-@pytest.fixture(params=["SIGINT", "SIGTERM", "SIGHUP"])
-def number(request: pytest.FixtureRequest) -> int:
-    found: int = getattr(signal, request.param)
-    return found
+MOMENTS = {
+    "while the process ends": ({"moment": "exit", "arguments": ["--version"]}, ""),
+    "again while the first one is reported": ({"moment": "twice"}, ""),
+    "again while work is saved": ({"moment": "saving"}, "saved\ntilebase: stopped\n"),
+    "in a destructor, where Python loses it": ({"moment": "lost"}, "tilebase: stopped\n"),
+    "ignored": ({"moment": "exit", "arguments": ["--version"], "ignored": True}, ""),
+}
 
 
-def test_while_the_process_ends(number: int) -> None:
-    case = {"moment": "exit", "arguments": ["--version"], "signal": number}
-    assert children(case) == [(128 + number, "")]
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_each_signal_at_each_moment(name: str) -> None:
+    """A terminal that closes sends two SIGHUP, so work is saved; Ctrl-C twice means it.
 
-
-def test_again_while_the_first_one_is_reported(number: int) -> None:
-    assert children({"moment": "twice", "arguments": ["runs"], "signal": number}) == [(128 + number, "")]
-
-
-def test_again_while_work_is_saved(number: int) -> None:
-    """A terminal that closes sends two; Ctrl-C twice means it."""
-    case = {"moment": "saving", "arguments": ["runs"], "signal": number}
-    saved = "" if number == signal.SIGINT else "saved\n"
-    assert children(case) == [(128 + number, f"{saved}tilebase: stopped\n")]
-
-
-def test_one_that_python_loses_in_a_destructor(number: int) -> None:
-    case = {"moment": "lost", "arguments": ["runs"], "signal": number}
-    assert children(case) == [(128 + number, "tilebase: stopped\n")]
-
-
-def test_one_that_is_ignored_stays_so(number: int) -> None:
-    """As SIGINT in the background of a shell, and SIGHUP after nohup."""
-    case = {"moment": "exit", "arguments": ["--version"], "signal": number, "ignored": True}
-    assert children(case) == [(0, "")]
+    What is ignored stays so, as SIGINT in the background of a shell and SIGHUP after nohup.
+    """
+    number = int(getattr(signal, name))
+    cases = ({"arguments": ["runs"], "signal": number} | case for case, _ in MOMENTS.values())
+    for moment, (status, said) in zip(MOMENTS, children(*cases), strict=True):
+        wanted = MOMENTS[moment][1].removeprefix("saved\n" if name == "SIGINT" else "")
+        assert (status, said) == (0 if moment == "ignored" else 128 + number, wanted), moment
 
 
 def test_a_run_that_a_scheduler_ends_goes_on(tmp_path: Path) -> None:

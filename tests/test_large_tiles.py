@@ -151,9 +151,8 @@ def test_several_readings_give_the_best(solved: Callable[..., Path]) -> None:
     with open_table(solved(GOALS)) as table:
         for state in some_states(GOALS, random.Random(5), 30):
             mirrored = tuple(state[3 * (c // 3) + 2 - c % 3] for c in range(9))
-            texts = [
-                rows(GOALS, realise(GOALS, b, tuple(range(9)), random.Random(1))) for b in (state, mirrored)
-            ]
+            real = [realise(GOALS, b, tuple(range(9)), random.Random(1)) for b in (state, mirrored)]
+            texts = [rows(GOALS, tiles) for tiles in real]
             assert len({table.probe(text).value for text in texts}) == 1  # goal cells in the middle column
     game = Game("2x3", pattern="16,*,*/*,*,*", masks=".../.x.", start="after 2,0,0/0,x,2", horizon=40)
     seen = won = 0
@@ -228,24 +227,12 @@ def test_forms_of_a_board(solved: Callable[..., Path]) -> None:
         ('{"a": 1}', "is not a board in JSON"),
         ('{"board": 1}', "is not a board in JSON"),
         ("[" * 3000 + "]" * 3000, "is not a board in JSON"),
-        (
-            "2,2,0/0,0,64/2,16,256",
-            "has 2 large tiles (32 or more), but the table needs 3: perhaps two of them",
-        ),
+        ("2,2,0/0,0,64/2,16,256", "2 large tiles (32 or more), but the table needs 3: perhaps two of them"),
         ("2,2,0/0,4,8/2,16,16", "has 0 large tiles"),
-        (
-            "2,2,64/0,0,64/2,128,256",
-            "has 4 large tiles (32 or more), but the table needs 3: if one of them was",
-        ),
-        (
-            "2,2,64/64,0,64/2,128,256",
-            "has 5 large tiles (32 or more), but the table needs 3: it is not a board",
-        ),
+        ("2,2,64/0,0,64/2,128,256", "4 large tiles (32 or more), but the table needs 3: if one of them was"),
+        ("2,2,64/64,0,64/2,128,256", "5 large tiles (32 or more), but the table needs 3: it is not a board"),
         ("2,2,64/0,0,0/2,128,256", "the large tiles (256, 128, 64) do not stand on the mask of the table"),
-        (
-            "16,16,16/16,2,64/2,128,256",
-            "the sum of the tiles that are not large is 68, and the table ends at 60",
-        ),
+        ("16,16,16/16,2,64/2,128,256", "that are not large is 68, and the table ends at 60"),
     ],
 )
 def test_boards_that_do_not_fit(board: str, sentence: str, solved: Callable[..., Path]) -> None:
@@ -256,10 +243,9 @@ def test_boards_that_do_not_fit(board: str, sentence: str, solved: Callable[...,
 
 
 def test_boards_that_are_over_or_not_reached(solved: Callable[..., Path]) -> None:
+    no_play = "its large tiles fit, but no play from its start makes it"
     with open_table(solved(BIG)) as table:
-        with pytest.raises(
-            MissingBoardError, match="its large tiles fit, but no play from its start makes it"
-        ):
+        with pytest.raises(MissingBoardError, match=no_play):
             table.probe("2,0,0/0,0,64/0,128,256")
         ended = next(s for s in sorted(oracle.values(BIG).states) if BIG.sum(s) >= 60)
         tiles = realise(BIG, ended, tuple(range(9)), random.Random(1))
@@ -391,10 +377,8 @@ def test_the_best_table_comes_first(
         values = [sort_key(one.value) for one in found.answers.values()]
         assert (list(found.answers), values) == (["b", "a"], sorted(values, reverse=True))
         found = opened.probe("2,2,0/0,0,64/2,128,256")
-        assert [(name, one.meaning) for name, one in found.answers.items()] == [
-            ("a", "probability to win"),
-            ("b", "expected score"),
-        ]
+        meanings = [(name, one.meaning) for name, one in found.answers.items()]
+        assert meanings == [("a", "probability to win"), ("b", "expected score")]
         assert list(opened.probe("2,2,0/0,0,64/2,128,256", "score").answers) == ["b"]
         with pytest.raises(MissingObjectiveError, match="has values of moves: leave it out"):
             opened.probe("2,2,0/0,0,64/2,128,256", "moves")
@@ -413,10 +397,8 @@ def test_damage_is_named_and_not_fatal(solved: Callable[..., Path], tmp_path: Pa
         found = opened.probe("2,2,0/0,0,64/2,128,256")
         assert (list(found.answers), list(found.unreadable)) == (["b"], ["a"])
     shutil.rmtree(folder / "b")
-    with (
-        open_tables(folder) as opened,
-        pytest.raises(MissingBoardError, match=r"no table in .* can be read: a:"),
-    ):
+    sentence = r"no table in .* can be read: a:"
+    with open_tables(folder) as opened, pytest.raises(MissingBoardError, match=sentence):
         opened.probe("2,2,0/0,0,64/2,128,256")
     with pytest.raises(MissingLayerError, match="holds no table"):
         open_tables(tmp_path / "tables/a/values")
@@ -440,9 +422,8 @@ def test_the_command(solved: Callable[..., Path], capsys: pytest.CaptureFixture[
     assert data == json.loads(json.dumps(found.as_dict(spawns=True) | origin))
     assert data["large_tiles"] == [64, 128, 256]
     assert (data["orientation"], data["read_as"]) == ("rotated by 180 degrees", "0,0,2/2,0,x/2,x,x")
-    assert (
-        next(one["board"] for one in data["slides"] if one["direction"] == "up") == "64,128,4/256,0,0/2,0,0"
-    )
+    boards = {one["direction"]: one["board"] for one in data["slides"]}
+    assert boards["up"] == "64,128,4/256,0,0/2,0,0"
     assert main(["probe", table, "2,2,0/0,0,x/2,x,x"]) == 0
     assert "read" not in capsys.readouterr().out
 
@@ -460,13 +441,11 @@ def test_the_command_with_a_folder(
     assert data["answers"][0]["table"] == "big"
     assert set(data["others"]) == {"one", "plain", "deep/down/corner"}
     assert main(["probe", str(tables)]) == 0
-    assert (
-        f"plain: start of {Game('2x2', 32)}: probability to win: 0.0828872890716\n" in capsys.readouterr().out
-    )
+    start = f"plain: start of {Game('2x2', 32)}: probability to win: 0.0828872890716\n"
+    assert start in capsys.readouterr().out
     shutil.rmtree(tables / "broken")
-    refused(
-        ["probe", str(tables), "2,2,0/0,0,4/2,128,256"], 1, "the nearest is big: the board has 2 large tiles"
-    )
+    nearest = "the nearest is big: the board has 2 large tiles"
+    refused(["probe", str(tables), "2,2,0/0,0,4/2,128,256"], 1, nearest)
     refused(["probe", str(tables / "notes"), "2,2/0,0"], 1, "holds no finished table")
     refused(["probe", str(tables), "2,2/0,0", "--objective", "moves"], 2, "no table in")
     refused(["probe", str(tables), "--objective", "moves"], 2, "no table in")

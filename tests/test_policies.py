@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -190,15 +191,13 @@ def test_a_module_and_function(folder, solved):
         (lambda board: {next(iter(board.slides())): 0.5}, "must sum to 1"),
         (lambda board: {next(iter(board.slides())): math.nan}, "nan.*must sum to 1"),
         (lambda board: {next(iter(board.slides())): "much"}, "are not numbers"),
-        (
-            lambda board: dict(zip(board.slides(), (2.0, -1.0, 0.0, 0.0), strict=False)),
-            "none may be negative",
-        ),
+        (lambda board: dict(zip(board.slides(), (2.0, -1.0, 0.0, 0.0), strict=False)), "may be negative"),
         ("clever", "there is no policy 'clever': give random, greedy"),
         ("nowhere:first", "cannot be imported"),
         ("math:nothing", "cannot be imported"),
         (":first", "cannot be imported"),
         (".relative:first", "cannot be imported"),
+        ("broken_policies:first", "cannot be imported"),
         ("math:pi", "is not a function"),
         ("", "there is no policy"),
         ("x" * 5000, "there is no policy"),
@@ -207,14 +206,9 @@ def test_a_module_and_function(folder, solved):
     ids=lambda value: str(value)[:20] if isinstance(value, str | int) else "callable",
 )
 def test_policies_that_are_none(policy, sentence, folder, solved):
+    (folder / "broken_policies.py").write_text("def first(board:\n")
     with pytest.raises(UsageError, match=sentence):
         evaluate(solved(SMALL), policy)
-
-
-def test_a_module_that_is_no_python(folder, solved):
-    (folder / "broken_policies.py").write_text("def first(board:\n")
-    with pytest.raises(UsageError, match="cannot be imported"):
-        evaluate(solved(SMALL), "broken_policies:first")
 
 
 def test_too_many_states(solved, monkeypatch):
@@ -365,21 +359,6 @@ def test_certain_wins(solved):
     assert (found.wins, found.z) == (100, 0)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        ({"games": 0}, "must be 1 or more, not 0"),
-        ({"games": -3}, "must be 1 or more, not -3"),
-        ({"seed": -1}, "seed"),
-        ({"objective": "score"}, "has no values of score"),
-    ],
-    ids=str,
-)
-def test_games_that_cannot_be_played(arguments, sentence, solved):
-    with pytest.raises(UsageError, match=sentence):
-        simulate(solved(SMALL), **arguments)
-
-
 def test_games_that_do_not_fit_into_memory(solved):
     with pytest.raises(ResourceError, match="play fewer"):
         simulate(solved(SMALL), 10**14)
@@ -452,12 +431,8 @@ def test_thinned_tables(game, objective, above, solved, tmp_path):
     assert found.left_out == pytest.approx(float(leaving(game, moves, kept)), abs=1e-12)
     if above == 0:
         assert found.left_out == 0
-    stored = {
-        canonical(game, after)
-        for state in kept
-        for after in game.slides(state).values()
-        if not game.wins(after)
-    }
+    made = (after for state in kept for after in game.slides(state).values() if not game.wins(after))
+    stored = {canonical(game, after) for after in made}
     assert found.afterstates == len(stored)
     with open_table(folder) as whole, open_table(tmp_path / "thin") as part:
         assert found.before == len(oracle.values(game, objective).afterstates)
@@ -498,16 +473,9 @@ def test_the_same_thinning_again_changes_nothing(solved, tmp_path):
 
 def test_what_cannot_be_thinned(solved, tmp_path):
     folder = solved(SMALL)
-    for above in (-0.1, 2, math.nan):
-        with pytest.raises(UsageError, match="the probability must be 0 to 1"):
-            thin(folder, tmp_path / "thin", above=above)
-    with pytest.raises(UsageError, match="has no values of score"):
-        thin(folder, tmp_path / "thin", above=0, objective="score")
-    with pytest.raises(WrongGameError, match="holds files"):
-        thin(folder, folder, above=0)
+    with pytest.raises(UsageError, match="the probability must be 0 to 1"):
+        thin(folder, tmp_path / "thin", above=-0.1)
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(TilebaseError, match="cannot use"):
-        thin(folder, tmp_path / "file", above=0)
     with pytest.raises(TilebaseError, match="cannot use"):
         thin(folder, tmp_path / "file" / "below", above=0)
     assert (tmp_path / "file").read_text() == "mine"
@@ -552,9 +520,7 @@ def test_too_many_states_are_refused_early(solved, monkeypatch):
     monkeypatch.setattr("tilebase.runtime.progress.OFTEN", 0.0)
     game = Game("3x3", 64)
     seen = []
-    with pytest.raises(
-        ResourceError, match=r"expected to reach about [\d.]+ (thousand|million)|expected to"
-    ) as refused:
+    with pytest.raises(ResourceError, match="expected to reach about") as refused:
         policies.evaluate(solved(game), corner, states=2000, progress=seen.append)
     assert "--states" in str(refused.value)
     assert "--games" in str(refused.value)
@@ -581,16 +547,13 @@ def test_games_instead_of_all_states(solved):
         assert abs(sampled.value - policies.evaluate(table, corner).value) < 4.5 * sampled.error
 
 
-@pytest.mark.parametrize("objective", ["win", "score", "moves"])
-@pytest.mark.parametrize("game", [ENDED, CELLS], ids=str)
-def test_games_to_the_horizon(game, objective, solved):
-    table = solved(game, objective)
-    found = policies.evaluate(table, corner, games=1000)
-    assert abs(found.value - policies.evaluate(table, corner).value) < 4.5 * found.error
-
-
-def test_games_with_a_discount(solved):
-    table = solved(WIDE, "moves", "9/10")
+@pytest.mark.parametrize(
+    ("game", "objective", "discount"),
+    [*product([ENDED, CELLS], ["win", "score", "moves"], ["1"]), (WIDE, "moves", "9/10")],
+    ids=str,
+)
+def test_games_to_the_horizon_and_with_a_discount(game, objective, discount, solved):
+    table = solved(game, objective, discount)
     found = policies.evaluate(table, corner, games=1000)
     assert abs(found.value - policies.evaluate(table, corner).value) < 4.5 * found.error
 
@@ -661,7 +624,6 @@ def test_a_table_plays_for_the_objective_that_is_named(tmp_path):
 def test_a_table_without_the_goal_names_what_answers(tmp_path):
     solve(Game("2x2", 32), table=tmp_path / "goal", threads=1)
     solve(Game("2x2"), "score", table=tmp_path / "score", threads=1)
-    with pytest.raises(
-        UsageError, match=r"2x2 without a goal, not of 2x2, to 32: .*score --distribution tile"
-    ):
+    sentence = r"2x2 without a goal, not of 2x2, to 32: .*score --distribution tile"
+    with pytest.raises(UsageError, match=sentence):
         evaluate(tmp_path / "goal", tmp_path / "score", threads=1)

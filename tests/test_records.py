@@ -70,17 +70,12 @@ def replay(game: Game, record: Record, header: str) -> str:
 
     def character(cell: int, exponent: int, slide: int) -> str:
         row, column = divmod(cell, game.shape[1])
-        return chr_of(row + 4 * column + 16 * (exponent - 1) + 32 * slide)
+        return ALPHABET[row + 4 * column + 16 * (exponent - 1) + 32 * slide]
 
     starts = [(cell, e) for cell, e in enumerate(record.start) if e]
     text = "".join(character(cell, e, 0) for cell, e in starts)
     moves = [m for m in record.moves if m.cell is not None]
     return header + text + "".join(character(m.cell or 0, m.exponent, DIRECTIONS[m.direction]) for m in moves)
-
-
-def chr_of(index: int) -> str:
-    """As the reader's table of characters, of which a few are checked below."""
-    return ALPHABET[index]
 
 
 def test_the_alphabet_of_replays():
@@ -216,7 +211,7 @@ def test_what_is_no_game(text: str, message: str):
         parse_game(GAME, text, read(GAME))
 
 
-def test_a_replay_of_a_box():
+def test_a_record_of_another_game():
     box = Game("2x2x2", 16)
     with pytest.raises(BoardError, match="at most 4x4 cells, but the board is 2x2x2"):
         parse_game(box, "replay  !", read(box))

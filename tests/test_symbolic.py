@@ -47,16 +47,16 @@ def test_every_board_is_won_by_one_side():
 @pytest.mark.parametrize(
     ("variant", "words"),
     [
-        ("adversarial", "the player can force the tile 16 against every spawn of 2s"),
-        ("cooperative", "the player can make the tile 16 if spawns of 2s help"),
-        (
-            "deterministic",
-            "the player can force the tile 16 if 2s are always spawned on the first empty cell",
-        ),
+        ("adversarial", "can force the tile 16 against every spawn of 2s"),
+        ("cooperative", "can make the tile 16 if spawns of 2s help"),
+        ("deterministic", "can force the tile 16 if 2s are always spawned on the first empty cell"),
     ],
 )
 def test_the_statement_says_who_spawns(variant, words):
-    assert symbolic(TWOS, Method(variant=variant)).statement == f"2048 on 2x2, from the empty board: {words}."
+    assert (
+        symbolic(TWOS, Method(variant=variant)).statement
+        == f"2048 on 2x2, from the empty board: the player {words}."
+    )
 
 
 def test_a_helper_makes_what_an_adversary_prevents():

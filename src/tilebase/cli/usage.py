@@ -30,7 +30,7 @@ EXAMPLES = (
     ("tilebase export values 3x3-512 --states -o v.csv", "a data frame, or v.parquet"),
     ("tilebase count 3x3 1024 --record states.svg", "states by sum, and a picture"),
     ("tilebase plan count 4x4 256", "time, memory and disk"),
-    ("tilebase plan formations 128", "endgames, the soonest solved first"),
+    ("tilebase plan formations 128", "endgames, soonest first"),
     ("tilebase force 2x5 64", "whether a tile can be forced"),
     ("tilebase cite 3x4 256", "a result, to be cited"),
     ("tilebase reach checkerboard 3x5", "whether a board can be reached"),

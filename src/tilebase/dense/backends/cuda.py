@@ -43,7 +43,8 @@ AHEAD = 2
 """Layers whose blocks are listed before their turn: on an H200 this had taken longer than their boards."""
 
 
-def _cuda() -> Any:
+def cuda_library() -> Any:
+    """Return the library of CUDA.  Raises `MissingExtraError` if it or a device is missing."""
     # Small layers give a device little to do, which is no reason to warn.
     os.environ.setdefault("NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS", "0")
     config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
@@ -61,7 +62,7 @@ def _cuda() -> Any:
 
 def device_memory() -> int | None:
     """Free bytes of the device, a tenth kept back; None in the simulator."""
-    free = _cuda().current_context().get_memory_info()[0]
+    free = cuda_library().current_context().get_memory_info()[0]
     return None if math.isinf(free) else int(free) * 9 // 10
 
 
@@ -184,7 +185,7 @@ class Cuda:
                 "cuda solves win, lower, upper and guaranteed, and games in which a 4 is as likely on every "
                 "board: choose one of these, or the backend threads"
             )
-        self._cuda = _cuda()
+        self._cuda = cuda_library()
         from tilebase._kernels import cuda as kernels  # it imports what there may not be
 
         self._kernels = kernels
