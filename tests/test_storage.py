@@ -632,23 +632,19 @@ def test_what_is_no_run_is_neither_listed_nor_deleted(folder: Path) -> None:
     assert contents(folder / "runs") == {"mine/letter.txt": b"mine"}
 
 
-def test_run_with_a_damaged_question_is_passed_over(folder: Path) -> None:
-    run = left_run()
-    (run.path / "run.json").write_text("{")
-    assert main(["solve", "2x2", "32", "-q"]) == 0
-    (left,) = list_runs()
-    assert (left.name, left.question) == (run.name, "damaged")
-    assert len(remove_runs()) == 1
-
-
-def test_run_of_another_version_is_passed_over(folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("old", "new", "question"),
+    [("}", "", "damaged"), ('"version": 3', '"version": 1', "of another version of tilebase")],
+)
+def test_run_that_cannot_be_read_is_passed_over(old: str, new: str, question: str, folder: Path) -> None:
     run = left_run()
     text = (run.path / "run.json").read_text()
-    (run.path / "run.json").write_text(text.replace('"version": 3', '"version": 1'))
+    assert old in text
+    (run.path / "run.json").write_text(text.replace(old, new))
     before = contents(run.path)
     assert main(["solve", "2x2", "32", "-q"]) == 0
     (left,) = list_runs()
-    assert (left.name, left.question) == (run.name, "of another version of tilebase")
+    assert (left.name, left.question) == (run.name, question)
     assert contents(run.path) == before
     assert len(remove_runs()) == 1
     assert not run.path.exists()
