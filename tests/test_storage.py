@@ -11,7 +11,6 @@ import tempfile
 import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -860,22 +859,6 @@ def test_a_folder_that_another_process_still_writes_into_is_deleted(
     retire_folder(exchange.path)
     assert not list(tmp_path.iterdir())
     assert not late
-
-
-class Refusing:
-    """A file whose first write is refused."""
-
-    def __init__(self, file: Any, number: int) -> None:
-        self._file, self._number, self.refused = file, number, False
-
-    def write(self, data: Any) -> int:
-        if not self.refused:
-            self.refused = True
-            raise OSError(self._number, "refused")
-        return int(self._file.write(data))
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._file, name)
 
 
 @pytest.mark.parametrize("read_again", [False, True])
