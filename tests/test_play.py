@@ -42,7 +42,6 @@ GAME = Game("3x3", 32)
 ONE_BEST = (
     "1 of 1 slides best (100.0 %), mistakes (a thousandth of the value or more): 0, lost 0, longest run 1"
 )
-LEFT = "\x1b[D"
 
 
 @pytest.fixture(scope="module")

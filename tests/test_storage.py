@@ -11,7 +11,6 @@ import tempfile
 import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -632,23 +631,19 @@ def test_what_is_no_run_is_neither_listed_nor_deleted(folder: Path) -> None:
     assert contents(folder / "runs") == {"mine/letter.txt": b"mine"}
 
 
-def test_run_with_a_damaged_question_is_passed_over(folder: Path) -> None:
-    run = left_run()
-    (run.path / "run.json").write_text("{")
-    assert main(["solve", "2x2", "32", "-q"]) == 0
-    (left,) = list_runs()
-    assert (left.name, left.question) == (run.name, "damaged")
-    assert len(remove_runs()) == 1
-
-
-def test_run_of_another_version_is_passed_over(folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("old", "new", "question"),
+    [("}", "", "damaged"), ('"version": 3', '"version": 1', "of another version of tilebase")],
+)
+def test_run_that_cannot_be_read_is_passed_over(old: str, new: str, question: str, folder: Path) -> None:
     run = left_run()
     text = (run.path / "run.json").read_text()
-    (run.path / "run.json").write_text(text.replace('"version": 3', '"version": 1'))
+    assert old in text
+    (run.path / "run.json").write_text(text.replace(old, new))
     before = contents(run.path)
     assert main(["solve", "2x2", "32", "-q"]) == 0
     (left,) = list_runs()
-    assert (left.name, left.question) == (run.name, "of another version of tilebase")
+    assert (left.name, left.question) == (run.name, question)
     assert contents(run.path) == before
     assert len(remove_runs()) == 1
     assert not run.path.exists()
@@ -864,22 +859,6 @@ def test_a_folder_that_another_process_still_writes_into_is_deleted(
     retire_folder(exchange.path)
     assert not list(tmp_path.iterdir())
     assert not late
-
-
-class Refusing:
-    """A file whose first write is refused."""
-
-    def __init__(self, file: Any, number: int) -> None:
-        self._file, self._number, self.refused = file, number, False
-
-    def write(self, data: Any) -> int:
-        if not self.refused:
-            self.refused = True
-            raise OSError(self._number, "refused")
-        return int(self._file.write(data))
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._file, name)
 
 
 @pytest.mark.parametrize("read_again", [False, True])
