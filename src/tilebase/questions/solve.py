@@ -326,8 +326,8 @@ def _is_done(stored: StoredValues, here: Reachable, threads: int, whole: bool) -
 def check_solving(ask: Ask, run: Run, keep: Keep = NOTHING) -> None:
     """Raise `ResourceError` if solving would take too long or too much memory, unless it has begun before.
 
-    The rate of a device is not measured; `MissingExtraError` if there is none.  `UsageError` if a pass over all
-    boards does not know the rules.
+    The rate of a device is not measured; `MissingExtraError` if there is none.  `UsageError` if a pass over
+    all boards does not know the rules.
     """
     if ask.space == "all":
         from tilebase.dense.sizes import check_rules
