@@ -31,6 +31,7 @@ from tilebase.claims.results import GROUPS, Result, results
 from tilebase.cli.commands import app, load_commands
 from tilebase.cli.usage import ALL, helping
 from tilebase.runtime.paths import VARIABLES
+from tilebase.runtime.rows import markdown_text
 
 BLOCK = re.compile(r"^<!-- (\w+): (?:(\w+)/)?([\w.-]+) ?(\S*) -->$", re.MULTILINE)
 WIDTH = 88
@@ -40,9 +41,7 @@ PANEL = re.compile(r"^╭─ (.+?) ─+╮\n.*?^╰─+╯$", re.MULTILINE | re.
 
 def table(heads: list[str], rows: list[list[str]]) -> str:
     """A table of Markdown."""
-    lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
-    lines += [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows]
-    return "\n".join(lines)
+    return markdown_text([dict(zip(heads, row, strict=True)) for row in rows]).rstrip("\n")
 
 
 def source(one: Result) -> str:

@@ -16,6 +16,7 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 from tilebase.errors import UsageError
+from tilebase.game.findings import VERDICTS
 from tilebase.game.formations import formation
 from tilebase.game.game import Game
 from tilebase.runtime.rows import numbered_rows, read_rows
@@ -44,7 +45,7 @@ MACHINES = ("two_cores", "16_cores")
 """The machines of `NEEDED` that are named where a line is cited."""
 Key = tuple[str, str, str]
 """A file of facts, a board and a question."""
-WORDS = {True: "yes", False: "no", None: "undecided"}
+WORDS = {decided: word for decided, (word, _) in VERDICTS.items()}
 """How a verdict is written."""
 WINNABLE = {"winnable": "yes", "not_winnable": "no"}
 """How the lines within limits write it."""
@@ -268,7 +269,7 @@ NUMBER = re.compile(r"[-+]?\d+(\.\d+)?(e[-+]?\d+)?")
 def agrees(published: str, computed: Any) -> bool:
     """Return whether a computed value equals the published one, which may have a relation, in its digits.
 
-    The zeros at the end of a whole number are digits, unless it is one that the source calls *about* so much.
+    The zeros at the end of a whole number are digits, unless the source says *about*.
 
     >>> agrees("0.08", Fraction(79, 1000)), agrees("5.63e14 (2*8^16)", 2 * 8**16), agrees("57", 58)
     (True, True, False)
