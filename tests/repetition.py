@@ -1,9 +1,9 @@
 """The default run takes a part of what tests repeat, the same on every day; ``scripts/test --all`` takes all.
 
-``repeated.tsv`` names tests and files of which one case in so many runs.  The values of each parameter of a
-test are numbered; a case runs if the numbers of its values add up to a multiple of so many, or if it shows a
-value that no other case of the run shows.  So each engine meets some games, each game some engines, and
-none is left out.  Of a file every so manyth test runs, from the first on.  What is named on the command line
+``repeated.tsv`` names tests and files with a number n, of which about one case in n runs.  The values of each
+parameter of a test are numbered; a case runs if the numbers of its values add up to a multiple of n, or if it
+shows a value that no other case of the run shows.  So each engine meets some games, each game some engines,
+and every value occurs.  Of a file every n-th test runs, from the first on.  What is named on the command line
 runs as a whole.
 
 This module is a plugin.
@@ -24,7 +24,7 @@ LIST = Path(__file__).with_name("repeated.tsv")
 
 
 def one_in(step: int) -> slice:
-    """Return one of so many, from the first on; all with TILEBASE_EVERY_KILL=1 (``scripts/test --all``)."""
+    """Return every n-th, from the first on; all with TILEBASE_EVERY_KILL=1 (``scripts/test --all``)."""
     return slice(None, None, 1 if os.environ.get("TILEBASE_EVERY_KILL") == "1" else step)
 
 

@@ -66,7 +66,7 @@ class Estimate:
     moved:
         Bytes that a pass over all boards reads and writes.
     peak:
-        Bytes that the run takes where there are so many, if these are more than `memory`; else 0.
+        Bytes that the run takes where it may, if these are more than `memory`; else 0.
     upper:
         Whether positions, seconds and memory are those at most, as where nobody knows what an agent meets.
     """

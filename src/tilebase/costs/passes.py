@@ -59,7 +59,7 @@ def planned_index(game: Game) -> PerfectIndex:
 
 
 def pass_seconds(boards: float, cores: float, *, bits: bool = False, moved: float = 0.0) -> float:
-    """Return about how long a pass over all boards takes one process on so many cores."""
+    """Return about how long a pass over all boards takes one process on the given cores."""
     if bits:
         return float(seconds("bits", boards)) / of_cores(cores) + moved / DISK
     return max(float(seconds("pass", boards)) / of_cores(cores), moved / DISK)

@@ -75,7 +75,7 @@ ASSUMED: set[str] = set()
 
 
 def seconds(engine: str, work: Any) -> Any:
-    """Return the CPU seconds of one thread for so many units of work, a number or an array."""
+    """Return the CPU seconds of one thread for a number of units of work, or an array of them."""
     known = engine if engine in RUNS else "solve"
     if known not in FACTORS:
         kept = _read().get(known)
@@ -86,7 +86,7 @@ def seconds(engine: str, work: Any) -> Any:
 
 
 def of_cores(cores: float) -> float:
-    """Return as many times the work of one thread as so many cores do in the same time."""
+    """Return how much more work the given cores do than one thread in the same time."""
     return cores / (1 + SERIAL * (cores - 1))
 
 

@@ -87,7 +87,7 @@ def count_seconds(layers: Layers, up_to: int | None, cores: float) -> float:
 
 
 def count_work(game: Game, states: int, up_to: int | None = None) -> float:
-    """Return the work of a run that counted so many states."""
+    """Return the work of a run that counted a number of states."""
     layers = layers_of(game)
     return states + RANK * float(layers.ranks[layers.sums <= _or_all(up_to)].sum())
 
@@ -108,7 +108,7 @@ def is_shared(game: Game, up_to: int | None = None, *, solved: bool = True) -> b
 
 
 def _together(work: Array, shared: Array, cores: float) -> float:
-    """Return the time of layers with so many CPU seconds each, of which the cores share some."""
+    """Return the time of layers with the given CPU seconds each, of which the cores share some."""
     return LAYER_SECONDS * len(work) + float(np.where(shared, work / of_cores(cores), work).sum())
 
 
@@ -289,7 +289,7 @@ def judging(
 
 
 def calling(game: Game, states: float, state_bytes: int) -> Estimate:
-    """Return the estimate for evaluating a function that reaches at most so many states."""
+    """Return the estimate for evaluating a function that reaches at most a number of states."""
     reached = int(min(states, sum(boards_by_sum(game).values())))
     return Estimate(
         "evaluating a function in", game, reached, reached, "states", seconds("call", reached),
@@ -342,7 +342,7 @@ class TableSize:
         return f"{self.positions:,}" if self.measured else f"~{_two_digits(self.positions):,}"
 
     def seconds(self, threads: int) -> float:
-        """Return the expected time with so many threads."""
+        """Return the expected time with a number of threads."""
         game = self.formation.game(self.goal)
         return _seconds_to_solve(game, threads)
 

@@ -32,7 +32,7 @@ LAYERS = 4
 MATRICES = 4
 """Matrices in the scratch buffer of a thread."""
 JOB_BOARDS = 1 << 22
-"""Boards of a job at least, if there are so many; a matrix is not cut."""
+"""Least boards of a job, if the pass has as many; a matrix is not cut."""
 
 
 def check_rules(game: Game) -> None:

@@ -20,11 +20,11 @@ SYMMETRIES = ("canonical", "check", "none")
 PIECE = 1 << 18
 """States of a sum that are followed at a time."""
 CHECKED = 8
-"""One of so many boards is asked a second time, and turned where an agent is checked."""
+"""Of this number of boards, one is asked a second time, and turned where an agent is checked."""
 LEAST_CHECKED = 64
-"""At least so many of the boards of a sum, or all of them."""
+"""At least this number of the boards of a sum, or all of them."""
 REPEATED = 10_000
-"""One of so many answers may differ the second time: a network rounds otherwise in another batch."""
+"""Of this number of answers, one may differ the second time: a network rounds otherwise in another batch."""
 
 
 class Visited(NamedTuple):

@@ -352,7 +352,7 @@ def binomial_interval(successes: int, trials: int, confidence: float) -> tuple[f
 
 
 def _lower(successes: int, trials: int, rare: float) -> float:
-    """Return the largest probability under which so many successes or more are at most as rare as `rare`."""
+    """Return the largest probability under which `successes` or more are at most as rare as `rare`."""
     if not successes:
         return 0.0
     low, high = 0.0, successes / trials
@@ -368,7 +368,7 @@ def _lower(successes: int, trials: int, rare: float) -> float:
 
 
 def _at_least(successes: int, trials: int, p: float) -> float:
-    """Return the probability of so many successes or more, where fewer are expected."""
+    """Return the probability of this number of successes or more, where fewer are expected."""
     log_term = (
         math.lgamma(trials + 1) - math.lgamma(successes + 1) - math.lgamma(trials - successes + 1)
         + successes * math.log(p) + (trials - successes) * math.log1p(-p)

@@ -72,7 +72,7 @@ class Walk(Flow):
         return self._compiled.canonical(keys) if self._turned else keys
 
     def begin(self, ways: int = 1) -> Self:
-        """Enter the starts with their probabilities, so many times each; return the walk."""
+        """Enter the starts with their probabilities, each the given number of times; return the walk."""
         for board, p in self._compiled.game.starts():
             self.enter(board, *[np.array([float(p)])] * ways)
         return self
