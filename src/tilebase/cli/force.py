@@ -170,7 +170,7 @@ def _plan(
 def _refuse_plan() -> None:
     if planning():
         raise UsageError(
-            "what a search for many goals or starts takes is not known: plan one goal, such as 3x3 32"
+            "the cost of a search for many goals or starts is unknown: plan one goal, such as 3x3 32"
         )
 
 

@@ -81,8 +81,8 @@ def values(
     above: Annotated[
         float | None,
         Parameter(
-            help="Leave boards out of the table whose value under the first objective is less, such as 0.5; "
-            "probes then say that it is below."
+            help="Omit boards worth less than this under the first objective, such as 0.5; "
+            "probes then say that their value is below it."
         ),
     ] = None,
     down_to: Annotated[int | None, Parameter(help="Stop after the layer of this sum.")] = None,
