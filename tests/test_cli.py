@@ -143,7 +143,7 @@ def test_values_are_exported_for_data_frames(tmp_path, capsys, refused):
     rows = pq.read_table(tmp_path / "a.parquet").to_pylist()
     assert capsys.readouterr().out.endswith(
         f": {len(rows):,} afterstates up to symmetry, which polars.read_parquet or pandas.read_parquet "
-        "reads; cells are exponents, as 8 for the tile 256; "
+        "reads; cells are exponents: 8 for the tile 256; "
         "--states writes states, and what each slide is worth\n"
     )
     assert len(rows) == 4_375
@@ -154,7 +154,7 @@ def test_values_are_exported_for_data_frames(tmp_path, capsys, refused):
             assert float(table.probe_after(board).value) == row["v"]
     assert main([*command, "--states", "--sum", "30", "-o", str(tmp_path / "a.csv")]) == 0
     reads = "polars.read_csv or pandas.read_csv reads"
-    expected = f" states up to symmetry, which {reads}; cells are exponents, as 8 for the tile 256\n"
+    expected = f" states up to symmetry, which {reads}; cells are exponents: 8 for the tile 256\n"
     assert capsys.readouterr().out.endswith(expected)
     with (tmp_path / "a.csv").open() as lines:
         states = list(csv.DictReader(lines))

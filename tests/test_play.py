@@ -547,7 +547,7 @@ def test_a_game_is_solved_first_in_a_terminal(tmp_path: Path, key: str, status: 
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        ("play 2x2", 2, "2x2 is a shape, not a table: name a goal, too, as tilebase play 2x2 32"),
+        ("play 2x2", 2, "2x2 is a shape, not a table: name a goal, too, such as tilebase play 2x2 32"),
         ("play t 512", 2, "t is not a shape, and a table has its own rules"),
         ("play t --spawn 0", 2, "t is not a shape, and a table has its own rules"),
         ("play 2x2 5", 2, "goal 5 is not a power of two"),

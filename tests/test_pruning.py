@@ -211,7 +211,7 @@ def test_real_boards_in_pruned_tables(solved: Callable[..., Path], tmp_path: Pat
 def test_what_cannot_be_pruned(solved: Callable[..., Path], tmp_path: Path) -> None:
     folder, out = solved(SMALL, "win,score"), tmp_path / "pruned"
     for above in (0, -1, 1.1, float("nan"), "x"):
-        with pytest.raises(UsageError, match=r"must be above 0 and at most 1, as 0\.5, not"):
+        with pytest.raises(UsageError, match=r"must be above 0 and at most 1, such as 0\.5, not"):
             prune(folder, out, above=above)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="score is not one of win, lower, upper and guaranteed"):
         prune(folder, out, above=0.5, objective="score")

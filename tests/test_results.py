@@ -426,7 +426,7 @@ def test_another_file_is_refused(text: str, tmp_path: Path) -> None:
 
 
 def test_a_name_that_is_wrong_or_not_unique_says_what_there_is() -> None:
-    with pytest.raises(UsageError, match=r"results are found by 'new-': name one, as new-3x3"):
+    with pytest.raises(UsageError, match=r"results are found by 'new-': name one, such as new-3x3"):
         find_result("new-")
     with pytest.raises(UsageError, match="group 'old' does not exist"):
         cite(group="old")

@@ -661,7 +661,7 @@ def test_a_folder_is_deleted_only_while_it_is_held(folder: Path) -> None:
     """After that it may be another process's, which has begun the same query in it."""
     with work_folder(None, "count", SMALL) as work:
         work.path.mkdir()
-    with pytest.raises(AssertionError, match="no longer held"):
+    with pytest.raises(AssertionError, match="no longer locked"):
         work.finish()
     assert work.path.exists()
 

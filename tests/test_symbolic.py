@@ -124,7 +124,7 @@ def test_what_is_known_stays_when_the_process_is_killed(cause):
 
     task = Task(Game("3x3", 256, start="empty"), Method(), 1 << 22, 1)
     if cause == "SIGTERM":  # nobody sends it for lack of memory
-        with pytest.raises(ChildError, match=r"^the process that held the diagrams ended: SIGTERM$"):
+        with pytest.raises(ChildError, match=r"^the process of the diagrams ended: SIGTERM$"):
             worker.run_task(task, kill, lambda _: None)
     else:
         outcome = worker.run_task(task, kill, lambda _: None)
@@ -137,7 +137,7 @@ def test_what_is_known_stays_when_the_process_is_killed(cause):
 def test_a_process_that_cannot_start_says_why(monkeypatch, refused):
     """Another end than a kill is not taken for lack of memory."""
     monkeypatch.setattr(system, "python_command", lambda _: [sys.executable, "-P", "-m", "tilebase.nothing"])
-    sentence = "the process that held the diagrams ended: "
+    sentence = "the process of the diagrams ended: "
     refused(["force", "diagrams", "2x2", "16", "-q"], 1, sentence)
     with pytest.raises(ChildError, match=r"No module named tilebase\.nothing \(exit status 1\)$"):
         symbolic(TWOS)

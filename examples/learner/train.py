@@ -14,7 +14,6 @@ import argparse
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 from ntuples import Network
 
@@ -73,25 +72,38 @@ def train(table: Table, checkpoints: tuple[int, ...]) -> list[dict[str, float]]:
 
 
 def draw(curve: list[dict[str, float]], optimum: float, title: str, output: Path) -> None:
-    """Draw win rate and regret by games."""
+    """Draw the exact value, and the win rate of games, by the games learned from."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import NullFormatter, StrMethodFormatter
 
-    figure = Figure(figsize=(7, 6), layout="constrained")
-    upper, lower = figure.subplots(2, sharex=True)
+    paper, ink, faint, blue, orange = "#fbf8f3", "#3d352e", "#8a7f73", "#34749c", "#b23a1e"
+    figure = Figure(figsize=(7, 3.8), layout="constrained", facecolor=paper)
+    axes = figure.subplots()
+    axes.set_facecolor(paper)
     games = [point["games"] for point in curve]
-
-    def line(axes: Any, name: str, label: str, style: str) -> None:
-        values = [point[name] for point in curve]
-        axes.plot(games, values, style, label=label)
-
-    line(upper, "value", "exact value", "o-")
-    line(upper, "wins", f"{TESTS:,} games", "x")
-    upper.axhline(optimum, color="grey", linewidth=1)
-    upper.text(games[0], optimum, f"optimal play: {optimum:.4f}", va="bottom", color="grey")
-    upper.set(title=title, ylabel="probability to win", ylim=(0, min(1, 1.15 * optimum)))
-    upper.legend(loc="lower right", frameon=False)
-    line(lower, "regret", "regret", "o-")
-    lower.set(xlabel="games learned from", ylabel="exact regret", xscale="log", yscale="log")
+    values, wins = ([point[name] for point in curve] for name in ("value", "wins"))
+    axes.fill_between(games, values, optimum, color=orange, alpha=0.1, linewidth=0)
+    axes.axhline(optimum, color=ink, linewidth=1.5)
+    axes.text(games[0], optimum, f"optimal play: {optimum:.4f}", va="bottom", color=ink)
+    axes.plot(games, values, "o-", color=blue, label="exact value of the network")
+    axes.plot(games, wins, "x", color=ink, markersize=9, label=f"share of {TESTS:,} games won")
+    axes.text(
+        games[-1], (values[-1] + optimum) / 2, f"regret {curve[-1]['regret']:.3f} ", color=orange, ha="right"
+    )
+    axes.set(
+        xlabel="games learned from",
+        ylabel="probability to win",
+        ylim=(0, min(1, 1.15 * optimum)),
+        xscale="log",
+    )
+    axes.set_title(title, color=ink, loc="left", fontweight="bold")
+    axes.set_xticks(games)
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.tick_params(colors=faint, labelcolor=ink, which="both")
+    axes.grid(axis="y", color=faint, alpha=0.25)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(loc="upper left", bbox_to_anchor=(0, 0.9), frameon=False)
     figure.savefig(output, metadata={"Date": None} if output.suffix == ".svg" else None)  # the same each time
 
 

@@ -45,7 +45,7 @@ SCALE = 1 << 63
 class Simulator:
     """Games that are played at once.  Not safe to share between threads.
 
-    Copies (`copy.deepcopy`, pickled ones) go on with the same spawns.
+    Copies (`copy.deepcopy`, pickled ones) continue with the same spawns.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ class Simulator:
 
     @property
     def going(self) -> Flags:
-        """``bool[n]``: whether the game goes on."""
+        """``bool[n]``: whether the game has not ended."""
         return np.equal(self._standing, play.GOING)
 
     @property
@@ -155,7 +155,7 @@ class Simulator:
         self._streams[chosen] = streams_of(seed, len(self))[chosen]
 
     def begin(self, which: Flags | None = None) -> None:
-        """Begin the games i with ``which[i]`` anew; None: all."""
+        """Begin the games i with ``which[i]`` again; None: all."""
         chosen = self._chosen(which)
         play.begin_games(self.keys, chosen, self._streams, self._spawns)
         self._stand(chosen)
@@ -172,14 +172,14 @@ class Simulator:
         self._look_ahead(np.flatnonzero(chosen))
 
     def step(self, actions: npt.ArrayLike, *, begin: Flags | None = None, illegal: Illegal = "noop") -> None:
-        """Slide and spawn in all games that go on.
+        """Slide and spawn in all games that have not ended.
 
         Parameters
         ----------
         actions:
             ``int[n]``, in the order of `actions`.
         begin:
-            ``bool[n]``: games that begin anew instead, with the reward 0.
+            ``bool[n]``: games that begin again instead, with the reward 0.
         illegal:
             One of `ILLEGAL`: what a slide does that is not allowed.
 

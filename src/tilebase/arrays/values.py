@@ -35,7 +35,7 @@ class Probed(NamedTuple):
         ``float64[n]``: the value; NaN if the table does not hold the board.
     q:
         ``float64[n, A]``: the value of each slide, with what the slide adds, and discounted; NaN if it is not
-        allowed or its afterstate is not held.
+        allowed or its afterstate is not stored.
     allowed:
         ``bool[n, A]``: whether the slide is allowed.
     best:
@@ -179,7 +179,7 @@ class TableArrays:
         """Yield the boards of each sum with their values, the smallest sum first.
 
         States are those that play from the start reaches and that are not won: starts, and spawns on the
-        afterstates of the table.  With `most`, the boards of a sum come in pieces of at most so many.
+        afterstates of the table.  With `most`, the boards of a sum come in pieces of at most this number.
         """
         if kind not in ("afterstates", "states"):
             raise UsageError(f"kind must be afterstates or states, not {kind!r}")

@@ -166,11 +166,10 @@ def _ended(status: int, complaints: IO[bytes]) -> Outcome:
     if cause in ("SIGKILL", "SIGABRT"):
         return Outcome(
             None,
-            f"the process that held the diagrams ended ({cause}), probably for lack of memory: give less "
-            "--memory",
+            f"the process of the diagrams ended ({cause}), probably for lack of memory: give less --memory",
             out_of_memory=True,
         )
-    raise ChildError(f"the process that held the diagrams ended: {system.last_words(complaints, cause)}")
+    raise ChildError(f"the process of the diagrams ended: {system.last_words(complaints, cause)}")
 
 
 def _messages(stream: IO[bytes], deadline: float) -> Iterator[Any]:

@@ -160,7 +160,7 @@ class Claim:
 
     @property
     def stated(self) -> str:
-        """The published value with its relation, as ``at least 256``."""
+        """The published value with its relation, such as ``at least 256``."""
         return f"{self.relation} {self.value}".lstrip()
 
     @property

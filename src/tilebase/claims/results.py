@@ -108,7 +108,7 @@ class Result:
     checked:
         What else gives the same, or where more is said.
     near:
-        Of a result of which no publication was found, what was published that comes close.
+        The nearest published results, if no publication of this one was found.
     note:
         What a reader should know of the line or of the run.
     size, took, machine:
@@ -152,7 +152,7 @@ class Result:
 
     @property
     def answer(self) -> str:
-        """The value with its relation, as ``at least 256``."""
+        """The value with its relation, such as ``at least 256``."""
         return f"{self.relation} {self.value}".lstrip()
 
     @property
@@ -293,7 +293,7 @@ def find_result(name: str) -> Result:
     found = find_results(name)
     if len(found) > 1:
         few = ", ".join(one.name for one in found[:5])
-        raise UsageError(f"{len(found)} results are found by {name!r}: name one, as {few}")
+        raise UsageError(f"{len(found)} results are found by {name!r}: name one, such as {few}")
     return found[0]
 
 

@@ -87,9 +87,9 @@ def evaluate(
 
     Exactly, without playing games; what it loses against optimal play. A function takes a tilebase.Board and
     returns a direction, or directions with probabilities; it is evaluated over the states that it can reach.
-    Where these are too many, --games plays random games instead. A function of which --symmetry or --asked
-    is given is asked for many boards at once and judged up to symmetry, and the decisions are printed that
-    cost most; --record FILE.svg draws what it loses by sum and by largest tile.
+    Where these are too many, --games plays random games instead. With --symmetry or --asked, the function
+    receives batches of boards and is judged up to symmetry, and the decisions that cost most are printed;
+    --record FILE.svg draws its losses by sum and by largest tile.
 
     Without a policy, --games plays with the table's own and compares the mean with the table's value. z is
     the difference in standard errors, beyond what rounding explains: beyond 4 something is wrong. From the

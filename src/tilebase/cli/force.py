@@ -100,7 +100,7 @@ def decide(
     """Decide whether a tile can be forced, whatever is spawned.
 
     Prints the verdict, and with -c writes a proof: a strategy for the player, or the spawns that refute
-    every slide. Exit status 1 if time ran out: what is known is printed. The same command continues an
+    every slide. Exit status 1 if time ran out; partial results are printed. The same command continues an
     interrupted search. Play begins on the empty board unless --start says otherwise.
 
     tilebase force 3x3 32 -c 3x3-32.cert
@@ -119,7 +119,7 @@ def decide(
     question = make_game(shape, goal, game)
     if not question.can_win:
         raise UsageError(
-            f"a GOAL is missing: name the tile behind the shape, as {shape} 32, or let tilebase force "
+            f"a GOAL is missing: name the tile behind the shape, such as {shape} 32, or let tilebase force "
             f"largest {shape} find the largest"
         )
     if planning():
@@ -170,7 +170,7 @@ def _plan(
 def _refuse_plan() -> None:
     if planning():
         raise UsageError(
-            "what a search for many goals or starts takes is not known: plan one goal, as 3x3 32"
+            "the cost of a search for many goals or starts is unknown: plan one goal, such as 3x3 32"
         )
 
 
@@ -334,7 +334,7 @@ def diagrams(
     """Compute every board from which a tile can be forced, as decision diagrams.
 
     Prints the verdict, and how many boards of each layer or sweep line are won; --record lines.svg draws
-    them. Exit status 1 if time or memory ran out: what is known is printed. The same command continues an
+    them. Exit status 1 if time or memory ran out; partial results are printed. The same command continues an
     interrupted run, without -o. Play begins on the empty board unless --start says otherwise.
 
     tilebase force diagrams 4x4 16 --spawns 2

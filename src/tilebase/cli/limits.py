@@ -58,7 +58,9 @@ def limits(
             "16 times those of the first limits, or 1M."
         ),
     ] = None,
-    budget: Annotated[str | None, Parameter(help="Time after which what is known is printed: 10min.")] = None,
+    budget: Annotated[
+        str | None, Parameter(help="Time limit, such as 10min; then partial results are printed.")
+    ] = None,
     shown: ShownOptions = DEFAULT_SHOWN,
     run: UseOptions = DEFAULT_USE,
 ) -> int:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tilebase.runtime.progress import Progress
     from tilebase.runtime.resources import Use
 
-SHAPE_HELP = "Rows x columns, as 4x4, or three sizes, as 2x2x3."
+SHAPE_HELP = "Rows x columns, such as 4x4, or three sizes, such as 2x2x3."
 RULES, USED, PRINTED = (
     Group(title, sort_key=position, help_formatter=shared)
     for position, title in enumerate(("Rules of the game", "What may be used", "What is printed"), 1)
@@ -49,7 +49,7 @@ WorkOption = Annotated[
     ),
 ]
 MemoryOption = Annotated[
-    str | None, Parameter(group=USED, help="Memory to use, as 16GiB; what needs more is spilled to disk.")
+    str | None, Parameter(group=USED, help="Memory to use, such as 16GiB; larger layers are spilled to disk.")
 ]
 ThreadsOption = Annotated[int | None, Parameter(group=USED, help="Threads to use; default: all processors.")]
 ClusterOption = Annotated[
@@ -223,7 +223,7 @@ def make_game(shape: str, goal: int | None, options: GameOptions | ForcedOptions
     if options.formation is not None:
         return _game_in_formation(options.formation, shape, goal, options, spawn, rare)
     if wrong := {"steps", "at-least"} & rare.keys():
-        raise UsageError(f"the rule {min(wrong)} is for formations: name one, as --formation 442")
+        raise UsageError(f"the rule {min(wrong)} is for formations: name one, such as --formation 442")
     if not shape:
         raise UsageError(f"a SHAPE is missing: {SHAPE_HELP.rstrip('.')}, or a --formation and its goal")
     return Game(
@@ -315,7 +315,7 @@ def solved_first(words: Sequence[str], options: GameOptions) -> Game | None:
     if len(words) == 1 and not rules and Path(first).exists():
         return None
     if len(words) > 2 or (len(words) == 2 and not re.fullmatch(r"\d{1,9}", words[1])):
-        raise UsageError(f"behind the shape {first} comes its goal, as {first} 512, and nothing else")
+        raise UsageError(f"behind the shape {first} comes its goal, such as {first} 512, and nothing else")
     return make_game(first, int(words[1]) if len(words) == 2 else None, options)
 
 
@@ -329,7 +329,7 @@ def needed_goal(goal: int | None, options: RuleOptions, why: str) -> int:
     if options.formation is not None:
         raise UsageError(f"{why}: leave --formation {options.formation} out")
     if goal is None:
-        raise UsageError("a GOAL is missing: name the tile behind the shape, as 3x3 64")
+        raise UsageError("a GOAL is missing: name the tile behind the shape, such as 3x3 64")
     return goal
 
 

@@ -233,7 +233,7 @@ class Shown:
         work is done for it.
         """
         if form == "parquet":
-            raise UsageError("Parquet is not printed but written: name a file, as --record rows.parquet")
+            raise UsageError("Parquet is not printed but written: name a file, such as --record rows.parquet")
         if form is not None and form not in FORMATS:
             raise UsageError(f"format {form!r} does not exist: choose one of {', '.join(FORMATS)}")
         if record is None:

@@ -85,8 +85,8 @@ def _game(
 
     Time, memory and disk; nothing is begun. Write plan in front of a command (count, solve, force, evaluate,
     thin, verify or reach) to plan it with all its options. A game alone is planned for counting, solving and
-    forcing. With more --threads than there are processors, it is planned for so many cores. Why something
-    does not fit stands below the table.
+    forcing. With more --threads than processors, the plan is for that number of cores. Reasons why something
+    does not fit stand below the table.
 
     tilebase plan 4x4 256
 

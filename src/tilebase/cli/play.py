@@ -37,7 +37,7 @@ def play(
         str,
         Parameter(
             help="Folder, zip file or URL of a table; a folder of tables, with --start; or the shape of a "
-            "game that is solved first, as 3x3. With --formation: the goal."
+            "game that is solved first, such as 3x3. With --formation: the goal."
         ),
     ],
     goal: Annotated[int | None, Parameter(help="With a shape: the tile that wins.")] = None,

@@ -71,7 +71,7 @@ def rank(
         try:
             total, number = map(int, at.split(","))
         except ValueError as error:
-            raise UsageError(f"--at {at}: give a sum and a rank, as --at 30,17") from error
+            raise UsageError(f"--at {at}: give a sum and a rank, such as --at 30,17") from error
         cells = index.unrank(total, number)
     else:
         cells = Board.read(question, str(board)).cells

@@ -31,7 +31,7 @@ from tilebase.runtime.rows import table_text
 
 SHORTEST_SECONDS = 60.0
 """The time of a search for the shortest game without --budget."""
-SizeArgument = Annotated[str, Parameter(help="Rows x columns, as 4x4 or 10x10.")]
+SizeArgument = Annotated[str, Parameter(help="Rows x columns, such as 4x4 or 10x10.")]
 DropsOption = Annotated[str, Parameter(help="Tiles that are dropped: 2,4 (the real game) or 2.")]
 SeedOption = Annotated[int, Parameter(help="Starts the random choices; the same number gives the same game.")]
 

@@ -26,7 +26,7 @@ def reproduce(
         ),
     ] = None,
     *,
-    budget: Annotated[str, Parameter(help="Longest time for one line, as 60s, 10min or 2h.")] = "60s",
+    budget: Annotated[str, Parameter(help="Longest time for one line, such as 60s, 10min or 2h.")] = "60s",
     shown: ShownOptions = DEFAULT_SHOWN,
 ) -> int:
     """Recompute every published number, and compare.

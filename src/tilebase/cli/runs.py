@@ -24,8 +24,8 @@ def runs(
 ) -> int:
     """List or delete the folders of runs.
 
-    A command without --work or -o works in a folder of its own, deletes it when it has answered, and goes on
-    there after a kill. What is listed is in use, or was left unfinished.
+    A command without --work or -o works in a folder of its own, deletes it at the end, and continues there
+    after a kill. The folders of this list are in use, or were left unfinished.
 
     tilebase runs
 

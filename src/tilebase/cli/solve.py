@@ -81,8 +81,8 @@ def values(
     above: Annotated[
         float | None,
         Parameter(
-            help="Leave boards out of the table whose value under the first objective is less, as 0.5; "
-            "probes then say that it is below."
+            help="Omit boards worth less than this under the first objective, such as 0.5; "
+            "probes then say that their value is below it."
         ),
     ] = None,
     down_to: Annotated[int | None, Parameter(help="Stop after the layer of this sum.")] = None,
@@ -206,7 +206,7 @@ def exact(
     shown: ShownOptions = DEFAULT_SHOWN,
     run: EstimatedRunOptions = DEFAULT_ESTIMATED_RUN,
 ) -> int:
-    """Solve a game in fractions: games of up to 3 million afterstates, as 3x3 to 64.
+    """Solve a game in fractions: games of up to 3 million afterstates, such as 3x3 to 64.
 
     tilebase solve exact 3x3 64 --objective loss
 

@@ -35,7 +35,7 @@ def thin(
     With --visited: the states that optimal play visits. The probability of a visit is computed exactly,
     forward over the layers. Probing a state that was kept says all that the whole table says.
 
-    With --above: the boards that are worth at least so much. Probing another board says that its
+    With --above: the boards that are worth at least that value. Probing another board says that its
     value is below. tilebase solve --above writes such a table at once.
 
     tilebase thin 3x3-512/ --visited 1e-7 -o 3x3-512-thin/

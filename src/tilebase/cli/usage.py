@@ -137,8 +137,8 @@ def _table_first(tokens: Sequence[str], unused: Sequence[str]) -> str:
 def goal_hint(shape: str) -> str:
     """Return what to do if the user names a shape instead of a table."""
     return (
-        f"{shape} is a shape, not a table: name a goal, too, as tilebase play {shape} {_easy_goal(shape)}, "
-        "or a table that tilebase solve -o made"
+        f"{shape} is a shape, not a table: name a goal, too, such as tilebase play {shape} "
+        f"{_easy_goal(shape)}, or a table that tilebase solve -o made"
     )
 
 

@@ -211,7 +211,7 @@ def refuse_endless(question: str) -> NoReturn:
     """Raise `RefusedError` for a question that may never end and was asked without a time limit."""
     raise RefusedError(
         f"the time for {question} cannot be estimated: give a limit, such as --budget 10min (seconds=600); "
-        "what is known by then is printed"
+        "partial results are then printed"
     )
 
 

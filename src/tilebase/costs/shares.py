@@ -20,7 +20,7 @@ measured, apart for formations that win anywhere.  One that was never measured h
 measured shares in place of its own.  Estimated from other tables (tests/test_formations.py), a
 measured one is wrong by a factor of 1.1 to the next goal (at most 1.3, but 2.1 for LL from 128 to 512), 1.2
 three goals further (at most 1.7, but 3.0 for LL to 512), and 1.6 without any table of its formation (at most
-2.7).  A formation that goes on from a large position, as 3x405, has fewer positions.
+2.7).  A formation that goes on from a large position, such as 3x405, has fewer positions.
 
 Bytes on disk are those of the measured table.  To another goal they grow as the median of all tables does,
 from the largest smaller goal of the formation, but not beyond that median: nearly all values of a small goal

@@ -5,7 +5,7 @@ The columns of states, of which each orbit has one row:
     key      uint64               the packed board
     cells    fixed list of uint8  the exponents, row by row: 3 for an 8, 0 for an empty cell
     sum      int32                the sum of the tiles
-    largest  int32                the largest tile, as 8
+    largest  int32                the largest tile, such as 8
     orbit    uint8                how many boards it stands for: turned and mirrored ones
     v        float64              the value
     q_left   float64              the value of each slide, and so on for each direction; NULL if not allowed

@@ -134,7 +134,7 @@ class GameEnv(Described, gymnasium.Env[Any, Any]):
     Raises
     ------
     UsageError
-        If a parameter is none of these, or the game cannot be won and the reward is ``win``.
+        If a parameter has another value, or the game cannot be won and the reward is ``win``.
     """
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"], "render_fps": 4}  # type: ignore[misc]
@@ -165,7 +165,7 @@ class GameEnv(Described, gymnasium.Env[Any, Any]):
         Parameters
         ----------
         seed:
-            The seed of all spawns from now on.  None: they go on as they were.
+            The seed of all spawns from now on.  None: they continue.
         options:
             ``{"board": board}``: begin with this state: a `Board`, its text, or an array of exponents.
 

@@ -44,8 +44,8 @@ class GameVectorEnv(Described, VectorEnv[Observation, npt.NDArray[np.int64], npt
     num_envs:
         How many games.
     autoreset_mode:
-        ``NextStep``: a game that has ended begins anew in the next step, whose action is not read.
-        ``SameStep``: it begins anew at once, and the last board and info are ``final_obs`` and
+        ``NextStep``: a game that has ended begins again in the next step, whose action is not read.
+        ``SameStep``: it begins again at once, and the last board and info are ``final_obs`` and
         ``final_info``.  ``Disabled``: it waits for ``reset(options={"reset_mask": mask})``.
     max_episode_steps:
         Steps after which a game is truncated; None for no bound.
@@ -104,7 +104,7 @@ class GameVectorEnv(Described, VectorEnv[Observation, npt.NDArray[np.int64], npt
         ----------
         seed:
             The seed of the first game, the next number for the next game; or one seed for each game.  None:
-            spawns go on as they were.
+            spawns continue.
         options:
             ``reset_mask``: ``bool[n]``, the games that begin; without it all do.  ``boards``: n states to
             begin with, exponents ``uint8[n, *shape]`` or a list of what `GameEnv` takes.
@@ -137,7 +137,7 @@ class GameVectorEnv(Described, VectorEnv[Observation, npt.NDArray[np.int64], npt
 
         Returns boards ``uint8[n, *shape]``, rewards ``float64[n]``, terminated ``bool[n]``, truncated
         ``bool[n]`` and infos.  Raises `UsageError` if the actions are not n numbers below A, one is not
-        allowed and so to be refused, or a game has ended and nothing begins it anew.
+        allowed and so to be refused, or a game has ended and nothing begins it again.
         """
         games, begin = self.games, self.ended
         given = games.checked(actions)

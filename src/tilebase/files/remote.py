@@ -53,7 +53,7 @@ def time_limit() -> float:
     except ValueError:
         seconds = 0.0
     if not 0 < seconds <= threading.TIMEOUT_MAX or not math.isfinite(seconds):
-        raise UsageError(f"TILEBASE_TIMEOUT is {shown(text, 40)!r}, but must be seconds, as 30")
+        raise UsageError(f"TILEBASE_TIMEOUT is {shown(text, 40)!r}, but must be seconds, such as 30")
     return seconds
 
 

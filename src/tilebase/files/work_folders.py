@@ -45,7 +45,7 @@ class WorkFolder:
         It must still be held: after that, another process may have begun the same query in it.
         """
         if self._lock is not None:
-            assert not self._lock.file.closed, "the folder is no longer held"
+            assert not self._lock.file.closed, "the folder is no longer locked"
             _delete(self.path)
 
 
@@ -234,7 +234,7 @@ def remove_runs(names: Sequence[str] = (), *, older_than: float = 0.0) -> tuple[
     names:
         The names of the folders, as `list_runs` gives them; empty for all that are not in use.
     older_than:
-        Delete only folders in which no file was written for so many seconds.
+        Delete only folders in which no file was written for this number of seconds.
 
     Raises
     ------
@@ -253,7 +253,7 @@ def remove_runs(names: Sequence[str] = (), *, older_than: float = 0.0) -> tuple[
 
 
 def select_runs(runs: Sequence[LeftRun], names: Sequence[str], older_than: float) -> tuple[LeftRun, ...]:
-    """Return the runs with these names, or all, in which no file was written for so many seconds.
+    """Return the runs with these names, or all, in which no file was written for this number of seconds.
 
     Raises `MissingLayerError` if a named run does not exist.
     """

@@ -433,7 +433,9 @@ def _board(text: str) -> str:
     """Read a board with its rows apart by ``/`` and its cells by commas; lines are rows."""
     rows = [row for row in re.split(r"[/\n]+", text.strip(" \t\r\n/")) if row.strip()]
     if not rows:
-        raise GameError(f"the start board {shown(text, 20)!r} has no cells: write tiles by rows, as 2,0/0,x")
+        raise GameError(
+            f"the start board {shown(text, 20)!r} has no cells: write rows of tiles, such as 2,0/0,x"
+        )
     words = [[word.lower() for word in re.split(r"[\s,]+", row.strip(" \t\r,"))] for row in rows]
     for word in (word for row in words for word in row):
         if not re.fullmatch(r"[x#]|[._-]|[0-9]{1,5}", word):

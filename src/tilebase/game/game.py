@@ -70,7 +70,7 @@ class Game(Boards):
         until no slide is left (a game without a goal).
     spawn:
         The spawn law: the probability that a spawned tile is a 4, exact; 0 for only 2s, 1 for only 4s. It may
-        depend on how many cells are empty, as ``"1/10, 4: 1/4"`` (`SpawnLaw`).
+        depend on how many cells are empty, such as ``"1/10, 4: 1/4"`` (`SpawnLaw`).
     start:
         ``"two-tiles"``: two random tiles, as in the original game; ``"empty"``: one spawn on
         the empty board comes first; a board as text, with the player to move; or ``"after "`` and
@@ -82,8 +82,8 @@ class Game(Boards):
     pattern:
         Tiles on cells that win, as the goal does.  A pattern wins only if the board holds it after a
         slide: one that a spawn completes must still be there after the next slide.  It is written as a
-        board with ``*`` for any tile or none, as ``"64,32,*/*,*,*"``.  Several patterns, one of which
-        is enough, have ``|`` between them.  ``"lemma1"``: the first row begins with the tiles T/2, T/4
+        board with ``*`` for any tile or none, such as ``"64,32,*/*,*,*"``.  Several patterns have ``|``
+        between them; one is enough.  ``"lemma1"``: the first row begins with the tiles T/2, T/4
         and the second with T/8, T/16, T/16, for the goal T of 64 or more (Slizkov, lemma 1).
         ``"pair"``: any two neighbouring tiles T/2.  None for no pattern.
     goal_sum:
@@ -286,7 +286,7 @@ class Game(Boards):
         return self.horizon is not None and total >= self.horizon
 
     def wins(self, after: Sequence[int]) -> bool:
-        """Tell whether a board after a slide is won: by the goal, or by a pattern that breaks no limit."""
+        """Return whether a board after a slide is won: by the goal, or by a pattern that breaks no limit."""
         if not self.stands(after):
             return False
         return self.holds_goal(after) or (self.matches(after) and self.allowed(after))

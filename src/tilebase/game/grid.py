@@ -124,7 +124,7 @@ def grid_of(shape: tuple[int, ...]) -> Grid:
 
 
 def is_shape(text: str) -> bool:
-    """Return whether a text is a shape, as ``3x3``."""
+    """Return whether a text is a shape, such as ``3x3``."""
     try:
         parse_shape(text)
     except GameError:

@@ -33,7 +33,7 @@ REPLAY, POSITIONS = "2048verse replay", "positions"
 """The forms other than that of a saved game."""
 READ = (
     "a game is a file that tilebase play -o or the explorer saved, a replay of 2048verse.com, or a list of "
-    "positions, one a line, as 2,0/4,2"
+    "positions, one a line, such as 2,0/4,2"
 )
 """What is read, in words."""
 MOST_TEXT = 1 << 20

@@ -58,7 +58,7 @@ class SpawnLaw:
             if not (colon and most.strip().isdecimal() and 0 < int(most) < 100) or int(most) in few:
                 raise GameError(
                     f"{word[:40]!r} is not part of a spawn law: write the largest number of empty cells, a "
-                    "colon and the probability of a 4, as 4: 1/4"
+                    "colon and the probability of a 4, such as 4: 1/4"
                 )
             few[int(most)] = _probability(chance.strip())
         found = cls(_probability(first), tuple(sorted(few.items())))
@@ -121,7 +121,7 @@ def _probability(value: Any) -> Fraction:
         result = fraction_of(value)
     except (ValueError, TypeError) as error:
         raise GameError(
-            f"{text!r} is not a probability: write a decimal or a fraction, as 0.1 or 1/10"
+            f"{text!r} is not a probability: write a decimal or a fraction, such as 0.1 or 1/10"
         ) from error
     if result.denominator > MOST_DENOMINATOR:
         raise GameError(f"the probability {text} has too many digits: at most eighteen behind the point")

@@ -64,7 +64,7 @@ class LayerSummary:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> LayerSummary:
-        """Return the summary of which `as_dict` made these values.  Raises `CorruptError` or KeyError."""
+        """Return the summary from the values that `as_dict` made.  Raises `CorruptError` or KeyError."""
         for name in ("sum", "positions", "won", "lost"):
             whole(values[name], f"{name} of a layer")
         for name in ("least", "mean", "largest"):
@@ -76,7 +76,7 @@ class LayerSummary:
 class StartValues(Mapping[str, Value]):
     """The values of the start, by the labels of the objectives; read only.
 
-    A name that is not a label, as ``"win"``, finds the first objective with that name.  If a win can be
+    A name that is not a label, such as ``"win"``, finds the first objective with that name.  If a win can be
     forced from the start, the probability to win is exactly 1.  Beside `loss`, it has its complement.
 
     >>> from tilebase.objectives.values import Rounded
@@ -132,7 +132,7 @@ class Solution(Reported):
     layers:
         ``layers[i]``: summaries under the i-th objective, by ascending sum.
     start:
-        ``start[label]``, as ``start["win"]``: the value of the start under the objective with this
+        ``start[label]``, such as ``start["win"]``: the value of the start under the objective with this
         label.  It is the mean over the start states with their probabilities, or the least or the
         largest of their values, as the objective says.  Empty if the pass stopped before the start.
     positions, unit:

@@ -81,7 +81,7 @@ class Known(ABC):
         return _is_less(other, self, or_equal=True)
 
     def __format__(self, form: str) -> str:
-        """Format the number, as ``.3f``; a form that only names a width pads the text."""
+        """Format the number, such as ``.3f``; a form that only names a width pads the text."""
         return format(str(self), form) if re.fullmatch(r"(.?[<>^])?\d*s?", form) else self._formatted(form)
 
     def _formatted(self, form: str) -> str:

@@ -81,7 +81,7 @@ class Checkerboard(Played):
 
     @property
     def sequence(self) -> str:
-        """The moves as text, as ``(1,1)R(1,1)``; in a deterministic game of 2s only the slides."""
+        """The moves as text, such as ``(1,1)R(1,1)``; in a deterministic game of 2s only the slides."""
         shown = self.rules if self.rules.drops == (1,) else replace(self.rules, convention=None)
         return moves_text(shown, self.moves)
 
@@ -133,7 +133,7 @@ def checkerboard(
     Parameters
     ----------
     size:
-        Rows x columns, as ``3x5``.
+        Rows x columns, such as ``3x5``.
     colouring:
         The tile in the upper left corner, 2 or 4.
     drops:

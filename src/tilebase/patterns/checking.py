@@ -270,7 +270,7 @@ def check_lemmas(
     Parameters
     ----------
     size:
-        Rows x columns, as ``3x3``.
+        Rows x columns, such as ``3x3``.
     drops:
         Which tiles are dropped: ``2`` or ``2,4``.
     most_sum:

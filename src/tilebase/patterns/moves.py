@@ -185,7 +185,7 @@ class Played(Reported):
 
     @property
     def sequence(self) -> str:
-        """The moves as text, as ``(1,1)D(1,2)``; in a deterministic game only the slides."""
+        """The moves as text, such as ``(1,1)D(1,2)``; in a deterministic game only the slides."""
         return moves_text(self.rules, self.moves or ())
 
     @property
@@ -237,7 +237,7 @@ class Replay(Played):
 
     @property
     def boards(self) -> list[str]:
-        """The positions as text, as ``2,4/0,2``."""
+        """The positions as text, such as ``2,4/0,2``."""
         return [self.rules.text(position) for position in self.positions]
 
     def strip(self) -> str:
@@ -258,7 +258,7 @@ def replay_moves(
     Parameters
     ----------
     size:
-        Rows x columns, as ``3x5``.
+        Rows x columns, such as ``3x5``.
     moves:
         Slides U, D, L and R, and drops ``(row,column)`` or ``(row,column)=4``, counted from 1 at the upper
         left corner.  In a deterministic game only the slides.

@@ -96,7 +96,7 @@ def reach(
     Parameters
     ----------
     board:
-        Rows of tiles, as ``"2,4/4,2"``; 0 is an empty cell.
+        Rows of tiles, such as ``"2,4/4,2"``; 0 is an empty cell.
     drops:
         Which tiles are dropped: ``2`` or ``2,4``.
     afterstate:

@@ -128,7 +128,7 @@ def shortest_game(size: str, *, seed: int = 1, seconds: float = math.inf, **use:
     Parameters
     ----------
     size:
-        Rows x columns, as ``4x4``.
+        Rows x columns, such as ``4x4``.
     seed:
         Of the searches for a game.
     seconds:

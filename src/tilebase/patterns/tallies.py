@@ -99,7 +99,7 @@ def count_sequences(
     Parameters
     ----------
     size:
-        Rows x columns, as ``2x20``.
+        Rows x columns, such as ``2x20``.
     drops:
         Which tiles are dropped: ``2`` or ``2,4``.
     deterministic:

@@ -301,7 +301,7 @@ def _game_lines(result: CountResult) -> str:
 def draw_values(axes: Axes, solved: Solution | Table, objective: str | None = None) -> None:
     """Draw the values of afterstates by their sum: the mean, and the range from the least to the largest.
 
-    `solved` is what `solve` returned, or a table of reachable positions, of which all layers are read.
+    `solved` is what `solve` returned, or a table of reachable positions, whose layers are all read.
     `objective` is a label; None for the first.  An infinite cost (`NEVER`) is left out; a solution does not
     say what is the largest without it.  Raises `UsageError` if the objective was not solved for.
     """

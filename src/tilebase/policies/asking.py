@@ -189,7 +189,7 @@ def as_policy(
     Raises
     ------
     UsageError
-        If a parameter is none of these, or the table is of another game.
+        If a parameter has another value, or the table is of another game.
     """
     boards = GameArrays(game)
     if isinstance(policy, ArrayPolicy):

@@ -219,7 +219,7 @@ def evaluate(
     states:
         A callable is refused, soon after the begin, if it can reach more states than this.
     games, seed:
-        For a callable: play so many random games and return their mean and its standard error.  None: exact.
+        For a callable: play a number of random games; return their mean and its standard error.  None: exact.
     symmetry:
         For a callable: what it does with turned boards, as in `tilebase.policies.judge`.  It is then judged
         up to symmetry, in games of any size, and `Evaluation.judged` says where it loses.  None: nothing is

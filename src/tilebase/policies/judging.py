@@ -158,7 +158,7 @@ class Judgement:
 
     @property
     def text(self) -> str:
-        """The value as it is printed: what cannot be told from 0 is less than the rounding."""
+        """The value as it is printed: a value that rounding may have made is less than the rounding."""
         return worth_text(self.value, self.rounding, self.objective)
 
     @property

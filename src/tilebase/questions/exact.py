@@ -165,7 +165,7 @@ def solve_exactly(
     game:
         The game, with at most `MOST_AFTERSTATES` afterstates.
     objective, discount:
-        An objective whose values are means, as ``"win"``, ``"loss"`` or ``"score"``.  Its type of floats
+        An objective whose values are means, such as ``"win"``, ``"loss"`` or ``"score"``.  Its type of floats
         does not matter.
     play:
         ``"best"``, or one of the other `PLAYS`.  ``"worst"``: the player makes the value as bad as possible.

@@ -58,8 +58,8 @@ class Explanation:
 def explain(word: str) -> tuple[Explanation, ...]:
     """Return what a word means: more than one meaning if, for example, a rule and a term have one name.
 
-    A plural finds the singular; a name of several words that has no meaning of its own, as ``raw states``,
-    finds those of all its words.  What has none, as ``lemma1``, finds the rules and terms that speak of it.
+    A plural finds the singular; a name of several words without a meaning of its own, such as ``raw states``,
+    finds those of all its words.  A word without any, such as ``lemma1``, finds rules and terms that use it.
 
     Raises `UsageError`, which names the nearest words, if nothing has this name.
 

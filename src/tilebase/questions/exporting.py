@@ -93,7 +93,7 @@ def export_fractions(
     """Write the boards of a table with their values as fractions; return how many.
 
     The game of the table is solved again in integers, so that nothing is rounded.  Columns are those of
-    `export_values`; a value is the text of a reduced fraction, as ``3/4``, or of a whole number.  Sums
+    `export_values`; a value is the text of a reduced fraction, such as ``3/4``, or of a whole number.  Sums
     descend, keys of a sum ascend.  Boards that the table leaves out are here, too.  The file is CSV, or JSON
     lines (.jsonl), in which a slide that is not allowed is null.
 
@@ -117,7 +117,7 @@ def export_fractions(
     """
     file, game, chosen = Path(output), table.game, table.objective(objective)
     if file.suffix.lower() not in FRACTIONS:
-        raise UsageError(f"{file} is no file of fractions: end its name in .csv or .jsonl")
+        raise UsageError(f"{file} is not a file of fractions: end its name in .csv or .jsonl")
     check_output(file)
     check_exact(game, chosen, "best")
     names = ["sum", "key", *(f"cell_{cell}" for cell in range(game.cells)), "v"]

@@ -8,7 +8,7 @@ four engines:
 * ``dense``: a pass over all boards within the limits (`dense.passes`), with one bit per board.  It is the
   fastest engine for many boards, if their layers fit into memory.
 * ``diagrams``: sets of boards as decision diagrams (`questions.symbolic`).  It is the fastest for boards of
-  many cells and few different tiles, as 4x4 to 32.
+  many cells and few different tiles, such as 4x4 to 32.
 * ``reachable``: counting and solving the reachable positions (`questions.solve`), for comparisons.
 """
 
@@ -156,7 +156,7 @@ def force(
         File for a proof (`search.certificates`), which the search and diagrams can make.
     again:
         One of `again.SECOND`: a second engine that counts the boards and the won boards of each layer of a
-        dense pass anew (`questions.again`).  None: no second engine.
+        dense pass again (`questions.again`).  None: no second engine.
     cluster:
         Workers that do the large layers of a pass, as in `solve`, for the engines ``"dense"`` and
         ``"reachable"``.
@@ -169,7 +169,7 @@ def force(
     UsageError
         If the game has no goal, the engine does not exist, or certificates do not support the game.
     ResourceError, StorageError, CorruptError, WrongGameError
-        If it does not fit into memory, nobody knows whether the search ends and `seconds` are not given, or
+        If it does not fit into memory, the search may never end and `seconds` are not given, or
         the folder cannot be used.
     ClusterError, MissingExtraError
         If workers cannot be reached or used, or Dask is not installed.
@@ -491,7 +491,7 @@ def largest_forced(
     If only 2s are spawned, no tile above 2**n can be made on n cells, so an adversary that may spawn 2s
     prevents it.  `known` are results that are not computed again; new ones are added.  Raises the same
     errors as `force`, and `ResourceError` for a board of more than `MOST_UNBOUNDED` cells without `seconds`.
-    Ctrl-C ends the search, and what is known by then is the result.
+    Ctrl-C ends the search with what was decided before.
 
     >>> largest_forced("2x2").tile, largest_forced("2x2", spawns="2").tile
     (8, 16)

@@ -76,7 +76,7 @@ class PatternCheck(Reported):
         The most slides that the player needs to force it, with the slide that makes the goal;
         None if the goal is not forced from all boards.
     board:
-        A filling that needs so many slides, or from which the goal cannot be forced.
+        A filling that needs this number of slides, or from which the goal cannot be forced.
     seconds:
         The time of the last call, without earlier calls that it continued.
     limits:

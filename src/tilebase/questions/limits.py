@@ -1,4 +1,4 @@
-"""Searching for the limits that give the best bound with at most so many boards.
+"""Searching for the limits that give the best bound within a number of boards.
 
 Limits make a game small enough to solve; good limits lower the value only a little.  The search begins with
 little more than the tiles that make the goal (`least_limits`).  It first raises all cells together to 8, 16
@@ -124,14 +124,14 @@ def search_limits(
     step: Callable[[Trial, int], None] | None = None,
     **use: Unpack[Use],
 ) -> FoundLimits:
-    """Search for limits with at most so many boards that give the best bound.
+    """Search for limits within a number of boards that give the best bound.
 
     Parameters
     ----------
     game:
         The game; the search begins with its limits, or without them with `least_limits`.
     boards:
-        The budget: boards within the limits.  Left out: any number if there is a time, else 16 times those
+        The budget: boards within the limits.  None: any number if there is a time, else 16 times those
         of the first limits, and at least a million.
     seconds:
         After this time, as on Ctrl-C, the best limits so far are returned; limits that are expected to take

@@ -144,7 +144,7 @@ def _check_bound(game: Game, objective: Objective, precision: float | None) -> N
     if precision is None:
         return
     if not 0 < precision < math.inf:
-        raise UsageError(f"the precision must be above 0, as 1e-6, not {precision:g}")
+        raise UsageError(f"the precision must be above 0, such as 1e-6, not {precision:g}")
     loss = rounding_loss(game, objective.dtype)
     if loss > Fraction(precision):
         raise UsageError(

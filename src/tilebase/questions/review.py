@@ -33,13 +33,13 @@ class ReviewedMove:
     board:
         The position, with the player to move.
     slides:
-        The slide that was made, or those of which one was; empty if it is not known, or none was made.
+        The slide that was made, or those that may have been made; empty if it is unknown, or none was.
     best:
         The best slides, ties included; empty if the table does not hold the position.
     value, slide_value:
         The value of the position, and that of the slide; None if not known.
     loss:
-        See `Answer.loss`.  Of several slides, all of which lose something, it is the smallest loss.
+        See `Answer.loss`.  If each of several slides loses something, it is the smallest loss.
     goal_cells:
         See `Answer.goal_cells`; empty if the table does not hold the position.
     problem:
@@ -210,7 +210,7 @@ def review(table: Table | Path | str, text: str, objective: str | None = None) -
         for `Table.probe`.
     text:
         A saved game, a replay of 2048verse.com, or a list of positions, one a line.  Slides are made by the
-        plain rules, so the game may begin before the table's and go on after it.  Positions that the
+        plain rules, so the game may begin before the table's and end after it.  Positions that the
         table does not hold count as unknown.
     objective:
         As for `Table.probe`.

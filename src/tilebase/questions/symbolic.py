@@ -172,7 +172,7 @@ def symbolic(
         File for a proof that ``tilebase verify`` can check.
     use:
         Memory, threads and the like: the keywords of `Use`.  The tables of the library take all memory that
-        is given.  Progress is told after each iteration, at most several times a second.
+        is given.  Progress is reported after each iteration, at most several times a second.
 
     Raises
     ------
@@ -257,8 +257,8 @@ def check_task(task: Task) -> None:
             raise UsageError(f"{name} {chosen!r} does not exist: choose one of {', '.join(known)}")
     if method.until and method.strategy != ("sweep" if method.until.startswith("(") else "sum"):
         raise UsageError(
-            f"the strategy {method.strategy} does not come to {method.until}: sum stops after a sum, as 128, "
-            "and sweep after a sweep line, as 10,6"
+            f"the strategy {method.strategy} does not come to {method.until}: sum stops after a sum, such as "
+            "128, and sweep after a sweep line, such as 10,6"
         )
     if game.goal_sum is not None and method.strategy != "sum":
         raise UsageError("a goal sum needs the strategy sum, whose layers have one sum each")

@@ -73,9 +73,9 @@ class Pool:
 
     @contextmanager
     def beside(self, work: Callable[[], object]) -> Iterator[None]:
-        """Do a job beside the block, with one thread before it; the end of the block waits for it.
+        """Run `work` alongside the block, and join at its end.  With one thread, run it first.
 
-        An error of the job is raised there, if there is none of the block.
+        An error of `work` is raised at the end, unless the block raises one.
         """
         if self.threads == 1:
             work()

@@ -202,7 +202,7 @@ class BackwardPass:
         needed = (near | self._starts) - set(missing)
         sound = [stored.compare(self.space, needed, self.threads) for stored in self.stored]
         if not all(sound):
-            LOG.debug("files that this run would go on from are damaged: all layers are solved again")
+            LOG.debug("files from which this run would continue are damaged: all layers are solved again")
             for stored in self.stored:
                 stored.layers.clear()
 

@@ -231,7 +231,7 @@ class ForwardPass:
             if not sound:
                 raise CorruptError(
                     f"{folder / 'afterstates'}, sum {line['sum']}, is damaged or does not exist, so the run "
-                    f"cannot go on: delete {folder} and count again"
+                    f"cannot continue: delete {folder} and count again"
                 )
             self._sources[line["sum"]] = source
         self._done_states = sum(sum(line["states"]) for line in lines)

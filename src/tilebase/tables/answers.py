@@ -206,7 +206,7 @@ class Answer:
 
     @property
     def size(self) -> float:
-        """The size of the value, of which what a slide loses is a part; 0 if it is not known."""
+        """The size of the value, with which the loss of a slide is compared; 0 if it is not known."""
         return size_of(self.value)
 
     def slide(self, direction: str | None) -> SlideAnswer | None:
@@ -312,7 +312,7 @@ def _complement(value: Found) -> float | None:
 
 
 def size_of(value: Found | None) -> float:
-    """Return the size of a value, of which what a slide lost is a part; 0 if it is not known.
+    """Return the size of a value, with which the loss of a slide is compared; 0 if it is not known.
 
     It is the probability to lose where that is known and small.
     """

@@ -209,7 +209,7 @@ class Table(Solved):
 
     @property
     def start(self) -> StartValues:
-        """``start[label]``: the value of the start under an objective, as ``start["win"]``."""
+        """``start[label]``: the value of the start under an objective, such as ``start["win"]``."""
         return StartValues(self.objectives, [self.manifest.starts[one.label] for one in self.objectives])
 
     @property

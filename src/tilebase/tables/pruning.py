@@ -103,7 +103,7 @@ def check_bound(objective: Objective, above: float) -> float:
     except (TypeError, ValueError):
         bound = 0.0
     if not 0 < bound <= 1:
-        raise UsageError(f"the least value must be above 0 and at most 1, as 0.5, not {above}")
+        raise UsageError(f"the least value must be above 0 and at most 1, such as 0.5, not {above}")
     return bound
 
 

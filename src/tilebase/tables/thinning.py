@@ -107,7 +107,7 @@ def thin(
     """
     allowed = Allowance.of(**use)
     if not 0 <= above <= 1:
-        raise UsageError(f"the probability must be 0 to 1, as 1e-7, not {above}")
+        raise UsageError(f"the probability must be 0 to 1, such as 1e-7, not {above}")
     opened = open_table(table)
     chosen = opened.objective(objective)
     local_folder(opened)

@@ -118,8 +118,8 @@ class WinningSet(Verdicts):
         """Count the boards that hold a pattern, written as `Game.pattern`, and those of them in the set.
 
         Only boards with the sums that the set was computed for are counted.  Raises `UsageError` for a set
-        that is not cut by sums, or whose variables do not lie cell by cell; `GameError` for a pattern that is
-        none.
+        that is not cut by sums, or whose variables do not lie cell by cell; `GameError` for text that is
+        not a pattern.
         """
         manifest, game = self.manifest, self.game.changed(pattern=pattern)
         if manifest.strategy != "sum" or not manifest.strong or manifest.corollary7:

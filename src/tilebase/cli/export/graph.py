@@ -36,7 +36,7 @@ def graph(
         bool, Parameter(negative=(), help="One node for all states of one sum and largest tile.")
     ] = False,
     specials: Annotated[
-        bool, Parameter(negative=(), help="Draw win and lose, too, as --values always does.")
+        bool, Parameter(negative=(), help="Draw win and lose, too; --values always does.")
     ] = False,
     lookahead: Annotated[
         bool, Parameter(negative=(), help="Collapse states that are won or lost within one move.")

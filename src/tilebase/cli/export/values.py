@@ -12,7 +12,7 @@ from tilebase.cli.probe import LabelOption, TableArgument
 from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import UsageError
 
-CELLS = "cells are exponents, as 8 for the tile 256"
+CELLS = "cells are exponents: 8 for the tile 256"
 STATES = "; --states writes states, and what each slide is worth"
 
 

@@ -219,8 +219,8 @@ class Cuda:
             raise
         except Exception as error:  # the drivers' errors have no class in common
             raise ResourceError(
-                f"the CUDA device failed ({error}): call again to go on after the last checkpoint, there or "
-                "with --backend threads"
+                f"the CUDA device failed ({error}): call again to continue from the last checkpoint, "
+                "there or with --backend threads"
             ) from error
 
     def _buffers(self, boards: int) -> DeviceMemory:
