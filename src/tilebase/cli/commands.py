@@ -15,7 +15,7 @@ from cyclopts import App, CycloptsError, Group, Parameter
 
 from tilebase._version import version
 from tilebase.cli.log import logging_to
-from tilebase.cli.output import Output, OutputError, Readable, naming_command
+from tilebase.cli.output import PLANNING, Output, OutputError, Readable, naming_command
 from tilebase.cli.usage import ALL, every_command, helping, usage_sentence
 from tilebase.errors import TilebaseError, UsageError, sentence
 from tilebase.runtime.measured import ANYWAY, QUIET
@@ -72,18 +72,35 @@ def command(
     ] = False,
 ) -> Any:
     """Run a command, with a log of what it does if it is wanted."""
-    tokens = QUIET.set(quiet), ANYWAY.set(anyway)
+    planned = words[:1] == ("plan",) and not NAMES.isdisjoint(words[1:2])
+    tokens = {one: one.set(value) for one, value in ((QUIET, quiet), (ANYWAY, anyway), (PLANNING, planned))}
     try:
         with nullcontext() if log is None else logging_to(log, words):
+            if planned:
+                words = words[1:]
+                names, found, _ = app.parse_commands(words)
+                question = found[-1].default_command
+                if question is not None and not hasattr(question, "plannable"):
+                    named = " ".join(names)
+                    raise UsageError(f"plan does not plan {named}: tilebase plan --help says what it plans")
             return app(words, print_error=False, exit_on_error=False, result_action="return_value")
     finally:
-        QUIET.reset(tokens[0])
-        ANYWAY.reset(tokens[1])
+        for one, token in tokens.items():
+            one.reset(token)
 
 
 app.register_install_completion_command(
     help="Let the shell complete commands and options: bash, zsh or fish."
 )
+
+
+def is_planned(words: Sequence[str]) -> bool:
+    """Return whether `tilebase plan` says what a command takes that needs no table."""
+    try:
+        question, _, _ = app.parse_args(words, print_error=False, exit_on_error=False)
+    except CycloptsError:
+        return False
+    return hasattr(question, "plannable") and words[0] not in COMMANDS["Ask a table"].split()
 
 
 def load_commands() -> None:

@@ -20,10 +20,9 @@ from tilebase.cli.options import (
     ShownOptions,
     make_game,
 )
-from tilebase.cli.output import PICTURES, Shown, plan_text, planning
+from tilebase.cli.output import PICTURES, PLANNING, plannable
 from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import UsageError
-from tilebase.game.game import Game
 from tilebase.game.names import title_of
 from tilebase.runtime.rows import table_text
 
@@ -39,6 +38,7 @@ TOLD = {
 """What a reader is told that the totals count."""
 
 
+@plannable
 def count(
     shape: ShapeOrGoal = "",
     goal: GoalArgument = None,
@@ -82,8 +82,11 @@ def count(
     show = shown.checked(PICTURES)
     if keep not in ("counts", "afterstates", "states"):
         raise UsageError(f"keep {keep!r} does not exist: choose one of counts, afterstates, states")
-    if planning():
-        return _print_plan(question, show, run, up_to, keep, kept, cluster)
+    if PLANNING.get():
+        from tilebase.costs.rows import counting
+
+        rows = counting(question, run.allowed(), up_to=up_to, keep=keep, folder=kept, cluster=cluster)
+        return show.plan(rows, game=question)
     if kept is None and keep != "counts":
         raise UsageError(f"--keep {keep} needs a folder: name one with -o")
     prepare_kernels()
@@ -109,18 +112,6 @@ def count(
         folder.finish()  # only after the result was written, so that it cannot be lost
     if not result.complete:
         print(f"not complete: counted up to sum {max(result.sums, default=0)}", file=sys.stderr)
-    return 0
-
-
-def _print_plan(
-    game: Game, show: Shown, run: EstimatedRunOptions, up_to: int | None, keep: str, folder: Path | None,
-    cluster: str | None,
-) -> int:  # fmt: skip
-    """Print what a run would take."""
-    from tilebase.costs.rows import counting
-
-    rows = counting(game, run.allowed(), up_to=up_to, keep=keep, folder=folder, cluster=cluster)
-    show.write(rows, rows, text=plan_text(rows), game=game)
     return 0
 
 

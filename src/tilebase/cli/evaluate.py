@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from tilebase.cli.options import DEFAULT_ESTIMATED_RUN, DEFAULT_SHOWN, EstimatedRunOptions, ShownOptions
-from tilebase.cli.output import PICTURES, Shown, planning
-from tilebase.cli.probe import LocalTableArgument, check_order, game_of_table
+from tilebase.cli.output import PICTURES, PLANNING, Shown, plannable
+from tilebase.cli.probe import LocalTableArgument, check_order
 from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.objectives.numbers import digits_text, ends_text, estimate_text
@@ -23,6 +23,7 @@ WORST = 5
 """Decisions of an agent that are printed; JSON has more."""
 
 
+@plannable
 def evaluate(
     table: LocalTableArgument,
     policy: Annotated[
@@ -138,14 +139,13 @@ def evaluate(
         with open_table(table) as opened:
             guide = as_policy(find_policy(policy), opened.game, asked=asked)
             guide.name = policy
-    if planning():
+    if PLANNING.get():
         from tilebase.runtime.resources import Allowance
 
         with open_table(table) as opened:
             guide, allowed = find_policy(guide), Allowance.of(**run.use())
             row = policies.expected_cost(opened, guide, allowed, states, games, symmetry).row()
-        show.write([row], row, game=game_of_table(table))
-        return 0
+        return show.plan(row, game=opened.game)
     with counting_progress() as progress:
         found = policies.evaluate(
             table, guide, objective=objective, states=states, games=games, seed=seed, symmetry=symmetry,
@@ -200,7 +200,7 @@ def _play(
     """Play by the table's own policy, and compare the mean with its value."""
     if games is None:
         raise UsageError("name a POLICY (random, greedy, a table or module:function), or give --games")
-    if planning():
+    if PLANNING.get():
         raise UsageError("only the evaluation of a POLICY is planned: name one")
     from tilebase.policies import simulation
 

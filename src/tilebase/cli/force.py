@@ -31,7 +31,7 @@ from tilebase.cli.options import (
     make_game,
     parse_budget,
 )
-from tilebase.cli.output import MOST_ROWS, PICTURES, Shown, plan_text, planning, signed
+from tilebase.cli.output import MOST_ROWS, PICTURES, PLANNING, Shown, plannable, signed
 from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.game.findings import VERDICTS
@@ -83,6 +83,7 @@ class KeptOptions:
 DEFAULT_ENGINE, DEFAULT_KEPT = EngineOptions(), KeptOptions()
 
 
+@plannable
 def decide(
     shape: ShapeOrGoal = "",
     goal: GoalToForce = None,
@@ -122,7 +123,7 @@ def decide(
             f"a GOAL is missing: name the tile behind the shape, as {shape} 32, or let tilebase force "
             f"largest {shape} find the largest"
         )
-    if planning():
+    if PLANNING.get():
         return _plan(question, how, certificate, show, run)
     prepare_kernels()
     from tilebase.questions.force import force as ask
@@ -163,15 +164,7 @@ def _plan(
     else:
         free = how.engine is None and certificate is None
         rows = forcing(game, run.allowed(), search_only=not free)
-    show.write(rows, rows, text=plan_text(rows), game=game)
-    return 0
-
-
-def _refuse_plan() -> None:
-    if planning():
-        raise UsageError(
-            "what a search for many goals or starts takes is not known: plan one goal, as 3x3 32"
-        )
+    return show.plan(rows, game=game)
 
 
 def _write_answer(answer: Forced, show: Shown, certificate: Path | None) -> None:
@@ -210,7 +203,6 @@ def largest(
     tilebase force largest 3x3 --spawns 2
     """
     show = shown.checked()
-    _refuse_plan()
     prepare_kernels()
     from tilebase.questions.force import largest_forced
 
@@ -249,7 +241,6 @@ def starts(
     tilebase force starts 3x3 32
     """
     show = shown.checked()
-    _refuse_plan()
     question = make_game(shape, goal, ForcedOptions(**vars(game), start="two-tiles"))
     prepare_kernels()
     from tilebase.questions.force import force_starts
@@ -318,6 +309,7 @@ class MethodOptions:
 DEFAULT_METHOD = MethodOptions()
 
 
+@plannable
 def diagrams(
     shape: ShapeOrGoal = "",
     goal: GoalToForce = None,
@@ -342,7 +334,7 @@ def diagrams(
     tilebase force diagrams 3x3 32 -o 3x3-32
     """
     show, question, method = shown.checked(PICTURES), make_game(shape, goal, game), how.method()
-    if planning():
+    if PLANNING.get():
         return _plan_diagrams(question, method, show)
     from tilebase.files.work_folders import work_folder
     from tilebase.questions.symbolic import symbolic
@@ -365,9 +357,7 @@ def _plan_diagrams(game: Game, method: Method, show: Shown) -> int:
     """Print what diagrams of a game would take."""
     from tilebase.questions.symbolic import expected_cost
 
-    row = expected_cost(game, method).row(f"diagrams of {title_of(game)}")
-    show.write([row], row, game=game)
-    return 0
+    return show.plan(expected_cost(game, method).row(f"diagrams of {title_of(game)}"), game=game)
 
 
 def _write_set(found: Symbolic, show: Shown) -> None:
@@ -386,13 +376,7 @@ def _write_set(found: Symbolic, show: Shown) -> None:
     show.write(rows, found.as_dict(), text=text, game=found.game, draw=lambda file: plot_lines(found, file))
 
 
-def _app() -> App:
-    app = App(name="force")
-    app.default(decide)
-    for command in (largest, starts, diagrams):
-        app.command(command)
-    return app
-
-
-force, planned = _app(), _app()
-"""The command, and the same behind ``tilebase plan``, which hides it."""
+force = App(name="force")
+force.default(decide)
+for command in (largest, starts, diagrams):
+    force.command(command)

@@ -11,6 +11,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
@@ -155,9 +156,15 @@ def signed(statement: str) -> str:
     return f"{statement.removesuffix('.')} {signature()}."
 
 
-def planning() -> bool:
-    """Return whether the command stands behind ``tilebase plan``: then it prints what it would take."""
-    return COMMAND.get().startswith("tilebase plan ")
+PLANNING: ContextVar[bool] = ContextVar("PLANNING", default=False)
+"""Whether the command stands behind ``tilebase plan``: then it writes its estimate (`Shown.plan`)."""
+Question = TypeVar("Question", bound=Callable[..., int])
+
+
+def plannable(question: Question) -> Question:
+    """Mark a command or subcommand that can stand behind ``tilebase plan``, unless its options say more."""
+    question.__dict__["plannable"] = True
+    return question
 
 
 @contextmanager
@@ -303,15 +310,26 @@ class Shown:
                 write_text(DRAWN[form](rows) + (f"{signature()}\n" if signed else ""), file)
         if self.record is not None and self.form == "table":
             print(f"{self.record} is written", file=sys.stderr)
-        if planning():
-            _tell_doubts()
+
+    def plan(self, estimate: Row | Sequence[Row], *, game: Game | str | None, more: str = "") -> int:
+        """Write what a question takes, and say on standard error where it may not hold; return 0.
+
+        A table is without empty columns.  Below it stand the reasons, which are in its last, and `more`.
+        """
+        rows = [estimate] if isinstance(estimate, Mapping) else estimate
+        told = [name for name in rows[0] if name != "reason" and any(row[name] for row in rows)]
+        why = [f"{row['what']}, {row['on']}: {row['reason']}\n" for row in rows if row.get("reason")]
+        text = table_text([{name: row[name] for name in told} for row in rows])
+        self.write(rows, estimate, text=text + "\n" * bool(why) + "".join(why) + more, game=game)
+        tell_doubts()
+        return 0
 
     def _has(self, rows: Sequence[Row]) -> bool:
         """Return whether a record has these rows, which are too many to be printed, too."""
         return self.record is not None and self.recorded != "picture" and len(rows) > MOST_ROWS
 
 
-def _tell_doubts() -> None:
+def tell_doubts() -> None:
     """Say on standard error where the estimates of a plan may not hold."""
     from tilebase.costs.rates import doubts
 
@@ -325,14 +343,6 @@ def write_text(text: str, file: Path | None) -> None:
         sys.stdout.write(text)
         return
     write_whole(file, readable(text))
-
-
-def plan_text(rows: Sequence[Row]) -> str:
-    """Return the table of a plan without empty columns, and below it the reasons that stand in its last."""
-    told = [name for name in rows[0] if name != "reason" and any(row[name] for row in rows)]
-    bare = [{name: row[name] for name in told} for row in rows]
-    why = [f"{row['what']}, {row['on']}: {row['reason']}\n" for row in rows if row["reason"]]
-    return table_text(bare) + "\n" * bool(why) + "".join(why)
 
 
 DRAWN: dict[str, Callable[[Sequence[Row]], str]] = {

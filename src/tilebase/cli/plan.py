@@ -20,7 +20,7 @@ from tilebase.cli.options import (
     UseOptions,
     make_game,
 )
-from tilebase.cli.output import plan_text
+from tilebase.cli.output import tell_doubts
 from tilebase.cli.progress import showing_notes
 from tilebase.cli.solve import ObjectiveOption
 from tilebase.errors import UsageError
@@ -35,13 +35,6 @@ if TYPE_CHECKING:
 
 GOALS = (128, 256, 512, 1024, 2048, 4096)
 """The goals of the list."""
-PLANNED = ("count", "solve", "force", "evaluate", "thin", "verify")
-"""The commands that can stand behind ``tilebase plan``, and reach; each asks `planning`."""
-UNPLANNED = (
-    "cite", "explain", "export", "lemma", "limits", "play", "plan", "probe", "rank", "reproduce", "review",
-    "runs", "serve",
-)  # fmt: skip
-"""All other commands: behind ``tilebase plan`` they are refused, and not read as a shape."""
 WALLED = (
     "the other cells are walls: these are games on a smaller board, whose values are not those of endgames."
 )
@@ -53,22 +46,6 @@ LEGEND = (
 )
 
 plan = App(name="plan")
-for name in (*PLANNED, "reach"):
-    loaded = "planned" if name in ("solve", "force", "reach") else name  # an app is another one behind plan
-    plan.command(f"tilebase.cli.{name}:{loaded}", name=name, show=False)
-
-
-def _refuse(name: str) -> None:
-    """Let plan say that it does not plan a command, whatever its arguments are."""
-
-    def refused(*_words: Annotated[str, Parameter(allow_leading_hyphen=True)]) -> int:
-        raise UsageError(f"plan does not plan {name}: it plans {', '.join(PLANNED)} and reach, or a game")
-
-    plan.command(refused, name=name, show=False, help=f"Plan does not plan {name}.")
-
-
-for name in UNPLANNED:
-    _refuse(name)
 
 
 @plan.default
@@ -105,8 +82,7 @@ def _game(
 
     with showing_notes():
         found = rows.everything(question, objectives[0], use.allowed())
-    show.write(found, found, text=plan_text(found), game=question)
-    return 0
+    return show.plan(found, game=question)
 
 
 @plan.command
@@ -140,6 +116,7 @@ def formations(
     walled = list(dict.fromkeys(size.formation.name for size in sizes if size.formation.walled))
     note += f"\nIn {', '.join(walled)} {WALLED}\n" if walled else ""
     show.write(rows, document, data=document, text=legend + table_text(rows) + note, game=None)
+    tell_doubts()
     return 0
 
 

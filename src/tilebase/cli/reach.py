@@ -17,7 +17,7 @@ from tilebase.cli.options import (
     parse_budget,
     parse_seconds,
 )
-from tilebase.cli.output import Shown, planning, write_text
+from tilebase.cli.output import PLANNING, Shown, plannable, write_text
 from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.findings import VERDICTS, Finding, claim_of
@@ -79,8 +79,7 @@ def _print_plan(question: str, size: str, show: Shown, *, limit: float | None = 
     row = span_of(question, (rules.rows, rules.columns)).row(f"{question} {rules}")
     if limit is not None:
         row["time"] += f"; it stops after {duration(limit)} (--budget)"
-    show.write([row], row, game=size)
-    return 0
+    return show.plan(row, game=size)
 
 
 def _rules_text(rules: Rules) -> str:
@@ -124,11 +123,6 @@ def board(
     tilebase reach board 8,8/8,8
     """
     show = shown.checked()
-    if planning():
-        raise UsageError(
-            "plan does not plan reach board: the number of positions that its search keeps cannot be "
-            "estimated; ask it with --budget 10min, which stops it"
-        )
     prepare_kernels()
     from tilebase.patterns.reach import reach as ask
 
@@ -145,6 +139,7 @@ def board(
     return _ended(found.reason if found.reachable is None else None)
 
 
+@plannable
 def fill(
     size: SizeArgument,
     *,
@@ -161,7 +156,7 @@ def fill(
     tilebase reach fill 10x10 --seed 2
     """
     show = shown.checked()
-    if planning():
+    if PLANNING.get():
         return _print_plan("fill", size, show, limit=parse_seconds(budget))
     prepare_kernels()
     from tilebase.patterns.filling import fill_board
@@ -177,6 +172,7 @@ def fill(
     return _ended(found.reason if found.possible is None else None)
 
 
+@plannable
 def shortest(
     size: SizeArgument,
     *,
@@ -197,7 +193,7 @@ def shortest(
     show = shown.checked()
     asked = parse_seconds(search.budget)
     limit = SHORTEST_SECONDS if asked is None else asked
-    if planning():
+    if PLANNING.get():
         return _print_plan("shortest", size, show, limit=limit)
     prepare_kernels()
     from tilebase.patterns.shortest import shortest_game
@@ -216,6 +212,7 @@ def shortest(
     return _ended(None if found.proved else found.reason)
 
 
+@plannable
 def lemmas(
     size: SizeArgument,
     *,
@@ -246,7 +243,7 @@ def lemmas(
     tilebase reach lemmas 2x3 --up-to 40
     """
     show = shown.checked()
-    if planning():
+    if PLANNING.get():
         return _print_plan("lemmas", size, show)
     from tilebase.patterns.checking import check_lemmas, findings
 
@@ -296,8 +293,6 @@ def replay(
 
     tilebase reach replay 3x3 RRRDRDUDURRL --deterministic --record game.svg
     """
-    if planning():
-        raise UsageError("plan does not plan reach replay: it takes a moment, and searches nothing")
     show = shown.checked((".svg",), plotted=False)
     game = replay_moves(size, moves, drops=drops, **vars(play))
     words = ["start", *(moves_text(game.rules, (move,)) or "drop" for move in game.moves)]
@@ -316,6 +311,7 @@ def replay(
     return 0
 
 
+@plannable
 def checkerboard(
     size: SizeArgument,
     *,
@@ -360,9 +356,11 @@ def checkerboard(
         for some in (("2,4", "2") if drops is None and not alone else (drops or "2",))
     ]
     seconds = parse_seconds(run.budget)
-    if planning():
+    if PLANNING.get():
         if not alone:
-            return _print_moment(games[0], show)
+            time = "a moment: a theorem or a construction decides it, without a search"
+            row = {"question": f"checkerboard {games[0]}", "time": time}
+            return show.plan(row | {"memory": "that of the program alone"}, game=str(games[0]))
         limit = BACK_SECONDS if seconds is None and search and not deterministic else seconds
         named = ("search", search), ("count", count), ("deterministic", deterministic)
         words = ["checkerboard", *(name for name, asked in named if asked)]
@@ -400,14 +398,6 @@ def _counted(rules: Rules, verdicts: list[Checkerboard], effort: Effort) -> tupl
             return tally(rules, replace(effort, progress=progress)), None
     except ResourceError as error:
         return None, str(error)
-
-
-def _print_moment(rules: Rules, show: Shown) -> int:
-    """Print that theorems and constructions decide without a search."""
-    time = "a moment: a theorem or a construction decides it, without a search"
-    row = {"question": f"checkerboard {rules}", "time": time, "memory": "that of the program alone"}
-    show.write([row], row, game=str(rules))
-    return 0
 
 
 def _colourings(text: str) -> tuple[int, ...]:
@@ -456,12 +446,6 @@ def _findings(verdicts: list[Checkerboard], counted: Tally | None) -> Iterator[F
             yield from one.found(f"sequences of moves to {one.name}", f"{counted[one.colouring]:,}", "exact")
 
 
-def _app() -> App:
-    app = App(name="reach", help="Decide which boards can be reached, as checkerboards.")
-    for command in (board, checkerboard, fill, lemmas, replay, shortest):
-        app.command(command)
-    return app
-
-
-reach, planned = _app(), _app()
-"""The command, and the same behind ``tilebase plan``, which hides it."""
+reach = App(name="reach", help="Decide which boards can be reached, as checkerboards.")
+for command in (board, checkerboard, fill, lemmas, replay, shortest):
+    reach.command(command)

@@ -26,7 +26,7 @@ from tilebase.cli.options import (
     WorkOption,
     make_game,
 )
-from tilebase.cli.output import Shown, plan_text, planning, signature
+from tilebase.cli.output import PLANNING, Shown, plannable, signature
 from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.game.findings import claim_of, layers_checksum
@@ -56,6 +56,7 @@ ObjectiveOption = Annotated[
 ]
 
 
+@plannable
 def values(
     shape: ShapeOrGoal = "",
     goal: GoalArgument = None,
@@ -121,11 +122,17 @@ def values(
     within = space or usual_space(question, objectives, table=table is not None, backend=backend)
     ask = Ask(question, objectives, within, down_to, backend)
     folder = table or work
-    if planning():
-        keep = table is not None and above is None
-        if above is not None:
-            ask = replace(ask, space="reachable")  # as `solve` chooses
-        return _print_plan(ask, show, run, keep=keep, folder=folder, cluster=cluster)
+    if PLANNING.get():
+        if ask.on_device:
+            raise UsageError(f"what a pass with --backend {backend} takes is not planned: leave it out")
+        from tilebase.costs.rows import solving
+
+        rows = solving(
+            question, objectives, within if above is None else "reachable", run.allowed(),
+            keep=table is not None and above is None, down_to=down_to, folder=folder, cluster=cluster,
+        )  # fmt: skip
+        more = _recorded(question, objectives) + _sooner(question, objectives)
+        return show.plan(rows, game=question, more=more)
     if table is not None and work is not None:
         raise UsageError("a table is the folder of its run: leave --work out")
     prepare_kernels()
@@ -157,23 +164,6 @@ def _is_one_pass(ask: Ask, *, keep: bool) -> bool:
     """Return whether passes over all boards prove bounds, and nothing else is wanted: no layer is kept."""
     bounds_alone = all(one.is_bound and one.discount == 1 for one in ask.objectives)
     return ask.space == "all" and bounds_alone and not keep and ask.down_to is None
-
-
-def _print_plan(
-    ask: Ask, show: Shown, run: EstimatedRunOptions, *, keep: bool, folder: Path | None, cluster: str | None
-) -> int:
-    """Print what a run would take."""
-    if ask.on_device:
-        raise UsageError(f"what a pass with --backend {ask.backend} takes is not planned: leave it out")
-    from tilebase.costs.rows import solving
-
-    rows = solving(
-        ask.game, ask.objectives, ask.space, run.allowed(), keep=keep, down_to=ask.down_to,
-        folder=folder, cluster=cluster,
-    )  # fmt: skip
-    text = plan_text(rows) + _recorded(ask.game, ask.objectives) + _sooner(ask.game, ask.objectives)
-    show.write(rows, rows, text=text, game=ask.game)
-    return 0
 
 
 def _prove(ask: Ask, show: Shown, folder: Path, **use: Any) -> None:
@@ -374,12 +364,6 @@ def _values(solution: Solution) -> list[dict[str, Any]]:
     ]
 
 
-def _app() -> App:
-    app = App(name="solve")
-    app.default(values)
-    app.command(exact)
-    return app
-
-
-solve, planned = _app(), _app()
-"""The command, and the same behind ``tilebase plan``, which hides it."""
+solve = App(name="solve")
+solve.default(values)
+solve.command(exact)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from tilebase.cli.options import DEFAULT_SHOWN, ShownOptions
-from tilebase.cli.output import Shown, planning
+from tilebase.cli.output import PLANNING, Shown, plannable
 from tilebase.cli.probe import LabelOption, LocalTableArgument, game_of_table
 from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import UsageError
@@ -16,6 +16,7 @@ from tilebase.objectives.numbers import digits_text, summed_text
 from tilebase.runtime.measured import ANYWAY
 
 
+@plannable
 def thin(
     table: LocalTableArgument,
     *,
@@ -46,7 +47,7 @@ def thin(
         raise UsageError("say what to keep: give --visited or --above, one of the two")
     show = shown.checked()
     prepare_kernels()
-    if planning():
+    if PLANNING.get():
         return _print_plan(table, show, visits=visited is not None)
     if above is not None:
         return _prune(table, output, above, objective, show)
@@ -76,9 +77,8 @@ def _print_plan(table: str, show: Shown, *, visits: bool) -> int:
 
     with open_table(table) as opened:
         sizes = afterstate_counts(opened)
-        row = thinning(opened.game, sizes, opened.objectives, visits=visits).row()
-    show.write([row], row, game=game_of_table(table))
-    return 0
+        found = thinning(opened.game, sizes, opened.objectives, visits=visits)
+    return show.plan(found.row(), game=found.game)
 
 
 def _prune(table: str, output: Path, bound: float, objective: str | None, show: Shown) -> int:

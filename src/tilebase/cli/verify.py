@@ -13,8 +13,7 @@ from cyclopts import Parameter
 
 from tilebase.cli.certificate import check
 from tilebase.cli.options import DEFAULT_SHOWN, ClusterOption, ShownOptions
-from tilebase.cli.output import Shown, planning
-from tilebase.cli.probe import game_of_table
+from tilebase.cli.output import PLANNING, Shown, plannable
 from tilebase.cli.progress import counting_progress, share_progress
 from tilebase.errors import StorageError, TilebaseError, UsageError
 from tilebase.files import places
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from tilebase.tables.winning import WinningSet
 
 
+@plannable
 def verify(
     location: Annotated[
         str,
@@ -89,13 +89,18 @@ def verify(
         raise UsageError(f"{location} is not a table: --list and --against are for one table")
     show = shown.checked()
     if path is not None and is_certificate(path):
-        if planning():
+        if PLANNING.get():
             raise UsageError("what checking a certificate takes is not known: give a table")
         return check(path, show)
     if exact:
         return _verify_exactly(location, show)
-    if planning():
-        return _print_plan(location, None if every else sample, show)
+    if PLANNING.get():
+        from tilebase.tables.probe import open_table
+        from tilebase.tables.verify import expected_cost
+
+        with open_table(location) as table:
+            row = expected_cost(table, None if every else sample).row()
+        return show.plan(row, game=table.game)
     report = _Report()
     with redirect_stdout(sys.stderr if listed else sys.stdout):
         try:  # if the user stops the command, what is checked so far is written
@@ -213,16 +218,6 @@ def _verify_exactly(location: str, show: Shown) -> int:
             )
         show.write(rows, rows, game=table.game)
     return 1 if wrong else 0
-
-
-def _print_plan(location: str, sample: int | None, show: Shown) -> int:
-    from tilebase.tables.probe import open_table
-    from tilebase.tables.verify import expected_cost
-
-    with open_table(location) as table:
-        row = expected_cost(table, sample).row()
-    show.write([row], row, game=game_of_table(location))
-    return 0
 
 
 def _verify_one(path: Path, problem: str, report: _Report, checking: dict[str, Any]) -> None:
