@@ -245,6 +245,8 @@ def _in_words(error: MemoryError | OSError | RuntimeError) -> str:
             "--threads, or lower limits on cells"
         )
     if isinstance(error, RuntimeError):
+        if "NUMBA_CACHE_LOCATOR_CLASSES" in str(error):
+            return "NUMBA_CACHE_LOCATOR_CLASSES names a class that Numba does not know: unset the variable"
         if "start new thread" in str(error):
             return "no more threads can be started here: give fewer --threads, or raise the limit (ulimit -u)"
         raise error

@@ -31,7 +31,7 @@ from tilebase.cli.options import (
     make_game,
     parse_budget,
 )
-from tilebase.cli.output import MOST_ROWS, PICTURES, PLANNING, Shown, plannable, signed
+from tilebase.cli.output import MOST_ROWS, PICTURES, PLANNING, Shown, plannable, signature, signed
 from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.game.findings import VERDICTS
@@ -218,7 +218,7 @@ def largest(
         "afterstates": found.positions,
         "seconds": round(found.seconds, 1),
     }
-    show.write([row], found.as_dict(), game=None, signed=True)
+    show.write([row], found.as_dict(), text=f"{table_text([row])}{signature()}\n", game=None)
     return 0 if found.exact else 1
 
 

@@ -23,7 +23,6 @@ from tilebase.cli.options import (
     UseOptions,
     WorkOption,
     make_game,
-    needed_goal,
     parse_budget,
 )
 from tilebase.cli.output import signed
@@ -110,8 +109,8 @@ def check(
 
 def _question(shape: str, goal: int | None, game: GameOptions) -> Game:
     """Return the game with its pattern, lemma1 unless another one is given."""
-    goal = needed_goal(goal, game, "a pattern is checked on a whole board, and a formation says what wins")
-    return make_game(shape, goal, replace(game, pattern=game.pattern or "lemma1"))
+    why = "a pattern is checked on a whole board, and a formation says what wins"
+    return make_game(shape, goal, replace(game, pattern=game.pattern or "lemma1"), whole=why)
 
 
 def sample(
@@ -184,12 +183,7 @@ def in_set(
     return int(board is not None)
 
 
-def _app() -> App:
-    app = App(name="lemma")
-    app.default(check)
-    app.command(sample)
-    app.command(in_set, name="set")
-    return app
-
-
-lemma = _app()
+lemma = App(name="lemma")
+lemma.default(check)
+lemma.command(sample)
+lemma.command(in_set, name="set")

@@ -16,7 +16,6 @@ from tilebase.cli.options import (
     ShownOptions,
     UseOptions,
     make_game,
-    needed_goal,
     parse_budget,
 )
 from tilebase.cli.output import Shown, signature
@@ -77,8 +76,8 @@ def limits(
 
     tilebase limits 3x3 32 --start empty --minimal
     """
-    goal = needed_goal(goal, game, "limits are for whole boards, and a formation is solved without them")
-    question = make_game(shape, goal, game)
+    why = "limits are for whole boards, and a formation is solved without them"
+    question = make_game(shape, goal, game, whole=why)
     show = shown.checked()
     most = None if boards is None else parse_count(boards)
     seconds = parse_budget(budget)
@@ -117,7 +116,7 @@ def _search(game: Game, most: int | None, seconds: float, show: Shown, run: UseO
         "finished": found.finished,
     }
     limited = with_limits(game, found.best.limits)
-    proving = passing("solving", limited, [Objective("lower")], Allowance.of(**run.use()))
+    proving = passing(limited, [Objective("lower")], Allowance.of(**run.use()))
     takes = proving.time if proving.seconds >= 1 else "a moment"
     proof = f"tilebase solve {game_text(limited)} --objective lower --record bound.json"
     more = f"{signature()}\n\nto prove this bound ({takes}):\n{proof}\n"
@@ -138,7 +137,7 @@ def _minimal(game: Game, seconds: float, show: Shown, run: UseOptions) -> int:
         for side, border in (("minimal winning", found.winning), ("maximal losing", found.losing))
         for text, images in border
     ]
-    show.write(rows, found.as_dict(), game=game, signed=True)
+    show.write(rows, found.as_dict(), text=f"{table_text(rows)}{signature()}\n", game=game)
     if found.open:
         print(f"stopped early: {found.open:,} of {found.lattice:,} limits are open", file=sys.stderr)
         return 1

@@ -216,49 +216,42 @@ RULE_VALUES: dict[str, tuple[type, str]] = {
 """The type of a rule and an example; a number for others."""
 
 
-def make_game(shape: str, goal: int | None, options: GameOptions | ForcedOptions) -> Game:
-    """Return the game that the arguments describe.  Raises `UsageError`."""
+def make_game(shape: str, goal: int | None, options: GameOptions | ForcedOptions, *, whole: str = "") -> Game:
+    """Return the game that the arguments describe; with a formation, the first of them is the goal.
+
+    A command that needs a goal and takes no formation says in `whole` why.  Raises `UsageError` for arguments
+    and rules that are missing, or that do not go together.
+    """
+    named = options.formation
+    if whole and named is not None:
+        raise UsageError(f"{whole}: leave --formation {named} out")
+    if whole and goal is None:
+        raise UsageError("a GOAL is missing: name the tile behind the shape, as 3x3 64")
     spawn: SpawnLaw | str = options.spawn if isinstance(options, GameOptions) else law_of(options.spawns)
     rare = parse_rules(options.rules)
-    if options.formation is not None:
-        return _game_in_formation(options.formation, shape, goal, options, spawn, rare)
-    if wrong := {"steps", "at-least"} & rare.keys():
-        raise UsageError(f"the rule {min(wrong)} is for formations: name one, as --formation 442")
-    if not shape:
-        raise UsageError(f"a SHAPE is missing: {SHAPE_HELP.rstrip('.')}, or a --formation and its goal")
-    return Game(
-        shape,
-        goal,
-        spawn=spawn,
-        start=options.start,
-        limits=options.limits,
-        pattern=options.pattern,
-        goal_sum=rare.get("goal-sum"),
-        walls=rare.get("walls", ()),
-        unmergeable=rare.get("unmergeable", ()),
-        masks=rare.get("masks", ""),
-        horizon=rare.get("horizon"),
-    )
-
-
-def _game_in_formation(
-    name: str, first: str, second: int | None, options: RuleOptions, spawn: SpawnLaw | str,
-    rare: dict[str, Any],
-) -> Game:  # fmt: skip
-    """Return the game in a formation, whose goal is the `first` argument.  Raises `UsageError`."""
-    chosen = formation(name)
+    if named is None:
+        if wrong := {"steps", "at-least"} & rare.keys():
+            raise UsageError(f"the rule {min(wrong)} is for formations: name one, as --formation 442")
+        if not shape:
+            raise UsageError(f"a SHAPE is missing: {SHAPE_HELP.rstrip('.')}, or a --formation and its goal")
+        return Game(
+            shape, goal, spawn=spawn, start=options.start, limits=options.limits, pattern=options.pattern,
+            **{name.replace("-", "_"): value for name, value in rare.items()},
+        )  # fmt: skip
+    chosen = formation(named)
     for field in fields(options):
         if field.name not in WITH_FORMATION and getattr(options, field.name) != field.default:
-            option = field.name.replace("_", "-")
-            raise UsageError(f"--{option} and --formation contradict each other: leave one of the two out")
+            raise UsageError(
+                f"--{field.name} and --formation contradict each other: leave one of the two out"
+            )
     if wrong := rare.keys() - RULES_OF_FORMATIONS:
         raise UsageError(f"the rule {min(wrong)} and --formation contradict each other: leave one out")
-    if second is not None or not re.fullmatch(r"\d{0,9}", first.strip()):
-        given = first if second is None else f"{first} {second}"
-        raise UsageError(f"with a formation, give the goal alone: --formation {name} 512, not {given}")
+    if goal is not None or not re.fullmatch(r"\d{0,9}", shape.strip()):
+        given = shown(shape if goal is None else f"{shape} {goal}", 80)
+        raise UsageError(f"with a formation, give the goal alone: --formation {named} 512, not {given}")
     return chosen.game(
-        int(first) if first.strip() else None, spawn=spawn, horizon=rare.get("horizon"),
-        steps=rare.get("steps"), goal_sum=rare.get("goal-sum"), at_least=rare.get("at-least", False),
+        int(shape) if shape.strip() else None, spawn=spawn,
+        **{name.replace("-", "_"): value for name, value in rare.items()},
     )  # fmt: skip
 
 
@@ -301,12 +294,9 @@ def solved_first(words: Sequence[str], options: GameOptions) -> Game | None:
 
     None if the words name tables.  Raises `UsageError`.
     """
-    first = words[0] if words else ""
     if options.formation is not None:
-        if len(words) > 1:
-            raise UsageError(f"with a formation, give the goal alone, not {shown(' '.join(words), 80)}")
-        return make_game(first, None, options)
-    rules = options != DEFAULT_GAME
+        return make_game(" ".join(words), None, options)
+    first, rules = words[0] if words else "", options != DEFAULT_GAME
     if not is_shape(first):
         if rules:
             wrong = f"{shown(first, 40)} is not a shape" if first else "no shape is named"
@@ -317,20 +307,6 @@ def solved_first(words: Sequence[str], options: GameOptions) -> Game | None:
     if len(words) > 2 or (len(words) == 2 and not re.fullmatch(r"\d{1,9}", words[1])):
         raise UsageError(f"behind the shape {first} comes its goal, as {first} 512, and nothing else")
     return make_game(first, int(words[1]) if len(words) == 2 else None, options)
-
-
-SumOption = Annotated[
-    int | None, Parameter(name="--sum", help="The sum of the tiles of its boards; the largest layer without.")
-]
-
-
-def needed_goal(goal: int | None, options: RuleOptions, why: str) -> int:
-    """Return the goal of a command that takes no formation; `why` says so.  Raises `UsageError`."""
-    if options.formation is not None:
-        raise UsageError(f"{why}: leave --formation {options.formation} out")
-    if goal is None:
-        raise UsageError("a GOAL is missing: name the tile behind the shape, as 3x3 64")
-    return goal
 
 
 def parse_seconds(text: str | None) -> float | None:

@@ -277,7 +277,6 @@ class Shown:
         data: Sequence[Row] | None = None,
         text: str | None = None,
         totals: str | None = None,
-        signed: bool = False,
         draw: Callable[[Path], None] | None = None,
     ) -> None:
         """Print `rows`, and write the record if one is wanted.
@@ -285,8 +284,8 @@ class Shown:
         JSON holds `document`, or what a function returns in its place; CSV and Parquet hold `data`, if it is
         given, in place of the rows; a table is `text`, if it is given.  `totals` are printed in place of more
         than `MOST_ROWS` rows that the record has.  `draw` draws the record if it is a picture.  CSV and
-        Parquet name the game, the command and the version in columns, JSON in members.  A table names the
-        version if it is `signed`.  `game` is None if the rows say themselves what they are about.
+        Parquet name the game, the command and the version in columns, JSON in members.  `game` is None if
+        the rows say themselves what they are about.
         Raises `StorageError` if the file cannot be written.
         """
         written = {(self.form, None), (self.recorded, self.record)} if self.record else {(self.form, None)}
@@ -307,7 +306,7 @@ class Shown:
             elif form == "table" and text is not None:
                 write_text(text, file)
             else:
-                write_text(DRAWN[form](rows) + (f"{signature()}\n" if signed else ""), file)
+                write_text(DRAWN[form](rows), file)
         if self.record is not None and self.form == "table":
             print(f"{self.record} is written", file=sys.stderr)
 

@@ -52,14 +52,7 @@ def expected(
     if space == "all":
         from tilebase.costs.passes import passing  # the other engine is loaded if it is asked
 
-        return partial(
-            passing,
-            "solving all boards of",
-            objectives=objectives,
-            allowed=allowed,
-            down_to=down_to,
-            keep=keep,
-        )
+        return partial(passing, objectives=objectives, allowed=allowed, sums=(down_to or 0, None), keep=keep)
     return partial(
         reachable.solving, objectives=objectives, allowed=allowed, down_to=down_to, table=keep, shared=shared
     )
@@ -142,7 +135,7 @@ def solving(
             try:
                 check_rules(game)
                 found = passing(
-                    "", game, [one], machine, down_to=down_to, keep=keep, thorough=True,
+                    game, [one], machine, sums=(down_to or 0, None), keep=keep, thorough=True,
                     shared=large and workers is not None,
                 )  # fmt: skip
             except ResourceError as error:
