@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -38,6 +39,27 @@ TOLD = {
 """What a reader is told that the totals count."""
 
 
+@Parameter(name="*")
+@dataclass(frozen=True)
+class RunOptions:
+    """How far a run goes, what it keeps, and who does the large layers."""
+
+    up_to: Annotated[int | None, Parameter(help="Stop after the layer of this sum.")] = None
+    kept: Annotated[
+        Path | None,
+        Parameter(
+            name=["--output", "-o"],
+            help="Folder of the run, which --keep fills; the same command continues there. Default: one in "
+            "your state folder is used and removed at the end.",
+        ),
+    ] = None
+    keep: Annotated[str, Parameter(help="What stays in the folder: counts, afterstates, states.")] = "counts"
+    cluster: ClusterOption = None
+
+
+DEFAULT_COUNTED = RunOptions()
+
+
 @plannable
 def count(
     shape: ShapeOrGoal = "",
@@ -50,17 +72,7 @@ def count(
     lookahead: Annotated[
         bool, Parameter(negative=(), help="Collapse states that are won or lost within one move.")
     ] = False,
-    up_to: Annotated[int | None, Parameter(help="Stop after the layer of this sum.")] = None,
-    kept: Annotated[
-        Path | None,
-        Parameter(
-            name=["--output", "-o"],
-            help="Folder of the run, which --keep fills; the same command continues there. Default: one in "
-            "your state folder is used and removed at the end.",
-        ),
-    ] = None,
-    keep: Annotated[str, Parameter(help="What stays in the folder: counts, afterstates, states.")] = "counts",
-    cluster: ClusterOption = None,
+    work: RunOptions = DEFAULT_COUNTED,
     shown: ShownOptions = DEFAULT_SHOWN,
     run: EstimatedRunOptions = DEFAULT_ESTIMATED_RUN,
 ) -> int:
@@ -80,25 +92,27 @@ def count(
     question = make_game(shape, goal, game)
     columns = _columns(by)
     show = shown.checked(PICTURES)
-    if keep not in ("counts", "afterstates", "states"):
-        raise UsageError(f"keep {keep!r} does not exist: choose one of counts, afterstates, states")
+    if work.keep not in ("counts", "afterstates", "states"):
+        raise UsageError(f"keep {work.keep!r} does not exist: choose one of counts, afterstates, states")
     if PLANNING.get():
         from tilebase.costs.rows import counting
 
-        rows = counting(question, run.allowed(), up_to=up_to, keep=keep, folder=kept, cluster=cluster)
+        rows = counting(
+            question, run.allowed(), up_to=work.up_to, keep=work.keep, folder=work.kept, cluster=work.cluster
+        )
         return show.plan(rows, game=question)
-    if kept is None and keep != "counts":
-        raise UsageError(f"--keep {keep} needs a folder: name one with -o")
+    if work.kept is None and work.keep != "counts":
+        raise UsageError(f"--keep {work.keep} needs a folder: name one with -o")
     prepare_kernels()
     from tilebase.files.work_folders import work_folder
     from tilebase.pictures.plots import plot_counts
     from tilebase.questions import count as engine
 
-    with work_folder(kept, "count", question, keep, *["lookahead"] * lookahead) as folder:
+    with work_folder(work.kept, "count", question, work.keep, *["lookahead"] * lookahead) as folder:
         with counting_progress() as progress:
             result = engine.count(
-                question, lookahead=lookahead, folder=folder.path, keep=keep, up_to=up_to, cluster=cluster,
-                **run.use(progress),
+                question, lookahead=lookahead, folder=folder.path, keep=work.keep, up_to=work.up_to,
+                cluster=work.cluster, **run.use(progress),
             )  # fmt: skip
         totals = _totals(title_of(question), result.totals)
         told = table_text([row | {"": TOLD.get(row[""], row[""])} for row in totals])

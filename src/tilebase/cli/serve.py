@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import webbrowser
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +14,24 @@ from tilebase.cli.options import DEFAULT_GAME, DEFAULT_USE, GameOptions, UseOpti
 from tilebase.cli.progress import prepare_kernels
 from tilebase.cli.solve import ObjectiveOption
 from tilebase.errors import UsageError
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class ServerOptions:
+    """Where a server listens, and how much one client may ask."""
+
+    host: Annotated[str, Parameter(help="Address to listen on; 0.0.0.0 opens it to other machines.")] = (
+        "127.0.0.1"
+    )
+    port: Annotated[int, Parameter(help="Port to listen on; 0 takes a free one.")] = 2048
+    rate: Annotated[float, Parameter(help="Probes per second that one client may ask.")] = 10_000.0
+    browse: Annotated[bool, Parameter(name="--open", negative=(), help="Open the page in the browser.")] = (
+        False
+    )
+
+
+DEFAULT_SERVER = ServerOptions()
 
 
 def serve(
@@ -31,14 +50,7 @@ def serve(
         Path | None,
         Parameter(name=["--output", "-o"], help="Folder for the table of a game that is solved first."),
     ] = None,
-    host: Annotated[str, Parameter(help="Address to listen on; 0.0.0.0 opens it to other machines.")] = (
-        "127.0.0.1"
-    ),
-    port: Annotated[int, Parameter(help="Port to listen on; 0 takes a free one.")] = 2048,
-    rate: Annotated[float, Parameter(help="Probes per second that one client may ask.")] = 10_000.0,
-    browse: Annotated[
-        bool, Parameter(name="--open", negative=(), help="Open the page in the browser.")
-    ] = False,
+    server: ServerOptions = DEFAULT_SERVER,
     use: UseOptions = DEFAULT_USE,
 ) -> int:
     """Play, train and review in the browser.
@@ -62,18 +74,18 @@ def serve(
         prepare_kernels()
 
     def told(addresses: list[str]) -> None:
-        if not is_loopback(host):
-            print(_warning(host, rate), file=sys.stderr, flush=True)
+        if not is_loopback(server.host):
+            print(_warning(server.host, server.rate), file=sys.stderr, flush=True)
         print(f"open {addresses[0]} in a browser; Ctrl-C stops the server", flush=True)
         if addresses[1:]:
             print(f"other machines open {' or '.join(addresses[1:])}", flush=True)
-        if browse:
+        if server.browse:
             webbrowser.open(addresses[0])
 
     run(
         () if question is not None else what, game=question, objective=objective,
         folder=table,
-        host=host, port=port, rate=rate, told=told, **use.use(),
+        host=server.host, port=server.port, rate=server.rate, told=told, **use.use(),
     )  # fmt: skip
     return 0
 

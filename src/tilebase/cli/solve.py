@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -56,21 +56,11 @@ ObjectiveOption = Annotated[
 ]
 
 
-@plannable
-def values(
-    shape: ShapeOrGoal = "",
-    goal: GoalArgument = None,
-    *,
-    game: GameOptions = DEFAULT_GAME,
-    objective: ObjectiveOption = "win",
-    table: Annotated[
-        Path | None,
-        Parameter(
-            name=["--output", "-o"],
-            help="Folder for a table that can be probed; the same command continues there, others "
-            "add objectives.",
-        ),
-    ] = None,
+@Parameter(name="*")
+@dataclass(frozen=True)
+class EngineOptions:
+    """On which boards a game is solved, how far, and by whom."""
+
     space: Annotated[
         str | None,
         Parameter(
@@ -78,20 +68,52 @@ def values(
             "by perfect index, without counting; auto: what takes less time, but reachable with -o. "
             "Default: auto with masks, all for bounds within limits that need no table, else reachable."
         ),
-    ] = None,
+    ] = None
+    down_to: Annotated[int | None, Parameter(help="Stop after the layer of this sum.")] = None
+    backend: Annotated[
+        str, Parameter(group=USED, help="threads, or cuda: a GPU, for all boards within limits.")
+    ] = "threads"
+    work: WorkOption = None
+    cluster: ClusterOption = None
+
+
+DEFAULT_ENGINE = EngineOptions()
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class TableOptions:
+    """The table that is kept, and what is left out of it."""
+
+    table: Annotated[
+        Path | None,
+        Parameter(
+            name=["--output", "-o"],
+            help="Folder for a table that can be probed; the same command continues there, others "
+            "add objectives.",
+        ),
+    ] = None
     above: Annotated[
         float | None,
         Parameter(
             help="Leave boards out of the table whose value under the first objective is less, as 0.5; "
             "probes then say that it is below."
         ),
-    ] = None,
-    down_to: Annotated[int | None, Parameter(help="Stop after the layer of this sum.")] = None,
-    backend: Annotated[
-        str, Parameter(group=USED, help="threads, or cuda: a GPU, for all boards within limits.")
-    ] = "threads",
-    work: WorkOption = None,
-    cluster: ClusterOption = None,
+    ] = None
+
+
+DEFAULT_TABLE = TableOptions()
+
+
+@plannable
+def values(
+    shape: ShapeOrGoal = "",
+    goal: GoalArgument = None,
+    *,
+    game: GameOptions = DEFAULT_GAME,
+    objective: ObjectiveOption = "win",
+    how: EngineOptions = DEFAULT_ENGINE,
+    kept: TableOptions = DEFAULT_TABLE,
     shown: ShownOptions = DEFAULT_SHOWN,
     run: EstimatedRunOptions = DEFAULT_ESTIMATED_RUN,
 ) -> int:
@@ -119,38 +141,40 @@ def values(
     objectives = parse_objectives(objective)
     from tilebase.questions.running import Ask, usual_space
 
-    within = space or usual_space(question, objectives, table=table is not None, backend=backend)
-    ask = Ask(question, objectives, within, down_to, backend)
-    folder = table or work
+    within = how.space or usual_space(question, objectives, table=kept.table is not None, backend=how.backend)
+    ask = Ask(question, objectives, within, how.down_to, how.backend)
+    folder = kept.table or how.work
     if PLANNING.get():
         if ask.on_device:
-            raise UsageError(f"what a pass with --backend {backend} takes is not planned: leave it out")
+            raise UsageError(f"what a pass with --backend {how.backend} takes is not planned: leave it out")
         from tilebase.costs.rows import solving
 
         rows = solving(
-            question, objectives, within if above is None else "reachable", run.allowed(),
-            keep=table is not None and above is None, down_to=down_to, folder=folder, cluster=cluster,
+            question, objectives, within if kept.above is None else "reachable", run.allowed(),
+            keep=kept.table is not None and kept.above is None, down_to=how.down_to, folder=folder,
+            cluster=how.cluster,
         )  # fmt: skip
         more = _recorded(question, objectives) + _sooner(question, objectives)
         return show.plan(rows, game=question, more=more)
-    if table is not None and work is not None:
+    if kept.table is not None and how.work is not None:
         raise UsageError("a table is the folder of its run: leave --work out")
     prepare_kernels()
     from tilebase.files.work_folders import work_folder
     from tilebase.questions import solve as engine
 
     with work_folder(folder, "solve", question, within, *(one.label for one in objectives)) as place:
-        if _is_one_pass(ask, keep=table is not None):
-            _prove(ask, show, place.path, cluster=cluster, **run.use())
+        if _is_one_pass(ask, keep=kept.table is not None):
+            _prove(ask, show, place.path, cluster=how.cluster, **run.use())
             place.finish()
             return 0
         since = working_time()
         with counting_progress(known=lambda: _recorded(question, objectives).strip()) as progress:
             solution = engine.solve(
-                question, objectives, table=table, folder=None if table else place.path, down_to=down_to,
-                space=within, backend=backend, above=above, cluster=cluster, **run.use(progress),
+                question, objectives, folder=None if kept.table else place.path, space=within,
+                down_to=how.down_to, backend=how.backend, cluster=how.cluster, **vars(kept),
+                **run.use(progress),
             )  # fmt: skip
-        _write(solution, show, within, working_time() - since, table, above)
+        _write(solution, show, within, working_time() - since, kept.table, kept.above)
         if solution.complete:
             place.finish()
             return 0

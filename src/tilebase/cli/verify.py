@@ -6,6 +6,7 @@ import stat
 import sys
 from collections.abc import Sequence
 from contextlib import closing, redirect_stdout, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,6 +26,20 @@ if TYPE_CHECKING:
     from tilebase.tables.winning import WinningSet
 
 
+@Parameter(name="*")
+@dataclass(frozen=True)
+class DerivedOptions:
+    """Which values are derived again, and by whom."""
+
+    sample: Annotated[int, Parameter(help="Values of each objective to derive again.")] = 1000
+    every: Annotated[bool, Parameter(name="--all", negative=(), help="Derive all values again.")] = False
+    seed: Annotated[int, Parameter(help="Of the random sample.")] = 0
+    cluster: ClusterOption = None
+
+
+DEFAULT_DERIVED = DerivedOptions()
+
+
 @plannable
 def verify(
     location: Annotated[
@@ -36,9 +51,6 @@ def verify(
         ),
     ],
     *,
-    sample: Annotated[int, Parameter(help="Values of each objective to derive again.")] = 1000,
-    every: Annotated[bool, Parameter(name="--all", negative=(), help="Derive all values again.")] = False,
-    seed: Annotated[int, Parameter(help="Of the random sample.")] = 0,
     exact: Annotated[
         bool,
         Parameter(
@@ -56,7 +68,7 @@ def verify(
     against: Annotated[
         Path | None, Parameter(help="Compare the files of a table with the SHA-256 sums in this list, too.")
     ] = None,
-    cluster: ClusterOption = None,
+    derived: DerivedOptions = DEFAULT_DERIVED,
     shown: ShownOptions = DEFAULT_SHOWN,
 ) -> int:
     """Check a table, a run, a winning set or a certificate.
@@ -77,9 +89,9 @@ def verify(
 
     tilebase verify 3x3-32.cert
     """
-    if sample < 0:
-        raise UsageError(f"the sample must be 0 values or more, not {sample}")
-    if cluster is not None and not every:
+    if derived.sample < 0:
+        raise UsageError(f"the sample must be 0 values or more, not {derived.sample}")
+    if derived.cluster is not None and not derived.every:
         raise UsageError(
             "workers derive all values of a table again: give --all, too, or leave --cluster out"
         )
@@ -99,12 +111,16 @@ def verify(
         from tilebase.tables.verify import expected_cost
 
         with open_table(location) as table:
-            row = expected_cost(table, None if every else sample).row()
+            row = expected_cost(table, None if derived.every else derived.sample).row()
         return show.plan(row, game=table.game)
     report = _Report()
     with redirect_stdout(sys.stderr if listed else sys.stdout):
         try:  # if the user stops the command, what is checked so far is written
-            checking = {"sample": None if every else sample, "seed": seed, "cluster": cluster}
+            checking = {
+                "sample": None if derived.every else derived.sample,
+                "seed": derived.seed,
+                "cluster": derived.cluster,
+            }
             _verify_what_is_there(location, path, against, report, checking, one_table=listed)
         finally:
             report.write(show)

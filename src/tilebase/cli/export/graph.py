@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -27,31 +28,51 @@ DRAWN = 2_000
 WRITTEN = 20_000
 
 
+@Parameter(name="*")
+@dataclass(frozen=True)
+class StateOptions:
+    """Which states are drawn, and how many of them."""
+
+    group: Annotated[
+        bool, Parameter(negative=(), help="One node for all states of one sum and largest tile.")
+    ] = False
+    specials: Annotated[
+        bool, Parameter(negative=(), help="Draw win and lose, too, as --values always does.")
+    ] = False
+    lookahead: Annotated[
+        bool, Parameter(negative=(), help="Collapse states that are won or lost within one move.")
+    ] = False
+    max_states: Annotated[
+        int | None,
+        Parameter(help=f"Refuse larger games. Default: {DRAWN:,} for ungrouped SVG, else {WRITTEN:,}."),
+    ] = None
+
+
+DEFAULT_STATES = StateOptions()
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class ValueOptions:
+    """What is drawn of the values."""
+
+    values: Annotated[
+        bool, Parameter(negative=(), help="Draw actions with probabilities and what each is worth.")
+    ] = False
+    optimal: Annotated[
+        bool, Parameter(negative=(), help="The same, with best actions and what they lead to only.")
+    ] = False
+    discount: Annotated[str, Parameter(help="Discount in (0, 1], exact: 0.99 or 99/100.")] = "1"
+
+
+DEFAULT_VALUES = ValueOptions()
+
+
 def graph(
     shape: ShapeOrGoal = "",
     goal: GoalArgument = None,
     *,
     game: GameOptions = DEFAULT_GAME,
-    group: Annotated[
-        bool, Parameter(negative=(), help="One node for all states of one sum and largest tile.")
-    ] = False,
-    specials: Annotated[
-        bool, Parameter(negative=(), help="Draw win and lose, too, as --values always does.")
-    ] = False,
-    lookahead: Annotated[
-        bool, Parameter(negative=(), help="Collapse states that are won or lost within one move.")
-    ] = False,
-    values: Annotated[
-        bool, Parameter(negative=(), help="Draw actions with probabilities and what each is worth.")
-    ] = False,
-    optimal: Annotated[
-        bool, Parameter(negative=(), help="The same, with best actions and what they lead to only.")
-    ] = False,
-    discount: Annotated[str, Parameter(help="Discount in (0, 1], exact: 0.99 or 99/100.")] = "1",
-    max_states: Annotated[
-        int | None,
-        Parameter(help=f"Refuse larger games. Default: {DRAWN:,} for ungrouped SVG, else {WRITTEN:,}."),
-    ] = None,
     output: Annotated[
         list[Path] | None,
         Parameter(
@@ -61,6 +82,8 @@ def graph(
             "Default: DOT is printed.",
         ),
     ] = None,
+    states: StateOptions = DEFAULT_STATES,
+    worth: ValueOptions = DEFAULT_VALUES,
 ) -> int:
     """Write the states of a small game, up to symmetry, and the transitions between them as a graph.
 
@@ -79,15 +102,15 @@ def graph(
         check_output(file)
         if file.suffix.lower() == ".svg":
             find_dot()
-    drawn = any(file.suffix.lower() == ".svg" for file in files) and not group
-    most = max_states if max_states is not None else DRAWN if drawn else WRITTEN
+    drawn = any(file.suffix.lower() == ".svg" for file in files) and not states.group
+    most = states.max_states if states.max_states is not None else DRAWN if drawn else WRITTEN
     question = make_game(shape, goal, game)
-    if values or optimal:
-        if group or lookahead:
+    if worth.values or worth.optimal:
+        if states.group or states.lookahead:
             raise UsageError("values are drawn state by state: leave out --group and --lookahead")
-        text, summary = _values(question, optimal, discount, min(most, DRAWN))
+        text, summary = _values(question, worth.optimal, worth.discount, min(most, DRAWN))
     else:
-        text, summary = _transitions(question, lookahead, specials, group, most)
+        text, summary = _transitions(question, states.lookahead, states.specials, states.group, most)
     for file in files:
         render_svg(text, file) if file.suffix.lower() == ".svg" else write_text(text, file)
         sys.stdout.write(f"{file}: {summary}\n")
