@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from tilebase.cli.limits import sooner
-from tilebase.cli.options import DEFAULT_SHOWN, ShownOptions
+from tilebase.cli.options import ShownOptions
 from tilebase.errors import UsageError
 from tilebase.game.grid import is_shape
 from tilebase.runtime.rows import table_text
@@ -33,7 +33,7 @@ def cite(
     group: Annotated[
         str | None, Parameter(help="List one group: published, recomputed, improved, new or open.")
     ] = None,
-    shown: ShownOptions = DEFAULT_SHOWN,
+    shown: ShownOptions = ShownOptions(),
 ) -> int:
     """Print a result as a sentence to cite.
 

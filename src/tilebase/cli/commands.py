@@ -14,7 +14,6 @@ from typing import Annotated, Any, TextIO
 from cyclopts import App, CycloptsError, Group, Parameter
 
 from tilebase._version import version
-from tilebase.cli.log import logging_to
 from tilebase.cli.output import PLANNING, Output, OutputError, Readable, naming_command
 from tilebase.cli.usage import ALL, every_command, helping, usage_sentence
 from tilebase.errors import TilebaseError, UsageError, sentence
@@ -73,6 +72,8 @@ def command(
 ) -> Any:
     """Run a command, with a log of what it does if it is wanted."""
     planned = words[:1] == ("plan",) and not NAMES.isdisjoint(words[1:2])
+    from tilebase.cli.log import logging_to
+
     tokens = {one: one.set(value) for one, value in ((QUIET, quiet), (ANYWAY, anyway), (PLANNING, planned))}
     try:
         with nullcontext() if log is None else logging_to(log, words):

@@ -10,9 +10,6 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from tilebase.cli.options import (
-    DEFAULT_ESTIMATED_RUN,
-    DEFAULT_GAME,
-    DEFAULT_SHOWN,
     ClusterOption,
     EstimatedRunOptions,
     GameOptions,
@@ -57,24 +54,21 @@ class RunOptions:
     cluster: ClusterOption = None
 
 
-DEFAULT_COUNTED = RunOptions()
-
-
 @plannable
 def count(
     shape: ShapeOrGoal = "",
     goal: GoalArgument = None,
     *,
-    game: GameOptions = DEFAULT_GAME,
+    game: GameOptions = GameOptions(),
     by: Annotated[
         str | None, Parameter(help="Rows by sum, by max (the largest tile), or by sum,max.")
     ] = None,
     lookahead: Annotated[
         bool, Parameter(negative=(), help="Collapse states that are won or lost within one move.")
     ] = False,
-    work: RunOptions = DEFAULT_COUNTED,
-    shown: ShownOptions = DEFAULT_SHOWN,
-    run: EstimatedRunOptions = DEFAULT_ESTIMATED_RUN,
+    work: RunOptions = RunOptions(),
+    shown: ShownOptions = ShownOptions(),
+    run: EstimatedRunOptions = EstimatedRunOptions(),
 ) -> int:
     """Count every state that can occur.
 
@@ -105,7 +99,6 @@ def count(
         raise UsageError(f"--keep {work.keep} needs a folder: name one with -o")
     prepare_kernels()
     from tilebase.files.work_folders import work_folder
-    from tilebase.pictures.plots import plot_counts
     from tilebase.questions import count as engine
 
     with work_folder(work.kept, "count", question, work.keep, *["lookahead"] * lookahead) as folder:
@@ -121,7 +114,7 @@ def count(
             rows if columns else totals, result.as_dict,
             data=rows if columns else _data(result.totals),
             text=None if columns else told, totals=told, game=question,
-            draw=lambda file: plot_counts(result, file),
+            draw=lambda plots, file: plots.plot_counts(result, file),
         )  # fmt: skip
         folder.finish()  # only after the result was written, so that it cannot be lost
     if not result.complete:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import DEFAULT_ESTIMATED_RUN, DEFAULT_SHOWN, EstimatedRunOptions, ShownOptions
+from tilebase.cli.options import EstimatedRunOptions, ShownOptions
 from tilebase.cli.output import PICTURES, PLANNING, Shown, plannable
 from tilebase.cli.probe import LocalTableArgument, check_order
 from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import UsageError
+from tilebase.game.names import title_of
 from tilebase.objectives.numbers import digits_text, ends_text, estimate_text
 from tilebase.runtime.rows import table_text
 
@@ -49,9 +48,6 @@ class AgentOptions:
     ] = None
 
 
-DEFAULT_AGENT = AgentOptions()
-
-
 @Parameter(name="*")
 @dataclass(frozen=True)
 class SampleOptions:
@@ -65,9 +61,6 @@ class SampleOptions:
         ),
     ] = None
     seed: Annotated[int, Parameter(help="The same seed gives the same games.")] = 0
-
-
-DEFAULT_SAMPLE = SampleOptions()
 
 
 @Parameter(name="*")
@@ -86,9 +79,6 @@ class EndsOptions:
             negative=(), help="A board: print the probability that a game comes to it; may be repeated."
         ),
     ] = None
-
-
-DEFAULT_ENDS = EndsOptions()
 
 
 @plannable
@@ -110,11 +100,11 @@ def evaluate(
             "if it has them, and else, or without this option, by its first."
         ),
     ] = None,
-    agent: AgentOptions = DEFAULT_AGENT,
-    sample: SampleOptions = DEFAULT_SAMPLE,
-    ends: EndsOptions = DEFAULT_ENDS,
-    shown: ShownOptions = DEFAULT_SHOWN,
-    run: EstimatedRunOptions = DEFAULT_ESTIMATED_RUN,
+    agent: AgentOptions = AgentOptions(),
+    sample: SampleOptions = SampleOptions(),
+    ends: EndsOptions = EndsOptions(),
+    shown: ShownOptions = ShownOptions(),
+    run: EstimatedRunOptions = EstimatedRunOptions(),
 ) -> int:
     """Compute what a policy is worth, and what it loses.
 
@@ -159,11 +149,11 @@ def evaluate(
 
         names = ends.distribution.split(",") if ends.distribution else ()
         with counting_progress() as progress:
-            ends = distributions(
+            found = distributions(
                 table, policy or table, of=names, resolution=ends.resolution, boards=ends.meets or (),
                 objective=objective, states=agent.states, **run.use(progress),
             )  # fmt: skip
-        return _print_distributions(ends, show)
+        return _print_distributions(found, show)
     if policy is None:
         return _play(table, sample, objective, show, run)
     from tilebase.policies import evaluation as policies
@@ -210,20 +200,12 @@ def evaluate(
         ]
     data = found.as_dict()
     flat = {name: data[name] for name in found.facts if name not in ("interval", "judged")}
+    drawn = f"{title_of(found.game)}, by {policy}"
     show.write(
         rows, data, data=[flat | {"objective": found.objective.label}], game=found.game,
-        draw=None if found.judged is None else partial(_draw_regret, table, found.judged),
+        draw=lambda plots, file: plots.plot_regret(found.judged, file, drawn),
     )  # fmt: skip
     return 0
-
-
-def _draw_regret(table: str, judged: Any, file: Path) -> None:
-    from tilebase.game.names import title_of
-    from tilebase.pictures.plots import plot_regret
-    from tilebase.tables.probe import open_table
-
-    with open_table(table) as opened:
-        plot_regret(judged, file, f"{title_of(opened.game)}, by {judged.name}")
 
 
 def _sure() -> str:
@@ -267,8 +249,6 @@ def _play(
 
 def _print_distributions(found: Distributions, show: Shown) -> int:
     """Print how games end, and the probabilities to meet boards; draw the distributions if asked."""
-    from tilebase.game.names import title_of
-    from tilebase.pictures.plots import plot_distributions
     from tilebase.policies.distributions import NAMES
 
     rows = [row for one in found.of.values() for row in one.rows()]
@@ -285,6 +265,6 @@ def _print_distributions(found: Distributions, show: Shown) -> int:
     text = f"{title}\n{table_text(read)}{means}"
     show.write(
         read, found.as_dict(), data=rows, game=found.game, text=text,
-        draw=lambda file: plot_distributions(list(found.of.values()), file, title),
+        draw=lambda plots, file: plots.plot_distributions(list(found.of.values()), file, title),
     )  # fmt: skip
     return 0

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import DEFAULT_SHOWN, ShownOptions
+from tilebase.cli.options import ShownOptions
 
 
 def explain(
@@ -14,7 +14,7 @@ def explain(
         str,
         Parameter(help="Objectives, types, rules, formations or FILE.toml, or terms; default: all."),
     ],
-    shown: ShownOptions = DEFAULT_SHOWN,
+    shown: ShownOptions = ShownOptions(),
 ) -> int:
     """Say what a word means: objectives, rules, formations.
 

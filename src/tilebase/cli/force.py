@@ -11,10 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import App, Parameter
 
 from tilebase.cli.options import (
-    DEFAULT_ADVERSARY,
-    DEFAULT_ESTIMATED_RUN,
-    DEFAULT_FORCED,
-    DEFAULT_SHOWN,
     USED,
     AdversaryOptions,
     ClusterOption,
@@ -80,23 +76,20 @@ class KeptOptions:
     work: WorkOption = None
 
 
-DEFAULT_ENGINE, DEFAULT_KEPT = EngineOptions(), KeptOptions()
-
-
 @plannable
 def decide(
     shape: ShapeOrGoal = "",
     goal: GoalToForce = None,
     *,
-    game: ForcedOptions = DEFAULT_FORCED,
-    how: EngineOptions = DEFAULT_ENGINE,
+    game: ForcedOptions = ForcedOptions(),
+    how: EngineOptions = EngineOptions(),
     certificate: Annotated[
         Path | None,
         Parameter(name=["--certificate", "-c"], help="File for a proof that tilebase verify can check."),
     ] = None,
-    kept: KeptOptions = DEFAULT_KEPT,
-    shown: ShownOptions = DEFAULT_SHOWN,
-    run: EstimatedRunOptions = DEFAULT_ESTIMATED_RUN,
+    kept: KeptOptions = KeptOptions(),
+    shown: ShownOptions = ShownOptions(),
+    run: EstimatedRunOptions = EstimatedRunOptions(),
 ) -> int:
     """Decide whether a tile can be forced, whatever is spawned.
 
@@ -191,8 +184,8 @@ def largest(
     start: ForcedStartOption = "empty",
     limits: LimitsOption = None,
     budget: TimeOption = None,
-    shown: ShownOptions = DEFAULT_SHOWN,
-    run: EstimatedRunOptions = DEFAULT_ESTIMATED_RUN,
+    shown: ShownOptions = ShownOptions(),
+    run: EstimatedRunOptions = EstimatedRunOptions(),
 ) -> int:
     """Find the largest tile that can be forced.
 
@@ -229,10 +222,10 @@ def starts(
     shape: ShapeOrGoal = "",
     goal: GoalToForce = None,
     *,
-    game: AdversaryOptions = DEFAULT_ADVERSARY,
-    kept: KeptOptions = DEFAULT_KEPT,
-    shown: ShownOptions = DEFAULT_SHOWN,
-    run: EstimatedRunOptions = DEFAULT_ESTIMATED_RUN,
+    game: AdversaryOptions = AdversaryOptions(),
+    kept: KeptOptions = KeptOptions(),
+    shown: ShownOptions = ShownOptions(),
+    run: EstimatedRunOptions = EstimatedRunOptions(),
 ) -> int:
     """Decide for each start of two tiles by itself whether a tile can be forced.
 
@@ -306,22 +299,19 @@ class MethodOptions:
         return Method(self.variant, corollary7=self.corollary7, until=until, strategy=self.strategy)
 
 
-DEFAULT_METHOD = MethodOptions()
-
-
 @plannable
 def diagrams(
     shape: ShapeOrGoal = "",
     goal: GoalToForce = None,
     *,
-    game: ForcedOptions = DEFAULT_FORCED,
-    how: MethodOptions = DEFAULT_METHOD,
+    game: ForcedOptions = ForcedOptions(),
+    how: MethodOptions = MethodOptions(),
     output: Annotated[
         Path | None, Parameter(name=["--output", "-o"], help="Folder for the winning set, to probe.")
     ] = None,
-    kept: KeptOptions = DEFAULT_KEPT,
-    shown: ShownOptions = DEFAULT_SHOWN,
-    run: EstimatedRunOptions = DEFAULT_ESTIMATED_RUN,
+    kept: KeptOptions = KeptOptions(),
+    shown: ShownOptions = ShownOptions(),
+    run: EstimatedRunOptions = EstimatedRunOptions(),
 ) -> int:
     """Compute every board from which a tile can be forced, as decision diagrams.
 
@@ -361,8 +351,6 @@ def _plan_diagrams(game: Game, method: Method, show: Shown) -> int:
 
 
 def _write_set(found: Symbolic, show: Shown) -> None:
-    from tilebase.pictures.plots import plot_lines
-
     rows = found.rows()
     text = f"{signed(found.statement)}\n"
     # Layers or sweep lines; every other format has all of them.
@@ -373,7 +361,13 @@ def _write_set(found: Symbolic, show: Shown) -> None:
     )
     if found.exported is not None:
         text += f"the set has {found.exported:,} bytes; ask it with tilebase probe\n"
-    show.write(rows, found.as_dict(), text=text, game=found.game, draw=lambda file: plot_lines(found, file))
+    show.write(
+        rows,
+        found.as_dict(),
+        text=text,
+        game=found.game,
+        draw=lambda plots, file: plots.plot_lines(found, file),
+    )
 
 
 force = App(name="force")

@@ -10,10 +10,6 @@ from typing import Annotated, Any
 from cyclopts import App, Parameter
 
 from tilebase.cli.options import (
-    DEFAULT_ESTIMATED_RUN,
-    DEFAULT_GAME,
-    DEFAULT_SHOWN,
-    DEFAULT_USE,
     USED,
     EstimatedRunOptions,
     GameOptions,
@@ -53,14 +49,11 @@ class SampleOptions:
     ] = "1s"
 
 
-DEFAULT_SAMPLE = SampleOptions()
-
-
 def check(
     shape: ShapeArgument,
     goal: GoalToReach = None,
     *,
-    game: GameOptions = DEFAULT_GAME,
+    game: GameOptions = GameOptions(),
     fillings: FillingsOption = None,
     within: Annotated[
         int | None,
@@ -69,8 +62,8 @@ def check(
         ),
     ] = None,
     work: WorkOption = None,
-    shown: ShownOptions = DEFAULT_SHOWN,
-    run: EstimatedRunOptions = DEFAULT_ESTIMATED_RUN,
+    shown: ShownOptions = ShownOptions(),
+    run: EstimatedRunOptions = EstimatedRunOptions(),
 ) -> int:
     """Check whether a pattern wins from every filling.
 
@@ -117,11 +110,11 @@ def sample(
     shape: ShapeArgument,
     goal: GoalToReach = None,
     *,
-    game: GameOptions = DEFAULT_GAME,
+    game: GameOptions = GameOptions(),
     fillings: FillingsOption = None,
-    how: SampleOptions = DEFAULT_SAMPLE,
-    shown: ShownOptions = DEFAULT_SHOWN,
-    run: UseOptions = DEFAULT_USE,
+    how: SampleOptions = SampleOptions(),
+    shown: ShownOptions = ShownOptions(),
+    run: UseOptions = UseOptions(),
 ) -> int:
     """Decide random fillings of a pattern by the search.
 
@@ -153,7 +146,7 @@ def in_set(
     ],
     *,
     pattern: PatternOption = "lemma1",
-    shown: ShownOptions = DEFAULT_SHOWN,
+    shown: ShownOptions = ShownOptions(),
 ) -> int:
     """Count the fillings of a pattern that a winning set holds.
 

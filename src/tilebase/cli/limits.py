@@ -7,17 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import (
-    DEFAULT_GAME,
-    DEFAULT_SHOWN,
-    DEFAULT_USE,
-    GameOptions,
-    ShapeArgument,
-    ShownOptions,
-    UseOptions,
-    make_game,
-    parse_budget,
-)
+from tilebase.cli.options import GameOptions, ShapeArgument, ShownOptions, UseOptions, make_game, parse_budget
 from tilebase.cli.output import Shown, signature
 from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import UsageError
@@ -42,7 +32,7 @@ def limits(
     shape: ShapeArgument,
     goal: Annotated[int | None, Parameter(help="The tile that wins.")] = None,
     *,
-    game: GameOptions = DEFAULT_GAME,
+    game: GameOptions = GameOptions(),
     minimal: Annotated[
         bool,
         Parameter(
@@ -58,8 +48,8 @@ def limits(
         ),
     ] = None,
     budget: Annotated[str | None, Parameter(help="Time after which what is known is printed: 10min.")] = None,
-    shown: ShownOptions = DEFAULT_SHOWN,
-    run: UseOptions = DEFAULT_USE,
+    shown: ShownOptions = ShownOptions(),
+    run: UseOptions = UseOptions(),
 ) -> int:
     """Search for limits that give a bound, or force a goal.
 

@@ -19,6 +19,7 @@ from tilebase.game.formations import formation
 from tilebase.game.game import Game
 from tilebase.game.grid import is_shape
 from tilebase.game.spawns import SpawnLaw, law_of
+from tilebase.objectives.objective import MEANINGS
 from tilebase.runtime.documents import shown
 from tilebase.runtime.measured import ANYWAY
 from tilebase.runtime.resources import Allowance, parse_bytes
@@ -58,6 +59,13 @@ ClusterOption = Annotated[
         group=USED,
         help="Workers for the large layers: local:4 (worker processes here), tcp://host:8786 (a Dask "
         "scheduler), or the file of a scheduler.",
+    ),
+]
+ObjectiveOption = Annotated[
+    str,
+    Parameter(
+        help=f"{', '.join(MEANINGS)}; several with commas, a type of value after a colon: win:float32, a "
+        "discount after an @: win@0.99. lower,upper prove an interval."
     ),
 ]
 SpawnOption = Annotated[
@@ -108,9 +116,6 @@ class ShownOptions:
         return Shown.checked(self.form, self.record, pictures, plotted=plotted)
 
 
-DEFAULT_SHOWN = ShownOptions()
-
-
 @Parameter(name="*", group=USED)
 @dataclass(frozen=True)
 class UseOptions:
@@ -138,9 +143,6 @@ class EstimatedRunOptions(UseOptions):
     def use(self, progress: Callable[[Progress], None] | None = None) -> Use:
         """Return the keywords of a question."""
         return {**super().use(progress), "anyway": ANYWAY.get()}
-
-
-DEFAULT_USE, DEFAULT_ESTIMATED_RUN = UseOptions(), EstimatedRunOptions()
 
 
 @Parameter(name="*", group=RULES)
@@ -201,9 +203,6 @@ class SolvedOptions(RuleOptions):
     spawn: SpawnOption = "1/10"
 
 
-DEFAULT_GAME, DEFAULT_ADVERSARY, DEFAULT_FORCED, DEFAULT_SOLVED = (
-    GameOptions(), AdversaryOptions(), ForcedOptions(), SolvedOptions(),
-)  # fmt: skip
 WITH_FORMATION = ("spawn", "spawns", "formation", "rules")
 """The options that go with a formation; it says all others itself."""
 RULES_OF_FORMATIONS = frozenset(("goal-sum", "horizon", "steps", "at-least"))
@@ -296,7 +295,7 @@ def solved_first(words: Sequence[str], options: GameOptions) -> Game | None:
     """
     if options.formation is not None:
         return make_game(" ".join(words), None, options)
-    first, rules = words[0] if words else "", options != DEFAULT_GAME
+    first, rules = words[0] if words else "", options != GameOptions()
     if not is_shape(first):
         if rules:
             wrong = f"{shown(first, 40)} is not a shape" if first else "no shape is named"

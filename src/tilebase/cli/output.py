@@ -277,15 +277,15 @@ class Shown:
         data: Sequence[Row] | None = None,
         text: str | None = None,
         totals: str | None = None,
-        draw: Callable[[Path], None] | None = None,
+        draw: Callable[[Any, Path], None] | None = None,
     ) -> None:
         """Print `rows`, and write the record if one is wanted.
 
         JSON holds `document`, or what a function returns in its place; CSV and Parquet hold `data`, if it is
         given, in place of the rows; a table is `text`, if it is given.  `totals` are printed in place of more
-        than `MOST_ROWS` rows that the record has.  `draw` draws the record if it is a picture.  CSV and
-        Parquet name the game, the command and the version in columns, JSON in members.  `game` is None if
-        the rows say themselves what they are about.
+        than `MOST_ROWS` rows that the record has.  `draw` draws the record if it is a picture, with the
+        module `pictures.plots`.  CSV and Parquet name the game, the command and the version in columns, JSON
+        in members.  `game` is None if the rows say themselves what they are about.
         Raises `StorageError` if the file cannot be written.
         """
         written = {(self.form, None), (self.recorded, self.record)} if self.record else {(self.form, None)}
@@ -295,7 +295,9 @@ class Shown:
             elif form == "picture":
                 assert file is not None
                 assert draw is not None
-                draw(file)
+                from tilebase.pictures import plots
+
+                draw(plots, file)
             elif form == "csv":
                 write_text(csv_text(with_origin(rows if data is None else data, game, text=True)), file)
             elif form == "parquet":

@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import App, Parameter
 
 from tilebase.cli.options import (
-    DEFAULT_GAME,
-    DEFAULT_SHOWN,
-    DEFAULT_USE,
     GameOptions,
     GoalArgument,
+    ObjectiveOption,
     ShapeOrGoal,
     ShownOptions,
     ThreadsOption,
@@ -22,7 +20,6 @@ from tilebase.cli.options import (
 )
 from tilebase.cli.output import tell_doubts
 from tilebase.cli.progress import showing_notes
-from tilebase.cli.solve import ObjectiveOption
 from tilebase.errors import UsageError
 from tilebase.game.formations import formations as all_formations
 from tilebase.objectives.numbers import byte_text
@@ -53,10 +50,10 @@ def _game(
     shape: ShapeOrGoal = "",
     goal: GoalArgument = None,
     *,
-    game: GameOptions = DEFAULT_GAME,
+    game: GameOptions = GameOptions(),
     objective: ObjectiveOption = "win",
-    shown: ShownOptions = DEFAULT_SHOWN,
-    use: UseOptions = DEFAULT_USE,
+    shown: ShownOptions = ShownOptions(),
+    use: UseOptions = UseOptions(),
 ) -> int:
     """Print what a command would take, or compare formations.
 
@@ -90,7 +87,7 @@ def formations(
     goal: Annotated[int | None, Parameter(help="Boards, positions and sizes for this goal only.")] = None,
     *,
     threads: ThreadsOption = None,
-    shown: ShownOptions = DEFAULT_SHOWN,
+    shown: ShownOptions = ShownOptions(),
 ) -> int:
     """List the formations of endgames, with their chance to win and what solving them takes on this machine.
 

@@ -12,14 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import (
-    DEFAULT_SOLVED,
-    DEFAULT_USE,
-    GameOptions,
-    SolvedOptions,
-    UseOptions,
-    solved_first,
-)
+from tilebase.cli.options import GameOptions, SolvedOptions, UseOptions, solved_first
 from tilebase.cli.usage import goal_hint
 from tilebase.errors import UsageError
 from tilebase.files.source import check_output
@@ -45,9 +38,6 @@ class SeatOptions:
     ] = False
 
 
-DEFAULT_SEAT = SeatOptions()
-
-
 @Parameter(name="*")
 @dataclass(frozen=True)
 class DialogueOptions:
@@ -67,9 +57,6 @@ class DialogueOptions:
     ] = True
 
 
-DEFAULT_DIALOGUE = DialogueOptions()
-
-
 def play(
     table: Annotated[
         str,
@@ -87,16 +74,16 @@ def play(
             "what to solve; default: win, score without a goal, guaranteed against an adversary."
         ),
     ] = None,
-    begin: SeatOptions = DEFAULT_SEAT,
-    how: DialogueOptions = DEFAULT_DIALOGUE,
+    begin: SeatOptions = SeatOptions(),
+    how: DialogueOptions = DialogueOptions(),
     kept: Annotated[
         Path | None,
         Parameter(
             name=["--output", "-o"], help="File for the last game, as slides and spawns, to review later."
         ),
     ] = None,
-    game: SolvedOptions = DEFAULT_SOLVED,
-    run: UseOptions = DEFAULT_USE,
+    game: SolvedOptions = SolvedOptions(),
+    run: UseOptions = UseOptions(),
 ) -> int:
     """Play in the terminal, and see what every slide is worth.
 
@@ -125,7 +112,7 @@ def play(
         raise UsageError(f"the delay must be 0 to 3600 seconds, not {how.delay:g}")
     if how.auto and how.train:
         raise UsageError("with --auto the table slides, and --train is for your slides: leave one out")
-    given = goal is not None or game != DEFAULT_SOLVED or objective is not None
+    given = goal is not None or game != SolvedOptions() or objective is not None
     if not given and is_shape(table) and not Path(table).exists():
         raise UsageError(goal_hint(table))
     question = solved_first([table, *([] if goal is None else [str(goal)])], GameOptions(**vars(game)))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import DEFAULT_SHOWN, ShownOptions
+from tilebase.cli.options import ShownOptions
 from tilebase.errors import StorageError, UsageError
 from tilebase.game.game import NOTHING, Game
 from tilebase.game.names import title_of
@@ -77,7 +77,7 @@ def probe(
         bool, Parameter(negative=(), help="The board is one after a slide, and a spawn comes next.")
     ] = False,
     objective: LabelOption = None,
-    shown: ShownOptions = DEFAULT_SHOWN,
+    shown: ShownOptions = ShownOptions(),
 ) -> int:
     """Look a board up in a table: its value, and the best slide.
 

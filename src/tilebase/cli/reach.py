@@ -10,13 +10,7 @@ from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
-from tilebase.cli.options import (
-    DEFAULT_SHOWN,
-    ShownOptions,
-    TimeOption,
-    parse_budget,
-    parse_seconds,
-)
+from tilebase.cli.options import ShownOptions, TimeOption, parse_budget, parse_seconds
 from tilebase.cli.output import PLANNING, Shown, plannable, write_text
 from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import ResourceError, UsageError
@@ -64,9 +58,6 @@ class PlayOptions:
     ] = None
 
 
-DEFAULT_SEARCH, DEFAULT_PLAY = SearchOptions(), PlayOptions()
-
-
 def _print_plan(question: str, size: str, show: Shown, *, limit: float | None = None) -> int:
     """Print what a question takes, between sizes that were measured; nothing is begun.
 
@@ -110,8 +101,8 @@ def board(
         bool, Parameter(negative=(), help="A drop follows; otherwise the player is to move.")
     ] = False,
     seed: SeedOption = 1,
-    shown: ShownOptions = DEFAULT_SHOWN,
-    search: SearchOptions = DEFAULT_SEARCH,
+    shown: ShownOptions = ShownOptions(),
+    search: SearchOptions = SearchOptions(),
 ) -> int:
     """Decide whether play can reach a board from the empty board, and print a game that ends with it.
 
@@ -145,7 +136,7 @@ def fill(
     *,
     seed: SeedOption = 1,
     budget: TimeOption = None,
-    shown: ShownOptions = DEFAULT_SHOWN,
+    shown: ShownOptions = ShownOptions(),
 ) -> int:
     """Print a game that fills a board with 2s and 4s: drops of 2s, and no 8 is ever made.
 
@@ -177,8 +168,8 @@ def shortest(
     size: SizeArgument,
     *,
     seed: SeedOption = 1,
-    shown: ShownOptions = DEFAULT_SHOWN,
-    search: SearchOptions = DEFAULT_SEARCH,
+    shown: ShownOptions = ShownOptions(),
+    search: SearchOptions = SearchOptions(),
 ) -> int:
     """Find the fewest drops of 2s after which no slide is left, and print such a game.
 
@@ -229,7 +220,7 @@ def lemmas(
             "real game)."
         ),
     ] = "2",
-    shown: ShownOptions = DEFAULT_SHOWN,
+    shown: ShownOptions = ShownOptions(),
 ) -> int:
     """Check the lemmas of Edixhoven's thesis on every position that a small board can reach.
 
@@ -278,9 +269,9 @@ def replay(
         str, Parameter(help="Slides U, D, L, R and drops (row,column), as (1,1)D(1,2); of a 4 (1,2)=4.")
     ],
     *,
-    play: PlayOptions = DEFAULT_PLAY,
+    play: PlayOptions = PlayOptions(),
     drops: DropsOption = "2,4",
-    shown: ShownOptions = DEFAULT_SHOWN,
+    shown: ShownOptions = ShownOptions(),
 ) -> int:
     """Play a sequence of moves by the plain rules, and print every position.
 
@@ -301,7 +292,7 @@ def replay(
         for number, (what, board) in enumerate(zip(words, game.boards, strict=True))
     ]
 
-    def draw(file: Path) -> None:
+    def draw(_plots: Any, file: Path) -> None:
         from tilebase.pictures.drawing import with_metadata
 
         write_text(with_metadata(game.strip()), file)
@@ -315,7 +306,7 @@ def replay(
 def checkerboard(
     size: SizeArgument,
     *,
-    play: PlayOptions = DEFAULT_PLAY,
+    play: PlayOptions = PlayOptions(),
     drops: Annotated[
         str | None,
         Parameter(
@@ -330,8 +321,8 @@ def checkerboard(
     search: Annotated[
         bool, Parameter(negative=(), help="Decide by searches alone, without theorems and constructions.")
     ] = False,
-    shown: ShownOptions = DEFAULT_SHOWN,
-    run: SearchOptions = DEFAULT_SEARCH,
+    shown: ShownOptions = ShownOptions(),
+    run: SearchOptions = SearchOptions(),
 ) -> int:
     """Say whether a board can be filled with a checkerboard of 2s and 4s.
 

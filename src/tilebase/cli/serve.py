@@ -10,9 +10,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import DEFAULT_GAME, DEFAULT_USE, GameOptions, UseOptions, solved_first
+from tilebase.cli.options import GameOptions, ObjectiveOption, UseOptions, solved_first
 from tilebase.cli.progress import prepare_kernels
-from tilebase.cli.solve import ObjectiveOption
 from tilebase.errors import UsageError
 
 
@@ -31,9 +30,6 @@ class ServerOptions:
     )
 
 
-DEFAULT_SERVER = ServerOptions()
-
-
 def serve(
     what: Annotated[
         tuple[str, ...],
@@ -44,14 +40,14 @@ def serve(
     ] = (),
     /,
     *,
-    game: GameOptions = DEFAULT_GAME,
+    game: GameOptions = GameOptions(),
     objective: ObjectiveOption = "win",
     table: Annotated[
         Path | None,
         Parameter(name=["--output", "-o"], help="Folder for the table of a game that is solved first."),
     ] = None,
-    server: ServerOptions = DEFAULT_SERVER,
-    use: UseOptions = DEFAULT_USE,
+    server: ServerOptions = ServerOptions(),
+    use: UseOptions = UseOptions(),
 ) -> int:
     """Play, train and review in the browser.
 

@@ -13,14 +13,12 @@ from cyclopts import App, Parameter
 
 from tilebase.cli.limits import sooner
 from tilebase.cli.options import (
-    DEFAULT_ESTIMATED_RUN,
-    DEFAULT_GAME,
-    DEFAULT_SHOWN,
     USED,
     ClusterOption,
     EstimatedRunOptions,
     GameOptions,
     GoalArgument,
+    ObjectiveOption,
     ShapeOrGoal,
     ShownOptions,
     WorkOption,
@@ -34,7 +32,7 @@ from tilebase.game.formations import formation_of
 from tilebase.game.game import Game
 from tilebase.game.names import title_of
 from tilebase.objectives.numbers import digits_text
-from tilebase.objectives.objective import MEANINGS, Objective, parse_objectives
+from tilebase.objectives.objective import Objective, parse_objectives
 from tilebase.runtime.measured import working_time
 from tilebase.runtime.rows import table_text
 
@@ -47,13 +45,6 @@ if TYPE_CHECKING:
 CHANCES = ("win", "lower", "upper")
 """The objectives that are, or bound, the probability to win."""
 UP_TO_SYMMETRY = "afterstates, up to symmetry"
-ObjectiveOption = Annotated[
-    str,
-    Parameter(
-        help=f"{', '.join(MEANINGS)}; several with commas, a type of value after a colon: win:float32, a "
-        "discount after an @: win@0.99. lower,upper prove an interval."
-    ),
-]
 
 
 @Parameter(name="*")
@@ -75,9 +66,6 @@ class EngineOptions:
     ] = "threads"
     work: WorkOption = None
     cluster: ClusterOption = None
-
-
-DEFAULT_ENGINE = EngineOptions()
 
 
 @Parameter(name="*")
@@ -102,20 +90,17 @@ class TableOptions:
     ] = None
 
 
-DEFAULT_TABLE = TableOptions()
-
-
 @plannable
 def values(
     shape: ShapeOrGoal = "",
     goal: GoalArgument = None,
     *,
-    game: GameOptions = DEFAULT_GAME,
+    game: GameOptions = GameOptions(),
     objective: ObjectiveOption = "win",
-    how: EngineOptions = DEFAULT_ENGINE,
-    kept: TableOptions = DEFAULT_TABLE,
-    shown: ShownOptions = DEFAULT_SHOWN,
-    run: EstimatedRunOptions = DEFAULT_ESTIMATED_RUN,
+    how: EngineOptions = EngineOptions(),
+    kept: TableOptions = TableOptions(),
+    shown: ShownOptions = ShownOptions(),
+    run: EstimatedRunOptions = EstimatedRunOptions(),
 ) -> int:
     """Solve a game: the value of every position.
 
@@ -207,7 +192,7 @@ def exact(
     shape: ShapeOrGoal = "",
     goal: GoalArgument = None,
     *,
-    game: GameOptions = DEFAULT_GAME,
+    game: GameOptions = GameOptions(),
     objective: ObjectiveOption = "win",
     play: Annotated[
         str,
@@ -217,8 +202,8 @@ def exact(
             "spawn."
         ),
     ] = "best",
-    shown: ShownOptions = DEFAULT_SHOWN,
-    run: EstimatedRunOptions = DEFAULT_ESTIMATED_RUN,
+    shown: ShownOptions = ShownOptions(),
+    run: EstimatedRunOptions = EstimatedRunOptions(),
 ) -> int:
     """Solve a game in fractions: games of up to 3 million afterstates, as 3x3 to 64.
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import DEFAULT_SHOWN, ShownOptions
+from tilebase.cli.options import ShownOptions
 from tilebase.cli.output import PLANNING, Shown, plannable
 from tilebase.cli.probe import LabelOption, LocalTableArgument, game_of_table
 from tilebase.cli.progress import counting_progress, prepare_kernels
@@ -29,7 +29,7 @@ def thin(
         float | None, Parameter(help="Keep boards of at least this value instead, whoever visits them: 0.5.")
     ] = None,
     objective: LabelOption = None,
-    shown: ShownOptions = DEFAULT_SHOWN,
+    shown: ShownOptions = ShownOptions(),
 ) -> int:
     """Write a smaller table, and say what is left out.
 

@@ -50,6 +50,22 @@ def storage_errors(path: Path | str, action: str = "write") -> Iterator[None]:
         raise StorageError(f"cannot {action} {path}: {error.strerror or error}") from error
 
 
+@contextmanager
+def written(path: Path) -> Iterator[Path]:
+    """Give the name under which a worker writes a file; it is renamed to `path` when the block ends.
+
+    Each attempt has a name of its own, since a worker that was given up may still be writing.  After an
+    error, nothing is left.  Raises `StorageError`.
+    """
+    attempt = path.with_name(f".{path.name.lstrip('.').removesuffix('.part')}-{uuid.uuid4().hex}.part")
+    try:
+        with storage_errors(path):
+            yield attempt
+            attempt.replace(path)
+    finally:
+        attempt.unlink(missing_ok=True)
+
+
 def open_own(path: Path, mode: str, buffering: int = -1) -> Any:
     """Open a file for writing that only tilebase names, such as a part file; `mode` as for `open`, binary.
 
