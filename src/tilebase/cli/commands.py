@@ -205,9 +205,10 @@ def _raise_when_stopped(stops: Sequence[int]) -> None:
 
     def hook(lost: sys.UnraisableHookArgs) -> None:
         if isinstance(lost.exc_value, KeyboardInterrupt):
-            # raised here at once, it would get lost again
+            # Raised here at once, it would get lost again: the main thread gets it, also while it waits.
             listen(asked, stop)
-            Timer(0.01, _interrupt, [_number_of(lost.exc_value)]).start()
+            main, number = main_thread().ident or 0, _number_of(lost.exc_value)
+            Timer(0.01, signal.pthread_kill, [main, number]).start()
         else:
             show(lost)
 
@@ -215,13 +216,7 @@ def _raise_when_stopped(stops: Sequence[int]) -> None:
 
 
 def _number_of(stop: KeyboardInterrupt) -> int:
-    """Return the signal that stopped a command."""
     return stop.number if isinstance(stop, Stop) else signal.SIGINT
-
-
-def _interrupt(number: int) -> None:
-    """Send the main thread a signal, also while it waits for the system."""
-    signal.pthread_kill(main_thread().ident or 0, number)
 
 
 def _stopped(arguments: Sequence[str]) -> str:

@@ -11,11 +11,11 @@ from cyclopts import Parameter
 
 from tilebase.cli.options import (
     ClusterOption,
-    EstimatedRunOptions,
     GameOptions,
     GoalArgument,
     ShapeOrGoal,
     ShownOptions,
+    UseOptions,
     make_game,
 )
 from tilebase.cli.output import PICTURES, PLANNING, plannable
@@ -68,7 +68,7 @@ def count(
     ] = False,
     work: RunOptions = RunOptions(),
     shown: ShownOptions = ShownOptions(),
-    run: EstimatedRunOptions = EstimatedRunOptions(),
+    run: UseOptions = UseOptions(),
 ) -> int:
     """Count every state that can occur.
 
@@ -107,12 +107,16 @@ def count(
                 question, lookahead=lookahead, folder=folder.path, keep=work.keep, up_to=work.up_to,
                 cluster=work.cluster, **run.use(progress),
             )  # fmt: skip
-        totals = _totals(title_of(question), result.totals)
+        title = title_of(question)
+        totals: list[dict[str, Any]] = [
+            {"": name.replace("_", " "), title: number} for name, number in result.totals.items()
+        ]
         told = table_text([row | {"": TOLD.get(row[""], row[""])} for row in totals])
         rows = list(result.rows(columns))
         show.write(
             rows if columns else totals, result.as_dict,
-            data=rows if columns else _data(result.totals),
+            # Other programs find totals under the same names for every game.
+            data=rows if columns else [{"quantity": name, "value": n} for name, n in result.totals.items()],
             text=None if columns else told, totals=told, game=question,
             draw=lambda plots, file: plots.plot_counts(result, file),
         )  # fmt: skip
@@ -127,12 +131,3 @@ def _columns(by: str | None) -> tuple[str, ...]:
     if not set(columns) <= {"sum", "max"}:
         raise UsageError(f"--by {by}: rows can be by sum, by max, or by sum,max")
     return columns
-
-
-def _totals(title: str, totals: dict[str, int]) -> list[dict[str, Any]]:
-    return [{"": name.replace("_", " "), title: number} for name, number in totals.items()]
-
-
-def _data(totals: dict[str, int]) -> list[dict[str, Any]]:
-    """Return totals under the same names for every game, for other programs."""
-    return [{"quantity": name, "value": number} for name, number in totals.items()]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import EstimatedRunOptions, ShownOptions
+from tilebase.cli.options import ShownOptions, UseOptions
 from tilebase.cli.output import PICTURES, PLANNING, Shown, plannable
 from tilebase.cli.probe import LocalTableArgument, check_order
 from tilebase.cli.progress import counting_progress, prepare_kernels
@@ -104,7 +104,7 @@ def evaluate(
     sample: SampleOptions = SampleOptions(),
     ends: EndsOptions = EndsOptions(),
     shown: ShownOptions = ShownOptions(),
-    run: EstimatedRunOptions = EstimatedRunOptions(),
+    run: UseOptions = UseOptions(),
 ) -> int:
     """Compute what a policy is worth, and what it loses.
 
@@ -149,11 +149,11 @@ def evaluate(
 
         names = ends.distribution.split(",") if ends.distribution else ()
         with counting_progress() as progress:
-            found = distributions(
+            every = distributions(
                 table, policy or table, of=names, resolution=ends.resolution, boards=ends.meets or (),
                 objective=objective, states=agent.states, **run.use(progress),
             )  # fmt: skip
-        return _print_distributions(found, show)
+        return _print_distributions(every, show)
     if policy is None:
         return _play(table, sample, objective, show, run)
     from tilebase.policies import evaluation as policies
@@ -214,9 +214,7 @@ def _sure() -> str:
     return digits_text(100 * CONFIDENCE)
 
 
-def _play(
-    table: str, sample: SampleOptions, objective: str | None, show: Shown, run: EstimatedRunOptions
-) -> int:
+def _play(table: str, sample: SampleOptions, objective: str | None, show: Shown, run: UseOptions) -> int:
     """Play by the table's own policy, and compare the mean with its value."""
     if sample.games is None:
         raise UsageError("name a POLICY (random, greedy, a table or module:function), or give --games")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,7 +13,6 @@ from tilebase.cli.options import (
     USED,
     AdversaryOptions,
     ClusterOption,
-    EstimatedRunOptions,
     ForcedOptions,
     ForcedStartOption,
     LimitsOption,
@@ -23,6 +21,7 @@ from tilebase.cli.options import (
     ShownOptions,
     SpawnsOption,
     TimeOption,
+    UseOptions,
     WorkOption,
     make_game,
     parse_budget,
@@ -38,7 +37,6 @@ from tilebase.runtime.rows import table_text
 
 if TYPE_CHECKING:
     from tilebase.bdd.strategies import Method
-    from tilebase.files.work_folders import WorkFolder
     from tilebase.questions.force import Forced
     from tilebase.questions.symbolic import Symbolic
 
@@ -89,7 +87,7 @@ def decide(
     ] = None,
     kept: KeptOptions = KeptOptions(),
     shown: ShownOptions = ShownOptions(),
-    run: EstimatedRunOptions = EstimatedRunOptions(),
+    run: UseOptions = UseOptions(),
 ) -> int:
     """Decide whether a tile can be forced, whatever is spawned.
 
@@ -119,9 +117,10 @@ def decide(
     if PLANNING.get():
         return _plan(question, how, certificate, show, run)
     prepare_kernels()
+    from tilebase.files.work_folders import work_folder
     from tilebase.questions.force import force as ask
 
-    with _work_of(question, kept.work, how.engine) as folder:
+    with work_folder(kept.work, "force", question, how.engine or "auto") as folder:
         with counting_progress() as progress:
             answer = ask(
                 question, engine=how.engine, folder=folder.path, keep=kept.work is not None,
@@ -136,9 +135,7 @@ def decide(
     return 1 if answer.again is not None and answer.again.differ else 0
 
 
-def _plan(
-    game: Game, how: EngineOptions, certificate: Path | None, show: Shown, run: EstimatedRunOptions
-) -> int:
+def _plan(game: Game, how: EngineOptions, certificate: Path | None, show: Shown, run: UseOptions) -> int:
     """Print what deciding a goal would take."""
     from tilebase.costs.rows import forcing, solving
 
@@ -185,7 +182,7 @@ def largest(
     limits: LimitsOption = None,
     budget: TimeOption = None,
     shown: ShownOptions = ShownOptions(),
-    run: EstimatedRunOptions = EstimatedRunOptions(),
+    run: UseOptions = UseOptions(),
 ) -> int:
     """Find the largest tile that can be forced.
 
@@ -225,7 +222,7 @@ def starts(
     game: AdversaryOptions = AdversaryOptions(),
     kept: KeptOptions = KeptOptions(),
     shown: ShownOptions = ShownOptions(),
-    run: EstimatedRunOptions = EstimatedRunOptions(),
+    run: UseOptions = UseOptions(),
 ) -> int:
     """Decide for each start of two tiles by itself whether a tile can be forced.
 
@@ -236,9 +233,10 @@ def starts(
     show = shown.checked()
     question = make_game(shape, goal, ForcedOptions(**vars(game), start="two-tiles"))
     prepare_kernels()
+    from tilebase.files.work_folders import work_folder
     from tilebase.questions.force import force_starts
 
-    with _work_of(question, kept.work, None) as folder:
+    with work_folder(kept.work, "force", question, "auto") as folder:
         with counting_progress() as progress:
             found = force_starts(
                 question, folder=folder.path, seconds=parse_budget(kept.budget), **run.use(progress)
@@ -253,13 +251,6 @@ def starts(
             return 1
         folder.finish()
     return 0
-
-
-def _work_of(game: Game, work: Path | None, engine: str | None) -> AbstractContextManager[WorkFolder]:
-    """Return the folder for the decided afterstates of a game."""
-    from tilebase.files.work_folders import work_folder
-
-    return work_folder(work, "force", game, engine or "auto")
 
 
 # -- decision diagrams -----------------------------------------------------------------------------
@@ -311,7 +302,7 @@ def diagrams(
     ] = None,
     kept: KeptOptions = KeptOptions(),
     shown: ShownOptions = ShownOptions(),
-    run: EstimatedRunOptions = EstimatedRunOptions(),
+    run: UseOptions = UseOptions(),
 ) -> int:
     """Compute every board from which a tile can be forced, as decision diagrams.
 

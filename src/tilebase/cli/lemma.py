@@ -11,7 +11,6 @@ from cyclopts import App, Parameter
 
 from tilebase.cli.options import (
     USED,
-    EstimatedRunOptions,
     GameOptions,
     PatternOption,
     ShapeArgument,
@@ -63,7 +62,7 @@ def check(
     ] = None,
     work: WorkOption = None,
     shown: ShownOptions = ShownOptions(),
-    run: EstimatedRunOptions = EstimatedRunOptions(),
+    run: UseOptions = UseOptions(),
 ) -> int:
     """Check whether a pattern wins from every filling.
 

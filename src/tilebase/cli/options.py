@@ -126,23 +126,15 @@ class UseOptions:
 
     def use(self, progress: Callable[[Progress], None] | None = None) -> Use:
         """Return the keywords of a question."""
-        return {"memory": self.memory, "threads": self.threads, "progress": progress}
+        return {
+            "memory": self.memory, "threads": self.threads, "progress": progress, "anyway": ANYWAY.get(),
+        }  # fmt: skip
 
     def allowed(self) -> Allowance:
         """Return what a plan may count on: as much memory as is named, also more than this machine has."""
         found = Allowance.of(threads=self.threads)
         asked = parse_bytes(self.memory)
         return found if asked is None else replace(found, memory=asked)
-
-
-@Parameter(name="*", group=USED)
-@dataclass(frozen=True)
-class EstimatedRunOptions(UseOptions):
-    """What a command may use whose time is estimated before it begins."""
-
-    def use(self, progress: Callable[[Progress], None] | None = None) -> Use:
-        """Return the keywords of a question."""
-        return {**super().use(progress), "anyway": ANYWAY.get()}
 
 
 @Parameter(name="*", group=RULES)

@@ -289,6 +289,7 @@ class Shown:
         Raises `StorageError` if the file cannot be written.
         """
         written = {(self.form, None), (self.recorded, self.record)} if self.record else {(self.form, None)}
+        brief = self.record is not None and self.recorded != "picture" and len(rows) > MOST_ROWS
         for form, file in sorted(written, key=lambda one: one[1] is None):  # what is printed may be cut off
             if form == "json":
                 write_document(document() if callable(document) else document, file, game)
@@ -303,7 +304,7 @@ class Shown:
             elif form == "parquet":
                 assert file is not None
                 _write_parquet(with_origin(rows if data is None else data, game, text=True), file)
-            elif form == "table" and file is None and totals is not None and self._has(rows):
+            elif form == "table" and file is None and totals is not None and brief:
                 write_text(f"{totals}\n{len(rows):,} rows are in {self.record}\n", file)
             elif form == "table" and text is not None:
                 write_text(text, file)
@@ -324,10 +325,6 @@ class Shown:
         self.write(rows, estimate, text=text + "\n" * bool(why) + "".join(why) + more, game=game)
         tell_doubts()
         return 0
-
-    def _has(self, rows: Sequence[Row]) -> bool:
-        """Return whether a record has these rows, which are too many to be printed, too."""
-        return self.record is not None and self.recorded != "picture" and len(rows) > MOST_ROWS
 
 
 def tell_doubts() -> None:

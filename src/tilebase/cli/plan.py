@@ -174,23 +174,22 @@ def _chance(size: TableSize) -> str:
     return f"{100 * size.chance:.{max(digits - 2, 1)}f} %" if lost else "100 %"
 
 
-def _solving(size: TableSize, threads: int) -> str:
-    """Return what it takes to find the chance out."""
-    return f"solve takes {size.time_text(threads).lstrip('~')}" if size.possible else "solve refuses it"
-
-
 def _rows(sizes: Sequence[TableSize], threads: int) -> list[dict[str, Any]]:
-    return [
-        {
-            "": size.formation.name + " (walls)" * size.formation.walled,
-            "chance": _chance(size) or f"not known: {_solving(size, threads)}",
-            "positions": size.positions_text,
-            "time with -o": size.time_text(threads),
-            "memory": byte_text(size.memory),
-            "disk": byte_text(size.disk),
-        }
-        for size in sizes
-    ]
+    rows = []
+    for size in sizes:
+        time = size.time_text(threads)
+        solving = f"solve takes {time.lstrip('~')}" if size.possible else "solve refuses it"
+        rows.append(
+            {
+                "": size.formation.name + " (walls)" * size.formation.walled,
+                "chance": _chance(size) or f"not known: {solving}",
+                "positions": size.positions_text,
+                "time with -o": time,
+                "memory": byte_text(size.memory),
+                "disk": byte_text(size.disk),
+            }
+        )
+    return rows
 
 
 def _as_dict(size: TableSize, threads: int) -> dict[str, Any]:

@@ -158,7 +158,7 @@ def _converse(seat: Seat, how: DialogueOptions) -> int:
         finally:  # what stays on the terminal
             sys.stdout.write(f"{seat.over}\n" if seat.over else "")
     if how.train:
-        sys.stdout.write(f"{seat.score.text(seat.unit)}\n")
+        sys.stdout.write(f"{seat.score}\n")
     return 0
 
 

@@ -71,7 +71,12 @@ def serve(
 
     def told(addresses: list[str]) -> None:
         if not is_loopback(server.host):
-            print(_warning(server.host, server.rate), file=sys.stderr, flush=True)
+            print(
+                f"warning: {server.host} opens this server to other machines: who reaches it can ask these "
+                f"tables ({server.rate:,.0f} probes a second each, no password, no encryption) and nothing "
+                "else",
+                file=sys.stderr, flush=True,
+            )  # fmt: skip
         print(f"open {addresses[0]} in a browser; Ctrl-C stops the server", flush=True)
         if addresses[1:]:
             print(f"other machines open {' or '.join(addresses[1:])}", flush=True)
@@ -84,10 +89,3 @@ def serve(
         host=server.host, port=server.port, rate=server.rate, told=told, **use.use(),
     )  # fmt: skip
     return 0
-
-
-def _warning(host: str, rate: float) -> str:
-    return (
-        f"warning: {host} opens this server to other machines: who reaches it can ask these tables "
-        f"({rate:,.0f} probes a second each, no password, no encryption) and nothing else"
-    )

@@ -15,12 +15,12 @@ from tilebase.cli.limits import sooner
 from tilebase.cli.options import (
     USED,
     ClusterOption,
-    EstimatedRunOptions,
     GameOptions,
     GoalArgument,
     ObjectiveOption,
     ShapeOrGoal,
     ShownOptions,
+    UseOptions,
     WorkOption,
     make_game,
 )
@@ -100,7 +100,7 @@ def values(
     how: EngineOptions = EngineOptions(),
     kept: TableOptions = TableOptions(),
     shown: ShownOptions = ShownOptions(),
-    run: EstimatedRunOptions = EstimatedRunOptions(),
+    run: UseOptions = UseOptions(),
 ) -> int:
     """Solve a game: the value of every position.
 
@@ -148,7 +148,9 @@ def values(
     from tilebase.questions import solve as engine
 
     with work_folder(folder, "solve", question, within, *(one.label for one in objectives)) as place:
-        if _is_one_pass(ask, keep=kept.table is not None):
+        bounds_alone = all(one.is_bound and one.discount == 1 for one in objectives)
+        if within == "all" and bounds_alone and kept.table is None and how.down_to is None:
+            # Passes over all boards prove bounds, and nothing else is wanted: no layer is kept.
             _prove(ask, show, place.path, cluster=how.cluster, **run.use())
             place.finish()
             return 0
@@ -167,12 +169,6 @@ def values(
     reached = "no layer was solved" if lowest is None else f"solved down to sum {lowest}"
     print(f"not complete: {reached}", file=sys.stderr)
     return 0
-
-
-def _is_one_pass(ask: Ask, *, keep: bool) -> bool:
-    """Return whether passes over all boards prove bounds, and nothing else is wanted: no layer is kept."""
-    bounds_alone = all(one.is_bound and one.discount == 1 for one in ask.objectives)
-    return ask.space == "all" and bounds_alone and not keep and ask.down_to is None
 
 
 def _prove(ask: Ask, show: Shown, folder: Path, **use: Any) -> None:
@@ -203,7 +199,7 @@ def exact(
         ),
     ] = "best",
     shown: ShownOptions = ShownOptions(),
-    run: EstimatedRunOptions = EstimatedRunOptions(),
+    run: UseOptions = UseOptions(),
 ) -> int:
     """Solve a game in fractions: games of up to 3 million afterstates, as 3x3 to 64.
 

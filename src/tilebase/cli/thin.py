@@ -48,7 +48,13 @@ def thin(
     show = shown.checked()
     prepare_kernels()
     if PLANNING.get():
-        return _print_plan(table, show, visits=visited is not None)
+        from tilebase.costs.reachable import thinning as expected
+        from tilebase.tables.probe import afterstate_counts, open_table
+
+        with open_table(table) as opened:
+            sizes, by_visits = afterstate_counts(opened), visited is not None
+            row = expected(opened.game, sizes, opened.objectives, visits=by_visits).row()
+        return show.plan(row, game=opened.game)
     if above is not None:
         return _prune(table, output, above, objective, show)
     assert visited is not None
@@ -69,16 +75,6 @@ def thin(
     data, game = found.as_dict(), game_of_table(table)
     show.write(rows, data, data=[data], game=game)
     return 0
-
-
-def _print_plan(table: str, show: Shown, *, visits: bool) -> int:
-    from tilebase.costs.reachable import thinning
-    from tilebase.tables.probe import afterstate_counts, open_table
-
-    with open_table(table) as opened:
-        sizes = afterstate_counts(opened)
-        found = thinning(opened.game, sizes, opened.objectives, visits=visits)
-    return show.plan(found.row(), game=found.game)
 
 
 def _prune(table: str, output: Path, bound: float, objective: str | None, show: Shown) -> int:

@@ -381,5 +381,4 @@ def _wins(header: dict[str, Any]) -> str:
 
 
 def _tile(sign: str) -> str:
-    """Write a sign of a certificate as a tile."""
     return sign if sign in "0x*" else str(2 ** int(sign, 36))

@@ -240,7 +240,6 @@ def _boards_of(
 
 
 def _sizes(counts: CountResult) -> dict[int, int]:
-    """Return how many afterstates each sum has, if there are any."""
     return {int(s): int(n) for s, n in zip(counts.sums, counts.afterstates.sum(axis=1), strict=True) if n}
 
 
