@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from contextlib import nullcontext, redirect_stderr, redirect_stdout
+from contextlib import ExitStack, redirect_stderr, redirect_stdout
 from threading import Timer, main_thread
 from typing import Annotated, Any, TextIO
 
@@ -72,11 +72,13 @@ def command(
 ) -> Any:
     """Run a command, with a log of what it does if it is wanted."""
     planned = words[:1] == ("plan",) and not NAMES.isdisjoint(words[1:2])
-    from tilebase.cli.log import logging_to
-
     tokens = {one: one.set(value) for one, value in ((QUIET, quiet), (ANYWAY, anyway), (PLANNING, planned))}
     try:
-        with nullcontext() if log is None else logging_to(log, words):
+        with ExitStack() as stack:
+            if log is not None:
+                from tilebase.cli.log import logging_to
+
+                stack.enter_context(logging_to(log, words))
             if planned:
                 words = words[1:]
                 names, found, _ = app.parse_commands(words)
@@ -97,11 +99,10 @@ app.register_install_completion_command(
 
 def is_planned(words: Sequence[str]) -> bool:
     """Return whether `tilebase plan` says what a command takes that needs no table."""
-    try:
-        question, _, _ = app.parse_args(words, print_error=False, exit_on_error=False)
-    except CycloptsError:
+    if not words or words[0] in COMMANDS["Ask a table"].split() or "&&" in words:
         return False
-    return hasattr(question, "plannable") and words[0] not in COMMANDS["Ask a table"].split()
+    _, found, _ = app.parse_commands(words)
+    return hasattr(found[-1].default_command, "plannable")
 
 
 def load_commands() -> None:
