@@ -19,9 +19,10 @@ from terminals import STYLES, Terminal
 from tilebase import formation, solve
 from tilebase.cli import main
 from tilebase.cli.dialogue import Dialogue
-from tilebase.cli.drawing import (
+from tilebase.cli.live import (
     LEVELS,
     RESET,
+    Window,
     board_lines,
     choose_colors,
     cut_line,
@@ -30,7 +31,6 @@ from tilebase.cli.drawing import (
     paint,
     visible_length,
 )
-from tilebase.cli.live import Window
 from tilebase.cli.seat import Seat, score_text
 from tilebase.game.board import FILLS, Board
 from tilebase.game.game import Game

@@ -75,11 +75,11 @@ class Readable:
         return getattr(self.rich_proxied_file, name)
 
 
-def terminal(*, quiet: bool = False) -> Console:
+def terminal() -> Console:
     """Return what draws on standard error, while that may be replaced by what Rich puts in its place."""
     from rich.console import Console
 
-    return Console(file=getattr(sys.stderr, "rich_proxied_file", sys.stderr), quiet=quiet)
+    return Console(file=getattr(sys.stderr, "rich_proxied_file", sys.stderr))
 
 
 class Output:

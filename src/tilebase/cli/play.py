@@ -141,7 +141,7 @@ def play(
 def _converse(seat: Seat, how: DialogueOptions) -> int:
     """Play in the way that the options and the terminal ask for; return the exit status."""
     from tilebase.cli.dialogue import HELP, Dialogue, Lines
-    from tilebase.cli.live import Keyboard, Window, has_keys
+    from tilebase.cli.live import Keyboard, Window, choose_colors, has_keys
 
     if how.auto:
         return 0 if Dialogue(seat, Lines(how.delay), values=how.values).watch() else 1
@@ -149,8 +149,6 @@ def _converse(seat: Seat, how: DialogueOptions) -> int:
         sys.stdout.write(HELP)
         Dialogue(seat, Lines(how.delay), values=how.values, train=how.train).converse()
     else:
-        from tilebase.cli.drawing import choose_colors
-
         try:
             with Keyboard() as keyboard:
                 window = Window(keyboard, choose_colors(), how.delay)
