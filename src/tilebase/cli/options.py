@@ -220,6 +220,7 @@ def make_game(shape: str, goal: int | None, options: GameOptions | ForcedOptions
         raise UsageError("a GOAL is missing: name the tile behind the shape, as 3x3 64")
     spawn: SpawnLaw | str = options.spawn if isinstance(options, GameOptions) else law_of(options.spawns)
     rare = parse_rules(options.rules)
+    rules = {name.replace("-", "_"): value for name, value in rare.items()}
     if named is None:
         if wrong := {"steps", "at-least"} & rare.keys():
             raise UsageError(f"the rule {min(wrong)} is for formations: name one, as --formation 442")
@@ -227,7 +228,7 @@ def make_game(shape: str, goal: int | None, options: GameOptions | ForcedOptions
             raise UsageError(f"a SHAPE is missing: {SHAPE_HELP.rstrip('.')}, or a --formation and its goal")
         return Game(
             shape, goal, spawn=spawn, start=options.start, limits=options.limits, pattern=options.pattern,
-            **{name.replace("-", "_"): value for name, value in rare.items()},
+            **rules,
         )  # fmt: skip
     chosen = formation(named)
     for field in fields(options):
@@ -242,7 +243,7 @@ def make_game(shape: str, goal: int | None, options: GameOptions | ForcedOptions
         raise UsageError(f"with a formation, give the goal alone: --formation {named} 512, not {given}")
     return chosen.game(
         int(shape) if shape.strip() else None, spawn=spawn,
-        **{name.replace("-", "_"): value for name, value in rare.items()},
+        **rules,
     )  # fmt: skip
 
 
