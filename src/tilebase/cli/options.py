@@ -226,10 +226,8 @@ def make_game(shape: str, goal: int | None, options: GameOptions | ForcedOptions
             raise UsageError(f"the rule {min(wrong)} is for formations: name one, as --formation 442")
         if not shape:
             raise UsageError(f"a SHAPE is missing: {SHAPE_HELP.rstrip('.')}, or a --formation and its goal")
-        return Game(
-            shape, goal, spawn=spawn, start=options.start, limits=options.limits, pattern=options.pattern,
-            **rules,
-        )  # fmt: skip
+        board = {name: getattr(options, name) for name in ("start", "limits", "pattern")}
+        return Game(shape, goal, spawn=spawn, **board, **rules)
     chosen = formation(named)
     for field in fields(options):
         if field.name not in WITH_FORMATION and getattr(options, field.name) != field.default:
@@ -241,10 +239,7 @@ def make_game(shape: str, goal: int | None, options: GameOptions | ForcedOptions
     if goal is not None or not re.fullmatch(r"\d{0,9}", shape.strip()):
         given = shown(shape if goal is None else f"{shape} {goal}", 80)
         raise UsageError(f"with a formation, give the goal alone: --formation {named} 512, not {given}")
-    return chosen.game(
-        int(shape) if shape.strip() else None, spawn=spawn,
-        **rules,
-    )  # fmt: skip
+    return chosen.game(int(shape) if shape.strip() else None, spawn=spawn, **rules)
 
 
 def parse_rules(given: str | None) -> dict[str, Any]:
