@@ -26,7 +26,7 @@ from stored import chunks_of, layers_of
 from tilebase import Board, __version__, explain, force, open_table, solve
 from tilebase.cli import main, output
 from tilebase.cli.commands import NAMES, app, load_commands
-from tilebase.cli.options import DEFAULT_GAME, GameOptions, make_game
+from tilebase.cli.options import GameOptions, make_game
 from tilebase.cli.output import MOST_ROWS
 from tilebase.cli.usage import EXAMPLES
 from tilebase.counting.counts import FIELDS
@@ -474,7 +474,7 @@ def test_the_text_of_a_game_is_read_again(game):
     app = App()
 
     @app.default
-    def read(shape: str = "", goal: int | None = None, *, rules: GameOptions = DEFAULT_GAME):
+    def read(shape: str = "", goal: int | None = None, *, rules: GameOptions = GameOptions()):  # noqa: B008
         found.append(make_game(shape, goal, rules))
 
     app(shlex.split(game_text(game)), result_action="return_value")
@@ -575,11 +575,17 @@ def test_a_count_has_the_same_columns_for_every_game(capsys: pytest.CaptureFixtu
 @pytest.mark.parametrize(
     ("command", "function", "names"),
     [
-        ("evaluate", "policies.evaluation.evaluate", "states games seed symmetry objective"),
-        ("verify", "tables.verify.verify_table", "sample seed cluster"),
-        ("serve", "web.app.serve", "host port rate objective"),
-        ("solve:values", "questions.solve.solve", "objective space backend above down_to cluster"),
-        ("count", "questions.count.count", "lookahead keep up_to cluster"),
+        ("evaluate", "policies.evaluation.evaluate", "objective"),
+        ("evaluate:AgentOptions", "policies.evaluation.evaluate", "states symmetry"),
+        ("evaluate:SampleOptions", "policies.evaluation.evaluate", "games seed"),
+        ("verify:DerivedOptions", "tables.verify.verify_table", "sample seed cluster"),
+        ("serve", "web.app.serve", "objective"),
+        ("serve:ServerOptions", "web.app.serve", "host port rate"),
+        ("solve:values", "questions.solve.solve", "objective"),
+        ("solve:EngineOptions", "questions.solve.solve", "space backend down_to cluster"),
+        ("solve:TableOptions", "questions.solve.solve", "above"),
+        ("count", "questions.count.count", "lookahead"),
+        ("count:RunOptions", "questions.count.count", "keep up_to cluster"),
         ("force:EngineOptions", "questions.force.force", "engine again cluster"),
         ("limits", "questions.limits.search_limits", "boards"),
     ],

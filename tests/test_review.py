@@ -227,7 +227,7 @@ def test_no_slide_is_blamed_where_large_tiles_are_equal(
         judged,
         judged,
     )
-    assert len(seat.score.losses) == judged
+    assert len(seat.judged) == judged
     assert main(["review", str(tables / "44"), str(file)]) == 0
     assert (EQUAL in capsys.readouterr().out) is not judged
 

@@ -17,7 +17,7 @@ from tilebase.game.spawns import ORIGINAL, SpawnLaw, law_of
 from tilebase.objectives.objective import Objective
 from tilebase.questions.prove import prove
 from tilebase.small.oracle import values
-from tilebase.web.rules import describe_rules
+from tilebase.web.documents import describe_rules
 
 LAW = "1/10, 1: 3/4, 2: 1/3"
 GAME = Game("2x2", 32, spawn=LAW)

@@ -41,8 +41,8 @@ from tilebase.web import connections, documents, openapi
 from tilebase.web.app import make_app
 from tilebase.web.collection import Collection
 from tilebase.web.connections import Limits
+from tilebase.web.documents import describe_rules
 from tilebase.web.operations import MOST_BODY, OPERATIONS
-from tilebase.web.rules import describe_rules
 
 BOARD = "2,0,0/4,8,2/16,8,4"
 TURNED = "64,2048,4,2/128,512,2,0/256,1024,0,0/8192,4096,8,0"

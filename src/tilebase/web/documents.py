@@ -7,7 +7,7 @@ A board is written as text (``2,0/4,8``) and as ``cells``: one word for each cel
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from html import escape
 from typing import Any, Literal
@@ -16,19 +16,20 @@ from tilebase.errors import BoardError, MissingBoardError, UsageError
 from tilebase.game.board import Board
 from tilebase.game.game import Game
 from tilebase.game.names import title_of
-from tilebase.game.notation import exponent_of, split_cells
+from tilebase.game.notation import count_of, exponent_of, split_cells, tile_text
+from tilebase.game.spawns import ORIGINAL, SpawnLaw
 from tilebase.objectives.values import Unknown, value_document
-from tilebase.runtime.progress import Progress, describe
+from tilebase.runtime.progress import describe
 from tilebase.small.diagrams import BEST
 from tilebase.small.graphs import EDGE, SPECIALS, words_label
 from tilebase.tables.answers import Answer, board_document, goal_cells, slides_by_rules
+from tilebase.tables.large_tiles import large_tiles_of
 from tilebase.tables.layers import layer_sizes, layer_values
 from tilebase.tables.playing import choose_state, play_game, random_position
 from tilebase.tables.probe import Table
 from tilebase.tables.real_boards import AnyBoard
 from tilebase.tables.solved import Solved
 from tilebase.web.collection import Entry
-from tilebase.web.rules import describe_rules
 
 Document = dict[str, Any]
 MOST_TEXT = 1000
@@ -41,20 +42,16 @@ DRAWN = 400
 
 def served(entry: Entry) -> Document:
     """Return one line of the list of tables."""
+    done = entry.progress
     return {
         "name": entry.name,
         "kind": entry.kind,
         "state": entry.state,
         "game": "" if entry.game is None else title_of(entry.game),
         "shape": "" if entry.game is None else entry.game.shape_text,
-        "progress": None if entry.progress is None else progress_document(entry.progress),
+        "progress": done and {"text": describe(done), "fraction": done.fraction},
         "problem": entry.problem or None,
     }
-
-
-def progress_document(progress: Progress) -> Document:
-    """Return how far solving is."""
-    return {"text": describe(progress), "fraction": progress.fraction}
 
 
 def game_document(name: str, opened: Solved) -> Document:
@@ -370,3 +367,92 @@ def _board(shape: Sequence[int], cells: Sequence[str], below: str, more: str = "
 def _table(*rows: str) -> str:
     body = "".join(f"<TR>{row}</TR>" for row in rows)
     return f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="4" CELLPADDING="0">{body}</TABLE>'
+
+
+# -- the rules of a game in sentences ----------------------------------------------------------------
+
+
+def describe_rules(game: Game) -> list[str]:
+    """Return the rules in sentences, for people.
+
+    >>> describe_rules(Game("2x3", 64, spawn="1/5", start="empty"))
+    ['The board is 2x3.', 'The tile 64 wins.', 'Play begins with one tile.', 'One of 5 new tiles is a 4.']
+    """
+    return [*_board_rules(game), *_goal(game), *_large_tiles(game), *_play(game)]
+
+
+def _board_rules(game: Game) -> Iterator[str]:
+    yield f"The board is {game.shape_text}."
+    if game.walls:
+        yield f"There are walls on {_places(game, sorted(game.walls))}."
+    if game.limits:
+        these = "these: " if len(set(game.limits)) > 1 else ""
+        yield f"No tile may be larger than {these}{game.limits_text}."
+
+
+def _goal(game: Game) -> Iterator[str]:
+    cells = goal_cells(game)
+    if game.goal is not None:
+        yield f"The tile {game.goal} wins."
+    for tile in sorted(set(cells.values())):
+        places = _places(game, [cell for cell in cells if cells[cell] == tile], "or")
+        yield f"The tile {tile} wins on {places}."
+    if game.patterns and not cells:
+        yield f"A board wins that matches {' or '.join(str(game.pattern).split('|'))}; * is any cell."
+    if game.goal_sum is not None:
+        yield f"Tiles whose sum is {game.goal_sum} or more win."
+    if not game.can_win:
+        yield "There is no goal."
+
+
+def _large_tiles(game: Game) -> Iterator[str]:
+    if not game.unmergeable:
+        return
+    count = len(game.unmergeable)
+    yield (
+        f"{count_of(count, 'large tile')}, written x, slide and never merge: "
+        f"each stands for a tile that is {tile_text(large_tiles_of(game).least)} or more."
+    )
+    if game.masks:
+        masks = " or ".join(game.masks_text.split("|"))
+        yield f"After each slide, large tiles stand on every x of {masks}."
+
+
+def _play(game: Game) -> Iterator[str]:
+    if game.start_afters and game.start != "empty":
+        boards = " or ".join(game.format(cells) for cells in game.start_afters)
+        yield f"Play begins with a new tile on {boards}."
+    elif game.start_board is not None:
+        yield f"Play begins on {game.format(game.start_board)}."
+    else:
+        yield f"Play begins with {'one tile' if game.start == 'empty' else 'two tiles'}."
+    if game.spawn != ORIGINAL:
+        yield _fours(game.spawn)
+    if game.horizon is not None:
+        yield f"Play ends after a slide if the tiles, without the large ones, have the sum {game.horizon}."
+
+
+def _fours(law: SpawnLaw) -> str:
+    few = [
+        f" With at most {count_of(n, 'empty cell')}, {_share(p)[0].lower()}{_share(p)[1:]}"
+        for n, p in reversed(law.few)
+    ]
+    return "".join([_share(law.four), *few])
+
+
+def _share(four: Fraction) -> str:
+    if four in (0, 1):
+        return f"Every new tile is a {4 if four else 2}."
+    share = "One" if four.numerator == 1 else f"{four.numerator:,}"
+    return f"{share} of {four.denominator:,} new tiles {'is' if four.numerator == 1 else 'are'} a 4."
+
+
+def _places(game: Game, cells: Iterable[int], last: str = "and") -> str:
+    """Cells in words: ``row 1, column 2 and row 3, column 1``."""
+    rows, columns = game.shape[-2:]
+    words = [
+        (f"plane {cell // (rows * columns) + 1}, " if len(game.shape) > 2 else "")
+        + f"row {cell // columns % rows + 1}, column {cell % columns + 1}"
+        for cell in cells
+    ]
+    return f" {last} ".join(words)

@@ -9,11 +9,11 @@ from tilebase.objectives.types import TYPES
 Schema = dict[str, Any]
 
 
-def record(required: dict[str, Schema], optional: dict[str, Schema] | None = None) -> Schema:
+def record(required: dict[str, Schema]) -> Schema:
     """Return an object with these members and no others."""
     return {
         "type": "object",
-        "properties": required | (optional or {}),
+        "properties": required,
         "required": list(required),
         "additionalProperties": False,
     }
