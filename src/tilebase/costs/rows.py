@@ -8,7 +8,6 @@ what it would take with enough; what is not possible says so there.  The reason 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,12 +15,11 @@ from typing import Any
 from tilebase.costs import reachable
 from tilebase.costs.estimate import NO_FIT, Estimate, number_in_words, shortages
 from tilebase.counting.combinatorics import boards_by_sum
-from tilebase.errors import ResourceError, StorageError, UsageError
+from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Game
 from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import Objective, check_goal_fits
 from tilebase.runtime.measured import duration
-from tilebase.runtime.paths import runs_folder
 from tilebase.runtime.resources import OVERHEAD, Allowance
 from tilebase.runtime.system import processors
 
@@ -198,8 +196,8 @@ def _workers(cluster: str | None) -> int | None:
 def _machine(allowed: Allowance, workers: int | None) -> Allowance:
     """Return a machine with a core for each thread; or this one with workers, and the memory of one."""
     if workers is not None:
-        return Allowance(memory=allowed.memory // workers, threads=workers)
-    return Machine(memory=allowed.memory, threads=allowed.threads)
+        return Allowance(memory=allowed.memory // workers, threads=workers, disk=allowed.disk)
+    return Machine(memory=allowed.memory, threads=allowed.threads, disk=allowed.disk)
 
 
 def _named(allowed: Allowance, workers: int | None = None) -> str:
@@ -233,10 +231,7 @@ def _row(
         "disk": byte_text(int(found.disk)),
         "moved": byte_text(int(found.moved)) if found.moved else "",
     }
-    if folder is None:
-        with suppress(StorageError):  # no home: then the command asks for a folder
-            folder = runs_folder()
-    few = shortages(found, _machine(allowed, workers).memory, folder)
+    few = shortages(found, _machine(allowed, workers), folder)
     if workers is not None:
         row["memory"] += " a worker"
         few |= {"memory": f"{few['memory']} by each worker"} if "memory" in few else {}

@@ -29,7 +29,7 @@ from tilebase.files import places
 from tilebase.files.keys import Reachable
 from tilebase.files.layers import Pages
 from tilebase.files.manifest import Manifest
-from tilebase.files.run import Query, RunFolder, is_counted
+from tilebase.files.run import Query, RunFolder, apart_of, is_counted
 from tilebase.files.solved import StoredValues
 from tilebase.game.game import Cells, Game, check_is_game
 from tilebase.objectives.objective import Objective, objectives_of
@@ -40,7 +40,7 @@ from tilebase.questions.running import NOTHING, Ask, Keep, choose_space, usual_s
 from tilebase.runtime.progress import in_turn
 from tilebase.runtime.resources import Use
 from tilebase.sparse.backward import BackwardPass
-from tilebase.sparse.forward import count_in, counted
+from tilebase.sparse.forward import Recount, count_in, counted
 from tilebase.tables.prober import Prober
 
 LOG = logging.getLogger(__name__)
@@ -187,7 +187,7 @@ def _solve_reachable(ask: Ask, run: Run, keep: Keep) -> Solution:
         found = _boards_of(folder, before, stored, run.threads)
         if found is None:
             counting, run = _in_turn(ask, run)
-            found = _count(folder, counting)
+            found = _count(folder, counting, _apart(ask, run, keep, folder), stack)
         counts, here = found
         stack.callback(here.layers.close)
         sizes = here.sizes
@@ -252,8 +252,23 @@ def _in_turn(ask: Ask, run: Run) -> tuple[Run, Run]:
     return replace(run, progress=first), replace(run, progress=then)
 
 
-def _count(folder: RunFolder, run: Run) -> tuple[CountResult, Reachable]:
-    """Count the boards, and keep those of all layers."""
+def _apart(ask: Ask, run: Run, keep: Keep, folder: RunFolder) -> int:
+    """Return of how many layers of afterstates two are kept: as the run began, or as the disk allows."""
+    if lines := folder.journal.read():
+        return apart_of(lines, folder.journal.path)
+    return _expected(ask, run, keep)(ask.game).apart
+
+
+def _expected(ask: Ask, run: Run, keep: Keep) -> Callable[[Game], Estimate]:
+    """Return what solving a game takes, as `solve` runs it."""
+    most = run if ask.space == "all" else run.most  # `dense.shared` plans its workers
+    most = replace(most, disk=min(most.disk, estimate.free_disk(run.folder)))
+    shared = run.cluster is not None
+    return expected(ask.space, ask.objectives, most, down_to=ask.down_to, keep=keep.whole, shared=shared)
+
+
+def _count(folder: RunFolder, run: Run, apart: int, stack: ExitStack) -> tuple[CountResult, Reachable]:
+    """Count the boards, and keep those of all layers, or of the first two of every `apart`."""
     written: dict[int, str] = {}
     sharing = None
     if run.cluster is not None:
@@ -262,10 +277,13 @@ def _count(folder: RunFolder, run: Run) -> tuple[CountResult, Reachable]:
         sharing = SharedCount(run.cluster, folder)
     begun, done = folder.journal.path.exists(), dict[str, float]()
     with remembering(done):
-        counts = count_in(folder, run, written=written, sharing=sharing)
+        counts = count_in(folder, run, written=written, apart=apart, sharing=sharing)
         if not (begun or run.cluster):
             done["count"] = count_work(folder.query.game, counts.total("states"))
-    return counts, Reachable(folder.layers("afterstates"), _sizes(counts), written)
+    again = Recount(folder, run, written, apart, sharing) if apart else None
+    if again is not None:
+        stack.callback(again.close)
+    return counts, Reachable(folder.layers("afterstates"), _sizes(counts), written, again)
 
 
 def _solve_missing(
@@ -344,16 +362,14 @@ def check_solving(ask: Ask, run: Run, keep: Keep = NOTHING) -> None:
             return
     elif is_counted(run.folder):
         return
-    most = run if ask.space == "all" else run.most  # `dense.shared` plans its workers
-    shared = run.cluster is not None
-    takes = expected(ask.space, ask.objectives, most, down_to=ask.down_to, keep=keep.whole, shared=shared)
+    takes = _expected(ask, run, keep)
 
     def others(fits: Callable[[Estimate], bool]) -> Iterable[str]:
         from tilebase.questions.alternatives import instead_of_solving  # only a refusal needs it
 
         return instead_of_solving(ask.game, ask.objectives, takes, fits)
 
-    estimate.check(ask.game, takes, most, run.folder, others)
+    estimate.check(ask.game, takes, run if ask.space == "all" else run.most, run.folder, others)
 
 
 def _solve_all(ask: Ask, run: Run, keep: Keep) -> Solution:

@@ -55,6 +55,9 @@ class Use(TypedDict, total=False):
     memory:
         Bytes to use, as a number or as text: ``"12GiB"``, ``"500MB"``.  None: 3/4 of the available memory.
         This includes compiled code and libraries, but not the page cache.
+    disk:
+        Bytes on disk, also as text.  None: what is free where the run has its folder.  A run that needs more
+        is refused; `solve` keeps fewer layers first, and counts the others twice.
     threads:
         None: one for each processor this process may use.
     anyway:
@@ -65,6 +68,7 @@ class Use(TypedDict, total=False):
     """
 
     memory: int | str | None
+    disk: int | str | None
     threads: int | None
     anyway: bool
     progress: Callable[[Progress], None] | None
@@ -76,6 +80,7 @@ class Allowance:
 
     memory: int
     threads: int
+    disk: float = math.inf
     anyway: bool = False
     progress: Callable[[Progress], None] | None = None
 
@@ -84,6 +89,7 @@ class Allowance:
         cls,
         *,
         memory: int | str | None = None,
+        disk: int | str | None = None,
         threads: int | None = None,
         anyway: bool = False,
         progress: Callable[[Progress], None] | None = None,
@@ -101,9 +107,10 @@ class Allowance:
                 f"unexpected keyword argument {next(iter(unknown))!r}: beside its own arguments, a "
                 f"question takes {', '.join(Use.__annotations__)}{fractions * ('exact' in unknown)}"
             )
+        most = parse_bytes(disk)
         allowed = Allowance(
-            memory=_check_memory(parse_bytes(memory)), threads=check_threads(threads), anyway=anyway,
-            progress=progress,
+            memory=_check_memory(parse_bytes(memory)), threads=check_threads(threads),
+            disk=math.inf if most is None else most, anyway=anyway, progress=progress,
         )  # fmt: skip
         LOG.debug("%d MiB of memory and %d threads may be used", allowed.memory >> 20, allowed.threads)
         return allowed

@@ -222,6 +222,9 @@ class BackwardPass:
         if self._pace.due() or self._done == self._most:
             self._pace.report(total, "solve", self._done, self._done / self._most)
 
+    def _report_again(self, total: int) -> None:
+        self._pace.report(total, "recount", self._done, self._done / self._most)
+
     # -- memory ------------------------------------------------------------------------------
 
     def _bytes(self, total: int, n: int) -> int:
@@ -270,6 +273,9 @@ class BackwardPass:
 
     def _layer(self, total: int, sizes: dict[int, int]) -> None:
         """Solve the layer of one sum, write its values, and enter it in the journal."""
+        if (again := self.space.again) is not None and again.lacks(total):
+            self._solved.clear()  # counting takes their memory
+            again.make(total, self._report_again)
         keys = self.space.boards(total)
         if self.sharing is not None and self.sharing.wants(len(keys)):
             self._solved.clear()
