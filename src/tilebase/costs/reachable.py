@@ -75,6 +75,8 @@ JUDGED_BYTES = 150
 """Bytes of memory of a state of the largest sum: it waits with those of the next sums, in several pieces."""
 FOLLOWED_BYTES = 16
 """Bytes of memory of an afterstate: the value that a policy follows, and its own."""
+HELD = 4
+"""Layers of values that a run without a table keeps at most."""
 ONE = Allowance(memory=0, threads=1)
 """One thread, which needs the least memory."""
 
@@ -182,7 +184,9 @@ def solving(
     stored = share_of(game).stored
     each = stored if stored and tuple(objectives) == WIN else table_bytes(objectives)
     # The afterstates that were counted stay beside the table until it is complete: they are in `before`.
-    values = each * float(layers.afterstates[solved].sum()) * (1 if table else 0.05)
+    afters = layers.afterstates[solved]
+    # Without a table, the values of the layer in work and of those that it follows from are on disk.
+    values = each * float(afters.sum() if table else min(afters.sum(), HELD * afters.max(initial=0.0)))
     least, most = (solving_memory(game, objectives, above, down_to) for above in (1, 3))
     # Where they do not fit, pairs of layers are kept, and the others are counted once more.
     apart, kept = pairs_kept(layers.afterstates, (allowed.disk - values) / KEY_BYTES)

@@ -8,18 +8,20 @@ what it would take with enough; what is not possible says so there.  The reason 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tilebase.costs import reachable
-from tilebase.costs.estimate import NO_FIT, Estimate, number_in_words, shortages
+from tilebase.costs.estimate import NO_FIT, Estimate, free_disk, number_in_words, shortages
 from tilebase.counting.combinatorics import boards_by_sum
-from tilebase.errors import ResourceError, UsageError
+from tilebase.errors import ResourceError, StorageError, UsageError
 from tilebase.game.game import Game
 from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import Objective, check_goal_fits
 from tilebase.runtime.measured import duration
+from tilebase.runtime.paths import runs_folder
 from tilebase.runtime.resources import OVERHEAD, Allowance
 from tilebase.runtime.system import processors
 
@@ -128,7 +130,8 @@ def solving(
     machine = _machine(allowed, workers)
     if space != "all":
         shared = workers is not None
-        found = expected("reachable", objectives, machine, down_to=down_to, keep=keep, shared=shared)(game)
+        within = replace(machine, disk=min(machine.disk, free_disk(folder or _of_runs())))
+        found = expected("reachable", objectives, within, down_to=down_to, keep=keep, shared=shared)(game)
         what = f"solve for {', '.join(one.label for one in objectives)}"
         rows.append(_row(what, found, allowed, folder, workers, reachable.is_shared(game)))
     if space == "all" or (space == "auto" and not keep):
@@ -231,12 +234,20 @@ def _row(
         "disk": byte_text(int(found.disk)),
         "moved": byte_text(int(found.moved)) if found.moved else "",
     }
-    few = shortages(found, _machine(allowed, workers), folder)
+    few = shortages(found, _machine(allowed, workers), folder or _of_runs())
     if workers is not None:
         row["memory"] += " a worker"
         few |= {"memory": f"{few['memory']} by each worker"} if "memory" in few else {}
     reasons = [*few.values(), *([] if workers is None or shared else [NOTHING_SHARED])]
     return row | {name: f"{row[name]}, too much" for name in few} | {"reason": "; ".join(reasons)}
+
+
+def _of_runs() -> Path | None:
+    """Return the folder of runs without one; None if there is no home: then the command asks for one."""
+    try:
+        return runs_folder()
+    except StorageError:
+        return None
 
 
 def _impossible(game: Game, objective: Objective, on: str, reason: str) -> dict[str, Any]:
