@@ -16,7 +16,7 @@ from tilebase.files.run import verify_run
 from tilebase.runtime.progress import Progress
 
 GAME = Game("2x4", 64)
-MOST, TABLE = 150_000, 1_750_000
+MOST, TABLE = 240_000, 1_750_000
 """Bytes for which layers have to be counted twice, without a table and with one."""
 
 

@@ -43,7 +43,7 @@ from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import OVERHEAD
 from tilebase.runtime.threads import map_in_threads
 from tilebase.sparse import maps, sizes
-from tilebase.sparse.index import GameIndex, Index, IndexedLayer, LayerIndex
+from tilebase.sparse.index import Index, IndexedLayer, LayerIndex, index_of
 from tilebase.sparse.maps import MapTask, SlideTask, SpawnTask, Team
 from tilebase.sparse.sizes import KEPT_KEYS
 from tilebase.sparse.windows import SpilledSet, Windows
@@ -109,7 +109,7 @@ class ForwardPass:
         self._compiled = CompiledGame(self.game)
         # How many layers the next one follows from: a spawn makes the sum larger by at most twice as much.
         self._needed = max(2, (1 << max(self.game.spawn_exponents)) // 2)
-        self._game_index = GameIndex(self.game)
+        self._game_index = index_of(self.game)
         self._team = Team(run.threads)
         self._storage = [np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint64)]
         self._sources: dict[int, StoredLayer] = {}
