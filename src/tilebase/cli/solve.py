@@ -98,9 +98,9 @@ def values(
 
     By backward induction. Prints the value of the start, averaged over the two random tiles, or over the
     start boards of a formation, which are listed too. A record in JSON has the values by sum. Values are
-    floats, rounded in each step; guaranteed, survival and longest are exact; lower and upper are proved, in
-    integers rounded outward, and each comes with a sentence that can be cited. With -o all values are kept
-    as a table for probe, play, evaluate and thin.
+    floats, rounded in each step; guaranteed, survival, longest, highest and fewest are exact; lower and upper
+    are proved, in integers rounded outward, and each comes with a sentence that can be cited. With -o all
+    values are kept as a table for probe, play, evaluate and thin.
 
     tilebase solve 3x3 512 -o 3x3-512/
 

@@ -55,7 +55,10 @@ def stored_sentinels(game: Game, objective: Objective) -> tuple[Any, Any]:
     if objective.type.is_coded:
         codes = encoded(np.array([none, won]), objective.type.kept)
         return int(codes[0]), int(codes[1])
-    return (none, won) if objective.is_float else (int(none), int(won))
+    if objective.is_float:
+        return none, won
+    # Integers have no infinity: `NEVER` is more than all merges of a board that has a key can add.
+    return int(max(none, -NEVER)), int(won)
 
 
 def decoded(codes: Array) -> Array:
@@ -261,7 +264,8 @@ def value_above(game: Game, objective: Objective, backup: Backup, total: int) ->
 
 def state_value(objective: Objective, backup: Backup, stored: Any) -> Number:
     """Return the value of a state from what is stored of it: its best slide, without what slides add."""
-    if stored == backup.none and not objective.is_win:
+    # A slide that is not allowed is worth no more than this, even with what its merges would add.
+    if not objective.is_win and stored <= objective.lost - objective.slide:
         return objective.number(objective.lost)
     if objective.type.is_coded:
         number = objective.number(decoded(np.array([stored], dtype=backup.dtype))[0])
