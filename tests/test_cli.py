@@ -372,7 +372,7 @@ def test_bash_completes_commands_and_options(tmp_path, monkeypatch):
         return set(done.stdout.split())
 
     assert complete("tilebase", "p") == {"plan", "play", "probe"}
-    assert complete("tilebase", "export", "") == {"boards", "data", "graph", "page", "values"}
+    assert complete("tilebase", "export", "") == {"boards", "data", "graph", "mdp", "page", "values"}
     assert complete("tilebase", "force", "3x4", "64", "--li") == {"--limits"}
     assert complete("tilebase", "bo") == set()
 
