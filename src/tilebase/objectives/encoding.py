@@ -25,13 +25,16 @@ NONE, WON, FIRST = backup.NONE, backup.WON, backup.FIRST
 
 
 def sentinels(game: Game, objective: Objective) -> tuple[float, float]:
-    """Return what a slide that is not allowed and one that wins are worth: the best is then the maximum."""
+    """Return what a slide that is not allowed and one that wins are worth: the best is then the maximum.
+
+    Engines look these up like the value of an afterstate and add what the slide adds.  So a slide that is not
+    allowed is worth minus infinity, -2**30 as an integer, where merges add something, and else so much less
+    than a lost game that what each slide adds makes it equal.  `state_value` reads that as a lost game.
+    """
     if objective.counts_end:
         return 0.0, float(1 << game.goal_exponent) if game.goal_exponent else 0.0
     if objective.is_win:
         return 0.0, 1.0
-    # What a slide adds is added to these, too: for a slide that is not allowed, the sum must not
-    # exceed what a lost game is worth.
     return (-np.inf if objective.merge else float(objective.lost - objective.slide)), 0.0
 
 
