@@ -231,7 +231,7 @@ def shortages(estimate: Estimate, allowed: Allowance, folder: Path | None = None
     few = {}
     if estimate.memory > allowed.memory:
         few["memory"] = _short(estimate.memory, "memory", allowed.memory, "may be used", upper=estimate.upper)
-    if estimate.disk > allowed.disk:
+    if allowed.disk is not None and estimate.disk > allowed.disk:
         few["disk"] = _short(estimate.disk, "disk", allowed.disk, "may be used")
     elif estimate.disk > (free := free_disk(folder)):
         few["disk"] = _short(estimate.disk, "disk", free, f"are free in {_place(folder)}")

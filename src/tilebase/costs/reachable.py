@@ -189,7 +189,7 @@ def solving(
     values = each * float(afters.sum() if table else min(afters.sum(), HELD * afters.max(initial=0.0)))
     least, most = (solving_memory(game, objectives, above, down_to) for above in (1, 3))
     # Where they do not fit, pairs of layers are kept, and the others are counted once more.
-    apart, kept = pairs_kept(layers.afterstates, (allowed.disk - values) / KEY_BYTES)
+    apart, kept = pairs_kept(layers.afterstates, ((allowed.disk or math.inf) - values) / KEY_BYTES)
     return replace(
         before,
         task="solving",

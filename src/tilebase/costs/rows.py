@@ -8,7 +8,6 @@ what it would take with enough; what is not possible says so there.  The reason 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -130,7 +129,7 @@ def solving(
     machine = _machine(allowed, workers)
     if space != "all":
         shared = workers is not None
-        within = replace(machine, disk=min(machine.disk, free_disk(folder or _of_runs())))
+        within = machine.with_disk(free_disk(folder or _of_runs()))
         found = expected("reachable", objectives, within, down_to=down_to, keep=keep, shared=shared)(game)
         what = f"solve for {', '.join(one.label for one in objectives)}"
         rows.append(_row(what, found, allowed, folder, workers, reachable.is_shared(game)))

@@ -262,7 +262,7 @@ def _apart(ask: Ask, run: Run, keep: Keep, folder: RunFolder) -> int:
 def _expected(ask: Ask, run: Run, keep: Keep) -> Callable[[Game], Estimate]:
     """Return what solving a game takes, as `solve` runs it."""
     most = run if ask.space == "all" else run.most  # `dense.shared` plans its workers
-    most = replace(most, disk=min(most.disk, estimate.free_disk(run.folder)))
+    most = most.with_disk(estimate.free_disk(run.folder))
     shared = run.cluster is not None
     return expected(ask.space, ask.objectives, most, down_to=ask.down_to, keep=keep.whole, shared=shared)
 

@@ -23,9 +23,9 @@ import mmap
 import os
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypedDict, TypeGuard
+from typing import Self, TypedDict, TypeGuard
 
 from tilebase.errors import ResourceError, UsageError
 from tilebase.runtime import system
@@ -80,7 +80,7 @@ class Allowance:
 
     memory: int
     threads: int
-    disk: float = math.inf
+    disk: int | None = None
     anyway: bool = False
     progress: Callable[[Progress], None] | None = None
 
@@ -107,13 +107,17 @@ class Allowance:
                 f"unexpected keyword argument {next(iter(unknown))!r}: beside its own arguments, a "
                 f"question takes {', '.join(Use.__annotations__)}{fractions * ('exact' in unknown)}"
             )
-        most = parse_bytes(disk)
         allowed = Allowance(
             memory=_check_memory(parse_bytes(memory)), threads=check_threads(threads),
-            disk=math.inf if most is None else most, anyway=anyway, progress=progress,
+            disk=parse_bytes(disk), anyway=anyway, progress=progress,
         )  # fmt: skip
         LOG.debug("%d MiB of memory and %d threads may be used", allowed.memory >> 20, allowed.threads)
         return allowed
+
+    def with_disk(self, free: float) -> Self:
+        """Return the same where no more than so many bytes are free."""
+        most = free if self.disk is None else min(free, self.disk)
+        return replace(self, disk=None if math.isinf(most) else int(most))
 
     @property
     def cores(self) -> int:
