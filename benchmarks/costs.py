@@ -57,7 +57,7 @@ def solved(game: Game, objective: str = "win", *, table: bool = False) -> Cost:
 
 
 def passed(game: Game, objective: str) -> Cost:
-    return Cost(passing("", game, parse_objectives(objective), ONE).seconds)
+    return Cost(passing(game, parse_objectives(objective), ONE).seconds)
 
 
 def searched(game: Game) -> Cost:

@@ -169,7 +169,7 @@ def test_an_estimate_and_a_pass_agree_on_what_fits_into_memory(objective):
     sizes = (ample.whole_bytes, ample.whole_bytes - 1, lean.whole_bytes, lean.whole_bytes - 1)
     for memory in sizes[: 3 if one.is_boolean else 4]:  # bytes do not fit where three layers of bits do not
         allowed = Allowance(memory=memory, threads=2)
-        plan, found = Plan.of(index, one, allowed), passing("", BATCHED, [one], allowed)
+        plan, found = Plan.of(index, one, allowed), passing(BATCHED, [one], allowed)
         assert found.disk == plan.disk_bytes
         assert (found.disk > 0) == (found.moved > 0) == (memory < lean.whole_bytes)
         assert found.memory == min(plan.whole_bytes, memory)

@@ -422,7 +422,7 @@ def test_the_command(folder, capsys, refused, monkeypatch):
     def fail(*_):
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    monkeypatch.setattr("tilebase.cli.certificate.check_certificate", fail)
+    monkeypatch.setattr("tilebase.cli.verify.check_certificate", fail)
     refused(["verify", "b.cert"], 1, "cannot read b.cert: Permission denied")
 
 

@@ -26,7 +26,7 @@ from stored import chunks_of, layers_of
 from tilebase import Board, __version__, explain, force, open_table, solve
 from tilebase.cli import main, output
 from tilebase.cli.commands import NAMES, app, load_commands
-from tilebase.cli.options import DEFAULT_GAME, GameOptions, make_game
+from tilebase.cli.options import GameOptions, make_game
 from tilebase.cli.output import MOST_ROWS
 from tilebase.cli.usage import EXAMPLES
 from tilebase.counting.counts import FIELDS
@@ -474,7 +474,7 @@ def test_the_text_of_a_game_is_read_again(game):
     app = App()
 
     @app.default
-    def read(shape: str = "", goal: int | None = None, *, rules: GameOptions = DEFAULT_GAME):
+    def read(shape: str = "", goal: int | None = None, *, rules: GameOptions = GameOptions()):  # noqa: B008
         found.append(make_game(shape, goal, rules))
 
     app(shlex.split(game_text(game)), result_action="return_value")

@@ -17,8 +17,6 @@ from replay import START, amount, plan, recorded
 from tilebase import Game, count, evaluate, formation, solve, thin, verify_table
 from tilebase._kernels import forward
 from tilebase.cli import main
-from tilebase.cli.commands import NAMES
-from tilebase.cli.plan import PLANNED, UNPLANNED
 from tilebase.costs import estimate, rates, reachable
 from tilebase.costs.estimate import span_of
 from tilebase.costs.passes import opened_afterstates, search_seconds
@@ -369,11 +367,11 @@ def test_a_plan_is_printed_and_nothing_is_begun(
 @pytest.mark.parametrize(
     ("command", "reason"),
     [
-        ("reach board 2,4/4,2", "plan does not plan reach board: the number of positions"),
-        ("reach replay 2x2 RRDRL", "plan does not plan reach replay: it takes a moment"),
-        ("export values 4x4 64 --threads", "plan does not plan export: it plans count, "),
+        ("reach board 2,4/4,2", "plan does not plan reach board: tilebase plan --help says what"),
+        ("reach replay 2x2 RRDRL", "plan does not plan reach replay"),
+        ("export values 4x4 64 --threads", "plan does not plan export values"),
         ("explain win", "plan does not plan explain"),
-        ("solve exact 2x2 32", "what this takes with these options is not known before"),
+        ("solve exact 2x2 32", "plan does not plan solve exact"),
         ("force 3x3 32 --engine nonsense", "engine 'nonsense' does not exist"),
         ("plan 3x3 64", "plan does not plan plan"),
     ],
@@ -406,10 +404,6 @@ def test_a_plan_says_in_words_what_is_not_known(capsys: pytest.CaptureFixture[st
     assert row["memory"] == "not measured"
     assert main(["plan", "reach", "checkerboard", "4x4", "-f", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["time"].startswith("a moment: a theorem or a construction")
-
-
-def test_every_command_is_planned_or_refused() -> None:
-    assert {*PLANNED, "reach", *UNPLANNED} == NAMES
 
 
 def test_what_cannot_end_on_a_table_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -714,7 +714,7 @@ def test_estimates_of_games_with_masks():
     """As measured once: 98,403,070 afterstates of L3 to 256, solved in 23 s; all boards in 15 s."""
     objectives = (Objective("lower", "uint32"),)
     reachable = costs.solving(L3, objectives, ONE, table=False)
-    every = passing("", L3, objectives, ONE)
+    every = passing(L3, objectives, ONE)
     assert every.bound == 693_815_207
     afterstates = expected_layers(L3).afterstates.sum()
     assert 98_403_070 / reachable.spread < afterstates < 98_403_070 * reachable.spread
@@ -725,7 +725,7 @@ def test_estimates_of_games_with_masks():
 def test_with_several_masks_ranked_boards_take_time():
     """As measured: 2,950,946,280 boards of 442t to 128, of which 5,311,698,336 are ranked, in 150 s."""
     game, bound = formation("442t").game(128), Objective("lower", "uint32")
-    every = passing("", game, [bound], ONE)
+    every = passing(game, [bound], ONE)
     assert every.bound == 2_950_946_280
     assert every.seconds == pytest.approx(150, rel=0.05)
 

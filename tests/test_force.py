@@ -460,7 +460,7 @@ def test_what_is_decided_is_kept_when_the_certificate_fails(tmp_path, monkeypatc
     game = Game("2x4", 64, start="empty")
     # With more threads, one may overwrite what another has decided, which is then decided again.
     use = {"memory": MEMORY, "threads": 1}
-    monkeypatch.setattr("tilebase.questions.force.write_certificate", fail)
+    monkeypatch.setattr("tilebase.search.certificates.write_certificate", fail)
     with pytest.raises(KeyboardInterrupt):
         force(game, folder=tmp_path / "run", certificate=tmp_path / "a.cert", **use)
     monkeypatch.undo()

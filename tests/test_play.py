@@ -31,11 +31,11 @@ from tilebase.cli.drawing import (
     visible_length,
 )
 from tilebase.cli.live import Window
-from tilebase.cli.seat import Score, Seat
+from tilebase.cli.seat import Seat, score_text
 from tilebase.game.board import FILLS, Board
 from tilebase.game.game import Game
 from tilebase.objectives.values import sort_key
-from tilebase.questions.review import review
+from tilebase.questions.review import ReviewedMove, review
 from tilebase.tables.probe import Table, open_table
 
 GAME = Game("3x3", 32)
@@ -248,7 +248,7 @@ def test_a_real_board_keeps_its_numbers_and_its_orientation(formation_table: Tab
         states = [after] if seat.last else [cells for cells, _ in plain.spawns(after)]
         assert plain.parse(seat.board.text) in states
         assert large <= set(re.split("[,/]", seat.board.text))
-    assert seat.score.losses == [0.0] * len(seat.history)
+    assert [one.loss for one in seat.judged] == [0.0] * len(seat.history)
     last = seat.history[-1]
     seat.undo()
     assert seat.board == last
@@ -509,10 +509,13 @@ def test_scores(tables: Path):
             assert seat.slide(direction, own=True)
             assert seat.made is not None
             losses.append(seat.made.loss)
-        assert seat.score.losses == losses
-        text = seat.score.text("probability")
-    assert text.startswith(f"{sum(seat.score.agreed)} of {len(losses)} slides best")
-    assert Score([1.0, 0.0], [1.0, 1.0], [False, True]).text("yes-no") == (
+        assert [one.loss for one in seat.judged] == losses
+        text = seat.score
+    assert text.startswith(f"{sum(one.agreed for one in seat.judged)} of {len(losses)} slides best")
+    lost, kept = (
+        ReviewedMove(1, "", (one,), ("up",), loss=loss) for one, loss in (("left", 1.0), ("up", 0.0))
+    )
+    assert score_text([lost, kept], "yes-no") == (
         "1 of 2 slides best (50.0 %), forced wins lost: 1, longest run 1"
     )
 

@@ -166,11 +166,11 @@ def test_estimates_hold_for_counts(game):
 def test_a_pass_over_all_boards_is_known_exactly():
     game = Game("3x4", 512, limits="256,128,16,16/64,64,32,16/16,16,16,16", pattern="lemma1")
     bound = [Objective("lower", "uint32")]
-    found = boards.passing("solving", game, bound, HERE)
+    found = boards.passing(game, bound, HERE)
     assert found.bound == 1_653_750_000
     assert found.seconds == pytest.approx(24.8, rel=0.01)  # of 47 CPU seconds
     assert found.disk == 0
-    assert boards.passing("solving", game, bound, replace(HERE, memory=1 << 29)).disk > 0
+    assert boards.passing(game, bound, replace(HERE, memory=1 << 29)).disk > 0
     assert found.sentence.startswith("solving 3x4, to 512")
 
 

@@ -261,7 +261,6 @@ class TableArrays:
         return Probed(np.empty(n), np.empty(shape), allowed, best, np.empty(n, dtype=np.bool_))
 
     def _told(self, found: Probed) -> Probed:
-        """Return values as users see them."""
         return found._replace(value=self.objective.told(found.value), q=self.objective.told(found.q))
 
     def _look_up(self, total: int, states: Keys, rows: npt.NDArray[np.int64], found: Probed) -> None:

@@ -369,7 +369,6 @@ def _has_all(one: Result, asked: list[str]) -> bool:
 
 
 def _parts(text: str) -> list[str]:
-    """Return the words of a text; limits are one."""
     return [word.strip(".,/-") for word in re.findall(r"[a-z0-9.,/-]*[a-z0-9][a-z0-9.,/-]*", text.lower())]
 
 

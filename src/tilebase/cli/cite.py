@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from tilebase.cli.limits import sooner
-from tilebase.cli.options import DEFAULT_SHOWN, ShownOptions
+from tilebase.cli.options import ShownOptions
 from tilebase.errors import UsageError
 from tilebase.game.grid import is_shape
 from tilebase.runtime.rows import table_text
@@ -16,10 +16,6 @@ from tilebase.runtime.rows import table_text
 if TYPE_CHECKING:
     from tilebase.claims.results import Result
 
-REPEATED = ("count", "solve", "force")
-"""The commands of results that `tilebase plan` plans without a table, which a reader does not have."""
-UNPLANNED = frozenset(("exact", "largest", "starts", "&&"))
-"""Words of a command that it does not plan."""
 FEW = 5
 """Of at most so many results, the first is cited."""
 MORE = "The first is cited above; tilebase cite RESULT cites one of the others."
@@ -37,7 +33,7 @@ def cite(
     group: Annotated[
         str | None, Parameter(help="List one group: published, recomputed, improved, new or open.")
     ] = None,
-    shown: ShownOptions = DEFAULT_SHOWN,
+    shown: ShownOptions = ShownOptions(),
 ) -> int:
     """Print a result as a sentence to cite.
 
@@ -72,15 +68,12 @@ def cite(
 
 def _cited(one: Result) -> str:
     """Return a result as a statement and as BibTeX, and how to learn what computing it again takes."""
+    from tilebase.cli.commands import is_planned
+
     words = shlex.split(one.command or "")
     plan = shlex.join(["tilebase", "plan", *words[1:]])
-    again = f"\n{plan} says what this takes here\n" if _is_planned(words) else ""
+    again = f"\n{plan} says what this takes here\n" if is_planned(words[1:]) else ""
     bound = one.kind in ("lower", "interval") and "--limits" not in words
     if bound and words[1:2] == ["solve"] and is_shape(words[2]):
         again += sooner(*words[2:4])
     return f"{one.text()}\n\n{one.bibtex()}{again}"
-
-
-def _is_planned(words: list[str]) -> bool:
-    """Return whether `tilebase plan` says what a command takes, given its words."""
-    return any(words[1:2] == [name] for name in REPEATED) and not UNPLANNED & {*words}

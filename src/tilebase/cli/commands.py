@@ -14,8 +14,7 @@ from typing import Annotated, Any, TextIO
 from cyclopts import App, CycloptsError, Group, Parameter
 
 from tilebase._version import version
-from tilebase.cli.log import logging_to
-from tilebase.cli.output import Output, OutputError, Readable, naming_command
+from tilebase.cli.output import PLANNING, Output, OutputError, Readable, naming_command
 from tilebase.cli.usage import ALL, every_command, helping, usage_sentence
 from tilebase.errors import TilebaseError, UsageError, sentence
 from tilebase.runtime.measured import ANYWAY, QUIET
@@ -72,18 +71,37 @@ def command(
     ] = False,
 ) -> Any:
     """Run a command, with a log of what it does if it is wanted."""
-    tokens = QUIET.set(quiet), ANYWAY.set(anyway)
+    planned = words[:1] == ("plan",) and not NAMES.isdisjoint(words[1:2])
+    from tilebase.cli.log import logging_to
+
+    tokens = {one: one.set(value) for one, value in ((QUIET, quiet), (ANYWAY, anyway), (PLANNING, planned))}
     try:
         with nullcontext() if log is None else logging_to(log, words):
+            if planned:
+                words = words[1:]
+                names, found, _ = app.parse_commands(words)
+                question = found[-1].default_command
+                if question is not None and not hasattr(question, "plannable"):
+                    named = " ".join(names)
+                    raise UsageError(f"plan does not plan {named}: tilebase plan --help says what it plans")
             return app(words, print_error=False, exit_on_error=False, result_action="return_value")
     finally:
-        QUIET.reset(tokens[0])
-        ANYWAY.reset(tokens[1])
+        for one, token in tokens.items():
+            one.reset(token)
 
 
 app.register_install_completion_command(
     help="Let the shell complete commands and options: bash, zsh or fish."
 )
+
+
+def is_planned(words: Sequence[str]) -> bool:
+    """Return whether `tilebase plan` says what a command takes that needs no table."""
+    try:
+        question, _, _ = app.parse_args(words, print_error=False, exit_on_error=False)
+    except CycloptsError:
+        return False
+    return hasattr(question, "plannable") and words[0] not in COMMANDS["Ask a table"].split()
 
 
 def load_commands() -> None:
@@ -187,9 +205,10 @@ def _raise_when_stopped(stops: Sequence[int]) -> None:
 
     def hook(lost: sys.UnraisableHookArgs) -> None:
         if isinstance(lost.exc_value, KeyboardInterrupt):
-            # raised here at once, it would get lost again
+            # Raised here at once, it would get lost again: the main thread gets it, also while it waits.
             listen(asked, stop)
-            Timer(0.01, _interrupt, [_number_of(lost.exc_value)]).start()
+            main, number = main_thread().ident or 0, _number_of(lost.exc_value)
+            Timer(0.01, signal.pthread_kill, [main, number]).start()
         else:
             show(lost)
 
@@ -197,13 +216,7 @@ def _raise_when_stopped(stops: Sequence[int]) -> None:
 
 
 def _number_of(stop: KeyboardInterrupt) -> int:
-    """Return the signal that stopped a command."""
     return stop.number if isinstance(stop, Stop) else signal.SIGINT
-
-
-def _interrupt(number: int) -> None:
-    """Send the main thread a signal, also while it waits for the system."""
-    signal.pthread_kill(main_thread().ident or 0, number)
 
 
 def _stopped(arguments: Sequence[str]) -> str:
@@ -228,6 +241,8 @@ def _in_words(error: MemoryError | OSError | RuntimeError) -> str:
             "--threads, or lower limits on cells"
         )
     if isinstance(error, RuntimeError):
+        if "NUMBA_CACHE_LOCATOR_CLASSES" in str(error):
+            return "NUMBA_CACHE_LOCATOR_CLASSES names a class that Numba does not know: unset the variable"
         if "start new thread" in str(error):
             return "no more threads can be started here: give fewer --threads, or raise the limit (ulimit -u)"
         raise error

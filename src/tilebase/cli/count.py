@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 
 from tilebase.cli.options import (
-    DEFAULT_ESTIMATED_RUN,
-    DEFAULT_GAME,
-    DEFAULT_SHOWN,
     ClusterOption,
-    EstimatedRunOptions,
     GameOptions,
     GoalArgument,
     ShapeOrGoal,
     ShownOptions,
+    UseOptions,
     make_game,
 )
-from tilebase.cli.output import PICTURES, Shown, plan_text, planning
+from tilebase.cli.output import PICTURES, PLANNING, plannable
 from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import UsageError
-from tilebase.game.game import Game
 from tilebase.game.names import title_of
 from tilebase.runtime.rows import table_text
 
@@ -39,18 +36,12 @@ TOLD = {
 """What a reader is told that the totals count."""
 
 
-def count(
-    shape: ShapeOrGoal = "",
-    goal: GoalArgument = None,
-    *,
-    game: GameOptions = DEFAULT_GAME,
-    by: Annotated[
-        str | None, Parameter(help="Rows by sum, by max (the largest tile), or by sum,max.")
-    ] = None,
-    lookahead: Annotated[
-        bool, Parameter(negative=(), help="Collapse states that are won or lost within one move.")
-    ] = False,
-    up_to: Annotated[int | None, Parameter(help="Stop after the layer of this sum.")] = None,
+@Parameter(name="*")
+@dataclass(frozen=True)
+class RunOptions:
+    """How far a run goes, what it keeps, and who does the large layers."""
+
+    up_to: Annotated[int | None, Parameter(help="Stop after the layer of this sum.")] = None
     kept: Annotated[
         Path | None,
         Parameter(
@@ -58,11 +49,26 @@ def count(
             help="Folder of the run, which --keep fills; the same command continues there. Default: one in "
             "your state folder is used and removed at the end.",
         ),
+    ] = None
+    keep: Annotated[str, Parameter(help="What stays in the folder: counts, afterstates, states.")] = "counts"
+    cluster: ClusterOption = None
+
+
+@plannable
+def count(
+    shape: ShapeOrGoal = "",
+    goal: GoalArgument = None,
+    *,
+    game: GameOptions = GameOptions(),
+    by: Annotated[
+        str | None, Parameter(help="Rows by sum, by max (the largest tile), or by sum,max.")
     ] = None,
-    keep: Annotated[str, Parameter(help="What stays in the folder: counts, afterstates, states.")] = "counts",
-    cluster: ClusterOption = None,
-    shown: ShownOptions = DEFAULT_SHOWN,
-    run: EstimatedRunOptions = DEFAULT_ESTIMATED_RUN,
+    lookahead: Annotated[
+        bool, Parameter(negative=(), help="Collapse states that are won or lost within one move.")
+    ] = False,
+    work: RunOptions = RunOptions(),
+    shown: ShownOptions = ShownOptions(),
+    run: UseOptions = UseOptions(),
 ) -> int:
     """Count every state that can occur.
 
@@ -80,47 +86,43 @@ def count(
     question = make_game(shape, goal, game)
     columns = _columns(by)
     show = shown.checked(PICTURES)
-    if keep not in ("counts", "afterstates", "states"):
-        raise UsageError(f"keep {keep!r} does not exist: choose one of counts, afterstates, states")
-    if planning():
-        return _print_plan(question, show, run, up_to, keep, kept, cluster)
-    if kept is None and keep != "counts":
-        raise UsageError(f"--keep {keep} needs a folder: name one with -o")
+    if work.keep not in ("counts", "afterstates", "states"):
+        raise UsageError(f"keep {work.keep!r} does not exist: choose one of counts, afterstates, states")
+    if PLANNING.get():
+        from tilebase.costs.rows import counting
+
+        rows = counting(
+            question, run.allowed(), up_to=work.up_to, keep=work.keep, folder=work.kept, cluster=work.cluster
+        )
+        return show.plan(rows, game=question)
+    if work.kept is None and work.keep != "counts":
+        raise UsageError(f"--keep {work.keep} needs a folder: name one with -o")
     prepare_kernels()
     from tilebase.files.work_folders import work_folder
-    from tilebase.pictures.plots import plot_counts
     from tilebase.questions import count as engine
 
-    with work_folder(kept, "count", question, keep, *["lookahead"] * lookahead) as folder:
+    with work_folder(work.kept, "count", question, work.keep, *["lookahead"] * lookahead) as folder:
         with counting_progress() as progress:
             result = engine.count(
-                question, lookahead=lookahead, folder=folder.path, keep=keep, up_to=up_to, cluster=cluster,
-                **run.use(progress),
+                question, lookahead=lookahead, folder=folder.path, keep=work.keep, up_to=work.up_to,
+                cluster=work.cluster, **run.use(progress),
             )  # fmt: skip
-        totals = _totals(title_of(question), result.totals)
+        title = title_of(question)
+        totals: list[dict[str, Any]] = [
+            {"": name.replace("_", " "), title: number} for name, number in result.totals.items()
+        ]
         told = table_text([row | {"": TOLD.get(row[""], row[""])} for row in totals])
         rows = list(result.rows(columns))
         show.write(
             rows if columns else totals, result.as_dict,
-            data=rows if columns else _data(result.totals),
+            # Other programs find totals under the same names for every game.
+            data=rows if columns else [{"quantity": name, "value": n} for name, n in result.totals.items()],
             text=None if columns else told, totals=told, game=question,
-            draw=lambda file: plot_counts(result, file),
+            draw=lambda plots, file: plots.plot_counts(result, file),
         )  # fmt: skip
         folder.finish()  # only after the result was written, so that it cannot be lost
     if not result.complete:
         print(f"not complete: counted up to sum {max(result.sums, default=0)}", file=sys.stderr)
-    return 0
-
-
-def _print_plan(
-    game: Game, show: Shown, run: EstimatedRunOptions, up_to: int | None, keep: str, folder: Path | None,
-    cluster: str | None,
-) -> int:  # fmt: skip
-    """Print what a run would take."""
-    from tilebase.costs.rows import counting
-
-    rows = counting(game, run.allowed(), up_to=up_to, keep=keep, folder=folder, cluster=cluster)
-    show.write(rows, rows, text=plan_text(rows), game=game)
     return 0
 
 
@@ -129,12 +131,3 @@ def _columns(by: str | None) -> tuple[str, ...]:
     if not set(columns) <= {"sum", "max"}:
         raise UsageError(f"--by {by}: rows can be by sum, by max, or by sum,max")
     return columns
-
-
-def _totals(title: str, totals: dict[str, int]) -> list[dict[str, Any]]:
-    return [{"": name.replace("_", " "), title: number} for name, number in totals.items()]
-
-
-def _data(totals: dict[str, int]) -> list[dict[str, Any]]:
-    """Return totals under the same names for every game, for other programs."""
-    return [{"quantity": name, "value": number} for name, number in totals.items()]

@@ -111,7 +111,7 @@ class Dialogue:
         if not moved:
             allowed = ", ".join(self.seat.slides) or "none: u takes a slide back, n starts again"
             self.message = f"{self.seat.refusal(direction)}; allowed: {allowed}"
-        elif self.seat.made is not None and self.train and self.seat.made.seen:
+        elif self.seat.made is not None and self.train and self.seat.made_seen:
             self.message = NOT_COUNTED
 
     def _go_on(self) -> bool:
@@ -160,10 +160,10 @@ class Lines:
         seat, made = dialogue.seat, dialogue.seat.made
         lines = [dialogue.message] if dialogue.message else []
         if dialogue.slid and made is not None and (dialogue.train or dialogue.values):
-            lines.insert(0, made.text(seat.unit))
-            lines += [seat.score.text(seat.unit)] if dialogue.train else []
+            lines.insert(0, seat.verdict)
+            lines += [seat.score] if dialogue.train else []
         elif dialogue.changed and made is not None and not dialogue.slid:
-            lines.append(made.direction)
+            lines += made.slides
         if dialogue.changed:
             lines.append(self._position(dialogue))
         sys.stdout.write("".join(f"{line}\n" for line in lines))

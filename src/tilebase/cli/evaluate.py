@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from functools import partial
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import DEFAULT_ESTIMATED_RUN, DEFAULT_SHOWN, EstimatedRunOptions, ShownOptions
-from tilebase.cli.output import PICTURES, Shown, planning
-from tilebase.cli.probe import LocalTableArgument, check_order, game_of_table
+from tilebase.cli.options import ShownOptions, UseOptions
+from tilebase.cli.output import PICTURES, PLANNING, Shown, plannable
+from tilebase.cli.probe import LocalTableArgument, check_order
 from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import UsageError
+from tilebase.game.names import title_of
 from tilebase.objectives.numbers import digits_text, ends_text, estimate_text
 from tilebase.runtime.rows import table_text
 
@@ -23,6 +23,65 @@ WORST = 5
 """Decisions of an agent that are printed; JSON has more."""
 
 
+@Parameter(name="*")
+@dataclass(frozen=True)
+class AgentOptions:
+    """How a function is asked, and over how many states."""
+
+    states: Annotated[
+        int, Parameter(help="Refuse a function that can reach more states: each takes about 1 kB of memory.")
+    ] = 2_000_000
+    symmetry: Annotated[
+        Literal["canonical", "check", "none"] | None,
+        Parameter(
+            help="What a function does with turned boards: it plays canonical boards only (canonical), the "
+            "same on all of them, which is checked on some (check), or otherwise on each (none). It is then "
+            "judged sum by sum in games of any size."
+        ),
+    ] = None
+    asked: Annotated[
+        Literal["board", "batch", "one", "predict"] | None,
+        Parameter(
+            help="What a function is given: a tilebase.Board (board), or arrays of exponents and allowed "
+            "actions, of many boards (batch) or of one; or its method predict is called. See docs/agents.md."
+        ),
+    ] = None
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class SampleOptions:
+    """Random games in place of all."""
+
+    games: Annotated[
+        int | None,
+        Parameter(
+            help="Play this number of random games, with a function or with the table's own policy, for a "
+            "mean and its standard error."
+        ),
+    ] = None
+    seed: Annotated[int, Parameter(help="The same seed gives the same games.")] = 0
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class EndsOptions:
+    """What is printed of all games in place of a value."""
+
+    distribution: Annotated[
+        str | None,
+        Parameter(help="Print how games end instead: tile, length and score, several with commas."),
+    ] = None
+    resolution: Annotated[int, Parameter(help="So many lengths or scores share a row of a distribution.")] = 1
+    meets: Annotated[
+        list[str] | None,
+        Parameter(
+            negative=(), help="A board: print the probability that a game comes to it; may be repeated."
+        ),
+    ] = None
+
+
+@plannable
 def evaluate(
     table: LocalTableArgument,
     policy: Annotated[
@@ -41,47 +100,11 @@ def evaluate(
             "if it has them, and else, or without this option, by its first."
         ),
     ] = None,
-    states: Annotated[
-        int, Parameter(help="Refuse a function that can reach more states: each takes about 1 kB of memory.")
-    ] = 2_000_000,
-    games: Annotated[
-        int | None,
-        Parameter(
-            help="Play this number of random games, with a function or with the table's own policy, for a "
-            "mean and its standard error."
-        ),
-    ] = None,
-    seed: Annotated[int, Parameter(help="The same seed gives the same games.")] = 0,
-    symmetry: Annotated[
-        Literal["canonical", "check", "none"] | None,
-        Parameter(
-            help="What a function does with turned boards: it plays canonical boards only (canonical), the "
-            "same on all of them, which is checked on some (check), or otherwise on each (none). It is then "
-            "judged sum by sum in games of any size."
-        ),
-    ] = None,
-    asked: Annotated[
-        Literal["board", "batch", "one", "predict"] | None,
-        Parameter(
-            help="What a function is given: a tilebase.Board (board), or arrays of exponents and allowed "
-            "actions, of many boards (batch) or of one; or its method predict is called. See docs/agents.md."
-        ),
-    ] = None,
-    distribution: Annotated[
-        str | None,
-        Parameter(help="Print how games end instead: tile, length and score, several with commas."),
-    ] = None,
-    resolution: Annotated[
-        int, Parameter(help="So many lengths or scores share a row of a distribution.")
-    ] = 1,
-    meets: Annotated[
-        list[str] | None,
-        Parameter(
-            negative=(), help="A board: print the probability that a game comes to it; may be repeated."
-        ),
-    ] = None,
-    shown: ShownOptions = DEFAULT_SHOWN,
-    run: EstimatedRunOptions = DEFAULT_ESTIMATED_RUN,
+    agent: AgentOptions = AgentOptions(),
+    sample: SampleOptions = SampleOptions(),
+    ends: EndsOptions = EndsOptions(),
+    shown: ShownOptions = ShownOptions(),
+    run: UseOptions = UseOptions(),
 ) -> int:
     """Compute what a policy is worth, and what it loses.
 
@@ -107,49 +130,54 @@ def evaluate(
 
     tilebase evaluate 3x3-512/ agent:network --asked batch --symmetry check
     """
-    judged = games is None and (symmetry or asked) is not None
-    if (distribution is not None or meets) and (games, symmetry, asked) != (None, None, None):
+    judged = sample.games is None and (agent.symmetry or agent.asked) is not None
+    if (ends.distribution is not None or ends.meets) and (sample.games, agent.symmetry, agent.asked) != (
+        None,
+        None,
+        None,
+    ):
         raise UsageError(
             "--distribution and --meets follow all games, and ask a function for one tilebase.Board at a "
             "time: leave --games, --symmetry and --asked out"
         )
     if policy is not None:
         check_order("evaluate", table, policy)
-    show = shown.checked(PICTURES if distribution is not None or judged else ())
+    show = shown.checked(PICTURES if ends.distribution is not None or judged else ())
     prepare_kernels()
-    if distribution is not None or meets:
+    if ends.distribution is not None or ends.meets:
         from tilebase.policies.distributions import distributions
 
-        names = distribution.split(",") if distribution else ()
+        names = ends.distribution.split(",") if ends.distribution else ()
         with counting_progress() as progress:
-            ends = distributions(
-                table, policy or table, of=names, resolution=resolution, boards=meets or (),
-                objective=objective, states=states, **run.use(progress),
+            every = distributions(
+                table, policy or table, of=names, resolution=ends.resolution, boards=ends.meets or (),
+                objective=objective, states=agent.states, **run.use(progress),
             )  # fmt: skip
-        return _print_distributions(ends, show)
+        return _print_distributions(every, show)
     if policy is None:
-        return _play(table, games, seed, objective, show, run)
+        return _play(table, sample, objective, show, run)
     from tilebase.policies import evaluation as policies
     from tilebase.policies.asking import as_policy, find_policy
     from tilebase.tables.probe import open_table
 
     guide: Any = policy
-    if asked is not None:
+    if agent.asked is not None:
         with open_table(table) as opened:
-            guide = as_policy(find_policy(policy), opened.game, asked=asked)
+            guide = as_policy(find_policy(policy), opened.game, asked=agent.asked)
             guide.name = policy
-    if planning():
+    if PLANNING.get():
         from tilebase.runtime.resources import Allowance
 
         with open_table(table) as opened:
             guide, allowed = find_policy(guide), Allowance.of(**run.use())
-            row = policies.expected_cost(opened, guide, allowed, states, games, symmetry).row()
-        show.write([row], row, game=game_of_table(table))
-        return 0
+            row = policies.expected_cost(
+                opened, guide, allowed, agent.states, sample.games, agent.symmetry
+            ).row()
+        return show.plan(row, game=opened.game)
     with counting_progress() as progress:
         found = policies.evaluate(
-            table, guide, objective=objective, states=states, games=games, seed=seed, symmetry=symmetry,
-            **run.use(progress),
+            table, guide, objective=objective, states=agent.states, symmetry=agent.symmetry,
+            **vars(sample), **run.use(progress),
         )  # fmt: skip
     title = str(found.objective)
     rows: list[dict[str, Any]] = [
@@ -162,7 +190,7 @@ def evaluate(
     if found.interval is not None:
         rows.append({"": f"to win, {_sure()} % sure", title: ends_text(*found.interval)})
     if found.states is not None:
-        how = "without symmetry" if found.judged is None or symmetry == "none" else "up to symmetry"
+        how = "without symmetry" if found.judged is None or agent.symmetry == "none" else "up to symmetry"
         rows.append({"": f"live states reached, {how}", title: f"{found.states:,}"})
     if found.judged is not None:
         rows.append({"": "best slides", title: found.judged.optimal_text})
@@ -172,20 +200,12 @@ def evaluate(
         ]
     data = found.as_dict()
     flat = {name: data[name] for name in found.facts if name not in ("interval", "judged")}
+    drawn = f"{title_of(found.game)}, by {policy}"
     show.write(
         rows, data, data=[flat | {"objective": found.objective.label}], game=found.game,
-        draw=None if found.judged is None else partial(_draw_regret, table, found.judged),
+        draw=lambda plots, file: plots.plot_regret(found.judged, file, drawn),
     )  # fmt: skip
     return 0
-
-
-def _draw_regret(table: str, judged: Any, file: Path) -> None:
-    from tilebase.game.names import title_of
-    from tilebase.pictures.plots import plot_regret
-    from tilebase.tables.probe import open_table
-
-    with open_table(table) as opened:
-        plot_regret(judged, file, f"{title_of(opened.game)}, by {judged.name}")
 
 
 def _sure() -> str:
@@ -194,18 +214,16 @@ def _sure() -> str:
     return digits_text(100 * CONFIDENCE)
 
 
-def _play(
-    table: str, games: int | None, seed: int, objective: str | None, show: Shown, run: EstimatedRunOptions
-) -> int:
+def _play(table: str, sample: SampleOptions, objective: str | None, show: Shown, run: UseOptions) -> int:
     """Play by the table's own policy, and compare the mean with its value."""
-    if games is None:
+    if sample.games is None:
         raise UsageError("name a POLICY (random, greedy, a table or module:function), or give --games")
-    if planning():
+    if PLANNING.get():
         raise UsageError("only the evaluation of a POLICY is planned: name one")
     from tilebase.policies import simulation
 
     with counting_progress() as progress:
-        found = simulation.simulate(table, games, seed=seed, objective=objective, **run.use(progress))
+        found = simulation.simulate(table, **vars(sample), objective=objective, **run.use(progress))
     title = str(found.objective)
     rows: list[dict[str, Any]] = [
         {"": "games", title: f"{found.games:,}"},
@@ -229,8 +247,6 @@ def _play(
 
 def _print_distributions(found: Distributions, show: Shown) -> int:
     """Print how games end, and the probabilities to meet boards; draw the distributions if asked."""
-    from tilebase.game.names import title_of
-    from tilebase.pictures.plots import plot_distributions
     from tilebase.policies.distributions import NAMES
 
     rows = [row for one in found.of.values() for row in one.rows()]
@@ -247,6 +263,6 @@ def _print_distributions(found: Distributions, show: Shown) -> int:
     text = f"{title}\n{table_text(read)}{means}"
     show.write(
         read, found.as_dict(), data=rows, game=found.game, text=text,
-        draw=lambda file: plot_distributions(list(found.of.values()), file, title),
+        draw=lambda plots, file: plots.plot_distributions(list(found.of.values()), file, title),
     )  # fmt: skip
     return 0

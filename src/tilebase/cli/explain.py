@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import DEFAULT_SHOWN, ShownOptions
+from tilebase.cli.options import ShownOptions
 
 
 def explain(
@@ -14,7 +14,7 @@ def explain(
         str,
         Parameter(help="Objectives, types, rules, formations or FILE.toml, or terms; default: all."),
     ],
-    shown: ShownOptions = DEFAULT_SHOWN,
+    shown: ShownOptions = ShownOptions(),
 ) -> int:
     """Say what a word means: objectives, rules, formations.
 
@@ -35,7 +35,7 @@ def explain(
         found: tuple[Explanation, ...] = (Explanation(word[0], "formation", described(formation(word[0]))),)
     else:
         found = ask(" ".join(word)) if word else words()
-    rows = [one.as_dict() for one in found]
+    rows = [vars(one) for one in found]
     if not word:
         kinds = dict.fromkeys(one.kind for one in found)
         lines = [f"{kind:9}  {', '.join(one.word for one in found if one.kind == kind)}" for kind in kinds]

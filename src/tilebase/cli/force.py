@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,14 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import App, Parameter
 
 from tilebase.cli.options import (
-    DEFAULT_ADVERSARY,
-    DEFAULT_ESTIMATED_RUN,
-    DEFAULT_FORCED,
-    DEFAULT_SHOWN,
     USED,
     AdversaryOptions,
     ClusterOption,
-    EstimatedRunOptions,
     ForcedOptions,
     ForcedStartOption,
     LimitsOption,
@@ -27,11 +21,12 @@ from tilebase.cli.options import (
     ShownOptions,
     SpawnsOption,
     TimeOption,
+    UseOptions,
     WorkOption,
     make_game,
     parse_budget,
 )
-from tilebase.cli.output import MOST_ROWS, PICTURES, Shown, plan_text, planning, signed
+from tilebase.cli.output import MOST_ROWS, PICTURES, PLANNING, Shown, plannable, signature, signed
 from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.game.findings import VERDICTS
@@ -42,7 +37,6 @@ from tilebase.runtime.rows import table_text
 
 if TYPE_CHECKING:
     from tilebase.bdd.strategies import Method
-    from tilebase.files.work_folders import WorkFolder
     from tilebase.questions.force import Forced
     from tilebase.questions.symbolic import Symbolic
 
@@ -80,22 +74,20 @@ class KeptOptions:
     work: WorkOption = None
 
 
-DEFAULT_ENGINE, DEFAULT_KEPT = EngineOptions(), KeptOptions()
-
-
+@plannable
 def decide(
     shape: ShapeOrGoal = "",
     goal: GoalToForce = None,
     *,
-    game: ForcedOptions = DEFAULT_FORCED,
-    how: EngineOptions = DEFAULT_ENGINE,
+    game: ForcedOptions = ForcedOptions(),
+    how: EngineOptions = EngineOptions(),
     certificate: Annotated[
         Path | None,
         Parameter(name=["--certificate", "-c"], help="File for a proof that tilebase verify can check."),
     ] = None,
-    kept: KeptOptions = DEFAULT_KEPT,
-    shown: ShownOptions = DEFAULT_SHOWN,
-    run: EstimatedRunOptions = DEFAULT_ESTIMATED_RUN,
+    kept: KeptOptions = KeptOptions(),
+    shown: ShownOptions = ShownOptions(),
+    run: UseOptions = UseOptions(),
 ) -> int:
     """Decide whether a tile can be forced, whatever is spawned.
 
@@ -122,12 +114,13 @@ def decide(
             f"a GOAL is missing: name the tile behind the shape, as {shape} 32, or let tilebase force "
             f"largest {shape} find the largest"
         )
-    if planning():
+    if PLANNING.get():
         return _plan(question, how, certificate, show, run)
     prepare_kernels()
+    from tilebase.files.work_folders import work_folder
     from tilebase.questions.force import force as ask
 
-    with _work_of(question, kept.work, how.engine) as folder:
+    with work_folder(kept.work, "force", question, how.engine or "auto") as folder:
         with counting_progress() as progress:
             answer = ask(
                 question, engine=how.engine, folder=folder.path, keep=kept.work is not None,
@@ -142,9 +135,7 @@ def decide(
     return 1 if answer.again is not None and answer.again.differ else 0
 
 
-def _plan(
-    game: Game, how: EngineOptions, certificate: Path | None, show: Shown, run: EstimatedRunOptions
-) -> int:
+def _plan(game: Game, how: EngineOptions, certificate: Path | None, show: Shown, run: UseOptions) -> int:
     """Print what deciding a goal would take."""
     from tilebase.costs.rows import forcing, solving
 
@@ -163,15 +154,7 @@ def _plan(
     else:
         free = how.engine is None and certificate is None
         rows = forcing(game, run.allowed(), search_only=not free)
-    show.write(rows, rows, text=plan_text(rows), game=game)
-    return 0
-
-
-def _refuse_plan() -> None:
-    if planning():
-        raise UsageError(
-            "what a search for many goals or starts takes is not known: plan one goal, as 3x3 32"
-        )
+    return show.plan(rows, game=game)
 
 
 def _write_answer(answer: Forced, show: Shown, certificate: Path | None) -> None:
@@ -198,8 +181,8 @@ def largest(
     start: ForcedStartOption = "empty",
     limits: LimitsOption = None,
     budget: TimeOption = None,
-    shown: ShownOptions = DEFAULT_SHOWN,
-    run: EstimatedRunOptions = DEFAULT_ESTIMATED_RUN,
+    shown: ShownOptions = ShownOptions(),
+    run: UseOptions = UseOptions(),
 ) -> int:
     """Find the largest tile that can be forced.
 
@@ -210,7 +193,6 @@ def largest(
     tilebase force largest 3x3 --spawns 2
     """
     show = shown.checked()
-    _refuse_plan()
     prepare_kernels()
     from tilebase.questions.force import largest_forced
 
@@ -226,7 +208,7 @@ def largest(
         "afterstates": found.positions,
         "seconds": round(found.seconds, 1),
     }
-    show.write([row], found.as_dict(), game=None, signed=True)
+    show.write([row], found.as_dict(), text=f"{table_text([row])}{signature()}\n", game=None)
     return 0 if found.exact else 1
 
 
@@ -237,10 +219,10 @@ def starts(
     shape: ShapeOrGoal = "",
     goal: GoalToForce = None,
     *,
-    game: AdversaryOptions = DEFAULT_ADVERSARY,
-    kept: KeptOptions = DEFAULT_KEPT,
-    shown: ShownOptions = DEFAULT_SHOWN,
-    run: EstimatedRunOptions = DEFAULT_ESTIMATED_RUN,
+    game: AdversaryOptions = AdversaryOptions(),
+    kept: KeptOptions = KeptOptions(),
+    shown: ShownOptions = ShownOptions(),
+    run: UseOptions = UseOptions(),
 ) -> int:
     """Decide for each start of two tiles by itself whether a tile can be forced.
 
@@ -249,12 +231,12 @@ def starts(
     tilebase force starts 3x3 32
     """
     show = shown.checked()
-    _refuse_plan()
     question = make_game(shape, goal, ForcedOptions(**vars(game), start="two-tiles"))
     prepare_kernels()
+    from tilebase.files.work_folders import work_folder
     from tilebase.questions.force import force_starts
 
-    with _work_of(question, kept.work, None) as folder:
+    with work_folder(kept.work, "force", question, "auto") as folder:
         with counting_progress() as progress:
             found = force_starts(
                 question, folder=folder.path, seconds=parse_budget(kept.budget), **run.use(progress)
@@ -269,13 +251,6 @@ def starts(
             return 1
         folder.finish()
     return 0
-
-
-def _work_of(game: Game, work: Path | None, engine: str | None) -> AbstractContextManager[WorkFolder]:
-    """Return the folder for the decided afterstates of a game."""
-    from tilebase.files.work_folders import work_folder
-
-    return work_folder(work, "force", game, engine or "auto")
 
 
 # -- decision diagrams -----------------------------------------------------------------------------
@@ -315,21 +290,19 @@ class MethodOptions:
         return Method(self.variant, corollary7=self.corollary7, until=until, strategy=self.strategy)
 
 
-DEFAULT_METHOD = MethodOptions()
-
-
+@plannable
 def diagrams(
     shape: ShapeOrGoal = "",
     goal: GoalToForce = None,
     *,
-    game: ForcedOptions = DEFAULT_FORCED,
-    how: MethodOptions = DEFAULT_METHOD,
+    game: ForcedOptions = ForcedOptions(),
+    how: MethodOptions = MethodOptions(),
     output: Annotated[
         Path | None, Parameter(name=["--output", "-o"], help="Folder for the winning set, to probe.")
     ] = None,
-    kept: KeptOptions = DEFAULT_KEPT,
-    shown: ShownOptions = DEFAULT_SHOWN,
-    run: EstimatedRunOptions = DEFAULT_ESTIMATED_RUN,
+    kept: KeptOptions = KeptOptions(),
+    shown: ShownOptions = ShownOptions(),
+    run: UseOptions = UseOptions(),
 ) -> int:
     """Compute every board from which a tile can be forced, as decision diagrams.
 
@@ -342,7 +315,7 @@ def diagrams(
     tilebase force diagrams 3x3 32 -o 3x3-32
     """
     show, question, method = shown.checked(PICTURES), make_game(shape, goal, game), how.method()
-    if planning():
+    if PLANNING.get():
         return _plan_diagrams(question, method, show)
     from tilebase.files.work_folders import work_folder
     from tilebase.questions.symbolic import symbolic
@@ -365,14 +338,10 @@ def _plan_diagrams(game: Game, method: Method, show: Shown) -> int:
     """Print what diagrams of a game would take."""
     from tilebase.questions.symbolic import expected_cost
 
-    row = expected_cost(game, method).row(f"diagrams of {title_of(game)}")
-    show.write([row], row, game=game)
-    return 0
+    return show.plan(expected_cost(game, method).row(f"diagrams of {title_of(game)}"), game=game)
 
 
 def _write_set(found: Symbolic, show: Shown) -> None:
-    from tilebase.pictures.plots import plot_lines
-
     rows = found.rows()
     text = f"{signed(found.statement)}\n"
     # Layers or sweep lines; every other format has all of them.
@@ -383,16 +352,16 @@ def _write_set(found: Symbolic, show: Shown) -> None:
     )
     if found.exported is not None:
         text += f"the set has {found.exported:,} bytes; ask it with tilebase probe\n"
-    show.write(rows, found.as_dict(), text=text, game=found.game, draw=lambda file: plot_lines(found, file))
+    show.write(
+        rows,
+        found.as_dict(),
+        text=text,
+        game=found.game,
+        draw=lambda plots, file: plots.plot_lines(found, file),
+    )
 
 
-def _app() -> App:
-    app = App(name="force")
-    app.default(decide)
-    for command in (largest, starts, diagrams):
-        app.command(command)
-    return app
-
-
-force, planned = _app(), _app()
-"""The command, and the same behind ``tilebase plan``, which hides it."""
+force = App(name="force")
+force.default(decide)
+for command in (largest, starts, diagrams):
+    force.command(command)

@@ -10,12 +10,7 @@ from typing import Annotated, Any
 from cyclopts import App, Parameter
 
 from tilebase.cli.options import (
-    DEFAULT_ESTIMATED_RUN,
-    DEFAULT_GAME,
-    DEFAULT_SHOWN,
-    DEFAULT_USE,
     USED,
-    EstimatedRunOptions,
     GameOptions,
     PatternOption,
     ShapeArgument,
@@ -23,7 +18,6 @@ from tilebase.cli.options import (
     UseOptions,
     WorkOption,
     make_game,
-    needed_goal,
     parse_budget,
 )
 from tilebase.cli.output import signed
@@ -54,14 +48,11 @@ class SampleOptions:
     ] = "1s"
 
 
-DEFAULT_SAMPLE = SampleOptions()
-
-
 def check(
     shape: ShapeArgument,
     goal: GoalToReach = None,
     *,
-    game: GameOptions = DEFAULT_GAME,
+    game: GameOptions = GameOptions(),
     fillings: FillingsOption = None,
     within: Annotated[
         int | None,
@@ -70,8 +61,8 @@ def check(
         ),
     ] = None,
     work: WorkOption = None,
-    shown: ShownOptions = DEFAULT_SHOWN,
-    run: EstimatedRunOptions = DEFAULT_ESTIMATED_RUN,
+    shown: ShownOptions = ShownOptions(),
+    run: UseOptions = UseOptions(),
 ) -> int:
     """Check whether a pattern wins from every filling.
 
@@ -110,19 +101,19 @@ def check(
 
 def _question(shape: str, goal: int | None, game: GameOptions) -> Game:
     """Return the game with its pattern, lemma1 unless another one is given."""
-    goal = needed_goal(goal, game, "a pattern is checked on a whole board, and a formation says what wins")
-    return make_game(shape, goal, replace(game, pattern=game.pattern or "lemma1"))
+    why = "a pattern is checked on a whole board, and a formation says what wins"
+    return make_game(shape, goal, replace(game, pattern=game.pattern or "lemma1"), whole=why)
 
 
 def sample(
     shape: ShapeArgument,
     goal: GoalToReach = None,
     *,
-    game: GameOptions = DEFAULT_GAME,
+    game: GameOptions = GameOptions(),
     fillings: FillingsOption = None,
-    how: SampleOptions = DEFAULT_SAMPLE,
-    shown: ShownOptions = DEFAULT_SHOWN,
-    run: UseOptions = DEFAULT_USE,
+    how: SampleOptions = SampleOptions(),
+    shown: ShownOptions = ShownOptions(),
+    run: UseOptions = UseOptions(),
 ) -> int:
     """Decide random fillings of a pattern by the search.
 
@@ -154,7 +145,7 @@ def in_set(
     ],
     *,
     pattern: PatternOption = "lemma1",
-    shown: ShownOptions = DEFAULT_SHOWN,
+    shown: ShownOptions = ShownOptions(),
 ) -> int:
     """Count the fillings of a pattern that a winning set holds.
 
@@ -184,12 +175,7 @@ def in_set(
     return int(board is not None)
 
 
-def _app() -> App:
-    app = App(name="lemma")
-    app.default(check)
-    app.command(sample)
-    app.command(in_set, name="set")
-    return app
-
-
-lemma = _app()
+lemma = App(name="lemma")
+lemma.default(check)
+lemma.command(sample)
+lemma.command(in_set, name="set")

@@ -7,18 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import (
-    DEFAULT_GAME,
-    DEFAULT_SHOWN,
-    DEFAULT_USE,
-    GameOptions,
-    ShapeArgument,
-    ShownOptions,
-    UseOptions,
-    make_game,
-    needed_goal,
-    parse_budget,
-)
+from tilebase.cli.options import GameOptions, ShapeArgument, ShownOptions, UseOptions, make_game, parse_budget
 from tilebase.cli.output import Shown, signature
 from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import UsageError
@@ -43,7 +32,7 @@ def limits(
     shape: ShapeArgument,
     goal: Annotated[int | None, Parameter(help="The tile that wins.")] = None,
     *,
-    game: GameOptions = DEFAULT_GAME,
+    game: GameOptions = GameOptions(),
     minimal: Annotated[
         bool,
         Parameter(
@@ -59,8 +48,8 @@ def limits(
         ),
     ] = None,
     budget: Annotated[str | None, Parameter(help="Time after which what is known is printed: 10min.")] = None,
-    shown: ShownOptions = DEFAULT_SHOWN,
-    run: UseOptions = DEFAULT_USE,
+    shown: ShownOptions = ShownOptions(),
+    run: UseOptions = UseOptions(),
 ) -> int:
     """Search for limits that give a bound, or force a goal.
 
@@ -77,8 +66,8 @@ def limits(
 
     tilebase limits 3x3 32 --start empty --minimal
     """
-    goal = needed_goal(goal, game, "limits are for whole boards, and a formation is solved without them")
-    question = make_game(shape, goal, game)
+    why = "limits are for whole boards, and a formation is solved without them"
+    question = make_game(shape, goal, game, whole=why)
     show = shown.checked()
     most = None if boards is None else parse_count(boards)
     seconds = parse_budget(budget)
@@ -117,7 +106,7 @@ def _search(game: Game, most: int | None, seconds: float, show: Shown, run: UseO
         "finished": found.finished,
     }
     limited = with_limits(game, found.best.limits)
-    proving = passing("solving", limited, [Objective("lower")], Allowance.of(**run.use()))
+    proving = passing(limited, [Objective("lower")], Allowance.of(**run.use()))
     takes = proving.time if proving.seconds >= 1 else "a moment"
     proof = f"tilebase solve {game_text(limited)} --objective lower --record bound.json"
     more = f"{signature()}\n\nto prove this bound ({takes}):\n{proof}\n"
@@ -138,7 +127,7 @@ def _minimal(game: Game, seconds: float, show: Shown, run: UseOptions) -> int:
         for side, border in (("minimal winning", found.winning), ("maximal losing", found.losing))
         for text, images in border
     ]
-    show.write(rows, found.as_dict(), game=game, signed=True)
+    show.write(rows, found.as_dict(), text=f"{table_text(rows)}{signature()}\n", game=game)
     if found.open:
         print(f"stopped early: {found.open:,} of {found.lattice:,} limits are open", file=sys.stderr)
         return 1

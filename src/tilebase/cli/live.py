@@ -235,9 +235,8 @@ class Window:
     def _news(self, dialogue: Dialogue, columns: int) -> list[str]:
         """Return what the last slide lost, the score, the message, and the keys."""
         seat = dialogue.seat
-        made, unit = seat.made, seat.unit
-        lines = [made.text(unit) if made is not None and (dialogue.train or dialogue.values) else ""]
-        lines += [seat.score.text(unit)] if dialogue.train else []
+        lines = [seat.verdict if dialogue.train or dialogue.values else ""]
+        lines += [seat.score] if dialogue.train else []
         answer = seat.answer()
         parts = [dialogue.message, "" if answer is None else answer.unjudged]
         message = "the table plays: any key stops it" if dialogue.playing else "; ".join(filter(None, parts))
@@ -247,5 +246,4 @@ class Window:
 
 
 def _text(dialogue: Dialogue, value: Found) -> str:
-    """Write a value with the digits that the player wants."""
     return str(value) if dialogue.digits else short_text(value, dialogue.seat.unit)

@@ -19,6 +19,7 @@ from tilebase.game.formations import formation
 from tilebase.game.game import Game
 from tilebase.game.grid import is_shape
 from tilebase.game.spawns import SpawnLaw, law_of
+from tilebase.objectives.objective import MEANINGS
 from tilebase.runtime.documents import shown
 from tilebase.runtime.measured import ANYWAY
 from tilebase.runtime.resources import Allowance, parse_bytes
@@ -58,6 +59,13 @@ ClusterOption = Annotated[
         group=USED,
         help="Workers for the large layers: local:4 (worker processes here), tcp://host:8786 (a Dask "
         "scheduler), or the file of a scheduler.",
+    ),
+]
+ObjectiveOption = Annotated[
+    str,
+    Parameter(
+        help=f"{', '.join(MEANINGS)}; several with commas, a type of value after a colon: win:float32, a "
+        "discount after an @: win@0.99. lower,upper prove an interval."
     ),
 ]
 SpawnOption = Annotated[
@@ -108,9 +116,6 @@ class ShownOptions:
         return Shown.checked(self.form, self.record, pictures, plotted=plotted)
 
 
-DEFAULT_SHOWN = ShownOptions()
-
-
 @Parameter(name="*", group=USED)
 @dataclass(frozen=True)
 class UseOptions:
@@ -121,26 +126,15 @@ class UseOptions:
 
     def use(self, progress: Callable[[Progress], None] | None = None) -> Use:
         """Return the keywords of a question."""
-        return {"memory": self.memory, "threads": self.threads, "progress": progress}
+        return {
+            "memory": self.memory, "threads": self.threads, "progress": progress, "anyway": ANYWAY.get(),
+        }  # fmt: skip
 
     def allowed(self) -> Allowance:
         """Return what a plan may count on: as much memory as is named, also more than this machine has."""
         found = Allowance.of(threads=self.threads)
         asked = parse_bytes(self.memory)
         return found if asked is None else replace(found, memory=asked)
-
-
-@Parameter(name="*", group=USED)
-@dataclass(frozen=True)
-class EstimatedRunOptions(UseOptions):
-    """What a command may use whose time is estimated before it begins."""
-
-    def use(self, progress: Callable[[Progress], None] | None = None) -> Use:
-        """Return the keywords of a question."""
-        return {**super().use(progress), "anyway": ANYWAY.get()}
-
-
-DEFAULT_USE, DEFAULT_ESTIMATED_RUN = UseOptions(), EstimatedRunOptions()
 
 
 @Parameter(name="*", group=RULES)
@@ -201,9 +195,6 @@ class SolvedOptions(RuleOptions):
     spawn: SpawnOption = "1/10"
 
 
-DEFAULT_GAME, DEFAULT_ADVERSARY, DEFAULT_FORCED, DEFAULT_SOLVED = (
-    GameOptions(), AdversaryOptions(), ForcedOptions(), SolvedOptions(),
-)  # fmt: skip
 WITH_FORMATION = ("spawn", "spawns", "formation", "rules")
 """The options that go with a formation; it says all others itself."""
 RULES_OF_FORMATIONS = frozenset(("goal-sum", "horizon", "steps", "at-least"))
@@ -216,49 +207,42 @@ RULE_VALUES: dict[str, tuple[type, str]] = {
 """The type of a rule and an example; a number for others."""
 
 
-def make_game(shape: str, goal: int | None, options: GameOptions | ForcedOptions) -> Game:
-    """Return the game that the arguments describe.  Raises `UsageError`."""
+def make_game(shape: str, goal: int | None, options: GameOptions | ForcedOptions, *, whole: str = "") -> Game:
+    """Return the game that the arguments describe; with a formation, the first of them is the goal.
+
+    A command that needs a goal and takes no formation says in `whole` why.  Raises `UsageError` for arguments
+    and rules that are missing, or that do not go together.
+    """
+    named = options.formation
+    if whole and named is not None:
+        raise UsageError(f"{whole}: leave --formation {named} out")
+    if whole and goal is None:
+        raise UsageError("a GOAL is missing: name the tile behind the shape, as 3x3 64")
     spawn: SpawnLaw | str = options.spawn if isinstance(options, GameOptions) else law_of(options.spawns)
     rare = parse_rules(options.rules)
-    if options.formation is not None:
-        return _game_in_formation(options.formation, shape, goal, options, spawn, rare)
-    if wrong := {"steps", "at-least"} & rare.keys():
-        raise UsageError(f"the rule {min(wrong)} is for formations: name one, as --formation 442")
-    if not shape:
-        raise UsageError(f"a SHAPE is missing: {SHAPE_HELP.rstrip('.')}, or a --formation and its goal")
-    return Game(
-        shape,
-        goal,
-        spawn=spawn,
-        start=options.start,
-        limits=options.limits,
-        pattern=options.pattern,
-        goal_sum=rare.get("goal-sum"),
-        walls=rare.get("walls", ()),
-        unmergeable=rare.get("unmergeable", ()),
-        masks=rare.get("masks", ""),
-        horizon=rare.get("horizon"),
-    )
-
-
-def _game_in_formation(
-    name: str, first: str, second: int | None, options: RuleOptions, spawn: SpawnLaw | str,
-    rare: dict[str, Any],
-) -> Game:  # fmt: skip
-    """Return the game in a formation, whose goal is the `first` argument.  Raises `UsageError`."""
-    chosen = formation(name)
+    if named is None:
+        if wrong := {"steps", "at-least"} & rare.keys():
+            raise UsageError(f"the rule {min(wrong)} is for formations: name one, as --formation 442")
+        if not shape:
+            raise UsageError(f"a SHAPE is missing: {SHAPE_HELP.rstrip('.')}, or a --formation and its goal")
+        return Game(
+            shape, goal, spawn=spawn, start=options.start, limits=options.limits, pattern=options.pattern,
+            **{name.replace("-", "_"): value for name, value in rare.items()},
+        )  # fmt: skip
+    chosen = formation(named)
     for field in fields(options):
         if field.name not in WITH_FORMATION and getattr(options, field.name) != field.default:
-            option = field.name.replace("_", "-")
-            raise UsageError(f"--{option} and --formation contradict each other: leave one of the two out")
+            raise UsageError(
+                f"--{field.name} and --formation contradict each other: leave one of the two out"
+            )
     if wrong := rare.keys() - RULES_OF_FORMATIONS:
         raise UsageError(f"the rule {min(wrong)} and --formation contradict each other: leave one out")
-    if second is not None or not re.fullmatch(r"\d{0,9}", first.strip()):
-        given = first if second is None else f"{first} {second}"
-        raise UsageError(f"with a formation, give the goal alone: --formation {name} 512, not {given}")
+    if goal is not None or not re.fullmatch(r"\d{0,9}", shape.strip()):
+        given = shown(shape if goal is None else f"{shape} {goal}", 80)
+        raise UsageError(f"with a formation, give the goal alone: --formation {named} 512, not {given}")
     return chosen.game(
-        int(first) if first.strip() else None, spawn=spawn, horizon=rare.get("horizon"),
-        steps=rare.get("steps"), goal_sum=rare.get("goal-sum"), at_least=rare.get("at-least", False),
+        int(shape) if shape.strip() else None, spawn=spawn,
+        **{name.replace("-", "_"): value for name, value in rare.items()},
     )  # fmt: skip
 
 
@@ -301,12 +285,9 @@ def solved_first(words: Sequence[str], options: GameOptions) -> Game | None:
 
     None if the words name tables.  Raises `UsageError`.
     """
-    first = words[0] if words else ""
     if options.formation is not None:
-        if len(words) > 1:
-            raise UsageError(f"with a formation, give the goal alone, not {shown(' '.join(words), 80)}")
-        return make_game(first, None, options)
-    rules = options != DEFAULT_GAME
+        return make_game(" ".join(words), None, options)
+    first, rules = words[0] if words else "", options != GameOptions()
     if not is_shape(first):
         if rules:
             wrong = f"{shown(first, 40)} is not a shape" if first else "no shape is named"
@@ -317,20 +298,6 @@ def solved_first(words: Sequence[str], options: GameOptions) -> Game | None:
     if len(words) > 2 or (len(words) == 2 and not re.fullmatch(r"\d{1,9}", words[1])):
         raise UsageError(f"behind the shape {first} comes its goal, as {first} 512, and nothing else")
     return make_game(first, int(words[1]) if len(words) == 2 else None, options)
-
-
-SumOption = Annotated[
-    int | None, Parameter(name="--sum", help="The sum of the tiles of its boards; the largest layer without.")
-]
-
-
-def needed_goal(goal: int | None, options: RuleOptions, why: str) -> int:
-    """Return the goal of a command that takes no formation; `why` says so.  Raises `UsageError`."""
-    if options.formation is not None:
-        raise UsageError(f"{why}: leave --formation {options.formation} out")
-    if goal is None:
-        raise UsageError("a GOAL is missing: name the tile behind the shape, as 3x3 64")
-    return goal
 
 
 def parse_seconds(text: str | None) -> float | None:

@@ -11,6 +11,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
@@ -155,9 +156,15 @@ def signed(statement: str) -> str:
     return f"{statement.removesuffix('.')} {signature()}."
 
 
-def planning() -> bool:
-    """Return whether the command stands behind ``tilebase plan``: then it prints what it would take."""
-    return COMMAND.get().startswith("tilebase plan ")
+PLANNING: ContextVar[bool] = ContextVar("PLANNING", default=False)
+"""Whether the command stands behind ``tilebase plan``: then it writes its estimate (`Shown.plan`)."""
+Question = TypeVar("Question", bound=Callable[..., int])
+
+
+def plannable(question: Question) -> Question:
+    """Mark a command or subcommand that can stand behind ``tilebase plan``, unless its options say more."""
+    question.__dict__["plannable"] = True
+    return question
 
 
 @contextmanager
@@ -270,48 +277,57 @@ class Shown:
         data: Sequence[Row] | None = None,
         text: str | None = None,
         totals: str | None = None,
-        signed: bool = False,
-        draw: Callable[[Path], None] | None = None,
+        draw: Callable[[Any, Path], None] | None = None,
     ) -> None:
         """Print `rows`, and write the record if one is wanted.
 
         JSON holds `document`, or what a function returns in its place; CSV and Parquet hold `data`, if it is
         given, in place of the rows; a table is `text`, if it is given.  `totals` are printed in place of more
-        than `MOST_ROWS` rows that the record has.  `draw` draws the record if it is a picture.  CSV and
-        Parquet name the game, the command and the version in columns, JSON in members.  A table names the
-        version if it is `signed`.  `game` is None if the rows say themselves what they are about.
+        than `MOST_ROWS` rows that the record has.  `draw` draws the record if it is a picture, with the
+        module `pictures.plots`.  CSV and Parquet name the game, the command and the version in columns, JSON
+        in members.  `game` is None if the rows say themselves what they are about.
         Raises `StorageError` if the file cannot be written.
         """
         written = {(self.form, None), (self.recorded, self.record)} if self.record else {(self.form, None)}
+        brief = self.record is not None and self.recorded != "picture" and len(rows) > MOST_ROWS
         for form, file in sorted(written, key=lambda one: one[1] is None):  # what is printed may be cut off
             if form == "json":
                 write_document(document() if callable(document) else document, file, game)
             elif form == "picture":
                 assert file is not None
                 assert draw is not None
-                draw(file)
+                from tilebase.pictures import plots
+
+                draw(plots, file)
             elif form == "csv":
                 write_text(csv_text(with_origin(rows if data is None else data, game, text=True)), file)
             elif form == "parquet":
                 assert file is not None
                 _write_parquet(with_origin(rows if data is None else data, game, text=True), file)
-            elif form == "table" and file is None and totals is not None and self._has(rows):
+            elif form == "table" and file is None and totals is not None and brief:
                 write_text(f"{totals}\n{len(rows):,} rows are in {self.record}\n", file)
             elif form == "table" and text is not None:
                 write_text(text, file)
             else:
-                write_text(DRAWN[form](rows) + (f"{signature()}\n" if signed else ""), file)
+                write_text(DRAWN[form](rows), file)
         if self.record is not None and self.form == "table":
             print(f"{self.record} is written", file=sys.stderr)
-        if planning():
-            _tell_doubts()
 
-    def _has(self, rows: Sequence[Row]) -> bool:
-        """Return whether a record has these rows, which are too many to be printed, too."""
-        return self.record is not None and self.recorded != "picture" and len(rows) > MOST_ROWS
+    def plan(self, estimate: Row | Sequence[Row], *, game: Game | str | None, more: str = "") -> int:
+        """Write what a question takes, and say on standard error where it may not hold; return 0.
+
+        A table is without empty columns.  Below it stand the reasons, which are in its last, and `more`.
+        """
+        rows = [estimate] if isinstance(estimate, Mapping) else estimate
+        told = [name for name in rows[0] if name != "reason" and any(row[name] for row in rows)]
+        why = [f"{row['what']}, {row['on']}: {row['reason']}\n" for row in rows if row.get("reason")]
+        text = table_text([{name: row[name] for name in told} for row in rows])
+        self.write(rows, estimate, text=text + "\n" * bool(why) + "".join(why) + more, game=game)
+        tell_doubts()
+        return 0
 
 
-def _tell_doubts() -> None:
+def tell_doubts() -> None:
     """Say on standard error where the estimates of a plan may not hold."""
     from tilebase.costs.rates import doubts
 
@@ -325,14 +341,6 @@ def write_text(text: str, file: Path | None) -> None:
         sys.stdout.write(text)
         return
     write_whole(file, readable(text))
-
-
-def plan_text(rows: Sequence[Row]) -> str:
-    """Return the table of a plan without empty columns, and below it the reasons that stand in its last."""
-    told = [name for name in rows[0] if name != "reason" and any(row[name] for row in rows)]
-    bare = [{name: row[name] for name in told} for row in rows]
-    why = [f"{row['what']}, {row['on']}: {row['reason']}\n" for row in rows if row["reason"]]
-    return table_text(bare) + "\n" * bool(why) + "".join(why)
 
 
 DRAWN: dict[str, Callable[[Sequence[Row]], str]] = {

@@ -9,20 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import App, Parameter
 
 from tilebase.cli.options import (
-    DEFAULT_GAME,
-    DEFAULT_SHOWN,
-    DEFAULT_USE,
     GameOptions,
     GoalArgument,
+    ObjectiveOption,
     ShapeOrGoal,
     ShownOptions,
     ThreadsOption,
     UseOptions,
     make_game,
 )
-from tilebase.cli.output import plan_text
+from tilebase.cli.output import tell_doubts
 from tilebase.cli.progress import showing_notes
-from tilebase.cli.solve import ObjectiveOption
 from tilebase.errors import UsageError
 from tilebase.game.formations import formations as all_formations
 from tilebase.objectives.numbers import byte_text
@@ -35,13 +32,6 @@ if TYPE_CHECKING:
 
 GOALS = (128, 256, 512, 1024, 2048, 4096)
 """The goals of the list."""
-PLANNED = ("count", "solve", "force", "evaluate", "thin", "verify")
-"""The commands that can stand behind ``tilebase plan``, and reach; each asks `planning`."""
-UNPLANNED = (
-    "cite", "explain", "export", "lemma", "limits", "play", "plan", "probe", "rank", "reproduce", "review",
-    "runs", "serve",
-)  # fmt: skip
-"""All other commands: behind ``tilebase plan`` they are refused, and not read as a shape."""
 WALLED = (
     "the other cells are walls: these are games on a smaller board, whose values are not those of endgames."
 )
@@ -53,22 +43,6 @@ LEGEND = (
 )
 
 plan = App(name="plan")
-for name in (*PLANNED, "reach"):
-    loaded = "planned" if name in ("solve", "force", "reach") else name  # an app is another one behind plan
-    plan.command(f"tilebase.cli.{name}:{loaded}", name=name, show=False)
-
-
-def _refuse(name: str) -> None:
-    """Let plan say that it does not plan a command, whatever its arguments are."""
-
-    def refused(*_words: Annotated[str, Parameter(allow_leading_hyphen=True)]) -> int:
-        raise UsageError(f"plan does not plan {name}: it plans {', '.join(PLANNED)} and reach, or a game")
-
-    plan.command(refused, name=name, show=False, help=f"Plan does not plan {name}.")
-
-
-for name in UNPLANNED:
-    _refuse(name)
 
 
 @plan.default
@@ -76,10 +50,10 @@ def _game(
     shape: ShapeOrGoal = "",
     goal: GoalArgument = None,
     *,
-    game: GameOptions = DEFAULT_GAME,
+    game: GameOptions = GameOptions(),
     objective: ObjectiveOption = "win",
-    shown: ShownOptions = DEFAULT_SHOWN,
-    use: UseOptions = DEFAULT_USE,
+    shown: ShownOptions = ShownOptions(),
+    use: UseOptions = UseOptions(),
 ) -> int:
     """Print what a command would take, or compare formations.
 
@@ -105,8 +79,7 @@ def _game(
 
     with showing_notes():
         found = rows.everything(question, objectives[0], use.allowed())
-    show.write(found, found, text=plan_text(found), game=question)
-    return 0
+    return show.plan(found, game=question)
 
 
 @plan.command
@@ -114,7 +87,7 @@ def formations(
     goal: Annotated[int | None, Parameter(help="Boards, positions and sizes for this goal only.")] = None,
     *,
     threads: ThreadsOption = None,
-    shown: ShownOptions = DEFAULT_SHOWN,
+    shown: ShownOptions = ShownOptions(),
 ) -> int:
     """List the formations of endgames, with their chance to win and what solving them takes on this machine.
 
@@ -140,6 +113,7 @@ def formations(
     walled = list(dict.fromkeys(size.formation.name for size in sizes if size.formation.walled))
     note += f"\nIn {', '.join(walled)} {WALLED}\n" if walled else ""
     show.write(rows, document, data=document, text=legend + table_text(rows) + note, game=None)
+    tell_doubts()
     return 0
 
 
@@ -200,23 +174,22 @@ def _chance(size: TableSize) -> str:
     return f"{100 * size.chance:.{max(digits - 2, 1)}f} %" if lost else "100 %"
 
 
-def _solving(size: TableSize, threads: int) -> str:
-    """Return what it takes to find the chance out."""
-    return f"solve takes {size.time_text(threads).lstrip('~')}" if size.possible else "solve refuses it"
-
-
 def _rows(sizes: Sequence[TableSize], threads: int) -> list[dict[str, Any]]:
-    return [
-        {
-            "": size.formation.name + " (walls)" * size.formation.walled,
-            "chance": _chance(size) or f"not known: {_solving(size, threads)}",
-            "positions": size.positions_text,
-            "time with -o": size.time_text(threads),
-            "memory": byte_text(size.memory),
-            "disk": byte_text(size.disk),
-        }
-        for size in sizes
-    ]
+    rows = []
+    for size in sizes:
+        time = size.time_text(threads)
+        solving = f"solve takes {time.lstrip('~')}" if size.possible else "solve refuses it"
+        rows.append(
+            {
+                "": size.formation.name + " (walls)" * size.formation.walled,
+                "chance": _chance(size) or f"not known: {solving}",
+                "positions": size.positions_text,
+                "time with -o": time,
+                "memory": byte_text(size.memory),
+                "disk": byte_text(size.disk),
+            }
+        )
+    return rows
 
 
 def _as_dict(size: TableSize, threads: int) -> dict[str, Any]:

@@ -6,19 +6,13 @@ import random
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import (
-    DEFAULT_SOLVED,
-    DEFAULT_USE,
-    GameOptions,
-    SolvedOptions,
-    UseOptions,
-    solved_first,
-)
+from tilebase.cli.options import GameOptions, SolvedOptions, UseOptions, solved_first
 from tilebase.cli.usage import goal_hint
 from tilebase.errors import UsageError
 from tilebase.files.source import check_output
@@ -32,6 +26,37 @@ if TYPE_CHECKING:
     from tilebase.tables.probe import Table
 
 
+@Parameter(name="*")
+@dataclass(frozen=True)
+class SeatOptions:
+    """Where a game begins, and who spawns."""
+
+    start: Annotated[str | None, Parameter(help="A board to begin with, instead of random tiles.")] = None
+    seed: Annotated[int | None, Parameter(help="The same seed and slides give the same spawns.")] = None
+    adversary: Annotated[
+        bool, Parameter(negative=(), help="Spawn what is worst for the player, by the table.")
+    ] = False
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class DialogueOptions:
+    """What is shown, and who slides."""
+
+    train: Annotated[
+        bool, Parameter(negative=(), help="Hide values, and say after each slide what it lost.")
+    ] = False
+    auto: Annotated[bool, Parameter(negative=(), help="Let the table play.")] = False
+    delay: Annotated[float, Parameter(help="Seconds between two slides of the table.")] = 0.3
+    values: Annotated[bool, Parameter(negative="--no-values", help="Show what each slide is worth.")] = True
+    keys: Annotated[
+        bool,
+        Parameter(
+            negative="--no-keys", help="In a terminal, react to keys without Enter, and redraw in place."
+        ),
+    ] = True
+
+
 def play(
     table: Annotated[
         str,
@@ -42,23 +67,6 @@ def play(
     ],
     goal: Annotated[int | None, Parameter(help="With a shape: the tile that wins.")] = None,
     *,
-    start: Annotated[str | None, Parameter(help="A board to begin with, instead of random tiles.")] = None,
-    seed: Annotated[int | None, Parameter(help="The same seed and slides give the same spawns.")] = None,
-    train: Annotated[
-        bool, Parameter(negative=(), help="Hide values, and say after each slide what it lost.")
-    ] = False,
-    auto: Annotated[bool, Parameter(negative=(), help="Let the table play.")] = False,
-    delay: Annotated[float, Parameter(help="Seconds between two slides of the table.")] = 0.3,
-    adversary: Annotated[
-        bool, Parameter(negative=(), help="Spawn what is worst for the player, by the table.")
-    ] = False,
-    values: Annotated[bool, Parameter(negative="--no-values", help="Show what each slide is worth.")] = True,
-    keys: Annotated[
-        bool,
-        Parameter(
-            negative="--no-keys", help="In a terminal, react to keys without Enter, and redraw in place."
-        ),
-    ] = True,
     objective: Annotated[
         str | None,
         Parameter(
@@ -66,14 +74,16 @@ def play(
             "what to solve; default: win, score without a goal, guaranteed against an adversary."
         ),
     ] = None,
+    begin: SeatOptions = SeatOptions(),
+    how: DialogueOptions = DialogueOptions(),
     kept: Annotated[
         Path | None,
         Parameter(
             name=["--output", "-o"], help="File for the last game, as slides and spawns, to review later."
         ),
     ] = None,
-    game: SolvedOptions = DEFAULT_SOLVED,
-    run: UseOptions = DEFAULT_USE,
+    game: SolvedOptions = SolvedOptions(),
+    run: UseOptions = UseOptions(),
 ) -> int:
     """Play in the terminal, and see what every slide is worth.
 
@@ -94,15 +104,15 @@ def play(
 
     tilebase play 3x3 32 --adversary
     """
-    if sys.stdin is None and not auto:
+    if sys.stdin is None and not how.auto:
         raise UsageError(
             "standard input is closed, so that no slides can be read: give --auto to watch the table play"
         )
-    if not 0 <= delay <= 3600:
-        raise UsageError(f"the delay must be 0 to 3600 seconds, not {delay:g}")
-    if auto and train:
+    if not 0 <= how.delay <= 3600:
+        raise UsageError(f"the delay must be 0 to 3600 seconds, not {how.delay:g}")
+    if how.auto and how.train:
         raise UsageError("with --auto the table slides, and --train is for your slides: leave one out")
-    given = goal is not None or game != DEFAULT_SOLVED or objective is not None
+    given = goal is not None or game != SolvedOptions() or objective is not None
     if not given and is_shape(table) and not Path(table).exists():
         raise UsageError(goal_hint(table))
     question = solved_first([table, *([] if goal is None else [str(goal)])], GameOptions(**vars(game)))
@@ -110,43 +120,45 @@ def play(
         raise UsageError(f"{table} is not a shape, and a table has its own rules: leave goal and rules out")
     if question is not None and objective is None:
         can_win = question.can_win
-        objective = ("guaranteed" if adversary else "win") if can_win else "score"
+        objective = ("guaranteed" if begin.adversary else "win") if can_win else "score"
     if kept is not None:
         check_output(kept)
-    opening = _opened(table, start, objective) if question is None else _solved(question, objective, run)
+    opening = (
+        _opened(table, begin.start, objective) if question is None else _solved(question, objective, run)
+    )
     with opening as opened:
         from tilebase.cli.seat import Seat
 
-        seat = Seat(opened, objective, random.Random(seed), start, worst=adversary)
+        seat = Seat(opened, objective, random.Random(begin.seed), begin.start, worst=begin.adversary)
         try:
-            return _converse(seat, values=values, train=train, auto=auto, keys=keys, delay=delay)
+            return _converse(seat, how)
         finally:
             if kept is not None:
                 write_whole(kept, seat.saved())
                 print(f"{kept}: {seat.slides_made}, which tilebase review reads", file=sys.stderr)
 
 
-def _converse(seat: Seat, *, values: bool, train: bool, auto: bool, keys: bool, delay: float) -> int:
+def _converse(seat: Seat, how: DialogueOptions) -> int:
     """Play in the way that the options and the terminal ask for; return the exit status."""
     from tilebase.cli.dialogue import HELP, Dialogue, Lines
     from tilebase.cli.live import Keyboard, Window, has_keys
 
-    if auto:
-        return 0 if Dialogue(seat, Lines(delay), values=values).watch() else 1
-    if not (keys and has_keys()):
+    if how.auto:
+        return 0 if Dialogue(seat, Lines(how.delay), values=how.values).watch() else 1
+    if not (how.keys and has_keys()):
         sys.stdout.write(HELP)
-        Dialogue(seat, Lines(delay), values=values, train=train).converse()
+        Dialogue(seat, Lines(how.delay), values=how.values, train=how.train).converse()
     else:
         from tilebase.cli.drawing import choose_colors
 
         try:
             with Keyboard() as keyboard:
-                window = Window(keyboard, choose_colors(), delay)
-                Dialogue(seat, window, values=values, train=train).converse()
+                window = Window(keyboard, choose_colors(), how.delay)
+                Dialogue(seat, window, values=how.values, train=how.train).converse()
         finally:  # what stays on the terminal
             sys.stdout.write(f"{seat.over}\n" if seat.over else "")
-    if train:
-        sys.stdout.write(f"{seat.score.text(seat.unit)}\n")
+    if how.train:
+        sys.stdout.write(f"{seat.score}\n")
     return 0
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import DEFAULT_SHOWN, ShownOptions
+from tilebase.cli.options import ShownOptions
 from tilebase.errors import StorageError, UsageError
 from tilebase.game.game import NOTHING, Game
 from tilebase.game.names import title_of
@@ -77,7 +77,7 @@ def probe(
         bool, Parameter(negative=(), help="The board is one after a slide, and a spawn comes next.")
     ] = False,
     objective: LabelOption = None,
-    shown: ShownOptions = DEFAULT_SHOWN,
+    shown: ShownOptions = ShownOptions(),
 ) -> int:
     """Look a board up in a table: its value, and the best slide.
 
@@ -93,7 +93,7 @@ def probe(
     show = shown.checked()
     if board is not None:
         check_order("probe", table, board)
-    said = _ask_after(table, board, objective) if after else _ask(table, board, objective)
+    said = _ask(table, board, objective, after=after)
     show.write(said.rows, said.document, text=said.text, game=None)
     return 0
 
@@ -106,19 +106,26 @@ class _Said(NamedTuple):
     rows: list[dict[str, Any]]
 
 
-def _ask(table: str, board: str | None, objective: str | None) -> _Said:
-    """Return what is said of a board or of the start."""
+def _ask(table: str, board: str | None, objective: str | None, *, after: bool) -> _Said:
+    """Return what is said of a board, after a slide or before it, or of the start."""
     from tilebase.tables.folders import holds_tables, open_tables
     from tilebase.tables.probe import open_solved
 
+    if after and board is None:
+        raise UsageError("--after needs the board after a slide")
     if holds_tables(table):
+        if after:
+            raise UsageError(
+                f"--after asks one table, and {table} holds tables in subfolders: name one of them"
+            )
         with open_tables(table) as tables:
             return _ask_folder(tables, board, objective)
     with open_solved(table) as opened:
-        if board is not None:
-            answer = opened.probe(board, objective)
-            return _Said(partial(answer.as_dict, spawns=True), describe(answer), _rows(answer))
-        return _ask_start(opened, objective)
+        if board is None:
+            return _ask_start(opened, objective)
+        answer = (opened.probe_after if after else opened.probe)(board, objective)
+    document = answer.as_dict if after else partial(answer.as_dict, spawns=True)
+    return _Said(document, describe(answer), _rows(answer))
 
 
 def _ask_start(opened: Solved, objective: str | None) -> _Said:
@@ -127,20 +134,6 @@ def _ask_start(opened: Solved, objective: str | None) -> _Said:
     text = f"start of {title_of(opened.game)}: {opened.meaning(objective)}: {value}\n"
     row = {"board": "start", "meaning": opened.meaning(objective), "value": str(value)}
     return _Said(partial(value_document, value, opened.unit(objective)), text, [row])
-
-
-def _ask_after(table: str, board: str | None, objective: str | None) -> _Said:
-    """Return what a table says of a board after a slide."""
-    from tilebase.tables.folders import holds_tables
-    from tilebase.tables.probe import open_solved
-
-    if board is None:
-        raise UsageError("--after needs the board after a slide")
-    if holds_tables(table):
-        raise UsageError(f"--after asks one table, and {table} holds tables in subfolders: name one of them")
-    with open_solved(table) as opened:
-        answer = opened.probe_after(board, objective)
-    return _Said(answer.as_dict, describe(answer), _rows(answer))
 
 
 def _ask_folder(tables: TableFolder, board: str | None, objective: str | None) -> _Said:

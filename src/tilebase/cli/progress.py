@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from tilebase._version import version
-from tilebase.cli.output import planning, terminal
+from tilebase.cli.output import PLANNING, terminal
 from tilebase.errors import UsageError, readable
 from tilebase.runtime.measured import QUIET, clock
 from tilebase.runtime.progress import EXPECTED, describe
@@ -54,7 +54,7 @@ def counting_progress(
     what is recorded of the answer.  Raises `UsageError` behind ``tilebase plan``: work begins here, so the
     command has no plan for these options.
     """
-    if planning():
+    if PLANNING.get():
         raise UsageError(
             "what this takes with these options is not known before: leave plan, or options, out"
         )

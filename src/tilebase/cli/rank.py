@@ -7,15 +7,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import (
-    DEFAULT_GAME,
-    DEFAULT_SHOWN,
-    GameOptions,
-    GoalArgument,
-    ShapeOrGoal,
-    ShownOptions,
-    make_game,
-)
+from tilebase.cli.options import GameOptions, GoalArgument, ShapeOrGoal, ShownOptions, make_game
 from tilebase.cli.output import Shown
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Game
@@ -35,13 +27,13 @@ def rank(
     shape: ShapeOrGoal = "",
     goal: GoalArgument = None,
     *,
-    game: GameOptions = DEFAULT_GAME,
+    game: GameOptions = GameOptions(),
     board: Annotated[str | None, Parameter(help="Print the sum and the rank of this board.")] = None,
     at: Annotated[
         str | None,
         Parameter(help="Print the board at a sum and a rank among the boards of that sum, from 0 on: 30,17."),
     ] = None,
-    shown: ShownOptions = DEFAULT_SHOWN,
+    shown: ShownOptions = ShownOptions(),
 ) -> int:
     """Count all boards within limits, or rank one.
 

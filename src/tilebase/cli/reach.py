@@ -10,14 +10,8 @@ from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
-from tilebase.cli.options import (
-    DEFAULT_SHOWN,
-    ShownOptions,
-    TimeOption,
-    parse_budget,
-    parse_seconds,
-)
-from tilebase.cli.output import Shown, planning, write_text
+from tilebase.cli.options import ShownOptions, TimeOption, parse_budget, parse_seconds
+from tilebase.cli.output import PLANNING, Shown, plannable, write_text
 from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.findings import VERDICTS, Finding, claim_of
@@ -64,9 +58,6 @@ class PlayOptions:
     ] = None
 
 
-DEFAULT_SEARCH, DEFAULT_PLAY = SearchOptions(), PlayOptions()
-
-
 def _print_plan(question: str, size: str, show: Shown, *, limit: float | None = None) -> int:
     """Print what a question takes, between sizes that were measured; nothing is begun.
 
@@ -79,8 +70,7 @@ def _print_plan(question: str, size: str, show: Shown, *, limit: float | None = 
     row = span_of(question, (rules.rows, rules.columns)).row(f"{question} {rules}")
     if limit is not None:
         row["time"] += f"; it stops after {duration(limit)} (--budget)"
-    show.write([row], row, game=size)
-    return 0
+    return show.plan(row, game=size)
 
 
 def _rules_text(rules: Rules) -> str:
@@ -111,8 +101,8 @@ def board(
         bool, Parameter(negative=(), help="A drop follows; otherwise the player is to move.")
     ] = False,
     seed: SeedOption = 1,
-    shown: ShownOptions = DEFAULT_SHOWN,
-    search: SearchOptions = DEFAULT_SEARCH,
+    shown: ShownOptions = ShownOptions(),
+    search: SearchOptions = SearchOptions(),
 ) -> int:
     """Decide whether play can reach a board from the empty board, and print a game that ends with it.
 
@@ -124,11 +114,6 @@ def board(
     tilebase reach board 8,8/8,8
     """
     show = shown.checked()
-    if planning():
-        raise UsageError(
-            "plan does not plan reach board: the number of positions that its search keeps cannot be "
-            "estimated; ask it with --budget 10min, which stops it"
-        )
     prepare_kernels()
     from tilebase.patterns.reach import reach as ask
 
@@ -145,12 +130,13 @@ def board(
     return _ended(found.reason if found.reachable is None else None)
 
 
+@plannable
 def fill(
     size: SizeArgument,
     *,
     seed: SeedOption = 1,
     budget: TimeOption = None,
-    shown: ShownOptions = DEFAULT_SHOWN,
+    shown: ShownOptions = ShownOptions(),
 ) -> int:
     """Print a game that fills a board with 2s and 4s: drops of 2s, and no 8 is ever made.
 
@@ -161,7 +147,7 @@ def fill(
     tilebase reach fill 10x10 --seed 2
     """
     show = shown.checked()
-    if planning():
+    if PLANNING.get():
         return _print_plan("fill", size, show, limit=parse_seconds(budget))
     prepare_kernels()
     from tilebase.patterns.filling import fill_board
@@ -177,12 +163,13 @@ def fill(
     return _ended(found.reason if found.possible is None else None)
 
 
+@plannable
 def shortest(
     size: SizeArgument,
     *,
     seed: SeedOption = 1,
-    shown: ShownOptions = DEFAULT_SHOWN,
-    search: SearchOptions = DEFAULT_SEARCH,
+    shown: ShownOptions = ShownOptions(),
+    search: SearchOptions = SearchOptions(),
 ) -> int:
     """Find the fewest drops of 2s after which no slide is left, and print such a game.
 
@@ -197,7 +184,7 @@ def shortest(
     show = shown.checked()
     asked = parse_seconds(search.budget)
     limit = SHORTEST_SECONDS if asked is None else asked
-    if planning():
+    if PLANNING.get():
         return _print_plan("shortest", size, show, limit=limit)
     prepare_kernels()
     from tilebase.patterns.shortest import shortest_game
@@ -216,6 +203,7 @@ def shortest(
     return _ended(None if found.proved else found.reason)
 
 
+@plannable
 def lemmas(
     size: SizeArgument,
     *,
@@ -232,7 +220,7 @@ def lemmas(
             "real game)."
         ),
     ] = "2",
-    shown: ShownOptions = DEFAULT_SHOWN,
+    shown: ShownOptions = ShownOptions(),
 ) -> int:
     """Check the lemmas of Edixhoven's thesis on every position that a small board can reach.
 
@@ -246,7 +234,7 @@ def lemmas(
     tilebase reach lemmas 2x3 --up-to 40
     """
     show = shown.checked()
-    if planning():
+    if PLANNING.get():
         return _print_plan("lemmas", size, show)
     from tilebase.patterns.checking import check_lemmas, findings
 
@@ -281,9 +269,9 @@ def replay(
         str, Parameter(help="Slides U, D, L, R and drops (row,column), as (1,1)D(1,2); of a 4 (1,2)=4.")
     ],
     *,
-    play: PlayOptions = DEFAULT_PLAY,
+    play: PlayOptions = PlayOptions(),
     drops: DropsOption = "2,4",
-    shown: ShownOptions = DEFAULT_SHOWN,
+    shown: ShownOptions = ShownOptions(),
 ) -> int:
     """Play a sequence of moves by the plain rules, and print every position.
 
@@ -296,8 +284,6 @@ def replay(
 
     tilebase reach replay 3x3 RRRDRDUDURRL --deterministic --record game.svg
     """
-    if planning():
-        raise UsageError("plan does not plan reach replay: it takes a moment, and searches nothing")
     show = shown.checked((".svg",), plotted=False)
     game = replay_moves(size, moves, drops=drops, **vars(play))
     words = ["start", *(moves_text(game.rules, (move,)) or "drop" for move in game.moves)]
@@ -306,7 +292,7 @@ def replay(
         for number, (what, board) in enumerate(zip(words, game.boards, strict=True))
     ]
 
-    def draw(file: Path) -> None:
+    def draw(_plots: Any, file: Path) -> None:
         from tilebase.pictures.drawing import with_metadata
 
         write_text(with_metadata(game.strip()), file)
@@ -316,10 +302,11 @@ def replay(
     return 0
 
 
+@plannable
 def checkerboard(
     size: SizeArgument,
     *,
-    play: PlayOptions = DEFAULT_PLAY,
+    play: PlayOptions = PlayOptions(),
     drops: Annotated[
         str | None,
         Parameter(
@@ -334,8 +321,8 @@ def checkerboard(
     search: Annotated[
         bool, Parameter(negative=(), help="Decide by searches alone, without theorems and constructions.")
     ] = False,
-    shown: ShownOptions = DEFAULT_SHOWN,
-    run: SearchOptions = DEFAULT_SEARCH,
+    shown: ShownOptions = ShownOptions(),
+    run: SearchOptions = SearchOptions(),
 ) -> int:
     """Say whether a board can be filled with a checkerboard of 2s and 4s.
 
@@ -360,9 +347,11 @@ def checkerboard(
         for some in (("2,4", "2") if drops is None and not alone else (drops or "2",))
     ]
     seconds = parse_seconds(run.budget)
-    if planning():
+    if PLANNING.get():
         if not alone:
-            return _print_moment(games[0], show)
+            time = "a moment: a theorem or a construction decides it, without a search"
+            row = {"question": f"checkerboard {games[0]}", "time": time}
+            return show.plan(row | {"memory": "that of the program alone"}, game=str(games[0]))
         limit = BACK_SECONDS if seconds is None and search and not deterministic else seconds
         named = ("search", search), ("count", count), ("deterministic", deterministic)
         words = ["checkerboard", *(name for name, asked in named if asked)]
@@ -400,14 +389,6 @@ def _counted(rules: Rules, verdicts: list[Checkerboard], effort: Effort) -> tupl
             return tally(rules, replace(effort, progress=progress)), None
     except ResourceError as error:
         return None, str(error)
-
-
-def _print_moment(rules: Rules, show: Shown) -> int:
-    """Print that theorems and constructions decide without a search."""
-    time = "a moment: a theorem or a construction decides it, without a search"
-    row = {"question": f"checkerboard {rules}", "time": time, "memory": "that of the program alone"}
-    show.write([row], row, game=str(rules))
-    return 0
 
 
 def _colourings(text: str) -> tuple[int, ...]:
@@ -456,12 +437,6 @@ def _findings(verdicts: list[Checkerboard], counted: Tally | None) -> Iterator[F
             yield from one.found(f"sequences of moves to {one.name}", f"{counted[one.colouring]:,}", "exact")
 
 
-def _app() -> App:
-    app = App(name="reach", help="Decide which boards can be reached, as checkerboards.")
-    for command in (board, checkerboard, fill, lemmas, replay, shortest):
-        app.command(command)
-    return app
-
-
-reach, planned = _app(), _app()
-"""The command, and the same behind ``tilebase plan``, which hides it."""
+reach = App(name="reach", help="Decide which boards can be reached, as checkerboards.")
+for command in (board, checkerboard, fill, lemmas, replay, shortest):
+    reach.command(command)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import DEFAULT_SHOWN, ShownOptions, parse_seconds
+from tilebase.cli.options import ShownOptions, parse_seconds
 from tilebase.cli.output import Shown
 from tilebase.cli.progress import prepare_kernels
 from tilebase.game.names import game_text
@@ -27,7 +27,7 @@ def reproduce(
     ] = None,
     *,
     budget: Annotated[str, Parameter(help="Longest time for one line, as 60s, 10min or 2h.")] = "60s",
-    shown: ShownOptions = DEFAULT_SHOWN,
+    shown: ShownOptions = ShownOptions(),
 ) -> int:
     """Recompute every published number, and compare.
 

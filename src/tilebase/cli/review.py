@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import DEFAULT_SHOWN, ShownOptions
+from tilebase.cli.options import ShownOptions
 from tilebase.cli.output import Shown
 from tilebase.cli.probe import LabelOption, check_order
 from tilebase.errors import MissingBoardError, UsageError
@@ -30,7 +30,7 @@ def review(
     ],
     *,
     objective: LabelOption = None,
-    shown: ShownOptions = DEFAULT_SHOWN,
+    shown: ShownOptions = ShownOptions(),
 ) -> int:
     """Say which slides of a game lost how much.
 

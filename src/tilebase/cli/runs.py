@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import DEFAULT_SHOWN, ShownOptions, parse_seconds
+from tilebase.cli.options import ShownOptions, parse_seconds
 from tilebase.objectives.numbers import byte_text
 from tilebase.runtime.measured import duration
 
@@ -20,7 +20,7 @@ def runs(
     older_than: Annotated[
         str | None, Parameter(help="Only runs that wrote nothing for so long: 90min, 2h, 7d.")
     ] = None,
-    shown: ShownOptions = DEFAULT_SHOWN,
+    shown: ShownOptions = ShownOptions(),
 ) -> int:
     """List or delete the folders of runs.
 

@@ -4,97 +4,20 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 from fractions import Fraction
 
 from tilebase.game.board import Board
 from tilebase.game.notation import exponent_of, split_cells
 from tilebase.game.records import Move, saved_game
-from tilebase.objectives.numbers import MISTAKE_TEXT, Unit, is_mistake, loss_text, share_text
-from tilebase.objectives.values import Found, short_text
-from tilebase.questions.review import longest_run
+from tilebase.objectives.numbers import MISTAKE_TEXT, Unit, loss_text, share_text
+from tilebase.objectives.values import short_text
+from tilebase.questions.review import Review, ReviewedMove
 from tilebase.runtime.documents import to_json
 from tilebase.tables import playing
 from tilebase.tables.answers import ENDED, WON, Answer, SlideAnswer, slides_by_rules
 from tilebase.tables.probe import Table
 from tilebase.tables.real_boards import AnyBoard
-
-
-@dataclass(frozen=True)
-class Made:
-    """A slide that was made: what the table said of the position, and what the slide lost.
-
-    `loss` is None if the table does not know it; see `Answer.loss`.  `seen` says whether the
-    player knew the values before.
-    """
-
-    direction: str
-    answer: Answer | None
-    loss: float | None
-    seen: bool = False
-
-    @property
-    def agreed(self) -> bool:
-        """Whether it was one of the best slides."""
-        return self.answer is not None and self.direction in self.answer.best
-
-    @property
-    def of(self) -> float:
-        """The size of the value from which something was lost."""
-        return 0.0 if self.answer is None else self.answer.size
-
-    @property
-    def value(self) -> Found | None:
-        """What the slide was worth; None if not known."""
-        slide = None if self.answer is None else self.answer.slide(self.direction)
-        return None if slide is None else slide.value
-
-    def text(self, unit: Unit) -> str:
-        """Return what the slide lost, in words: ``left lost 1.3 %: right was best``."""
-        if self.loss is None:
-            return f"{self.direction}: the table does not know what it lost"
-        assert self.answer is not None
-        if self.agreed:
-            return f"{self.direction} was best"
-        best = f"{' or '.join(self.answer.best)} was best"
-        lost = f"{self.direction} lost {loss_text(self.loss, unit, self.of)}: {best}"
-        values = [short_text(one, unit) for one in (self.value, self.answer.value) if one is not None]
-        if unit == "yes-no" or len(set(values)) < 2:
-            return lost
-        return f"{lost}, {values[0]} instead of {values[1]}"
-
-
-@dataclass
-class Score:
-    """How well a player slides: what each slide lost whose loss is known, and of which value."""
-
-    losses: list[float] = field(default_factory=list)
-    of: list[float] = field(default_factory=list)
-    agreed: list[bool] = field(default_factory=list)
-
-    def add(self, made: Made) -> None:
-        """Count a slide, if the table knows what it lost and the player did not see the values."""
-        if made.loss is not None and not made.seen:
-            self.losses.append(made.loss)
-            self.of.append(made.of)
-            self.agreed.append(made.agreed)
-
-    def text(self, unit: Unit) -> str:
-        """Return the score in one line."""
-        count = len(self.losses)
-        if not count:
-            return "no slide was counted yet"
-        agreed = f"{sum(self.agreed):,} of {count:,} slides best ({share_text(sum(self.agreed) / count)})"
-        longest = f"longest run {longest_run(self.agreed):,}"
-        total, most = sum(self.losses), max(self.of)
-        if unit == "yes-no":
-            return f"{agreed}, forced wins lost: {total:.0f}, {longest}"
-        mistakes = sum(is_mistake(loss, of) for loss, of in zip(self.losses, self.of, strict=True))
-        mean = f", {loss_text(total / count, unit, most)} a slide" if total else ""
-        return (
-            f"{agreed}, mistakes ({MISTAKE_TEXT}): {mistakes:,}, "
-            f"lost {loss_text(total, unit, most)}{mean}, {longest}"
-        )
 
 
 class Seat:
@@ -109,15 +32,16 @@ class Seat:
         begins with a real board keeps the numbers of all tiles, and is not rotated.
     last:
         How the last slide ended the game: `WON`, `ENDED` at the horizon, or empty.
-    made:
-        The last slide; None at the start, and after one was taken back.
+    made, made_seen:
+        The last slide, and whether the player knew the values before it; None at the start, and after one was
+        taken back.
     how:
         Which tiles of a real board are large, as a sentence; empty for other boards.
     seen:
         Whether the player has seen the values of the position, or has been told what was best in it.
-    score:
-        How well the player slides, over all games.  Slides that the table makes do not count, nor those in
-        positions that were `seen`.
+    judged:
+        The slides of the player over all games whose losses are known.  Slides that the table makes do not
+        count, nor those in positions that were `seen`.
     """
 
     def __init__(
@@ -139,10 +63,10 @@ class Seat:
         self.history: list[AnyBoard] = []
         self.moves: list[Move] = []
         self.last = ""
-        self.made: Made | None = None
+        self.made: ReviewedMove | None = None
         self.how = ""
-        self.seen = False
-        self.score = Score()
+        self.seen = self.made_seen = False
+        self.judged: list[ReviewedMove] = []
         self.board: AnyBoard = self.begin()
 
     def begin(self) -> AnyBoard:
@@ -194,15 +118,20 @@ class Seat:
         if slid is None:
             return False
         answer = self.answer()
-        loss = None if answer is None else answer.loss(direction)
-        made = Made(direction, answer, loss, self.seen)
-        last = slid.end
+        made = ReviewedMove(len(self.history) + 1, self.board.text, (direction,))
+        if answer is not None:
+            slide = answer.slide(direction)
+            worth = None if slide is None else slide.value
+            made = replace(
+                made, best=answer.best, value=answer.value, slide_value=worth, loss=answer.loss(direction)
+            )
+        last, self.made_seen = slid.end, self.seen
         following = slid.after if last else self._choose(slid.spawns())
         self.history.append(self.board)
         self.moves.append(Move(direction) if last else _move(direction, slid.after, following))
         self.board, self.last, self.made, self.seen = following, last, made, False
-        if own:
-            self.score.add(made)
+        if own and made.loss is not None and not self.made_seen:
+            self.judged.append(made)
         return True
 
     def best(self) -> str | None:
@@ -228,6 +157,28 @@ class Seat:
         return "1 slide" if len(self.history) == 1 else f"{len(self.history)} slides"
 
     @property
+    def verdict(self) -> str:
+        """What the last slide lost, in words: ``left lost 1.3 %: right was best``; empty without one."""
+        made, unit = self.made, self.unit
+        if made is None:
+            return ""
+        (slide,) = made.slides
+        if made.loss is None:
+            return f"{slide}: the table does not know what it lost"
+        if made.agreed:
+            return f"{slide} was best"
+        lost = f"{slide} lost {loss_text(made.loss, unit, made.of)}: {' or '.join(made.best)} was best"
+        values = [short_text(one, unit) for one in (made.slide_value, made.value) if one is not None]
+        if unit == "yes-no" or len(set(values)) < 2:
+            return lost
+        return f"{lost}, {values[0]} instead of {values[1]}"
+
+    @property
+    def score(self) -> str:
+        """How well the player slides, in one line."""
+        return score_text(self.judged, self.unit)
+
+    @property
     def over(self) -> str:
         """How the game ended; empty while it continues."""
         slides = self.slides_made
@@ -236,6 +187,20 @@ class Seat:
         if self.last == ENDED:
             return f"not won after {slides}: the game ends at the sum {self.table.game.horizon}"
         return "" if self.slides else f"no slide is left after {slides}"
+
+
+def score_text(judged: Sequence[ReviewedMove], unit: Unit) -> str:
+    """Return in one line how well a player slides who made these moves."""
+    found = Review("", "", unit, tuple(judged))
+    if found.agreement is None or found.mean_loss is None:
+        return "no slide was counted yet"
+    text = f"{found.agreed:,} of {found.reviewed:,} slides best ({share_text(found.agreement)})"
+    longest = f"longest run {found.longest_run:,}"
+    if unit == "yes-no":
+        return f"{text}, forced wins lost: {found.total_loss:.0f}, {longest}"
+    mean = f", {loss_text(found.mean_loss, unit, found.of)} a slide" if found.total_loss else ""
+    lost = loss_text(found.total_loss, unit, found.of)
+    return f"{text}, mistakes ({MISTAKE_TEXT}): {found.mistakes:,}, lost {lost}{mean}, {longest}"
 
 
 def _move(direction: str, after: AnyBoard, following: AnyBoard) -> Move:

@@ -4,15 +4,30 @@ from __future__ import annotations
 
 import sys
 import webbrowser
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import DEFAULT_GAME, DEFAULT_USE, GameOptions, UseOptions, solved_first
+from tilebase.cli.options import GameOptions, ObjectiveOption, UseOptions, solved_first
 from tilebase.cli.progress import prepare_kernels
-from tilebase.cli.solve import ObjectiveOption
 from tilebase.errors import UsageError
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class ServerOptions:
+    """Where a server listens, and how much one client may ask."""
+
+    host: Annotated[str, Parameter(help="Address to listen on; 0.0.0.0 opens it to other machines.")] = (
+        "127.0.0.1"
+    )
+    port: Annotated[int, Parameter(help="Port to listen on; 0 takes a free one.")] = 2048
+    rate: Annotated[float, Parameter(help="Probes per second that one client may ask.")] = 10_000.0
+    browse: Annotated[bool, Parameter(name="--open", negative=(), help="Open the page in the browser.")] = (
+        False
+    )
 
 
 def serve(
@@ -25,21 +40,14 @@ def serve(
     ] = (),
     /,
     *,
-    game: GameOptions = DEFAULT_GAME,
+    game: GameOptions = GameOptions(),
     objective: ObjectiveOption = "win",
     table: Annotated[
         Path | None,
         Parameter(name=["--output", "-o"], help="Folder for the table of a game that is solved first."),
     ] = None,
-    host: Annotated[str, Parameter(help="Address to listen on; 0.0.0.0 opens it to other machines.")] = (
-        "127.0.0.1"
-    ),
-    port: Annotated[int, Parameter(help="Port to listen on; 0 takes a free one.")] = 2048,
-    rate: Annotated[float, Parameter(help="Probes per second that one client may ask.")] = 10_000.0,
-    browse: Annotated[
-        bool, Parameter(name="--open", negative=(), help="Open the page in the browser.")
-    ] = False,
-    use: UseOptions = DEFAULT_USE,
+    server: ServerOptions = ServerOptions(),
+    use: UseOptions = UseOptions(),
 ) -> int:
     """Play, train and review in the browser.
 
@@ -62,24 +70,22 @@ def serve(
         prepare_kernels()
 
     def told(addresses: list[str]) -> None:
-        if not is_loopback(host):
-            print(_warning(host, rate), file=sys.stderr, flush=True)
+        if not is_loopback(server.host):
+            print(
+                f"warning: {server.host} opens this server to other machines: who reaches it can ask these "
+                f"tables ({server.rate:,.0f} probes a second each, no password, no encryption) and nothing "
+                "else",
+                file=sys.stderr, flush=True,
+            )  # fmt: skip
         print(f"open {addresses[0]} in a browser; Ctrl-C stops the server", flush=True)
         if addresses[1:]:
             print(f"other machines open {' or '.join(addresses[1:])}", flush=True)
-        if browse:
+        if server.browse:
             webbrowser.open(addresses[0])
 
     run(
         () if question is not None else what, game=question, objective=objective,
         folder=table,
-        host=host, port=port, rate=rate, told=told, **use.use(),
+        host=server.host, port=server.port, rate=server.rate, told=told, **use.use(),
     )  # fmt: skip
     return 0
-
-
-def _warning(host: str, rate: float) -> str:
-    return (
-        f"warning: {host} opens this server to other machines: who reaches it can ask these tables "
-        f"({rate:,.0f} probes a second each, no password, no encryption) and nothing else"
-    )

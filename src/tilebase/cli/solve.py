@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,20 +13,18 @@ from cyclopts import App, Parameter
 
 from tilebase.cli.limits import sooner
 from tilebase.cli.options import (
-    DEFAULT_ESTIMATED_RUN,
-    DEFAULT_GAME,
-    DEFAULT_SHOWN,
     USED,
     ClusterOption,
-    EstimatedRunOptions,
     GameOptions,
     GoalArgument,
+    ObjectiveOption,
     ShapeOrGoal,
     ShownOptions,
+    UseOptions,
     WorkOption,
     make_game,
 )
-from tilebase.cli.output import Shown, plan_text, planning, signature
+from tilebase.cli.output import PLANNING, Shown, plannable, signature
 from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.game.findings import claim_of, layers_checksum
@@ -34,7 +32,7 @@ from tilebase.game.formations import formation_of
 from tilebase.game.game import Game
 from tilebase.game.names import title_of
 from tilebase.objectives.numbers import digits_text
-from tilebase.objectives.objective import MEANINGS, Objective, parse_objectives
+from tilebase.objectives.objective import Objective, parse_objectives
 from tilebase.runtime.measured import working_time
 from tilebase.runtime.rows import table_text
 
@@ -47,29 +45,13 @@ if TYPE_CHECKING:
 CHANCES = ("win", "lower", "upper")
 """The objectives that are, or bound, the probability to win."""
 UP_TO_SYMMETRY = "afterstates, up to symmetry"
-ObjectiveOption = Annotated[
-    str,
-    Parameter(
-        help=f"{', '.join(MEANINGS)}; several with commas, a type of value after a colon: win:float32, a "
-        "discount after an @: win@0.99. lower,upper prove an interval."
-    ),
-]
 
 
-def values(
-    shape: ShapeOrGoal = "",
-    goal: GoalArgument = None,
-    *,
-    game: GameOptions = DEFAULT_GAME,
-    objective: ObjectiveOption = "win",
-    table: Annotated[
-        Path | None,
-        Parameter(
-            name=["--output", "-o"],
-            help="Folder for a table that can be probed; the same command continues there, others "
-            "add objectives.",
-        ),
-    ] = None,
+@Parameter(name="*")
+@dataclass(frozen=True)
+class EngineOptions:
+    """On which boards a game is solved, how far, and by whom."""
+
     space: Annotated[
         str | None,
         Parameter(
@@ -77,22 +59,48 @@ def values(
             "by perfect index, without counting; auto: what takes less time, but reachable with -o. "
             "Default: auto with masks, all for bounds within limits that need no table, else reachable."
         ),
-    ] = None,
+    ] = None
+    down_to: Annotated[int | None, Parameter(help="Stop after the layer of this sum.")] = None
+    backend: Annotated[
+        str, Parameter(group=USED, help="threads, or cuda: a GPU, for all boards within limits.")
+    ] = "threads"
+    work: WorkOption = None
+    cluster: ClusterOption = None
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class TableOptions:
+    """The table that is kept, and what is left out of it."""
+
+    table: Annotated[
+        Path | None,
+        Parameter(
+            name=["--output", "-o"],
+            help="Folder for a table that can be probed; the same command continues there, others "
+            "add objectives.",
+        ),
+    ] = None
     above: Annotated[
         float | None,
         Parameter(
             help="Leave boards out of the table whose value under the first objective is less, as 0.5; "
             "probes then say that it is below."
         ),
-    ] = None,
-    down_to: Annotated[int | None, Parameter(help="Stop after the layer of this sum.")] = None,
-    backend: Annotated[
-        str, Parameter(group=USED, help="threads, or cuda: a GPU, for all boards within limits.")
-    ] = "threads",
-    work: WorkOption = None,
-    cluster: ClusterOption = None,
-    shown: ShownOptions = DEFAULT_SHOWN,
-    run: EstimatedRunOptions = DEFAULT_ESTIMATED_RUN,
+    ] = None
+
+
+@plannable
+def values(
+    shape: ShapeOrGoal = "",
+    goal: GoalArgument = None,
+    *,
+    game: GameOptions = GameOptions(),
+    objective: ObjectiveOption = "win",
+    how: EngineOptions = EngineOptions(),
+    kept: TableOptions = TableOptions(),
+    shown: ShownOptions = ShownOptions(),
+    run: UseOptions = UseOptions(),
 ) -> int:
     """Solve a game: the value of every position.
 
@@ -118,61 +126,48 @@ def values(
     objectives = parse_objectives(objective)
     from tilebase.questions.running import Ask, usual_space
 
-    within = space or usual_space(question, objectives, table=table is not None, backend=backend)
-    ask = Ask(question, objectives, within, down_to, backend)
-    folder = table or work
-    if planning():
-        keep = table is not None and above is None
-        if above is not None:
-            ask = replace(ask, space="reachable")  # as `solve` chooses
-        return _print_plan(ask, show, run, keep=keep, folder=folder, cluster=cluster)
-    if table is not None and work is not None:
+    within = how.space or usual_space(question, objectives, table=kept.table is not None, backend=how.backend)
+    ask = Ask(question, objectives, within, how.down_to, how.backend)
+    folder = kept.table or how.work
+    if PLANNING.get():
+        if ask.on_device:
+            raise UsageError(f"what a pass with --backend {how.backend} takes is not planned: leave it out")
+        from tilebase.costs.rows import solving
+
+        rows = solving(
+            question, objectives, within if kept.above is None else "reachable", run.allowed(),
+            keep=kept.table is not None and kept.above is None, down_to=how.down_to, folder=folder,
+            cluster=how.cluster,
+        )  # fmt: skip
+        more = _recorded(question, objectives) + _sooner(question, objectives)
+        return show.plan(rows, game=question, more=more)
+    if kept.table is not None and how.work is not None:
         raise UsageError("a table is the folder of its run: leave --work out")
     prepare_kernels()
     from tilebase.files.work_folders import work_folder
     from tilebase.questions import solve as engine
 
     with work_folder(folder, "solve", question, within, *(one.label for one in objectives)) as place:
-        if _is_one_pass(ask, keep=table is not None):
-            _prove(ask, show, place.path, cluster=cluster, **run.use())
+        bounds_alone = all(one.is_bound and one.discount == 1 for one in objectives)
+        if within == "all" and bounds_alone and kept.table is None and how.down_to is None:
+            # Passes over all boards prove bounds, and nothing else is wanted: no layer is kept.
+            _prove(ask, show, place.path, cluster=how.cluster, **run.use())
             place.finish()
             return 0
         since = working_time()
         with counting_progress(known=lambda: _recorded(question, objectives).strip()) as progress:
             solution = engine.solve(
-                question, objectives, table=table, folder=None if table else place.path, down_to=down_to,
-                space=within, backend=backend, above=above, cluster=cluster, **run.use(progress),
+                question, objectives, folder=None if kept.table else place.path, space=within,
+                down_to=how.down_to, backend=how.backend, cluster=how.cluster, **vars(kept),
+                **run.use(progress),
             )  # fmt: skip
-        _write(solution, show, within, working_time() - since, table, above)
+        _write(solution, show, within, working_time() - since, kept.table, kept.above)
         if solution.complete:
             place.finish()
             return 0
     lowest = min((layer.sum for layer in solution.layers[0]), default=None)
     reached = "no layer was solved" if lowest is None else f"solved down to sum {lowest}"
     print(f"not complete: {reached}", file=sys.stderr)
-    return 0
-
-
-def _is_one_pass(ask: Ask, *, keep: bool) -> bool:
-    """Return whether passes over all boards prove bounds, and nothing else is wanted: no layer is kept."""
-    bounds_alone = all(one.is_bound and one.discount == 1 for one in ask.objectives)
-    return ask.space == "all" and bounds_alone and not keep and ask.down_to is None
-
-
-def _print_plan(
-    ask: Ask, show: Shown, run: EstimatedRunOptions, *, keep: bool, folder: Path | None, cluster: str | None
-) -> int:
-    """Print what a run would take."""
-    if ask.on_device:
-        raise UsageError(f"what a pass with --backend {ask.backend} takes is not planned: leave it out")
-    from tilebase.costs.rows import solving
-
-    rows = solving(
-        ask.game, ask.objectives, ask.space, run.allowed(), keep=keep, down_to=ask.down_to,
-        folder=folder, cluster=cluster,
-    )  # fmt: skip
-    text = plan_text(rows) + _recorded(ask.game, ask.objectives) + _sooner(ask.game, ask.objectives)
-    show.write(rows, rows, text=text, game=ask.game)
     return 0
 
 
@@ -193,7 +188,7 @@ def exact(
     shape: ShapeOrGoal = "",
     goal: GoalArgument = None,
     *,
-    game: GameOptions = DEFAULT_GAME,
+    game: GameOptions = GameOptions(),
     objective: ObjectiveOption = "win",
     play: Annotated[
         str,
@@ -203,8 +198,8 @@ def exact(
             "spawn."
         ),
     ] = "best",
-    shown: ShownOptions = DEFAULT_SHOWN,
-    run: EstimatedRunOptions = DEFAULT_ESTIMATED_RUN,
+    shown: ShownOptions = ShownOptions(),
+    run: UseOptions = UseOptions(),
 ) -> int:
     """Solve a game in fractions: games of up to 3 million afterstates, as 3x3 to 64.
 
@@ -374,12 +369,6 @@ def _values(solution: Solution) -> list[dict[str, Any]]:
     ]
 
 
-def _app() -> App:
-    app = App(name="solve")
-    app.default(values)
-    app.command(exact)
-    return app
-
-
-solve, planned = _app(), _app()
-"""The command, and the same behind ``tilebase plan``, which hides it."""
+solve = App(name="solve")
+solve.default(values)
+solve.command(exact)

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import DEFAULT_SHOWN, ShownOptions
-from tilebase.cli.output import Shown, planning
+from tilebase.cli.options import ShownOptions
+from tilebase.cli.output import PLANNING, Shown, plannable
 from tilebase.cli.probe import LabelOption, LocalTableArgument, game_of_table
 from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import UsageError
@@ -16,6 +16,7 @@ from tilebase.objectives.numbers import digits_text, summed_text
 from tilebase.runtime.measured import ANYWAY
 
 
+@plannable
 def thin(
     table: LocalTableArgument,
     *,
@@ -28,7 +29,7 @@ def thin(
         float | None, Parameter(help="Keep boards of at least this value instead, whoever visits them: 0.5.")
     ] = None,
     objective: LabelOption = None,
-    shown: ShownOptions = DEFAULT_SHOWN,
+    shown: ShownOptions = ShownOptions(),
 ) -> int:
     """Write a smaller table, and say what is left out.
 
@@ -46,8 +47,14 @@ def thin(
         raise UsageError("say what to keep: give --visited or --above, one of the two")
     show = shown.checked()
     prepare_kernels()
-    if planning():
-        return _print_plan(table, show, visits=visited is not None)
+    if PLANNING.get():
+        from tilebase.costs.reachable import thinning as expected
+        from tilebase.tables.probe import afterstate_counts, open_table
+
+        with open_table(table) as opened:
+            sizes, by_visits = afterstate_counts(opened), visited is not None
+            row = expected(opened.game, sizes, opened.objectives, visits=by_visits).row()
+        return show.plan(row, game=opened.game)
     if above is not None:
         return _prune(table, output, above, objective, show)
     assert visited is not None
@@ -67,17 +74,6 @@ def thin(
     ]
     data, game = found.as_dict(), game_of_table(table)
     show.write(rows, data, data=[data], game=game)
-    return 0
-
-
-def _print_plan(table: str, show: Shown, *, visits: bool) -> int:
-    from tilebase.costs.reachable import thinning
-    from tilebase.tables.probe import afterstate_counts, open_table
-
-    with open_table(table) as opened:
-        sizes = afterstate_counts(opened)
-        row = thinning(opened.game, sizes, opened.objectives, visits=visits).row()
-    show.write([row], row, game=game_of_table(table))
     return 0
 
 

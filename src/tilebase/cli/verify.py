@@ -6,19 +6,21 @@ import stat
 import sys
 from collections.abc import Sequence
 from contextlib import closing, redirect_stdout, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from tilebase.cli.certificate import check
-from tilebase.cli.options import DEFAULT_SHOWN, ClusterOption, ShownOptions
-from tilebase.cli.output import Shown, planning
-from tilebase.cli.probe import game_of_table
+from tilebase.check import RefusedError, check_certificate
+from tilebase.cli.options import ClusterOption, ShownOptions
+from tilebase.cli.output import PLANNING, Shown, plannable, signed
 from tilebase.cli.progress import counting_progress, share_progress
-from tilebase.errors import StorageError, TilebaseError, UsageError
+from tilebase.errors import CorruptError, StorageError, TilebaseError, UsageError
 from tilebase.files import places
 from tilebase.files.source import is_certificate, local_path, mode_of
+from tilebase.game.grid import by_rows
+from tilebase.game.names import forced_sentence
 from tilebase.runtime.measured import ANYWAY
 from tilebase.tables.folders import holds_tables, subfolders
 
@@ -26,6 +28,18 @@ if TYPE_CHECKING:
     from tilebase.tables.winning import WinningSet
 
 
+@Parameter(name="*")
+@dataclass(frozen=True)
+class DerivedOptions:
+    """Which values are derived again, and by whom."""
+
+    sample: Annotated[int, Parameter(help="Values of each objective to derive again.")] = 1000
+    every: Annotated[bool, Parameter(name="--all", negative=(), help="Derive all values again.")] = False
+    seed: Annotated[int, Parameter(help="Of the random sample.")] = 0
+    cluster: ClusterOption = None
+
+
+@plannable
 def verify(
     location: Annotated[
         str,
@@ -36,9 +50,6 @@ def verify(
         ),
     ],
     *,
-    sample: Annotated[int, Parameter(help="Values of each objective to derive again.")] = 1000,
-    every: Annotated[bool, Parameter(name="--all", negative=(), help="Derive all values again.")] = False,
-    seed: Annotated[int, Parameter(help="Of the random sample.")] = 0,
     exact: Annotated[
         bool,
         Parameter(
@@ -56,8 +67,8 @@ def verify(
     against: Annotated[
         Path | None, Parameter(help="Compare the files of a table with the SHA-256 sums in this list, too.")
     ] = None,
-    cluster: ClusterOption = None,
-    shown: ShownOptions = DEFAULT_SHOWN,
+    derived: DerivedOptions = DerivedOptions(),
+    shown: ShownOptions = ShownOptions(),
 ) -> int:
     """Check a table, a run, a winning set or a certificate.
 
@@ -77,9 +88,9 @@ def verify(
 
     tilebase verify 3x3-32.cert
     """
-    if sample < 0:
-        raise UsageError(f"the sample must be 0 values or more, not {sample}")
-    if cluster is not None and not every:
+    if derived.sample < 0:
+        raise UsageError(f"the sample must be 0 values or more, not {derived.sample}")
+    if derived.cluster is not None and not derived.every:
         raise UsageError(
             "workers derive all values of a table again: give --all, too, or leave --cluster out"
         )
@@ -89,17 +100,26 @@ def verify(
         raise UsageError(f"{location} is not a table: --list and --against are for one table")
     show = shown.checked()
     if path is not None and is_certificate(path):
-        if planning():
+        if PLANNING.get():
             raise UsageError("what checking a certificate takes is not known: give a table")
-        return check(path, show)
+        return _check_certificate(path, show)
     if exact:
         return _verify_exactly(location, show)
-    if planning():
-        return _print_plan(location, None if every else sample, show)
+    if PLANNING.get():
+        from tilebase.tables.probe import open_table
+        from tilebase.tables.verify import expected_cost
+
+        with open_table(location) as table:
+            row = expected_cost(table, None if derived.every else derived.sample).row()
+        return show.plan(row, game=table.game)
     report = _Report()
     with redirect_stdout(sys.stderr if listed else sys.stdout):
         try:  # if the user stops the command, what is checked so far is written
-            checking = {"sample": None if every else sample, "seed": seed, "cluster": cluster}
+            checking = {
+                "sample": None if derived.every else derived.sample,
+                "seed": derived.seed,
+                "cluster": derived.cluster,
+            }
             _verify_what_is_there(location, path, against, report, checking, one_table=listed)
         finally:
             report.write(show)
@@ -215,16 +235,6 @@ def _verify_exactly(location: str, show: Shown) -> int:
     return 1 if wrong else 0
 
 
-def _print_plan(location: str, sample: int | None, show: Shown) -> int:
-    from tilebase.tables.probe import open_table
-    from tilebase.tables.verify import expected_cost
-
-    with open_table(location) as table:
-        row = expected_cost(table, sample).row()
-    show.write([row], row, game=game_of_table(location))
-    return 0
-
-
 def _verify_one(path: Path, problem: str, report: _Report, checking: dict[str, Any]) -> None:
     """Verify one table of many, unless there is a problem: a table that cannot be checked is a line, too."""
     try:
@@ -298,3 +308,77 @@ def _print_sums(location: str) -> None:
     with share_progress("files") as progress:
         sums = table_sums(location, progress=progress)
     sys.stdout.write(format_sums(sums))
+
+
+# -- certificates ----------------------------------------------------------------------------------
+
+
+def _check_certificate(certificate: Path, show: Shown) -> int:
+    """Check a certificate, and say what it proves.  Raises `CorruptError` if it proves nothing."""
+    done = 0
+    try:
+        with share_progress("boards checked") as progress:
+
+            def tell(more: int, every: int) -> None:
+                nonlocal done
+                done += more
+                if progress is not None:
+                    progress(done, every)
+
+            header = check_certificate(certificate, tell)
+    except RefusedError as error:
+        raise CorruptError(f"{certificate} proves nothing: {error}") from error
+    except OSError as error:
+        raise StorageError(f"cannot read {certificate}: {error.strerror or error}") from error
+    row = {"proved": proved_by(header), "boards": header["boards"]}
+    text = f"proved, by {header['boards']:,} boards: {signed(row['proved'])}\n"
+    show.write([row], row, text=text, game=None)
+    return 0
+
+
+def proved_by(header: dict[str, Any]) -> str:
+    """Return the statement that a certificate with this header proves."""
+    spawns = " and ".join(f"{tile}s" for tile in header["drops"])
+    within = f" within the limits {','.join(map(str, header['limits']))}" if header["limits"] else ""
+    if "horizon" in header:
+        within += f" in the game that ends at the sum {header['horizon']}"
+    forced, wins = header["claim"] == "forced", f"{_wins(header)}{within}"
+    return forced_sentence(forced, f"2048 on {_board(header)}", _start(header), wins, spawns)
+
+
+def _board(header: dict[str, Any]) -> str:
+    """Return the shape, the x and the masks in words."""
+    text = str(header["shape"])
+    if header.get("x"):
+        text += f" with {header['x']} movable tiles x that never merge"
+    if header.get("masks"):
+        width = int(header["shape"].rpartition("x")[2])
+        masks = " or ".join(by_rows(mask, width, "") for mask in header["masks"])
+        which = "the mask" if len(header["masks"]) == 1 else "one of the masks"
+        text += f", which cover {which} {masks} after each slide"
+    return text
+
+
+def _start(header: dict[str, Any]) -> str:
+    """Return where the game begins, in words."""
+    states, afters = header["starts"], header.get("afterstates", [])
+    texts = [",".join(map(_tile, word)) for word in [*states, *afters]]
+    first = ", a spawn first" if afters and not states else ""
+    if not texts:
+        return "the empty board"
+    if len(texts) == 1:
+        return f"the board {texts[0]}{first}"
+    return f"each of {len(texts)} starts{first}, the first of them {texts[0]}"
+
+
+def _wins(header: dict[str, Any]) -> str:
+    """Return what wins, in words."""
+    goals = {"the tile": header["goal"], "the sum": header.get("goal_sum")}
+    ways = [f"{name} {value}" for name, value in goals.items() if value is not None]
+    width = int(header["shape"].rpartition("x")[2])
+    ways += [f"the pattern {by_rows([*map(_tile, word)], width)}" for word in header.get("patterns", [])]
+    return " or ".join(ways)
+
+
+def _tile(sign: str) -> str:
+    return sign if sign in "0x*" else str(2 ** int(sign, 36))

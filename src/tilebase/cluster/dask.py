@@ -276,7 +276,6 @@ class _Flight:
                 raise self._nobody()
 
     def _is_served(self) -> bool:
-        """Return whether there is a worker to wait for."""
         return self._client.status == "running" and bool(self._client.scheduler_info(n_workers=1)["workers"])
 
     def _nobody(self) -> ClusterError:

@@ -27,8 +27,8 @@ import pickle
 import socket
 import threading
 import uuid
-from collections.abc import Generator, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Generator, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -105,22 +105,6 @@ class IdleJob:
     def do(self, piece: Piece) -> int:
         """Return the beginning of the range."""
         return piece.begin
-
-
-@contextmanager
-def written(path: Path) -> Iterator[Path]:
-    """Give the name under which a worker writes a file; it is renamed to `path` when the block ends.
-
-    Each attempt has a name of its own, since a worker that was given up may still be writing.  After an
-    error, nothing is left.  Raises `StorageError`.
-    """
-    attempt = path.with_name(f".{path.name.lstrip('.').removesuffix('.part')}-{uuid.uuid4().hex}.part")
-    try:
-        with storage_errors(path):
-            yield attempt
-            attempt.replace(path)
-    finally:
-        attempt.unlink(missing_ok=True)
 
 
 # -- the exchange folder, and the worker processes that write there ---------------------------------

@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from tilebase.cluster.pieces import Executor
 from tilebase.errors import ClusterError, MissingExtraError, TilebaseError, UsageError
 from tilebase.runtime.documents import parse_json
 from tilebase.runtime.resources import MOST_THREADS, Allowance, Use, parse_bytes
@@ -23,6 +22,7 @@ from tilebase.runtime.storage import remove_parts, temporary_folder
 
 if TYPE_CHECKING:
     from tilebase.cluster.dask import DaskExecutor
+    from tilebase.cluster.pieces import Executor
 
 LOG = logging.getLogger("tilebase")
 MOST_FILE = 1 << 24

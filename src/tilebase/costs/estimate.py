@@ -194,7 +194,11 @@ def admit(
     """
 
     def too_much(one: Estimate) -> str | None:
-        return _too_much(one, allowed, folder)
+        perhaps = "perhaps " * one.upper
+        faults = [f"{perhaps}more than a week"] if one.seconds > WEEK else []
+        if few := shortages(one, allowed, folder):
+            faults.append(f"{perhaps}{NO_FIT}: {'; '.join(few.values())}")
+        return "; ".join(faults) or None
 
     wrong = None if allowed.anyway else too_much(found)
     if wrong is not None:
@@ -216,14 +220,6 @@ def refuse_endless(question: str) -> NoReturn:
         f"the time for {question} cannot be estimated: give a limit, such as --budget 10min (seconds=600); "
         "what is known by then is printed"
     )
-
-
-def _too_much(estimate: Estimate, allowed: Allowance, folder: Path | None) -> str | None:
-    """Return why a run in a folder, or in a temporary one, is refused, in words; None if it is not."""
-    faults = ["perhaps " * estimate.upper + "more than a week"] if estimate.seconds > WEEK else []
-    if few := shortages(estimate, allowed, folder):
-        faults.append(f"{'perhaps ' * estimate.upper}{NO_FIT}: {'; '.join(few.values())}")
-    return "; ".join(faults) or None
 
 
 def shortages(estimate: Estimate, allowed: Allowance, folder: Path | None = None) -> dict[str, str]:

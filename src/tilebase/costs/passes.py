@@ -66,25 +66,25 @@ def pass_seconds(boards: float, cores: float, *, bits: bool = False, moved: floa
 
 
 def passing(
-    task: str,
     game: Game,
     objectives: Sequence[Objective],
     allowed: Allowance,
     *,
-    down_to: int | None = None,
+    sums: tuple[int, int | None] = (0, None),
     keep: bool = False,
     value_bytes: int = 0,
-    highest: int | None = None,
     thorough: bool = False,
     shared: bool = False,
 ) -> Estimate:
     """Return the estimate for a pass over all boards within the limits, one objective after the other.
 
+    The pass is over the boards from the first of `sums` to the second, or to the largest.
+
     An index is made if the pass takes less than a week, or the estimate is to be `thorough`: without one, the
     memory lacks the tables.  If the layers are `shared` out, the memory is that of a worker with one thread.
     Raises as `Plan.of` does, and as `planned_index` if it is to be thorough.
     """
-    lowest, index = down_to or 0, None
+    (lowest, highest), index = sums, None
     sizes = {
         s: n for s, n in boards_by_sum(game).items() if lowest <= s and (highest is None or s <= highest)
     }
@@ -112,7 +112,10 @@ def passing(
         moved += plan.moved_bytes
         memory = max(memory, min(plan.whole_bytes, plan.memory))
         disk = max(disk, plan.disk_bytes + (stored_bytes([one]) * plan.boards if keep else 0.0))
-    return Estimate(task, game, boards, boards, "boards", takes, allowed.threads, memory, disk, moved=moved)
+    return Estimate(
+        "solving all boards of", game, boards, boards, "boards", takes, allowed.threads, memory, disk,
+        moved=moved,
+    )  # fmt: skip
 
 
 def seconds_here(game: Game, objective: Objective, *, most: float = math.inf) -> float:
@@ -127,7 +130,7 @@ def seconds_here(game: Game, objective: Objective, *, most: float = math.inf) ->
         return by_size
     try:
         planned_index(game)
-        return passing("", game, [objective], allowed).seconds
+        return passing(game, [objective], allowed).seconds
     except (ResourceError, UsageError):
         return math.inf
 

@@ -366,7 +366,7 @@ class TableSize:
     @property
     def positions_text(self) -> str:
         """The number of positions, with ``~`` before an estimate."""
-        return f"{self.positions:,}" if self.measured else f"~{_two_digits(self.positions):,}"
+        return f"{self.positions:,}" if self.measured else f"~{int(float(f'{self.positions:.1e}')):,}"
 
     def seconds(self, threads: int) -> float:
         """Return the expected time with a number of threads."""
@@ -419,7 +419,3 @@ def sizes_of(formation: Formation) -> Iterator[TableSize]:
     with suppress(GameError):  # tiles larger than the goal may not fit into a key
         while (goal := 2 * goal) <= formation.largest_goal:
             yield size_of_table(formation, goal)
-
-
-def _two_digits(number: int) -> int:
-    return int(float(f"{number:.1e}"))

@@ -51,14 +51,7 @@ def expected(
     if space == "all":
         from tilebase.costs.passes import passing  # the other engine is loaded if it is asked
 
-        return partial(
-            passing,
-            "solving all boards of",
-            objectives=objectives,
-            allowed=allowed,
-            down_to=down_to,
-            keep=keep,
-        )
+        return partial(passing, objectives=objectives, allowed=allowed, sums=(down_to or 0, None), keep=keep)
     return partial(
         reachable.solving, objectives=objectives, allowed=allowed, down_to=down_to, table=keep, shared=shared
     )
@@ -142,7 +135,7 @@ def solving(
             try:
                 check_rules(game)
                 found = passing(
-                    "", game, [one], machine, down_to=down_to, keep=keep, thorough=True,
+                    game, [one], machine, sums=(down_to or 0, None), keep=keep, thorough=True,
                     shared=large and workers is not None,
                 )  # fmt: skip
             except ResourceError as error:
@@ -165,11 +158,11 @@ def forcing(game: Game, allowed: Allowance, *, search_only: bool = False) -> lis
     allowed = _machine(allowed, None)
     opened, on = passes.opened_afterstates(game), _named(allowed)
     table = passes.OPENED_BYTES * opened
-    search = {
-        "what": "force by search", "on": on, "boards": f"roughly {number_in_words(opened)} afterstates",
-        "time": f"roughly {duration(passes.search_seconds(game, allowed))}",
-        "memory": byte_text(OVERHEAD + table), "disk": byte_text(table), "moved": "", "reason": "",
-    }  # fmt: skip
+    search = _cells(
+        "force by search", on, f"roughly {number_in_words(opened)} afterstates",
+        f"roughly {duration(passes.search_seconds(game, allowed))}", byte_text(OVERHEAD + table),
+        byte_text(table),
+    )  # fmt: skip
     plan = None if search_only else passes.replacing_pass(game, allowed)
     if plan is None:
         return [search]
@@ -177,11 +170,10 @@ def forcing(game: Game, allowed: Allowance, *, search_only: bool = False) -> lis
     seconds = passes.replacing_seconds(plan, allowed)
     compiling = passes.compile_seconds()
     compiled = f", after {duration(compiling)} of compiling" if compiling else ""
-    in_place = {
-        "what": "force by a pass in its place", "on": on, "boards": f"{plan.boards:,} boards",
-        "time": f"about {duration(seconds)}{compiled}", "memory": byte_text(plan.whole_bytes), "disk": "0 B",
-        "moved": "", "reason": "",
-    }  # fmt: skip
+    in_place = _cells(
+        "force by a pass in its place", on, f"{plan.boards:,} boards", f"about {duration(seconds)}{compiled}",
+        byte_text(plan.whole_bytes), "0 B",
+    )  # fmt: skip
     search["time"] += f"; if it takes over {after}, a pass replaces it"
     return [search, in_place]
 
@@ -224,15 +216,11 @@ def _row(
     """
     known = found.spread == 1
     size = f"{found.bound:,}" if known else f"about {number_in_words(found.positions)}"
-    row = {
-        "what": what,
-        "on": _named(allowed, workers),
-        "boards": f"{size} {found.unit}",
-        "time": duration(found.seconds, 3) if known else f"about {duration(found.seconds)}{found.span}",
-        "memory": found.memory_text,
-        "disk": byte_text(int(found.disk)),
-        "moved": byte_text(int(found.moved)) if found.moved else "",
-    }
+    time = duration(found.seconds, 3) if known else f"about {duration(found.seconds)}{found.span}"
+    row = _cells(
+        what, _named(allowed, workers), f"{size} {found.unit}", time, found.memory_text,
+        byte_text(int(found.disk)), byte_text(int(found.moved)) if found.moved else "",
+    )  # fmt: skip
     few = shortages(found, _machine(allowed, workers), folder or _of_runs())
     if workers is not None:
         row["memory"] += " a worker"
@@ -251,8 +239,15 @@ def _of_runs() -> Path | None:
 
 def _impossible(game: Game, objective: Objective, on: str, reason: str) -> dict[str, Any]:
     """Return the row of a pass that a machine cannot do, with the reason."""
+    boards = f"{sum(boards_by_sum(game).values()):,} boards"
+    return _cells(_all(objective), on, boards, NO_FIT) | {"reason": reason}
+
+
+def _cells(
+    what: str, on: str, boards: str, time: str, memory: str = "", disk: str = "", moved: str = ""
+) -> dict[str, Any]:
+    """Return a row, without a reason."""
     return {
-        "what": _all(objective), "on": on,
-        "boards": f"{sum(boards_by_sum(game).values()):,} boards", "time": NO_FIT,
-        "memory": "", "disk": "", "moved": "", "reason": reason,
+        "what": what, "on": on, "boards": boards, "time": time, "memory": memory, "disk": disk,
+        "moved": moved, "reason": "",
     }  # fmt: skip

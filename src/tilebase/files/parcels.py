@@ -22,9 +22,8 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from tilebase.cluster.pieces import written
 from tilebase.errors import CorruptError
-from tilebase.runtime.storage import open_own, storage_errors
+from tilebase.runtime.storage import open_own, storage_errors, written
 
 Array = npt.NDArray[Any]
 HEADER = b"tbparcel"

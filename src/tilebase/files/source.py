@@ -33,7 +33,7 @@ from tilebase.files import places
 from tilebase.game.grid import is_shape
 from tilebase.runtime import system
 from tilebase.runtime.documents import MOST_BYTES, shown
-from tilebase.runtime.storage import atomic_folder, check_writable, storage_errors
+from tilebase.runtime.storage import A_FOLDER, atomic_folder, check_writable, storage_errors
 
 _LOCAL_HEADER = struct.Struct("<4s5HIIIHH")
 _DAMAGE = (
@@ -113,7 +113,7 @@ class LocalFile:
         mode = os.fstat(descriptor).st_mode
         if not stat.S_ISREG(mode):
             os.close(descriptor)
-            what = os.strerror(errno.EISDIR) if stat.S_ISDIR(mode) else "it is not a file"
+            what = A_FOLDER if stat.S_ISDIR(mode) else "it is not a file"
             raise StorageError(f"cannot read {self._path}: {what}")
         return descriptor
 

@@ -42,6 +42,7 @@ from tilebase.game.notation import count_of, integer_of
 from tilebase.game.spawns import ORIGINAL, SpawnLaw
 from tilebase.runtime.documents import shown
 from tilebase.runtime.rows import read_rows
+from tilebase.runtime.storage import storage_errors
 
 EXTRA = 48
 """Steps beyond half of the goal, where a file names neither these nor a horizon."""
@@ -366,12 +367,10 @@ def formation(name_or_path: str | Path) -> Formation:
 def _read(path: Path) -> Formation:
     """Return the formation of a file."""
     try:
-        with path.open("rb") as file:
+        with storage_errors(shown(path), "read"), path.open("rb") as file:
             data = file.read(MOST_BYTES + 1)
-    except (OSError, ValueError) as error:
-        raise StorageError(
-            f"cannot read {shown(path)}: {getattr(error, 'strerror', None) or error}"
-        ) from error
+    except ValueError as error:  # a name with a zero byte
+        raise StorageError(f"cannot read {shown(path)}: {error}") from error
     if len(data) > MOST_BYTES:
         raise GameError(f"{path} has more than {MOST_BYTES} bytes: a formation is a few lines")
     try:

@@ -46,7 +46,7 @@ from tilebase.pictures.drawing import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from tilebase.bdd.strategies import Method
+    from tilebase.bdd.strategies import Line, Method
     from tilebase.policies import Judgement
     from tilebase.policies.distributions import Distribution
     from tilebase.tables.probe import Table
@@ -478,26 +478,13 @@ def draw_distribution(axes: Axes, one: Distribution) -> None:
 # -- decision diagrams -----------------------------------------------------------------------------
 
 
-class _Solved(Protocol):
-    """A layer or sweep line of `bdd.strategies`."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def iterations(self) -> int: ...
-    @property
-    def seconds(self) -> float: ...
-    @property
-    def nodes(self) -> int: ...
-
-
 class _Symbolic(Protocol):
     @property
     def statement(self) -> str: ...
     @property
     def method(self) -> Method: ...
     @property
-    def lines(self) -> Sequence[_Solved]: ...
+    def lines(self) -> Sequence[Line]: ...
 
 
 def plot_lines(found: _Symbolic, path: Path | str) -> None:

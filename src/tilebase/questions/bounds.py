@@ -111,7 +111,7 @@ class ProvedBound:
     @property
     def is_vacuous(self) -> bool:
         """Whether the bound holds for every probability: at most 1, or at least 0."""
-        return says_nothing(self.direction, self.value, self.one)
+        return self.value >= self.one if self.direction == "upper" else self.value <= 0
 
     @property
     def text(self) -> str:
@@ -136,11 +136,6 @@ class ProvedBound:
             "bytes_moved": self.bytes_moved,
             "program": self.version,
         }
-
-
-def says_nothing(direction: str, value: int, one: int) -> bool:
-    """Return whether a bound ``value / one`` of a probability holds for every one: at most 1, at least 0."""
-    return value >= one if direction == "upper" else value <= 0
 
 
 def rounding_loss(game: Game, dtype: str) -> Fraction:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
-from tilebase.cluster.pieces import Executor
 from tilebase.cluster.runs import attached, run_in
 from tilebase.costs import estimate
 from tilebase.costs.estimate import Estimate
@@ -19,6 +18,9 @@ from tilebase.files.run import KEEP, Query, RunFolder, delete_run, is_counted
 from tilebase.game.game import Game, check_is_game
 from tilebase.runtime.resources import Use
 from tilebase.sparse.forward import Work, count_in
+
+if TYPE_CHECKING:
+    from tilebase.cluster.pieces import Executor
 
 
 def remove_run(folder: Path | str) -> None:

@@ -50,10 +50,6 @@ class Explanation:
     kind: str
     text: str
 
-    def as_dict(self) -> dict[str, str]:
-        """Return plain JSON values."""
-        return {"word": self.word, "kind": self.kind, "text": self.text}
-
 
 def explain(word: str) -> tuple[Explanation, ...]:
     """Return what a word means: more than one meaning if, for example, a rule and a term have one name.
@@ -97,7 +93,6 @@ def _named(word: str) -> tuple[Explanation, ...]:
 
 
 def _joined(text: str) -> str:
-    """Return the words of a text in small letters, with hyphens between them."""
     return "-".join(re.split(r"[\s_,()]+", text.strip(" _()").lower()))
 
 

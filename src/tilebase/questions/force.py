@@ -40,7 +40,6 @@ from tilebase.objectives.values import Exact
 from tilebase.runtime.measured import working_time
 from tilebase.runtime.progress import Progress
 from tilebase.runtime.resources import Allowance, Use
-from tilebase.search.certificates import check_target, write_certificate
 from tilebase.search.search import Search
 
 if TYPE_CHECKING:
@@ -222,6 +221,8 @@ def check_ways(
     if certificate is not None:
         if engine not in (None, "search", "diagrams"):
             raise UsageError("a certificate is made by the engines search and diagrams: leave the engine out")
+        from tilebase.search.certificates import check_target
+
         check_target(Path(certificate), game)
 
 
@@ -245,6 +246,8 @@ def _by_search(
             search.save()
         if certificate is not None and forced is not None:
             search.deadline = math.inf  # forgotten afterstates may have to be decided again
+            from tilebase.search.certificates import write_certificate
+
             listed = write_certificate(Path(certificate), search, forced, progress=progress)
         opened_boards = search.opened
     found = {True: "forced", False: "not forced", None: "undecided"}[forced]

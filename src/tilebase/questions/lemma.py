@@ -22,8 +22,7 @@ import math
 import random
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -32,7 +31,7 @@ import numpy as np
 from tilebase._kernels.backup import KeepLargest, TakeLargest
 from tilebase._kernels.dense import least_where
 from tilebase.cluster.runs import Run, run_in
-from tilebase.costs.estimate import check
+from tilebase.costs.estimate import Estimate, check
 from tilebase.costs.passes import passing
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.layers import DenseLayer
@@ -244,10 +243,12 @@ def _check(game: Game, fillings: str | Sequence[int] | None, within: int | None,
     search = _Search(game, fillings, within)
     values = run.folder / places.values_folder(search.label)
     if not (values / places.SOLVED).exists():
-        expected = partial(
-            passing, "checking the pattern on all boards of", objectives=[Objective("survival")],
-            allowed=run, down_to=search.lowest, value_bytes=VALUE.itemsize, highest=search.highest,
-        )  # fmt: skip
+        sums = search.lowest, search.highest
+
+        def expected(game: Game) -> Estimate:
+            takes = passing(game, [Objective("survival")], run, sums=sums, value_bytes=VALUE.itemsize)
+            return replace(takes, task="checking the pattern on all boards of")
+
         check(search.game, expected, run, run.folder)
     with (
         RunFolder(run.folder, Query(game)),

@@ -15,9 +15,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import NamedTuple, Unpack
+from typing import TYPE_CHECKING, NamedTuple, Unpack
 
-from tilebase.cluster.pieces import Executor
 from tilebase.cluster.runs import Run, attached, run_in
 from tilebase.dense.backends.protocol import DenseWork
 from tilebase.dense.index import PerfectIndex
@@ -34,6 +33,9 @@ from tilebase.questions.running import Ask, choose_space, usual_space
 from tilebase.questions.solve import check_solving, solve_in
 from tilebase.runtime.measured import working_time
 from tilebase.runtime.resources import Use
+
+if TYPE_CHECKING:
+    from tilebase.cluster.pieces import Executor
 
 
 def prove(

@@ -13,9 +13,8 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
-from tilebase.cluster.pieces import Executor
 from tilebase.cluster.runs import Run, attached, run_in
 from tilebase.costs import estimate
 from tilebase.costs.estimate import Estimate
@@ -42,6 +41,9 @@ from tilebase.runtime.resources import Use
 from tilebase.sparse.backward import BackwardPass
 from tilebase.sparse.forward import Recount, count_in, counted
 from tilebase.tables.prober import Prober
+
+if TYPE_CHECKING:
+    from tilebase.cluster.pieces import Executor
 
 LOG = logging.getLogger(__name__)
 
@@ -238,7 +240,6 @@ def _boards_of(
 
 
 def _sizes(counts: CountResult) -> dict[int, int]:
-    """Return how many afterstates each sum has, if there are any."""
     return {int(s): int(n) for s, n in zip(counts.sums, counts.afterstates.sum(axis=1), strict=True) if n}
 
 

@@ -31,6 +31,8 @@ RETIRE_TRIES = 10
 """How often a folder is emptied into which others may just have written."""
 LOCK = ".lock"
 """The name of the lock in a folder that `atomic_folder` writes; a kill at its very end leaves it there."""
+A_FOLDER = "it is a folder, and this must be a file"
+"""What is said of a folder that is named in place of a file."""
 SYNC_THREADS = 16
 """Threads that flush files.  A file system serves several flushes with one write of its journal."""
 
@@ -43,9 +45,25 @@ def storage_errors(path: Path | str, action: str = "write") -> Iterator[None]:
     except StorageError:
         raise
     except IsADirectoryError as error:
-        raise StorageError(f"cannot {action} {path}: it is a folder, and this must be a file") from error
+        raise StorageError(f"cannot {action} {path}: {A_FOLDER}") from error
     except OSError as error:
         raise StorageError(f"cannot {action} {path}: {error.strerror or error}") from error
+
+
+@contextmanager
+def written(path: Path) -> Iterator[Path]:
+    """Give the name under which a worker writes a file; it is renamed to `path` when the block ends.
+
+    Each attempt has a name of its own, since a worker that was given up may still be writing.  After an
+    error, nothing is left.  Raises `StorageError`.
+    """
+    attempt = path.with_name(f".{path.name.lstrip('.').removesuffix('.part')}-{uuid.uuid4().hex}.part")
+    try:
+        with storage_errors(path):
+            yield attempt
+            attempt.replace(path)
+    finally:
+        attempt.unlink(missing_ok=True)
 
 
 def open_own(path: Path, mode: str, buffering: int = -1) -> Any:

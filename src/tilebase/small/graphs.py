@@ -272,7 +272,6 @@ def _tile(word: str) -> str:
 
 
 def _exponent(word: str) -> int:
-    """Return the exponent of a tile as `notation.tile_text` writes it."""
     return int(word[2:]) if word.startswith("2^") else int(word).bit_length() - 1
 
 

@@ -396,7 +396,7 @@ def serve(
     if not 1 <= rate <= 1e9:
         raise UsageError(f"the rate is {rate:g} probes a second, but must be from 1 to 1,000,000,000")
     with closing(Collection(tables)) as collection, closing(_listen(host, port)) as listener:
-        ready = partial(told or _silent, addresses(host, listener))
+        ready = partial(told or (lambda _: None), addresses(host, listener))
         run = partial(_run, collection, listener, host, rate, ready)
         if game is None:
             run()
@@ -413,10 +413,6 @@ def serve(
                 collection.close()
             if entry.state == "ready":
                 work.finish()  # else the same command goes on where solving was
-
-
-def _silent(_: list[str]) -> None:
-    pass
 
 
 def _solve(

@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeAlias
 
 from tilebase.errors import MissingLayerError, StorageError, TilebaseError, UsageError
 from tilebase.files import places
-from tilebase.files.source import local_path
+from tilebase.files.source import CERTIFICATE, beginning, local_path
 from tilebase.game.game import Game
 from tilebase.runtime.documents import to_json
 from tilebase.runtime.progress import Progress
@@ -33,6 +33,8 @@ MOST_OPEN = 8
 """Most tables that are kept open.  Each keeps up to 256 MiB of decoded boards and values."""
 MOST_SERVED = 1000
 """Most tables that are served.  Those that come later into a folder are left out beyond this number."""
+SERVED = (CERTIFICATE, b"PK")
+"""How a file that is served begins: a certificate or a zip file."""
 
 State: TypeAlias = Literal["ready", "solving", "failed"]
 Stamp: TypeAlias = tuple[int, int, int]
@@ -240,6 +242,10 @@ def _named(location: Path | str) -> Iterator[tuple[str, str]]:
         yield location.rstrip("/").rpartition("/")[2] or "table", location
     elif holds_tables(location):
         yield from _tables_of(location)
+    elif location.is_file() and location.suffix != ".zip" and not beginning(location, 21).startswith(SERVED):
+        raise MissingLayerError(
+            f"{location} is no table, winning set or certificate: name one, or a folder of tables"
+        )
     else:
         name = location.name if location.name != ".." else ""
         yield name or location.resolve().name or "table", str(location)

@@ -18,7 +18,7 @@ from tilebase.game.game import Game
 from tilebase.game.names import title_of
 from tilebase.game.notation import exponent_of, split_cells
 from tilebase.objectives.values import Unknown, value_document
-from tilebase.runtime.progress import Progress, describe
+from tilebase.runtime.progress import describe
 from tilebase.small.diagrams import BEST
 from tilebase.small.graphs import EDGE, SPECIALS, words_label
 from tilebase.tables.answers import Answer, board_document, goal_cells, slides_by_rules
@@ -41,20 +41,16 @@ DRAWN = 400
 
 def served(entry: Entry) -> Document:
     """Return one line of the list of tables."""
+    done = entry.progress
     return {
         "name": entry.name,
         "kind": entry.kind,
         "state": entry.state,
         "game": "" if entry.game is None else title_of(entry.game),
         "shape": "" if entry.game is None else entry.game.shape_text,
-        "progress": None if entry.progress is None else progress_document(entry.progress),
+        "progress": done and {"text": describe(done), "fraction": done.fraction},
         "problem": entry.problem or None,
     }
-
-
-def progress_document(progress: Progress) -> Document:
-    """Return how far solving is."""
-    return {"text": describe(progress), "fraction": progress.fraction}
 
 
 def game_document(name: str, opened: Solved) -> Document:

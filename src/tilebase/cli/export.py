@@ -1,0 +1,373 @@
+"""``tilebase export``: results as files for other programs; a function a subcommand."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import App, Parameter
+
+from tilebase.cli.options import (
+    GameOptions,
+    GoalArgument,
+    ShapeOrGoal,
+    ShownOptions,
+    make_game,
+    solved_first,
+)
+from tilebase.cli.output import PICTURES, write_text
+from tilebase.cli.probe import LabelOption, LocalTableArgument, TableArgument, game_of_table
+from tilebase.cli.progress import counting_progress, prepare_kernels
+from tilebase.errors import UsageError
+from tilebase.files.source import check_output
+from tilebase.game.game import Game
+from tilebase.objectives.numbers import byte_text, summed_text
+from tilebase.objectives.objective import parse_discount
+from tilebase.runtime.measured import ANYWAY, COMMAND
+from tilebase.runtime.rows import table_text
+
+
+def boards(
+    folder: Annotated[
+        str,
+        Parameter(
+            name="FOLDER",
+            help="A table that tilebase solve -o wrote (folder, zip file or URL), or the folder of a run of "
+            "tilebase count -o.",
+        ),
+    ],
+    *,
+    total: Annotated[int, Parameter(name="--sum", help="The sum of the layer.")],
+    states: Annotated[
+        bool,
+        Parameter(negative=(), help="Its states, which count --keep states keeps; else its afterstates."),
+    ] = False,
+    output: Annotated[Path, Parameter(name=["--output", "-o"], help="The Parquet file to write.")],
+) -> int:
+    """Write the boards of a layer as Parquet: the packed key, and one column of exponents a cell.
+
+    The file carries a checksum of the game, the kind of layer, the sum and all keys. tilebase export values
+    writes what boards are worth.
+
+    tilebase export boards 3x3-512/ --sum 88 -o 88.parquet
+    """
+    from tilebase.files.parquet import export_parquet
+    from tilebase.tables.layers import open_layer
+
+    if output.suffix.lower() not in ("", ".parquet", ".pq"):
+        raise UsageError(f"{output} would hold Parquet: end it in .parquet")
+    layer = open_layer(folder, total, "states" if states else "afterstates")
+    rows = export_parquet(layer, output)
+    print(f"{output}: {rows:,} boards up to symmetry")
+    return 0
+
+
+def data(
+    table: TableArgument,
+    *,
+    output: Annotated[
+        Path,
+        Parameter(
+            name=["--output", "-o"], help="A new folder, or one of an earlier call, which is replaced."
+        ),
+    ],
+    visits: Annotated[
+        bool, Parameter(negative=(), help="Add the probability that a game of optimal play meets each state.")
+    ] = False,
+    objective: LabelOption = None,
+) -> int:
+    """Write a data set of a table's states: Parquet files for each sum, in bounded memory.
+
+    For training and large tables, with DuckDB or Polars: the cells as one list, the value of each slide, NULL
+    if it is not allowed, which slides are the best, and how many boards a row stands for. For one file and a
+    data frame take tilebase export values.
+
+    tilebase export data 3x3-512/ --visits -o 3x3-512-data/
+    """
+    prepare_kernels()
+    from tilebase.datasets import write_parquet
+    from tilebase.tables.probe import open_table
+
+    with open_table(table) as opened, counting_progress() as progress:
+        rows = write_parquet(
+            opened, output, objective=objective, visits=visits, command=COMMAND.get(), progress=progress
+        )
+    print(f"{output}: {rows:,} states up to symmetry")
+    return 0
+
+
+SUFFIXES = (".dot", ".gv", ".svg")
+DRAWN = 2_000
+"""Most states that dot can draw one by one within minutes; as parts, or as DOT text, more are allowed."""
+WRITTEN = 20_000
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class StateOptions:
+    """Which states are drawn, and how many of them."""
+
+    group: Annotated[
+        bool, Parameter(negative=(), help="One node for all states of one sum and largest tile.")
+    ] = False
+    specials: Annotated[
+        bool, Parameter(negative=(), help="Draw win and lose, too, as --values always does.")
+    ] = False
+    lookahead: Annotated[
+        bool, Parameter(negative=(), help="Collapse states that are won or lost within one move.")
+    ] = False
+    max_states: Annotated[
+        int | None,
+        Parameter(help=f"Refuse larger games. Default: {DRAWN:,} for ungrouped SVG, else {WRITTEN:,}."),
+    ] = None
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class ValueOptions:
+    """What is drawn of the values."""
+
+    values: Annotated[
+        bool, Parameter(negative=(), help="Draw actions with probabilities and what each is worth.")
+    ] = False
+    optimal: Annotated[
+        bool, Parameter(negative=(), help="The same, with best actions and what they lead to only.")
+    ] = False
+    discount: Annotated[str, Parameter(help="Discount in (0, 1], exact: 0.99 or 99/100.")] = "1"
+
+
+def graph(
+    shape: ShapeOrGoal = "",
+    goal: GoalArgument = None,
+    *,
+    game: GameOptions = GameOptions(),
+    output: Annotated[
+        list[Path] | None,
+        Parameter(
+            name=["--output", "-o"],
+            negative=(),
+            help="File to write, .dot or .svg (needs the program dot); may be repeated. "
+            "Default: DOT is printed.",
+        ),
+    ] = None,
+    states: StateOptions = StateOptions(),
+    worth: ValueOptions = ValueOptions(),
+) -> int:
+    """Write the states of a small game, up to symmetry, and the transitions between them as a graph.
+
+    tilebase export graph 2x2 32 > graph.dot
+
+    tilebase export graph 2x2 32 --group -o graph.svg
+
+    tilebase export graph 2x2 8 --values -o values.svg
+    """
+    from tilebase.small.graphs import find_dot, render_svg
+
+    files = output or []
+    for file in files:
+        if file.suffix.lower() not in SUFFIXES:
+            raise UsageError(f"{file} is neither DOT nor SVG: give it the suffix .dot or .svg")
+        check_output(file)
+        if file.suffix.lower() == ".svg":
+            find_dot()
+    drawn = any(file.suffix.lower() == ".svg" for file in files) and not states.group
+    most = states.max_states if states.max_states is not None else DRAWN if drawn else WRITTEN
+    question = make_game(shape, goal, game)
+    if worth.values or worth.optimal:
+        if states.group or states.lookahead:
+            raise UsageError("values are drawn state by state: leave out --group and --lookahead")
+        text, summary = _values(question, worth.optimal, worth.discount, min(most, DRAWN))
+    else:
+        text, summary = _transitions(question, states.lookahead, states.specials, states.group, most)
+    for file in files:
+        render_svg(text, file) if file.suffix.lower() == ".svg" else write_text(text, file)
+        sys.stdout.write(f"{file}: {summary}\n")
+    if not files:
+        sys.stdout.write(text)
+    return 0
+
+
+def _transitions(game: Game, lookahead: bool, specials: bool, group: bool, most: int) -> tuple[str, str]:
+    from tilebase.small.graphs import state_graph, to_dot
+
+    found = state_graph(game, lookahead=lookahead, specials=specials, max_states=most)
+    size = f"{len(found.states):,} states up to symmetry, {len(found.edges):,} transitions"
+    return to_dot(found, group=group), size
+
+
+def _values(game: Game, optimal: bool, discount: str, most: int) -> tuple[str, str]:
+    from tilebase.small.diagrams import decision_diagram, diagram_to_dot
+
+    factor = parse_discount(discount)
+    diagram = decision_diagram(game, optimal=optimal, discount=factor, max_states=most)
+    actions = sum(len(found) for found in diagram.actions.values())
+    return diagram_to_dot(diagram), f"{len(diagram.values):,} states up to symmetry, {actions:,} actions"
+
+
+def page(
+    table: LocalTableArgument,
+    *,
+    output: Annotated[
+        Path,
+        Parameter(name=["--output", "-o"], help="A new folder, or an exported page, which is replaced."),
+    ],
+    objective: LabelOption = None,
+    values: Annotated[
+        bool, Parameter(negative=(), help="Also the value of each state, within about 5 %: twice the size.")
+    ] = False,
+    shown: ShownOptions = ShownOptions(),
+) -> int:
+    """Write a page that plays a table in the browser, to be copied to any web host.
+
+    The folder holds the page and the best slides of each position, packed into a few bits. The page needs no
+    program on the host. It reads the parts that it needs by ranges. A host that ignores ranges sends the
+    whole file once.
+
+    tilebase export page 3x3-512/ -o page/
+    """
+    show = shown.checked()
+    prepare_kernels()
+    from tilebase.web import export
+
+    with counting_progress() as progress:
+        found = export.export_page(
+            table, output, objective=objective, values=values, anyway=ANYWAY.get(), progress=progress
+        )
+    rows: list[dict[str, Any]] = [
+        {"": "live states, up to symmetry", found.objective: f"{found.states:,}"},
+        {"": "policy", found.objective: byte_text(found.policy)},
+        {"": "all files", found.objective: byte_text(found.size)},
+        {"": "chance to reach a state without a known slide"} | {found.objective: summed_text(found.leaves)},
+    ]
+    data, game = found.as_dict(), game_of_table(table)
+    files = sum(file.is_file() for file in found.folder.rglob("*"))
+    text = (
+        f"{table_text(rows)}\n{output}/ has {files} files, {byte_text(found.size)}; try it with "
+        f"{shlex.join(['python3', '-m', 'http.server', '-d', str(output)])}, or copy it to any web host\n"
+    )
+    show.write(rows, data, data=[data], text=text, game=game)
+    return 0
+
+
+CELLS = "cells are exponents, as 8 for the tile 256"
+STATES = "; --states writes states, and what each slide is worth"
+
+
+def values(
+    table: TableArgument,
+    *,
+    output: Annotated[
+        Path,
+        Parameter(
+            name=["--output", "-o"],
+            help="The file to write: .parquet, .csv, or a picture; fractions: .csv or .jsonl.",
+        ),
+    ],
+    total: Annotated[int | None, Parameter(name="--sum", help="Only the layer of this sum.")] = None,
+    states: Annotated[
+        bool,
+        Parameter(
+            negative=(),
+            help="States, and what each slide is worth; else afterstates.",
+        ),
+    ] = False,
+    exact: Annotated[
+        bool,
+        Parameter(
+            negative=(), help="Values as reduced fractions, p/q: the game is solved again, in integers."
+        ),
+    ] = False,
+    objective: LabelOption = None,
+) -> int:
+    """Write the boards of a table with their values, for a data frame: polars.read_parquet(FILE).
+
+    A row is an afterstate up to symmetry, or a state with --states: its sum, its packed key, the exponent of
+    each cell, row by row (8 is the tile 256, 0 is empty), and its value; of a state also the value of each
+    slide, empty where it is not allowed. A picture (.svg, .pdf, .eps, .png) shows the values by sum: the
+    mean, and from the least to the largest.
+
+    tilebase export values 3x3-512/ -o values.parquet
+
+    tilebase export values 3x3-512/ --states --sum 100 -o 100.csv
+
+    tilebase export values 3x3-512/ -o values.svg
+
+    tilebase export values 3x3-64/ --states --exact -o fractions.csv
+    """
+    drawn = output.suffix.lower() in PICTURES
+    if drawn and (states or exact or total is not None):
+        raise UsageError("a picture shows the afterstates of all sums: leave --sum, --states and --exact out")
+    prepare_kernels()
+    from tilebase.questions.exporting import export_fractions, export_values
+    from tilebase.tables.probe import open_table
+
+    with open_table(table) as opened:
+        if drawn:
+            from tilebase.pictures.plots import check_request, plot_values
+
+            check_request(output)
+            plot_values(opened, output, objective)
+            print(f"{output}: values of {opened.objective(objective).label} by sum")
+            return 0
+        kind = "states" if states else "afterstates"
+        if exact:
+            with counting_progress() as progress:
+                rows = export_fractions(
+                    opened, output, objective=objective, total=total, states=states, progress=progress
+                )
+            print(f"{output}: {rows:,} {kind} up to symmetry with their values as fractions")
+            return 0
+        rows = export_values(opened, output, objective=objective, total=total, states=states)
+    read = f"read_{'csv' if output.suffix == '.csv' else 'parquet'}"
+    cells = f"{CELLS}{'' if states else STATES}"
+    print(f"{output}: {rows:,} {kind} up to symmetry, which polars.{read} or pandas.{read} reads; {cells}")
+    return 0
+
+
+def mdp(
+    what: Annotated[
+        tuple[str, ...],
+        Parameter(help="A table, whose game is taken; or a shape and a goal, or with --formation a goal."),
+    ] = (),
+    /,
+    *,
+    game: GameOptions = GameOptions(),
+    output: Annotated[
+        Path,
+        Parameter(
+            name=["--output", "-o"], help="A new folder, or one of an earlier call, which is replaced."
+        ),
+    ],
+) -> int:
+    """Write the decision process of a small game for the model checker PRISM.
+
+    The states up to symmetry, their slides, and what each leads to, in its explicit format: mdp.sta,
+    mdp.tra and mdp.lab. State 0 draws the start. The labels are init, win and lose.
+
+    tilebase export mdp 2x2 32 -o 2x2-32-mdp/
+
+    tilebase export mdp 2x3-64/ -o 2x3-64-mdp/
+    """
+    question = solved_first(what, game)
+    if question is None:
+        if len(what) != 1:
+            raise UsageError("name one table, or a shape and a goal, as 2x2 32")
+        question = game_of_table(what[0])
+    prepare_kernels()
+    from tilebase.questions.prism import export_mdp
+
+    with counting_progress() as progress:
+        found = export_mdp(question, output, anyway=ANYWAY.get(), progress=progress)
+    print(
+        f"{output}: {found.states:,} states up to symmetry, {found.choices:,} choices, "
+        f"{found.transitions:,} transitions"
+    )
+    return 0
+
+
+export = App(name="export", help="Write data, pictures and pages for other programs.")
+for command in (boards, data, graph, mdp, page, values):
+    export.command(command)
