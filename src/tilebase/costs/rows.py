@@ -35,7 +35,7 @@ NOTHING_SHARED = (
 def check_space(space: str) -> None:
     """Raise `UsageError` unless boards can be solved in this way, one of `SPACES`."""
     if space not in SPACES:
-        raise UsageError(f"space {space!r} does not exist: choose one of {', '.join(SPACES)}")
+        raise UsageError(f"space {space!r} does not exist: choose one of {', '.join(SPACES)}, cuda")
 
 
 def expected(

@@ -35,7 +35,7 @@ from tilebase.objectives.objective import Objective, objectives_of
 from tilebase.objectives.results import LayerSummary, Solution, StartValues
 from tilebase.objectives.rounding import Rounding
 from tilebase.objectives.values import Number, Value
-from tilebase.questions.running import NOTHING, Ask, Keep, choose_space, usual_space
+from tilebase.questions.running import NOTHING, Ask, Keep, choose_space
 from tilebase.runtime.progress import in_turn
 from tilebase.runtime.resources import Use
 from tilebase.sparse.backward import BackwardPass
@@ -57,7 +57,6 @@ def solve(
     folder: Path | str | None = None,
     down_to: int | None = None,
     space: str | None = None,
-    backend: str = "threads",
     above: float | None = None,
     cluster: str | Executor | None = None,
     **use: Unpack[Use],
@@ -88,9 +87,7 @@ def solve(
         Use it for games with limits, and for the values of boards that play does not reach.  ``"auto"``:
         the one that is expected to take less time; a table is of the reachable ones.  None: ``"all"`` for
         bounds within limits without a table, else ``"auto"`` for games with masks, ``"reachable"`` for
-        others.
-    backend:
-        ``"cuda"``: a GPU does the steps of a pass over all boards, for the objectives win, lower, upper and
+        others.  ``"cuda"``: all boards, where a GPU does the steps, for the objectives win, lower, upper and
         guaranteed; the result has no summaries of layers then, unless there is a table.
     above:
         Leave the boards out of the table whose value under the first objective is less than this, above 0 and
@@ -122,7 +119,7 @@ def solve(
     >>> str(solve(Game("2x2", 32)).value)
     '0.0828872890716'
     """
-    ask = _asked(game, objective, discount, space, down_to, backend, table=table is not None)
+    ask = _asked(game, objective, discount, space, down_to, table=table is not None)
     if table is not None and folder is not None:
         raise UsageError("a table is the folder of its run: give a table or a folder, not both")
     keep = _kept(ask, table, above, space)
@@ -143,7 +140,7 @@ def solve_in(ask: Ask, run: Run, keep: Keep = NOTHING) -> Solution:
 
 
 def _asked(
-    game: Game, objective: Any, discount: Any, space: str | None, down_to: int | None, backend: str, *,
+    game: Game, objective: Any, discount: Any, space: str | None, down_to: int | None, *,
     table: bool,
 ) -> Ask:  # fmt: skip
     """Return what is asked.  Raises `UsageError` if it does not exist or does not fit the game."""
@@ -151,8 +148,7 @@ def _asked(
     objectives = objectives_of(objective, discount)
     for one in objectives:
         one.check(game)
-    chosen = space or usual_space(game, objectives, table=table, backend=backend)
-    return Ask(game, objectives, chosen, down_to, backend)
+    return Ask.on(space, game, objectives, down_to, table=table)
 
 
 def _kept(ask: Ask, table: Path | str | None, above: float | None, space: str | None) -> Keep:
