@@ -578,7 +578,7 @@ def test_a_count_has_the_same_columns_for_every_game(capsys: pytest.CaptureFixtu
         ("evaluate", "policies.evaluation.evaluate", "states games seed symmetry objective"),
         ("verify", "tables.verify.verify_table", "sample seed cluster"),
         ("serve", "web.app.serve", "host port rate objective"),
-        ("solve:values", "questions.solve.solve", "objective space backend above down_to cluster"),
+        ("solve:values", "questions.solve.solve", "objective space above down_to cluster disk"),
         ("count", "questions.count.count", "lookahead keep up_to cluster"),
         ("force:EngineOptions", "questions.force.force", "engine again cluster"),
         ("limits", "questions.limits.search_limits", "boards"),
