@@ -57,6 +57,7 @@ MEANINGS = {
     "survival": Meaning(slide=1, spawns="least"),
     "fewest": Meaning(lost=-int(NEVER), slide=-1, spawns="largest"),
     "longest": Meaning(slide=1, spawns="largest"),
+    "highest": Meaning(merge="tile", spawns="largest"),
 }
 """The table of the page, read a second time; `test_everywhere` compares it with that of the program."""
 

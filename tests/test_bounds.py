@@ -216,7 +216,7 @@ def test_a_plan_that_does_not_fit_says_what_needs_none(capsys):
 
 
 def test_a_backend_that_is_not_there_is_named(folder, refused):
-    command = ["solve", "2x2", "32", "--objective", "lower", "--backend", "cuda", "-q"]
+    command = ["solve", "2x2", "32", "--objective", "lower", "--space", "cuda", "-q"]
     refused(command, 1, "tilebase[cuda]")
 
 

@@ -372,7 +372,7 @@ def test_bash_completes_commands_and_options(tmp_path, monkeypatch):
         return set(done.stdout.split())
 
     assert complete("tilebase", "p") == {"plan", "play", "probe"}
-    assert complete("tilebase", "export", "") == {"boards", "data", "graph", "page", "values"}
+    assert complete("tilebase", "export", "") == {"boards", "data", "graph", "mdp", "page", "values"}
     assert complete("tilebase", "force", "3x4", "64", "--li") == {"--limits"}
     assert complete("tilebase", "bo") == set()
 
@@ -582,7 +582,7 @@ def test_a_count_has_the_same_columns_for_every_game(capsys: pytest.CaptureFixtu
         ("serve", "web.app.serve", "objective"),
         ("serve:ServerOptions", "web.app.serve", "host port rate"),
         ("solve:values", "questions.solve.solve", "objective"),
-        ("solve:EngineOptions", "questions.solve.solve", "space backend down_to cluster"),
+        ("solve:EngineOptions", "questions.solve.solve", "space down_to cluster disk"),
         ("solve:TableOptions", "questions.solve.solve", "above"),
         ("count", "questions.count.count", "lookahead"),
         ("count:RunOptions", "questions.count.count", "keep up_to cluster"),

@@ -110,6 +110,7 @@ SOLUTIONS = (
     pytest.param(SMALL, "win", "table", {}, marks=pytest.mark.all),
     (SMALL, "lower:uint32,guaranteed,score,win:float16", "table", {}),
     (SMALL, "win", "folder", {}),
+    (SMALL, "win,lower", "folder", {"disk": 530_000}),  # so that layers are counted twice
     pytest.param(formation("442").game(16), "win,upper", "table", {}, marks=pytest.mark.all),
     (SMALL, "lower,score", "table", {"above": 0.5}),
     (formation("442").game(16), "win", "folder", {"space": "auto"}),

@@ -339,7 +339,7 @@ def test_what_workers_cannot_do_is_refused(threads: ThreadExecutor) -> None:
     with pytest.raises(UsageError, match="choose the engine dense or reachable"):
         force(SMALL, cluster=threads)
     with pytest.raises(UsageError, match="use no GPU"):
-        prove(SMALL, space="all", backend="cuda", cluster=threads)
+        prove(SMALL, space="cuda", cluster=threads)
 
 
 def test_ranges_of_a_file_have_the_checksum_of_the_file() -> None:

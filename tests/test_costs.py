@@ -214,7 +214,7 @@ def test_a_plan_says_what_each_worker_needs(
 
 
 def test_a_pass_on_a_device_has_no_plan(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["plan", "solve", "2x3", "32", "--backend", "cuda"]) == 2
+    assert main(["plan", "solve", "2x3", "32", "--space", "cuda"]) == 2
     assert "is not planned: leave it out" in capsys.readouterr().err
 
 

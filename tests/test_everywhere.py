@@ -66,9 +66,9 @@ def test_the_docs_know_an_objective(name: str, meaning: Meaning) -> None:
     assert types == ", ".join(f"`{one}`" for one in meaning.types)
 
 
-def test_engines_add_merges_in_means_only() -> None:
-    """An objective of other parts needs more than its line: `ExtremeFold` and its kernels add no merges."""
-    assert {meaning.spawns for meaning in MEANINGS.values() if meaning.merge} == {"mean"}
+def test_engines_add_no_merges_to_the_least() -> None:
+    """An objective of other parts needs more than its line: in `TakeLargest` a lost state is the least."""
+    assert {meaning.spawns for meaning in MEANINGS.values() if meaning.merge} == {"mean", "largest"}
 
 
 def test_the_attacks_solve_every_objective_in_every_type() -> None:

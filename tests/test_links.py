@@ -40,6 +40,7 @@ FILES = {
 }
 FOLDERS = {
     "page": "export page ../table -o NAME",
+    "process": "export mdp 2x2 8 -o NAME",
     "thin": "thin ../table -o NAME --visited 0.01 -q",
     "table": "solve 2x2 16 -q -o NAME --objective win,moves",
     "pruned": "solve 2x2 16 -q -o NAME --above 0.1",

@@ -137,7 +137,7 @@ def test_optimal_play_regrets_nothing(game, solved):
 
 GUIDES = (
     ("win", "win:float32", "win:float16", "score", "score:float32", "moves")
-    + ("longest", "survival", "guaranteed", "lower", "upper", "upper:uint32")
+    + ("longest", "survival", "guaranteed", "lower", "upper", "upper:uint32", "highest")
 )  # fmt: skip
 
 

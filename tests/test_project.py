@@ -95,6 +95,25 @@ def test_mypy() -> None:
     run("-m", "mypy", "src/tilebase", "tests/cuda", "tests/typed_script.py")
 
 
+def test_each_path_in_contributing_exists() -> None:
+    """Paths stand in backquotes; those without a folder of the root before them are of the sources."""
+    text = re.sub(r"```.*?```", "", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), flags=re.DOTALL)
+    words = {word for quoted in re.findall(r"`([^`]+)`", text) for word in quoted.split()}
+    paths = {
+        word
+        for word in words
+        if re.fullmatch(r"[\w*/.-]+(?:/|\.(?:py|md|tsv|js))", word) and "NAME" not in word
+    }
+    assert len(paths) > 60
+    bare = {path.name for path in (ROOT / "src").rglob("*")}  # a file after its folder was named
+
+    def exists(path: str) -> bool:
+        roots = (ROOT, ROOT / "src/tilebase")
+        return any(any(root.glob(path)) for root in roots) or path in bare
+
+    assert sorted(path for path in paths if not exists(path)) == []
+
+
 def unit_of(module: str) -> str:
     """The entry of `ORDER` that a module belongs to: its own or that of the package around it."""
     name = module.removeprefix("tilebase.")

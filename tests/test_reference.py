@@ -165,7 +165,7 @@ def afters(game: Game, state: Cells) -> tuple[Cells, ...]:
 
 def bare(game: Game, objective: Objective, discount: Fraction) -> Callable[[Cells], Fraction]:
     """The value of a state by recursion over boards as they come, without layers and symmetry."""
-    pick = max if objective == "longest" else min
+    pick = max if objective in ("longest", "highest") else min
 
     @cache
     def value(state: Cells) -> Fraction:
@@ -184,13 +184,14 @@ def bare(game: Game, objective: Objective, discount: Fraction) -> Callable[[Cell
     def of_slide(state: Cells, after: Cells) -> Fraction:
         slides = {"moves": 1, "survival": 1, "longest": 1}
         merges = after.count(0) - state.count(0)
-        worth = ({"score": made(state, after), "merges": merges} | slides).get(objective, 0)
+        score = made(state, after)
+        worth = ({"score": score, "highest": score, "merges": merges} | slides).get(objective, 0)
         return worth + (end(after, True) if game.wins(after) else of_spawns(after))
 
     def of_spawns(after: Cells) -> Fraction:
         if not game.spawns(after):  # the horizon
             return end(after, False)
-        if objective in ("guaranteed", "survival", "longest"):
+        if objective in ("guaranteed", "survival", "longest", "highest"):
             return pick(value(state) for state, _ in game.spawns(after))
         return sum((p * value(state) for state, p in game.spawns(after)), Fraction(0))
 
@@ -240,7 +241,7 @@ def test_values_are_those_of_bare_recursion(game: Game, objective: Objective) ->
     assert {board: result.states[canonical(game, board)] for board in found} == found
     if objective in ("guaranteed", "survival"):
         assert result.start == min(found.values())
-    elif objective in ("longest", "fewest"):
+    elif objective in ("longest", "highest", "fewest"):
         assert result.start == max(found.values())
     else:
         assert result.start == sum(p * found[board] for board, p in game.starts())

@@ -197,6 +197,7 @@ def test_an_error_at_the_end_leaves_the_older_folder(
         "plan solve 2x2 8 --record link/plan.json",
         "export page T -o T/page",
         "export data T -o T/data",
+        "export mdp T -o T/mdp",
         "force diagrams 2x2 8 -o T/set",
     ],
 )

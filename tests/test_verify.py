@@ -41,10 +41,10 @@ EVERYTHING = f"win,win:float32,win:float16,{BOUNDS},score,score:float32,moves,mo
 @pytest.mark.parametrize(
     ("game", "objectives", "discount"),
     [
-        (SMALL, f"{EVERYTHING},guaranteed,survival,longest", "1"),
+        (SMALL, f"{EVERYTHING},guaranteed,survival,longest,highest", "1"),
         (SMALL, EVERYTHING, "0.99"),
         (Game("2x2", 16, start="empty"), EVERYTHING, "1/3"),
-        (Game("2x2", 32, spawn=1), f"{EVERYTHING},guaranteed,survival,longest", "1"),
+        (Game("2x2", 32, spawn=1), f"{EVERYTHING},guaranteed,survival,longest,highest", "1"),
         (Game("2x2"), ",".join(CONTINUED), "1"),
         (Game("2x3", 16, unmergeable=[4]), "win,lower,upper", "1"),
     ],
@@ -93,10 +93,11 @@ def objective_of(layer: Layer) -> Objective:
         ("guaranteed", lambda values: 1 - values),
         ("score", lambda values: values + 1e-6),
         ("longest", lambda values: values + 1),
+        ("highest", lambda values: values + 1),
     ],
 )
 def test_a_wrong_value_is_found(label, change, copy):
-    folder = copy(TINY, "win,win:float32,lower,upper,guaranteed,score,longest")
+    folder = copy(TINY, "win,win:float32,lower,upper,guaranteed,score,longest,highest")
     rewrite(folder, label, 12, lambda values: values)
     assert verify_table(folder, sample=None).wrong == ()
     rewrite(folder, label, 12, change)

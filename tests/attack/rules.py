@@ -36,6 +36,7 @@ MEASURES = {
     "longest": Measure("largest", "slides"),
     "largest": Measure("mean", end="largest"),
     "fewest": Measure("largest", "slides away", "never"),
+    "highest": Measure("largest", "score"),
 }
 """What `Rules.state` and `Rules.after` give, in this order."""
 DISCOUNTED = ("win", "score", "merges", "moves")

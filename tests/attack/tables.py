@@ -25,7 +25,7 @@ WINNING = (
 )
 ALWAYS = (
     *(f"{name}{kind}" for name in ("score", "merges", "moves", "largest") for kind in ("", ":float32")),
-    *("survival", "longest"),
+    *("survival", "longest", "highest"),
 )
 MEANS = ("win", "lower", "upper", "score", "merges", "moves")
 """Objectives that take a discount."""

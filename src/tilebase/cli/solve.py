@@ -34,6 +34,7 @@ from tilebase.game.names import title_of
 from tilebase.objectives.numbers import digits_text
 from tilebase.objectives.objective import Objective, parse_objectives
 from tilebase.runtime.measured import working_time
+from tilebase.runtime.resources import parse_bytes
 from tilebase.runtime.rows import table_text
 
 if TYPE_CHECKING:
@@ -56,16 +57,21 @@ class EngineOptions:
         str | None,
         Parameter(
             help="reachable: the positions that occur, counted first; all: every board within the limits, "
-            "by perfect index, without counting; auto: what takes less time, but reachable with -o. "
-            "Default: auto with masks, all for bounds within limits that need no table, else reachable."
+            "by perfect index, without counting; cuda: all, by a GPU; auto: what takes less time, but "
+            "reachable with -o. Default: auto with masks, all for bounds within limits that need no table, "
+            "else reachable."
         ),
     ] = None
     down_to: Annotated[int | None, Parameter(help="Stop after the layer of this sum.")] = None
-    backend: Annotated[
-        str, Parameter(group=USED, help="threads, or cuda: a GPU, for all boards within limits.")
-    ] = "threads"
     work: WorkOption = None
     cluster: ClusterOption = None
+    disk: Annotated[
+        str | None,
+        Parameter(
+            group=USED,
+            help="Disk to use, as 30GB; default: what is free. Layers that do not fit are counted twice.",
+        ),
+    ] = None
 
 
 @Parameter(name="*")
@@ -106,9 +112,9 @@ def values(
 
     By backward induction. Prints the value of the start, averaged over the two random tiles, or over the
     start boards of a formation, which are listed too. A record in JSON has the values by sum. Values are
-    floats, rounded in each step; guaranteed, survival and longest are exact; lower and upper are proved, in
-    integers rounded outward, and each comes with a sentence that can be cited. With -o all values are kept
-    as a table for probe, play, evaluate and thin.
+    floats, rounded in each step; guaranteed, survival, longest, highest and fewest are exact; lower and upper
+    are proved, in integers rounded outward, and each comes with a sentence that can be cited. With -o all
+    values are kept as a table for probe, play, evaluate and thin.
 
     tilebase solve 3x3 512 -o 3x3-512/
 
@@ -124,18 +130,19 @@ def values(
     question = make_game(shape, goal, game)
     show = shown.checked()
     objectives = parse_objectives(objective)
-    from tilebase.questions.running import Ask, usual_space
+    from tilebase.questions.running import Ask
 
-    within = how.space or usual_space(question, objectives, table=kept.table is not None, backend=how.backend)
-    ask = Ask(question, objectives, within, how.down_to, how.backend)
+    ask = Ask.on(how.space, question, objectives, how.down_to, table=kept.table is not None)
+    within = ask.space
     folder = kept.table or how.work
     if PLANNING.get():
         if ask.on_device:
-            raise UsageError(f"what a pass with --backend {how.backend} takes is not planned: leave it out")
+            raise UsageError(f"what a pass with --space {how.space} takes is not planned: leave it out")
         from tilebase.costs.rows import solving
 
         rows = solving(
-            question, objectives, within if kept.above is None else "reachable", run.allowed(),
+            question, objectives, within if kept.above is None else "reachable",
+            replace(run.allowed(), disk=parse_bytes(how.disk)),
             keep=kept.table is not None and kept.above is None, down_to=how.down_to, folder=folder,
             cluster=how.cluster,
         )  # fmt: skip
@@ -151,15 +158,15 @@ def values(
         bounds_alone = all(one.is_bound and one.discount == 1 for one in objectives)
         if within == "all" and bounds_alone and kept.table is None and how.down_to is None:
             # Passes over all boards prove bounds, and nothing else is wanted: no layer is kept.
-            _prove(ask, show, place.path, cluster=how.cluster, **run.use())
+            _prove(ask, show, place.path, cluster=how.cluster, **run.use() | {"disk": how.disk})
             place.finish()
             return 0
         since = working_time()
         with counting_progress(known=lambda: _recorded(question, objectives).strip()) as progress:
             solution = engine.solve(
-                question, objectives, folder=None if kept.table else place.path, space=within,
-                down_to=how.down_to, backend=how.backend, cluster=how.cluster, **vars(kept),
-                **run.use(progress),
+                question, objectives, folder=None if kept.table else place.path, space=how.space or within,
+                down_to=how.down_to, cluster=how.cluster, **vars(kept),
+                **run.use(progress) | {"disk": how.disk},
             )  # fmt: skip
         _write(solution, show, within, working_time() - since, kept.table, kept.above)
         if solution.complete:
@@ -174,12 +181,13 @@ def values(
 def _prove(ask: Ask, show: Shown, folder: Path, **use: Any) -> None:
     """Prove bounds by passes over all boards, and write them."""
     from tilebase.questions.prove import prove
+    from tilebase.questions.running import DEVICE
 
     bounds = []
     with counting_progress(known=lambda: _recorded(ask.game, ask.objectives).strip()) as progress:
         for one in ask.objectives:
-            use |= {"direction": one.name, "dtype": one.dtype, "space": ask.space, "backend": ask.backend}
-            use |= {"folder": folder, "checksums": show.as_json, "progress": progress}
+            use |= {"space": DEVICE if ask.on_device else ask.space, "folder": folder, "progress": progress}
+            use |= {"direction": one.name, "dtype": one.dtype, "checksums": show.as_json}
             bounds.append(prove(ask.game, **use))
     _write_bounds(tuple(bounds), show)
 

@@ -67,6 +67,8 @@ class Estimate:
         Bytes that a pass over all boards reads and writes.
     peak:
         Bytes that the run takes where it may, if these are more than `memory`; else 0.
+    apart:
+        Only the first two of so many layers stay on disk, and the others are counted twice; 0 if all stay.
     upper:
         Whether positions, seconds and memory are those at most, as where nobody knows what an agent meets.
     """
@@ -84,6 +86,7 @@ class Estimate:
     moved: float = 0.0
     upper: bool = False
     peak: int = 0
+    apart: int = 0
 
     @property
     def size(self) -> str:
@@ -193,7 +196,7 @@ def admit(
     def too_much(one: Estimate) -> str | None:
         perhaps = "perhaps " * one.upper
         faults = [f"{perhaps}more than a week"] if one.seconds > WEEK else []
-        if few := shortages(one, allowed.memory, folder):
+        if few := shortages(one, allowed, folder):
             faults.append(f"{perhaps}{NO_FIT}: {'; '.join(few.values())}")
         return "; ".join(faults) or None
 
@@ -219,22 +222,36 @@ def refuse_endless(question: str) -> NoReturn:
     )
 
 
-def shortages(estimate: Estimate, memory: int, folder: Path | None = None) -> dict[str, str]:
+def shortages(estimate: Estimate, allowed: Allowance, folder: Path | None = None) -> dict[str, str]:
     """Return what a run has too little of, memory or disk, each with the reason in words."""
     few = {}
-    if estimate.memory > memory:
-        few["memory"] = _short(estimate.memory, "memory", memory, "may be used", upper=estimate.upper)
-    place = folder or Path(tempfile.gettempdir())
+    if estimate.memory > allowed.memory:
+        few["memory"] = _short(estimate.memory, "memory", allowed.memory, "may be used", upper=estimate.upper)
+    if allowed.disk is not None and estimate.disk > allowed.disk:
+        few["disk"] = _short(estimate.disk, "disk", allowed.disk, "may be used")
+    elif estimate.disk > (free := free_disk(folder)):
+        few["disk"] = _short(estimate.disk, "disk", free, f"are free in {_place(folder)}")
+    return few
+
+
+def free_disk(folder: Path | None) -> float:
+    """Return the bytes that a run in a folder, or in a temporary one, may have on disk, with its own files.
+
+    At least `WORTH_BYTES`; infinite if the system does not say.
+    """
+    place = _place(folder)
     try:
         there = next(path for path in [place, *place.absolute().parents] if path.exists())
         free = shutil.disk_usage(there).free
-        if folder is not None and estimate.disk > max(free, WORTH_BYTES):  # its own files count, too
+        if folder is not None:
             free += sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-    except (OSError, StopIteration):  # the system does not say
-        free = None
-    if free is not None and estimate.disk > max(free, WORTH_BYTES):
-        few["disk"] = _short(estimate.disk, "disk", free, f"are free in {place}")
-    return few
+    except (OSError, StopIteration):
+        return math.inf
+    return max(free, WORTH_BYTES)
+
+
+def _place(folder: Path | None) -> Path:
+    return folder or Path(tempfile.gettempdir())
 
 
 def _short(needed: float, what: str, there: float, how: str, *, upper: bool = False) -> str:

@@ -75,6 +75,8 @@ JUDGED_BYTES = 150
 """Bytes of memory of a state of the largest sum: it waits with those of the next sums, in several pieces."""
 FOLLOWED_BYTES = 16
 """Bytes of memory of an afterstate: the value that a policy follows, and its own."""
+HELD = 4
+"""Layers of values that a run without a table keeps at most."""
 ONE = Allowance(memory=0, threads=1)
 """One thread, which needs the least memory."""
 
@@ -182,16 +184,41 @@ def solving(
     stored = share_of(game).stored
     each = stored if stored and tuple(objectives) == WIN else table_bytes(objectives)
     # The afterstates that were counted stay beside the table until it is complete: they are in `before`.
-    values = each * float(layers.afterstates[solved].sum()) * (1 if table else 0.05)
+    afters = layers.afterstates[solved]
+    # Without a table, the values of the layer in work and of those that it follows from are on disk.
+    values = each * float(afters.sum() if table else min(afters.sum(), HELD * afters.max(initial=0.0)))
     least, most = (solving_memory(game, objectives, above, down_to) for above in (1, 3))
+    # Where they do not fit, pairs of layers are kept, and the others are counted once more.
+    apart, kept = pairs_kept(layers.afterstates, ((allowed.disk or math.inf) - values) / KEY_BYTES)
     return replace(
         before,
         task="solving",
-        seconds=before.seconds + solve_seconds(game, objectives, down_to, allowed.cores),
+        seconds=(2 if apart else 1) * before.seconds
+        + solve_seconds(game, objectives, down_to, allowed.cores),
         memory=max(before.memory, most if shared else least),
         peak=max(before.peak, min(most, allowed.memory)),
-        disk=before.disk + values,
+        disk=KEY_BYTES * kept + values,
+        apart=apart,
     )
+
+
+def pairs_kept(afterstates: Array, most: float) -> tuple[int, float]:
+    """Return of how many layers each the first two are kept, 0 for all, and the boards on disk at a time.
+
+    The least number that keeps at most so many boards, or the one that keeps fewest.  Beside the pairs, the
+    layers from one pair to the next are there while they are solved.
+    """
+    whole = float(afterstates.sum())
+    if whole <= most:
+        return 0, whole
+    best = 0, whole
+    for apart in range(4, len(afterstates)):
+        between = np.where(np.arange(len(afterstates)) % apart < 2, 0.0, afterstates)
+        largest = np.add.reduceat(between, np.arange(0, len(between), apart)).max()
+        best = min(best, (apart, whole - float(between.sum()) + float(largest)), key=lambda one: one[1])
+        if best[1] <= most:
+            break
+    return best
 
 
 def table_bytes(objectives: Sequence[Objective]) -> float:

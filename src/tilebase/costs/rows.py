@@ -8,13 +8,12 @@ what it would take with enough; what is not possible says so there.  The reason 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tilebase.costs import reachable
-from tilebase.costs.estimate import NO_FIT, Estimate, number_in_words, shortages
+from tilebase.costs.estimate import NO_FIT, Estimate, free_disk, number_in_words, shortages
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import ResourceError, StorageError, UsageError
 from tilebase.game.game import Game
@@ -36,7 +35,7 @@ NOTHING_SHARED = (
 def check_space(space: str) -> None:
     """Raise `UsageError` unless boards can be solved in this way, one of `SPACES`."""
     if space not in SPACES:
-        raise UsageError(f"space {space!r} does not exist: choose one of {', '.join(SPACES)}")
+        raise UsageError(f"space {space!r} does not exist: choose one of {', '.join(SPACES)}, cuda")
 
 
 def expected(
@@ -123,7 +122,8 @@ def solving(
     machine = _machine(allowed, workers)
     if space != "all":
         shared = workers is not None
-        found = expected("reachable", objectives, machine, down_to=down_to, keep=keep, shared=shared)(game)
+        within = machine.with_disk(free_disk(folder or _of_runs()))
+        found = expected("reachable", objectives, within, down_to=down_to, keep=keep, shared=shared)(game)
         what = f"solve for {', '.join(one.label for one in objectives)}"
         rows.append(_row(what, found, allowed, folder, workers, reachable.is_shared(game)))
     if space == "all" or (space == "auto" and not keep):
@@ -190,8 +190,8 @@ def _workers(cluster: str | None) -> int | None:
 def _machine(allowed: Allowance, workers: int | None) -> Allowance:
     """Return a machine with a core for each thread; or this one with workers, and the memory of one."""
     if workers is not None:
-        return Allowance(memory=allowed.memory // workers, threads=workers)
-    return Machine(memory=allowed.memory, threads=allowed.threads)
+        return Allowance(memory=allowed.memory // workers, threads=workers, disk=allowed.disk)
+    return Machine(memory=allowed.memory, threads=allowed.threads, disk=allowed.disk)
 
 
 def _named(allowed: Allowance, workers: int | None = None) -> str:
@@ -221,15 +221,20 @@ def _row(
         what, _named(allowed, workers), f"{size} {found.unit}", time, found.memory_text,
         byte_text(int(found.disk)), byte_text(int(found.moved)) if found.moved else "",
     )  # fmt: skip
-    if folder is None:
-        with suppress(StorageError):  # no home: then the command asks for a folder
-            folder = runs_folder()
-    few = shortages(found, _machine(allowed, workers).memory, folder)
+    few = shortages(found, _machine(allowed, workers), folder or _of_runs())
     if workers is not None:
         row["memory"] += " a worker"
         few |= {"memory": f"{few['memory']} by each worker"} if "memory" in few else {}
     reasons = [*few.values(), *([] if workers is None or shared else [NOTHING_SHARED])]
     return row | {name: f"{row[name]}, too much" for name in few} | {"reason": "; ".join(reasons)}
+
+
+def _of_runs() -> Path | None:
+    """Return the folder of runs without one; None if there is no home: then the command asks for one."""
+    try:
+        return runs_folder()
+    except StorageError:
+        return None
 
 
 def _impossible(game: Game, objective: Objective, on: str, reason: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cached_property, partial
 from itertools import chain
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -211,10 +211,24 @@ def read_boards(layer: Layer, span: range) -> BoardsRead:
     return BoardsRead(span, frames, joined(keys))
 
 
+class LayersAgain(Protocol):
+    """Makes layers again that were given up since they do not fit on the disk together."""
+
+    def lacks(self, total: int) -> bool:
+        """Return whether the layer of a sum is not there."""
+
+    def make(self, total: int, tell: Callable[[int], None]) -> None:
+        """Make such a layer and those below it, back to two that are there; give up those above it.
+
+        `tell` is called with the sum that is in work, at times.  Raises `CorruptError` or `StorageError`.
+        """
+
+
 class Reachable:
     """The afterstates of a game, in a folder of layers.
 
-    ``written[s]`` is the checksum of the layer of sum s if this process has written it.
+    ``written[s]`` is the checksum of the layer of sum s if this process has written it.  `again` makes layers
+    that were given up; None if all are kept.
     """
 
     def __init__(
@@ -222,8 +236,10 @@ class Reachable:
         layers: LayerFolder | PagedLayers,
         sizes: dict[int, int],
         written: Mapping[int, str] | None = None,
+        again: LayersAgain | None = None,
     ) -> None:
         self.layers, self.sizes, self.game, self.written = layers, sizes, layers.contents.game, written or {}
+        self.again = again
 
     def boards(self, total: int) -> Layer:
         """Return the layer of one sum.  Raises `CorruptError` if it is not the one that was counted."""

@@ -37,10 +37,10 @@ from tilebase.errors import (
     WrongGameError,
 )
 from tilebase.files import places
-from tilebase.files.format import Contents
+from tilebase.files.format import Contents, Record
 from tilebase.files.layers import LayerFolder
 from tilebase.files.source import read_file
-from tilebase.files.store import RELEASED_BYTES, SEGMENT_BYTES, LayerStore
+from tilebase.files.store import RELEASED_BYTES, LayerStore
 from tilebase.game.game import Game
 from tilebase.runtime.documents import (
     checked_json,
@@ -235,9 +235,8 @@ class RunFolder:
     def layers(self, kind: str) -> LayerStore:
         """Return the layers of afterstates or of states."""
         if kind not in self._layers:
-            size = RELEASED_BYTES if self.query.keep == "counts" else SEGMENT_BYTES
             contents = self.query.contents(kind)
-            self._layers[kind] = LayerStore(self.path / kind, contents, segment_bytes=size)
+            self._layers[kind] = LayerStore(self.path / kind, contents, segment_bytes=RELEASED_BYTES)
         return self._layers[kind]
 
 
@@ -352,13 +351,14 @@ def verify_run(
     if not sound:
         found.wrong.append(f"{path / places.QUERY} is damaged: delete the folder and count again")
     with suppress(StopCheckError), found.checking():
-        recorded = _verify_journal(path / places.COUNTS, query, found, boards)
+        recorded, apart = _verify_journal(path / places.COUNTS, query, found, boards)
         # Those of a table are deleted, and a kill may have left some.
         for kind in () if (path / places.TABLE).exists() else ("afterstates", "states"):
             with LayerFolder(path / kind, query.contents(kind)) as layers:
-                kept = KEEP.index(query.keep) >= KEEP.index(kind)
+                kept = KEEP.index(query.keep) >= KEEP.index(kind) and not apart
                 wanted = {s for s, line in recorded.items() if kept and sum(line[kind])}
-                for total in sorted(wanted | layers.records.keys()):
+                there = {s for s, one in layers.records.items() if has_segment(layers, one)}
+                for total in sorted(wanted | there):
                     with found.checking():
                         if (line := recorded.get(total)) is None:
                             found.wrong += verify_layer(layers, total, None)
@@ -370,8 +370,11 @@ def verify_run(
 
 def _verify_journal(
     journal: Path, query: Query, found: Findings, boards: Mapping[int, int] | None
-) -> dict[int, dict[str, Any]]:
-    """Return the lines of the journal by sum.  Raises `CorruptError` or `StorageError`."""
+) -> tuple[dict[int, dict[str, Any]], int]:
+    """Return the lines of the journal by sum, and `apart_of` them.
+
+    Raises `CorruptError` or `StorageError`.
+    """
     data = read_file(journal, MOST_JOURNAL) if journal.exists() else b""
     lines, good = read_journal(data, journal)
     if good < len(data):
@@ -383,7 +386,7 @@ def _verify_journal(
     counted = {total: sum(line["afterstates"]) for total, line in recorded.items() if line["afterstates"]}
     if boards is not None and not (lines and lines[-1].get("complete") and counted == boards):
         found.wrong.append(other_layers(journal))
-    return recorded
+    return recorded, apart_of(lines, journal)
 
 
 def count_lines(lines: list[dict[str, Any]], game: Game, path: Path) -> list[dict[str, Any]]:
@@ -402,6 +405,13 @@ def count_lines(lines: list[dict[str, Any]], game: Game, path: Path) -> list[dic
     if lacks is not None:
         raise CorruptError(f"{path} is damaged: it lacks the layer of sum {lacks}: {ANEW}")
     return found
+
+
+def apart_of(lines: Iterable[Mapping[str, Any]], path: Path) -> int:
+    """Return of how many layers a pair is kept, as a journal says; 0 if all are.  Raises `CorruptError`."""
+    with understood(str(path)):
+        found = [whole(line["apart"], "the distance of pairs", MOST_SUM) for line in lines if "apart" in line]
+    return found[0] if found else 0
 
 
 def _gap(lines: list[dict[str, Any]], game: Game, *, complete: bool) -> int | None:
@@ -453,6 +463,11 @@ def verify_layer(
         yield f"{layer.name} has {len(layer)} boards where {boards} were counted"
     elif listed not in (None, layer.record.text):
         yield f"{layer.name} is not the layer that the journal names"
+
+
+def has_segment(layers: LayerFolder, record: Record) -> bool:
+    """Return whether the segment of a layer is there; without one, the run has given the layer up."""
+    return (layers.folder / places.segment(record.segment)).exists()
 
 
 def other_layers(journal: Path) -> str:

@@ -19,6 +19,7 @@ from tilebase.files.run import (
     MOST_JOURNAL,
     Findings,
     Journal,
+    has_segment,
     lacks,
     other_layers,
     read_journal,
@@ -159,6 +160,6 @@ def _listed(lines: Iterable[dict[str, Any]], journal: Path) -> dict[int, str]:
 def _verify_values(layers: LayerFolder, total: int, listed: str | None) -> Iterable[str]:
     """Return what is wrong with a layer; one that a run without a table has given up is not looked for."""
     record = layers.records.get(total)
-    if record is not None and not (layers.folder / places.segment(record.segment)).exists():
+    if record is not None and not has_segment(layers, record):
         return ()
     return verify_layer(layers, total, listed)

@@ -25,13 +25,16 @@ NONE, WON, FIRST = backup.NONE, backup.WON, backup.FIRST
 
 
 def sentinels(game: Game, objective: Objective) -> tuple[float, float]:
-    """Return what a slide that is not allowed and one that wins are worth: the best is then the maximum."""
+    """Return what a slide that is not allowed and one that wins are worth: the best is then the maximum.
+
+    Engines look these up like the value of an afterstate and add what the slide adds.  So a slide that is not
+    allowed is worth minus infinity, -2**30 as an integer, where merges add something, and else so much less
+    than a lost game that what each slide adds makes it equal.  `state_value` reads that as a lost game.
+    """
     if objective.counts_end:
         return 0.0, float(1 << game.goal_exponent) if game.goal_exponent else 0.0
     if objective.is_win:
         return 0.0, 1.0
-    # What a slide adds is added to these, too: for a slide that is not allowed, the sum must not
-    # exceed what a lost game is worth.
     return (-np.inf if objective.merge else float(objective.lost - objective.slide)), 0.0
 
 
@@ -55,7 +58,10 @@ def stored_sentinels(game: Game, objective: Objective) -> tuple[Any, Any]:
     if objective.type.is_coded:
         codes = encoded(np.array([none, won]), objective.type.kept)
         return int(codes[0]), int(codes[1])
-    return (none, won) if objective.is_float else (int(none), int(won))
+    if objective.is_float:
+        return none, won
+    # Integers have no infinity: `NEVER` is more than all merges of a board that has a key can add.
+    return int(max(none, -NEVER)), int(won)
 
 
 def decoded(codes: Array) -> Array:
@@ -261,7 +267,8 @@ def value_above(game: Game, objective: Objective, backup: Backup, total: int) ->
 
 def state_value(objective: Objective, backup: Backup, stored: Any) -> Number:
     """Return the value of a state from what is stored of it: its best slide, without what slides add."""
-    if stored == backup.none and not objective.is_win:
+    # A slide that is not allowed is worth no more than this, even with what its merges would add.
+    if not objective.is_win and stored <= objective.lost - objective.slide:
         return objective.number(objective.lost)
     if objective.type.is_coded:
         number = objective.number(decoded(np.array([stored], dtype=backup.dtype))[0])

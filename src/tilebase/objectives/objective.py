@@ -17,11 +17,13 @@ the largest over its slides.
     largest      the largest tile at the end      mean          rounded
     survival                      1               least         exact
     longest                       1               largest       exact
+    highest                       tiles made      largest       exact
     fewest       0, a loss -2**30 -1              largest       exact
 
 `lower` and `upper` are proved: they are computed with fixed-point integers and exact rational
 probabilities, and each step is rounded down or up.  Objectives computed with floats are rounded in each step;
-`rounding` says how far from the optimum they can be.  `guaranteed`, `survival` and `longest` are exact.
+`rounding` says how far from the optimum they can be.  `guaranteed`, `survival`, `longest` and `highest`
+are exact.
 
 `loss` is the probability to lose, a *cost*: the player makes it small.  Engines and files hold the negative
 of a cost, so that the largest is the best there, too; `Objective.told` is the value that users see.  A small
@@ -117,6 +119,7 @@ MEANINGS = {
         "fewest slides to a win, with luck", ("int32",), "largest", lost=-NEVER, slide=-1, unit="slides"
     ),
     "longest": Meaning("slides of the longest game", ("int32",), "largest", slide=1, unit="slides"),
+    "highest": Meaning("highest score, with luck", ("int32",), "largest", merge="tile", unit="score"),
 }
 """What each objective means, by name."""
 
@@ -416,8 +419,8 @@ class Objective:
         goal = game.goal_exponent or 0
         if self.meaning.merge and goal > game.x:
             raise UsageError(
-                f"the {self.name} of making {game.goal} does not fit {game.bits} bits per cell: choose a "
-                "smaller goal"
+                f"{self.name} adds merges, and the goal {game.goal} does not fit {game.bits} bits per cell: "
+                "choose a smaller goal"
             )
         if self.is_bound and game.cells * game.spawn.denominator * (self.one + 1) >= 1 << 64:
             raise UsageError(

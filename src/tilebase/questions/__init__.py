@@ -14,6 +14,7 @@ Modules, those that the others import first:
     limits       limits that give the best bound
     review       which slides of a written game lost how much
     mdp          a game as a Markov decision process
+    prism        such a process as files for the model checker PRISM
     published    published numbers, and recorded results of long runs
     comparing    who published or recorded a result before
     reproduce    published numbers, computed again

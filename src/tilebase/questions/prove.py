@@ -29,7 +29,7 @@ from tilebase.game.game import Game, check_is_game
 from tilebase.objectives.objective import Objective, check_goal_fits
 from tilebase.objectives.values import Lower, Upper
 from tilebase.questions.bounds import ProvedBound, bound_of, rounding_loss
-from tilebase.questions.running import Ask, choose_space, usual_space
+from tilebase.questions.running import DEVICE, Ask, choose_space
 from tilebase.questions.solve import check_solving, solve_in
 from tilebase.runtime.measured import working_time
 from tilebase.runtime.resources import Use
@@ -46,7 +46,6 @@ def prove(
     precision: float | None = None,
     space: str | None = None,
     folder: Path | str | None = None,
-    backend: str = "threads",
     work: Callable[[DenseWork], None] | None = None,
     cluster: str | Executor | None = None,
     checksums: bool = False,
@@ -65,12 +64,10 @@ def prove(
     precision:
         Refuse a type whose rounding can change the bound by more; None: accept any type.
     space:
-        ``"all"``: every board within the limits, without counting; ``"reachable"``: the reachable ones.
-        None: all if there are limits.
+        ``"all"``: every board within the limits, without counting; ``"cuda"``: the same, where a GPU does the
+        steps; ``"reachable"``: the reachable ones.  None: all if there are limits.
     folder:
         The folder of layers, to continue after an interruption.  None: a temporary folder.
-    backend:
-        ``"threads"`` or ``"cuda"``, for the space ``"all"``.
     work:
         Called with the cost of the dense pass.
     cluster:
@@ -84,7 +81,7 @@ def prove(
     Raises
     ------
     UsageError
-        If direction, type, space or backend do not exist or do not fit the game.
+        If direction, type or space do not exist or do not fit the game.
     ResourceError
         If it does not fit into memory or on disk; then nothing was begun.
     StorageError, CorruptError, WrongGameError
@@ -96,11 +93,11 @@ def prove(
     355998190
     """
     check_is_game(game)
-    chosen = _check_ways(game, direction, space, backend, work, checksums=checksums)
+    ask = _checked(game, direction, space, work, checksums=checksums)
     objective = Objective(direction, dtype or "")
     objective.check(game)
     _check_bound(game, objective, precision)
-    ask = Ask(game, (objective,), chosen, backend=backend)
+    ask = replace(ask, objectives=(objective,))
     with run_in(folder, cluster=cluster, **use) as run:
         since = working_time()
         chosen = choose_space(ask, run, keep=False)
@@ -119,25 +116,23 @@ def prove(
     return replace(proved, layers=layers)
 
 
-def _check_ways(
-    game: Game, direction: str, space: str | None, backend: str, work: object, *, checksums: bool
-) -> str:
-    """Return the space to prove on.
+def _checked(game: Game, direction: str, space: str | None, work: object, *, checksums: bool) -> Ask:
+    """Return what is asked, for the usual type.
 
-    Raises `UsageError` for ways that do not exist or do not fit each other.
+    Raises `UsageError` for ways that do not exist or do not go together.
     """
     if direction not in ("lower", "upper"):
         raise UsageError(f"direction {direction!r} does not exist: choose one of lower, upper")
-    if space not in (None, "all", "reachable"):
-        raise UsageError(f"space {space!r} does not exist: choose one of all, reachable")
-    chosen = space or usual_space(game, (Objective(direction),), table=False, backend=backend)
-    if work is not None and chosen != "all":
+    if space not in (None, "all", DEVICE, "reachable"):
+        raise UsageError(f"space {space!r} does not exist: choose one of all, {DEVICE}, reachable")
+    ask = Ask.on(space, game, (Objective(direction),), table=False)
+    if work is not None and ask.space != "all":
         raise UsageError(
             "steps are measured in the space all only: leave out the stats, or choose that space"
         )
-    if checksums and chosen != "all":
+    if checksums and ask.space != "all":
         raise UsageError("layers have checksums in the space all only: leave them out, or choose that space")
-    return chosen
+    return ask
 
 
 def _check_bound(game: Game, objective: Objective, precision: float | None) -> None:

@@ -30,20 +30,17 @@ if TYPE_CHECKING:
     from tilebase.tables.pruning import Pruning
 
 LOG = logging.getLogger("tilebase")
-BACKENDS = ("threads", "cuda")
+DEVICE = "cuda"
+"""The space of all boards where a device does the steps of a pass, and not the processors."""
 WORTH_CHOOSING = 1.0
 """Seconds: where the reachable boards take less, they are solved."""
 
 
-def usual_space(
-    game: Game, objectives: Sequence[Objective], *, table: bool, backend: str = BACKENDS[0]
-) -> str:
+def _usual_space(game: Game, objectives: Sequence[Objective], *, table: bool) -> str:
     """Return on which boards a game is solved if nobody says: reachable, all or auto.
 
     Bounds within limits are proved on all boards, unless a table is kept, whose size is that of its boards.
     """
-    if backend != BACKENDS[0]:
-        return "all"
     bounds = all(one.is_bound and one.discount == 1 for one in objectives)
     if game.limits is not None and bounds and not table:
         return "all"
@@ -62,32 +59,35 @@ class Ask:
         On which boards: reachable, all or auto.
     down_to:
         The sum of the last layer that is solved; None for all.
-    backend:
-        Who does the steps of a pass over all boards, one of `BACKENDS`.
+    on_device:
+        Whether a device does the steps of a pass over all boards, and not the processors.
 
-    Raises
-    ------
-    UsageError
-        If the space or the backend does not exist, or they do not fit each other.
+    Raises `UsageError` if the space does not exist.
     """
 
     game: Game
     objectives: tuple[Objective, ...]
     space: str
     down_to: int | None = None
-    backend: str = BACKENDS[0]
+    on_device: bool = False
+
+    @classmethod
+    def on(
+        cls, space: str | None, game: Game, objectives: Sequence[Objective], down_to: int | None = None, *,
+        table: bool,
+    ) -> Ask:  # fmt: skip
+        """Return what is asked on the boards that a caller names, or on the usual ones."""
+        chosen = space or _usual_space(game, objectives, table=table)
+        on_device = chosen == DEVICE
+        return cls(game, tuple(objectives), "all" if on_device else chosen, down_to, on_device)
 
     def __post_init__(self) -> None:
         check_space(self.space)
-        if self.backend not in BACKENDS:
-            raise UsageError(f"backend {self.backend!r} does not exist: choose one of {', '.join(BACKENDS)}")
-        if self.on_device and self.space != "all":
-            raise UsageError(f"{self.backend} works on all boards within limits: choose the space all")
 
     @property
-    def on_device(self) -> bool:
-        """Whether a device does the steps, and not the processors."""
-        return self.backend != BACKENDS[0]
+    def backend(self) -> str:
+        """The name of what does the steps of a pass over all boards."""
+        return DEVICE if self.on_device else "threads"
 
     @property
     def least(self) -> int:

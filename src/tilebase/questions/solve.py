@@ -28,18 +28,18 @@ from tilebase.files import places
 from tilebase.files.keys import Reachable
 from tilebase.files.layers import Pages
 from tilebase.files.manifest import Manifest
-from tilebase.files.run import Query, RunFolder, is_counted
+from tilebase.files.run import Query, RunFolder, apart_of, is_counted
 from tilebase.files.solved import StoredValues
 from tilebase.game.game import Cells, Game, check_is_game
 from tilebase.objectives.objective import Objective, objectives_of
 from tilebase.objectives.results import LayerSummary, Solution, StartValues
 from tilebase.objectives.rounding import Rounding
 from tilebase.objectives.values import Number, Value
-from tilebase.questions.running import NOTHING, Ask, Keep, choose_space, usual_space
+from tilebase.questions.running import NOTHING, Ask, Keep, choose_space
 from tilebase.runtime.progress import in_turn
 from tilebase.runtime.resources import Use
 from tilebase.sparse.backward import BackwardPass
-from tilebase.sparse.forward import count_in, counted
+from tilebase.sparse.forward import Recount, count_in, counted
 from tilebase.tables.prober import Prober
 
 if TYPE_CHECKING:
@@ -57,7 +57,6 @@ def solve(
     folder: Path | str | None = None,
     down_to: int | None = None,
     space: str | None = None,
-    backend: str = "threads",
     above: float | None = None,
     cluster: str | Executor | None = None,
     **use: Unpack[Use],
@@ -88,9 +87,7 @@ def solve(
         Use it for games with limits, and for the values of boards that play does not reach.  ``"auto"``:
         the one that is expected to take less time; a table is of the reachable ones.  None: ``"all"`` for
         bounds within limits without a table, else ``"auto"`` for games with masks, ``"reachable"`` for
-        others.
-    backend:
-        ``"cuda"``: a GPU does the steps of a pass over all boards, for the objectives win, lower, upper and
+        others.  ``"cuda"``: all boards, where a GPU does the steps, for the objectives win, lower, upper and
         guaranteed; the result has no summaries of layers then, unless there is a table.
     above:
         Leave the boards out of the table whose value under the first objective is less than this, above 0 and
@@ -122,7 +119,7 @@ def solve(
     >>> str(solve(Game("2x2", 32)).value)
     '0.0828872890716'
     """
-    ask = _asked(game, objective, discount, space, down_to, backend, table=table is not None)
+    ask = _asked(game, objective, discount, space, down_to, table=table is not None)
     if table is not None and folder is not None:
         raise UsageError("a table is the folder of its run: give a table or a folder, not both")
     keep = _kept(ask, table, above, space)
@@ -143,7 +140,7 @@ def solve_in(ask: Ask, run: Run, keep: Keep = NOTHING) -> Solution:
 
 
 def _asked(
-    game: Game, objective: Any, discount: Any, space: str | None, down_to: int | None, backend: str, *,
+    game: Game, objective: Any, discount: Any, space: str | None, down_to: int | None, *,
     table: bool,
 ) -> Ask:  # fmt: skip
     """Return what is asked.  Raises `UsageError` if it does not exist or does not fit the game."""
@@ -151,8 +148,7 @@ def _asked(
     objectives = objectives_of(objective, discount)
     for one in objectives:
         one.check(game)
-    chosen = space or usual_space(game, objectives, table=table, backend=backend)
-    return Ask(game, objectives, chosen, down_to, backend)
+    return Ask.on(space, game, objectives, down_to, table=table)
 
 
 def _kept(ask: Ask, table: Path | str | None, above: float | None, space: str | None) -> Keep:
@@ -189,7 +185,7 @@ def _solve_reachable(ask: Ask, run: Run, keep: Keep) -> Solution:
         found = _boards_of(folder, before, stored, run.threads)
         if found is None:
             counting, run = _in_turn(ask, run)
-            found = _count(folder, counting)
+            found = _count(folder, counting, _apart(ask, run, keep, folder), stack)
         counts, here = found
         stack.callback(here.layers.close)
         sizes = here.sizes
@@ -253,8 +249,23 @@ def _in_turn(ask: Ask, run: Run) -> tuple[Run, Run]:
     return replace(run, progress=first), replace(run, progress=then)
 
 
-def _count(folder: RunFolder, run: Run) -> tuple[CountResult, Reachable]:
-    """Count the boards, and keep those of all layers."""
+def _apart(ask: Ask, run: Run, keep: Keep, folder: RunFolder) -> int:
+    """Return of how many layers of afterstates two are kept: as the run began, or as the disk allows."""
+    if lines := folder.journal.read():
+        return apart_of(lines, folder.journal.path)
+    return _expected(ask, run, keep)(ask.game).apart
+
+
+def _expected(ask: Ask, run: Run, keep: Keep) -> Callable[[Game], Estimate]:
+    """Return what solving a game takes, as `solve` runs it."""
+    most = run if ask.space == "all" else run.most  # `dense.shared` plans its workers
+    most = most.with_disk(estimate.free_disk(run.folder))
+    shared = run.cluster is not None
+    return expected(ask.space, ask.objectives, most, down_to=ask.down_to, keep=keep.whole, shared=shared)
+
+
+def _count(folder: RunFolder, run: Run, apart: int, stack: ExitStack) -> tuple[CountResult, Reachable]:
+    """Count the boards, and keep those of all layers, or of the first two of every `apart`."""
     written: dict[int, str] = {}
     sharing = None
     if run.cluster is not None:
@@ -263,10 +274,13 @@ def _count(folder: RunFolder, run: Run) -> tuple[CountResult, Reachable]:
         sharing = SharedCount(run.cluster, folder)
     begun, done = folder.journal.path.exists(), dict[str, float]()
     with remembering(done):
-        counts = count_in(folder, run, written=written, sharing=sharing)
+        counts = count_in(folder, run, written=written, apart=apart, sharing=sharing)
         if not (begun or run.cluster):
             done["count"] = count_work(folder.query.game, counts.total("states"))
-    return counts, Reachable(folder.layers("afterstates"), _sizes(counts), written)
+    again = Recount(folder, run, written, apart, sharing) if apart else None
+    if again is not None:
+        stack.callback(again.close)
+    return counts, Reachable(folder.layers("afterstates"), _sizes(counts), written, again)
 
 
 def _solve_missing(
@@ -345,16 +359,14 @@ def check_solving(ask: Ask, run: Run, keep: Keep = NOTHING) -> None:
             return
     elif is_counted(run.folder):
         return
-    most = run if ask.space == "all" else run.most  # `dense.shared` plans its workers
-    shared = run.cluster is not None
-    takes = expected(ask.space, ask.objectives, most, down_to=ask.down_to, keep=keep.whole, shared=shared)
+    takes = _expected(ask, run, keep)
 
     def others(fits: Callable[[Estimate], bool]) -> Iterable[str]:
         from tilebase.questions.alternatives import instead_of_solving  # only a refusal needs it
 
         return instead_of_solving(ask.game, ask.objectives, takes, fits)
 
-    estimate.check(ask.game, takes, most, run.folder, others)
+    estimate.check(ask.game, takes, run if ask.space == "all" else run.most, run.folder, others)
 
 
 def _solve_all(ask: Ask, run: Run, keep: Keep) -> Solution:

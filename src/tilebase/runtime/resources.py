@@ -23,9 +23,9 @@ import mmap
 import os
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypedDict, TypeGuard
+from typing import Self, TypedDict, TypeGuard
 
 from tilebase.errors import ResourceError, UsageError
 from tilebase.runtime import system
@@ -55,6 +55,9 @@ class Use(TypedDict, total=False):
     memory:
         Bytes to use, as a number or as text: ``"12GiB"``, ``"500MB"``.  None: 3/4 of the available memory.
         This includes compiled code and libraries, but not the page cache.
+    disk:
+        Bytes on disk, also as text.  None: what is free where the run has its folder.  A run that needs more
+        is refused; `solve` keeps fewer layers first, and counts the others twice.
     threads:
         None: one for each processor this process may use.
     anyway:
@@ -65,6 +68,7 @@ class Use(TypedDict, total=False):
     """
 
     memory: int | str | None
+    disk: int | str | None
     threads: int | None
     anyway: bool
     progress: Callable[[Progress], None] | None
@@ -76,6 +80,7 @@ class Allowance:
 
     memory: int
     threads: int
+    disk: int | None = None
     anyway: bool = False
     progress: Callable[[Progress], None] | None = None
 
@@ -84,6 +89,7 @@ class Allowance:
         cls,
         *,
         memory: int | str | None = None,
+        disk: int | str | None = None,
         threads: int | None = None,
         anyway: bool = False,
         progress: Callable[[Progress], None] | None = None,
@@ -102,11 +108,16 @@ class Allowance:
                 f"question takes {', '.join(Use.__annotations__)}{fractions * ('exact' in unknown)}"
             )
         allowed = Allowance(
-            memory=_check_memory(parse_bytes(memory)), threads=check_threads(threads), anyway=anyway,
-            progress=progress,
+            memory=_check_memory(parse_bytes(memory)), threads=check_threads(threads),
+            disk=parse_bytes(disk), anyway=anyway, progress=progress,
         )  # fmt: skip
         LOG.debug("%d MiB of memory and %d threads may be used", allowed.memory >> 20, allowed.threads)
         return allowed
+
+    def with_disk(self, free: float) -> Self:
+        """Return the same where no more than so many bytes are free."""
+        most = free if self.disk is None else min(free, self.disk)
+        return replace(self, disk=None if math.isinf(most) else int(most))
 
     @property
     def cores(self) -> int:

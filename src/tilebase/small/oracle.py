@@ -49,6 +49,7 @@ where a slide is worth
     ``largest``     0: V is the expected largest tile at the end of the game
     ``survival``    1, with adversarial spawns: V is the number of slides that can be forced
     ``longest``     1, with spawns that help: V is the number of slides of the longest game
+    ``highest``     as under ``score``, with spawns that help: V is the highest score of a game
     ``fewest``      -1, with spawns that help: -V is the least number of slides to a win
 
 each under the play that makes V largest.  The end of a game is worth 1 under ``win`` and ``guaranteed`` if it
@@ -81,7 +82,17 @@ from tilebase.game.notation import fraction_of
 from tilebase.game.symmetry import canonical, orbit_size
 
 Objective: TypeAlias = Literal[
-    "win", "loss", "guaranteed", "score", "merges", "moves", "largest", "survival", "longest", "fewest"
+    "win",
+    "loss",
+    "guaranteed",
+    "score",
+    "merges",
+    "moves",
+    "largest",
+    "survival",
+    "longest",
+    "highest",
+    "fewest",
 ]
 """What a value means; see the module."""
 
@@ -299,7 +310,7 @@ def _fold(
     ]
     if objective in ("guaranteed", "survival"):
         return min(value for value, _ in worths)
-    if objective in ("longest", "fewest"):
+    if objective in ("longest", "highest", "fewest"):
         return max(value for value, _ in worths)
     return sum((value * p for value, p in worths), Fraction(0))
 
@@ -330,7 +341,7 @@ def _end(game: Game, objective: Objective, board: Cells, won: bool) -> Fraction:
 
 
 def _worth(game: Game, objective: Objective, state: Cells, after: Cells) -> Fraction:
-    if objective == "score":
+    if objective in ("score", "highest"):
         return Fraction(_potential(game, after) - _potential(game, state))
     if objective == "merges":
         return Fraction(_tiles(state) - _tiles(after))

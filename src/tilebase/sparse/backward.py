@@ -45,7 +45,7 @@ from tilebase.runtime.resources import OVERHEAD
 from tilebase.runtime.threads import Pool, Spares
 from tilebase.sparse.folds import Fold, Spawned, make_fold
 from tilebase.sparse.forward import DURABLE_BYTES
-from tilebase.sparse.index import Edge, GameIndex, IndexedLayer, enter, join, new_directory
+from tilebase.sparse.index import Edge, IndexedLayer, enter, index_of, join, new_directory
 from tilebase.sparse.reading import word_potentials
 from tilebase.sparse.sizes import directory_bytes, lean_bytes
 
@@ -123,7 +123,7 @@ class BackwardPass:
         self.memory, self.threads, self.release = run.memory, run.threads, release
         self.folds = list(folds) if folds else [make_fold(game, values.objective) for values in stored]
         self._compiled = CompiledGame(game)
-        self._game_index = GameIndex(game)
+        self._game_index = index_of(game)
         self._check = BoardCheck(game)
         self._merges = sorted({merge for fold in self.folds for merge in fold.merges})
         self._potentials = word_potentials(game, self._merges)
@@ -222,6 +222,9 @@ class BackwardPass:
         if self._pace.due() or self._done == self._most:
             self._pace.report(total, "solve", self._done, self._done / self._most)
 
+    def _report_again(self, total: int) -> None:
+        self._pace.report(total, "recount", self._done, self._done / self._most)
+
     # -- memory ------------------------------------------------------------------------------
 
     def _bytes(self, total: int, n: int) -> int:
@@ -270,6 +273,9 @@ class BackwardPass:
 
     def _layer(self, total: int, sizes: dict[int, int]) -> None:
         """Solve the layer of one sum, write its values, and enter it in the journal."""
+        if (again := self.space.again) is not None and again.lacks(total):
+            self._solved.clear()  # counting takes their memory
+            again.make(total, self._report_again)
         keys = self.space.boards(total)
         if self.sharing is not None and self.sharing.wants(len(keys)):
             self._solved.clear()

@@ -128,6 +128,14 @@ class Fold:
         kernels.best(spawned.slots, spawned.n, values, found)
         return found
 
+    def best_with_gain(self, spawned: Spawned, values: Array) -> Array:
+        """Return the same with what slides and merges add; what a lost game is worth without a slide."""
+        found = np.empty(spawned.n, dtype=self.accumulator)
+        step, lost = self.accumulator(self.objective.slide), self.accumulator(self.objective.lost)
+        gains = spawned.gains[self.objective.merge]
+        kernels.best_with_gain(spawned.slots, spawned.n, gains, values, step, lost, found)
+        return found
+
     def won(self) -> Any:
         """Return the value of a won state, as `best` returns it."""
         return sentinels(self.game, self.objective)[1]
@@ -162,10 +170,8 @@ class MeanFold(Fold):
     def best(self, spawned: Spawned, values: Array) -> Array:
         if self.coded:
             found = decoded(self.best_slide(spawned, values))
-        elif merge := self.objective.merge:
-            found = np.empty(spawned.n)
-            step, lost = float(self.objective.slide), float(self.objective.lost)
-            kernels.best_with_gain(spawned.slots, spawned.n, spawned.gains[merge], values, step, lost, found)
+        elif self.objective.merge:
+            found = self.best_with_gain(spawned, values)
         else:
             found = self.best_slide(spawned, values)
             if self.objective.slide:
@@ -230,14 +236,17 @@ class ExtremeFold(Fold):
     """The least or the largest over spawns, as integers."""
 
     accumulator = np.int32
-    best_type = np.int32
 
     def __init__(self, game: Game, objective: Objective) -> None:
         super().__init__(game, objective)
+        if not objective.merge:
+            self.best_type = np.int32
         self.largest = objective.spawns == "largest"
         self.begin = first_extreme(objective)
 
     def best(self, spawned: Spawned, values: Array) -> Array:
+        if self.objective.merge:
+            return self.best_with_gain(spawned, values)
         found = self.best_slide(spawned, values)
         found += self.objective.slide
         return found

@@ -6,6 +6,8 @@
 Each layer is made by two maps over sets.  A set has one bit per rank of the perfect index
 (`sparse.index`).  A duplicate sets a bit that is already set, and reading the bits in order gives
 sorted keys.  Only afterstates are written, since states follow from them.
+Where the disk does not hold all layers, the backward pass has only every k-th pair of them (`Recount`), and
+the layers between are counted once more from the pair below them.
 
 Layers are divided among threads, apart from those of few boards, since starting another thread would take
 longer.  Files and counts are the same for any number of threads and any memory.
@@ -20,9 +22,9 @@ import threading
 from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,14 +36,14 @@ from tilebase.counting.counts import STORED, CountResult, counts_of, trimmed
 from tilebase.errors import CorruptError, MissingLayerError, ResourceError
 from tilebase.files.format import CHUNK_KEYS, Chunk
 from tilebase.files.keys import JOB_CHUNKS, KEPT_JOBS, BoardCheck, StoredLayer, encoded, joined
-from tilebase.files.run import KEEP, RunFolder, count_lines
+from tilebase.files.run import KEEP, RunFolder, apart_of, count_lines
 from tilebase.game.compiled import CompiledGame
 from tilebase.runtime.measured import working_time
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import OVERHEAD
 from tilebase.runtime.threads import map_in_threads
 from tilebase.sparse import maps, sizes
-from tilebase.sparse.index import GameIndex, Index, IndexedLayer, LayerIndex
+from tilebase.sparse.index import Index, IndexedLayer, LayerIndex, index_of
 from tilebase.sparse.maps import MapTask, SlideTask, SpawnTask, Team
 from tilebase.sparse.sizes import KEPT_KEYS
 from tilebase.sparse.windows import SpilledSet, Windows
@@ -92,9 +94,11 @@ class ForwardPass:
         folder: RunFolder,
         run: Run,
         *,
+        apart: int = 0,
         sharing: SharedCount | None = None,
     ) -> None:
         self.folder = folder
+        self.apart = apart
         self.game = folder.query.game
         self.lookahead = folder.query.lookahead
         self.keep = folder.query.keep
@@ -105,7 +109,7 @@ class ForwardPass:
         self._compiled = CompiledGame(self.game)
         # How many layers the next one follows from: a spawn makes the sum larger by at most twice as much.
         self._needed = max(2, (1 << max(self.game.spawn_exponents)) // 2)
-        self._game_index = GameIndex(self.game)
+        self._game_index = index_of(self.game)
         self._team = Team(run.threads)
         self._storage = [np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint64)]
         self._sources: dict[int, StoredLayer] = {}
@@ -126,6 +130,8 @@ class ForwardPass:
         """Count all layers, or those of sums to `up_to`; continue after the last layer in the folder."""
         lines = self.folder.journal.read()
         done = bool(lines) and lines[-1].get("complete", False)
+        if self.apart and not apart_of(lines, self.folder.journal.path):
+            self.folder.journal.append({"apart": self.apart}, durable=False)
         lines = count_lines(lines, self.game, self.folder.journal.path)
         LOG.log(
             logging.INFO if lines and not done else logging.DEBUG,  # users see that a run goes on
@@ -159,41 +165,80 @@ class ForwardPass:
     def close(self) -> None:
         """Stop the threads and release files and memory."""
         self._team.close()
+        self._release()
+
+    def _release(self) -> None:
+        self._team.release()
         self._sources.clear()
         self._storage = [np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint64)]
 
     def _mend(self, lines: list[dict[str, Any]], done: bool) -> None:
         """Check the layers that the journal lists, and make damaged and missing ones again.
 
-        The lines then hold the checksums of the layers.  Raises `CorruptError` if a layer that was made again
-        has other counts.
+        The lines then hold the checksums of the layers.  Where only every k-th pair is kept, the others are
+        not missing, unless the next layer follows from them.  Raises `CorruptError` if a layer that was made
+        again has other counts.
         """
         kept = [kind for kind in ("afterstates", "states") if KEEP.index(kind) <= KEEP.index(self.keep)]
         for kind in kept:
             self._forget_unfinished(kind, lines)
-        jobs = [(line, kind) for line in lines for kind in kept if sum(line[kind])]
+        there = self.folder.layers("afterstates").records.keys()
+        wanted = there | {line["sum"] for line in lines[-self._needed :]} if self.apart else self._sums
+        jobs = [(line, kind) for line in lines for kind in kept if line["sum"] in wanted and sum(line[kind])]
         found = map_in_threads(lambda job: self._is_sound(*job), jobs, self.threads)
         wrong = {line["sum"] for (line, _), sound in zip(jobs, found, strict=True) if not sound}
         by_sum = {line["sum"]: line for line in lines}
         for total in sorted(wrong):
             LOG.debug("sum %d: its boards are missing or damaged, and are made again", total)
-            near = [
-                by_sum[total - 2**e]
-                for e in reversed(self.game.spawn_exponents)
-                if total - 2**e in by_sum and sum(by_sum[total - 2**e]["afterstates"])
-            ]
-            self._sources = {line["sum"]: self._stored(line["sum"]) for line in near}
-            again, _ = self._make(total)
+            self._make_again(total, by_sum)
             self._sources.clear()
-            if any(again[name] != by_sum[total][name] for name in STORED):
-                raise CorruptError(
-                    f"the layer of sum {total} made again has not the counts that {self.folder.journal.path} "
-                    f"says: delete {self.folder.path} and count again"
-                )
-            by_sum[total]["files"] = again["files"]
         if wrong:
             self._sync()
-        self.folder.journal.rewrite([*lines, {"complete": True}] if done else lines)
+        first = [{"apart": self.apart}] if self.apart else []
+        self.folder.journal.rewrite([*first, *lines, *([{"complete": True}] if done else [])])
+
+    def recount(self, total: int) -> None:
+        """Make the layer of a sum again, and those from the next pair below it on.
+
+        Raises `CorruptError` if one has other counts than before.
+        """
+        try:
+            self._make_again(total, self._counted)
+        finally:
+            self._release()
+
+    @cached_property
+    def _counted(self) -> dict[int, dict[str, Any]]:
+        """The lines of the journal, by sum."""
+        journal = self.folder.journal
+        return {line["sum"]: line for line in count_lines(journal.read(), self.game, journal.path)}
+
+    def _make_again(self, total: int, by_sum: dict[int, dict[str, Any]]) -> None:
+        """Make the layer of a sum again, and before it those from which it follows and that are not there."""
+        there = self.folder.layers("afterstates").records
+
+        def before(s: int) -> list[int]:
+            near = (s - 2**e for e in reversed(self.game.spawn_exponents))
+            return [s for s in near if s in by_sum and sum(by_sum[s]["afterstates"])]
+
+        again = [total]
+        while any(s not in there for s in before(again[-1])):
+            again.append(again[-1] - 2)
+        for s in reversed(again):
+            self._sources = {near: self._sources.get(near) or self._stored(near) for near in before(s)}
+            found, _ = self._make(s)
+            if any(found[name] != by_sum[s][name] for name in STORED):
+                raise CorruptError(
+                    f"the layer of sum {s} made again has not the counts that {self.folder.journal.path} "
+                    f"says: delete {self.folder.path} and count again"
+                )
+            by_sum[s]["files"] = found["files"]
+
+    def gives_up(self, total: int) -> bool:
+        """Return whether a layer is deleted when the next ones are made: it is in no k-th pair."""
+        return self.keep == "counts" or bool(
+            self.apart and (total - min(self._starts)) // 2 % self.apart >= self._needed
+        )
 
     def _forget_unfinished(self, kind: str, lines: list[dict[str, Any]]) -> None:
         """Forget the layers that a killed run wrote, but which its journal does not list."""
@@ -250,7 +295,7 @@ class ForwardPass:
             # Release the layers that the next one does not need.
             for old in [s for s in self._sources if s <= total - 2 * self._needed]:
                 del self._sources[old]
-                if self.keep == "counts":
+                if self.gives_up(old):
                     self.folder.layers("afterstates").release(old)
             total += 2
         if self.keep != "counts":
@@ -557,14 +602,15 @@ def count_in(
     up_to: int | None = None,
     work: Callable[[Work], None] | None = None,
     written: dict[int, str] | None = None,
+    apart: int = 0,
     sharing: SharedCount | None = None,
 ) -> CountResult:
     """Count in the folder of a run, which this process holds.
 
-    `written` gets the checksums of the files of afterstates that this call writes, by sum.  `sharing`
-    makes large layers.
+    `written` gets the checksums of the files of afterstates that this call writes, by sum.  Of the layers of
+    afterstates the first two of every `apart` are kept, all with 0.  `sharing` makes large layers.
     """
-    forward_pass = ForwardPass(folder, run, sharing=sharing)
+    forward_pass = ForwardPass(folder, run, apart=apart, sharing=sharing)
     try:
         result = forward_pass.run(up_to)
     finally:
@@ -574,3 +620,34 @@ def count_in(
     if written is not None:
         written.update(forward_pass.written)
     return result
+
+
+class Recount:
+    """Counts layers of afterstates once more, of which only every k-th pair is kept.
+
+    The layers from one pair to the next are on disk at a time: a `files.keys.LayersAgain`.
+    """
+
+    def __init__(
+        self, folder: RunFolder, run: Run, written: dict[int, str], apart: int, sharing: SharedCount | None
+    ) -> None:
+        self._layers, self._written = folder.layers("afterstates"), written
+        self._tell: Callable[[int], None] = lambda _: None
+        run = replace(run, progress=lambda progress: self._tell(progress.total))
+        self._pass = ForwardPass(folder, run, apart=apart, sharing=sharing)
+
+    def lacks(self, total: int) -> bool:
+        """Return whether the layer of a sum is not there."""
+        return total not in self._layers.records
+
+    def make(self, total: int, tell: Callable[[int], None]) -> None:
+        """Count a layer that it lacks, from the pair below it, and give up those above it."""
+        self._tell = tell
+        for old in [s for s in self._layers.records if s > total and self._pass.gives_up(s)]:
+            self._layers.release(old)
+        self._pass.recount(total)
+        self._written.update(self._pass.written)
+
+    def close(self) -> None:
+        """Stop the threads and release memory."""
+        self._pass.close()

@@ -227,6 +227,10 @@ class Team:
     def close(self) -> None:
         """Stop the threads and release the arenas."""
         self.pool.close()
+        self.release()
+
+    def release(self) -> None:
+        """Release the arenas."""
         for worker in self.workers:
             worker.arena = Arena(0)
 

@@ -220,7 +220,7 @@ class Cuda:
         except Exception as error:  # the drivers' errors have no class in common
             raise ResourceError(
                 f"the CUDA device failed ({error}): call again to continue from the last checkpoint, "
-                "there or with --backend threads"
+                "there or with --space all"
             ) from error
 
     def _buffers(self, boards: int) -> DeviceMemory:

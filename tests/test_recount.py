@@ -1,0 +1,118 @@
+"""Solving with a ceiling on the disk: every k-th pair of layers is kept, the others are counted twice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tilebase import Game, solve, verify_table
+from tilebase.costs.reachable import pairs_kept
+from tilebase.errors import RefusedError
+from tilebase.files import places
+from tilebase.files.run import verify_run
+from tilebase.runtime.progress import Progress
+
+GAME = Game("2x4", 64)
+MOST, TABLE = 240_000, 1_750_000
+"""Bytes for which layers have to be counted twice, without a table and with one."""
+
+
+@pytest.fixture(autouse=True)
+def segments(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A segment holds one layer, so that what is given up is deleted."""
+    for module in ("run", "solved"):
+        monkeypatch.setattr(f"tilebase.files.{module}.RELEASED_BYTES", 1)
+
+
+class Watch:
+    """The steps of a run, and the most bytes of afterstates that were in its folder."""
+
+    def __init__(self, folder: Path, stop: int = 1 << 30) -> None:
+        self.folder, self.left = folder / "afterstates", stop
+        self.steps: list[str] = []
+        self.most = 0
+
+    def __call__(self, progress: Progress) -> None:
+        self.steps.append(progress.step)
+        self.most = max(self.most, sum(one.stat().st_size for one in self.folder.glob("*.seg")))
+        self.left -= progress.step == "recount"
+        if not self.left:
+            raise KeyboardInterrupt
+
+
+def watched(place: Path, stop: int = 1 << 30, **options: Any) -> tuple[Any, Watch]:
+    watch = Watch(place, stop)
+    return solve(GAME, "win,lower", progress=watch, threads=2, **options), watch
+
+
+def contents(table: Path) -> dict[str, bytes]:
+    """The files of a table; the journal of counts names how the run kept its layers."""
+    return {
+        path.relative_to(table).as_posix(): path.read_bytes()
+        for path in table.rglob("*")
+        if path.is_file() and path.name not in (places.LOCK, places.COUNTS)
+    }
+
+
+def test_values_and_tables_are_the_same_with_less_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tilebase.runtime.progress.OFTEN", 0.0)
+    whole, before = watched(tmp_path / "whole", folder=tmp_path / "whole")
+    part, after = watched(tmp_path / "part", folder=tmp_path / "part", disk=MOST)
+    assert "recount" in after.steps
+    assert "recount" not in before.steps
+    assert (part.value, part.layers) == (whole.value, whole.layers)
+    assert after.most < 0.6 * before.most
+    a, _ = watched(tmp_path / "a", table=tmp_path / "a")
+    b, there = watched(tmp_path / "b", table=tmp_path / "b", disk=TABLE)
+    assert "recount" in there.steps
+    assert contents(tmp_path / "a") == contents(tmp_path / "b")
+    assert a.layers == b.layers == whole.layers
+    assert not verify_table(tmp_path / "b").wrong
+
+
+@pytest.mark.parametrize("stop", [1, 5, 20])
+def test_a_stopped_run_goes_on_whatever_the_disk_is_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop: int
+) -> None:
+    monkeypatch.setattr("tilebase.runtime.progress.OFTEN", 0.0)
+    expected = solve(GAME, "win,lower")
+    with pytest.raises(KeyboardInterrupt):
+        watched(tmp_path, stop, folder=tmp_path, disk=MOST)
+    assert verify_run(tmp_path).sound
+    found, watch = watched(tmp_path, folder=tmp_path)
+    assert "recount" in watch.steps
+    assert (found.value, found.layers[0][-1]) == (expected.value, expected.layers[0][-1])
+
+
+def test_a_damaged_pair_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tilebase.runtime.progress.OFTEN", 0.0)
+    expected = solve(GAME, "win,lower")
+    with pytest.raises(KeyboardInterrupt):
+        watched(tmp_path, 5, folder=tmp_path, disk=MOST)
+    for path in sorted((tmp_path / "afterstates").glob("*.seg"))[2:5]:
+        data = bytearray(path.read_bytes())
+        data[-1] ^= 1
+        path.write_bytes(data)
+    assert not verify_run(tmp_path).sound
+    assert solve(GAME, "win,lower", folder=tmp_path).value == expected.value
+
+
+def test_a_ceiling_that_is_too_low_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RefusedError, match=r"it needs .* of disk, and 1 kB may be used"):
+        solve(GAME, "win,lower", folder=tmp_path / "run", disk="1kB")
+    assert not (tmp_path / "run").exists()
+
+
+def test_pairs_are_as_near_as_the_disk_allows() -> None:
+    layers = np.full(1000, 1.0)
+    assert pairs_kept(layers, 1000) == (0, 1000)
+    assert pairs_kept(layers, 600) == (4, 502)
+    assert pairs_kept(layers, 10) == (40, 88)  # 25 pairs, and 38 layers between two
+    for apart, kept in (pairs_kept(layers, most) for most in (100, 200, 300)):
+        between = apart - 2
+        assert kept == sum(at % apart < 2 for at in range(1000)) + between
