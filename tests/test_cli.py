@@ -582,7 +582,7 @@ def test_a_count_has_the_same_columns_for_every_game(capsys: pytest.CaptureFixtu
         ("serve", "web.app.serve", "objective"),
         ("serve:ServerOptions", "web.app.serve", "host port rate"),
         ("solve:values", "questions.solve.solve", "objective"),
-        ("solve:EngineOptions", "questions.solve.solve", "space down_to cluster disk"),
+        ("solve:EngineOptions", "questions.solve.solve", "space down_to cluster"),
         ("solve:TableOptions", "questions.solve.solve", "above"),
         ("count", "questions.count.count", "lookahead"),
         ("count:RunOptions", "questions.count.count", "keep up_to cluster"),

@@ -354,7 +354,7 @@ def mdp(
     question = solved_first(what, game)
     if question is None:
         if len(what) != 1:
-            raise UsageError("name one table, or a shape and a goal, as 2x2 32")
+            raise UsageError("name one table, or a shape and a goal, such as 2x2 32")
         question = game_of_table(what[0])
     prepare_kernels()
     from tilebase.questions.prism import export_mdp
