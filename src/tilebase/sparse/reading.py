@@ -171,8 +171,7 @@ def spawn_chances(game: Game, origin: Array, exponent: int) -> Array:
     No spawn of them is missing.
     """
     empty = np.bincount(origin)[origin]
-    tiles = np.array(game.spawn_probabilities(exponent))[empty]
-    chances: Array = tiles / empty
+    chances: Array = float(game.spawn.chance(exponent)) / empty
     return chances
 
 

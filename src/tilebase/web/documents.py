@@ -82,7 +82,7 @@ def game_document(name: str, opened: Solved) -> Document:
         "walls": sorted(game.walls),
         "unmergeable": bool(game.unmergeable),
         "formation": bool(game.unmergeable),
-        "spawns": [{"tile": 1 << e, "chances": game.spawn_probabilities(e)} for e in game.spawn_exponents],
+        "spawns": [{"tile": 1 << e, "chance": float(game.spawn.chance(e))} for e in game.spawn_exponents],
         "largest_sum": game.largest_sum if game.goal or game.limits else None,
     } | opened.facts()
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from tilebase.game.game import Game
 from tilebase.game.notation import count_of, tile_text
-from tilebase.game.spawns import ORIGINAL, SpawnLaw
+from tilebase.game.spawns import ORIGINAL
 from tilebase.tables.answers import goal_cells
 from tilebase.tables.large_tiles import large_tiles_of
 
@@ -67,17 +67,9 @@ def _play(game: Game) -> Iterator[str]:
     else:
         yield f"Play begins with {'one tile' if game.start == 'empty' else 'two tiles'}."
     if game.spawn != ORIGINAL:
-        yield _fours(game.spawn)
+        yield _share(game.spawn.four)
     if game.horizon is not None:
         yield f"Play ends after a slide if the tiles, without the large ones, have the sum {game.horizon}."
-
-
-def _fours(law: SpawnLaw) -> str:
-    few = [
-        f" With at most {count_of(n, 'empty cell')}, {_share(p)[0].lower()}{_share(p)[1:]}"
-        for n, p in reversed(law.few)
-    ]
-    return "".join([_share(law.four), *few])
 
 
 def _share(four: Fraction) -> str:
