@@ -154,5 +154,4 @@ class Rounding:
 
 
 def _share(size: float, relative: float) -> float:
-    """Return how far a number can be from the exact one, of which it is wrong by at most this part."""
     return size * relative / (1 - relative) if relative < 1 else math.inf

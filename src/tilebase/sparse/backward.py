@@ -235,8 +235,8 @@ class BackwardPass:
         """Raise `ResourceError`, before any layer is solved, if a layer does not fit into memory."""
         if self.sharing is not None:
             shared = [total for total in totals if self.sharing.wants(sizes[total])]
-            self._check_workers(max((self._shared_bytes(total, sizes) for total in shared), default=0))
             totals = [total for total in totals if total not in shared]
+            self._check_workers(self.sharing.executor.memory, shared, sizes)
         needed = max((self._needed(total, sizes)[1] for total in totals), default=0)
         if needed > self.memory:
             raise ResourceError(
@@ -244,16 +244,15 @@ class BackwardPass:
                 f"{self.memory >> 20:,} MiB may be used: give more memory, or choose a smaller type of value"
             )
 
-    def _shared_bytes(self, total: int, sizes: dict[int, int]) -> int:
-        """Bytes that a worker process needs for a layer that is shared out: for both layers above."""
-        above = sum(self._bytes(s, sizes[s]) for s in (total + step for step in self._steps) if sizes.get(s))
-        return OVERHEAD + self._game_index.nbytes + above
-
-    def _check_workers(self, needed: int) -> None:
-        if self.sharing is not None and needed > self.sharing.executor.memory:
+    def _check_workers(self, memory: int, shared: Sequence[int], sizes: dict[int, int]) -> None:
+        """Do the same for layers that are shared out: a worker process has both layers above in memory."""
+        above = [[s for step in self._steps if sizes.get(s := total + step)] for total in shared]
+        most = max((sum(self._bytes(s, sizes[s]) for s in sums) for sums in above), default=0)
+        needed = OVERHEAD + self._game_index.nbytes + most
+        if shared and needed > memory:
             raise ResourceError(
                 f"solving {self.game} needs {1 + (needed >> 20):,} MiB of memory in each worker process, and "
-                f"{self.sharing.executor.memory >> 20:,} MiB may be used: start fewer workers on a machine, "
+                f"{memory >> 20:,} MiB may be used: start fewer workers on a machine, "
                 "with more threads each, or choose a smaller type of value"
             )
 
@@ -348,7 +347,6 @@ class BackwardPass:
         return _Worker(len(self.game.shape), self._merges)
 
     def _spawned(self, total: int) -> list[int]:
-        """The exponents that are spawned on boards of a sum, the largest first; none at the horizon."""
         return [] if self.game.ended(total) else sorted(self.game.spawn_exponents, reverse=True)
 
     def _lean_parts(self, total: int, file: Layer, sizes: dict[int, int]) -> Iterator[Part]:
@@ -416,7 +414,6 @@ class BackwardPass:
             position = end
 
     def _ends(self, keys: Array) -> Array | None:
-        """Return what afterstates are worth if the game ends there; None if that is nothing."""
         return None if self._ending is None else end_values(self._ending, self._compiled.tops(keys))
 
     def _above(self, total: int, sizes: dict[int, int]) -> _Solved | None:

@@ -108,7 +108,6 @@ def expected_cost(table: Table, sample: int | None, executor: Executor | None = 
 
 
 def _size(table: Table) -> int:
-    """The boards of all layers."""
     return sum(map(table.prober.count, table.prober.sums()))
 
 
@@ -374,7 +373,6 @@ def _bound(weight: int, denominator: int, spawned: _Spawned, objective: Objectiv
 
 
 def _stored(objective: Objective, value: Number) -> Number:
-    """Return the value of a board on which the game ends, as it is stored."""
     return min(int(value * objective.one), objective.most) if objective.is_bound else value
 
 
