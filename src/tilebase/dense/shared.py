@@ -47,11 +47,11 @@ from tilebase.dense.plan import Plan
 from tilebase.dense.sizes import SHARED_BOARDS
 from tilebase.dense.steps import Blocks, Cut, Range, Source
 from tilebase.dense.tables import DenseRules
-from tilebase.dense.values import LayerValues, Wanted, encoded
+from tilebase.dense.values import LayerValues, Wanted
 from tilebase.dense.workspace import Batches, InFiles
 from tilebase.errors import ResourceError
 from tilebase.files import places
-from tilebase.files.format import CHUNK_KEYS, Chunk
+from tilebase.files.format import CHUNK_KEYS, Chunk, value_chunk
 from tilebase.files.parcels import ParcelFile, ParcelWriter
 from tilebase.game.game import Game
 from tilebase.objectives.encoding import discounted, make_backup, summarise, value_above
@@ -149,7 +149,7 @@ class DenseJob(PassJob):
         if self.wanted.files:
             with ParcelWriter(self.exchange / piece.writes) as file:
                 for at in range(0, len(values), CHUNK_KEYS):
-                    chunk = encoded(objective, piece.begin + at, values[at : at + CHUNK_KEYS])
+                    chunk = value_chunk(piece.begin + at, values[at : at + CHUNK_KEYS], objective.is_boolean)
                     file.add(chunk.frames[0])
             work.written += file.nbytes
         summaries = summarise(objective, values, CHUNK_KEYS) if self.wanted.summaries else []

@@ -238,7 +238,7 @@ class Boards:
 
     # -- tiles -----------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def spawn_exponents(self) -> tuple[int, ...]:
         """Exponents that are spawned with positive probability, ascending."""
         return self.spawn.exponents

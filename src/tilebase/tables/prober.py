@@ -105,6 +105,10 @@ class Prober:
         """Return how many afterstates of a sum have values."""
         return len(self.layer(total))
 
+    def sizes(self) -> dict[int, int]:
+        """Return `count` of every sum, ascending."""
+        return {total: self.count(total) for total in self.sums()}
+
     def at(self, total: int, position: int) -> Cells:
         """Return the afterstate at a position of the layer of a sum, counted from 0."""
         layer = self.layer(total)
