@@ -206,6 +206,7 @@ class BoundFold(Fold):
     def __init__(self, game: Game, objective: Objective) -> None:
         super().__init__(game, objective)
         self.up, self.one, self.most = objective.rounds_up, objective.one, objective.most
+        self.weights = {e: np.uint64(game.spawn.weight(e)) for e in game.spawn_exponents}
         self.divide = divide_bound(game, objective)
 
     def won(self) -> Any:
@@ -215,7 +216,7 @@ class BoundFold(Fold):
         return discounted_bounds(self.objective, self.best_slide(spawned, values))
 
     def fold(self, acc: Array, exponent: int, found: Array, spawns: Array) -> None:
-        kernels.add_sums(found, spawns, np.uint64(self.game.spawn.weight(exponent)), acc)
+        kernels.add_sums(found, spawns, self.weights[exponent], acc)
 
     def finish(self, acc: Array, spawns: Array, ends: Array | None) -> Array:
         out = np.empty(len(acc), dtype=self.dtype)
