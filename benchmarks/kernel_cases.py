@@ -47,7 +47,7 @@ from tilebase.dense.backends.threads import Threads
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.steps import Source, Step, whole_steps
 from tilebase.dense.tables import DenseRules, HalfTables, free_cells, kernel_part, masks
-from tilebase.dense.workspace import InMemory, StateRules
+from tilebase.dense.workspace import InMemory
 from tilebase.files.format import Varying
 from tilebase.files.keys import BoardCheck, StoredLayer
 from tilebase.files.run import Query, RunFolder
@@ -784,8 +784,7 @@ class DenseLayers:
         )
         self.work, self.boards = DenseWork(), sizes[total]
 
-        state_rules = StateRules.of(game, one, backup)
-        self.memory: InMemory[Any] = InMemory(self.backend, index, Path(), state_rules, self.work)
+        self.memory: InMemory[Any] = InMemory(self.backend, index, Path(), one, backup, self.work)
         nothing: Any = SimpleNamespace(add=lambda _: None)  # is kept of afterstates
         for s in sorted((s for s in sizes if s > total), reverse=True):
             self.memory.release_above(s + 4)

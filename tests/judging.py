@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 import cached_oracle as oracle
-from attack.rules import read_law
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical
 from tilebase.objectives.objective import Objective
@@ -94,8 +93,7 @@ def check_answer(answer: Answer, exact: oracle.Values, board: Cells) -> None:
 def check_spawns(game: Game, after: Cells, wins: bool, spawns: list[tuple[Cells, Fraction]]) -> None:
     """The states that a spawn may lead to, with their probabilities."""
     free = [cell for cell in range(game.cells) if after[cell] == 0 and cell not in game.walls]
-    four, few = read_law(str(game.spawn))
-    four = next((p for n, p in few if len(free) <= n), four)
+    four = Fraction(str(game.spawn))
     chances = {e: p for e, p in ((1, 1 - four), (2, four)) if p}
     expected = {
         (*after[:cell], e, *after[cell + 1 :]): p / len(free) for cell in free for e, p in chances.items()

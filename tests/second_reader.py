@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import zstandard
 
-from attack.rules import Board, Rules, X, read_law
+from attack.rules import Board, Rules, X
 
 Files = dict[str, bytes]
 UNITS = {"uint64": 52, "uint32": 32, "uint16": 16}
@@ -117,14 +117,13 @@ class Game(Rules):
         start, boards = g["start"], g["start"].removeprefix("after ").split("|")
         named = [] if start in ("empty", "two-tiles") else [self.read(one) for one in boards]
         pictures = [one.replace("/", "") for one in (g.get("masks") or "").split("|") if one]
-        four, few = read_law(g["four"])
         super().__init__(
-            tuple(int(size) for size in g["shape"].split("x")), g["goal"], four,
+            tuple(int(size) for size in g["shape"].split("x")), g["goal"], Fraction(g["four"]),
             named[0] if named and not start.startswith("after ") else start,
             g["limits"] and tuple(g["limits"]), frozenset(g["walls"]),
             frozenset(g["unmergeable"]), goal_sum=g.get("goal_sum"), horizon=g.get("horizon"),
             masks=tuple(frozenset(c for c, sign in enumerate(one) if sign == "x") for one in pictures),
-            begun=tuple(named) if start.startswith("after ") else (), few=few,
+            begun=tuple(named) if start.startswith("after ") else (),
         )  # fmt: skip
         self.count = len(self.unmergeable)
         self.bits = 4 if self.cells <= 16 else 3 if self.cells <= 21 else 2

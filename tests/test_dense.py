@@ -31,7 +31,7 @@ from tilebase.dense.index import PerfectIndex
 from tilebase.dense.layers import Checkpoint, Checkpoints, DenseLayer
 from tilebase.dense.passes import DensePass
 from tilebase.dense.plan import Plan
-from tilebase.dense.steps import BlockStep, Source, Step
+from tilebase.dense.steps import BlockStep, Source
 from tilebase.dense.workspace import InMemory
 from tilebase.errors import (
     BoardError,
@@ -78,9 +78,9 @@ def test_only_the_layers_asked_for_are_planned(tmp_path: Path) -> None:
     """What the layers below would need, which are never made, does not count."""
     game, objective = Game("3x3", 128, start="empty"), Objective("win")
     index = PerfectIndex(game)
-    top = Plan.of(index, objective, replace(ONE, memory=1 << 40, threads=2), lowest=500)
+    top = Plan.of(index, objective, replace(ONE, memory=1 << 40, threads=2), sums=(500, None))
     memory = top.whole_bytes
-    assert not Plan.of(index, objective, Allowance(memory=memory, threads=2), lowest=500).batched
+    assert not Plan.of(index, objective, Allowance(memory=memory, threads=2), sums=(500, None)).batched
     with pytest.raises(ResourceError, match="of memory, even in batches"):
         Plan.of(index, objective, Allowance(memory=memory, threads=2))
     found = solve(game, space="all", memory=memory, threads=2, down_to=500, folder=tmp_path)
@@ -501,20 +501,6 @@ def test_only_what_is_missing_needs_space_on_the_disk(tmp_path, monkeypatch):
     Free.free = 0
     solve_all(anyway=True)
     solve_all()  # nothing is missing
-
-
-def test_a_batch_reads_what_spawns_lead_to():
-    """The estimate counts the boards of the blocks that the steps read."""
-    index = PerfectIndex(BATCHED)
-    plan = Plan.of(index, parse_objectives("win")[0], tight("win"), bits=False)
-    folds = 0
-    for total in sorted(index.sizes())[:-2]:
-        cut = plan.cut(index, total)
-        for fold in (one for one in cut.steps() if one.kind is Step.FOLD):
-            read = sum(index.layer(source.total, source.mask(index)).size for source in fold.reads)
-            assert cut.boards_above(fold) == read
-            folds += len(cut.tops) > 1
-    assert folds > 20
 
 
 def test_a_folder_without_values_is_filled_anew_for_a_table(tmp_path):

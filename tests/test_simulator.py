@@ -21,7 +21,7 @@ GAMES = (
     Game("2x2x2", 16),
     Game("1x6", 32),
     Game("2x3", goal_sum=40),
-    Game("2x4", 32, walls=[3], horizon=36, spawn="1/4, 3: 1/2"),
+    Game("2x4", 32, walls=[3], horizon=36, spawn="1/4"),
     Game("2x3", 32, pattern="8,4,*/*,*,*"),
     Game("2x3", 16, walls=[5]),
     Game("2x3", 16, unmergeable=[5], start="empty", spawn=1),
@@ -77,7 +77,7 @@ def test_each_step_follows_the_rules(game: Game, reward: str) -> None:
 
 
 def test_chance_has_the_probabilities_of_the_game() -> None:
-    game, n = Game("2x3", 64, spawn="1/4, 3: 1/2"), 200_000
+    game, n = Game("2x3", 64, spawn="1/4"), 200_000
     games = Simulator(game, n, reward="moves", seed=7)
     frequencies(game.starts(), games.boards.reshape(n, -1))
     for text in ("2,4,8/0,0,0", "2,4,0/2,4,0"):

@@ -103,7 +103,7 @@ def test_a_game_has_what_the_page_moves_tiles_with(server: Served):
     assert found["shape"] == [3, 3]
     assert found["directions"] == ["left", "right", "up", "down"]
     assert found["lines"]["right"] == [[2, 1, 0], [5, 4, 3], [8, 7, 6]]
-    assert [one["chances"] for one in found["spawns"]] == [[0.9] * 10, [0.1] * 10]
+    assert [one["chance"] for one in found["spawns"]] == [0.9, 0.1]
     assert [one["unit"] for one in found["objectives"]] == ["probability", "yes-no"]
     assert found["start"]["win"]["short"] == "≈ 100 %"  # 1 after rounding to float64, and not certain
     assert found["adversary"]

@@ -29,4 +29,4 @@ def hold_little(put: Callable[[Any, str, Any], None], small_bits: int) -> None:
 def keep_one_layer_above(put: Callable[[Any, str, Any], None]) -> None:
     """Solve each layer as if both layers above did not fit into memory; `put` sets an attribute."""
     needed = BackwardPass._needed
-    put(BackwardPass, "_needed", lambda self, total, sizes: (True, needed(self, total, sizes)[1]))
+    put(BackwardPass, "_needed", lambda self, total: (True, needed(self, total)[1]))

@@ -282,9 +282,7 @@ def _spawn_rules(game: Game, reward: str) -> play.SpawnRules:
         word_potentials(game, (meaning.merge,))[0] if meaning.merge else np.zeros(1 << 16, dtype=np.int32)
     )
     return play.SpawnRules(
-        fours=np.array(
-            [int(game.spawn.chance(2, n) * SCALE) for n in range(game.cells + 1)], dtype=np.uint64
-        ),
+        four=np.uint64(int(game.spawn.four * SCALE)),
         starts=np.array([game.pack(board) for board, _ in starts], dtype=np.uint64),
         below=np.array(below, dtype=np.uint64),
         potentials=merges,

@@ -19,17 +19,12 @@ def attack(case: Case) -> None:
 def draw(rng: random.Random) -> dict[str, Any]:
     """Arguments of a game, which may not exist."""
     options = random_games.draw(rng)
-    law = chance(rng)
-    if rng.random() < 0.3:
-        law += f", {rng.randint(1, 4)}: {chance(rng)}"
-    options["spawn"] = (
-        law if " on " not in options["spawn"] else f"{law} on {options['spawn'].split(' on ')[1]}"
-    )
+    options["spawn"] = chance(rng)
     if rng.random() < 0.3:  # large tiles on all cells but two, so that few merge
         cells = options["start"].count(",") + 1 if "," in options["start"] else 4
         options = {
             "shape": f"1x{cells}" if cells % 2 else f"2x{cells // 2}",
-            "spawn": law.partition(" on ")[0],
+            "spawn": options["spawn"],
         }
         tiles = sorted(rng.sample([1 << e for e in range(4, 15)], cells - 2), reverse=True)
         options |= {"goal": rng.choice((None, 32768)), "start": ",".join(map(str, [*tiles, 2, 0]))}

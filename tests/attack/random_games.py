@@ -5,10 +5,11 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from math import prod
 from typing import Any
 
-from attack.rules import Board, Rules, TooLargeError, X, read_law
+from attack.rules import Board, Rules, TooLargeError, X
 from tilebase.errors import GameError
 from tilebase.game.game import Game
 
@@ -27,8 +28,6 @@ FOURS = (
     "99/100",
     "1/1000",
     "12345/99991",
-    "1/10, 2: 1/3",
-    "1/2, 4: 2/7, 1: 3/4",
 )
 MOST_STATES = 300
 
@@ -186,11 +185,10 @@ def rules_of(options: dict[str, Any], most: int) -> Rules:
     shape = tuple(int(size) for size in options["shape"].split("x"))
     walls = frozenset(options.get("walls", ()))
     start = options["start"]
-    four, few = read_law(str(options["spawn"]))
     rules = Rules(
         shape,
         options["goal"],
-        four,
+        Fraction(options["spawn"]),
         start,
         None if options.get("limits") is None else tuple(options["limits"]),
         walls,
@@ -198,7 +196,6 @@ def rules_of(options: dict[str, Any], most: int) -> Rules:
         goal_sum=options.get("goal_sum"),
         masks=tuple({frozenset(mask) for mask in options.get("masks", ())}),
         horizon=options.get("horizon"),
-        few=few,
         most=most,
     )
     if start.startswith("after "):

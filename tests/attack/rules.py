@@ -48,19 +48,11 @@ class TooLargeError(Exception):
     """More boards than were allowed."""
 
 
-def read_law(text: str) -> tuple[Fraction, tuple[tuple[int, Fraction], ...]]:
-    """The chance of a 4, and those with at most so many empty cells, of ``"1/10, 4: 1/4"``."""
-    first, *others = text.split(",")
-    pairs = [word.split(":") for word in others]
-    return Fraction(first), tuple(sorted((int(n), Fraction(p)) for n, p in pairs))
-
-
 @dataclass
 class Rules:
     """A game.  `patterns` hold None where any tile or none will do; `start` is a name or a board.
 
-    `few` are the chances of a 4 with at most so many empty cells, the fewest first; `begun` are the boards
-    after a slide that the game starts from, if it does so.
+    `begun` are the boards after a slide that the game starts from, if it does so.
     """
 
     shape: tuple[int, ...]
@@ -75,7 +67,6 @@ class Rules:
     masks: tuple[frozenset[int], ...] = ()
     horizon: int | None = None
     begun: tuple[Board, ...] = ()
-    few: tuple[tuple[int, Fraction], ...] = ()
     discount: Fraction = Fraction(1)
     most: int = 20_000  # boards that may be looked at
     _states: dict[Board, tuple[Fraction, ...]] = field(default_factory=dict)
@@ -183,11 +174,10 @@ class Rules:
         if self.is_over(after):
             return []
         free = [cell for cell, tile in enumerate(after) if tile == 0 and cell not in self.walls]
-        four = next((p for n, p in self.few if len(free) <= n), self.four)
         return [
             ((*after[:cell], tile, *after[cell + 1 :]), p / len(free))
             for cell in free
-            for tile, p in ((2, 1 - four), (4, four))
+            for tile, p in ((2, 1 - self.four), (4, self.four))
             if p > 0
         ]
 

@@ -392,15 +392,12 @@ def check_prove(case: Case, drawn: DrawnGame) -> None:
     low, high = (found.bound, exact) if direction == "lower" else (exact, found.bound)
     good = low <= high <= low + found.loss + UNITS[dtype]
     case.expect(good, f"prove {direction}", f"{found.bound} ± {found.loss}, by the rules {exact}", lines)
-    law = law_in_words(drawn.rules.four, drawn.rules.few)
+    law = law_in_words(drawn.rules.four)
     said = f"spawns of {law}: " in found.statement
     case.expect(said, "prove: the statement", f"{found.statement} does not name {law}", lines)
     case.done["proved"] += 1
 
 
-def law_in_words(four: Fraction, few: tuple[tuple[int, Fraction], ...]) -> str:
+def law_in_words(four: Fraction) -> str:
     """The spawns as a proof names them."""
-    law = " and ".join(f"{tile} with probability {p}" for tile, p in ((2, 1 - four), (4, four)) if p)
-    cells = {n: f"at most {n} empty cell{'s' if n > 1 else ''}" for n, _ in few}
-    others = ", ".join(f"{p} with {cells[n]}" for n, p in reversed(few))
-    return f"{law} ({others})" if few else law
+    return " and ".join(f"{tile} with probability {p}" for tile, p in ((2, 1 - four), (4, four)) if p)

@@ -18,6 +18,7 @@ import pytest
 from batching import BATCHED, dense_pass, small_memory
 from tilebase import Game, formation, prove
 from tilebase.dense.layers import DenseLayer
+from tilebase.dense.passes import OtherQuery
 from tilebase.objectives.encoding import decoded, make_backup
 from tilebase.objectives.objective import Objective, parse_objectives
 from tilebase.objectives.values import Number
@@ -51,8 +52,8 @@ def solved(
         values[total] = decoded(found) if objective.type.is_coded else found
 
     # Threads would keep Boolean values as bits, but for a backup that they are given.
-    options |= {"backup": make_backup(game, objective), "callback": keep}
-    with dense_pass(folder, game, objective, backend=backend, **options) as one:
+    query = OtherQuery(make_backup(game, objective), keep)
+    with dense_pass(folder, game, objective, backend=backend, query=query, **options) as one:
         one.run()
         return one.start(), values
 

@@ -59,29 +59,12 @@ class DivideMean(NamedTuple):
     factor: float
 
 
-class DivideMeanBy(NamedTuple):
-    """As `DivideMean`, with a weight for each number of spawns."""
-
-    weights: Any
-    factor: float
-
-
 class DivideBound(NamedTuple):
     """Proved bound: the sum over `denominator`, rounded up if `up` is not 0; at most `most`.
 
     Floats are exact if the sum is below 2**53.
     """
 
-    denominator: Any
-    up: Any
-    most: Any
-
-
-class DivideBoundBy(NamedTuple):
-    """As `DivideBound`, with weights of both exponents for each number of spawns."""
-
-    first: Any
-    second: Any
     denominator: Any
     up: Any
     most: Any
@@ -169,11 +152,6 @@ def _settled(_first, _second, _spawns, finish, _like):
         def value(_first, _second, _spawns, finish, _like):
             mean = mixed_mean(mean_over(_first, _spawns), _second, _spawns, finish.weight)
             return stored(mean * finish.factor, _like)
-    elif finish.instance_class is DivideMeanBy:
-
-        def value(_first, _second, _spawns, finish, _like):
-            mean = mixed_mean(mean_over(_first, _spawns), _second, _spawns, finish.weights[_spawns])
-            return stored(mean * finish.factor, _like)
     # Bounds: the weighted sum of both exponents over the sum of the weights, rounded in one direction.
     elif finish.instance_class is DivideBound:
 
@@ -188,11 +166,6 @@ def _settled(_first, _second, _spawns, finish, _like):
             if finish.up > 0 and found * below != _first + _second:
                 found += 1.0
             return min(found, finish.most)
-    elif finish.instance_class is DivideBoundBy:
-
-        def value(_first, _second, _spawns, finish, _like):
-            both = finish.first[_spawns] * _first + finish.second[_spawns] * _second
-            return divided(both, _spawns, finish)
     # Extremes: the worse of both exponents for whoever moves.
     else:
 

@@ -279,12 +279,12 @@ def spawn_all(keys, exponent, rules, out_states, out_from):
 def spawn_one(keys, cells, tiles, four, rules, out_states, out_fours):
     """Write one spawn on each afterstate, as numbers of [0, 1) pick the free cell and the tile.
 
-    ``four[n]`` is the probability of a 4 with n free cells; ``out_fours[a]`` says whether it is a 4.
+    `four` is the probability of a 4; ``out_fours[a]`` says whether it is a 4.
     """
     for a in range(len(keys)):
         free = free_cells(keys[a], rules.low_bits, rules.fold)
         n = np.int64(ones(free))
-        out_fours[a] = tiles[a] < four[n]
+        out_fours[a] = tiles[a] < four
         # Clear the lowest bit as often as there are free cells before the one that was picked.
         skip = np.int64(cells[a] * n)
         for _ in range(skip):

@@ -91,10 +91,10 @@ def follow(slots, n, guide, guide_gains, slack, values, gains, step, lost, out):
 
 
 @kernel()
-def mix_means(values, spawns, mix, weights, out):
+def mix_means(values, spawns, mix, weight, out):
     """Write ``out[a]``: the mean of `values` over spawns; to `mix` it in, out of that and the mean before it.
 
-    The mean before, over the spawns of the other exponent, has the weight ``weights[spawns[a]]``.
+    The mean before, over the spawns of the other exponent, has the weight `weight`.
     """
     # The spawns of one afterstate lie one after the other, behind those of the afterstates before.
     x = 0
@@ -105,21 +105,21 @@ def mix_means(values, spawns, mix, weights, out):
             x += 1
         # The second exponent mixes its mean into that of the first, which `out` has.
         if mix:
-            out[a] = mixed_mean(out[a], total, spawns[a], weights[spawns[a]])
+            out[a] = mixed_mean(out[a], total, spawns[a], weight)
         else:
             out[a] = mean_over(total, spawns[a])
 
 
 @kernel()
-def add_sums(values, spawns, weights, out):
-    """Add to ``out[a]`` the sum of `values` over the ``spawns[a]`` spawns of board a, times their weight."""
+def add_sums(values, spawns, weight, out):
+    """Add to ``out[a]`` the sum of `values` over the ``spawns[a]`` spawns of board a, times `weight`."""
     x = 0
     for a in range(len(spawns)):
         total = U0
         for _ in range(spawns[a]):
             total += values[x]
             x += 1
-        out[a] += total * weights[spawns[a]]
+        out[a] += total * weight
 
 
 @kernel()

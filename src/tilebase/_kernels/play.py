@@ -29,7 +29,7 @@ U27, U30, U31, U32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
 class SpawnRules(NamedTuple):
     """What chance decides, and what slides earn."""
 
-    fours: npt.NDArray[np.uint64]  # fours[n]: 2**63 times the probability of a 4 with n empty cells
+    four: np.uint64  # 2**63 times the probability of a 4
     starts: npt.NDArray[np.uint64]  # starts[s]: the boards that a game begins with
     below: npt.NDArray[np.uint64]  # below[s]: 2**63 times the probability of start s or one before it
     potentials: npt.NDArray[np.int32]  # potentials[w]: what merges have earned that made the tiles of a word
@@ -93,7 +93,7 @@ def _draw(streams, i):
 
 
 @scalar
-def _spawn(key, streams, i, rules, fours):
+def _spawn(key, streams, i, rules, four):
     """Spawn a tile on a board that has an empty cell."""
     free = free_cells(key, rules.low_bits, rules.fold)
     empty = ones(free)
@@ -101,7 +101,7 @@ def _spawn(key, streams, i, rules, fours):
     for _ in range((_draw(streams, i) >> U32) * empty >> U32):
         free &= free - U1
     low = free & (~free + U1)
-    return key | low << U1 if _draw(streams, i) >> U1 < fours[empty] else key | low
+    return key | low << U1 if _draw(streams, i) >> U1 < four else key | low
 
 
 @kernel()
@@ -158,7 +158,7 @@ def play_games(
         elif rules.horizon and sum_of(key, rules.bits, rules.unmergeable) >= rules.horizon:
             out_standing[i] = LOST
         else:
-            key = _spawn(key, streams, i, rules, spawns.fours)
+            key = _spawn(key, streams, i, rules, spawns.four)
             if rules.goal_sum and sum_of(key, rules.bits, rules.unmergeable) >= rules.goal_sum:
                 out_standing[i] = WON
         if out_standing[i] == WON:

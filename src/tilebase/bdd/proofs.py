@@ -6,7 +6,6 @@ once, which takes about a microsecond for each; OxiDD looks up one board at a ti
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,6 @@ from tilebase.files.source import Folder, read_file
 from tilebase.files.winning import StoredSet, WinningManifest
 from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Game
-from tilebase.runtime.progress import Progress
 from tilebase.runtime.storage import temporary_folder
 from tilebase.search.certificates import check_target, write_certificate
 
@@ -69,7 +67,6 @@ def write_proof(
     verdict: bool | None,
     *,
     most: int = MOST_LISTED,
-    progress: Callable[[Progress], None] | None = None,
 ) -> int:
     """Write the certificate of what an analysis, run with `keep`, has found; return the boards it lists.
 
@@ -84,4 +81,4 @@ def write_proof(
         manifest = WinningManifest.parse(read_file(folder / MANIFEST), str(folder))
         results = SetResults(StoredSet(Folder(folder), manifest))
         forced = verdict == (method.player == "slider")
-        return write_certificate(path, results, forced, most=most, progress=progress)
+        return write_certificate(path, results, forced, most=most)

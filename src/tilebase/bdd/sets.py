@@ -148,7 +148,6 @@ class Sets:
         return found
 
     def _at(self, cell: int, bit: int, after: bool) -> int:
-        """Return the variable of a bit."""
         return 2 * self.place[cell, bit] + after
 
     def _is(self, cell: int, value: int, *, after: bool = False) -> Diagram:
@@ -341,7 +340,6 @@ class Sets:
         return self._preimage(states, self._spawns[key], self._state_cube)
 
     def _preimage(self, boards: Diagram, relation: Diagram, cube: Diagram) -> Diagram:
-        """Return what is related to one of the boards, whose variables are in the cube."""
         return self.careful(boards.apply_exists, self.library.conjunction, relation, cube)
 
     def _spawn(self, exponent: int, *, first: bool) -> Diagram:

@@ -275,12 +275,15 @@ class Analysis:
         self.sets.prepare()
         if self._checkpoints is not None:
             self._loaded = self._checkpoints.load()
-        runs = {"sum": self._by_sum, "sweep": self._by_lines, "accumulative": self._accumulate}
-        runs[self.method.strategy]()
+        if self.method.strategy == "sum":
+            self._by_sum()
+        elif self.method.strategy == "sweep":
+            self._by_lines()
+        else:
+            self._solve(Part("all", self.sets.every, {}, held={}), 1.0)
         return None if self._is_last() else self._verdict()
 
     def _is_last(self) -> bool:
-        """Return whether the line that was just finished is the last one."""
         return bool(self.method.until) and self._last.name == self.method.until
 
     # -- the strategies ------------------------------------------------------------------------------
@@ -313,7 +316,6 @@ class Analysis:
 
     @property
     def _finished(self) -> list[Line]:
-        """The lines that earlier runs have finished."""
         return [] if self._checkpoints is None else self._checkpoints.lines
 
     def _note(self, held: dict[str, Diagram]) -> None:
@@ -373,9 +375,6 @@ class Analysis:
         into = self._slides_into(part.found if for_slider else sets.minus(part.afters, part.found))
         for other in lower:
             pending[other] = sets.union([pending.get(other, sets.none), sets.both(into, lines[other])])
-
-    def _accumulate(self) -> None:
-        self._solve(Part("all", self.sets.every, {}, held={}), 1.0)
 
     def _sweep_lines(self) -> dict[SweepLine, Diagram]:
         """Return the states with `count` tiles of exponent k and none above, by (k, count)."""
@@ -479,7 +478,6 @@ class Analysis:
 
     @property
     def _chooses(self) -> bool:
-        """Whether one good spawn is enough for the winner: it spawns itself, or is helped."""
         return self.method.variant == "cooperative" or self.method.player == "dropper"
 
     def _slides_into(self, afters: Diagram) -> Diagram:
@@ -514,7 +512,6 @@ class Analysis:
 
     @cached_property
     def _latest(self) -> int:
-        """The largest sum of a start."""
         return max(self.game.sum(board) for board in self.starts)
 
     def _verdict(self) -> bool:
@@ -529,7 +526,6 @@ def _name(line: SweepLine) -> str:
 
 
 def _pending(line: SweepLine) -> str:
-    """Return the name of `Part.pending` of a sweep line in a checkpoint."""
     return f"pending {_name(line)}"
 
 

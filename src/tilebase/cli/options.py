@@ -68,13 +68,7 @@ ObjectiveOption = Annotated[
         "discount after an @: win@0.99. lower,upper prove an interval."
     ),
 ]
-SpawnOption = Annotated[
-    str,
-    Parameter(
-        help="Probability of a spawned 4, exact: 0.1, 1/10, 0 for only 2s; 1/10,4:1/4 is 1/4 with at most 4 "
-        "empty cells."
-    ),
-]
+SpawnOption = Annotated[str, Parameter(help="Probability of a spawned 4, exact: 0.1, 1/10, 0 for only 2s.")]
 SpawnsOption = Annotated[str, Parameter(help="Tiles that the adversary may spawn: 2,4 or 2 or 4.")]
 ForcedStartOption = Annotated[
     str,

@@ -69,7 +69,8 @@ class EngineOptions:
         str | None,
         Parameter(
             group=USED,
-            help="Disk to use, such as 30GB; default: what is free. Layers that do not fit are counted twice.",
+            help="Disk to use, such as 30GB; default: what is free. Layers that do not fit are counted "
+            "twice.",
         ),
     ] = None
 

@@ -107,7 +107,7 @@ def passing(
 
             plan = worker_plan(index, one, replace(allowed, threads=1), lowest=lowest)
         else:
-            plan = Plan.of(index, one, allowed, lowest=lowest, highest=highest, **options)
+            plan = Plan.of(index, one, allowed, sums=(lowest, highest), **options)
         takes += pass_seconds(plan.boards, allowed.cores, bits=plan.as_bits, moved=plan.moved_bytes)
         moved += plan.moved_bytes
         memory = max(memory, min(plan.whole_bytes, plan.memory))

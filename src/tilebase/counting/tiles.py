@@ -124,16 +124,14 @@ def least_expected_slides(game: Game) -> float:
     """Return the expected number of slides until the goal of a game is made, if tiles had no places.
 
     A float, rounded in each step.  Raises `UsageError` for a game without a goal tile, with another start
-    than two random tiles, or whose spawns depend on the board.
+    than two random tiles.
 
     >>> round(least_expected_slides(Game("4x4", 512)), 4)
     238.6281
     """
-    if game.goal_exponent is None or game.start != "two-tiles" or game.spawn.depends:
-        raise UsageError(
-            f"the least slides of {game} are not known: give a goal, and leave start and law out"
-        )
-    goal, law = game.goal_exponent, {e: float(game.spawn.chance(e, game.cells)) for e in game.spawn_exponents}
+    if game.goal_exponent is None or game.start != "two-tiles":
+        raise UsageError(f"the least slides of {game} are not known: give a goal, and leave the start out")
+    goal, law = game.goal_exponent, {e: float(game.spawn.chance(e)) for e in game.spawn_exponents}
     begun: dict[Tiles, float] = {(0,) * (goal + 1): 1.0}
     for _ in range(2):
         begun = _spawned(begun, law)

@@ -32,7 +32,7 @@ from tilebase.objectives.encoding import FIRST, Backup
 from tilebase.objectives.results import ChunkSummary
 from tilebase.runtime.documents import text, understood, whole
 from tilebase.runtime.measured import working_time
-from tilebase.runtime.storage import open_own, publish, storage_errors
+from tilebase.runtime.storage import open_own, publish, storage_errors, write_all
 
 Array = npt.NDArray[Any]
 LAYOUTS = {"values": "states", "bits": "bits"}
@@ -355,13 +355,6 @@ def _read_into(file: Any, values: Array) -> None:
         if not count:
             raise OSError(0, "the file is shorter than its layer")
         data = data[count:]
-
-
-def write_all(file: Any, values: Array) -> None:
-    """Write values into a file without a buffer, which may take only a part at once."""
-    data = values.view(np.uint8).data
-    while data:
-        data = data[file.write(data) :]
 
 
 # -- the journal -----------------------------------------------------------------------------------

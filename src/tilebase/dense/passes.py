@@ -43,11 +43,11 @@ from tilebase.dense.backends.threads import Threads
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.layers import Checkpoint, Checkpoints, DenseLayer, Lines
 from tilebase.dense.plan import Plan
-from tilebase.dense.shared import Shared, Workers
+from tilebase.dense.shared import Shared
 from tilebase.dense.tables import DenseRules
 from tilebase.dense.values import KeptValues, Wanted
 from tilebase.dense.windows import InWindows
-from tilebase.dense.workspace import InFiles, InMemory, StateRules, Workspace
+from tilebase.dense.workspace import InFiles, InMemory, Workspace
 from tilebase.errors import ResourceError, StorageError, UsageError
 from tilebase.files.format import stored_bytes
 from tilebase.files.layers import Pages
@@ -91,6 +91,21 @@ SPARE_BYTES = 1 << 26
 """Space on the disk that checkpoints leave: for the journal, and for others."""
 
 
+class OtherQuery(NamedTuple):
+    """A query of another type than the objective's: how it combines values, and what each layer shows of it.
+
+    Attributes
+    ----------
+    backup:
+        The backup of its values.
+    callback:
+        Called with the sum and the states of each layer.  It returns plain JSON values.
+    """
+
+    backup: Backup
+    callback: Callable[[int, DenseLayer], Any]
+
+
 class DensePass:
     """One objective over all boards within the limits.  Use `solve` or `bound` unless you need more.
 
@@ -98,8 +113,8 @@ class DensePass:
     are wanted the values of all afterstates, as value files in the order of ranks.  One that was filled
     without summaries or values that are wanted now is filled anew.
 
-    A query of another type brings its own `backup`, and has a `callback` called with the sum and the states
-    of each layer: what it returns, plain JSON values, is in `seen`.  All layers must fit into memory then.
+    For a query of another type, what its callback returns for each layer is in `seen`.  All layers must fit
+    into memory then.
     `checksums` has those of the layers by sum, but for those that were solved when they were not wanted.
 
     Workers of the run do the large layers (`dense.shared`); a folder above is attached to them.
@@ -114,8 +129,7 @@ class DensePass:
         wanted: Wanted = NOTHING,
         sums: Sums = ALL_SUMS,
         backend: str = "threads",
-        backup: Backup | None = None,
-        callback: Callable[[int, DenseLayer], Any] | None = None,
+        query: OtherQuery | None = None,
     ) -> None:
         if backend == "cuda":
             if run.cluster is not None:
@@ -123,21 +137,21 @@ class DensePass:
             run = replace(run, memory=min(run.memory, device_memory() or run.memory))
         self.folder, self.index, self.objective, self._run = run.folder, index, objective, run
         self.game = game = index.game
-        self.wanted, self._callback = wanted, callback
-        self.backup = backup or make_backup(game, objective)
+        self.wanted, self._query = wanted, query
+        self.backup = query.backup if query else make_backup(game, objective)
         self.lowest = first_sum(game) if sums.lowest is None else sums.lowest
         self._highest, self._last = sums.highest, max(self.lowest, sums.down_to or 0)
         self.sizes = index.sizes()
         self.work = DenseWork()
-        options: dict[str, Any] = {"value_bytes": self.backup.dtype.itemsize, "lowest": self._last}
+        options: dict[str, Any] = {
+            "value_bytes": self.backup.dtype.itemsize, "sums": (self._last, sums.highest)
+        }  # fmt: skip
         if run.cluster is None:
-            self._plan = Plan.of(
-                index, objective, run, highest=sums.highest,
-                bits=backup is None and not wanted.files and backend == "threads", **options,
-            )  # fmt: skip
+            bits = query is None and not wanted.files and backend == "threads"
+            self._plan = Plan.of(index, objective, run, bits=bits, **options)
         else:  # small layers fit into any memory that the tables fit into
             self._plan = Plan.outline(index, objective, run, bits=False, at_once=1, **options)
-        if callback is not None and self._plan.batched:
+        if query is not None and self._plan.batched:
             raise ResourceError(
                 f"the layers of {game} needed at once take {self._plan.whole_bytes / 2**30:.1f} GiB, "
                 f"more than {run.memory / 2**30:.3g} GiB: choose a smaller goal or give lower limits"
@@ -165,16 +179,10 @@ class DensePass:
 
     def _make_layers(self, backend: str) -> Workspace[Any, Any]:
         """Return the layers, in memory or in files, with the backend that works them."""
-        workers = None
-        if self._run.cluster is not None:
-            workers = Workers(
-                self._run.cluster, self.folder, self.index, self.objective, self.wanted, lowest=self._last
-            )
         since = working_time()
         self._tables = rules = DenseRules(self.index, self._pool, merge=self.objective.merge)
         self.work.add("tables", since)
-        state_rules = StateRules.of(self.game, self.objective, self.backup)
-        what = (self.index, self.folder, state_rules, self.work)
+        what = (self.index, self.folder, self.objective, self.backup, self.work)
         if self._plan.words is not None:
             bits = Bits(rules, self._pool, self._plan.words, self._plan.window)
             if window := self._plan.window:
@@ -186,8 +194,8 @@ class DensePass:
             worker = Cuda(rules, self.backup, self.objective, largest=largest)
         else:
             worker = Threads(rules, self.backup, self._pool, self._run.threads, largest=largest)
-        if workers is not None:
-            return Shared(workers, self._plan, worker, *what)
+        if self._run.cluster is not None:
+            return Shared(self._run.cluster, self.wanted, self._last, self._plan, worker, *what)
         if self._plan.batched:
             return InFiles(self._plan, worker, *what)
         return InMemory(worker, *what, lean=self._plan.lean)
@@ -354,9 +362,9 @@ class DensePass:
             line["file"] = checksum
         if crc is not None:
             line["crc"] = self.checksums[total] = crc
-        if self._callback is not None:
+        if self._query is not None:
             assert isinstance(self._layers, InMemory)
-            line["seen"] = self.seen[total] = self._callback(total, self._layers.layer(total))
+            line["seen"] = self.seen[total] = self._query.callback(total, self._layers.layer(total))
         self._checkpoints.journal.append(line, durable=self._plan.batched)
         if self._plan.batched:
             self._declare({s: self._layers.save(s) for s in self._needed(total)})

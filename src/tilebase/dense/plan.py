@@ -27,6 +27,8 @@ NO_BOUND = 1 << 62
 """Bytes of memory that are enough for everything."""
 FILES = 4
 """Layers of bits in files at the same time: three of states, and what slides along columns win."""
+EVERY = (0, None)
+"""All sums."""
 WORTH_BITS = 0.5
 """The most bytes per board for which bits are used; rows of bits have gaps if few half boards share a sum.
 
@@ -86,7 +88,7 @@ class Plan:
 
         Raises `ResourceError`, with the memory that is enough, if even batches do not fit.
         """
-        lowest = options.get("lowest", 0)
+        lowest, _ = options.get("sums", EVERY)
         try:
             plan = cls.outline(index, objective, allowed, **options)
             if not plan.batched or plan.as_bits or plan.can_be_cut(index, allowed.memory, lowest):
@@ -170,19 +172,20 @@ class Plan:
         allowed: Allowance,
         *,
         value_bytes: int = 0,
-        lowest: int = 0,
-        highest: int | None = None,
+        sums: tuple[int, int | None] = EVERY,
         bits: bool = True,
         at_once: int = 0,
     ) -> Plan:
         """Return the plan, without checking that batches fit, which takes seconds for many blocks.
 
-        Values may take other bytes than the objective's; only sums from `lowest` to `highest` are meant.
+        Values may take other bytes than the objective's; only the sums from the first to the last of `sums`
+        are meant.
         Boolean values are bits where these fit into memory and are worth it, unless `bits` says no.  With
         `at_once`, layers go through files even if they fit, so many batches at the same time, and the states
         after rows have a file of their own (`dense.shared`).  Raises `ResourceError` if the tables do not
         fit.
         """
+        lowest, highest = sums
         sizes = {s: size for s, size in index.sizes(won=True).items() if s >= lowest}
         if highest is not None:  # the first layer needs what is above it
             sizes = {s: size for s, size in sizes.items() if s <= highest + 4}

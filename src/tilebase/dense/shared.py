@@ -47,11 +47,11 @@ from tilebase.dense.plan import Plan
 from tilebase.dense.sizes import SHARED_BOARDS
 from tilebase.dense.steps import Blocks, Cut, Range, Source
 from tilebase.dense.tables import DenseRules
-from tilebase.dense.values import LayerValues, Wanted, encoded
+from tilebase.dense.values import LayerValues, Wanted
 from tilebase.dense.workspace import Batches, InFiles
 from tilebase.errors import ResourceError
 from tilebase.files import places
-from tilebase.files.format import CHUNK_KEYS, Chunk
+from tilebase.files.format import CHUNK_KEYS, Chunk, value_chunk
 from tilebase.files.parcels import ParcelFile, ParcelWriter
 from tilebase.game.game import Game
 from tilebase.objectives.encoding import discounted, make_backup, summarise, value_above
@@ -149,7 +149,7 @@ class DenseJob(PassJob):
         if self.wanted.files:
             with ParcelWriter(self.exchange / piece.writes) as file:
                 for at in range(0, len(values), CHUNK_KEYS):
-                    chunk = encoded(objective, piece.begin + at, values[at : at + CHUNK_KEYS])
+                    chunk = value_chunk(piece.begin + at, values[at : at + CHUNK_KEYS], objective.is_boolean)
                     file.add(chunk.frames[0])
             work.written += file.nbytes
         summaries = summarise(objective, values, CHUNK_KEYS) if self.wanted.summaries else []
@@ -197,25 +197,34 @@ class _Tables:
 
 
 class Shared(InFiles[DenseLayer]):
-    """Layers in files, of which workers do the large ones: a `workspace.Workspace`."""
+    """Layers in files, of which the workers of an executor do the large ones: a `workspace.Workspace`.
 
-    def __init__(self, workers: Workers, *arguments: Any) -> None:
+    Raises `ResourceError` if a batch does not fit into the memory of a worker process.
+    """
+
+    def __init__(self, executor: Executor, wanted: Wanted, lowest: int, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self._workers = workers
+        self._executor, self._wanted = executor, wanted
+        allowed = Allowance(memory=executor.memory, threads=executor.threads_each)
+        self._of_worker = worker_plan(self._index, self._objective, allowed, lowest=lowest)
+        self._job = DenseJob(
+            self._folder.resolve(), executor.exchange, self._index.game, self._objective, self._of_worker,
+            allowed.threads, wanted,
+        )  # fmt: skip
 
     def save(self, total: int) -> str:
         store = self._states[total]
         if self._wants(total) and "checksum" not in store.__dict__:
-            parts = self._workers.ranges(store.size, self._piece("check", total))
-            store.checksum = f"{joined_checksum(self._results(parts)):08x}"
+            parts = self._results(self._ranges("check", total, store.size))
+            store.checksum = f"{joined_checksum(parts):08x}"
         return store.checksum
 
     def solve(self, total: int, kept: LayerValues, tell: Tell) -> None:
         if not self._wants(total):
             super().solve(total, kept, tell)
             return
-        files = Files.of(self._workers.exchange, total, partial(self._store, total))
-        cut = self._workers.cut(self._index, total)
+        files = Files.of(self._executor.exchange, total, partial(self._store, total))
+        cut = self._cut(total)
         with released_on_error(*files):
             for file in files:
                 file.create()
@@ -227,6 +236,13 @@ class Shared(InFiles[DenseLayer]):
         self._states[total] = files.states
         self._count(total, cut.batches)
 
+    def _cut(self, total: int) -> Cut:
+        """Return the batches of a layer: enough for all workers."""
+        at_once = self._executor.threads * self._of_worker.at_once // self._executor.threads_each
+        boards = int(self._index.by_halves.boards(total).sum())
+        parts = max(1, min(PIECES * at_once, boards // LEAST_BOARDS))
+        return replace(self._of_worker, parts=parts).cut(self._index, total)
+
     def _solve(self, total: int, cut: Cut, tell: Tell) -> None:
         """Do the pieces of the steps fold and columns."""
         above = [states_path(self._folder, s).name for s in sorted(self._states) if s > total]
@@ -235,40 +251,40 @@ class Shared(InFiles[DenseLayer]):
             ("columns", [(left, Blocks(lefts=left)) for left in cut.lefts], (), COLUMNS_SHARE),
         )
         done = 0.0
-        for step, ranges, reads, share in steps:
-            piece = self._piece(step, total, reads)
-            pieces = [piece(*bounds) for bounds, _ in ranges]
-            for (_, blocks), _ in zip(ranges, self._results(pieces), strict=True):
+        for step, parts, reads, share in steps:
+            pieces = [Piece(step, total, *bounds, tuple(reads), "") for bounds, _ in parts]
+            for (_, blocks), _ in zip(parts, self._results(pieces), strict=True):
                 done += share * cut.share(blocks)
                 tell(done)
 
-    def _piece(self, step: str, total: int, reads: Sequence[str] = ()) -> Callable[[int, int], Piece]:
-        def piece(begin: int, end: int, name: str = "") -> Piece:
-            return Piece(step, total, begin, end, tuple(reads), name)
-
-        return piece
+    def _ranges(self, step: str, total: int, size: int) -> list[Piece]:
+        """Return the pieces of a step that takes ranges of whole chunks, small enough for memory."""
+        chunks = -(-size // CHUNK_KEYS)
+        count = max(1, min(PIECES * self._executor.threads, size // LEAST_BOARDS), -(-chunks // MOST_CHUNKS))
+        width = CHUNK_KEYS * -(-size // (CHUNK_KEYS * count))
+        return [Piece(step, total, at, min(at + width, size), (), "") for at in range(0, size, width)]
 
     def _results(self, pieces: Sequence[Piece]) -> Iterator[Any]:
         """Yield what pieces find, in order; their work is counted."""
-        for found, work in self._workers.map(pieces):
-            self._work.include(work)
-            yield found
+        with closing(self._executor.map(self._job, pieces)) as results:
+            for found, work in results:
+                self._work.include(work)
+                yield found
 
     def _keep(self, total: int, size: int, kept: LayerValues) -> None:
         """Keep what is wanted of the afterstates."""
         if not kept.wanted:
             return
-        pieces = self._workers.ranges(size, self._piece("encode", total))
-        names = [places.exchanged(total, number) for number in range(len(pieces))]
-        pieces = [replace(piece, writes=name) for piece, name in zip(pieces, names, strict=True)]
+        ranges = enumerate(self._ranges("encode", total, size))
+        pieces = [replace(piece, writes=places.exchanged(total, number)) for number, piece in ranges]
         try:
             for piece, (summaries, parts) in zip(pieces, self._results(pieces), strict=True):
-                path = self._workers.exchange / piece.writes
-                kept.take(summaries, self._chunks(piece, path) if self._workers.files else (), parts)
+                path = self._executor.exchange / piece.writes
+                kept.take(summaries, self._chunks(piece, path) if self._wanted.files else (), parts)
                 path.unlink(missing_ok=True)
         finally:
             for piece in pieces:
-                (self._workers.exchange / piece.writes).unlink(missing_ok=True)
+                (self._executor.exchange / piece.writes).unlink(missing_ok=True)
 
     def _chunks(self, piece: Piece, path: Path) -> Iterator[Chunk]:
         with ParcelFile(path) as file:
@@ -281,10 +297,10 @@ class Shared(InFiles[DenseLayer]):
         if not self._wants(total):
             super().discount(total)
             return
-        store = self._store(total, discounted_path(self._workers.exchange, total))
+        store = self._store(total, discounted_path(self._executor.exchange, total))
         with released_on_error(store):
             store.create()
-            for _ in self._results(self._workers.ranges(store.size, self._piece("discount", total))):
+            for _ in self._results(self._ranges("discount", total, store.size)):
                 pass
             store.rename(states_path(self._folder, total))
         self._states[total] = store
@@ -293,73 +309,12 @@ class Shared(InFiles[DenseLayer]):
         return self._sizes[total] >= SHARED_BOARDS
 
 
-class Workers:
-    """The workers of a pass: what they do, and how they cut it.
-
-    Raises `ResourceError` if a batch does not fit into the memory of a worker process.
-    """
-
-    def __init__(
-        self,
-        executor: Executor,
-        folder: Path,
-        index: PerfectIndex,
-        objective: Objective,
-        wanted: Wanted,
-        *,
-        lowest: int,
-    ) -> None:
-        self._executor, self.files = executor, wanted.files
-        allowed = Allowance(memory=executor.memory, threads=executor.threads_each)
-        self._plan = worker_plan(index, objective, allowed, lowest=lowest)
-        self._job = DenseJob(
-            folder.resolve(), self.exchange, index.game, objective, self._plan, allowed.threads, wanted
-        )
-
-    @property
-    def exchange(self) -> Path:
-        """The folder in which pieces write."""
-        return self._executor.exchange
-
-    def map(self, pieces: Sequence[Piece]) -> Iterator[tuple[Any, DenseWork]]:
-        """Yield what pieces find and what they cost, in order.  Raises what a worker raises."""
-        with closing(self._executor.map(self._job, pieces)) as results:
-            yield from results
-
-    def cut(self, index: PerfectIndex, total: int) -> Cut:
-        """Return the batches of a layer: enough for all workers."""
-        at_once = self._executor.threads * self._plan.at_once // self._executor.threads_each
-        return cut_for(self._plan, index, total, at_once)
-
-    def ranges(self, size: int, piece: Callable[[int, int], Piece]) -> list[Piece]:
-        """Pieces of whole chunks, small enough for memory."""
-        return [piece(*bounds) for bounds in ranges(size, self._executor.threads)]
-
-
-def ranges(size: int, threads: int) -> list[tuple[int, int]]:
-    """Return ranges of whole chunks that cover so many boards, for the threads of all workers."""
-    width = CHUNK_KEYS * -(-size // (CHUNK_KEYS * range_count(size, threads)))
-    return [(at, min(at + width, size)) for at in range(0, size, width)]
-
-
-def range_count(size: int, threads: int) -> int:
-    """Ranges of so many boards, at most, that a step is cut into for the threads of all workers."""
-    chunks = -(-size // CHUNK_KEYS)
-    return max(1, min(PIECES * threads, size // LEAST_BOARDS), -(-chunks // MOST_CHUNKS))
-
-
-def cut_for(plan: Plan, index: PerfectIndex, total: int, at_once: int) -> Cut:
-    """Return the batches of a layer if all workers together do so many at the same time."""
-    parts = max(1, min(PIECES * at_once, int(index.by_halves.boards(total).sum()) // LEAST_BOARDS))
-    return replace(plan, parts=parts).cut(index, total)
-
-
 def worker_plan(index: PerfectIndex, objective: Objective, allowed: Allowance, *, lowest: int = 0) -> Plan:
     """The plan of a worker process: as many batches at the same time as fit.  Raises `ResourceError`."""
     at_once = allowed.threads
     with suppress(ResourceError):  # the tables do not fit
         while at_once:
-            plan = Plan.outline(index, objective, allowed, lowest=lowest, bits=False, at_once=at_once)
+            plan = Plan.outline(index, objective, allowed, sums=(lowest, None), bits=False, at_once=at_once)
             if plan.can_be_cut(index, allowed.memory, lowest):
                 return plan
             at_once //= 2

@@ -194,17 +194,6 @@ class Cut:
         rows, columns = within(self._sums.tops, blocks.tops), within(self._sums.lefts, blocks.lefts)
         return int(self._sizes[rows][:, columns].sum()) / max(int(self._sizes.sum()), 1)
 
-    def boards_above(self, fold: BlockStep) -> int:
-        """Return the boards of the layers above that a step fold reads."""
-        found = 0
-        for source in fold.reads:
-            rows, columns = (
-                within(sums, bounds) | within(sums - source.spawn, bounds)
-                for sums, bounds in zip((self._sums.tops, self._sums.lefts), source.blocks, strict=True)
-            )
-            found += int(self._sums.boards(source.total)[rows][:, columns].sum())
-        return found
-
     def _step(self, kind: Step, batch: Blocks, blocks: Blocks) -> BlockStep:
         return _block_step(
             kind, self._exponents, self._total, batch, blocks, SHARES[kind] * self.share(blocks)

@@ -299,8 +299,8 @@ def summaries(objective: Objective, values: Array, pool: Pool) -> list[ChunkSumm
     return found
 
 
-def tasks(index: PerfectIndex, sizes: Array, by_columns: bool, boards: int = JOB_BOARDS) -> list[Array]:
-    """Return the outer halves of a layer as jobs of about so many boards, in the order of their blocks.
+def tasks(index: PerfectIndex, sizes: Array, by_columns: bool) -> list[Array]:
+    """Return the outer halves of a layer as jobs of about `JOB_BOARDS`, in the order of their blocks.
 
     ``sizes`` are those of `PerfectIndex.block_sizes`, 0 for blocks to be left out.  A job is rows of
     classes of both parts and a range of positions of the first.
@@ -319,12 +319,12 @@ def tasks(index: PerfectIndex, sizes: Array, by_columns: bool, boards: int = JOB
     for k in order:
         x, y = int(first[k]), int(second[k])
         count, total = int(a.counts[x]), int(work[x, y])
-        step = max(1, min(count, boards * count // total))
+        step = max(1, min(count, JOB_BOARDS * count // total))
         for begin in range(0, count, step):
             end = min(begin + step, count)
             rows.append((x, y, begin, end))
             gathered += total * (end - begin) // count
-            if gathered >= boards:
+            if gathered >= JOB_BOARDS:
                 jobs.append(np.array(rows, dtype=np.int64))
                 rows, gathered = [], 0
     if rows:

@@ -46,11 +46,6 @@ def checksum_parts(values: Array, pool: Pool) -> Iterator[tuple[int, int]]:
     return pool.map(checksum_part, pieces)
 
 
-def encoded(objective: Objective, at: int, values: Array) -> Chunk:
-    """Return a chunk of values: the afterstates from rank `at` on."""
-    return value_chunk(at, values, objective.is_boolean)
-
-
 @dataclass
 class KeptValues:
     """Where the afterstates of all layers of a pass go.
@@ -190,7 +185,7 @@ class LayerValues:
         objective = self._kept.objective
 
         def encode(at: int) -> Chunk:
-            return encoded(objective, self._at + at, values[at : at + CHUNK_KEYS])
+            return value_chunk(self._at + at, values[at : at + CHUNK_KEYS], objective.is_boolean)
 
         for chunk in self._kept.pool.map(encode, range(0, len(values), CHUNK_KEYS), ahead=16):
             writer.add(chunk)

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterable
 from functools import partial
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy.typing as npt
 
@@ -29,7 +29,6 @@ from tilebase.dense.plan import Plan
 from tilebase.dense.steps import Blocks, BlockStep, Source, Step, spawned, whole_steps
 from tilebase.dense.values import LayerValues
 from tilebase.files import places
-from tilebase.game.game import Game
 from tilebase.objectives.encoding import Backup, discounted, value_above
 from tilebase.objectives.objective import Objective
 from tilebase.runtime.storage import part_path
@@ -59,23 +58,10 @@ def do_steps(steps: Iterable[BlockStep], do: Callable[[BlockStep, Tell], None], 
         do(step, shares.next(step.share))
 
 
-class StateRules(NamedTuple):
-    """What a workspace knows of an objective: ``above(sum)`` and ``discounted(values)``."""
-
-    above: Callable[[int], Any]
-    discounted: Callable[[Array], Array]
-
-    @classmethod
-    def of(cls, game: Game, objective: Objective, backup: Backup) -> StateRules:
-        """Return those of an objective."""
-        above = partial(value_above, game, objective, backup)
-        return cls(above, partial(discounted, objective, most=backup.won))
-
-
 class Workspace(ABC, Generic[L, S]):
     """A backend, and the states of the last layers by sum: `InMemory`, `InFiles` and `windows.InWindows`.
 
-    States of a sum above the highest layer have the value ``above(sum)``; ``discounted(values)`` are states
+    States of a sum above the highest layer have the value ``_above(sum)``; ``_discounted(values)`` are states
     times the discount.
     """
 
@@ -84,11 +70,14 @@ class Workspace(ABC, Generic[L, S]):
         backend: Backend[L],
         index: PerfectIndex,
         folder: Path,
-        rules: StateRules,
+        objective: Objective,
+        backup: Backup,
         work: DenseWork,
     ) -> None:
         self._backend, self._index, self._folder = backend, index, folder
-        self._above, self._discounted = rules
+        self._objective = objective
+        self._above = partial(value_above, index.game, objective, backup)
+        self._discounted = partial(discounted, objective, most=backup.won)
         self._work = work
         self._sizes = index.sizes()
         self._states: dict[int, S] = {}

@@ -355,7 +355,9 @@ class PagedLayers:
         """Compare how the index and its segments begin.  Raises `CorruptError`."""
         names = self._segments()
         for name in names:
-            if self._begin_of(name, len(SEGMENT)) != SEGMENT:
+            with closing(self._open(name)) as source:
+                begin = source.read(0, len(SEGMENT))
+            if begin != SEGMENT:
                 raise CorruptError(f"{self.name}/{name} is damaged, or of another version")
         if names:
             self._check_index()
@@ -373,7 +375,3 @@ class PagedLayers:
         sound = text is not None and zlib.crc32(text) == self._pages.check
         if not sound or parse_json(text or b"", f"the beginning of {index.name}") != self.contents.identity:
             raise wrong
-
-    def _begin_of(self, name: str, size: int) -> bytes:
-        with closing(self._open(name)) as source:
-            return source.read(0, size)

@@ -434,11 +434,11 @@ def first_sum(game: Game) -> int:
     return min(map(game.sum, game.start_afters or [board for board, _ in game.starts()]))
 
 
-def read_query(path: Path, name: str = places.QUERY) -> tuple[Query, bool]:
+def read_query(path: Path) -> tuple[Query, bool]:
     """Return the query in run.json, and whether the file is unchanged.  Raises `WrongGameError`."""
     try:
-        data = read_file(path / name)
-        found = parse_json(data, f"{path}/{name}")
+        data = read_file(path / places.QUERY)
+        found = parse_json(data, f"{path}/{places.QUERY}")
         query = Query(Game.from_identity(found["game"]), found["lookahead"], found["keep"])
         KEEP.index(query.keep)
     except (CorruptError, MissingLayerError, ValueError, KeyError, TypeError) as error:

@@ -145,8 +145,11 @@ def verify_values(folder: Path, found: Findings) -> None:
             return
         with LayerFolder(folder, contents) as layers:
             for total in sorted(listed.keys() | layers.records.keys()):
+                record = layers.records.get(total)
+                if record is not None and not has_segment(layers, record):
+                    continue  # a run without a table has given it up
                 with found.checking():
-                    found.wrong += _verify_values(layers, total, listed.get(total))
+                    found.wrong += verify_layer(layers, total, listed.get(total))
 
 
 def _listed(lines: Iterable[dict[str, Any]], journal: Path) -> dict[int, str]:
@@ -155,11 +158,3 @@ def _listed(lines: Iterable[dict[str, Any]], journal: Path) -> dict[int, str]:
         return {
             whole(line["sum"], "a sum"): text(line["file"], "a checksum") for line in lines if "file" in line
         }
-
-
-def _verify_values(layers: LayerFolder, total: int, listed: str | None) -> Iterable[str]:
-    """Return what is wrong with a layer; one that a run without a table has given up is not looked for."""
-    record = layers.records.get(total)
-    if record is not None and not has_segment(layers, record):
-        return ()
-    return verify_layer(layers, total, listed)

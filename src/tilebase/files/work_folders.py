@@ -32,6 +32,12 @@ from tilebase.objectives.objective import Objective
 from tilebase.runtime.paths import OTHER_RUNS, runs_folder
 from tilebase.runtime.storage import FileLock, is_locked, storage_errors
 
+STATES = {
+    "deleted": "answered; its deletion was stopped", "damaged": "damaged",
+    "foreign": "of another version of tilebase",
+}  # fmt: skip
+"""Folders of runs that cannot go on, in words."""
+
 
 class WorkFolder:
     """The folder that a command works in; `finish` deletes it unless the user named it."""
@@ -210,12 +216,8 @@ def _describe(path: Path) -> LeftRun | None:
 def _question(path: Path) -> str:
     """Return the query of a run in words."""
     state = _state(path)
-    if state == "deleted":
-        return "answered; its deletion was stopped"
-    if state == "damaged":
-        return "damaged"
-    if state == "foreign":
-        return "of another version of tilebase"
+    if state != "begun":
+        return STATES[state]
     if not (path / places.QUERY).exists():
         return "nothing yet"
     query = read_query(path)[0]

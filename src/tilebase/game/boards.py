@@ -171,7 +171,6 @@ class Boards:
 
     @cached_property
     def _x_code(self) -> int:
-        """The code of an unmergeable tile; 0 if there are none."""
         return self.x if self.unmergeable else 0
 
     @cached_property
@@ -239,7 +238,7 @@ class Boards:
 
     # -- tiles -----------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def spawn_exponents(self) -> tuple[int, ...]:
         """Exponents that are spawned with positive probability, ascending."""
         return self.spawn.exponents

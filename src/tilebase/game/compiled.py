@@ -139,7 +139,6 @@ class CompiledGame:
         return self.game.bits * (self.game.cells - 1 - cell)
 
     def _low_bits(self) -> np.uint64:
-        """Return the lowest bit of each cell that a tile can be spawned in."""
         return np.uint64(sum(1 << self._shift(c) for c in range(self.game.cells) if c not in self.game.walls))
 
     def _limits(self) -> Limits:

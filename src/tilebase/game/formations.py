@@ -147,7 +147,6 @@ class Formation:
 
     @cached_property
     def _tiles(self) -> list[list[int]]:
-        """The tiles on each start board, and a 0."""
         return [[0, *(int(w) for w in _words(board) if w.isdecimal())] for board in self.starts]
 
     @cached_property
@@ -424,7 +423,6 @@ def _number(value: Any, what: str) -> int:
 
 
 def _rows(text: str) -> str:
-    """Read a picture with its rows apart by ``/``; lines are rows."""
     return "/".join(word.lower() for word in re.split(r"[\s/]+", text.strip(" \t\r\n/")))
 
 

@@ -69,8 +69,7 @@ class Game(Boards):
         The tile that wins, a power of two above every spawned tile; None to play on
         until no slide is left (a game without a goal).
     spawn:
-        The spawn law: the probability that a spawned tile is a 4, exact; 0 for only 2s, 1 for only 4s. It may
-        depend on how many cells are empty, such as ``"1/10, 4: 1/4"`` (`SpawnLaw`).
+        The spawn law: the probability that a spawned tile is a 4, exact; 0 for only 2s, 1 for only 4s.
     start:
         ``"two-tiles"``: two random tiles, as in the original game; ``"empty"``: one spawn on
         the empty board comes first; a board as text, with the player to move; or ``"after "`` and
@@ -240,17 +239,11 @@ class Game(Boards):
         merging = self.goal_exponent - 1
         return any(sum(self.tops[cell] >= merging for cell in line) >= 2 for line in self.grid.all_lines)
 
-    def spawn_probabilities(self, exponent: int) -> list[float]:
-        """``[n]``: the probability that a tile that is spawned with n empty cells has this exponent."""
-        return [float(self.spawn.chance(exponent, n)) for n in range(self.cells + 1)]
-
     @cached_property
-    def _spawn_chances(self) -> tuple[tuple[tuple[int, Fraction], ...], ...]:
+    def _spawn_chances(self) -> list[list[tuple[int, Fraction]]]:
         """``[n]``: with n empty cells, each spawned exponent and its probability on one of these cells."""
-        return tuple(
-            tuple((e, self.spawn.chance(e, empty) / max(empty, 1)) for e in self.spawn_exponents)
-            for empty in range(self.cells + 1)
-        )
+        chances = [(e, self.spawn.chance(e)) for e in self.spawn_exponents]
+        return [[(e, p / max(empty, 1)) for e, p in chances] for empty in range(self.cells + 1)]
 
     def slide_any(self, cells: Sequence[int], direction: str, x: int | None = None) -> Cells:
         """Slide a board without regard to goal and limits; it may stay as it is.

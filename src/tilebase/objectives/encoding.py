@@ -154,14 +154,7 @@ class Backup:
     none: Any
     won: Any
     adds: tuple[Any, ...]
-    finish: (
-        kernels.DivideMean
-        | kernels.DivideMeanBy
-        | kernels.DivideBound
-        | kernels.DivideBoundBy
-        | kernels.TruncateBound
-        | kernels.KeepLargest
-    )
+    finish: kernels.DivideMean | kernels.DivideBound | kernels.TruncateBound | kernels.KeepLargest
     start: Any
     ended: Any
     accumulator: str
@@ -188,12 +181,8 @@ def _mean_backup(game: Game, objective: Objective) -> Backup:
     add = kernels.AddMean(float(objective.lost - objective.slide), float(objective.slide))
     # A state that its sum has won is not discounted: then states are, before they are read.
     factor = 1.0 if game.goal_sum is not None else float(objective.discount)
-    exponents, fours = game.spawn_exponents, np.array(game.spawn_probabilities(2))
-    finish: kernels.DivideMean | kernels.DivideMeanBy
-    if game.spawn.depends:
-        finish = kernels.DivideMeanBy(fours, factor)
-    else:
-        finish = kernels.DivideMean(float(fours[0]) if len(exponents) > 1 else 1.0, factor)
+    exponents = game.spawn_exponents
+    finish = kernels.DivideMean(float(game.spawn.four) if len(exponents) > 1 else 1.0, factor)
     return _backup(game, objective, (add,) * len(exponents), finish, 0.0, "f8")
 
 
@@ -218,15 +207,10 @@ def _bound_backup(game: Game, objective: Objective) -> Backup:
     full = one * objective.discount > most or game.goal_sum is not None
     lift = one - most if objective.rounds_up and full else 0
     exponents = sorted(game.spawn_exponents, reverse=True)
-    weights = [game.spawn.weights(e, game.cells) for e in exponents]
-    number = sum_type(game, objective)
-    finish: kernels.DivideBound | kernels.DivideBoundBy = divide_bound(game, objective)
-    if game.spawn.depends:  # the weights differ from board to board, so the sums are weighted at the end
-        first, second = (np.array(one, dtype=number) for one in weights)
-        finish, added = kernels.DivideBoundBy(first, second, *finish), [1, 1]
-    else:
-        added = [one[0] for one in weights]
-    adds = tuple(kernels.AddBound(number(weight), number(most), number(lift)) for weight in added)
+    number, finish = sum_type(game, objective), divide_bound(game, objective)
+    adds = tuple(
+        kernels.AddBound(number(game.spawn.weight(e)), number(most), number(lift)) for e in exponents
+    )
     return _backup(game, objective, adds, finish, number(0), np.dtype(number).str[1:])
 
 

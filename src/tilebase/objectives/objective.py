@@ -240,17 +240,17 @@ class Objective:
         """Bytes per value, not compressed: 1/8 for a Boolean value."""
         return self.type.bits / 8
 
-    @property
+    @cached_property
     def spawns(self) -> Literal["mean", "least", "largest"]:
         """How values are combined over spawns: the mean with the probabilities, the least or the largest."""
         return self.meaning.spawns
 
-    @property
+    @cached_property
     def slide(self) -> int:
         """What each slide adds."""
         return self.meaning.slide
 
-    @property
+    @cached_property
     def merge(self) -> Literal["", "tile", "one"]:
         """What each merge adds: the ``"tile"`` that it makes, ``"one"``, or nothing."""
         return self.meaning.merge
@@ -260,27 +260,27 @@ class Objective:
         """Whether a board is worth at least the largest tile on it."""
         return bool(self.meaning.end)
 
-    @property
+    @cached_property
     def is_mean(self) -> bool:
         """Whether values are means over spawns, weighted with their probabilities."""
         return self.spawns == "mean"
 
-    @property
+    @cached_property
     def is_bound(self) -> bool:
         """Whether values are proved bounds in fixed point."""
         return bool(self.meaning.rounding)
 
-    @property
+    @cached_property
     def rounds_up(self) -> bool:
         """Whether each step of a proved bound is rounded up."""
         return self.meaning.rounding == "up"
 
-    @property
+    @cached_property
     def is_win(self) -> bool:
         """Whether a win is worth 1; otherwise it is worth 0."""
         return self.meaning.win == 1
 
-    @property
+    @cached_property
     def lost(self) -> int:
         """What a game that ends without a win is worth, the largest tile aside; negative for a cost."""
         return self.meaning.lost
@@ -290,27 +290,27 @@ class Objective:
         """Whether the player makes values small: engines and files hold their negatives."""
         return self.lost < 0
 
-    @property
+    @cached_property
     def counts_to_win(self) -> bool:
         """Whether values count slides to a win; then `NEVER` stands for no win."""
         return self.lost == -NEVER
 
-    @property
+    @cached_property
     def is_boolean(self) -> bool:
         """Whether values are kept as one bit each."""
         return self.dtype == "bit"
 
-    @property
+    @cached_property
     def is_float(self) -> bool:
         """Whether values are floats."""
         return self.type.is_float
 
-    @property
+    @cached_property
     def one(self) -> int:
         """What stands for 1 in files: an integer for proved bounds."""
         return self.type.one
 
-    @property
+    @cached_property
     def most(self) -> int:
         """The largest integer that is stored for a proved bound; 1 for other objectives.
 

@@ -123,11 +123,9 @@ class Rounding:
         """``[k]``: the relative error that a step adds to the values of sum 2 k."""
         objective = self.objective
         plain = objective.discount == 1 and not objective.slide and not objective.merge
-        law = self.game.spawn
-        empty = range(1, self.game.cells + 1)
+        four = self.game.spawn.four
         # The mean over 2s is mixed into that over 4s, where both are spawned.
-        fours = {law.chance(2, n) for n in empty} if len(law.exponents) > 1 else set()
-        mixing = 3 * max([1.0, *(float(p / (1 - p)) for p in fours)]) if fours else 0.0
+        mixing = 3 * max(1.0, float(four / (1 - four))) if 0 < four < 1 else 0.0
         others = 1 + mixing + (0 if plain else OTHER)
         stored = objective.type.unit * (1 if plain else 2)
         steps: Array = (self._empty + others) * DOUBLE + stored
@@ -145,17 +143,15 @@ class Rounding:
         game, empty = self.game, self._empty
         logs = np.full(len(empty), np.inf)
         for exponent in game.spawn_exponents:
-            least = min(game.spawn.chance(exponent, n) for n in range(1, game.cells + 1))
             # A tile of 2**e takes 2**(e - 1) layers; each bears a part of it.
             layers, wide = 1 << (exponent - 1), empty
             for back in range(1, layers):
                 wide = np.maximum(wide, np.concatenate([empty[:1].repeat(back), empty[:-back]])[: len(empty)])
-            logs = np.minimum(logs, (math.log(least) - np.log(wide)) / layers)
+            logs = np.minimum(logs, (math.log(game.spawn.chance(exponent)) - np.log(wide)) / layers)
         logs = logs + math.log(self.objective.discount)
         chances: Array = np.minimum(np.cumsum(logs[::-1])[::-1], 0.0)
         return chances
 
 
 def _share(size: float, relative: float) -> float:
-    """Return how far a number can be from the exact one, of which it is wrong by at most this part."""
     return size * relative / (1 - relative) if relative < 1 else math.inf

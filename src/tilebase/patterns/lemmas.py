@@ -414,7 +414,6 @@ def _border(rules: Rules) -> tuple[int, ...]:
 
 @lru_cache
 def _corners(rules: Rules) -> tuple[int, ...]:
-    """Return the cells in the corners."""
     return tuple({0, rules.columns - 1, rules.cells - rules.columns, rules.cells - 1})
 
 

@@ -18,7 +18,6 @@ import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any, Unpack
 
 from tilebase.errors import ResourceError
@@ -86,13 +85,14 @@ class Shortest(Played):
 
     @property
     def conjectured(self) -> float:
-        """The bound that Edixhoven suspects."""
-        return float(conjectured_bound(self.rules.rows, self.rules.columns))
+        """The bound that Edixhoven suspects for boards with two even sides above 2: 3mn/2 + 7 drops."""
+        return 1.5 * self.rules.cells + 7
 
     @property
     def zeegers(self) -> float:
-        """The older bound of Zeegers."""
-        return zeegers_bound(self.rules.rows, self.rules.columns)
+        """The older bound of Zeegers: 3m(n - 1)/2 + 3 * 2^(m/2) - 3 drops, for even m."""
+        rows, columns = self.rules.rows, self.rules.columns
+        return 1.5 * rows * (columns - 1) + 3 * 2 ** (rows / 2) - 3
 
     def asked(self) -> tuple[Finding, ...]:
         """Return the fewest drops, or their bounds."""
@@ -110,16 +110,6 @@ class Shortest(Played):
             for drops, (ends, kept) in self.excluded.items()
         ]
         return super().as_dict() | {"excluded": excluded}
-
-
-def conjectured_bound(rows: int, columns: int) -> Fraction:
-    """Return the bound that Edixhoven suspects for boards with two even sides above 2: 3mn/2 + 7 drops."""
-    return Fraction(3 * rows * columns, 2) + 7
-
-
-def zeegers_bound(rows: int, columns: int) -> float:
-    """Return the older bound of Zeegers: 3m(n - 1)/2 + 3 * 2^(m/2) - 3 drops, for even m."""
-    return 1.5 * rows * (columns - 1) + 3 * 2 ** (rows / 2) - 3
 
 
 def shortest_game(size: str, *, seed: int = 1, seconds: float = math.inf, **use: Unpack[Use]) -> Shortest:

@@ -366,9 +366,9 @@ def _evaluate_fold(
     run = Run(**vars(allowed), folder=path)
     with temporary_folder() as values:
         stored = StoredValues(values / objective.label, game, objective, release=True)
-        backward_pass = BackwardPass(run, game, [stored], folds=[fold], release=True)
-        with closing(backward_pass):
-            backward_pass.run(Reachable(table.layers[table.manifest.labels[0]], afterstate_counts(table)))
+        space = Reachable(table.layers[table.manifest.labels[0]], afterstate_counts(table))
+        with closing(BackwardPass(run, space, [stored], folds=[fold], release=True)) as backward_pass:
+            backward_pass.run()
         layers = {objective.label: stored.files}
         with closing(stored), closing(Prober(table.name, game, [objective], layers)) as prober:
             evaluator, total = prober.evaluator(objective), Fraction(0)

@@ -270,9 +270,8 @@ def _spawn(
     """Add a random spawn to each game that continues."""
     game, rules = reader.game, reader.compiled.rules
     tiles, cells = rng.random(len(afters)), rng.random(len(afters))
-    chances = np.array(game.spawn_probabilities(2))
     states, fours = np.empty_like(afters), np.empty(len(afters), dtype=np.bool_)
-    backward.spawn_one(afters, cells, tiles, chances, rules, states, fours)
+    backward.spawn_one(afters, cells, tiles, float(game.spawn.four), rules, states, fours)
     for chosen, tile in ((~fours, 2), (fours, 4)):
         flow.add(total + tile, states[chosen], slides[chosen], payoffs[chosen])
 

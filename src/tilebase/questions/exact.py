@@ -330,16 +330,15 @@ class _Pass:
             more = self._base ** ((1 << exponent) // 2) // d
             worths = self._states(states, total + (1 << exponent)) * more
             empty = np.bincount(origin, minlength=len(keys))
-            tiles = np.array(game.spawn.weights(exponent, game.cells))[empty]
-            spawned.append((worths, origin, tiles, empty))
+            spawned.append((worths, origin, game.spawn.weight(exponent), empty))
         values = np.zeros((self._rows, len(keys)), dtype=object)
         for row in range(self._rows):
-            for worths, origin, weights, empty in spawned:
+            for worths, origin, weight, empty in spawned:
                 here = worths[row]
                 if self.play == "undo" and row:
                     here = np.maximum(here, values[0][origin])
                 sums = np.add.reduceat(here, np.searchsorted(origin, np.arange(len(keys))))
-                values[row] += sums * weights // (empty * game.spawn.denominator)  # without a rest
+                values[row] += sums * weight // (empty * game.spawn.denominator)  # without a rest
         return keys, values
 
     def _states(self, states: Array, total: int) -> Array:

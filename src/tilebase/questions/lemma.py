@@ -35,7 +35,7 @@ from tilebase.costs.estimate import Estimate, check
 from tilebase.costs.passes import passing
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.layers import DenseLayer
-from tilebase.dense.passes import DensePass, Sums
+from tilebase.dense.passes import DensePass, OtherQuery, Sums
 from tilebase.dense.tables import free_cells, kernel_part, masks, tasks
 from tilebase.errors import UsageError
 from tilebase.files import places
@@ -254,7 +254,7 @@ def _check(game: Game, fillings: str | Sequence[int] | None, within: int | None,
         RunFolder(run.folder, Query(game)),
         DensePass(
             run.within(places.values_folder(search.label)), search.index, Objective("survival"),
-            sums=Sums(search.lowest, search.highest), backup=search.backup, callback=search.least_of,
+            sums=Sums(search.lowest, search.highest), query=OtherQuery(search.backup, search.least_of),
         ) as dense,
     ):  # fmt: skip
         solved = dense.run()

@@ -295,10 +295,10 @@ def _solve_missing(
         sharing = SharedLayers(run.cluster, run.folder, here, objectives)
     done: dict[str, float] = {}
     fresh = run.cluster is None and not any(one.layers for one in missing)
-    backward_pass = BackwardPass(run, ask.game, missing, release=release, sharing=sharing)
+    backward_pass = BackwardPass(run, here, missing, release=release, sharing=sharing)
     try:
         with remembering(done):
-            backward_pass.run(here, ask.down_to)
+            backward_pass.run(ask.down_to)
             if fresh:
                 afters = sum(size for total, size in here.sizes.items() if total >= ask.least)
                 done["solve"] = afters * spawns_of(ask.game, len(objectives))

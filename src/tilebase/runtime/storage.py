@@ -94,7 +94,7 @@ def _open_own(path: str | Path, flags: int) -> int:
 
 def write_all(file: Any, data: Any) -> None:
     """Write all bytes to a file without a buffer: a disk that becomes full takes a part of a write."""
-    rest = memoryview(data).cast("B")
+    rest = memoryview(data).cast("B") if len(data) else b""
     while rest:
         rest = rest[file.write(rest) :]
 

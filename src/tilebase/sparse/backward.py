@@ -37,7 +37,6 @@ from tilebase.files.keys import BoardCheck, BoardsRead, Reachable, read_boards
 from tilebase.files.layers import same_boards
 from tilebase.files.solved import StoredValues
 from tilebase.game.compiled import CompiledGame
-from tilebase.game.game import Game
 from tilebase.objectives.encoding import FIRST, end_values, summarise_cut
 from tilebase.objectives.results import ChunkSummary, LayerSummary
 from tilebase.runtime.progress import Pace
@@ -111,7 +110,7 @@ class BackwardPass:
     def __init__(
         self,
         run: Run,
-        game: Game,
+        space: Reachable,
         stored: Sequence[StoredValues],
         *,
         release: bool = False,
@@ -119,7 +118,8 @@ class BackwardPass:
         sharing: SharedLayers | None = None,
     ) -> None:
         self.sharing = sharing
-        self.path, self.game, self.stored = run.folder, game, tuple(stored)
+        self.path, self.space, self.stored = run.folder, space, tuple(stored)
+        self.game = game = space.game
         self.memory, self.threads, self.release = run.memory, run.threads, release
         self.folds = list(folds) if folds else [make_fold(game, values.objective) for values in stored]
         self._compiled = CompiledGame(game)
@@ -150,17 +150,12 @@ class BackwardPass:
 
     # -- the whole pass ----------------------------------------------------------------------
 
-    def begin(self, space: Reachable) -> None:
-        """Name the boards to be solved."""
-        self.space = space
-
-    def run(self, space: Reachable, down_to: int | None = None) -> None:
-        """Solve the layers of a space that are not stored, and store them.
+    def run(self, down_to: int | None = None) -> None:
+        """Solve the layers that are not stored, and store them.
 
         Raises `CorruptError`, `WrongGameError`, `StorageError` or `ResourceError`.
         """
-        self.begin(space)
-        sizes = space.sizes
+        sizes = self.space.sizes
         wanted = sorted((s for s in sizes if sizes[s] and (down_to is None or s >= down_to)), reverse=True)
         if self.release:
             self._compare(wanted)
@@ -171,7 +166,7 @@ class BackwardPass:
         self._done = 0
         self._pace.start()
         self._most = sum(sizes[s] for s in missing)
-        self._check_memory(missing, sizes)
+        self._check_memory(missing)
         LOG.log(
             logging.INFO if 0 < len(missing) < len(wanted) else logging.DEBUG,
             "solving %s in %s for %s with %d threads: %d layers of %d are there",
@@ -180,7 +175,7 @@ class BackwardPass:
         )  # fmt: skip
         for total in missing:
             self._retire(total)
-            self._layer(total, sizes)
+            self._layer(total)
             self._on_disk.add(total)
         self._solved.clear()
         for stored in self.stored:
@@ -227,51 +222,53 @@ class BackwardPass:
 
     # -- memory ------------------------------------------------------------------------------
 
-    def _bytes(self, total: int, n: int) -> int:
+    def _bytes(self, total: int) -> int:
         """Return the bytes of memory of a solved layer."""
         if total not in self._known_bytes:
-            values = sum(fold.nbytes(n) for fold in self.folds)
+            values = sum(fold.nbytes(self.space.sizes[total]) for fold in self.folds)
             self._known_bytes[total] = directory_bytes(self._game_index.size(total)) + values
         return self._known_bytes[total]
 
-    def _check_memory(self, totals: Sequence[int], sizes: dict[int, int]) -> None:
+    def _bytes_above(self, total: int) -> list[int]:
+        """Return the bytes of each layer that spawns on a layer lead to."""
+        return [self._bytes(s) for step in self._steps if self.space.sizes.get(s := total + step)]
+
+    def _check_memory(self, totals: Sequence[int]) -> None:
         """Raise `ResourceError`, before any layer is solved, if a layer does not fit into memory."""
         if self.sharing is not None:
-            shared = [total for total in totals if self.sharing.wants(sizes[total])]
-            self._check_workers(max((self._shared_bytes(total, sizes) for total in shared), default=0))
+            shared = [total for total in totals if self.sharing.wants(self.space.sizes[total])]
             totals = [total for total in totals if total not in shared]
-        needed = max((self._needed(total, sizes)[1] for total in totals), default=0)
+            self._check_workers(self.sharing.executor.memory, shared)
+        needed = max((self._needed(total)[1] for total in totals), default=0)
         if needed > self.memory:
             raise ResourceError(
                 f"solving {self.game} needs at least {1 + (needed >> 20):,} MiB of memory, and "
                 f"{self.memory >> 20:,} MiB may be used: give more memory, or choose a smaller type of value"
             )
 
-    def _shared_bytes(self, total: int, sizes: dict[int, int]) -> int:
-        """Bytes that a worker process needs for a layer that is shared out: for both layers above."""
-        above = sum(self._bytes(s, sizes[s]) for s in (total + step for step in self._steps) if sizes.get(s))
-        return OVERHEAD + self._game_index.nbytes + above
-
-    def _check_workers(self, needed: int) -> None:
-        if self.sharing is not None and needed > self.sharing.executor.memory:
+    def _check_workers(self, memory: int, shared: Sequence[int]) -> None:
+        """Do the same for layers that are shared out: a worker process has both layers above in memory."""
+        most = max((sum(self._bytes_above(total)) for total in shared), default=0)
+        needed = OVERHEAD + self._game_index.nbytes + most
+        if shared and needed > memory:
             raise ResourceError(
                 f"solving {self.game} needs {1 + (needed >> 20):,} MiB of memory in each worker process, and "
-                f"{self.sharing.executor.memory >> 20:,} MiB may be used: start fewer workers on a machine, "
+                f"{memory >> 20:,} MiB may be used: start fewer workers on a machine, "
                 "with more threads each, or choose a smaller type of value"
             )
 
-    def _needed(self, total: int, sizes: dict[int, int]) -> tuple[bool, int]:
+    def _needed(self, total: int) -> tuple[bool, int]:
         """Return whether a layer is solved with one layer above in memory at a time, and the bytes needed."""
-        above = [self._bytes(s, sizes[s]) for s in (total + step for step in self._steps) if sizes.get(s)]
-        whole = sum(above) + self._bytes(total, sizes[total])
+        above = self._bytes_above(total)
+        whole = sum(above) + self._bytes(total)
         fixed = OVERHEAD + self._game_index.nbytes
-        least = max(above, default=0) + lean_bytes(len(self.folds)) * sizes[total]
+        least = max(above, default=0) + lean_bytes(len(self.folds)) * self.space.sizes[total]
         lean = whole + fixed > self.memory
         return lean, fixed + (least if lean else whole)
 
     # -- one layer ---------------------------------------------------------------------------
 
-    def _layer(self, total: int, sizes: dict[int, int]) -> None:
+    def _layer(self, total: int) -> None:
         """Solve the layer of one sum, write its values, and enter it in the journal."""
         if (again := self.space.again) is not None and again.lacks(total):
             self._solved.clear()  # counting takes their memory
@@ -280,11 +277,11 @@ class BackwardPass:
         if self.sharing is not None and self.sharing.wants(len(keys)):
             self._solved.clear()
             parts, here, how = self.sharing.parts(total, keys), None, "by workers"
-        elif self._needed(total, sizes)[0]:
-            parts, here, how = self._lean_parts(total, keys, sizes), None, "with one layer above at once"
+        elif self._needed(total)[0]:
+            parts, here, how = self._lean_parts(total, keys), None, "with one layer above at once"
         else:
             here, how = self._new_layer(total, len(keys)), "in memory"
-            parts = self._parts(total, keys, sizes, here)
+            parts = self._parts(total, keys, here)
         self._write(total, keys, parts, here)
         LOG.debug("sum %d: %d afterstates solved %s", total, len(keys), how)
         if here is not None:
@@ -323,9 +320,9 @@ class BackwardPass:
 
         yield from self._pool.map(run, spans, ahead=2 * self.threads)
 
-    def _parts(self, total: int, file: Layer, sizes: dict[int, int], here: _Solved) -> Iterator[Part]:
+    def _parts(self, total: int, file: Layer, here: _Solved) -> Iterator[Part]:
         """Solve a layer with both layers above in memory."""
-        above = {exponent: self._above(total + 2**exponent, sizes) for exponent in self._spawned(total)}
+        above = self.layers_above(total)
 
         def work(worker: _Worker, span: range) -> Part:
             return self.solve_span(worker, total, file, span, above, here)
@@ -347,24 +344,23 @@ class BackwardPass:
         """The layers that spawns lead to, read from files unless in memory; other layers are released."""
         for old in [s for s in self._solved if s - total not in self._steps]:
             del self._solved[old]
-        return {e: self._above(total + 2**e, self.space.sizes) for e in self._spawned(total)}
+        return {e: self._above(total + 2**e) for e in self._spawned(total)}
 
     def new_worker(self) -> _Worker:
         """Buffers of one more thread."""
         return _Worker(len(self.game.shape), self._merges)
 
     def _spawned(self, total: int) -> list[int]:
-        """The exponents that are spawned on boards of a sum, the largest first; none at the horizon."""
         return [] if self.game.ended(total) else sorted(self.game.spawn_exponents, reverse=True)
 
-    def _lean_parts(self, total: int, file: Layer, sizes: dict[int, int]) -> Iterator[Part]:
+    def _lean_parts(self, total: int, file: Layer) -> Iterator[Part]:
         """Solve a layer with one layer above in memory at a time."""
         n = len(file)
         accs = [fold.start(n) for fold in self.folds]
         spawns = np.zeros(n, dtype=np.uint8)
         for exponent in self._spawned(total):
             self._solved.clear()
-            above = self._above(total + 2**exponent, sizes)
+            above = self._above(total + 2**exponent)
 
             def work(
                 worker: _Worker, span: range, exponent: int = exponent, above: _Solved | None = above
@@ -422,23 +418,22 @@ class BackwardPass:
             position = end
 
     def _ends(self, keys: Array) -> Array | None:
-        """Return what afterstates are worth if the game ends there; None if that is nothing."""
         return None if self._ending is None else end_values(self._ending, self._compiled.tops(keys))
 
-    def _above(self, total: int, sizes: dict[int, int]) -> _Solved | None:
+    def _above(self, total: int) -> _Solved | None:
         """Return a finished layer: in memory, read from disk (after an interruption, or if lean), or empty.
 
         None for a sum that wins.
         """
         if self.game.reached(total):
             return None
-        if not sizes.get(total):
+        if not self.space.sizes.get(total):
             # No afterstate has this sum: every state that spawns lead to is won or has no slide.
             nothing = [fold.values(0, total) for fold in self.folds]
             return _Solved(self._game_index.at(total), new_directory(0), nothing)
         if total not in self._solved:
-            LOG.debug("sum %d: the values of %d afterstates are read", total, sizes[total])
-            self._solved[total] = self._load(total, sizes[total])
+            LOG.debug("sum %d: the values of %d afterstates are read", total, self.space.sizes[total])
+            self._solved[total] = self._load(total, self.space.sizes[total])
         return self._solved[total]
 
     def _finish(

@@ -165,7 +165,7 @@ class MeanFold(Fold):
         # A state that is won by its sum is not discounted, since no slide follows.
         self.early = game.goal_sum is not None and self.factor != 1
         self.first = max(game.spawn_exponents)
-        self.fours = np.array(game.spawn_probabilities(2))
+        self.four = float(game.spawn.four)
 
     def best(self, spawned: Spawned, values: Array) -> Array:
         if self.coded:
@@ -189,7 +189,7 @@ class MeanFold(Fold):
         return found
 
     def fold(self, acc: Array, exponent: int, found: Array, spawns: Array) -> None:
-        kernels.mix_means(found, spawns, exponent != self.first, self.fours, acc)
+        kernels.mix_means(found, spawns, exponent != self.first, self.four, acc)
 
     def finish(self, acc: Array, spawns: Array, ends: Array | None) -> Array:
         if self.factor != 1 and not self.early:
@@ -212,9 +212,7 @@ class BoundFold(Fold):
     def __init__(self, game: Game, objective: Objective) -> None:
         super().__init__(game, objective)
         self.up, self.one, self.most = objective.rounds_up, objective.one, objective.most
-        self.weights = {
-            e: np.array(game.spawn.weights(e, game.cells), dtype=np.uint64) for e in game.spawn_exponents
-        }
+        self.weights = {e: np.uint64(game.spawn.weight(e)) for e in game.spawn_exponents}
         self.divide = divide_bound(game, objective)
 
     def won(self) -> Any:

@@ -62,6 +62,8 @@ ARENA_SHARE = Fraction(7, 8)
 """The share of that rest which arenas take: what they send to later windows is packed in the other part."""
 SPARE_SHARE = Fraction(1, 4)
 """So much more memory a set takes than it needs, for the layers after it, which are larger."""
+STEPS = {"spawn": (0.0, 0.3), "slide": (0.3, 0.5), "unite": (0.8, 0.1)}
+"""When each step of a layer that is shared out begins, and its share of the work; others come last."""
 DURABLE_BYTES = 1 << 22
 """Layers of at least this size are flushed to disk.
 
@@ -246,7 +248,6 @@ class ForwardPass:
         self.folder.layers(kind).keep(listed)
 
     def _is_sound(self, line: dict[str, Any], kind: str) -> bool:
-        """Return whether a layer is the one that the journal lists; else it must be made again."""
         return self.folder.layers(kind).is_sound(line["sum"], sum(line[kind]), line["files"].get(kind))
 
     def _stored(self, total: int, keys: Array | None = None) -> StoredLayer:
@@ -367,19 +368,17 @@ class ForwardPass:
             nonlocal size
             size = self._store(kind, total, chunks, ranks)
 
-        found = sharing.make(
-            total, ranks, self._game_index.nbytes, sources, write, partial(self._report_shared, total)
-        )
+        def report(step: str, done: float) -> None:
+            begin, share = STEPS.get(step, (0.9, 0.1))
+            self._report(total, step, begin + share * done)
+
+        found = sharing.make(total, ranks, self._game_index.nbytes, sources, write, report)
         if found.afterstates.any():
             self._sources[total] = self._stored(total)
         self.work.bits += ranks
         self.work.bytes_spilled += found.exchanged
         self.work.add("shared", since)
         return self._line(total, found.counts, found.afterstates), size
-
-    def _report_shared(self, total: int, step: str, done: float) -> None:
-        begin, share = {"spawn": (0.0, 0.3), "slide": (0.3, 0.5), "unite": (0.8, 0.1)}.get(step, (0.9, 0.1))
-        self._report(total, step, begin + share * done)
 
     def _bit_sets(self, layer: LayerIndex) -> tuple[SpilledSet, SpilledSet]:
         """Two bit sets, for states and afterstates; the threads get arenas from the rest of the memory."""

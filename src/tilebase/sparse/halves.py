@@ -70,7 +70,6 @@ class Halves:
         return [code for code in codes if code <= self.cap and not self.game.is_x(code)]
 
     def _x_sets(self, cells: Sequence[int]) -> list[frozenset[int]]:
-        """Return which of some cells may hold an x."""
         return self.game.x_placements(cells) if self._movable else [self.game.held.intersection(cells)]
 
     def _ways(self, cells: Sequence[int]) -> int:

@@ -98,7 +98,7 @@ class ReadLayer:
 class LayerReader:
     """The layers of a run or table, one by one.
 
-    ``layers[label]`` are those of an objective.  Links have the gains of the objectives and of `merges`.
+    ``layers[label]`` are those of an objective.  Links have the gains of the objectives.
     """
 
     def __init__(
@@ -107,13 +107,12 @@ class LayerReader:
         game: Game,
         layers: Mapping[str, Layers],
         objectives: tuple[Objective, ...],
-        merges: tuple[str, ...] = (),
     ) -> None:
         self.name, self.game, self.layers, self.objectives = name, game, layers, objectives
         self.compiled = CompiledGame(game)
         self.check = BoardCheck(game)
         self.game_index = GameIndex(game)
-        self.merges = tuple({*merges, *(one.merge for one in objectives)} - {""})
+        self.merges = tuple({one.merge for one in objectives} - {""})
         self.potentials = word_potentials(game, self.merges)
         # To make one takes as long as to link a thousand states.
         self.scratch = Spares(make=lambda: packed(arguments.Scratch.of(2 * BATCH + 2)))
@@ -171,8 +170,7 @@ def spawn_chances(game: Game, origin: Array, exponent: int) -> Array:
     No spawn of them is missing.
     """
     empty = np.bincount(origin)[origin]
-    tiles = np.array(game.spawn_probabilities(exponent))[empty]
-    chances: Array = tiles / empty
+    chances: Array = float(game.spawn.chance(exponent)) / empty
     return chances
 
 

@@ -86,8 +86,8 @@ class SolveJob(PassJob):
                 _ReadValues(self.run.folder / places.values_folder(one.label), game, one)
                 for one in self.objectives
             ]
-            self._pass = backward.BackwardPass(self.run, game, stored)
-            self._pass.begin(Reachable(LayerFolder(self.keys, self.contents), self.sizes))
+            space = Reachable(LayerFolder(self.keys, self.contents), self.sizes)
+            self._pass = backward.BackwardPass(self.run, space, stored)
         return self._pass
 
 

@@ -58,16 +58,6 @@ ROW = np.dtype([("first", "<u8"), ("boards", "<u8")])
 """Of a chunk: its first key and its number of boards."""
 
 
-class SharedLayer:
-    """What is known of a layer that workers have made."""
-
-    def __init__(self, codes: int) -> None:
-        self.counts = np.zeros((codes, 5), dtype=np.int64)  # as in _kernels.forward
-        self.afterstates = np.zeros(codes, dtype=np.int64)  # by largest exponent
-
-        self.exchanged = 0  # bytes that workers handed to each other
-
-
 @dataclass(eq=False)
 class CountJob(PassJob):
     """Does the steps of the forward pass in a worker process: a `cluster.pieces.Job`."""
@@ -217,7 +207,6 @@ class SharedCount:
     # -- memory ------------------------------------------------------------------------------
 
     def _each(self, tables: int) -> int:
-        """Return the bytes that a thread of a worker may take, beside the tables of the index."""
         return (self.executor.memory - OVERHEAD - tables) // self.executor.threads_each
 
     def check_memory(self, size: int, tables: int) -> None:
@@ -257,37 +246,47 @@ class SharedCount:
         sources: Sequence[int],
         write: Callable[[str, Iterator[Chunk]], None],
         report: Callable[[str, float], None],
-    ) -> SharedLayer:
+    ) -> SharedSteps:
         """Make the layer of one sum, of `size` ranks, from the layers of the sums `sources`.
 
         ``write(kind, chunks)`` writes a layer, ``report(step, done)`` is called with shares of steps.
         Raises what a worker raises.
         """
-        found = SharedLayer(self.game.bounds.code + 1)
-        work = _Steps(self, total, self._width(size, tables), self._job(size, tables), report)
+        work = SharedSteps(self, total, self._width(size, tables), self._job(size, tables), report)
         try:
-            spawned = work.spawn(sources, found)
-            slid, states = work.slide(spawned, Windows(size, work.width).count, found)
+            spawned = work.spawn(sources)
+            slid, states = work.slide(spawned, Windows(size, work.width).count)
             work.delete(spawned)
             if self._keep_states:
                 write("states", work.encode("states", slid, states))
-            united, counts = work.unite(slid, found)
+            united, counts = work.unite(slid)
             work.delete(slid)
             if sum(counts):
                 write("afterstates", work.encode("afterstates", united, counts))
         finally:
             work.delete(list(work.names))
-        return found
+        return work
 
 
-class _Steps:
-    """The steps of one layer.  Each returns the names of the files that its pieces wrote."""
+class SharedSteps:
+    """The steps of one layer.  Each returns the names of the files that its pieces wrote.
+
+    Attributes
+    ----------
+    counts, afterstates:
+        Counts of the states as in `_kernels.forward`, and of the afterstates by largest exponent.
+    exchanged:
+        Bytes that workers handed to each other.
+    """
 
     def __init__(
         self, shared: SharedCount, total: int, width: int, job: CountJob, report: Callable[[str, float], None]
     ) -> None:
         self._shared, self._total, self.width, self._job, self._report = shared, total, width, job, report
         self.names: set[str] = set()
+        codes = shared.game.bounds.code + 1
+        self.counts, self.afterstates = np.zeros((codes, 5), np.int64), np.zeros(codes, np.int64)
+        self.exchanged = 0
 
     def _piece(self, step: str, number: int, begin: int, end: int, reads: Sequence[str]) -> Piece:
         name = f"{self._shared.executor.exchange.name}/{places.exchanged(self._total, step, number)}"
@@ -306,7 +305,7 @@ class _Steps:
             (self._shared.folder / name).unlink(missing_ok=True)
             self.names.discard(name)
 
-    def spawn(self, sources: Sequence[int], found: SharedLayer) -> list[str]:
+    def spawn(self, sources: Sequence[int]) -> list[str]:
         """Put tiles on the boards of the source layers."""
         chunks = {places.layer("afterstates", s): self._shared.boards.records[s].chunks for s in sources}
         step = max(LEAST_CHUNKS, -(-sum(chunks.values()) // (PIECES * self._shared.executor.threads)))
@@ -319,27 +318,26 @@ class _Steps:
             self._piece("spawn", number, begin, end, [name])
             for number, (name, begin, end) in enumerate(spans)
         ]
-        found.exchanged += sum(self._map("spawn", pieces))
+        self.exchanged += sum(self._map("spawn", pieces))
         return [piece.writes for piece in pieces]
 
-    def slide(self, spawned: Sequence[str], windows: int, found: SharedLayer) -> tuple[list[str], list[int]]:
+    def slide(self, spawned: Sequence[str], windows: int) -> tuple[list[str], list[int]]:
         """Slide the states window by window; also returns how many are kept of each."""
         pieces = [self._piece("slide", window, window, window + 1, spawned) for window in range(windows)]
         kept = []
         for counts, states, nbytes in self._map("slide", pieces):
-            found.counts += counts
-
-            found.exchanged += nbytes
+            self.counts += counts
+            self.exchanged += nbytes
             kept.append(states)
         return [piece.writes for piece in pieces], kept
 
-    def unite(self, slid: Sequence[str], found: SharedLayer) -> tuple[list[str], list[int]]:
+    def unite(self, slid: Sequence[str]) -> tuple[list[str], list[int]]:
         """List the afterstates window by window; also returns how many each window has."""
         pieces = [self._piece("unite", window, window, window + 1, slid) for window in range(len(slid))]
         sizes = []
         for counts, nbytes in self._map("unite", pieces):
-            found.afterstates += counts
-            found.exchanged += nbytes
+            self.afterstates += counts
+            self.exchanged += nbytes
             sizes.append(int(counts.sum()))
         return [piece.writes for piece in pieces], sizes
 

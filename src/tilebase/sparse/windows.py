@@ -142,40 +142,27 @@ class BitSet:
         `direct`: whether bits are set at once, without arenas; then there is only one window.
         """
         self.windows, self.size, self.block_bits = windows, windows.size, windows.block_bits
-        self.window, self.direct, self.mail, self.file = window, direct, mail, file
+        self.direct, self.mail, self.file = direct, mail, file
         self.bits = bits[: windows.width * windows.block_words]
+        self._enter(window)
+
+    def _enter(self, window: int) -> None:
+        """Have another window in memory: its first block and rank, and those after its last ones."""
+        self.window = window
+        self.first_block, self.last_block = self.windows.blocks_of(window)
+        self.first_rank = self.first_block << self.block_bits
+        self.last_rank = min(self.last_block << self.block_bits, self.size)
 
     @property
     def is_small(self) -> bool:
         """Whether it is the set of a small layer."""
         return self.size <= sizes.SMALL_BITS
 
-    @property
-    def first_block(self) -> int:
-        """The first block of the window in memory."""
-        return self.windows.blocks_of(self.window)[0]
-
-    @property
-    def last_block(self) -> int:
-        """The block after the last one of the window in memory."""
-        return self.windows.blocks_of(self.window)[1]
-
-    @property
-    def first_rank(self) -> int:
-        """The rank of the first bit in memory."""
-        return self.first_block << self.block_bits
-
-    @property
-    def last_rank(self) -> int:
-        """The rank after the last one of the window in memory."""
-        return min(self.last_block << self.block_bits, self.size)
-
     def ranges(self, parts: int) -> Iterator[tuple[int, int]]:
         """Yield about `parts` ranges of ranks that cover the window, each of whole blocks."""
-        first, last = self.windows.blocks_of(self.window)
-        step = max(1, (last - first) // parts)
-        for block in range(first, last, step):
-            end = min(block + step, last)
+        step = max(1, (self.last_block - self.first_block) // parts)
+        for block in range(self.first_block, self.last_block, step):
+            end = min(block + step, self.last_block)
             yield block << self.block_bits, min(end << self.block_bits, self.size)
 
     def clear(self, begin: int, end: int) -> None:
@@ -252,7 +239,7 @@ class SpilledSet(BitSet):
             sent, self.file = self.file, None
             sent.__exit__(None, None, None)
             self._received = ParcelFile(self._path)
-        self.window += 1
+        self._enter(self.window + 1)
         if self._received is not None:
             self.receive(self._received, len(self._received))
         super().add(self._later)

@@ -231,7 +231,7 @@ def _read(path: Path, file: Any) -> Certificate:
         layers = read_layers(lines, rules, header["boards"])
         spawns = dict(itertools.chain.from_iterable(layer.items() for layer in layers))
         game = _game(header)
-        starts = [_from_check(game, read_board(word)) for word in header["starts"]]
+        starts = [tuple(game.x if e == X else e for e in read_board(word)) for word in header["starts"]]
         certificate = Certificate(
             path, game, forced=header["claim"] == "forced", starts=starts, rules=rules, spawns=spawns
         )
@@ -267,7 +267,3 @@ def _by_rows(shape: Sequence[int], word: str) -> str:
 
 def _to_check(game: Game, cells: Sequence[int]) -> Cells:
     return tuple(X if game.is_x(e) else e for e in cells)
-
-
-def _from_check(game: Game, cells: Sequence[int]) -> Cells:
-    return tuple(game.x if e == X else e for e in cells)

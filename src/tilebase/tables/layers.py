@@ -110,7 +110,7 @@ def _chosen(sizes: Mapping[int, int], total: int | None, name: str, advice: str)
 def layer_sizes(table: Table) -> dict[int, int]:
     """Return ``sizes[s]``: how many afterstates of sum s have values in a table.  Opens every layer."""
     check_first(table, Table, "an open table: open_table(...)")
-    return {total: table.prober.count(total) for total in table.prober.sums()}
+    return table.prober.sizes()
 
 
 def layer_values(table: Table, total: int, objective: str | None = None) -> LayerValues:

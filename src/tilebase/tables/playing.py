@@ -159,8 +159,7 @@ def _stored_states(table: Table, rng: random.Random, total: int | None) -> Itera
         if not exponents or (total is None and not any(boards)):
             return
         chosen = rng.choices(sums, boards)[0] if total is None else 0
-        # The tile is chosen before the board, so a law cannot depend on its empty cells here.
-        exponent = rng.choices(exponents, [game.spawn_probabilities(e)[-1] for e in exponents])[0]
+        exponent = rng.choices(exponents, [float(game.spawn.chance(e)) for e in exponents])[0]
         before = chosen if total is None else total - (1 << exponent)
         count = table.prober.count(before)
         if not count or game.ended(before):

@@ -271,7 +271,6 @@ class Table(Solved):
         return self.objectives[:1]
 
     def _decides(self, objective: Objective) -> bool:
-        """Return whether the values of this objective decide which boards the table leaves out."""
         return self.prober.least is not None and self.prober.least.label == objective.label
 
     def _answer(self, board: Board, objective: Objective) -> Answer:
@@ -326,7 +325,6 @@ class Table(Solved):
         return self.rounding(objective).value(number, total)
 
     def _loss_beside(self, objective: Objective) -> Objective | None:
-        """Return the objective that tells the complement of this one; None if the table does not hold it."""
         return find_objective(self.objectives, "loss") if proves_certain(objective) else None
 
     def _slide_value(self, after: Cells, wins: bool, worth: Number, objective: Objective) -> Value:
@@ -519,4 +517,4 @@ def reachable_folder(table: Table) -> Path:
 def afterstate_counts(table: Table) -> dict[int, int]:
     """Count afterstates by sum.  Raises `CorruptError` if files are not those of the manifest."""
     reachable_folder(table)
-    return {total: table.prober.count(total) for total in table.prober.sums()}
+    return table.prober.sizes()

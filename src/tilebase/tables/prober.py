@@ -33,10 +33,6 @@ CACHED_BYTES = 1 << 28
 Column: TypeAlias = npt.NDArray[Any]
 
 
-def _nbytes(chunk: tuple[Column, Column]) -> int:
-    return sum(int(column.nbytes) for column in chunk)
-
-
 class Prober:
     """Values of single positions from the layers of a run or a table.
 
@@ -60,7 +56,7 @@ class Prober:
         self._starts: frozenset[Cells] | None = None
         self._evaluators = {one.label: Evaluator(self.slider, one) for one in self.objectives}
         self._layers = Recent(CACHED_LAYERS)
-        self._chunks = Recent(CACHED_BYTES, _nbytes)
+        self._chunks = Recent(CACHED_BYTES, lambda chunk: sum(column.nbytes for column in chunk))
 
     def close(self) -> None:
         """Release memory."""
@@ -108,6 +104,10 @@ class Prober:
     def count(self, total: int) -> int:
         """Return how many afterstates of a sum have values."""
         return len(self.layer(total))
+
+    def sizes(self) -> dict[int, int]:
+        """Return `count` of every sum, ascending."""
+        return {total: self.count(total) for total in self.sums()}
 
     def at(self, total: int, position: int) -> Cells:
         """Return the afterstate at a position of the layer of a sum, counted from 0."""

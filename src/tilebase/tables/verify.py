@@ -104,17 +104,12 @@ def verify_table(
 def expected_cost(table: Table, sample: int | None, executor: Executor | None = None) -> Estimate:
     """Estimate what verifying a table takes."""
     threads = 1 if executor is None else executor.threads
-    return verifying(table.game, _size(table), table.objectives, sample, threads)
-
-
-def _size(table: Table) -> int:
-    """The boards of all layers."""
-    return sum(map(table.prober.count, table.prober.sums()))
+    return verifying(table.game, sum(table.prober.sizes().values()), table.objectives, sample, threads)
 
 
 def _positions(table: Table, sample: int | None, seed: int) -> Sequence[int]:
     """The positions whose values are derived again: all, or some at random."""
-    size = _size(table)
+    size = sum(table.prober.sizes().values())
     if sample is None or sample >= size:
         return range(size)
     return sorted(random.Random(seed).sample(range(size), sample))
@@ -218,7 +213,7 @@ def _check_run(table: Table, folder: Path, found: Findings) -> None:
     if question in there:
         with found.checking():
             check_query(question, Query(table.game, keep="counts" if table.dense else "afterstates"))
-            boards = {total: table.prober.count(total) for total in table.prober.sums()}
+            boards = table.prober.sizes()
             verify_run(folder, found, boards if counts in there else None)
     for journal in sorted(journals.keys() & set(there)):
         with found.checking():
@@ -294,7 +289,7 @@ def _close(rounding: Rounding, found: Number, expected: Number, total: int) -> b
 
 def _at(table: Table, positions: Iterable[int]) -> Iterator[Cells]:
     """Yield the afterstates at some positions, where those of all layers are numbered by ascending sums."""
-    sizes = {total: table.prober.count(total) for total in table.prober.sums()}
+    sizes = table.prober.sizes()
     ends = list(itertools.accumulate(sizes.values()))
     totals = list(sizes)
     for position in positions:
@@ -374,7 +369,6 @@ def _bound(weight: int, denominator: int, spawned: _Spawned, objective: Objectiv
 
 
 def _stored(objective: Objective, value: Number) -> Number:
-    """Return the value of a board on which the game ends, as it is stored."""
     return min(int(value * objective.one), objective.most) if objective.is_bound else value
 
 

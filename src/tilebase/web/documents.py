@@ -17,7 +17,7 @@ from tilebase.game.board import Board
 from tilebase.game.game import Game
 from tilebase.game.names import title_of
 from tilebase.game.notation import count_of, exponent_of, split_cells, tile_text
-from tilebase.game.spawns import ORIGINAL, SpawnLaw
+from tilebase.game.spawns import ORIGINAL
 from tilebase.objectives.values import Unknown, value_document
 from tilebase.runtime.progress import describe
 from tilebase.small.diagrams import BEST
@@ -79,7 +79,7 @@ def game_document(name: str, opened: Solved) -> Document:
         "walls": sorted(game.walls),
         "unmergeable": bool(game.unmergeable),
         "formation": bool(game.unmergeable),
-        "spawns": [{"tile": 1 << e, "chances": game.spawn_probabilities(e)} for e in game.spawn_exponents],
+        "spawns": [{"tile": 1 << e, "chance": float(game.spawn.chance(e))} for e in game.spawn_exponents],
         "largest_sum": game.largest_sum if game.goal or game.limits else None,
     } | opened.facts()
 
@@ -427,17 +427,9 @@ def _play(game: Game) -> Iterator[str]:
     else:
         yield f"Play begins with {'one tile' if game.start == 'empty' else 'two tiles'}."
     if game.spawn != ORIGINAL:
-        yield _fours(game.spawn)
+        yield _share(game.spawn.four)
     if game.horizon is not None:
         yield f"Play ends after a slide if the tiles, without the large ones, have the sum {game.horizon}."
-
-
-def _fours(law: SpawnLaw) -> str:
-    few = [
-        f" With at most {count_of(n, 'empty cell')}, {_share(p)[0].lower()}{_share(p)[1:]}"
-        for n, p in reversed(law.few)
-    ]
-    return "".join([_share(law.four), *few])
 
 
 def _share(four: Fraction) -> str:

@@ -302,7 +302,7 @@ def _rules(game: Game) -> dict[str, Any]:
         "horizon": game.horizon,
         "patterns": game.patterns,
         "masks": game.masks,
-        "spawns": [[e, game.spawn_probabilities(e)] for e in game.spawn_exponents],
+        "spawns": [[e, float(game.spawn.chance(e))] for e in game.spawn_exponents],
         "start": {
             "boards": [start] if start is not None else game.start_afters or [game.empty_board],
             "spawns": 0 if start is not None else 1 if game.start_afters else 2,

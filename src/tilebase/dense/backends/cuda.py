@@ -32,7 +32,6 @@ from tilebase.dense.layers import DenseLayer, Memory, layers_above
 from tilebase.dense.steps import Blocks, BlockStep, Source, Step
 from tilebase.dense.tables import DenseRules
 from tilebase.errors import MissingExtraError, ResourceError, UsageError
-from tilebase.game.game import Game
 from tilebase.objectives.encoding import FIRST, Backup
 from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import Objective
@@ -162,11 +161,6 @@ def slides_of(half: Half) -> Slides:
     return Slides(half.firsts, half.table, half.stands, rows, pairs)
 
 
-def is_built(game: Game, objective: Objective) -> bool:
-    """Return whether a device can solve an objective of a game."""
-    return not (objective.merge or objective.counts_end or game.spawn.depends)
-
-
 class Cuda:
     """The steps of the pass on a device: a `backends.protocol.Backend`.
 
@@ -180,10 +174,9 @@ class Cuda:
     def __init__(
         self, rules: DenseRules, backup: Backup, objective: Objective, *, largest: int | None
     ) -> None:
-        if not is_built(rules.game, objective):
+        if objective.merge or objective.counts_end:
             raise UsageError(
-                "cuda solves win, lower, upper and guaranteed, and games in which a 4 is as likely on every "
-                "board: choose one of these, or the backend threads"
+                "cuda solves win, lower, upper and guaranteed: choose one of these, or the backend threads"
             )
         self._cuda = cuda_library()
         from tilebase._kernels import cuda as kernels  # it imports what there may not be

@@ -66,16 +66,13 @@ export function slideCells(cells, lines, merges) {
 /** The empty cells of a board. */
 export const emptyCells = (cells) => cells.flatMap((word, cell) => (word === "0" ? [cell] : []));
 
-/**
- * A random spawn, {cell, tile}: each empty cell is as likely as any other; tiles by their chances with so many empty
- * cells.
- */
+/** A random spawn, {cell, tile}: each empty cell is as likely as any other, and tiles by their chances. */
 export function randomSpawn(cells, spawns, random) {
   const empty = emptyCells(cells);
   const cell = empty[Math.floor(random() * empty.length)];
   let left = random();
-  for (const { tile, chances } of spawns) {
-    left -= chances[empty.length];
+  for (const { tile, chance } of spawns) {
+    left -= chance;
     if (left < 0) return { cell, tile };
   }
   return { cell, tile: spawns[spawns.length - 1].tile };

@@ -12,7 +12,7 @@ export class Rules {
   constructor(rules) {
     Object.assign(this, rules);
     this.cells = rules.shape.reduce((product, size) => product * size);
-    this.spawns = rules.spawns.map(([exponent, chances]) => ({ tile: 2 ** exponent, chances }));
+    this.spawns = rules.spawns.map(([exponent, chance]) => ({ tile: 2 ** exponent, chance }));
   }
 
   /** The words of a board of exponents. */
