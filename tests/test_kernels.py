@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import ast
 import errno
+import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -160,10 +162,12 @@ def edited(tmp_path):
     shutil.copytree(KERNELS, tmp_path / "kernels", ignore=shutil.ignore_patterns("__pycache__"))
     modules = sorted(path.stem for path in KERNELS.glob("*.py"))
 
-    def edit(name):
+    def edit(name, old="", new="edited = 1\n"):
         before = {module: jit.cache_key(module, tmp_path / "kernels") for module in modules}
-        with (tmp_path / "kernels" / f"{name}.py").open("a", encoding="utf-8") as file:
-            file.write("# a comment\n")
+        file = tmp_path / "kernels" / f"{name}.py"
+        text = file.read_text("utf-8")
+        assert old in text
+        file.write_text(text.replace(old, new, 1) if old else text + new, "utf-8")
         return {m for m in modules if jit.cache_key(m, tmp_path / "kernels") != before[m]}
 
     return edit
@@ -173,6 +177,67 @@ def test_an_edit_changes_the_keys_of_what_depends_on_it(edited):
     assert edited("rank") == {"rank", "forward", "backward", "exchange"}
     assert edited("exchange") == {"exchange"}
     assert edited("arguments") == {path.stem for path in KERNELS.glob("*.py")}
+    assert {"forward", "dense", "play"} <= edited("scalar", "1", "2")
+
+
+def test_an_edit_of_what_is_no_code_changes_no_key(edited):
+    for new in ("# a comment\n", "\n\n", '"""Of no use."""\n', '"""Several\n\n# lines\n"""\n', '# "\n'):
+        assert edited("arguments", new=new) == set(), new
+    assert edited("rank", '"""', '"""And yet: ') == set()
+    assert edited("rank", new="def f(a):  # said\n    return a\n") != set()
+    assert edited("rank", "# said", "# told") == set()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'a = "#"', "a = '''\n# b\n'''", 'a = """\n# b\n"""', 'f(\n"""b"""\n)', '"""a""" + b',
+        'a = (\n    "b"\n    """c"""\n)', '"""a\n""" + b\n"""c"""', '"""a\n\\"""\nb = 1\n"""',
+        'a = 1 + \\\n"""b"""',
+    ],
+)  # fmt: skip
+def test_strings_are_code_where_they_are_no_docstrings(text):
+    assert jit.code_of(text).strip() == text
+
+
+def bare(source: str) -> str:
+    """The syntax of a source, without strings that are statements."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(body := getattr(node, "body", None), list):
+            node.body = [
+                one for one in body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))
+            ]
+    return ast.dump(tree)
+
+
+@pytest.mark.parametrize("path", sorted(KERNELS.glob("*.py")), ids=lambda path: path.stem)
+def test_what_is_hashed_is_the_code(path):
+    text = path.read_text("utf-8")
+    hashed = jit.code_of(text)
+    assert bare(hashed) == bare(text)
+    assert '"""' not in hashed
+    names = re.findall(r"^@(?:kernel|linked)\(.*\n(?:@.*\n)*def (\w+)", text, re.MULTILINE)
+    assert len(names) == len(set(names)), "a name stands for one kernel in the cache"
+
+
+def test_kernels_of_a_source_with_other_comments_are_loaded(tmp_path, monkeypatch):
+    """Numba would look at the line of the function, and at the time of the file."""
+    file = tmp_path / "edited.py"
+    monkeypatch.setattr(jit, "_kernel_cache", lambda _module: str(tmp_path / "kept"))
+
+    def hits(text: str) -> list[int]:
+        file.write_text(text)
+        spec = importlib.util.spec_from_file_location("tilebase._kernels.edited", file)
+        module = importlib.util.module_from_spec(spec)
+        exec(compile(text, file, "exec"), module.__dict__)
+        assert module.f(20) == 41
+        return list(module.f._cache_hits.values())
+
+    text = "from tilebase._kernels.jit import kernel\n\n@kernel()\ndef f(a):\n    return 2 * a + 1\n"
+    assert hits(text) == []
+    assert hits(text) == [1]
+    assert hits('"""More lines."""\n# here\n' + text.replace("    return", "    # there\n    return")) == [1]
 
 
 def test_sources_are_found_by_every_kind_of_import():
