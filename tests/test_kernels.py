@@ -286,18 +286,32 @@ print(*count_ones._cache_hits.values())
 """A kernel is called; what is printed is how often it was found in the cache."""
 
 
-def run_in_a_home_that_cannot_be_written(tmp_path, **environment):
+def run_in_a_home_that_cannot_be_written(tmp_path):
     """What a process prints and says, its temporary files in tmp_path/shared."""
     (tmp_path / "file").touch()
     own = {"HOME": str(tmp_path / "file"), "TILEBASE_RUNS_DIR": str(tmp_path / "file")}
-    dropped = ("TILEBASE_CACHE_DIR", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME")
-    rest = {name: text for name, text in os.environ.items() if name not in dropped}
+    rest = {name: text for name, text in os.environ.items() if name not in CACHES}
     done = subprocess.run(
         [sys.executable, "-c", KEPT, str(tmp_path / "shared")],
-        env=rest | own | {name: str(path) for name, path in environment.items()},
-        capture_output=True, text=True, check=True,
+        env=rest | own, capture_output=True, text=True, check=True,
     )  # fmt: skip
     return done.stdout.strip(), done.stderr
+
+
+CACHES = ("TILEBASE_CACHE_DIR", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME")
+
+
+@pytest.fixture
+def shared(tmp_path, monkeypatch):
+    """The folder of temporary files of a user whose home cannot be written."""
+    for name in CACHES:
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "file").touch()
+    (tmp_path / "shared").mkdir(mode=0o700)
+    for name in ("HOME", "TILEBASE_RUNS_DIR"):
+        monkeypatch.setenv(name, str(tmp_path / "file"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "shared"))
+    return tmp_path / "shared"
 
 
 @pytest.mark.parametrize(
@@ -307,15 +321,20 @@ def run_in_a_home_that_cannot_be_written(tmp_path, **environment):
         ("NUMBA_CACHE_DIR", "chosen/tilebase"),
         ("XDG_CACHE_HOME", "chosen/tilebase"),
         ("TILEBASE_RUNS_DIR", "chosen/.kernels"),
-        ("", f"shared/tilebase-{os.getuid()}"),
+        ("UNKNOWN", f"shared/tilebase-{os.getuid()}"),
     ],
 )
-def test_kernels_are_kept_where_the_home_cannot_be_written(variable, folder, tmp_path):
+def test_kernels_are_kept_where_a_variable_says(variable, folder, shared, monkeypatch):
+    monkeypatch.setenv(variable, str(shared.parent / "chosen"))
+    assert paths.cache_folder() == shared.parent / folder
+    assert Path(jit._kernel_cache.__wrapped__("bits")).parent == shared.parent / folder
+
+
+def test_kernels_are_kept_where_the_home_cannot_be_written(tmp_path):
     (tmp_path / "shared").mkdir(mode=0o700)
-    chosen = {variable: tmp_path / "chosen"} if variable else {}
-    assert run_in_a_home_that_cannot_be_written(tmp_path, **chosen) == ("", "")
-    assert run_in_a_home_that_cannot_be_written(tmp_path, **chosen) == ("1", "")
-    assert list((tmp_path / folder).glob("bits-*"))
+    assert run_in_a_home_that_cannot_be_written(tmp_path) == ("", "")
+    assert run_in_a_home_that_cannot_be_written(tmp_path) == ("1", "")
+    assert list((tmp_path / f"shared/tilebase-{os.getuid()}").glob("bits-*"))
 
 
 def test_where_nothing_can_be_written_a_line_names_the_variable(tmp_path):
@@ -344,16 +363,8 @@ def others_link(folder):
 
 
 @pytest.mark.parametrize("spoil", [others_write, others_rename, others_own, others_link])
-def test_a_folder_that_others_can_change_is_not_used(spoil, tmp_path, monkeypatch):
+def test_a_folder_that_others_can_change_is_not_used(spoil, shared):
     """What lies in the folder is executed."""
-    shared = tmp_path / "shared"
-    shared.mkdir(mode=0o700)
-    for name in ("TILEBASE_CACHE_DIR", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("HOME", str(tmp_path / "file"))
-    monkeypatch.setenv("TILEBASE_RUNS_DIR", str(tmp_path / "file"))
-    monkeypatch.setattr(tempfile, "tempdir", str(shared))
     private = shared / f"tilebase-{os.getuid()}"
     assert paths.cache_folder() == private
     assert private.stat().st_mode & 0o777 == 0o700
