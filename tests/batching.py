@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,7 @@ def dense_pass(
     return DensePass(run, PerfectIndex(game), objective, wanted=wanted, sums=sums, **options)
 
 
+@cache
 def small_memory(game: Game, text: str) -> int:
     """As little memory as lets batches through: found by asking."""
     (objective,) = parse_objectives(text)
