@@ -194,7 +194,7 @@ def test_down_to(tmp_path):
 
 
 def test_summaries(tmp_path):
-    game = Game("3x3", 32)
+    game = Game("2x3", 32)
     solution = solve(game, "win,guaranteed", table=tmp_path)
     for objective, layers in zip(solution.objectives, solution.layers, strict=True):
         values = reachable_values(tmp_path, game, objective)
@@ -247,7 +247,11 @@ def test_certain_wins_stay_exactly_one(tmp_path):
 
 @pytest.mark.parametrize(
     ("goal", "value"),
-    [(128, "0.999999805905"), (256, "0.995709643199"), (512, "0.736774177023")],
+    [
+        (128, "0.999999805905"),
+        pytest.param(256, "0.995709643199", marks=pytest.mark.all),
+        pytest.param(512, "0.736774177023", marks=pytest.mark.all),
+    ],
     ids=["128", "256", "512"],
 )
 def test_known_probabilities(goal, value):

@@ -175,7 +175,7 @@ def test_slides_that_differ_by_rounding_are_ties(solved, monkeypatch):
 def test_exactly_the_best_slides_are_starred(game, objective, solved):
     exact = oracle.values(game, objective)
     with open_table(solved(game, objective)) as table:
-        for state in exact.states:
+        for state in list(exact.states)[:: -(-len(exact.states) // 300)]:
             worths = oracle.worths(exact, state)
             best = {name for name, worth in worths.items() if worth == max(worths.values())}
             assert set(table.probe(Board(game, state)).best) == best
