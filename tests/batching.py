@@ -17,7 +17,7 @@ from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective, parse_objectives
 from tilebase.runtime.resources import OVERHEAD, Allowance
 
-BATCHED = Game("3x3", 64, limits="32,32,16/16,16,16/8,8,8", start="empty")
+BATCHED = Game("3x3", 64, limits="32,32,16/16,8,8/8,8,4", start="empty")
 
 
 def dense_pass(

@@ -237,8 +237,7 @@ def test_a_written_game_has_at_most_100_000_positions(monkeypatch):
     game = Game("2x2", 32)
     assert records.MOST_POSITIONS == 100_000
     monkeypatch.setattr(records, "MOST_POSITIONS", 1000)
-    assert (
-        len(parse_game(game, "1203\n" * 1000, lambda board: Board.read(game, board).cells).positions) == 1000
-    )
+    found = parse_game(game, "1203\n" * 1000, lambda board: Board.read(game, board).cells)
+    assert len(found.positions) == 1000
     with pytest.raises(BoardError, match="more than 1,000 positions is not read"):
         parse_game(game, "1203\n" * 1001, lambda board: Board.read(game, board).cells)

@@ -62,7 +62,7 @@ def test_probes_equal_the_oracle(game, solved):
         for label in asked:
             exact = oracle.values(game, "win" if label in ("lower", "upper") else label)
             assert agrees(table.start[label], exact.start)
-            for state in exact.states:
+            for state in list(exact.states)[:: -(-len(exact.states) // 200)]:
                 board = images(game, state)[-1]
                 check_answer(table.probe(Board(game, board), label), exact, board)
                 if label == "lower":
