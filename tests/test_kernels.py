@@ -220,12 +220,13 @@ def test_what_is_hashed_is_the_code(path):
     assert len(names) == len(set(names)), "a name stands for one kernel in the cache"
 
 
-def test_kernels_of_a_source_with_other_comments_are_loaded(tmp_path, monkeypatch):
-    """Numba would look at the line of the function, and at the time of the file."""
-    file = tmp_path / "edited.py"
+def test_kernels_of_a_source_elsewhere_or_with_other_comments_are_loaded(tmp_path, monkeypatch):
+    """Numba would look at the line of the function, and at the place and time of the file."""
     monkeypatch.setattr(jit, "_kernel_cache", lambda _module: str(tmp_path / "kept"))
 
-    def hits(text: str) -> list[int]:
+    def hits(text: str, place: str = "here") -> list[int]:
+        (tmp_path / place).mkdir(exist_ok=True)
+        file = tmp_path / place / "edited.py"
         file.write_text(text)
         spec = importlib.util.spec_from_file_location("tilebase._kernels.edited", file)
         module = importlib.util.module_from_spec(spec)
@@ -236,6 +237,7 @@ def test_kernels_of_a_source_with_other_comments_are_loaded(tmp_path, monkeypatc
     text = "from tilebase._kernels.jit import kernel\n\n@kernel()\ndef f(a):\n    return 2 * a + 1\n"
     assert hits(text) == []
     assert hits(text) == [1]
+    assert hits(text, "elsewhere") == [1]
     assert hits('"""More lines."""\n# here\n' + text.replace("    return", "    # there\n    return")) == [1]
 
 

@@ -4,8 +4,8 @@ Numba's cache looks at the file of the compiled function only, so an edit in a c
 unnoticed.  Here each module of kernels has a folder whose name holds a hash of its code, of the code of the
 modules of this package that it imports, of the versions of Numba and llvmlite, and of the settings that
 change the machine code.  An edit elsewhere, of a comment or of a docstring leaves its compiled kernels as
-they are.  Where no folder can be used (`paths.cache_folder`), or its disk is full, each process compiles its
-kernels, and says so.
+they are, and all copies of the package share them.  Where no folder can be used (`paths.cache_folder`), or
+its disk is full, each process compiles its kernels, and says so.
 
 Nor do kernels count references (``_nrt=False``): what they are given outlives the call. The counts are
 atomic, so that threads that share an array would wait for each other whenever one takes a slice. So a

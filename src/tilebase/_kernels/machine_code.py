@@ -61,12 +61,13 @@ class CheckedFiles(IndexDataCacheFile):  # type: ignore[misc]
 
     @classmethod
     def of(cls, files: IndexDataCacheFile) -> CheckedFiles:
-        """Return the same files, checked; neither the line nor the time of the source is in name or stamp.
+        """Return the same files, checked, with neither place, line nor time of the source.
 
-        The folder is that of the code (`jit.cache_key`), in which a name stands for one kernel.
+        Their folder is that of the code (`jit.cache_key`), in which a name stands for one kernel; Numba makes
+        another in it, which stays empty, for the place of the source.
         """
         name = LINE.sub("", files._index_name.removesuffix(".nbi"))
-        return cls(files._cache_path, name, None)
+        return cls(str(Path(files._cache_path).parent), name, None)
 
     def save(self, key: Any, data: Any) -> None:
         """Keep a kernel, if the system lets us: else the next process compiles it anew."""
