@@ -67,22 +67,15 @@ def test_table(space: str, commands: Commands) -> None:
     clear(table)
 
 
-def test_pruned_table_of_two_objectives(commands: Commands) -> None:
-    """The manifest names the files of a layer in one order, whether they come from the journal or not."""
-    kill_everywhere(commands, [*ABOVE, "pruned"], commands.folder / "pruned", step=8)
-
-
-def test_certificate(commands: Commands) -> None:
-    kill_everywhere(commands, [*FORCE, "-c", "2x2-8.cert"], commands.folder / "2x2-8.cert", step=3)
-
-
-def test_thinning(commands: Commands) -> None:
-    kill_everywhere(commands, [*THIN, "thinned"], commands.folder / "thinned", step=4)
+@pytest.mark.parametrize(
+    ("command", "name", "step"),
+    [(ABOVE, "pruned", 8), ([*FORCE, "-c"], "2x2-8.cert", 3), (THIN, "thinned", 4), (DATA, "data", 8)],
+    ids=["pruned", "certificate", "thin", "data"],
+)
+def test_what_is_named(command: list[str], name: str, step: int, commands: Commands) -> None:
+    """The manifest of several objectives names the files of a layer in one order, journal or not."""
+    kill_everywhere(commands, [*command, name], commands.folder / name, step)
     assert not (commands.folder / "thinned/thin.json").exists()
-
-
-def test_data_set(commands: Commands) -> None:
-    kill_everywhere(commands, [*DATA, "data"], commands.folder / "data", step=8)
 
 
 def test_output(commands: Commands) -> None:
