@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective, parse_objectives
 from tilebase.runtime.resources import OVERHEAD, Allowance
 
-BATCHED = Game("3x3", 64, limits="32,32,16/16,16,16/8,8,8", start="empty")
+BATCHED = Game("3x3", 64, limits="32,32,16/16,8,8/8,8,4", start="empty")
 
 
 def dense_pass(
@@ -38,6 +39,7 @@ def dense_pass(
     return DensePass(run, PerfectIndex(game), objective, wanted=wanted, sums=sums, **options)
 
 
+@cache
 def small_memory(game: Game, text: str) -> int:
     """As little memory as lets batches through: found by asking."""
     (objective,) = parse_objectives(text)

@@ -2,9 +2,9 @@
 
 ``repeated.tsv`` names tests and files with a number n, of which about one case in n runs.  The values of each
 parameter of a test are numbered; a case runs if the numbers of its values add up to a multiple of n, or if it
-shows a value that no other case of the run shows.  So each engine meets some games, each game some engines,
-and every value occurs.  Of a file every n-th test runs, from the first on.  What is named on the command line
-runs as a whole.
+shows a value of several cases that no other case of the run shows.  So each engine meets some games, each
+game some engines, and every value that is combined with others occurs; of a plain list every n-th case runs.
+Of a file every n-th test runs, from the first on.  What is named on the command line runs as a whole.
 
 This module is a plugin.
 """
@@ -12,7 +12,7 @@ This module is a plugin.
 from __future__ import annotations
 
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -41,10 +41,10 @@ def group_of(nodeid: str) -> str:
     return next((name for name in (test, test.partition("::")[0]) if name in repeated()), "")
 
 
-def values_of(item: pytest.Item) -> list[tuple[str, Any]]:
+def values_of(item: pytest.Item) -> dict[str, Any]:
     """Return the parameters of a case, by name."""
     spec = getattr(item, "callspec", None)
-    return [] if spec is None else [(name, hashed(one)) for name, one in spec.params.items()]
+    return {} if spec is None else {name: hashed(one) for name, one in spec.params.items()}
 
 
 def hashed(value: Any) -> Any:
@@ -56,19 +56,27 @@ def hashed(value: Any) -> Any:
     return value
 
 
+def numbered(cases: Sequence[pytest.Item]) -> list[tuple[int, ...]]:
+    """Return the numbers of the values of each case; parameters that always change together have one."""
+    values = [values_of(case) for case in cases]
+    columns = dict[tuple[int, ...], None]()
+    for name in values[0]:
+        seen = list(dict.fromkeys(one.get(name) for one in values))
+        places = {one: number for number, one in enumerate(seen)}
+        columns[tuple(places[one.get(name)] for one in values)] = None
+    return list(zip(*columns, strict=True)) if columns else [(number,) for number in range(len(cases))]
+
+
 def taken(cases: Sequence[pytest.Item], step: int) -> set[pytest.Item]:
     """Return the cases of a test that run."""
-    numbers = defaultdict[str, dict[Any, int]](dict)
-    found = set[pytest.Item]()
-    for case in cases:
-        values = values_of(case)
-        if sum(numbers[name].setdefault(one, len(numbers[name])) for name, one in values) % step == 0:
+    rows = [list(enumerate(row)) for row in numbered(cases)]
+    often = Counter(value for row in rows for value in row)
+    found = {case for case, row in zip(cases, rows, strict=True) if sum(n for _, n in row) % step == 0}
+    shown = {value for case, row in zip(cases, rows, strict=True) if case in found for value in row}
+    for case, row in zip(cases, rows, strict=True):
+        if any(often[value] > 1 and value not in shown for value in row):
             found.add(case)
-    shown = {value for case in found for value in values_of(case)}
-    for case in cases:
-        if case not in found and not shown.issuperset(values_of(case)) and len(values_of(case)) > 1:
-            found.add(case)
-            shown.update(values_of(case))
+            shown.update(row)
     return found
 
 

@@ -7,11 +7,6 @@ from hypothesis import strategies as st
 from conformance.games import SMALL_GAMES
 from tilebase.game.game import Cells, Game
 
-CLOSED_GAMES = tuple(
-    game if game.bounds.closed else game.changed(limits=2 ** max(game.tops)) for game in SMALL_GAMES
-)
-"""The same games; where nothing bounds tiles, with the largest tile that play can make as a bound."""
-
 GAMES = (
     *SMALL_GAMES,
     Game("3x3", 1024),

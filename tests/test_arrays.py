@@ -46,7 +46,7 @@ def game(request: pytest.FixtureRequest) -> Game:
 @pytest.fixture(scope="module")
 def states(game: Game) -> list[Cells]:
     found = states_of(game)
-    return found[:: max(1, len(found) // 300)]
+    return found[:: max(1, len(found) // 100)]
 
 
 def test_keys_and_boards(game, states):

@@ -84,7 +84,7 @@ COUNTS = (
     (SMALL, {"lookahead": True, "keep": "states"}),
     pytest.param(Game("3x3", 64, spawn=0), {"keep": "afterstates"}, marks=pytest.mark.all),
     (Game("3x3", 64, start="2,2,4/8,16,0/0,0,0"), {"keep": "afterstates"}),
-    (formation("442").game(16), {"keep": "states"}),
+    (formation("442").game(8), {"keep": "states"}),
 )
 
 
@@ -113,7 +113,7 @@ SOLUTIONS = (
     (SMALL, "win,lower", "folder", {"disk": 530_000}),  # so that layers are counted twice
     pytest.param(formation("442").game(16), "win,upper", "table", {}, marks=pytest.mark.all),
     (SMALL, "lower,score", "table", {"above": 0.5}),
-    (formation("442").game(16), "win", "folder", {"space": "auto"}),
+    (formation("442").game(8), "win", "folder", {"space": "auto"}),
 )
 
 

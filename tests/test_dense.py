@@ -101,7 +101,11 @@ def test_only_the_layers_asked_for_are_planned(tmp_path: Path) -> None:
     ],
     ids=str,
 )
-@pytest.mark.parametrize("game", [LIMITED, Game("2x2", 32, spawn="1/3"), Game("1x4", 16, spawn=0)], ids=str)
+@pytest.mark.parametrize(
+    "game",
+    [Game("2x2", 32, limits="16,16/16,8"), Game("2x2", 32, spawn="1/3"), Game("1x4", 16, spawn=0)],
+    ids=str,
+)
 def test_the_start_of_all_boards_is_verified(game: Game, text: str, discount: str, tmp_path: Path) -> None:
     """A pass over all boards rounds states too; `verify` derives the start from afterstates."""
     solve(game, text, discount=discount, space="all", table=tmp_path)

@@ -26,8 +26,8 @@ from tilebase.tables.thinning import thin
 
 GAMES = (
     Game("2x2"),
-    Game("2x3", 16),
-    Game("2x3", 16, spawn="2/5", start="empty"),
+    Game("2x3", 8),
+    Game("2x2", 16, spawn="2/5", start="empty"),
     Game("2x2", 32, horizon=18),
     Game("2x3", 16, walls=[1, 4]),
     Game("2x2", 16, start="4,2/0,0"),

@@ -113,6 +113,7 @@ def test_live_states(shape, goal, live):
     assert count(Game(shape, goal)).total("live") == live
 
 
+@pytest.mark.all
 def test_3x3_to_1024_as_published():
     # facts/state_counts.tsv: 25,179,014 with one special win and one special loss.
     assert count(Game("3x3", 1024)).total("live") == 25_179_014 - 2

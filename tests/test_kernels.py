@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import ast
 import errno
+import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -54,15 +56,14 @@ GAMES = (
     Game("1x2x3", 16, walls=[5]),
 )
 EVERY = sys.argv[2] == "all"  # the types of values are compiled apart
-TAKEN = GAMES if EVERY else (GAMES[0], GAMES[4])
-SPARSE = "win,win:float16,lower:uint32,upper,guaranteed,moves" if EVERY else "win,guaranteed"
+TAKEN = GAMES if EVERY else (GAMES[4],)
+SPARSE = "win,win:float16,lower:uint32,upper,guaranteed,moves" if EVERY else "win"
 DENSE = "win:float16,win,lower:uint32,guaranteed,score,longest" if EVERY else "win,guaranteed"
 
 
 def reachable():
     for game in TAKEN:
-        count(game, threads=2)
-        count(game, threads=1, lookahead=True)
+        count(game, threads=1, lookahead=EVERY)
         if game.can_win:
             solve(game, SPARSE, threads=2)
 
@@ -160,10 +161,12 @@ def edited(tmp_path):
     shutil.copytree(KERNELS, tmp_path / "kernels", ignore=shutil.ignore_patterns("__pycache__"))
     modules = sorted(path.stem for path in KERNELS.glob("*.py"))
 
-    def edit(name):
+    def edit(name, old="", new="edited = 1\n"):
         before = {module: jit.cache_key(module, tmp_path / "kernels") for module in modules}
-        with (tmp_path / "kernels" / f"{name}.py").open("a", encoding="utf-8") as file:
-            file.write("# a comment\n")
+        file = tmp_path / "kernels" / f"{name}.py"
+        text = file.read_text("utf-8")
+        assert old in text
+        file.write_text(text.replace(old, new, 1) if old else text + new, "utf-8")
         return {m for m in modules if jit.cache_key(m, tmp_path / "kernels") != before[m]}
 
     return edit
@@ -173,6 +176,69 @@ def test_an_edit_changes_the_keys_of_what_depends_on_it(edited):
     assert edited("rank") == {"rank", "forward", "backward", "exchange"}
     assert edited("exchange") == {"exchange"}
     assert edited("arguments") == {path.stem for path in KERNELS.glob("*.py")}
+    assert {"forward", "dense", "play"} <= edited("scalar", "1", "2")
+
+
+def test_an_edit_of_what_is_no_code_changes_no_key(edited):
+    for new in ("# a comment\n", "\n\n", '"""Of no use."""\n', '"""Several\n\n# lines\n"""\n', '# "\n'):
+        assert edited("arguments", new=new) == set(), new
+    assert edited("rank", '"""', '"""And yet: ') == set()
+    assert edited("rank", new="def f(a):  # said\n    return a\n") != set()
+    assert edited("rank", "# said", "# told") == set()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'a = "#"', "a = '''\n# b\n'''", 'a = """\n# b\n"""', 'f(\n"""b"""\n)', '"""a""" + b',
+        'a = (\n    "b"\n    """c"""\n)', '"""a\n""" + b\n"""c"""', '"""a\n\\"""\nb = 1\n"""',
+        'a = 1 + \\\n"""b"""',
+    ],
+)  # fmt: skip
+def test_strings_are_code_where_they_are_no_docstrings(text):
+    assert jit.code_of(text).strip() == text
+
+
+def bare(source: str) -> str:
+    """The syntax of a source, without strings that are statements."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(body := getattr(node, "body", None), list):
+            node.body = [
+                one for one in body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))
+            ]
+    return ast.dump(tree)
+
+
+@pytest.mark.parametrize("path", sorted(KERNELS.glob("*.py")), ids=lambda path: path.stem)
+def test_what_is_hashed_is_the_code(path):
+    text = path.read_text("utf-8")
+    hashed = jit.code_of(text)
+    assert bare(hashed) == bare(text)
+    assert '"""' not in hashed
+    names = re.findall(r"^@(?:kernel|linked)\(.*\n(?:@.*\n)*def (\w+)", text, re.MULTILINE)
+    assert len(names) == len(set(names)), "a name stands for one kernel in the cache"
+
+
+def test_kernels_of_a_source_elsewhere_or_with_other_comments_are_loaded(tmp_path, monkeypatch):
+    """Numba would look at the line of the function, and at the place and time of the file."""
+    monkeypatch.setattr(jit, "_kernel_cache", lambda _module: str(tmp_path / "kept"))
+
+    def hits(text: str, place: str = "here") -> list[int]:
+        (tmp_path / place).mkdir(exist_ok=True)
+        file = tmp_path / place / "edited.py"
+        file.write_text(text)
+        spec = importlib.util.spec_from_file_location("tilebase._kernels.edited", file)
+        module = importlib.util.module_from_spec(spec)
+        exec(compile(text, file, "exec"), module.__dict__)
+        assert module.f(20) == 41
+        return list(module.f._cache_hits.values())
+
+    text = "from tilebase._kernels.jit import kernel\n\n@kernel()\ndef f(a):\n    return 2 * a + 1\n"
+    assert hits(text) == []
+    assert hits(text) == [1]
+    assert hits(text, "elsewhere") == [1]
+    assert hits('"""More lines."""\n# here\n' + text.replace("    return", "    # there\n    return")) == [1]
 
 
 def test_sources_are_found_by_every_kind_of_import():
@@ -221,18 +287,32 @@ print(*count_ones._cache_hits.values())
 """A kernel is called; what is printed is how often it was found in the cache."""
 
 
-def run_in_a_home_that_cannot_be_written(tmp_path, **environment):
+def run_in_a_home_that_cannot_be_written(tmp_path):
     """What a process prints and says, its temporary files in tmp_path/shared."""
     (tmp_path / "file").touch()
     own = {"HOME": str(tmp_path / "file"), "TILEBASE_RUNS_DIR": str(tmp_path / "file")}
-    dropped = ("TILEBASE_CACHE_DIR", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME")
-    rest = {name: text for name, text in os.environ.items() if name not in dropped}
+    rest = {name: text for name, text in os.environ.items() if name not in CACHES}
     done = subprocess.run(
         [sys.executable, "-c", KEPT, str(tmp_path / "shared")],
-        env=rest | own | {name: str(path) for name, path in environment.items()},
-        capture_output=True, text=True, check=True,
+        env=rest | own, capture_output=True, text=True, check=True,
     )  # fmt: skip
     return done.stdout.strip(), done.stderr
+
+
+CACHES = ("TILEBASE_CACHE_DIR", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME")
+
+
+@pytest.fixture
+def shared(tmp_path, monkeypatch):
+    """The folder of temporary files of a user whose home cannot be written."""
+    for name in CACHES:
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "file").touch()
+    (tmp_path / "shared").mkdir(mode=0o700)
+    for name in ("HOME", "TILEBASE_RUNS_DIR"):
+        monkeypatch.setenv(name, str(tmp_path / "file"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "shared"))
+    return tmp_path / "shared"
 
 
 @pytest.mark.parametrize(
@@ -242,15 +322,20 @@ def run_in_a_home_that_cannot_be_written(tmp_path, **environment):
         ("NUMBA_CACHE_DIR", "chosen/tilebase"),
         ("XDG_CACHE_HOME", "chosen/tilebase"),
         ("TILEBASE_RUNS_DIR", "chosen/.kernels"),
-        ("", f"shared/tilebase-{os.getuid()}"),
+        ("UNKNOWN", f"shared/tilebase-{os.getuid()}"),
     ],
 )
-def test_kernels_are_kept_where_the_home_cannot_be_written(variable, folder, tmp_path):
+def test_kernels_are_kept_where_a_variable_says(variable, folder, shared, monkeypatch):
+    monkeypatch.setenv(variable, str(shared.parent / "chosen"))
+    assert paths.cache_folder() == shared.parent / folder
+    assert Path(jit._kernel_cache.__wrapped__("bits")).parent == shared.parent / folder
+
+
+def test_kernels_are_kept_where_the_home_cannot_be_written(tmp_path):
     (tmp_path / "shared").mkdir(mode=0o700)
-    chosen = {variable: tmp_path / "chosen"} if variable else {}
-    assert run_in_a_home_that_cannot_be_written(tmp_path, **chosen) == ("", "")
-    assert run_in_a_home_that_cannot_be_written(tmp_path, **chosen) == ("1", "")
-    assert list((tmp_path / folder).glob("bits-*"))
+    assert run_in_a_home_that_cannot_be_written(tmp_path) == ("", "")
+    assert run_in_a_home_that_cannot_be_written(tmp_path) == ("1", "")
+    assert list((tmp_path / f"shared/tilebase-{os.getuid()}").glob("bits-*"))
 
 
 def test_where_nothing_can_be_written_a_line_names_the_variable(tmp_path):
@@ -279,16 +364,8 @@ def others_link(folder):
 
 
 @pytest.mark.parametrize("spoil", [others_write, others_rename, others_own, others_link])
-def test_a_folder_that_others_can_change_is_not_used(spoil, tmp_path, monkeypatch):
+def test_a_folder_that_others_can_change_is_not_used(spoil, shared):
     """What lies in the folder is executed."""
-    shared = tmp_path / "shared"
-    shared.mkdir(mode=0o700)
-    for name in ("TILEBASE_CACHE_DIR", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("HOME", str(tmp_path / "file"))
-    monkeypatch.setenv("TILEBASE_RUNS_DIR", str(tmp_path / "file"))
-    monkeypatch.setattr(tempfile, "tempdir", str(shared))
     private = shared / f"tilebase-{os.getuid()}"
     assert paths.cache_folder() == private
     assert private.stat().st_mode & 0o777 == 0o700

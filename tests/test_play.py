@@ -289,8 +289,10 @@ def test_long_messages_are_wrapped(formation_table: Table) -> None:
 # -- windows ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("columns", "rows"), [(1, 1), (8, 4), (20, 6), (30, 12), (200, 60), (80, 24)])
-@pytest.mark.parametrize("color", ["", "1"])
+@pytest.mark.parametrize(
+    ("columns", "rows", "color"),
+    [(1, 1, ""), (8, 4, "1"), (20, 6, "1"), (30, 12, ""), (200, 60, ""), (80, 24, "1")],
+)
 def test_windows_of_any_size(tables: Path, columns: int, rows: int, color: str):
     with play(tables, columns=columns, rows=rows, NO_COLOR=color) as terminal:
         terminal.wait_for_frames(1)

@@ -14,13 +14,15 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 import tilebase
 from mutation.__main__ import rows, sources
 from mutation.changes import changes_in
-from repetition import repeated
+from repetition import repeated, taken
 from tilebase._version import RELEASE
 
 ROOT = Path(__file__).parents[1]
@@ -330,6 +332,26 @@ def _parts(node: ast.expr) -> set[str]:
 
 def test_every_test_asserts_something() -> None:
     assert without_an_assertion({file: path.read_text("utf-8") for file, path in TESTS.items()}) == []
+
+
+class Case:
+    """What `taken` looks at of a test."""
+
+    def __init__(self, **params: Any) -> None:
+        self.callspec = SimpleNamespace(params=params)
+
+
+def test_of_repeated_cases_some_run_and_every_shared_value() -> None:
+    grid: list[Any] = [Case(engine=engine, game=[game]) for engine in "abc" for game in range(7)]
+    for case in grid:
+        case.callspec.params["game"] = grid[grid.index(case) % 7].callspec.params["game"]
+    chosen = taken(grid, 4)
+    assert 7 <= len(chosen) <= 9
+    assert {case.callspec.params["engine"] for case in chosen} == set("abc")
+    assert len({id(case.callspec.params["game"]) for case in chosen}) == 7
+    rows: list[Any] = [Case(text=str(number), status=number * 10) for number in range(10)]
+    assert taken(rows, 3) == set(rows[::3])
+    assert taken(grid, 1) == set(grid)
 
 
 def test_every_repeated_test_exists() -> None:

@@ -46,7 +46,7 @@ def test_every_board_of_a_small_game(size, drops, most):
         for position in product(range(most + 1), repeat=rules.cells)
         if position == rules.canonical(position)
     ]
-    for position in positions[one_in(3)] if len(positions) > 500 else positions:
+    for position in positions[one_in(9)] if len(positions) > 500 else positions:
         for known, is_after in ((states, False), (afterstates, True)):
             found = reach(rules.text(position), drops="2,4" if drops == (1, 2) else "2", afterstate=is_after)
             ends = found.moves is None or not found.moves or replay(rules, found.moves)[-1] == position

@@ -9,6 +9,7 @@ from contextlib import suppress
 import pytest
 
 from tilebase.errors import BoardError
+from tilebase.game import records
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
 from tilebase.game.records import (
@@ -232,7 +233,11 @@ def test_damaged_texts_are_refused_in_words(seed: int):
     assert found is None or found.positions
 
 
-def test_a_written_game_has_at_most_100_000_positions():
+def test_a_written_game_has_at_most_100_000_positions(monkeypatch):
     game = Game("2x2", 32)
-    with pytest.raises(BoardError, match="more than 100,000 positions is not read"):
-        parse_game(game, "1203\n" * 100_001, lambda board: Board.read(game, board).cells)
+    assert records.MOST_POSITIONS == 100_000
+    monkeypatch.setattr(records, "MOST_POSITIONS", 1000)
+    found = parse_game(game, "1203\n" * 1000, lambda board: Board.read(game, board).cells)
+    assert len(found.positions) == 1000
+    with pytest.raises(BoardError, match="more than 1,000 positions is not read"):
+        parse_game(game, "1203\n" * 1001, lambda board: Board.read(game, board).cells)

@@ -33,7 +33,9 @@ def made_up(quantity: str, value: str, **columns: str) -> Claim:
     return Claim.of("made_up.tsv", 1, {"quantity": quantity, "value": value, "source": "nobody", **columns})
 
 
-@pytest.mark.parametrize("source", ["lees-miller", "slizkov", "edixhoven"])
+@pytest.mark.parametrize(
+    "source", [pytest.param("lees-miller", marks=pytest.mark.all), "slizkov", "edixhoven"]
+)
 def test_what_is_computed_agrees_or_is_an_erratum(source):
     """The quick lines; what takes longer has tests of its own."""
     verdicts = list(reproduce(source, budget=0.5))

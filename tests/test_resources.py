@@ -430,22 +430,10 @@ def test_batches_take_the_memory_that_their_refusal_asked_for(objective):
     assert plan.memory < plan.whole_bytes or not plan.batched
 
 
-def test_memory_that_runs_out_is_a_sentence(monkeypatch, capsys, folder):
-    def fail(*_, **__):
-        raise MemoryError("Unable to allocate 3.00 GiB")
-
-    monkeypatch.setattr(engine.ForwardPass, "run", fail)
-    assert main(["count", "2x2", "32", "-q"]) == 1
-    said = capsys.readouterr().err
-    assert said.startswith(
-        "tilebase: there is not enough memory (Unable to allocate 3.00 GiB): give a smaller"
-    )
-    assert said.count("\n") == 1
-
-
 @pytest.mark.parametrize(
     ("error", "words"),
     [
+        (MemoryError("no 3 GiB"), "tilebase: there is not enough memory (no 3 GiB): give a smaller"),
         (PermissionError(13, "Permission denied", "a.tbl"), "cannot use a.tbl: Permission denied"),
         (OSError(5, "Input/output error"), "the system refused: Input/output error"),
         (OSError(12, "Cannot allocate memory"), "there is not enough memory: give a smaller --memory"),

@@ -9,12 +9,15 @@ import json
 import re
 import runpy
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+import tilebase.claims.results as found_results
 from tilebase import Game, __version__, formation, open_table
 from tilebase.claims.facts import (
     ERRATA,
@@ -45,6 +48,14 @@ from tilebase.runtime.rows import latex_escaped
 
 ROOT = Path(__file__).parents[1]
 TABLES = runpy.run_path(str(ROOT / "docs" / "extensions" / "tables.py"))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def read_once() -> Iterator[None]:
+    """The numbers of an answer, of which some have a million digits, are read once and not at each search."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(found_results, "_numbers", cache(found_results._numbers))
+        yield
 
 
 def test_every_line_is_a_result_with_a_name_of_its_own() -> None:

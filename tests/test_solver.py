@@ -124,11 +124,11 @@ def test_goes_on_after_an_interruption(whole, at, lean, tmp_path, monkeypatch):
     if lean:
         keep_one_layer_above(monkeypatch.setattr)
 
-    def interrupted(self, total, sizes):
+    def interrupted(self, total):
         calls.append(total)
         if len(calls) > at:
             raise KeyboardInterrupt
-        return real(self, total, sizes)
+        return real(self, total)
 
     with monkeypatch.context() as patch:
         patch.setattr(engine.BackwardPass, "_layer", interrupted)
@@ -194,7 +194,7 @@ def test_down_to(tmp_path):
 
 
 def test_summaries(tmp_path):
-    game = Game("3x3", 32)
+    game = Game("2x3", 32)
     solution = solve(game, "win,guaranteed", table=tmp_path)
     for objective, layers in zip(solution.objectives, solution.layers, strict=True):
         values = reachable_values(tmp_path, game, objective)
@@ -247,7 +247,11 @@ def test_certain_wins_stay_exactly_one(tmp_path):
 
 @pytest.mark.parametrize(
     ("goal", "value"),
-    [(128, "0.999999805905"), (256, "0.995709643199"), (512, "0.736774177023")],
+    [
+        (128, "0.999999805905"),
+        pytest.param(256, "0.995709643199", marks=pytest.mark.all),
+        pytest.param(512, "0.736774177023", marks=pytest.mark.all),
+    ],
     ids=["128", "256", "512"],
 )
 def test_known_probabilities(goal, value):
@@ -318,9 +322,9 @@ def test_memory_that_forces_lean(whole, whole_table, tmp_path, monkeypatch):
     used = []
     real = engine.BackwardPass._lean_parts
 
-    def seen(self, total, file, sizes):
+    def seen(self, total, file):
         used.append(total)
-        return real(self, total, file, sizes)
+        return real(self, total, file)
 
     monkeypatch.setattr(engine.BackwardPass, "_lean_parts", seen)
     with layers_of(whole_table / "values/win") as layers:

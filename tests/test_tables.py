@@ -62,7 +62,7 @@ def test_probes_equal_the_oracle(game, solved):
         for label in asked:
             exact = oracle.values(game, "win" if label in ("lower", "upper") else label)
             assert agrees(table.start[label], exact.start)
-            for state in exact.states:
+            for state in list(exact.states)[:: -(-len(exact.states) // 200)]:
                 board = images(game, state)[-1]
                 check_answer(table.probe(Board(game, board), label), exact, board)
                 if label == "lower":
@@ -133,8 +133,8 @@ def test_boards_that_no_play_makes(game, objective, exponents, solved):
     exact = oracle.values(game, objective)
     answered = refused = 0
     with open_table(solved(game, objective)) as table:
-        for board in itertools.product(range(exponents), repeat=4):
-            board = tuple(game.x if cell in game.unmergeable else e for cell, e in enumerate(board))
+        choices = [(game.x,) if cell in game.unmergeable else range(exponents) for cell in range(4)]
+        for board in itertools.product(*choices):
             if not game.sum(board):
                 assert table.get(Board(game, board)) is None
                 continue
@@ -175,7 +175,7 @@ def test_slides_that_differ_by_rounding_are_ties(solved, monkeypatch):
 def test_exactly_the_best_slides_are_starred(game, objective, solved):
     exact = oracle.values(game, objective)
     with open_table(solved(game, objective)) as table:
-        for state in exact.states:
+        for state in list(exact.states)[:: -(-len(exact.states) // 300)]:
             worths = oracle.worths(exact, state)
             best = {name for name, worth in worths.items() if worth == max(worths.values())}
             assert set(table.probe(Board(game, state)).best) == best

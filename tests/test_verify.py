@@ -175,9 +175,9 @@ def unequal(size: int) -> list[int]:
 
 
 CUTS = {
+    "seven": lambda size: [7, size - 7] if size > 7 else [size],
     "ones": lambda size: [1] * size,
     "unequal": unequal,
-    "seven": lambda size: [7, size - 7] if size > 7 else [size],
 }
 CUT = Game("2x3", 32)
 
@@ -189,7 +189,7 @@ def test_chunks_of_another_size(cut, copy, solved, tmp_path):
     cut_anew(folder, CUTS[cut])
     found = verify_table(folder, sample=200)
     assert (found.wrong, found.unread, found.skipped) == ((), (), 0)
-    boards = [Board(CUT, cells) for cells in list(oracle.values(CUT).states)[::7]]
+    boards = [Board(CUT, cells) for cells in list(oracle.values(CUT).states)[::29]]
     for lean, more in ((False, "score"), (True, "upper")):
         with pytest.MonkeyPatch.context() as patch:
             if lean:

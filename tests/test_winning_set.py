@@ -124,11 +124,11 @@ def test_round_trip(tmp_path: Path, variant: str, player: str, strategy: str) ->
     ("game", "names"),
     [
         (Game("2x3", 8), {"order": "columns"}),
-        (Game("2x3", 16, limits="8,8,8/8,8,4"), {"encoding": "binary", "order": "rows"}),
+        (Game("2x2", 16, limits="8,8/8,4"), {"encoding": "binary", "order": "rows"}),
         (Game("2x2", 16, spawn=0, start="empty"), {"encoding": "binary", "order": "columns"}),
         (Game("1x5", 8), {"encoding": "binary"}),
         (Game("2x3", 8, walls="2"), {}),
-        (Game("2x3", 8, unmergeable="0"), {}),
+        (Game("2x2", 16, unmergeable="0"), {}),
         (Game("2x3", 8, walls=[0]), {}),
         (Game("2x2", 16, pattern="8,4/*,*"), {}),
         (Game("2x2", 16, goal_sum=20), {}),
@@ -136,7 +136,7 @@ def test_round_trip(tmp_path: Path, variant: str, player: str, strategy: str) ->
         (Game("2x2", 16, horizon=14), {}),
         (Game("2x3", 8, masks="..x/...|.../..x"), {"order": "columns"}),
         (Game("2x3", 8, masks="..x/...|.../..x", unmergeable=[0, 2], horizon=16), {}),
-        (Game("2x3", 16, masks="..x/...|x../...", start="after x,0,0/0,2,0", horizon=30), {}),
+        (Game("2x3", 16, masks="..x/...|x../...", start="after x,0,0/0,2,0", horizon=16), {}),
     ],
     ids=str,
 )
@@ -171,7 +171,7 @@ def test_what_corollary_7_leaves_out_is_unknown(tmp_path: Path) -> None:
     full, _ = analysed(game, Method())
     _, winning = saved(tmp_path / "set", game, Method(corollary7=True))
     missing = 0
-    for cells in boards_of(game)[1:]:
+    for cells in boards_of(game)[1::7]:
         answer = winning.get(game.format(cells))
         missing += answer is None
         assert answer is None or answer.value.value == full.sets.holds(full.won[str(game.sum(cells))], cells)
@@ -685,7 +685,7 @@ PROVED = (
 
 
 @pytest.mark.parametrize("player", PLAYERS)
-@pytest.mark.parametrize("game", daily(PROVED, PROVED[::3]), ids=str)
+@pytest.mark.parametrize("game", daily(PROVED, PROVED[:12:3]), ids=str)
 def test_certificates_are_proved(tmp_path: Path, game: Game, player: str) -> None:
     expected = force(game, memory=1 << 30, engine="search").forced
     for strategy, strong in itertools.product(STRATEGIES[: 3 if game.cells < 8 else 1], (True, False)):

@@ -12,8 +12,8 @@ from tilebase.game.game import Cells, Game
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.values import Number
 
-SIMULATED = "dense pass in the simulator of CUDA"
-"""It takes 10 to 20 seconds for a game, so it is asked for one by default, beside tests/test_cuda.py."""
+COSTLY = {"dense pass in the simulator of CUDA": 1, "dense pass in batches": 2}
+"""Engines that take seconds for a game, and how many games they are asked for by default."""
 QUICK = {
     (engine.name, query): cover([game for game in GAMES if engine.takes(game) and query.takes(game)])
     for engine in ENGINES
@@ -35,9 +35,7 @@ CASES = daily(
         (engine, query, game)
         for engine in ENGINES
         for query in engine.answers
-        for game in sorted(QUICK[engine.name, query], key=boards_of)[
-            : 1 if engine.name == SIMULATED else None
-        ]
+        for game in sorted(QUICK[engine.name, query], key=boards_of)[: COSTLY.get(engine.name)]
     ],
 )
 """All of them: ``scripts/test --all``."""

@@ -144,7 +144,7 @@ def _begin(folder: str) -> None:
     signal.signal(signal.SIGTERM, _end)
     tree = Path(tempfile.mkdtemp(dir=folder)) / "tree"
     copy_tree(tree)
-    copy_kernels(tree, tree.parent / "kernels")
+    copy_kernels(tree.parent / "kernels")
     _judge = Judge(tree)
 
 

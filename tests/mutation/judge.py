@@ -101,21 +101,16 @@ def copy_tree(target: Path) -> None:
                 shutil.copy2(ROOT / name, target / name)
 
 
-def copy_kernels(tree: Path, target: Path) -> None:
-    """Take along what was compiled for this checkout: Numba keeps kernels by the path of their source."""
-    from numba.core.caching import _CacheLocator
-
+def copy_kernels(target: Path) -> None:
+    """Take along what was compiled for this checkout."""
     # in a process of its own: children load tilebase from their copy
-    ask = "from tilebase.runtime.paths import cache_folder; print(cache_folder())"
-    cache = subprocess.run(
-        [sys.executable, "-c", ask], capture_output=True, text=True, check=True
-    ).stdout.strip()
-    ours, theirs = (
-        _CacheLocator.get_suitable_cache_subpath(str(root / "src/tilebase/_kernels/jit.py"))
-        for root in (ROOT, tree)
-    )
-    for folder in Path(cache).glob(f"*/{ours}"):
-        shutil.copytree(folder, target / folder.parent.name / theirs)
+    ask = """from pathlib import Path
+from tilebase._kernels import jit
+print(*(jit._kernel_cache(path.stem) for path in Path(jit.__file__).parent.glob("*.py")), sep="\\n")"""
+    kept = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True).stdout
+    for folder in map(Path, kept.split("\n")[:-1]):
+        if folder.is_dir():
+            shutil.copytree(folder, target / folder.name)
 
 
 def tree_of_links(source: Path, target: Path) -> Path:

@@ -1,10 +1,11 @@
 """The decorators of all kernels: compiled code is cached in folders named by the sources that it depends on.
 
 Numba's cache looks at the file of the compiled function only, so an edit in a callee's file would go
-unnoticed.  Here each module of kernels has a folder whose name holds a hash of its source, of the sources
-of the modules of this package that it imports, of the versions of Numba and llvmlite, and of the settings
-that change the code.  An edit elsewhere leaves its compiled kernels as they are.  Where no folder can be
-used (`paths.cache_folder`), or its disk is full, each process compiles its kernels, and says so.
+unnoticed.  Here each module of kernels has a folder whose name holds a hash of its code, of the code of the
+modules of this package that it imports, of the versions of Numba and llvmlite, and of the settings that
+change the machine code.  An edit elsewhere, of a comment or of a docstring leaves its compiled kernels as
+they are, and all copies of the package share them.  Where no folder can be used (`paths.cache_folder`), or
+its disk is full, each process compiles its kernels, and says so.
 
 Nor do kernels count references (``_nrt=False``): what they are given outlives the call. The counts are
 atomic, so that threads that share an array would wait for each other whenever one takes a slice. So a
@@ -59,6 +60,9 @@ ALWAYS = ("jit", "arguments")
 UNUSED_DAYS = 60
 """Folders that were not used for so long are deleted when a new one is made."""
 IMPORTS = re.compile(rf"^\s*from {re.escape(PACKAGE)}(?:\.(\w+)| import ([\w, ]+))", re.MULTILINE)
+DOCUMENTS, STRING = '"' * 3, "'" * 3
+UNFINISHED = (*"([{,=+%\\\"'",)
+"""How a line ends after which a string is no docstring."""
 
 
 def sources(module: str, folder: Path) -> list[Path]:
@@ -74,12 +78,40 @@ def sources(module: str, folder: Path) -> list[Path]:
     return [folder / f"{name}.py" for name in sorted(found)]
 
 
+@cache
+def code_of(text: str) -> str:
+    """Return a source without its comments, docstrings and blank lines; what is in doubt stays.
+
+    In doubt are a comment behind code with quotes, and the whole of a source in which a string of several
+    lines is no statement of its own.
+    """
+    kept = [""]
+    inside = False
+    for line in text.splitlines():
+        if DOCUMENTS in line or STRING in line:
+            bare = line.strip()
+            begins = not inside and bare.startswith(DOCUMENTS) and not kept[-1].endswith(UNFINISHED)
+            ends = bare.endswith(DOCUMENTS) and not bare.endswith("\\" + DOCUMENTS)
+            marks = bare.count(DOCUMENTS)
+            if marks == 1 and (begins or (inside and ends)):
+                inside = begins
+            elif not (marks == 2 and begins and ends):
+                return text
+        elif not inside:
+            code, comment, _ = line.partition("#")
+            if (comment and '"' not in line and "'" not in line) or not code.strip():
+                line = code.rstrip()
+            if line:
+                kept.append(line)
+    return "\n".join(kept)
+
+
 def cache_key(module: str, folder: Path = Path(__file__).parent) -> str:
     """Hash what the compiled kernels of a module depend on."""
     settings = [str(getattr(config, name)) for name in SETTINGS]
     digest = hashlib.sha256(" ".join([numba.__version__, llvmlite.__version__, *settings]).encode())
     for path in sources(module, folder):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+        digest.update(f"{path.name}\0{code_of(path.read_text('utf-8'))}\0".encode())
     return digest.hexdigest()[:12]
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 import io
 import logging
 import pickle
+import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -32,6 +33,7 @@ from numba.core.compiler import CompileResult, compile_result
 from tilebase.runtime.paths import NO_CACHE
 
 LOG = logging.getLogger(__name__)
+LINE = re.compile(r"-\d+(?=\.py\d+)")
 TRIED = ((0, 61), (0, 68))
 """The first and the last release of Numba with which this module was tried."""
 
@@ -59,8 +61,13 @@ class CheckedFiles(IndexDataCacheFile):  # type: ignore[misc]
 
     @classmethod
     def of(cls, files: IndexDataCacheFile) -> CheckedFiles:
-        """Return the same files, checked."""
-        return cls(files._cache_path, files._index_name.removesuffix(".nbi"), files._source_stamp)
+        """Return the same files, checked, with neither place, line nor time of the source.
+
+        Their folder is that of the code (`jit.cache_key`), in which a name stands for one kernel; Numba makes
+        another in it, which stays empty, for the place of the source.
+        """
+        name = LINE.sub("", files._index_name.removesuffix(".nbi"))
+        return cls(str(Path(files._cache_path).parent), name, None)
 
     def save(self, key: Any, data: Any) -> None:
         """Keep a kernel, if the system lets us: else the next process compiles it anew."""
