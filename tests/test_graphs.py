@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-import shutil
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
@@ -14,17 +14,22 @@ import cached_oracle as oracle
 from facts import Fact, facts
 from strategies import SMALL_GAMES
 from tilebase.cli import main
-from tilebase.errors import MissingExtraError, StorageError, TilebaseError, UsageError
+from tilebase.errors import UsageError
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical
-from tilebase.small.graphs import Node, render_svg, state_graph, to_dot
+from tilebase.small.diagrams import decision_diagram, diagram_picture
+from tilebase.small.graphs import Node as State
+from tilebase.small.graphs import StateGraph, graph_picture, state_graph
+from tilebase.small.layered import Edge, Node, Picture, _Layout
 
 SMALL = Game("2x2", 32)
 GAMES = [game for game in SMALL_GAMES if game.cells < 8 and game != Game("1x2x3", 16)]
 """Those that the oracle takes a second for at most."""
 SVG = "{http://www.w3.org/2000/svg}"
 
-needs_dot = pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is optional")
+
+def to_dot(graph: StateGraph, *, group: bool = False) -> str:
+    return graph_picture(graph, group=group).dot()
 
 
 def nodes(dot: str) -> list[str]:
@@ -45,10 +50,10 @@ def test_published_number_of_states(fact: Fact) -> None:
     assert len(nodes(to_dot(graph))) == int(fact["value"])
 
 
-def folded(game: Game) -> set[tuple[Cells, Node]]:
+def folded(game: Game) -> set[tuple[Cells, State]]:
     """The oracle's transitions without direction, up to symmetry."""
 
-    def node(end: Node) -> Node:
+    def node(end: State) -> State:
         return end if isinstance(end, str) else canonical(game, end)
 
     return {(canonical(game, state), node(end)) for state, _, end in oracle.transitions(game)}
@@ -144,34 +149,46 @@ def test_dot_is_the_same_each_time(group: bool) -> None:
     assert text.isascii()
 
 
-@needs_dot
-@pytest.mark.parametrize("group", [False, True])
-@pytest.mark.parametrize(
-    "game",
-    [SMALL, Game("1x1", start="empty"), Game("1x2x3", 8, walls=[1], unmergeable=[0]), Game("2x2", limits=8)],
-    ids=str,
-)
-def test_every_graph_can_be_drawn(game: Game, group: bool, tmp_path: Path) -> None:
-    graph = state_graph(game, specials=True)
-    render_svg(to_dot(graph, group=group), tmp_path / "graph.svg")
-    drawn = ET.parse(tmp_path / "graph.svg").getroot().iter(f"{SVG}title")
-    titles = [title.text or "" for title in drawn]
-    expected = graph.parts() if group else graph.states
-    assert sum(re.fullmatch("s[0-9a-f]+|p[0-9]+_[0-9]+", title) is not None for title in titles) == len(
-        expected
-    )
+DRAWN = [
+    SMALL,
+    Game("1x1", start="empty"),
+    Game("1x2x3", 8, walls=[1], unmergeable=[0]),
+    Game("2x2", limits=8),
+]
+PICTURES = {
+    **{f"{game}, {group=}": graph_picture(state_graph(game, specials=True), group=group)
+       for game in DRAWN for group in (False, True)},
+    "values": diagram_picture(decision_diagram(Game("2x2", 16))),
+    "raw values": diagram_picture(decision_diagram(Game("2x2", 8), symmetric=False)),
+    "one state": diagram_picture(decision_diagram(Game("2x2", 8), symmetric=False, board=(0, 1, 1, 0))),
+}  # fmt: skip
 
 
-def test_failures_of_dot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if shutil.which("dot"):
-        with pytest.raises(TilebaseError, match="dot cannot draw this graph: "):
-            render_svg("no graph", tmp_path / "graph.svg")
-        with pytest.raises(StorageError, match="cannot write"):
-            render_svg("digraph {}", tmp_path / "none" / "graph.svg")
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(MissingExtraError, match="install Graphviz"):
-        render_svg("digraph {}", tmp_path / "graph.svg")
-    assert not list(tmp_path.iterdir())
+@pytest.mark.parametrize("picture", PICTURES.values(), ids=PICTURES)
+def test_drawings_show_all_and_nothing_overlaps(picture: Picture) -> None:
+    root = ET.fromstring(picture.svg())
+    boxes = root.findall(f"{SVG}g[@class='node']")
+    assert [box.findtext(f"{SVG}title") for box in boxes] == [node.name for node in picture.nodes]
+    assert len(root.findall(f"{SVG}path[@class='edge']")) == len(picture.edges)
+    placed = _Layout(picture)
+    for column, left, width in zip(placed.columns, placed.left, placed.widths, strict=False):
+        assert width + 40 < placed.left[placed.columns.index(column) + 1] - left
+        for one, other in itertools.pairwise(column):
+            apart = placed.y[other] - placed.y[one] - (placed._size(one)[1] + placed._size(other)[1]) / 2
+            assert apart > 6.9
+    for edge, path in zip(picture.edges, placed.paths, strict=True):
+        assert (path[0], path[-1]) == (edge.source, edge.target)
+        assert [placed._at(item) for item in path] == list(
+            range(placed._at(path[0]), placed._at(path[-1]) + 1)
+        )
+    assert picture.svg() == picture.svg()
+
+
+def test_sweeps_untangle() -> None:
+    nodes = [Node("abcdef"[i], int(i > 2), "", 9, 9, "") for i in range(6)]
+    layout = _Layout(Picture("", nodes, [Edge("a", "f"), Edge("b", "e"), Edge("c", "d")]))
+    assert layout._crossings() == 0
+    assert [layout.y[one] for one in "abc"] == pytest.approx([layout.y[one] for one in "fed"])
 
 
 # -- the command -----------------------------------------------------------------------------------
@@ -184,7 +201,6 @@ def test_graph_command_prints_dot(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == to_dot(state_graph(SMALL, specials=True), group=True)
 
 
-@needs_dot
 def test_graph_command_writes_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = [tmp_path / "graph.dot", tmp_path / "graph.svg"]
     assert main(["export", "graph", "2x2", "32", "-o", str(files[0]), "-o", str(files[1])]) == 0

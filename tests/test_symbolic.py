@@ -315,7 +315,10 @@ def test_a_kill_between_two_checkpoints_leaves_one_of_them(tmp_path, monkeypatch
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"strategy": "fast"}, "strategy 'fast' does not exist: choose one of sum, sweep, accumulative"),
+        (
+            {"strategy": "fast"},
+            "strategy 'fast' does not exist: choose one of sum, sweep, frontier, accumulative",
+        ),
         ({"encoding": "gray"}, "encoding 'gray' does not exist"),
         ({"order": "snake"}, "order 'snake' does not exist"),
         ({"variant": "fair"}, "variant 'fair' does not exist"),

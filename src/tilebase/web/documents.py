@@ -20,7 +20,8 @@ from tilebase.game.notation import exponent_of, split_cells
 from tilebase.objectives.values import Unknown, value_document
 from tilebase.runtime.progress import Progress, describe
 from tilebase.small.diagrams import BEST
-from tilebase.small.graphs import EDGE, SPECIALS, words_label
+from tilebase.small.graphs import SPECIALS, words_label
+from tilebase.small.layered import EDGE
 from tilebase.tables.answers import Answer, board_document, goal_cells, slides_by_rules
 from tilebase.tables.layers import layer_sizes, layer_values
 from tilebase.tables.playing import choose_state, play_game, random_position
@@ -292,12 +293,12 @@ def _is_drawn_whole(table: Table, label: str | None) -> bool:
 
 
 def _whole(game: Game, discount: Fraction) -> Document:
-    from tilebase.small.diagrams import decision_diagram, diagram_to_dot
+    from tilebase.small.diagrams import decision_diagram, diagram_picture
     from tilebase.small.graphs import state_name
 
     found = decision_diagram(game, discount=discount, max_states=DRAWN)
     boards = {state_name(game, cells): game.format(cells) for cells in found.values}
-    return {"dot": diagram_to_dot(found), "boards": boards, "whole": True, "board": None}
+    return {"dot": diagram_picture(found).dot(), "boards": boards, "whole": True, "board": None}
 
 
 # -- the surroundings of a board as a graph ----------------------------------------------------------

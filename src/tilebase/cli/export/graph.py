@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
@@ -19,12 +19,17 @@ from tilebase.cli.output import write_text
 from tilebase.errors import UsageError
 from tilebase.files.source import check_output
 from tilebase.game.game import Game
+from tilebase.game.grid import is_shape
 from tilebase.objectives.objective import parse_discount
+
+if TYPE_CHECKING:
+    from tilebase.small.layered import Picture
 
 SUFFIXES = (".dot", ".gv", ".svg")
 DRAWN = 2_000
-"""Most states that dot can draw one by one within minutes; as parts, or as DOT text, more are allowed."""
+"""Most states that are drawn one by one; as parts, or as DOT text, more are allowed."""
 WRITTEN = 20_000
+UP_TO, WITHOUT = "up to symmetry", "without symmetry"
 
 
 def graph(
@@ -47,6 +52,14 @@ def graph(
     optimal: Annotated[
         bool, Parameter(negative=(), help="The same, with best actions and what they lead to only.")
     ] = False,
+    raw: Annotated[bool, Parameter(negative=(), help="Draw all states, not one of each orbit.")] = False,
+    board: Annotated[
+        str | None,
+        Parameter(help="Draw the actions of this state only, with the boards after its slides, dashed."),
+    ] = None,
+    layer: Annotated[
+        str, Parameter(help="The layer of a winning set whose states are drawn as a decision diagram.")
+    ] = "",
     discount: Annotated[str, Parameter(help="Discount in (0, 1], exact: 0.99 or 99/100.")] = "1",
     max_states: Annotated[
         int | None,
@@ -57,57 +70,87 @@ def graph(
         Parameter(
             name=["--output", "-o"],
             negative=(),
-            help="File to write, .dot or .svg (needs the program dot); may be repeated. "
-            "Default: DOT is printed.",
+            help="File to write, .dot or .svg; may be repeated. Default: DOT is printed.",
         ),
     ] = None,
 ) -> int:
-    """Write the states of a small game, up to symmetry, and the transitions between them as a graph.
+    """Draw the states of a small game, and the transitions between them, as a graph.
 
     tilebase export graph 2x2 32 > graph.dot
 
     tilebase export graph 2x2 32 --group -o graph.svg
 
     tilebase export graph 2x2 8 --values -o values.svg
+
+    tilebase export graph 2x2 8 --board 0,2/2,0 --raw -o state.svg
+
+    In place of a game, a winning set that tilebase force diagrams wrote can be named:
+
+    tilebase export graph set --layer 10 -o diagram.svg
     """
-    from tilebase.small.graphs import find_dot, render_svg
+    from tilebase.pictures.drawing import with_metadata
 
     files = output or []
     for file in files:
         if file.suffix.lower() not in SUFFIXES:
             raise UsageError(f"{file} is neither DOT nor SVG: give it the suffix .dot or .svg")
         check_output(file)
-        if file.suffix.lower() == ".svg":
-            find_dot()
     drawn = any(file.suffix.lower() == ".svg" for file in files) and not group
     most = max_states if max_states is not None else DRAWN if drawn else WRITTEN
-    question = make_game(shape, goal, game)
-    if values or optimal:
+    if not is_shape(shape) and game == DEFAULT_GAME and Path(shape).is_dir():
+        found, summary = _set(Path(shape), layer)
+    elif layer:
+        raise UsageError(f"layer {layer} is one of a winning set: name its folder in place of a game")
+    elif values or optimal or board is not None:
         if group or lookahead:
             raise UsageError("values are drawn state by state: leave out --group and --lookahead")
-        text, summary = _values(question, optimal, discount, min(most, DRAWN))
+        found, summary = _values(
+            make_game(shape, goal, game), optimal, discount, raw, board, min(most, DRAWN)
+        )
     else:
-        text, summary = _transitions(question, lookahead, specials, group, most)
+        found, summary = _transitions(make_game(shape, goal, game), lookahead, specials, raw, group, most)
     for file in files:
-        render_svg(text, file) if file.suffix.lower() == ".svg" else write_text(text, file)
+        write_text(with_metadata(found.svg()) if file.suffix.lower() == ".svg" else found.dot(), file)
         sys.stdout.write(f"{file}: {summary}\n")
     if not files:
-        sys.stdout.write(text)
+        sys.stdout.write(found.dot())
     return 0
 
 
-def _transitions(game: Game, lookahead: bool, specials: bool, group: bool, most: int) -> tuple[str, str]:
-    from tilebase.small.graphs import state_graph, to_dot
+def _set(folder: Path, layer: str) -> tuple[Picture, str]:
+    from tilebase.pictures.graphs import set_picture
+    from tilebase.tables.winning import open_winning_set
 
-    found = state_graph(game, lookahead=lookahead, specials=specials, max_states=most)
-    size = f"{len(found.states):,} states up to symmetry, {len(found.edges):,} transitions"
-    return to_dot(found, group=group), size
+    found = set_picture(open_winning_set(folder), layer)
+    return found, f"layer {layer}, {len(found.nodes):,} nodes without complement edges"
 
 
-def _values(game: Game, optimal: bool, discount: str, most: int) -> tuple[str, str]:
-    from tilebase.small.diagrams import decision_diagram, diagram_to_dot
+def _transitions(
+    game: Game, lookahead: bool, specials: bool, raw: bool, group: bool, most: int
+) -> tuple[Picture, str]:
+    from tilebase.small.graphs import graph_picture, state_graph
 
-    factor = parse_discount(discount)
-    diagram = decision_diagram(game, optimal=optimal, discount=factor, max_states=most)
-    actions = sum(len(found) for found in diagram.actions.values())
-    return diagram_to_dot(diagram), f"{len(diagram.values):,} states up to symmetry, {actions:,} actions"
+    found = state_graph(game, lookahead=lookahead, specials=specials, symmetric=not raw, max_states=most)
+    size = f"{len(found.states):,} states {WITHOUT if raw else UP_TO}, {len(found.edges):,} transitions"
+    return graph_picture(found, group=group), size
+
+
+def _values(
+    game: Game, optimal: bool, discount: str, raw: bool, board: str | None, most: int
+) -> tuple[Picture, str]:
+    from tilebase.game.board import Board
+    from tilebase.small.diagrams import decision_diagram, diagram_picture
+
+    state = None if board is None else Board.read(game, board).cells
+    diagram = decision_diagram(
+        game,
+        optimal=optimal,
+        discount=parse_discount(discount),
+        symmetric=not raw,
+        board=state,
+        max_states=most,
+    )
+    actions = [action for found in diagram.actions.values() for action in found]
+    leads = sum(len(action.outcomes) for action in actions)
+    size = f"{len(diagram.values):,} states {WITHOUT if raw else UP_TO}, {len(actions):,} actions"
+    return diagram_picture(diagram), f"{size}, {leads:,} transitions"
