@@ -24,7 +24,7 @@ from tilebase.game.findings import VERDICTS, Finding, claim_of
 from tilebase.game.notation import count_of
 from tilebase.patterns.checkerboards import BACK_SECONDS, COLOURINGS, Checkerboard, decide
 from tilebase.patterns.moves import moves_text, replay_moves
-from tilebase.patterns.rules import Position, Rules, parse_drops, parse_rules
+from tilebase.patterns.rules import Rules, parse_drops, parse_rules
 from tilebase.patterns.searching import Effort
 from tilebase.patterns.tallies import Tally, tally
 from tilebase.runtime.rows import table_text
@@ -316,42 +316,6 @@ def replay(
     return 0
 
 
-def rows(
-    length: Annotated[int, Parameter(help="The cells of a row: an even number.")],
-    *,
-    shown: ShownOptions = DEFAULT_SHOWN,
-) -> int:
-    """List the rows that can become 2 4 2 4 ... by slides along them, and what each leads to.
-
-    A step is a drop of 2 and a slide, the last drop, or a slide alone, while the drop is in another row. Of a
-    row and its mirror image one is listed. --record rows.svg draws them.
-
-    tilebase reach rows 6 --record rows.svg
-    """
-    if planning():
-        raise UsageError("plan does not plan reach rows: it takes a moment")
-    show = shown.checked((".svg",), plotted=False)
-    from tilebase.patterns.lemmas import alternating_line_steps
-
-    def text(row: Position) -> str:
-        return ",".join(str(1 << value if value else 0) for value in row)
-
-    steps = sorted(alternating_line_steps(length).items())
-    listed = [
-        {"row": text(row), "empty": row.count(0), "leads to": "; ".join(map(text, sorted(later)))}
-        for row, later in steps
-    ]
-
-    def draw(file: Path) -> None:
-        from tilebase.pictures.drawing import with_metadata
-        from tilebase.pictures.graphs import row_picture
-
-        write_text(with_metadata(row_picture(length).svg()), file)
-
-    show.write(listed, {"length": length, "rows": listed}, game=f"1x{length}", draw=draw)
-    return 0
-
-
 def checkerboard(
     size: SizeArgument,
     *,
@@ -494,7 +458,7 @@ def _findings(verdicts: list[Checkerboard], counted: Tally | None) -> Iterator[F
 
 def _app() -> App:
     app = App(name="reach", help="Decide which boards can be reached, as checkerboards.")
-    for command in (board, checkerboard, fill, lemmas, replay, rows, shortest):
+    for command in (board, checkerboard, fill, lemmas, replay, shortest):
         app.command(command)
     return app
 

@@ -345,19 +345,17 @@ def alternating_line_sources(length: int) -> frozenset[Position]:
 
 
 def alternating_line_steps(length: int) -> dict[Position, set[Position]]:
-    """Return the lines of `alternating_line_sources`, each for its mirror image too, and those that follow each.
+    """Return the lines of `alternating_line_sources` without mirror images, and what follows each.
 
-    A line follows after a drop of 2 and a slide along the line; after the last drop, which fills the line; or
-    after a slide alone, while the drop is in another line.  Lines of an even length never come back: each step
-    adds a tile or closes a gap.  Raises `UsageError` for another length, or one above 30.
+    A line follows after a drop of 2 and a slide along the line, after the last drop, which fills the line,
+    or after a slide alone, if the drop was in another line.  With an even length, each step adds a tile or
+    closes a gap, so no line comes back.  Raises `UsageError` for another length, or one above 30.
 
     >>> alternating_line_steps(4)[2, 0, 1, 2]
     {(0, 2, 1, 2)}
     """
     if length % 2 or not 2 <= length <= MOST_LENGTH:
-        raise UsageError(
-            f"rows of {length} cells are not listed: choose an even length from 2 to {MOST_LENGTH}"
-        )
+        raise UsageError(f"rows of {length} cells are not listed: choose 2, 4 to {MOST_LENGTH}")
     lines = alternating_line_sources(length)
     steps: dict[Position, set[Position]] = {min(line, line[::-1]): set() for line in lines}
     for line in lines:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -14,7 +13,7 @@ from tilebase.game.game import Game
 from tilebase.game.names import title_of
 from tilebase.patterns.lemmas import alternating_line_steps
 from tilebase.patterns.rules import Position
-from tilebase.small.graphs import board_box
+from tilebase.small.graphs import board_node, state_name
 from tilebase.small.layered import Edge, Node, Picture, pill, words
 from tilebase.tables.winning import WinningSet
 
@@ -33,8 +32,7 @@ def set_picture(winning: WinningSet, layer: str) -> Picture:
     stored, manifest, diagrams = winning.stored, winning.manifest, winning.stored.diagrams
     names = [one.name for one in manifest.layers]
     if layer not in names:
-        which = f"layer {layer} is not in this set" if layer else "a set is drawn layer by layer"
-        raise UsageError(f"{which}: name one with --layer: {', '.join(names)}")
+        raise UsageError(f"layer {layer} is not in this set: choose one of {', '.join(names)}")
     seen = {root: _diagram_node(stored, root) for root in [diagrams.roots[root_name(STATES, layer)]]}
     edges, waiting = [], list(seen)
     while waiting:
@@ -73,7 +71,7 @@ def _diagram_node(stored: StoredSet, ref: int) -> Node:
     at = np.unravel_index(manifest.variables[place][0], manifest.game.shape)
     text = ",".join(str(number + 1) for number in at)
     svg = f'<circle cx="13" cy="13" r="13" fill="#ffffff" stroke="{DARK}"/>{words(text, 13, 17, 10)}'
-    return Node(f"n{ref}" if ref > 0 else f"m{-ref}", place, f'shape=circle, label="{text}"', 26, 26, svg)
+    return Node(f"n{ref}" if ref > 0 else f"m{-ref}", place, f'label="{text}", shape=circle', 26, 26, svg)
 
 
 def row_picture(length: int) -> Picture:
@@ -83,16 +81,15 @@ def row_picture(length: int) -> Picture:
     """
     steps = alternating_line_steps(length)
     game = Game((1, length), 8, start="empty")
-    names = {row: "r" + "".join(map(str, row)) for row in steps}
 
     @cache
     def left(row: Position) -> int:
         """The longest way to a full row: each step adds a tile, merges two or closes gaps."""
         return max((1 + left(after) for after in steps[row]), default=0)
 
-    nodes = [replace(board_box(game, row, names[row]), column=-left(row)) for row in sorted(steps)]
+    nodes = [board_node(game, row, -left(row)) for row in sorted(steps)]
     edges = [
-        Edge(names[row], names[after], dashed=game.sum(row) == game.sum(after))
+        Edge(state_name(game, row), state_name(game, after), dashed=game.sum(row) == game.sum(after))
         for row, later in steps.items()
         for after in sorted(later)
     ]

@@ -313,7 +313,8 @@ def plot_sizes(result: BoundResult, path: Path | str) -> None:
         axes.plot(sums[peak], boards[peak], "o", color=SHADES[5], markersize=5)
         axes.annotate(
             f"largest layer: sum {sums[peak]:,}, {boards[peak]:,}", (sums[peak], boards[peak]), (9, 4),
-            textcoords="offset points", fontsize=10, color=SHADES[5], bbox={"fc": "white", "ec": "none", "pad": 1},
+            textcoords="offset points", fontsize=10, color=SHADES[5],
+            bbox={"fc": "white", "ec": "none", "pad": 1},
         )  # fmt: skip
         _grid(axes)
         axes.margins(x=0)

@@ -24,8 +24,8 @@ from tilebase.game.symmetry import canonical
 from tilebase.objectives.numbers import digits_text
 from tilebase.objectives.objective import Objective
 from tilebase.small import oracle
-from tilebase.small.graphs import board_label, special_boxes, state_graph, state_name
-from tilebase.small.layered import EDGE, Edge, Node, Picture, board_svg, words
+from tilebase.small.graphs import board_node, special_boxes, state_graph, state_name
+from tilebase.small.layered import EDGE, Edge, Node, Picture, boards_node
 
 BEST = "#2f7d4f"
 LEGEND = (
@@ -172,20 +172,16 @@ def _reached_by_best(game: Game, actions: dict[Cells, tuple[Action, ...]]) -> di
 def diagram_picture(diagram: Diagram) -> Picture:
     """Return the diagram as a picture in columns by sum, with the actions between them."""
     game, alone = diagram.game, len(diagram.actions) < len(diagram.values)
-    nodes = [
-        _state_box(
-            game, state, value, 2 * game.sum(state) if not alone or state in diagram.actions else BEHIND
-        )
-        for state, value in diagram.values.items()
-    ]
+    nodes = []
+    for state, value in diagram.values.items():
+        column = BEHIND if alone and state not in diagram.actions else 2 * game.sum(state)
+        nodes.append(board_node(game, state, column, number(value)))
     edges = []
     for state, found in diagram.actions.items():
         for i, action in enumerate(found):
             name, colour = state_name(game, state), BEST if action.best else EDGE
             point, width = f"{name}_{i}", 2.0 if action.best else Edge.width
-            nodes.append(
-                (_after_box if alone else _point)(game, action, point, 2 * game.sum(state) + 1, colour)
-            )
+            nodes.append((_after if alone else _point)(game, action, point, 2 * game.sum(state) + 1, colour))
             label = f"{action.directions}: {number(action.value)}"
             edges.append(Edge(name, point, label, colour, width, head=False))
             for end, p in action.outcomes:
@@ -202,29 +198,16 @@ def diagram_picture(diagram: Diagram) -> Picture:
     return Picture(str(game), [*nodes, *special_boxes(nodes, edges)], edges, heads, legend)
 
 
-def _state_box(game: Game, state: Cells, value: Fraction, column: int) -> Node:
-    board, width, height = board_svg(game, state)
-    label = (
-        f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="1" CELLPADDING="0"><TR><TD>{board_label(game, state)}'
-        f"</TD></TR><TR><TD>{number(value)}</TD></TR></TABLE>"
-    )
-    svg = board + words(number(value), width / 2, height + 12, 11)
-    return Node(state_name(game, state), column, f"label=<{label}>", width, height + 14, svg)
-
-
 def _point(_game: Game, _action: Action, name: str, column: int, colour: str) -> Node:
-    dot = f'shape=point, width=0.06, color="{colour}"'
+    dot = f'label="", shape=point, color="{colour}"'
     return Node(name, column, dot, 6, 6, f'<circle cx="3" cy="3" r="3" fill="{colour}"/>')
 
 
-def _after_box(game: Game, action: Action, name: str, column: int, colour: str) -> Node:
+def _after(game: Game, action: Action, name: str, column: int, colour: str) -> Node:
     """Return the board after a slide in a dashed frame."""
-    board, width, height = board_svg(game, action.after, 5, 5)
-    label = board_label(game, action.after)
-    dot = f'shape=box, style="dashed,rounded", color="{colour}", margin=0.05, label=<{label}>'
-    frame = f'rx="6" fill="none" stroke="{colour}" stroke-width="1.5" stroke-dasharray="5 3"'
-    svg = f'<rect width="{width + 10:g}" height="{height + 10:g}" {frame}/>{board}'
-    return Node(name, column, dot, width + 10, height + 10, svg)
+    frame = f'fill="none" stroke="{colour}" stroke-width="1.5" stroke-dasharray="5 3"'
+    board = [(game.format(action.after), "")]
+    return boards_node(name, column, game.shape, board, frame=frame, dot=", style=dashed")
 
 
 def number(value: Fraction) -> str:

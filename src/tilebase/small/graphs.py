@@ -20,11 +20,10 @@ from typing import Literal, TypeAlias
 
 from tilebase.counting.combinatorics import bound
 from tilebase.errors import UsageError
-from tilebase.game.board import EMPTY, GRID, WALL, X_FILL, ink_color, tile_color
 from tilebase.game.game import Cells, Game
 from tilebase.game.names import title_of
 from tilebase.game.symmetry import canonical
-from tilebase.small.layered import EDGE, Edge, Picture, board_svg, pill, words
+from tilebase.small.layered import EDGE, Edge, Picture, boards_node, pill
 from tilebase.small.layered import Node as Box
 from tilebase.small.oracle import decided
 
@@ -183,7 +182,7 @@ def _graph(game: Game, lookahead: bool, specials: bool, followers: dict[Cells, l
 def graph_picture(graph: StateGraph, *, group: bool = False) -> Picture:
     """Return the graph as a picture in columns by sum.
 
-    Each state is a table of tiles, named ``s`` and its packed key in hexadecimal.  With
+    Each state is named ``s`` and its packed key in hexadecimal.  With
     `group`, each part (the states of one sum and largest tile) is one node, and edges join
     parts.  Its name is ``p``, the sum, ``_`` and the largest tile.  It shows its states under
     ``sum / largest tile``.
@@ -195,7 +194,7 @@ def graph_picture(graph: StateGraph, *, group: bool = False) -> Picture:
         nodes = [_part(game, *part, states) for part, states in parts]
     else:
         named = {state: state_name(game, state) for state in graph.states}
-        nodes = [board_box(game, state, name) for state, name in named.items()]
+        nodes = [board_node(game, state, game.sum(state)) for state in graph.states]
     edges = dict.fromkeys(
         Edge(named[state], after, colour=f"{SPECIALS[after]}70")
         if isinstance(after, str)
@@ -217,66 +216,14 @@ def state_name(game: Game, state: Cells) -> str:
     return f"s{game.pack(state):0{-(-game.bits * game.cells // 4)}x}"
 
 
-def board_box(game: Game, state: Cells, name: str) -> Box:
-    """Return a board as a node in the column of its sum."""
-    svg, width, height = board_svg(game, state)
-    return Box(name, game.sum(state), f"label=<{board_label(game, state)}>", width, height, svg)
+def board_node(game: Game, state: Cells, column: int, below: str = "") -> Box:
+    """Return a state as a node, with what stands below it."""
+    return boards_node(state_name(game, state), column, game.shape, [(game.format(state), below)])
 
 
 def _part(game: Game, total: int, tile: int, states: Sequence[Cells]) -> Box:
-    """Draw a frame with a heading, and the boards in rows, about twice as high as wide."""
-    head, columns = f"{total} / {tile}", max(1, round((len(states) / 2) ** 0.5))
-    rows = [states[i : i + columns] for i in range(0, len(states), columns)]
-    cells = ("".join(f"<TD>{board_label(game, state)}</TD>" for state in row) for row in rows)
-    first = f'<TR><TD COLSPAN="{columns}"><FONT POINT-SIZE="11">{head}</FONT></TD></TR>'
-    body = "".join(f"<TR>{row}</TR>" for row in cells)
-    label = (
-        f'<TABLE BORDER="1" COLOR="{EDGE}" CELLBORDER="0" CELLSPACING="6" CELLPADDING="0" STYLE="ROUNDED">'
-        f"{first}{body}</TABLE>"
-    )
-    _, wide, high = board_svg(game, states[0])
-    width, height = max(columns * (wide + 8) + 8, 7 * len(head)), len(rows) * (high + 8) + 24
-    left = (width - columns * (wide + 8) + 8) / 2
-    drawn = [
-        board_svg(game, state, left + (wide + 8) * (at % columns), 24 + (high + 8) * (at // columns))[0]
-        for at, state in enumerate(states)
-    ]
-    frame = f'<rect width="{width:g}" height="{height:g}" rx="6" fill="#ffffff" stroke="{EDGE}"/>'
-    svg = frame + words(head, width / 2, 16, 11) + "".join(drawn)
-    return Box(f"p{total}_{tile}", total, f"label=<{label}>", width, height, svg)
-
-
-def board_label(game: Game, state: Cells) -> str:
-    """Draw a board as a table of tiles; the planes of a box are side by side."""
-    words = ["#" if cell in game.walls else game.word(e) if e else "0" for cell, e in enumerate(state)]
-    return words_label(game.shape, words)
-
-
-def words_label(shape: Sequence[int], words: Sequence[str]) -> str:
-    """As `board_label`, from a word for each cell: a number, ``x``, ``#`` for a wall, 0 for an empty cell."""
-    rows, columns = shape[-2:]
-    planes = range(0, len(words), rows * columns)
-    lines = []
-    for row in range(0, rows * columns, columns):
-        gaps = ('<TD WIDTH="6"></TD>' if plane else "" for plane in planes)
-        tiles = (words[plane + row : plane + row + columns] for plane in planes)
-        lines.append("".join(gap + "".join(map(_tile, line)) for gap, line in zip(gaps, tiles, strict=True)))
-    body = "".join(f"<TR>{line}</TR>" for line in lines)
-    return f'<TABLE BORDER="0" CELLSPACING="1" CELLPADDING="0" BGCOLOR="{GRID}">{body}</TABLE>'
-
-
-def _tile(word: str) -> str:
-    size = 'FIXEDSIZE="TRUE" WIDTH="20" HEIGHT="20"'
-    if word in ("0", "#"):
-        return f'<TD {size} BGCOLOR="{WALL if word == "#" else EMPTY}"></TD>'
-    fill = X_FILL if word == "x" else tile_color(_exponent(word))
-    points = (11, 10, 8, 6, 5)[min(len(word), 5) - 1]
-    return (
-        f'<TD {size} BGCOLOR="{fill}"><FONT COLOR="{ink_color(fill)}" POINT-SIZE="{points}">'
-        f"<B>{'×' if word == 'x' else word}</B></FONT></TD>"
-    )
-
-
-def _exponent(word: str) -> int:
-    """Return the exponent of a tile as `notation.tile_text` writes it."""
-    return int(word[2:]) if word.startswith("2^") else int(word).bit_length() - 1
+    """Return a frame with a heading, and the boards in rows, about twice as high as wide."""
+    boards = [(game.format(state), "") for state in states]
+    wide, frame = max(1, round((len(states) / 2) ** 0.5)), f'fill="#ffffff" stroke="{EDGE}"'
+    head = f"{total} / {tile}"
+    return boards_node(f"p{total}_{tile}", total, game.shape, boards, head=head, wide=wide, frame=frame)

@@ -15,19 +15,18 @@ for Visual Understanding of Hierarchical System Structures, 1981):
 from __future__ import annotations
 
 import itertools
-import re
 from bisect import bisect_right, insort
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import TypeAlias
 
-from tilebase.game.board import DARK, Board
-from tilebase.game.game import Cells, Game
+from tilebase.game.board import DARK, drawing, drawing_size
 
 EDGE, GREY, PAPER, FONT = "#8a8a96", "#6b6b76", "#fbf8f3", "Helvetica, Arial, sans-serif"
 """`PAPER` is the ground, so that a drawing can be read on a light and on a dark page."""
-CELL_SIZE = 22.0
+SCALE = 0.19
+"""The scale of the drawings of boards."""
 BETWEEN_NODES, BETWEEN_KNOTS = 16.0, 7.0
 LEAST_GAP, MOST_GAP, SLOPE = 46.0, 180.0, 0.25
 """The gap between two columns, and its share of the largest difference in height that an edge has in it."""
@@ -76,13 +75,10 @@ class Edge:
     @property
     def dot(self) -> str:
         """The edge in DOT."""
-        marks = [f'label="{escape(self.label)}"'] if self.label else []
-        marks += [] if self.head else ["arrowhead=none"]
-        marks += [f'color="{self.colour}"'] if self.colour != EDGE else []
-        marks += [f"penwidth={self.width:g}"] if self.width != Edge.width else []
-        marks += ["style=dashed"] if self.dashed else []
-        more = f" [{', '.join(marks)}]" if marks else ""
-        return f"  {self.source} -> {self.target}{more};"
+        marks = [f'color="{self.colour}"', f"penwidth={self.width:g}"]
+        marks += [f'label="{self.label}"'] if self.label else []
+        marks += ["arrowhead=none"] * (not self.head) + ["style=dashed"] * self.dashed
+        return f"  {self.source} -> {self.target} [{', '.join(marks)}];"
 
 
 @dataclass(frozen=True)
@@ -103,20 +99,14 @@ class Picture:
         legend = "".join(line + "\\l" for line in self.legend)
         lines = [
             f'digraph "{self.title}" {{',
-            '  graph [rankdir=LR, ranksep=0.6, nodesep=0.14, bgcolor="white", fontname="Helvetica"];',
-            *([f'  graph [fontsize=10, labeljust=l, label="{legend}"];'] if legend else []),
-            '  node [shape=plain, fontname="Helvetica", fontsize=10];',
-            f'  edge [color="{EDGE}", arrowsize=0.5, penwidth=0.8, fontname="Helvetica", fontsize=8];',
+            f'  graph [rankdir=LR, fontname="Helvetica", fontsize=10, labeljust=l, label="{legend}"];',
+            '  node [shape=box, fontname="Helvetica", fontsize=10];',
+            '  edge [arrowsize=0.5, fontname="Helvetica", fontsize=8];',
             *(f"  {node.name} [{node.dot}];" for node in self.nodes),
-            *(f'  head{at} [label="{text}", fontcolor="{EDGE}", fontsize=12, group=heads];'
-              for at, text in self.heads.items()),
-        ]  # fmt: skip
-        for at, names in columns.items():
-            above = [f"head{at}"] if at in self.heads else []
-            lines.append(f"  {{ rank=same; {'; '.join(above + names)}; }}")
-        if len(self.heads) > 1:  # the heads stay in one row
-            lines.append(f"  {' -> '.join(f'head{at}' for at in self.heads)} [style=invis, weight=100];")
-        return "\n".join([*lines, *(edge.dot for edge in self.edges), "}"]) + "\n"
+            *(f"  {{ rank=same; {'; '.join(names)}; }}" for names in columns.values()),
+            *(edge.dot for edge in self.edges),
+        ]
+        return "\n".join([*lines, "}"]) + "\n"
 
     def svg(self) -> str:
         """Return the graph as SVG; the same graph always has the same text."""
@@ -142,35 +132,34 @@ class _Layout:
     """
 
     def __init__(self, picture: Picture) -> None:
-        self.picture = picture
-        self.node = {node.name: node for node in picture.nodes}
-        ranks = {at: rank for rank, at in enumerate(sorted({node.column for node in picture.nodes}))}
-        self.ranks, self.column = ranks, {node.name: ranks[node.column] for node in picture.nodes}
-        self.columns: list[list[Item]] = [[] for _ in ranks]
+        self.picture, self.node = picture, {node.name: node for node in picture.nodes}
+        self.ranks = {at: rank for rank, at in enumerate(sorted({node.column for node in picture.nodes}))}
+        self.columns: list[list[Item]] = [[] for _ in self.ranks]
         for node in picture.nodes:
-            self.columns[self.column[node.name]].append(node.name)
+            self.columns[self.ranks[node.column]].append(node.name)
         self.before: dict[Item, list[Item]] = {}
         self.after: dict[Item, list[Item]] = {}
-        self.paths = [self._path(edge) for edge in picture.edges]
         self.labels: dict[Item, list[str]] = {}
         for edge in picture.edges:
             if edge.label:
                 self.labels.setdefault(edge.source, []).append(edge.label)
+        self.paths = [self._path(edge) for edge in picture.edges]
         self._order()
         self.y = self._heights()
         self.widths = [max(self._size(item)[0] for item in column) for column in self.columns]
-        self.stubs = [
-            max(
-                (text_width(label, LABEL) for item in column for label in self.labels.get(item, ())),
-                default=0.0,
-            )
-            for column in self.columns
-        ]
+        self.stubs = [0.0] * len(self.columns)
+        for item, labels in self.labels.items():
+            widest = 2 * STUB + max(text_width(label, LABEL) for label in labels)
+            self.stubs[self._at(item)] = max(self.stubs[self._at(item)], widest)
         self.left = self._lefts()
+
+    def _at(self, item: Item) -> int:
+        """Return the column of an item."""
+        return self.ranks[self.node[item].column] if isinstance(item, str) else item[2]
 
     def _path(self, edge: Edge) -> list[Item]:
         """Return the items of an edge, and note its knots and neighbours."""
-        first, last = self.column[edge.source], self.column[edge.target]
+        first, last = self._at(edge.source), self._at(edge.target)
         knots: list[Item] = [(edge.target, edge.style, at) for at in range(first + 1, last)]
         path: list[Item] = [edge.source, *knots, edge.target]
         for at, knot in enumerate(knots, first + 1):
@@ -243,7 +232,7 @@ class _Layout:
         return offsets
 
     def _wanted(self, item: Item, y: Mapping[Item, float]) -> tuple[float, float]:
-        """Return the height that an item should have, and the weight of this wish: long edges are straight."""
+        """Return the height that an item should have, and its weight: long edges shall be straight."""
         knot = not isinstance(item, str)
         weights = {
             other: (8.0 if knot and not isinstance(other, str) else 1.0)
@@ -262,7 +251,7 @@ class _Layout:
                 default=0.0,
             )
             gap = min(MOST_GAP, max(LEAST_GAP, SLOPE * steepest))
-            lefts.append(lefts[-1] + width + gap + (stub + 2 * STUB if stub else 0))
+            lefts.append(lefts[-1] + width + stub + gap)
         return lefts
 
     # -- drawing -----------------------------------------------------------------------------------
@@ -270,22 +259,17 @@ class _Layout:
     def svg(self) -> str:
         """Return the drawing."""
         picture = self.picture
-        tops = [self.y[name] - node.height / 2 for name, node in self.node.items()] + list(self.y.values())
-        ends = [self.y[name] + node.height / 2 for name, node in self.node.items()] + list(self.y.values())
-        shift = MARGIN + (2 * LINE if picture.heads else 0) - min(tops, default=0)
+        top = min((self.y[item] - self._size(item)[1] / 2 for item in self.y), default=0.0)
+        shift = MARGIN + (2 * LINE if picture.heads else 0) - top
         self.y = {item: y + shift for item, y in self.y.items()}
-        floor = max(ends, default=0) + shift + MARGIN
+        floor = MARGIN + max((self.y[item] + self._size(item)[1] / 2 for item in self.y), default=0.0)
         height = floor + LINE * len(picture.legend) + (MARGIN / 2 if picture.legend else 0)
-        columns = zip(self.left, self.widths, strict=False)
-        width = max([left + wide + MARGIN for left, wide in columns] + [
-            2 * MARGIN + text_width(line, 10) for line in picture.legend
-        ])  # fmt: skip
+        widths = [left + wide for left, wide in zip(self.left, self.widths, strict=False)]
+        width = MARGIN + max([MARGIN, *widths, *(MARGIN + text_width(line, 10) for line in picture.legend)])
         parts = [*self._curves(), *self._nodes()]
         for at, text in picture.heads.items():
-            column = self.ranks[at]
-            parts.append(
-                words(text, self.left[column] + self.widths[column] / 2, MARGIN + LINE / 2, 12, GREY)
-            )
+            middle = self.left[self.ranks[at]] + self.widths[self.ranks[at]] / 2
+            parts.append(words(text, middle, MARGIN + LINE / 2, 12, GREY))
         for row, line in enumerate(picture.legend):
             parts.append(words(line, MARGIN, floor + LINE * row + 4, 10, DARK, "start"))
         return (
@@ -297,7 +281,7 @@ class _Layout:
 
     def _nodes(self) -> Iterator[str]:
         for name, node in self.node.items():
-            at = self.column[name]
+            at = self._at(name)
             x, y = self.left[at] + (self.widths[at] - node.width) / 2, self.y[name] - node.height / 2
             move = f'transform="translate({x:.1f} {y:.1f})"'
             yield f'<g class="node" {move}><title>{name}</title>{node.svg}</g>'
@@ -323,10 +307,8 @@ class _Layout:
                 if (one, other, edge.style) in drawn:
                     break  # the rest is drawn, too
                 drawn.add((one, other, edge.style))
-                start, level = ports[one, other, 1][0], y
+                start, level = ports[one, other, 1][0] + self.stubs[self._at(one)], y
                 x, y = ports[other, one, -1]
-                if self.stubs[self._at(one)] and one == edge.source:
-                    start += self.stubs[self._at(one)] + 2 * STUB
                 tip = edge.head and other == edge.target
                 bend, end = (start + x) / 2, x - 4 * tip
                 line += f"H{start:.1f}C{bend:.1f} {level:.1f} {bend:.1f} {y:.1f} {end:.1f} {y:.1f}"
@@ -335,10 +317,6 @@ class _Layout:
                     head = f"M{x - 6:.1f} {y - wide:.1f}L{x:.1f} {y:.1f}L{x - 6:.1f} {y + wide:.1f}z"
                     yield f'<path d="{head}" fill="{edge.colour[:7]}"/>'
             yield f'<path class="edge" d="{line}" fill="none" {edge.style}/>'
-
-    def _at(self, item: Item) -> int:
-        """Return the column of an item."""
-        return self.column[item] if isinstance(item, str) else item[2]
 
     def _ports(self, links: Mapping[Item, list[Item]], side: int) -> dict[tuple[Item, Item, int], Point]:
         """Return where edges leave or enter an item: along its side, in the order of their other ends."""
@@ -386,21 +364,36 @@ def text_width(text: str, size: float) -> float:
     return 0.58 * size * len(text)
 
 
-def board_svg(game: Game, state: Cells, x: float = 0, y: float = 0) -> tuple[str, float, float]:
-    """Return the drawing of a board at a place, its width and its height."""
-    planes = game.shape[0] if len(game.shape) == 3 else 1
-    text = Board(game, state).svg(CELL_SIZE * max(planes * game.shape[-1], game.shape[-2]))
-    size = re.search(r' width="([\d.]+)" height="([\d.]+)"', text)
-    assert size is not None
-    placed = text.replace("<svg ", f'<svg x="{x:g}" y="{y:g}" ', 1)
-    return placed, float(size[1]), float(size[2])
+def boards_node(
+    name: str, column: int, shape: Sequence[int], boards: Sequence[tuple[str, str]], *, head: str = "",
+    wide: int = 1, frame: str = "", dot: str = "", links: bool = False,
+) -> Node:  # fmt: skip
+    """Return boards in rows of `wide`, each as text with what stands below it; `frame` is a style in SVG.
+
+    With `links`, each board leads to ``#`` and its text.
+    """
+    width, height = (SCALE * length for length in drawing_size(shape))
+    across = max([width, *(text_width(below, 10) for _, below in boards)])
+    down = height + 14 * any(below for _, below in boards)
+    pad, top = (6 if frame else 0), (22 if head else 6 if frame else 0)
+    columns, rows = min(wide, len(boards)), -(-len(boards) // wide)
+    whole = max(columns * (across + 8) - 8 + 2 * pad, text_width(head, 11) + 2 * pad)
+    high = top + rows * (down + 8) - 8 + pad
+    left = (whole - columns * (across + 8) + 8) / 2
+    parts = [f'<rect width="{whole:g}" height="{high:g}" rx="6" {frame}/>'] if frame else []
+    parts += [words(head, whole / 2, 16, 11)] if head else []
+    for at, (text, below) in enumerate(boards):
+        x, y = left + (across + 8) * (at % wide) + (across - width) / 2, top + (down + 8) * (at // wide)
+        drawn = drawing(shape, text, SCALE).replace("<svg ", f'<svg x="{x:g}" y="{y:g}" ', 1)
+        drawn += words(below, x + width / 2, y + height + 12, 10) if below else ""
+        parts.append(f'<a href="#{escape(text)}">{drawn}</a>' if links else drawn)
+    label = "\\n".join([head] * bool(head) + [f"{text} {below}".rstrip() for text, below in boards])
+    return Node(name, column, f'label="{label}"{dot}', whole, high, "".join(parts))
 
 
 def pill(name: str, column: int, colour: str, text: str = "") -> Node:
     """Return a node that is a word on a colour."""
-    dot = f'shape=box, style="rounded,filled", color="{colour}", fillcolor="{colour}", fontcolor="white"'
     text, width = text or name, max(40.0, text_width(text or name, 12) + 16)
+    dot = f'label="{text}", style="rounded,filled", fillcolor="{colour}", fontcolor="white"'
     svg = f'<rect width="{width:g}" height="24" rx="7" fill="{colour}"/>'
-    return Node(
-        name, column, f"{dot}, label={text}", width, 24, svg + words(text, width / 2, 16, 12, "#ffffff")
-    )
+    return Node(name, column, dot, width, 24, svg + words(text, width / 2, 16, 12, "#ffffff"))

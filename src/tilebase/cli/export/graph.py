@@ -19,7 +19,6 @@ from tilebase.cli.output import write_text
 from tilebase.errors import UsageError
 from tilebase.files.source import check_output
 from tilebase.game.game import Game
-from tilebase.game.grid import is_shape
 from tilebase.objectives.objective import parse_discount
 
 if TYPE_CHECKING:
@@ -58,8 +57,13 @@ def graph(
         Parameter(help="Draw the actions of this state only, with the boards after its slides, dashed."),
     ] = None,
     layer: Annotated[
-        str, Parameter(help="The layer of a winning set whose states are drawn as a decision diagram.")
-    ] = "",
+        str | None,
+        Parameter(help="Draw the decision diagram of this layer of a winning set, whose folder is named."),
+    ] = None,
+    rows: Annotated[
+        int | None,
+        Parameter(help="Draw the rows of this length that slides along them can turn into 2 4 2 4 ..."),
+    ] = None,
     discount: Annotated[str, Parameter(help="Discount in (0, 1], exact: 0.99 or 99/100.")] = "1",
     max_states: Annotated[
         int | None,
@@ -84,11 +88,13 @@ def graph(
 
     tilebase export graph 2x2 8 --board 0,2/2,0 --raw -o state.svg
 
-    In place of a game, a winning set that tilebase force diagrams wrote can be named:
+    tilebase export graph winning-set --layer 10 -o diagram.svg
 
-    tilebase export graph set --layer 10 -o diagram.svg
+    tilebase export graph --rows 6 -o rows.svg
     """
     from tilebase.pictures.drawing import with_metadata
+    from tilebase.pictures.graphs import row_picture, set_picture
+    from tilebase.tables.winning import open_winning_set
 
     files = output or []
     for file in files:
@@ -97,10 +103,12 @@ def graph(
         check_output(file)
     drawn = any(file.suffix.lower() == ".svg" for file in files) and not group
     most = max_states if max_states is not None else DRAWN if drawn else WRITTEN
-    if not is_shape(shape) and game == DEFAULT_GAME and Path(shape).is_dir():
-        found, summary = _set(Path(shape), layer)
-    elif layer:
-        raise UsageError(f"layer {layer} is one of a winning set: name its folder in place of a game")
+    if rows is not None:
+        found = row_picture(rows)
+        summary = f"{len(found.nodes):,} rows up to reflection, {len(found.edges):,} steps"
+    elif layer is not None:
+        found = set_picture(open_winning_set(shape), layer)
+        summary = f"layer {layer}, {len(found.nodes):,} nodes without complement edges"
     elif values or optimal or board is not None:
         if group or lookahead:
             raise UsageError("values are drawn state by state: leave out --group and --lookahead")
@@ -115,14 +123,6 @@ def graph(
     if not files:
         sys.stdout.write(found.dot())
     return 0
-
-
-def _set(folder: Path, layer: str) -> tuple[Picture, str]:
-    from tilebase.pictures.graphs import set_picture
-    from tilebase.tables.winning import open_winning_set
-
-    found = set_picture(open_winning_set(folder), layer)
-    return found, f"layer {layer}, {len(found.nodes):,} nodes without complement edges"
 
 
 def _transitions(
