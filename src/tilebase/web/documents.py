@@ -317,9 +317,9 @@ def surroundings(shape: Sequence[int], centre: Document, after: Mapping[str, Seq
     edges = []
     for slide in centre["slides"]:
         name, end = slide["direction"], f"{slide['direction']}_end"
-        style = {"colour": BEST, "width": 2.0} if slide["best"] else {}
+        colour, width = (BEST, 2.0) if slide["best"] else (EDGE, Edge.width)
         nodes.append(boards_node(name, 1, shape, [(slide["board"], _short(slide))]))
-        edges += [Edge("centre", name, name, **style), Edge(name, end)]
+        edges += [Edge("centre", name, name, colour, width), Edge(name, end)]
         if slide["ends"]:
             nodes.append(pill(end, 2, ENDINGS[slide["ends"]], slide["ends"]))
         else:
