@@ -13,13 +13,13 @@ from tilebase.game.game import Game
 from tilebase.game.names import title_of
 from tilebase.patterns.lemmas import alternating_line_steps
 from tilebase.patterns.rules import Position
-from tilebase.small.graphs import board_node, state_name
+from tilebase.small.graphs import SPECIALS, board_node, state_name
 from tilebase.small.layered import Edge, Node, Picture, pill, words
 from tilebase.tables.winning import WinningSet
 
 MOST_NODES = 2_000
 """Most nodes of a decision diagram that is drawn."""
-SINKS = {1: ("yes", "#2f7d4f"), -1: ("no", "#a63d2f")}
+SINKS = {1: ("yes", SPECIALS["win"]), -1: ("no", SPECIALS["lose"])}
 
 
 def set_picture(winning: WinningSet, layer: str) -> Picture:
@@ -33,21 +33,19 @@ def set_picture(winning: WinningSet, layer: str) -> Picture:
     names = [one.name for one in manifest.layers]
     if layer not in names:
         raise UsageError(f"layer {layer} is not in this set: choose one of {', '.join(names)}")
-    seen = {root: _diagram_node(stored, root) for root in [diagrams.roots[root_name(STATES, layer)]]}
-    edges, waiting = [], list(seen)
+    root = diagrams.roots[root_name(STATES, layer)]
+    seen, edges, waiting = {root: _diagram_node(stored, root, "n0")}, [], [root]
     while waiting:
         ref = waiting.pop(0)
         sign, node = (1 if ref > 0 else -1), abs(ref)
         for child, bit in ((diagrams.low, 0), (diagrams.high, 1)) if node > 1 else ():
             other = sign * int(child[node])
             if other not in seen:
-                seen[other] = _diagram_node(stored, other)
+                seen[other] = _diagram_node(stored, other, f"n{len(seen)}")
                 waiting.append(other)
             edges.append(Edge(seen[ref].name, seen[other].name, dashed=not bit))
         if len(seen) > MOST_NODES:
-            raise UsageError(
-                f"the diagram of layer {layer} has more than {MOST_NODES:,} nodes: choose another"
-            )
+            raise UsageError(f"layer {layer} has more than {MOST_NODES:,} nodes: choose another to draw")
     bits = ", ".join(f"{manifest.game.word(value)} {code}" for value, code in manifest.codes.items())
     columns = {node.column for node in seen.values()} - {len(manifest.variables)}
     heads = {at: f"bit {manifest.variables[at][1] + 1}" for at in sorted(columns)}
@@ -59,19 +57,18 @@ def set_picture(winning: WinningSet, layer: str) -> Picture:
     return Picture(f"{manifest.game}, layer {layer}", [*seen.values()], edges, heads, legend)
 
 
-def _diagram_node(stored: StoredSet, ref: int) -> Node:
+def _diagram_node(stored: StoredSet, ref: int, name: str) -> Node:
     """Return the drawing of a node, or of its complement if the number is negative."""
     if abs(ref) == 1:
         name, colour = SINKS[ref]
         return pill(name, len(stored.manifest.variables), colour)
     manifest = stored.manifest
-    place = (
-        int(stored.diagrams.variable[abs(ref)]) // 2
-    )  # between the variables of states are those of afterstates
+    # Between the variables of states are those of afterstates.
+    place = int(stored.diagrams.variable[abs(ref)]) // 2
     at = np.unravel_index(manifest.variables[place][0], manifest.game.shape)
     text = ",".join(str(number + 1) for number in at)
     svg = f'<circle cx="13" cy="13" r="13" fill="#ffffff" stroke="{DARK}"/>{words(text, 13, 17, 10)}'
-    return Node(f"n{ref}" if ref > 0 else f"m{-ref}", place, f'label="{text}", shape=circle', 26, 26, svg)
+    return Node(name, place, f'label="{text}", shape=circle', 26, 26, svg)
 
 
 def row_picture(length: int) -> Picture:

@@ -184,13 +184,10 @@ class _Layout:
             links = (self.before, self.after)[turn % 2]
             place: dict[Item, float] = {}
             for column in self.columns if links is self.before else self.columns[::-1]:
-                own = {item: (at + 0.5) / len(column) for at, item in enumerate(column)}
-                means = {
-                    item: sum(place[other] for other in links[item]) / len(links[item])
-                    if item in links
-                    else own[item]
-                    for item in column
-                }
+                means = {}
+                for at, item in enumerate(column):
+                    others = [place[other] for other in links.get(item, ())] or [(at + 0.5) / len(column)]
+                    means[item] = sum(others) / len(others)
                 column.sort(key=means.__getitem__)
                 place |= {item: (at + 0.5) / len(column) for at, item in enumerate(column)}
             found = self._crossings()
@@ -283,8 +280,8 @@ class _Layout:
         for name, node in self.node.items():
             at = self._at(name)
             x, y = self.left[at] + (self.widths[at] - node.width) / 2, self.y[name] - node.height / 2
-            move = f'transform="translate({x:.1f} {y:.1f})"'
-            yield f'<g class="node" {move}><title>{name}</title>{node.svg}</g>'
+            move = f"translate({x:.1f} {y:.1f})"
+            yield f'<g class="node" transform="{move}"><title>{name}</title>{node.svg}</g>'
 
     def _curves(self) -> Iterator[str]:
         """Yield the edges with their labels; what edges share is drawn once."""
@@ -296,12 +293,13 @@ class _Layout:
             if edge.label:
                 node, own = self.node[edge.source], self.y[edge.source]
                 begin = min(max(y, own - node.height / 3), own + node.height / 3)
+                bend, x = x + STUB / 2, x + STUB
                 line = (
-                    f"M{x:.1f} {begin:.1f}C{x + 5:.1f} {begin:.1f} {x + 5:.1f} {y:.1f} {x + STUB:.1f} {y:.1f}"
+                    f"M{x - STUB:.1f} {begin:.1f}C{bend:.1f} {begin:.1f} {bend:.1f} {y:.1f} {x:.1f} {y:.1f}"
                 )
                 colour = edge.colour[:7] if edge.colour != EDGE else GREY
-                yield words(edge.label, x + STUB + 2, y + 0.35 * LABEL, LABEL, colour, "start")
-                x += STUB + text_width(edge.label, LABEL) + 4
+                yield words(edge.label, x + 2, y + 0.35 * LABEL, LABEL, colour, "start")
+                x += text_width(edge.label, LABEL) + 4
             line += f"M{x:.1f} {y:.1f}"
             for one, other in itertools.pairwise(path):
                 if (one, other, edge.style) in drawn:
