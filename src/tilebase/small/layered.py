@@ -299,7 +299,7 @@ class _Layout:
                 )
                 colour = edge.colour[:7] if edge.colour != EDGE else GREY
                 yield words(edge.label, x + 2, y + 0.35 * LABEL, LABEL, colour, "start")
-                x += text_width(edge.label, LABEL) + 4
+                x += text_width(edge.label, LABEL) + 6
             line += f"M{x:.1f} {y:.1f}"
             for one, other in itertools.pairwise(path):
                 if (one, other, edge.style) in drawn:

@@ -305,6 +305,7 @@ def _whole(game: Game, discount: Fraction) -> Document:
 
 COLUMNS = 5
 """Boards in a row of the states after a slide."""
+FRAME = f'fill="#ffffff" stroke="{EDGE}"'
 ENDINGS = {"won": SPECIALS["win"], "lost": SPECIALS["lose"], "ended": EDGE}
 
 
@@ -330,7 +331,7 @@ def surroundings(shape: Sequence[int], centre: Document, after: Mapping[str, Seq
                 )
                 for one in after[name]
             ]
-            nodes.append(boards_node(end, 2, shape, spawned, wide=COLUMNS, links=True))
+            nodes.append(boards_node(end, 2, shape, spawned, wide=COLUMNS, frame=FRAME, links=True))
     return Picture(centre["board"], nodes, edges)
 
 
