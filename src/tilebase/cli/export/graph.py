@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,7 +29,63 @@ SUFFIXES = (".dot", ".gv", ".svg")
 DRAWN = 2_000
 """Most states that are drawn one by one; as parts, or as DOT text, more are allowed."""
 WRITTEN = 20_000
-UP_TO, WITHOUT = "up to symmetry", "without symmetry"
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class StateOptions:
+    """Which states are drawn, and how many of them."""
+
+    group: Annotated[
+        bool, Parameter(negative=(), help="One node for all states of one sum and largest tile.")
+    ] = False
+    specials: Annotated[
+        bool, Parameter(negative=(), help="Draw win and lose, too; --values always does.")
+    ] = False
+    lookahead: Annotated[
+        bool, Parameter(negative=(), help="Collapse states that are won or lost within one move.")
+    ] = False
+    raw: Annotated[bool, Parameter(negative=(), help="Draw all states, not one of each orbit.")] = False
+    max_states: Annotated[
+        int | None,
+        Parameter(help=f"Refuse larger games. Default: {DRAWN:,} for ungrouped SVG, else {WRITTEN:,}."),
+    ] = None
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class ValueOptions:
+    """What is drawn of the values."""
+
+    values: Annotated[
+        bool, Parameter(negative=(), help="Draw actions with probabilities and what each is worth.")
+    ] = False
+    optimal: Annotated[
+        bool, Parameter(negative=(), help="The same, with best actions and what they lead to only.")
+    ] = False
+    board: Annotated[
+        str | None,
+        Parameter(help="The same of this state alone, with the boards after its slides, dashed."),
+    ] = None
+    discount: Annotated[str, Parameter(help="Discount in (0, 1], exact: 0.99 or 99/100.")] = "1"
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class OtherOptions:
+    """What is drawn in place of a game."""
+
+    layer: Annotated[
+        str | None,
+        Parameter(help="Draw the decision diagram of this layer of a winning set, whose folder is named."),
+    ] = None
+    rows: Annotated[
+        int | None,
+        Parameter(help="Draw the rows of this length that slides along them can turn into 2 4 2 4 ..."),
+    ] = None
+
+
+DEFAULT_STATES, DEFAULT_VALUES, DEFAULT_OTHER = StateOptions(), ValueOptions(), OtherOptions()
 
 
 def graph(
@@ -36,39 +93,6 @@ def graph(
     goal: GoalArgument = None,
     *,
     game: GameOptions = DEFAULT_GAME,
-    group: Annotated[
-        bool, Parameter(negative=(), help="One node for all states of one sum and largest tile.")
-    ] = False,
-    specials: Annotated[
-        bool, Parameter(negative=(), help="Draw win and lose, too, as --values always does.")
-    ] = False,
-    lookahead: Annotated[
-        bool, Parameter(negative=(), help="Collapse states that are won or lost within one move.")
-    ] = False,
-    values: Annotated[
-        bool, Parameter(negative=(), help="Draw actions with probabilities and what each is worth.")
-    ] = False,
-    optimal: Annotated[
-        bool, Parameter(negative=(), help="The same, with best actions and what they lead to only.")
-    ] = False,
-    raw: Annotated[bool, Parameter(negative=(), help="Draw all states, not one of each orbit.")] = False,
-    board: Annotated[
-        str | None,
-        Parameter(help="Draw the actions of this state only, with the boards after its slides, dashed."),
-    ] = None,
-    layer: Annotated[
-        str | None,
-        Parameter(help="Draw the decision diagram of this layer of a winning set, whose folder is named."),
-    ] = None,
-    rows: Annotated[
-        int | None,
-        Parameter(help="Draw the rows of this length that slides along them can turn into 2 4 2 4 ..."),
-    ] = None,
-    discount: Annotated[str, Parameter(help="Discount in (0, 1], exact: 0.99 or 99/100.")] = "1",
-    max_states: Annotated[
-        int | None,
-        Parameter(help=f"Refuse larger games. Default: {DRAWN:,} for ungrouped SVG, else {WRITTEN:,}."),
-    ] = None,
     output: Annotated[
         list[Path] | None,
         Parameter(
@@ -77,6 +101,9 @@ def graph(
             help="File to write, .dot or .svg; may be repeated. Default: DOT is printed.",
         ),
     ] = None,
+    states: StateOptions = DEFAULT_STATES,
+    worth: ValueOptions = DEFAULT_VALUES,
+    other: OtherOptions = DEFAULT_OTHER,
 ) -> int:
     """Draw the states of a small game, and the transitions between them, as a graph.
 
@@ -101,22 +128,16 @@ def graph(
         if file.suffix.lower() not in SUFFIXES:
             raise UsageError(f"{file} is neither DOT nor SVG: give it the suffix .dot or .svg")
         check_output(file)
-    drawn = any(file.suffix.lower() == ".svg" for file in files) and not group
-    most = max_states if max_states is not None else DRAWN if drawn else WRITTEN
-    if rows is not None:
-        found = row_picture(rows)
+    if other.rows is not None:
+        found = row_picture(other.rows)
         summary = f"{len(found.nodes):,} rows up to reflection, {len(found.edges):,} steps"
-    elif layer is not None:
-        found = set_picture(open_winning_set(shape), layer)
-        summary = f"layer {layer}, {len(found.nodes):,} nodes without complement edges"
-    elif values or optimal or board is not None:
-        if group or lookahead:
-            raise UsageError("values are drawn state by state: leave out --group and --lookahead")
-        found, summary = _values(
-            make_game(shape, goal, game), optimal, discount, raw, board, min(most, DRAWN)
-        )
+    elif other.layer is not None:
+        found = set_picture(open_winning_set(shape), other.layer)
+        summary = f"layer {other.layer}, {len(found.nodes):,} nodes without complement edges"
     else:
-        found, summary = _transitions(make_game(shape, goal, game), lookahead, specials, raw, group, most)
+        drawn = any(file.suffix.lower() == ".svg" for file in files) and not states.group
+        most = states.max_states if states.max_states is not None else DRAWN if drawn else WRITTEN
+        found, summary = _drawn(make_game(shape, goal, game), states, worth, most)
     for file in files:
         write_text(with_metadata(found.svg()) if file.suffix.lower() == ".svg" else found.dot(), file)
         sys.stdout.write(f"{file}: {summary}\n")
@@ -125,32 +146,27 @@ def graph(
     return 0
 
 
-def _transitions(
-    game: Game, lookahead: bool, specials: bool, raw: bool, group: bool, most: int
-) -> tuple[Picture, str]:
-    from tilebase.small.graphs import graph_picture, state_graph
-
-    found = state_graph(game, lookahead=lookahead, specials=specials, symmetric=not raw, max_states=most)
-    size = f"{len(found.states):,} states {WITHOUT if raw else UP_TO}, {len(found.edges):,} transitions"
-    return graph_picture(found, group=group), size
-
-
-def _values(
-    game: Game, optimal: bool, discount: str, raw: bool, board: str | None, most: int
-) -> tuple[Picture, str]:
+def _drawn(game: Game, states: StateOptions, worth: ValueOptions, most: int) -> tuple[Picture, str]:
+    """Return the graph of a game, and its size in words."""
     from tilebase.game.board import Board
     from tilebase.small.diagrams import decision_diagram, diagram_picture
+    from tilebase.small.graphs import graph_picture, state_graph
 
-    state = None if board is None else Board.read(game, board).cells
+    folded = "without symmetry" if states.raw else "up to symmetry"
+    if not (worth.values or worth.optimal or worth.board):
+        graph = state_graph(
+            game, lookahead=states.lookahead, specials=states.specials, symmetric=not states.raw,
+            max_states=most,
+        )  # fmt: skip
+        size = f"{len(graph.states):,} states {folded}, {len(graph.edges):,} transitions"
+        return graph_picture(graph, group=states.group), size
+    if states.group or states.lookahead:
+        raise UsageError("values are drawn state by state: leave out --group and --lookahead")
     diagram = decision_diagram(
-        game,
-        optimal=optimal,
-        discount=parse_discount(discount),
-        symmetric=not raw,
-        board=state,
-        max_states=most,
-    )
+        game, optimal=worth.optimal, discount=parse_discount(worth.discount), symmetric=not states.raw,
+        board=Board.read(game, worth.board).cells if worth.board else None, max_states=min(most, DRAWN),
+    )  # fmt: skip
     actions = [action for found in diagram.actions.values() for action in found]
     leads = sum(len(action.outcomes) for action in actions)
-    size = f"{len(diagram.values):,} states {WITHOUT if raw else UP_TO}, {len(actions):,} actions"
-    return diagram_picture(diagram), f"{size}, {leads:,} transitions"
+    size = f"{len(diagram.values):,} states {folded}, {len(actions):,} actions, {leads:,} transitions"
+    return diagram_picture(diagram), size
