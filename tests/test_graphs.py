@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-import shutil
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -14,25 +15,34 @@ import cached_oracle as oracle
 from facts import Fact, facts
 from strategies import SMALL_GAMES
 from tilebase.cli import main
-from tilebase.errors import MissingExtraError, StorageError, TilebaseError, UsageError
+from tilebase.errors import UsageError
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical
-from tilebase.small.graphs import Node, render_svg, state_graph, to_dot
+from tilebase.patterns.lemmas import alternating_line_steps
+from tilebase.patterns.rules import push
+from tilebase.pictures.graphs import row_picture, set_picture
+from tilebase.small.diagrams import decision_diagram, diagram_picture
+from tilebase.small.graphs import Node as State
+from tilebase.small.graphs import StateGraph, graph_picture, state_graph
+from tilebase.small.layered import Edge, Node, Picture, _Layout
+from tilebase.tables.winning import open_winning_set
 
 SMALL = Game("2x2", 32)
 GAMES = [game for game in SMALL_GAMES if game.cells < 8 and game != Game("1x2x3", 16)]
 """Those that the oracle takes a second for at most."""
 SVG = "{http://www.w3.org/2000/svg}"
 
-needs_dot = pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is optional")
+
+def to_dot(graph: StateGraph, *, group: bool = False) -> str:
+    return graph_picture(graph, group=group).dot()
 
 
 def nodes(dot: str) -> list[str]:
-    return re.findall(r"^  (\w+) \[label=<", dot, re.MULTILINE)
+    return re.findall(r'^  (\w+) \[label="', dot, re.MULTILINE)
 
 
 def edges(dot: str) -> list[tuple[str, str]]:
-    return re.findall(r"^  ([spwl]\w+) -> (\w+)(?: \[color.*\])?;$", dot, re.MULTILINE)
+    return re.findall(r"^  (\w+) -> (\w+) \[color=.*\];$", dot, re.MULTILINE)
 
 
 # -- the graph -------------------------------------------------------------------------------------
@@ -45,10 +55,10 @@ def test_published_number_of_states(fact: Fact) -> None:
     assert len(nodes(to_dot(graph))) == int(fact["value"])
 
 
-def folded(game: Game) -> set[tuple[Cells, Node]]:
+def folded(game: Game) -> set[tuple[Cells, State]]:
     """The oracle's transitions without direction, up to symmetry."""
 
-    def node(end: Node) -> Node:
+    def node(end: State) -> State:
         return end if isinstance(end, str) else canonical(game, end)
 
     return {(canonical(game, state), node(end)) for state, _, end in oracle.transitions(game)}
@@ -125,8 +135,10 @@ def test_dot_of_parts() -> None:
     text = to_dot(graph, group=True)
     parts = graph.parts()
     assert nodes(text) == [f"p{total}_{largest}" for total, largest in parts]
-    assert all(f">{total} / {largest}</FONT>" in text for total, largest in parts)
-    assert text.count('BGCOLOR="#b9ab9b"') == 57
+    boards = {
+        part: "".join(rf"\n{SMALL.format(state)}" for state in states) for part, states in parts.items()
+    }
+    assert all(f'"{part[0]} / {part[1]}{shown}"' in text for part, shown in boards.items())
     # A move changes the sum by 2 or 4 and keeps the largest tile or doubles it.
     steps = {
         (int(b[0]) - int(a[0]), int(b[1]) // int(a[1]))
@@ -139,39 +151,97 @@ def test_dot_of_parts() -> None:
 def test_dot_is_the_same_each_time(group: bool) -> None:
     text = to_dot(state_graph(SMALL, specials=True), group=group)
     assert text == to_dot(state_graph(SMALL, specials=True), group=group)
-    assert "win [shape=box" in text
-    assert "lose [shape=box" in text
+    assert 'win [label="win"' in text
+    assert 'lose [label="lose"' in text
     assert text.isascii()
 
 
-@needs_dot
-@pytest.mark.parametrize("group", [False, True])
-@pytest.mark.parametrize(
-    "game",
-    [SMALL, Game("1x1", start="empty"), Game("1x2x3", 8, walls=[1], unmergeable=[0]), Game("2x2", limits=8)],
-    ids=str,
-)
-def test_every_graph_can_be_drawn(game: Game, group: bool, tmp_path: Path) -> None:
-    graph = state_graph(game, specials=True)
-    render_svg(to_dot(graph, group=group), tmp_path / "graph.svg")
-    drawn = ET.parse(tmp_path / "graph.svg").getroot().iter(f"{SVG}title")
-    titles = [title.text or "" for title in drawn]
-    expected = graph.parts() if group else graph.states
-    assert sum(re.fullmatch("s[0-9a-f]+|p[0-9]+_[0-9]+", title) is not None for title in titles) == len(
-        expected
-    )
+DRAWN = [
+    SMALL,
+    Game("1x1", start="empty"),
+    Game("1x2x3", 8, walls=[1], unmergeable=[0]),
+    Game("2x2", limits=8),
+]
+PICTURES = {
+    **{f"{game}, {group=}": graph_picture(state_graph(game, specials=True), group=group)
+       for game in DRAWN for group in (False, True)},
+    "values": diagram_picture(decision_diagram(Game("2x2", 16))),
+    "raw values": diagram_picture(decision_diagram(Game("2x2", 8), symmetric=False)),
+    "rows": row_picture(6),
+    "one state": diagram_picture(decision_diagram(Game("2x2", 8), symmetric=False, board=(0, 1, 1, 0))),
+}  # fmt: skip
 
 
-def test_failures_of_dot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if shutil.which("dot"):
-        with pytest.raises(TilebaseError, match="dot cannot draw this graph: "):
-            render_svg("no graph", tmp_path / "graph.svg")
-        with pytest.raises(StorageError, match="cannot write"):
-            render_svg("digraph {}", tmp_path / "none" / "graph.svg")
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(MissingExtraError, match="install Graphviz"):
-        render_svg("digraph {}", tmp_path / "graph.svg")
-    assert not list(tmp_path.iterdir())
+@pytest.mark.parametrize("picture", PICTURES.values(), ids=PICTURES)
+def test_drawings_show_all_and_nothing_overlaps(picture: Picture) -> None:
+    root = ET.fromstring(picture.svg())
+    boxes = root.findall(f"{SVG}g[@class='node']")
+    assert [box.findtext(f"{SVG}title") for box in boxes] == [node.name for node in picture.nodes]
+    assert len(root.findall(f"{SVG}path[@class='edge']")) == len(picture.edges)
+    placed = _Layout(picture)
+    for column, left, width in zip(placed.columns, placed.left, placed.widths, strict=False):
+        assert width + 40 < placed.left[placed.columns.index(column) + 1] - left
+        for one, other in itertools.pairwise(column):
+            apart = placed.y[other] - placed.y[one] - (placed._size(one)[1] + placed._size(other)[1]) / 2
+            assert apart > 6.9
+    for edge, path in zip(picture.edges, placed.paths, strict=True):
+        assert (path[0], path[-1]) == (edge.source, edge.target)
+        assert [placed._at(item) for item in path] == list(
+            range(placed._at(path[0]), placed._at(path[-1]) + 1)
+        )
+    assert picture.svg() == picture.svg()
+
+
+def test_sweeps_untangle() -> None:
+    nodes = [Node("abcdef"[i], int(i > 2), "", 9, 9, "") for i in range(6)]
+    layout = _Layout(Picture("", nodes, [Edge("a", "f"), Edge("b", "e"), Edge("c", "d")]))
+    assert layout._crossings() == 0
+    assert [layout.y[one] for one in "abc"] == pytest.approx([layout.y[one] for one in "fed"])
+
+
+# -- rows and decision diagrams --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("length", "rows"), [(2, 5), (4, 10), (6, 16), (8, 25)])
+def test_rows_that_become_a_checkerboard(length: int, rows: int) -> None:
+    """Edixhoven, figure 6: rows of even length; each step is what a drop of 2 and a slide make."""
+    steps = alternating_line_steps(length)
+    picture = row_picture(length)
+    assert len(picture.nodes) == len(steps) == rows
+    assert len(picture.edges) == sum(map(len, steps.values()))
+    (full,) = (row for row, later in steps.items() if not later)
+    assert full == (1, 2) * (length // 2)
+    for row, later in steps.items():
+        dropped = [(*row[:cell], 1, *row[cell + 1 :]) for cell in range(length) if not row[cell]]
+        made = {push(way, 2) for one in (row, *dropped) for way in (one, one[::-1])} | set(dropped)
+        assert all(after in made or after[::-1] in made for after in later)
+    if length >= 4:  # lemma 11
+        assert all(row.count(0) <= 2 and 2 in (row[0], row[-1]) for row in steps)
+
+
+def test_the_diagram_of_a_winning_set(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each board is followed from the root; the number of paths to yes is that of the states."""
+    folder, file = tmp_path / "set", tmp_path / "diagram.svg"
+    assert main(["force", "diagrams", "1x4", "8", "-o", str(folder), "-q"]) == 0
+    assert main(["export", "graph", str(folder), "--layer", "10", "-o", str(file)]) == 0
+    assert "layer 10, 25 nodes without complement edges" in capsys.readouterr().out
+    assert len(ET.parse(file).getroot().findall(f"{SVG}g[@class='node']")) == 25
+    opened = open_winning_set(folder)
+    picture = set_picture(opened, "10")
+    column = {node.name: node.column for node in picture.nodes}
+    follow = {(edge.source, 0 if edge.dashed else 1): edge.target for edge in picture.edges}
+    manifest, won = opened.manifest, 0
+    for board in product(manifest.codes, repeat=4):
+        if manifest.game.sum(board) != 10:
+            continue
+        bits = [manifest.codes[board[cell]][bit].replace("*", "0") for cell, bit in manifest.variables]
+        at = picture.nodes[0].name
+        while (at, 0) in follow:
+            at = follow[at, int(bits[column[at]])]
+        won += at == "yes"
+    assert won == 12
+    with pytest.raises(UsageError, match="layer 9 is not in this set: choose one of 16, 14"):
+        set_picture(opened, "9")
 
 
 # -- the command -----------------------------------------------------------------------------------
@@ -184,7 +254,6 @@ def test_graph_command_prints_dot(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == to_dot(state_graph(SMALL, specials=True), group=True)
 
 
-@needs_dot
 def test_graph_command_writes_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = [tmp_path / "graph.dot", tmp_path / "graph.svg"]
     assert main(["export", "graph", "2x2", "32", "-o", str(files[0]), "-o", str(files[1])]) == 0

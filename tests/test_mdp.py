@@ -20,7 +20,7 @@ from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical, images
 from tilebase.questions.mdp import to_mdp
-from tilebase.small.diagrams import Diagram, decision_diagram, diagram_to_dot, number
+from tilebase.small.diagrams import Diagram, decision_diagram, diagram_picture, number
 
 DISCOUNT = Fraction(99, 100)
 GAMES = [
@@ -193,8 +193,8 @@ def test_optimal_diagrams_hold_what_best_play_reaches(game):
 def test_text_is_stable_and_sound(optimal):
     game = Game("2x2", 32)
     diagram = decision_diagram(game, optimal=optimal)
-    text = diagram_to_dot(diagram)
-    assert text == diagram_to_dot(decision_diagram(Game("2x2", 32), optimal=optimal))
+    text = diagram_picture(diagram).dot()
+    assert text == diagram_picture(decision_diagram(Game("2x2", 32), optimal=optimal)).dot()
     edges = re.findall(r"^  (\w+) -> (\w+) ", text, re.MULTILINE)
     nodes = set(re.findall(r"^  (\w+) \[", text, re.MULTILINE)) - {"graph", "node", "edge"}
     assert {end for edge in edges for end in edge} <= nodes
@@ -204,12 +204,12 @@ def test_text_is_stable_and_sound(optimal):
 
 
 def test_a_legend_says_what_numbers_mean(capsys):
-    text = diagram_to_dot(decision_diagram(Game("2x2", 8), discount="9/10"))
+    text = diagram_picture(decision_diagram(Game("2x2", 8), discount="9/10")).dot()
     assert "2x2, to 8 under optimal play: states up to symmetry" in text
     assert "its value, the probability to win, discount 9/10" in text
     assert main(["export", "graph", "2x2", "8", "--values", "--specials"]) == 0  # both ends are drawn anyway
     drawn = capsys.readouterr().out
-    assert drawn == diagram_to_dot(decision_diagram(Game("2x2", 8)))
+    assert drawn == diagram_picture(decision_diagram(Game("2x2", 8))).dot()
     assert "\n  win [" in drawn
 
 
@@ -218,10 +218,41 @@ def test_a_legend_says_what_numbers_mean(capsys):
     "game", [Game("2x2", 16), Game("2x3", 8, walls=[1], start="empty"), Game("2x2x1", 8)], ids=str
 )
 def test_dot_accepts_the_text(game):
-    text = diagram_to_dot(decision_diagram(game, optimal=True))
+    text = diagram_picture(decision_diagram(game, optimal=True)).dot()
     done = subprocess.run(["dot", "-Tsvg"], input=text, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
     assert ET.fromstring(done.stdout).tag.endswith("svg")
+
+
+def test_published_process_without_symmetry():
+    """70 states and 530 transitions (Lees-Miller): with win and lose, each of which leads to itself."""
+    game = Game("2x2", 8)
+    diagram = decision_diagram(game, symmetric=False)
+    picture = diagram_picture(diagram)
+    leads = [edge for edge in picture.edges if edge.head]
+    assert len(diagram.values) + 2 == 70
+    assert len(leads) + 2 == 530
+    boards = [
+        node for node in picture.nodes if "shape=point" not in node.dot and node.name not in ("win", "lose")
+    ]
+    points = [node for node in picture.nodes if "shape=point" in node.dot]
+    assert (len(boards), len(points), len(picture.nodes)) == (68, 200, 270)
+    process = to_mdp(game, symmetric=False, merge=False)
+    assert (process.transitions.shape[1], process.transitions.nnz) == (70, 530)
+
+
+def test_one_state_has_the_boards_after_its_slides():
+    """The two diagrams of - 2 2 - in Lees-Miller's article: with symmetry all its slides are one action."""
+    game = Game("2x2", 8)
+    raw = diagram_picture(decision_diagram(game, symmetric=False, board=(0, 1, 1, 0)))
+    dashed = [node for node in raw.nodes if "dashed" in node.dot and "dasharray" in node.svg]
+    assert (len(raw.nodes), len(dashed), len(raw.edges)) == (17, 4, 20)
+    folded = decision_diagram(game, board=(1, 0, 0, 1))
+    (action,) = folded.actions[0, 1, 1, 0]
+    assert (action.directions, action.after) == ("left=right=up=down", (0, 0, 1, 1))
+    assert sorted(map(float, dict(action.outcomes).values())) == [0.1, 0.9]
+    with pytest.raises(UsageError, match="is not a live state of 2x2, to 8"):
+        decision_diagram(game, board=(1, 1, 1, 1))
 
 
 def test_diagrams_that_cannot_be_drawn():

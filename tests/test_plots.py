@@ -16,7 +16,9 @@ import pytest
 import cached_oracle as oracle
 from tilebase._version import version
 from tilebase.bdd.strategies import Line, Method
+from tilebase.cli import main
 from tilebase.cli.output import naming_command
+from tilebase.counting.combinatorics import bound
 from tilebase.counting.counts import FIELDS, CountResult
 from tilebase.errors import CorruptError, MissingExtraError, StorageError, UsageError
 from tilebase.game.game import Game
@@ -242,3 +244,22 @@ def test_an_axis_of_counts_has_ticks_at_whole_numbers_only(
         ticks = axis.get_majorticklocs()
         assert len(ticks) > 1
         assert all(tick == round(tick) for tick in ticks)
+
+
+# -- sizes of layers -------------------------------------------------------------------------------
+
+
+def test_sizes_name_the_largest_layer_of_the_source(tmp_path: Path) -> None:
+    """Slizkov, figure 2: the largest layer of 4x4 to 256 has 1,353,817,378,016 positions."""
+    plots.plot_sizes(bound(Game("4x4", 256)), tmp_path / "sizes.svg")
+    drawn = comments(tmp_path / "sizes.svg")
+    assert "largest layer: sum 484, 1,353,817,378,016 " in drawn
+    assert "4x4 to 256: 281,474,976,710,656 boards by sum" in drawn
+
+
+def test_rank_draws_sizes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "sizes.svg"
+    assert main(["rank", "2x2", "32", "--record", str(file)]) == 0
+    assert "625" in capsys.readouterr().out
+    assert "2x2 to 32: 625 boards by sum" in comments(file)
+    assert main(["rank", "2x2", "32", "--at", "30,17", "--record", str(file)]) == 2

@@ -80,6 +80,16 @@ def test_a_run_can_stop_after_a_line():
     assert symbolic(game, Method(until="20")).lines[-1].name == "20"
 
 
+@pytest.mark.parametrize("player", ["slider", "dropper"])
+def test_the_frontier_finds_what_sweep_lines_find(player):
+    game = Game("2x3", 16, start="empty")
+    whole, found = (symbolic(game, Method(player=player, strategy=one)) for one in ("sweep", "frontier"))
+    assert found.wins == whole.wins
+    for one, other in zip(found.lines, whole.lines, strict=True):
+        assert (one.name, one.states, one.afterstates) == (other.name, other.states, other.afterstates)
+    assert symbolic(game, Method(strategy="frontier", until="(3,4)")).lines[-1].name == "(3,4)"
+
+
 def test_what_is_known_stays_when_time_runs_out(monkeypatch):
     messages = worker._messages
 
@@ -206,7 +216,9 @@ def test_a_run_continues_at_its_checkpoint(tmp_path, damage):
 
 
 @pytest.mark.usefixtures("each_time")
-@pytest.mark.parametrize(("strategy", "steps"), [("sweep", 9), ("sweep", 25), ("accumulative", 5)])
+@pytest.mark.parametrize(
+    ("strategy", "steps"), [("sweep", 9), ("sweep", 25), ("frontier", 9), ("accumulative", 5)]
+)
 def test_a_run_continues_within_a_line(tmp_path, strategy, steps):
     """What it finds, and after how many iterations, is the same; it begins with the line that was cut."""
     game = Game("2x3", 32, start="2,4,0/0,0,8")
@@ -315,7 +327,10 @@ def test_a_kill_between_two_checkpoints_leaves_one_of_them(tmp_path, monkeypatch
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"strategy": "fast"}, "strategy 'fast' does not exist: choose one of sum, sweep, accumulative"),
+        (
+            {"strategy": "fast"},
+            "strategy 'fast' does not exist: choose one of sum, sweep, frontier, accumulative",
+        ),
         ({"encoding": "gray"}, "encoding 'gray' does not exist"),
         ({"order": "snake"}, "order 'snake' does not exist"),
         ({"variant": "fair"}, "variant 'fair' does not exist"),

@@ -95,7 +95,7 @@ def write_files(folder: Path, analysis: Analysis, verdict: bool | None) -> int:
         parts.callback(text.discard)
         nodes, size, digest = _write_diagrams(analysis, names, diagrams.file, folder / FILE)
         manifest = WinningManifest(
-            game=sets.game, variant=method.variant, player=method.player, strategy=method.strategy,
+            game=sets.game, variant=method.variant, player=method.player, strategy=method.cut,
             strong=method.strong, corollary7=method.corollary7, verdict=verdict, encoding=method.encoding,
             order=method.order_for(sets.game),
             codes={

@@ -7,6 +7,10 @@ needs only the two above it and one step, and nothing is iterated.  Edixhoven pr
 ``sweep``: his sweep lines (k, l): the boards with l tiles of exponent k and none above, from the largest k
 and l down.  Within a line the two preimages alternate until nothing is added.
 
+``frontier``: sweep lines, but a preimage that asks for one good move is that of the *frontier* alone, the
+boards that the last step added; its result is added to what is known.  The other preimage asks for all
+moves, and so needs the whole set.  The thesis found this slower.
+
 ``accumulative``: one set of all boards grows until nothing is added (his algorithm 1).
 
 The *winner* is the side whose least fixpoint is computed.  A state is in the set if that side wins from
@@ -38,7 +42,7 @@ from tilebase.game.game import Cells, Game
 from tilebase.runtime.measured import SaveClock
 from tilebase.runtime.storage import part_path, publish, storage_errors
 
-STRATEGIES = ("sum", "sweep", "accumulative")
+STRATEGIES = ("sum", "sweep", "frontier", "accumulative")
 VARIANTS = ("adversarial", "cooperative", "deterministic")
 """Who spawns: an adversary, someone who wants the goal too, or a rule: always on the first empty cell."""
 PLAYERS = ("slider", "dropper")
@@ -115,6 +119,11 @@ class Method:
     encoding: str = "short"
     order: str | None = None
 
+    @property
+    def cut(self) -> str:
+        """How the boards are cut into layers: the strategy, but ``sweep`` for ``frontier``."""
+        return "sweep" if self.strategy == "frontier" else self.strategy
+
     def order_for(self, game: Game) -> str:
         """Return the order of the variables for the boards of a game."""
         return self.order or ("columns" if game.shape[0] < game.shape[-1] else "rows")
@@ -142,6 +151,8 @@ class Part:
         Its boards as afterstates.
     states, found:
         The states and afterstates that the winner wins, as far as they are found.
+    older:
+        The states that were found before the last step.
     iterations, peak:
         As in `Line`, so far.
     """
@@ -155,6 +166,7 @@ class Part:
     afters: Diagram = None
     states: Diagram = None
     found: Diagram = None
+    older: Diagram = None
     iterations: int = 0
     peak: int = 0
 
@@ -275,9 +287,9 @@ class Analysis:
         self.sets.prepare()
         if self._checkpoints is not None:
             self._loaded = self._checkpoints.load()
-        if self.method.strategy == "sum":
+        if self.method.cut == "sum":
             self._by_sum()
-        elif self.method.strategy == "sweep":
+        elif self.method.cut == "sweep":
             self._by_lines()
         else:
             self._solve(Part("all", self.sets.every, {}, held={}), 1.0)
@@ -391,7 +403,7 @@ class Analysis:
     def _solve(self, part: Part, fraction: float) -> Diagram:
         """Return the states of a part that the winner wins."""
         sets, began = self.sets, time.perf_counter()
-        part.afters, part.states = sets.as_afters(part.boards), sets.none
+        part.afters, part.states, part.older = sets.as_afters(part.boards), sets.none, sets.none
         if self.method.corollary7:
             part.boards = sets.both(part.boards, self._possible)
         if part.above.keys() >= set(self.game.spawn_exponents):
@@ -434,12 +446,18 @@ class Analysis:
 
     def _iterate(self, part: Part) -> bool:
         """Compute both preimages of a part once; return whether that added afterstates."""
-        sets = self.sets
-        found = self._afters(part, part.states)
+        sets, frontier = self.sets, self.method.strategy == "frontier"
+        states, known = part.states, sets.none if part.found is None else part.found
+        found = self._afters(part, sets.minus(states, part.older) if frontier and self._chooses else states)
+        if frontier:
+            found = sets.union([known, found])
         part.iterations += 1
         if found == part.found:
             return False
-        part.found, part.states = found, self._states(part, found)
+        fresh = sets.minus(found, known) if frontier and self.method.player == "slider" else found
+        part.found, part.states, part.older = found, self._states(part, fresh), states
+        if frontier:
+            part.states = sets.union([states, part.states])
         if self.method.counts:
             part.peak = max(part.peak, sets.nodes(part.states), sets.nodes(found))
         for board in self.starts:

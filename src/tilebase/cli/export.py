@@ -6,7 +6,7 @@ import shlex
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
 
@@ -28,6 +28,9 @@ from tilebase.objectives.numbers import byte_text, summed_text
 from tilebase.objectives.objective import parse_discount
 from tilebase.runtime.measured import ANYWAY, COMMAND
 from tilebase.runtime.rows import table_text
+
+if TYPE_CHECKING:
+    from tilebase.small.layered import Picture
 
 
 def boards(
@@ -101,7 +104,7 @@ def data(
 
 SUFFIXES = (".dot", ".gv", ".svg")
 DRAWN = 2_000
-"""Most states that dot can draw one by one within minutes; as parts, or as DOT text, more are allowed."""
+"""Most states that are drawn one by one; as parts, or as DOT text, more are allowed."""
 WRITTEN = 20_000
 
 
@@ -119,6 +122,7 @@ class StateOptions:
     lookahead: Annotated[
         bool, Parameter(negative=(), help="Collapse states that are won or lost within one move.")
     ] = False
+    raw: Annotated[bool, Parameter(negative=(), help="Draw all states, not one of each orbit.")] = False
     max_states: Annotated[
         int | None,
         Parameter(help=f"Refuse larger games. Default: {DRAWN:,} for ungrouped SVG, else {WRITTEN:,}."),
@@ -136,7 +140,26 @@ class ValueOptions:
     optimal: Annotated[
         bool, Parameter(negative=(), help="The same, with best actions and what they lead to only.")
     ] = False
+    board: Annotated[
+        str | None,
+        Parameter(help="The same of this state alone, with the boards after its slides, dashed."),
+    ] = None
     discount: Annotated[str, Parameter(help="Discount in (0, 1], exact: 0.99 or 99/100.")] = "1"
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class OtherOptions:
+    """What is drawn in place of a game."""
+
+    layer: Annotated[
+        str | None,
+        Parameter(help="Draw the decision diagram of this layer of a winning set, whose folder is named."),
+    ] = None
+    rows: Annotated[
+        int | None,
+        Parameter(help="Draw the rows of this length that slides along them can turn into 2 4 2 4 ..."),
+    ] = None
 
 
 def graph(
@@ -149,62 +172,78 @@ def graph(
         Parameter(
             name=["--output", "-o"],
             negative=(),
-            help="File to write, .dot or .svg (needs the program dot); may be repeated. "
-            "Default: DOT is printed.",
+            help="File to write, .dot or .svg; may be repeated. Default: DOT is printed.",
         ),
     ] = None,
     states: StateOptions = StateOptions(),
     worth: ValueOptions = ValueOptions(),
+    other: OtherOptions = OtherOptions(),
 ) -> int:
-    """Write the states of a small game, up to symmetry, and the transitions between them as a graph.
+    """Draw the states of a small game, and the transitions between them, as a graph.
 
     tilebase export graph 2x2 32 > graph.dot
 
     tilebase export graph 2x2 32 --group -o graph.svg
 
     tilebase export graph 2x2 8 --values -o values.svg
+
+    tilebase export graph 2x2 8 --board 0,2/2,0 --raw -o state.svg
+
+    tilebase export graph winning-set --layer 10 -o diagram.svg
+
+    tilebase export graph --rows 6 -o rows.svg
     """
-    from tilebase.small.graphs import find_dot, render_svg
+    from tilebase.pictures.drawing import with_metadata
+    from tilebase.pictures.graphs import row_picture, set_picture
+    from tilebase.tables.winning import open_winning_set
 
     files = output or []
     for file in files:
         if file.suffix.lower() not in SUFFIXES:
             raise UsageError(f"{file} is neither DOT nor SVG: give it the suffix .dot or .svg")
         check_output(file)
-        if file.suffix.lower() == ".svg":
-            find_dot()
-    drawn = any(file.suffix.lower() == ".svg" for file in files) and not states.group
-    most = states.max_states if states.max_states is not None else DRAWN if drawn else WRITTEN
-    question = make_game(shape, goal, game)
-    if worth.values or worth.optimal:
-        if states.group or states.lookahead:
-            raise UsageError("values are drawn state by state: leave out --group and --lookahead")
-        text, summary = _values(question, worth.optimal, worth.discount, min(most, DRAWN))
+    if other.rows is not None:
+        found = row_picture(other.rows)
+        summary = f"{len(found.nodes):,} rows up to reflection, {len(found.edges):,} steps"
+    elif other.layer is not None:
+        found = set_picture(open_winning_set(shape), other.layer)
+        summary = f"layer {other.layer}, {len(found.nodes):,} nodes without complement edges"
     else:
-        text, summary = _transitions(question, states.lookahead, states.specials, states.group, most)
+        drawn = any(file.suffix.lower() == ".svg" for file in files) and not states.group
+        most = states.max_states if states.max_states is not None else DRAWN if drawn else WRITTEN
+        found, summary = _drawn(make_game(shape, goal, game), states, worth, most)
     for file in files:
-        render_svg(text, file) if file.suffix.lower() == ".svg" else write_text(text, file)
+        write_text(with_metadata(found.svg()) if file.suffix.lower() == ".svg" else found.dot(), file)
         sys.stdout.write(f"{file}: {summary}\n")
     if not files:
-        sys.stdout.write(text)
+        sys.stdout.write(found.dot())
     return 0
 
 
-def _transitions(game: Game, lookahead: bool, specials: bool, group: bool, most: int) -> tuple[str, str]:
-    from tilebase.small.graphs import state_graph, to_dot
+def _drawn(game: Game, states: StateOptions, worth: ValueOptions, most: int) -> tuple[Picture, str]:
+    """Return the graph of a game, and its size in words."""
+    from tilebase.game.board import Board
+    from tilebase.small.diagrams import decision_diagram, diagram_picture
+    from tilebase.small.graphs import graph_picture, state_graph
 
-    found = state_graph(game, lookahead=lookahead, specials=specials, max_states=most)
-    size = f"{len(found.states):,} states up to symmetry, {len(found.edges):,} transitions"
-    return to_dot(found, group=group), size
-
-
-def _values(game: Game, optimal: bool, discount: str, most: int) -> tuple[str, str]:
-    from tilebase.small.diagrams import decision_diagram, diagram_to_dot
-
-    factor = parse_discount(discount)
-    diagram = decision_diagram(game, optimal=optimal, discount=factor, max_states=most)
-    actions = sum(len(found) for found in diagram.actions.values())
-    return diagram_to_dot(diagram), f"{len(diagram.values):,} states up to symmetry, {actions:,} actions"
+    folded = "without symmetry" if states.raw else "up to symmetry"
+    if not (worth.values or worth.optimal or worth.board):
+        graph = state_graph(
+            game, lookahead=states.lookahead, specials=states.specials, symmetric=not states.raw,
+            max_states=most,
+        )  # fmt: skip
+        size = f"{len(graph.states):,} states {folded}, {len(graph.edges):,} transitions"
+        return graph_picture(graph, group=states.group), size
+    if states.group or states.lookahead:
+        raise UsageError("values are drawn state by state: leave out --group and --lookahead")
+    diagram = decision_diagram(
+        game, optimal=worth.optimal, discount=parse_discount(worth.discount), symmetric=not states.raw,
+        board=Board.read(game, worth.board).cells if worth.board else None, max_states=min(most, DRAWN),
+    )  # fmt: skip
+    actions = [action for found in diagram.actions.values() for action in found]
+    leads = sum(len(action.outcomes) for action in actions)
+    size = f"{len(diagram.values):,} states {folded}, {len(actions):,} actions, {leads:,} transitions"
+    return diagram_picture(diagram), size
 
 
 def page(

@@ -264,8 +264,8 @@ class MethodOptions:
     strategy: Annotated[
         str,
         Parameter(
-            help="sum (layer by layer), sweep (sweep lines (k,l): l tiles of exponent k and none above) or "
-            "accumulative (one growing set)."
+            help="sum (layer by layer), sweep (sweep lines (k,l): l tiles of exponent k and none above), "
+            "frontier (the same, from the boards that the last step added) or accumulative (one growing set)."
         ),
     ] = "sum"
     corollary7: Annotated[

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from tilebase.cli.options import GameOptions, GoalArgument, ShapeOrGoal, ShownOptions, make_game
-from tilebase.cli.output import Shown
+from tilebase.cli.output import PICTURES, Shown
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Game
 from tilebase.game.names import title_of
@@ -38,11 +38,14 @@ def rank(
     """Count all boards within limits, or rank one.
 
     Counts by combinatorics, without playing: all boards, and how many of them can be states at most. Also
-    prints the memory that layers of them take; CSV and Parquet have rows by sum. A pass over all boards has
-    three layers in memory, and the one it makes; Boolean values are bits where this saves memory. Tables and
-    the program come to these. Nothing is solved: tilebase plan says what a pass takes in all, and how long.
+    prints the memory that layers of them take; CSV and Parquet have rows by sum, and --record sizes.svg draws
+    them. A pass over all boards has three layers in memory, and the one it makes; Boolean values are bits
+    where this saves memory. Tables and the program come to these. Nothing is solved: tilebase plan says what
+    a pass takes in all, and how long.
 
     tilebase rank 4x4 256
+
+    tilebase rank 4x4 256 --record sizes.svg
 
     tilebase rank 2x2 32 --board 2,4/8,16
 
@@ -51,7 +54,7 @@ def rank(
     question = make_game(shape, goal, game)
     if board is not None and at is not None:
         raise UsageError("give --board or --at, one of the two, or none of them")
-    show = shown.checked()
+    show = shown.checked(PICTURES if board is None and at is None else ())
     if board is None and at is None:
         _write_sizes(question, show)
         return 0
@@ -99,4 +102,7 @@ def _write_sizes(game: Game, show: Shown) -> None:
         document["groups"] = {"number": len(groups), "largest": groups.largest}
         size = f"{len(groups):,}, the largest of {groups.largest:,} boards"
         rows.append({"": "groups of equal tiles", title: size})
-    show.write(rows, document, data=result.layers, game=game)
+    show.write(
+        rows, document, data=result.layers, game=game,
+        draw=lambda plots, file: plots.plot_sizes(result, file),
+    )  # fmt: skip

@@ -22,6 +22,7 @@ import numpy.typing as npt
 from tilebase.errors import BoardError, UsageError
 from tilebase.game import symmetry
 from tilebase.game.game import Cells, Game, check_is_game
+from tilebase.game.notation import split_cells
 
 X_TILE = -1
 """What stands for an unmergeable tile in an array of tiles."""
@@ -173,17 +174,8 @@ class Board:
         wanted: object = size
         if not isinstance(wanted, int | float) or not 0 < wanted < 1e6:
             raise UsageError(f"the size of a picture must be 1 to 1,000,000 pixels, not {size}")
-        wide, height = _plane_size(self.game)
-        planes = self.game.shape[0] if len(self.game.shape) == 3 else 1
-        width = planes * wide + (planes - 1) * PLANE_GAP
-        scale = size / max(width, height)
-        parts = [_svg_plane(self, plane) for plane in range(planes)]
-        return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 {width} {height}" '
-            f'width="{width * scale:g}" height="{height * scale:g}" '
-            'font-family="Helvetica, Arial, sans-serif" font-weight="bold" text-anchor="middle">'
-            f"<title>{escape(self.text)}</title>{''.join(parts)}</svg>"
-        )
+        width, height = drawing_size(self.game.shape)
+        return drawing(self.game.shape, self.text, size / max(width, height))
 
     def _repr_svg_(self) -> str:
         return self.svg()
@@ -303,30 +295,39 @@ def _picture_text(picture: str) -> str:
 # -- drawings ------------------------------------------------------------------------------------
 
 
-def _plane_size(game: Game) -> tuple[int, int]:
-    rows, columns = game.shape[-2:]
-    return columns * (CELL + GAP) + GAP, rows * (CELL + GAP) + GAP
+def drawing_size(shape: Sequence[int]) -> tuple[int, int]:
+    """Return the width and the height of a drawing at the scale 1."""
+    planes = shape[0] if len(shape) == 3 else 1
+    return planes * (shape[-1] * (CELL + GAP) + GAP + PLANE_GAP) - PLANE_GAP, shape[-2] * (CELL + GAP) + GAP
 
 
-def _svg_plane(board: Board, plane: int) -> str:
-    width, height = _plane_size(board.game)
-    rows, columns = board.game.shape[-2:]
-    left = plane * (width + PLANE_GAP)
-    parts = [f'<rect x="{left}" width="{width}" height="{height}" rx="10" fill="{GRID}"/>']
-    for index_in_plane in range(rows * columns):
-        row, column = divmod(index_in_plane, columns)
-        x, y = left + GAP + column * (CELL + GAP), GAP + row * (CELL + GAP)
-        parts.append(_svg_cell(board, plane * rows * columns + index_in_plane, x, y))
-    return "".join(parts)
+def drawing(shape: Sequence[int], text: str, scale: float) -> str:
+    """Draw a board of a shape from its text, as `Board.svg` does; the planes are side by side."""
+    width, height = drawing_size(shape)
+    rows, columns = shape[-2:]
+    parts = []
+    for cell, word in enumerate(split_cells(text)):
+        plane, (row, column) = cell // (rows * columns), divmod(cell % (rows * columns), columns)
+        left = plane * (columns * (CELL + GAP) + GAP + PLANE_GAP)
+        if not row and not column:
+            ground = columns * (CELL + GAP) + GAP
+            parts.append(f'<rect x="{left}" width="{ground}" height="{height}" rx="10" fill="{GRID}"/>')
+        parts.append(_svg_cell(word, left + GAP + column * (CELL + GAP), GAP + row * (CELL + GAP)))
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 {width} {height}" '
+        f'width="{width * scale:g}" height="{height * scale:g}" '
+        'font-family="Helvetica, Arial, sans-serif" font-weight="bold" text-anchor="middle">'
+        f"<title>{escape(text)}</title>{''.join(parts)}</svg>"
+    )
 
 
-def _svg_cell(board: Board, cell: int, x: int, y: int) -> str:
-    word = board._label(cell)
-    if word == "###":
+def _svg_cell(word: str, x: int, y: int) -> str:
+    if word == "#":
         return _svg_wall(x, y)
-    fill = X_FILL if word == "x" else tile_color(board.cells[cell])
+    empty = word == "0"
+    fill = EMPTY if empty else X_FILL if word == "x" else tile_color(_exponent(word))
     square = f'<rect x="{x}" y="{y}" width="{CELL}" height="{CELL}" rx="6" fill="{fill}"/>'
-    if not word:
+    if empty:
         return square
     # A digit is 0.56 of the font size wide; the text may fill 0.82 of the cell.
     height = min(46, round(0.82 * CELL / (0.56 * len(word))))
@@ -335,6 +336,11 @@ def _svg_cell(board: Board, cell: int, x: int, y: int) -> str:
         f'<text x="{x + CELL // 2}" y="{baseline:g}" font-size="{height}" fill="{ink_color(fill)}">'
         f"{'×' if word == 'x' else word}</text>"
     )
+
+
+def _exponent(word: str) -> int:
+    """Return the exponent of a tile as `notation.tile_text` writes it."""
+    return int(word[2:]) if word.startswith("2^") else int(word).bit_length() - 1
 
 
 def _svg_wall(x: int, y: int) -> str:

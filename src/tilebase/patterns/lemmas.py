@@ -27,9 +27,12 @@ from functools import lru_cache
 from itertools import combinations, pairwise, product
 from typing import Literal
 
+from tilebase.errors import UsageError
 from tilebase.patterns.rules import Drop, Position, Rules, drop, push
 
 About = Literal["position", "afterstate", "following", "drop", "axis", "line"]
+MOST_LENGTH = 30
+"""The longest line whose sources are listed."""
 AXES = {"horizontal": "LR", "vertical": "UD"}
 """The slides along each axis."""
 
@@ -339,6 +342,31 @@ def alternating_line_sources(length: int) -> frozenset[Position]:
             waiting += lines_before(start)
             waiting += [source[::-1] for source in lines_before(start[::-1])]
     return frozenset(found)
+
+
+def alternating_line_steps(length: int) -> dict[Position, set[Position]]:
+    """Return the lines of `alternating_line_sources` without mirror images, and what follows each.
+
+    A line follows after a drop of 2 and a slide along the line, after the last drop, which fills the line,
+    or after a slide alone, if the drop was in another line.  With an even length, each step adds a tile or
+    closes a gap, so no line comes back.  Raises `UsageError` for another length, or one above 30.
+
+    >>> alternating_line_steps(4)[2, 0, 1, 2]
+    {(0, 2, 1, 2)}
+    """
+    if length % 2 or not 2 <= length <= MOST_LENGTH:
+        raise UsageError(f"rows of {length} cells are not listed: choose 2, 4 to {MOST_LENGTH}")
+    lines = alternating_line_sources(length)
+    steps: dict[Position, set[Position]] = {min(line, line[::-1]): set() for line in lines}
+    for line in lines:
+        dropped = [(*line[:cell], 1, *line[cell + 1 :]) for cell in range(length) if not line[cell]]
+        for now in (line, *dropped):
+            for pushed in (push(now, 2), push(now[::-1], 2)):
+                if pushed is not None and pushed in lines:
+                    steps[min(line, line[::-1])].add(min(pushed, pushed[::-1]))
+    for line, later in steps.items():
+        later.discard(line)
+    return steps
 
 
 def lines_before(line: Position) -> Iterator[Position]:

@@ -1,7 +1,8 @@
 """Pictures of what was found, for files and notebooks.
 
     drawing   figures of Matplotlib: their style, their files and what these say of themselves
-    plots     counts, values, losses and distributions
+    plots     counts, sizes of layers, values, losses and distributions
+    graphs    decision diagrams of winning sets, and rows that can become a checkerboard
 
 Matplotlib is loaded only when something is drawn.  Boards draw themselves (`game.board`), and written games
 are drawn in `patterns.strips`.

@@ -1,4 +1,4 @@
-"""Pictures of counts, values, regret, distributions and decision diagrams.
+"""Pictures of counts, sizes of layers, values, regret, distributions and decision diagrams.
 
 `draw_counts`, `draw_values`, `draw_regret` and `draw_distribution` draw on axes of matplotlib that the caller
 made; `plot_counts` and the others write SVG, PDF, EPS or PNG.
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from tilebase.counting.combinatorics import BoundResult
 from tilebase.counting.counts import FIELDS, CountResult, shown_names
 from tilebase.errors import UsageError
 from tilebase.game.names import title_of
@@ -293,6 +294,37 @@ def _game_lines(result: CountResult) -> str:
     if result.lookahead:
         words.append("without states that are decided within one move")
     return "\n".join(textwrap.wrap(", ".join(words), 110, max_lines=2, placeholder=" ..."))
+
+
+# -- sizes of layers ---------------------------------------------------------------------------
+
+
+def plot_sizes(result: BoundResult, path: Path | str) -> None:
+    """Draw how many boards each sum has, with the largest layer, as an SVG, PDF, EPS or PNG file.
+
+    This is figure 2 of Slizkov.  Raises `UsageError` for another suffix, `MissingExtraError`, `StorageError`.
+    """
+    sums, boards = map(np.array, zip(*sorted(result.boards_by_sum.items()), strict=True))
+    peak = int(boards.argmax())
+    with picture(path, 9.6, 4.4) as figure:
+        axes = figure.add_subplot()
+        axes.fill_between(sums, boards.astype(np.float64), color=SHADES[0], linewidth=0)
+        axes.plot(sums, boards, color=SHADES[4], linewidth=1.8)
+        axes.plot(sums[peak], boards[peak], "o", color=SHADES[5], markersize=5)
+        axes.annotate(
+            f"largest layer: sum {sums[peak]:,}, {boards[peak]:,}", (sums[peak], boards[peak]), (9, 4),
+            textcoords="offset points", fontsize=10, color=SHADES[5],
+            bbox={"fc": "white", "ec": "none", "pad": 1},
+        )  # fmt: skip
+        _grid(axes)
+        axes.margins(x=0)
+        axes.set_ylim(0, 1.12 * float(boards[peak]))
+        axes.set_ylabel("boards per sum, without symmetry")
+        axes.yaxis.set_major_formatter(formatter(number))
+        whole_ticks(axes.yaxis, steps=[1, 2, 2.5, 5, 10])
+        _sum_axis(axes)
+        named = result.game.aim_text.replace(",", "")
+        head(axes, f"{named}: {result.boards:,} boards by sum", f"in {len(sums):,} layers")
 
 
 # -- values and regret -------------------------------------------------------------------------

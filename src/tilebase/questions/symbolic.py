@@ -115,7 +115,7 @@ class Symbolic(Reported):
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the lines as rows of a table, with the bytes of nodes per state."""
-        name = {"sum": "sum", "sweep": "line (k,l)", "accumulative": "boards"}[self.method.strategy]
+        name = {"sum": "sum", "sweep": "line (k,l)", "accumulative": "boards"}[self.method.cut]
         return [
             {name: int(line.name) if self.method.strategy == "sum" else line.name}
             | {
@@ -255,10 +255,10 @@ def check_task(task: Task) -> None:
     ):
         if chosen not in known:
             raise UsageError(f"{name} {chosen!r} does not exist: choose one of {', '.join(known)}")
-    if method.until and method.strategy != ("sweep" if method.until.startswith("(") else "sum"):
+    if method.until and method.cut != ("sweep" if method.until.startswith("(") else "sum"):
         raise UsageError(
             f"the strategy {method.strategy} does not come to {method.until}: sum stops after a sum, such as "
-            "128, and sweep after a sweep line, such as 10,6"
+            "128, and sweep or frontier after a sweep line, such as 10,6"
         )
     if game.goal_sum is not None and method.strategy != "sum":
         raise UsageError("a goal sum needs the strategy sum, whose layers have one sum each")

@@ -3,6 +3,7 @@
 Modules, those that the others import first:
 
     oracle      counts and values with dictionaries and fractions
+    layered     pictures of graphs in columns, as SVG and DOT
     graphs      states and the states that can follow them
     diagrams    states, actions and probabilities as a picture
 """

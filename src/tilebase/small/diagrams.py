@@ -1,9 +1,13 @@
 """Small games as decision diagrams: states, actions with values, and the probabilities of what follows.
 
-A state is drawn as its board with its value.  An action is drawn as a point.  An edge from the state
-to the point names the directions; edges from the point to the states that can follow have
-probabilities.  Best actions have thick lines; a legend says so.  Values are exact fractions from the oracle
-(`oracle.values`), shown rounded.
+A state is drawn as its board with its value.  An action is drawn as a point, or, of one state alone, as the
+board after the slide in a dashed frame.  An edge from the state to the point names the directions; edges from
+the point to the states that can follow have probabilities.  Best actions have thick lines; a legend says so.
+Values are exact fractions from the oracle (`oracle.values`), shown rounded.
+
+The diagram of 2x2 to 8 without symmetry has 68 states and 528 edges with probabilities.  With the ends of a
+game as two states, each of which leads to itself, these are the 70 states and 530 transitions of Lees-Miller,
+Optimal Play with Markov Decision Processes (2018).
 """
 
 from __future__ import annotations
@@ -20,15 +24,18 @@ from tilebase.game.symmetry import canonical
 from tilebase.objectives.numbers import digits_text
 from tilebase.objectives.objective import Objective
 from tilebase.small import oracle
-from tilebase.small.graphs import EDGE, SPECIALS, board_label, live_states, state_name
+from tilebase.small.graphs import board_node, special_boxes, state_graph, state_name
+from tilebase.small.layered import EDGE, Edge, Node, Picture, boards_node
 
 BEST = "#2f7d4f"
 LEGEND = (
-    "{title}: states up to symmetry; below each board its value, the {value}",
-    "lines to a point: slides, and the value after them; the best are thick and green",
-    "lines from a point: the probability of what the spawn leads to",
+    "{title}: {states}; below each board its value, the {value}",
+    "lines to a {after}: slides, and the value after them; the best are thick and green",
+    "lines from a {after}: the probability of what the spawn leads to",
 )
 """The lines below a diagram."""
+BEHIND = 1 << 30
+"""The column of the states that can follow a single one."""
 Ending = Literal["win", "lose"]
 
 
@@ -46,78 +53,110 @@ class Action:
         Whether no other action has a larger value.
     outcomes:
         The states that can follow, with probabilities that sum to 1.
+    after:
+        The board after the slide.
     """
 
     directions: str
     value: Fraction
     best: bool
     outcomes: tuple[tuple[Cells | Ending, Fraction], ...]
+    after: Cells
 
 
 @dataclass(frozen=True)
 class Diagram:
-    """The live states of a game with their values and actions, by ascending sum and board.
+    """Live states of a game with their values and actions, by ascending sum and board.
 
-    `objective` says what a value is.
+    `objective` says what a value is, and `symmetric` whether each state stands for its orbit.  The diagram of
+    one state has the values of the states that can follow it, but not their actions.
     """
 
     game: Game
     objective: Objective
     values: dict[Cells, Fraction]
     actions: dict[Cells, tuple[Action, ...]]
+    symmetric: bool = True
 
 
 def decision_diagram(
-    game: Game, *, optimal: bool = False, discount: Fraction | str | int = 1, max_states: int = 2000
+    game: Game,
+    *,
+    optimal: bool = False,
+    discount: Fraction | str | int = 1,
+    symmetric: bool = True,
+    board: Cells | None = None,
+    max_states: int = 2000,
 ) -> Diagram:
     """Return the decision diagram of a small game with a goal.
 
-    With `optimal`, it has only the best actions and the states that they lead to.  Raises `UsageError`
-    if the game has no goal or more than `max_states` live states.
+    With `optimal`, it has only the best actions and the states that they lead to.  Without `symmetric`, it
+    has all reachable states, and each slide is an action of its own.  With `board`, it is that of one live
+    state.  Raises `UsageError` if the game has no goal or more than `max_states` live states, or if play does
+    not reach the board.
 
     >>> diagram = decision_diagram(Game("2x2", 8))
     >>> len(diagram.values), str(diagram.values[(0, 0, 1, 1)])
     (15, '1')
+    >>> raw = decision_diagram(Game("2x2", 8), symmetric=False)
+    >>> len(raw.values), sum(len(action.outcomes) for found in raw.actions.values() for action in found)
+    (68, 528)
     """
     if not game.can_win:
         raise UsageError("values need a goal: name one")
-    states = live_states(game, max_states=max_states)
+    states = state_graph(game, symmetric=symmetric, max_states=max_states).states
     solved = oracle.values(game, discount=discount)
-    actions = {state: tuple(_actions(solved, state)) for state in states}
+    if board is not None:
+        board = canonical(game, board) if symmetric else board
+        if board not in states:
+            raise UsageError(
+                f"{game.format(board)} is not a live state of {title_of(game)}: name one that play reaches"
+            )
+        states = (board,)
+    actions = {state: tuple(_actions(solved, state, symmetric)) for state in states}
     if optimal:
-        actions = _reached_by_best(game, actions)
-    return Diagram(
-        game,
-        Objective("win", discount=solved.discount),
-        {state: solved.states[state] for state in actions},
-        actions,
-    )
+        actions = _reached_by_best(game, actions) if board is None else {board: _best(actions[board])}
+    shown = dict.fromkeys(actions)
+    if board is not None:
+        ends = (end for action in actions[board] for end, _ in action.outcomes)
+        shown |= dict.fromkeys(end for end in ends if not isinstance(end, str))
+    values = {state: solved.states[canonical(game, state)] for state in shown}
+    return Diagram(game, Objective("win", discount=solved.discount), values, actions, symmetric)
 
 
-def _actions(solved: oracle.Values, state: Cells) -> Iterator[Action]:
+def _actions(solved: oracle.Values, state: Cells, symmetric: bool) -> Iterator[Action]:
     game = solved.game
+
+    def folded(board: Cells) -> Cells:
+        return canonical(game, board) if symmetric else board
+
     merged: dict[Cells, list[str]] = {}
     for direction, after in game.slides(state).items():
-        merged.setdefault(canonical(game, after), []).append(direction)
+        merged.setdefault(folded(after), []).append(direction)
     worths = {
-        after: solved.discount * (Fraction(1) if game.wins(after) else solved.afterstates[after])
+        after: solved.discount
+        * (Fraction(1) if game.wins(after) else solved.afterstates[canonical(game, after)])
         for after in merged
     }
     most = max(worths.values())
     for after, directions in merged.items():
         outcomes: dict[Cells | Ending, Fraction] = {}
         for board, p in [] if game.wins(after) else game.spawns(after):
-            end: Cells | Ending = canonical(game, board) if game.slides(board) else "lose"
+            end: Cells | Ending = folded(board) if game.slides(board) else "lose"
             if game.has_goal_sum(board):
                 end = "win"
             outcomes[end] = outcomes.get(end, Fraction(0)) + p
         last: Ending = "win" if game.wins(after) else "lose"  # the horizon ends the game
         found = tuple(outcomes.items()) or ((last, Fraction(1)),)
-        yield Action("=".join(directions), worths[after], worths[after] == most, found)
+        yield Action("=".join(directions), worths[after], worths[after] == most, found, after)
+
+
+def _best(actions: tuple[Action, ...]) -> tuple[Action, ...]:
+    return tuple(action for action in actions if action.best)
 
 
 def _reached_by_best(game: Game, actions: dict[Cells, tuple[Action, ...]]) -> dict[Cells, tuple[Action, ...]]:
-    waiting = [canonical(game, board) for board, _ in game.starts()]
+    waiting = [end for board, _ in game.starts() for end in (board, canonical(game, board))]
     kept: set[Cells] = set()
     while waiting:
         state = waiting.pop()
@@ -127,52 +166,48 @@ def _reached_by_best(game: Game, actions: dict[Cells, tuple[Action, ...]]) -> di
         for action in actions[state]:
             if action.best:
                 waiting += [end for end, _ in action.outcomes if not isinstance(end, str)]
-    return {
-        state: tuple(action for action in found if action.best)
-        for state, found in actions.items()
-        if state in kept
-    }
+    return {state: _best(found) for state, found in actions.items() if state in kept}
 
 
-def diagram_to_dot(diagram: Diagram) -> str:
-    """Return the diagram in the DOT language; the same diagram always gives the same text."""
-    game = diagram.game
-    title = f"{title_of(game)} under optimal play"
-    legend = "\\l".join([*LEGEND, ""]).format(title=title, value=diagram.objective.text)
-    lines = [
-        f'digraph "{game}" {{',
-        '  graph [rankdir=LR, ranksep=0.5, nodesep=0.15, bgcolor="white", fontname="Helvetica"];',
-        f'  graph [fontsize=10, labeljust=l, label="{legend}"];',
-        '  node [shape=plain, fontname="Helvetica", fontsize=10];',
-        f'  edge [color="{EDGE}", arrowsize=0.5, penwidth=0.8, fontname="Helvetica", fontsize=8];',
-    ]
-    ends = {end for found in diagram.actions.values() for a in found for end, _ in a.outcomes}
-    lines += [
-        f'  {ending} [shape=box, style="rounded,filled", fillcolor="{SPECIALS[ending]}", fontcolor="white"];'
-        for ending in ("win", "lose")
-        if ending in ends
-    ]
+def diagram_picture(diagram: Diagram) -> Picture:
+    """Return the diagram as a picture in columns by sum, with the actions between them."""
+    game, alone = diagram.game, len(diagram.actions) < len(diagram.values)
+    nodes = []
+    for state, value in diagram.values.items():
+        column = BEHIND if alone and state not in diagram.actions else 2 * game.sum(state)
+        nodes.append(board_node(game, state, column, number(value)))
+    edges = []
     for state, found in diagram.actions.items():
-        lines += _state_lines(game, state, diagram.values[state], found)
-    return "\n".join([*lines, "}"]) + "\n"
+        for i, action in enumerate(found):
+            name, colour = state_name(game, state), BEST if action.best else EDGE
+            point, width = f"{name}_{i}", 2.0 if action.best else Edge.width
+            nodes.append((_after if alone else _point)(game, action, point, 2 * game.sum(state) + 1, colour))
+            label = f"{action.directions}: {number(action.value)}"
+            edges.append(Edge(name, point, label, colour, width, head=False))
+            for end, p in action.outcomes:
+                target = end if isinstance(end, str) else state_name(game, end)
+                edges.append(Edge(point, target, number(p), colour, width))
+    states = "states up to symmetry" if diagram.symmetric else "states without symmetry"
+    what = {
+        "title": f"{title_of(game)} under optimal play",
+        "value": diagram.objective.text,
+        "states": states,
+    }
+    legend = [line.format(**what, after="dashed board" if alone else "point") for line in LEGEND]
+    heads = {} if alone else {node.column: str(node.column // 2) for node in nodes if not node.column % 2}
+    return Picture(str(game), [*nodes, *special_boxes(nodes, edges)], edges, heads, legend)
 
 
-def _state_lines(game: Game, state: Cells, value: Fraction, found: tuple[Action, ...]) -> Iterator[str]:
-    name = state_name(game, state)
-    label = (
-        f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="1" CELLPADDING="0"><TR><TD>{board_label(game, state)}'
-        f"</TD></TR><TR><TD>{number(value)}</TD></TR></TABLE>"
-    )
-    yield f"  {name} [label=<{label}>];"
-    for i, action in enumerate(found):
-        point = f"{name}_{i}"
-        heavy = f', color="{BEST}", penwidth=2' if action.best else ""
-        yield f'  {point} [shape=point, width=0.06, color="{BEST if action.best else EDGE}"];'
-        words = f"{action.directions}\\n{number(action.value)}"
-        yield f'  {name} -> {point} [arrowhead=none, label="{words}"{heavy}];'
-        for end, p in action.outcomes:
-            target = end if isinstance(end, str) else state_name(game, end)
-            yield f'  {point} -> {target} [label="{number(p)}"{heavy}];'
+def _point(_game: Game, _action: Action, name: str, column: int, colour: str) -> Node:
+    dot = f'label="", shape=point, color="{colour}"'
+    return Node(name, column, dot, 6, 6, f'<circle cx="3" cy="3" r="3" fill="{colour}"/>')
+
+
+def _after(game: Game, action: Action, name: str, column: int, colour: str) -> Node:
+    """Return the board after a slide in a dashed frame."""
+    frame = f'fill="none" stroke="{colour}" stroke-width="1.5" stroke-dasharray="5 3"'
+    board = [(game.format(action.after), "")]
+    return boards_node(name, column, game.shape, board, frame=frame, dot=", style=dashed")
 
 
 def number(value: Fraction) -> str:

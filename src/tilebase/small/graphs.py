@@ -14,20 +14,17 @@ Exhaustive Enumeration (2017), are the graph of the 2x2 game to 32 without and w
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal, TypeAlias
 
 from tilebase.counting.combinatorics import bound
-from tilebase.errors import MissingExtraError, TilebaseError, UsageError
-from tilebase.game.board import EMPTY, GRID, WALL, X_FILL, ink_color, tile_color
+from tilebase.errors import UsageError
 from tilebase.game.game import Cells, Game
 from tilebase.game.names import title_of
 from tilebase.game.symmetry import canonical
-from tilebase.runtime.storage import atomic_file
+from tilebase.small.layered import EDGE, Edge, Picture, boards_node, pill
+from tilebase.small.layered import Node as Box
 from tilebase.small.oracle import decided
 
 Node: TypeAlias = Cells | Literal["win", "lose"]
@@ -40,7 +37,6 @@ MAX_STATES = 20_000
 HOPELESS = 100
 """A game is refused without counting if its possible boards exceed the allowed states by this factor."""
 
-EDGE = "#8a8a96"
 SPECIALS = {"win": "#2f7d4f", "lose": "#a63d2f"}
 
 
@@ -53,7 +49,7 @@ class StateGraph:
     game, lookahead:
         The game, and whether lookahead was used.
     states:
-        The canonical live states by sum, largest tile and board, each ascending.
+        The live states by sum, largest tile and board, each ascending; canonical if each is for its orbit.
     edges:
         Pairs of a state and a state that can follow it, in the order of `states`, each pair once.
         Edges to ``"win"`` and ``"lose"`` are included only with `specials`.
@@ -79,7 +75,12 @@ def part_of(game: Game, state: Cells) -> Part:
 
 
 def state_graph(
-    game: Game, *, lookahead: bool = False, specials: bool = False, max_states: int = MAX_STATES
+    game: Game,
+    *,
+    lookahead: bool = False,
+    specials: bool = False,
+    symmetric: bool = True,
+    max_states: int = MAX_STATES,
 ) -> StateGraph:
     """Return the graph of a small game, computed with the rules in plain Python.
 
@@ -91,6 +92,8 @@ def state_graph(
         Draw states that are won or lost within one move as ``win`` and ``lose``.
     specials:
         Keep the edges to ``win`` and ``lose``.
+    symmetric:
+        One state for each orbit; otherwise all reachable states.
     max_states:
         Refuse games with more live states.
 
@@ -104,18 +107,10 @@ def state_graph(
     >>> len(graph.states), len(graph.edges)
     (57, 149)
     """
-    return _graph(game, lookahead, specials, _explore(game, lookahead, max_states))
+    return _graph(game, lookahead, specials, _explore(game, lookahead, symmetric, max_states))
 
 
-def live_states(game: Game, *, max_states: int = MAX_STATES) -> tuple[Cells, ...]:
-    """Return the canonical live states by sum, largest tile and board.
-
-    Raises `UsageError` as `state_graph`.
-    """
-    return _graph(game, False, False, _explore(game, False, max_states)).states
-
-
-def _explore(game: Game, lookahead: bool, max_states: int) -> dict[Cells, list[Node]]:
+def _explore(game: Game, lookahead: bool, symmetric: bool, max_states: int) -> dict[Cells, list[Node]]:
     """Return the nodes that can follow each live state."""
     possible = bound(game).canonical_possible
     if possible > HOPELESS * max_states:
@@ -123,12 +118,12 @@ def _explore(game: Game, lookahead: bool, max_states: int) -> dict[Cells, list[N
     layers: dict[int, set[Cells]] = {}
     followers: dict[Cells, list[Node]] = {}
     for board, _ in game.starts():
-        node = _node(game, lookahead, board)
+        node = _node(game, lookahead, symmetric, board)
         if not isinstance(node, str):
             layers.setdefault(game.sum(node), set()).add(node)
     while layers:
         for state in sorted(layers.pop(min(layers))):
-            followers[state] = list(_followers(game, lookahead, state))
+            followers[state] = list(_followers(game, lookahead, symmetric, state))
             if len(followers) > max_states:
                 raise _too_large(game, f"has more than {max_states:,} live states", max_states)
             for after in followers[state]:
@@ -144,7 +139,7 @@ def _too_large(game: Game, size: str, most: int) -> UsageError:
     )
 
 
-def _node(game: Game, lookahead: bool, board: Cells) -> Node:
+def _node(game: Game, lookahead: bool, symmetric: bool, board: Cells) -> Node:
     """Return the node of a state."""
     if game.has_goal_sum(board):
         return "win"
@@ -153,10 +148,10 @@ def _node(game: Game, lookahead: bool, board: Cells) -> Node:
         return "lose"
     if lookahead and decided(game, board):
         return "win" if any(game.wins(after) for after in afters) else "lose"
-    return canonical(game, board)
+    return canonical(game, board) if symmetric else board
 
 
-def _followers(game: Game, lookahead: bool, state: Cells) -> set[Node]:
+def _followers(game: Game, lookahead: bool, symmetric: bool, state: Cells) -> set[Node]:
     result: set[Node] = set()
     for after in game.slides(state).values():
         if game.wins(after):
@@ -164,7 +159,7 @@ def _followers(game: Game, lookahead: bool, state: Cells) -> set[Node]:
         elif game.ended(game.sum(after)):
             result.add("lose")
         else:
-            result |= {_node(game, lookahead, board) for board, _ in game.spawns(after)}
+            result |= {_node(game, lookahead, symmetric, board) for board, _ in game.spawns(after)}
     return result
 
 
@@ -181,45 +176,39 @@ def _graph(game: Game, lookahead: bool, specials: bool, followers: dict[Cells, l
     return StateGraph(game, lookahead, tuple(states), edges)
 
 
-# -- DOT -------------------------------------------------------------------------------------------
+# -- pictures --------------------------------------------------------------------------------------
 
 
-def to_dot(graph: StateGraph, *, group: bool = False) -> str:
-    """Return the graph in the DOT language.  The same graph always has the same text.
+def graph_picture(graph: StateGraph, *, group: bool = False) -> Picture:
+    """Return the graph as a picture in columns by sum.
 
-    Each state is a table of tiles, named ``s`` and its packed key in hexadecimal.  With
+    Each state is named ``s`` and its packed key in hexadecimal.  With
     `group`, each part (the states of one sum and largest tile) is one node, and edges join
     parts.  Its name is ``p``, the sum, ``_`` and the largest tile.  It shows its states under
     ``sum / largest tile``.
     """
     game = graph.game
-    nodes: list[_NamedNode]
     if group:
-        nodes = [
-            (f"p{total}_{tile}", _part(game, f"{total} / {tile}", states), states)
-            for (total, tile), states in graph.parts().items()
-        ]
+        parts = graph.parts().items()
+        named = {end: f"p{total}_{tile}" for (total, tile), states in parts for end in states}
+        nodes = [_part(game, *part, states) for part, states in parts]
     else:
-        nodes = [(state_name(game, state), board_label(game, state), [state]) for state in graph.states]
-    named = {end: name for name, _, ends in nodes for end in ends} | {"win": "win", "lose": "lose"}
-    edges = dict.fromkeys((named[state], named[after]) for state, after in graph.edges)
-    tints = {end: f' [color="{colour}70"]' for end, colour in SPECIALS.items()}
-    lines = [
-        f'digraph "{graph.game}" {{',
-        '  graph [rankdir=LR, ranksep=0.6, nodesep=0.12, bgcolor="white", fontname="Helvetica"];',
-        '  node [shape=plain, fontname="Helvetica"];',
-        f'  edge [color="{EDGE}", arrowsize=0.5, penwidth=0.8];',
-        *(f"  {name} [label=<{label}>];" for name, label, _ in nodes),
-        *_special_nodes(graph),
-        *_columns(graph, {state: named[state] for state in graph.states}),
-        *(f"  {one} -> {other}{tints.get(other, '')};" for one, other in edges),
-        "}",
-    ]
-    return "\n".join(lines) + "\n"
+        named = {state: state_name(game, state) for state in graph.states}
+        nodes = [board_node(game, state, game.sum(state)) for state in graph.states]
+    edges = dict.fromkeys(
+        Edge(named[state], after, colour=f"{SPECIALS[after]}70")
+        if isinstance(after, str)
+        else Edge(named[state], named[after])
+        for state, after in graph.edges
+    )
+    heads = {node.column: str(node.column) for node in nodes}
+    return Picture(str(game), [*nodes, *special_boxes(nodes, edges)], [*edges], heads)
 
 
-_NamedNode: TypeAlias = tuple[str, str, Sequence[Cells]]
-"""Name, label and the states that a node shows."""
+def special_boxes(nodes: Sequence[Box], edges: Iterable[Edge]) -> Iterator[Box]:
+    """Yield the boxes ``win`` and ``lose`` where edges lead there, in a column behind all nodes."""
+    reached, last = {edge.target for edge in edges}, max((node.column for node in nodes), default=0) + 1
+    yield from (pill(name, last, colour) for name, colour in SPECIALS.items() if name in reached)
 
 
 def state_name(game: Game, state: Cells) -> str:
@@ -227,103 +216,14 @@ def state_name(game: Game, state: Cells) -> str:
     return f"s{game.pack(state):0{-(-game.bits * game.cells // 4)}x}"
 
 
-def _part(game: Game, head: str, states: Sequence[Cells]) -> str:
-    """Draw a table with a frame: a heading, and the boards in rows, about twice as high as wide."""
-    columns = max(1, round((len(states) / 2) ** 0.5))
-    rows = [states[i : i + columns] for i in range(0, len(states), columns)]
-    cells = ("".join(f"<TD>{board_label(game, state)}</TD>" for state in row) for row in rows)
-    first = f'<TR><TD COLSPAN="{columns}"><FONT POINT-SIZE="11">{head}</FONT></TD></TR>'
-    body = "".join(f"<TR>{row}</TR>" for row in cells)
-    return (
-        f'<TABLE BORDER="1" COLOR="{EDGE}" CELLBORDER="0" CELLSPACING="6" CELLPADDING="0" STYLE="ROUNDED">'
-        f"{first}{body}</TABLE>"
-    )
+def board_node(game: Game, state: Cells, column: int, below: str = "") -> Box:
+    """Return a state as a node, with what stands below it."""
+    return boards_node(state_name(game, state), column, game.shape, [(game.format(state), below)])
 
 
-def board_label(game: Game, state: Cells) -> str:
-    """Draw a board as a table of tiles; the planes of a box are side by side."""
-    words = ["#" if cell in game.walls else game.word(e) if e else "0" for cell, e in enumerate(state)]
-    return words_label(game.shape, words)
-
-
-def words_label(shape: Sequence[int], words: Sequence[str]) -> str:
-    """As `board_label`, from a word for each cell: a number, ``x``, ``#`` for a wall, 0 for an empty cell."""
-    rows, columns = shape[-2:]
-    planes = range(0, len(words), rows * columns)
-    lines = []
-    for row in range(0, rows * columns, columns):
-        gaps = ('<TD WIDTH="6"></TD>' if plane else "" for plane in planes)
-        tiles = (words[plane + row : plane + row + columns] for plane in planes)
-        lines.append("".join(gap + "".join(map(_tile, line)) for gap, line in zip(gaps, tiles, strict=True)))
-    body = "".join(f"<TR>{line}</TR>" for line in lines)
-    return f'<TABLE BORDER="0" CELLSPACING="1" CELLPADDING="0" BGCOLOR="{GRID}">{body}</TABLE>'
-
-
-def _tile(word: str) -> str:
-    size = 'FIXEDSIZE="TRUE" WIDTH="20" HEIGHT="20"'
-    if word in ("0", "#"):
-        return f'<TD {size} BGCOLOR="{WALL if word == "#" else EMPTY}"></TD>'
-    fill = X_FILL if word == "x" else tile_color(_exponent(word))
-    points = (11, 10, 8, 6, 5)[min(len(word), 5) - 1]
-    return (
-        f'<TD {size} BGCOLOR="{fill}"><FONT COLOR="{ink_color(fill)}" POINT-SIZE="{points}">'
-        f"<B>{'×' if word == 'x' else word}</B></FONT></TD>"
-    )
-
-
-def _exponent(word: str) -> int:
-    return int(word[2:]) if word.startswith("2^") else int(word).bit_length() - 1
-
-
-def _special_nodes(graph: StateGraph) -> Iterator[str]:
-    reached = {after for _, after in graph.edges if isinstance(after, str)}
-    for name, colour in SPECIALS.items():
-        if name in reached:
-            yield (
-                f'  {name} [shape=box, style="rounded,filled", color="{colour}", fillcolor="{colour}", '
-                f'fontcolor="white", fontsize=12];'
-            )
-    if reached:
-        yield f"  {{ rank=sink; {'; '.join(sorted(reached))}; }}"
-
-
-def _columns(graph: StateGraph, named: dict[Cells, str]) -> Iterator[str]:
-    """Yield one rank of nodes per sum, with the sum as heading; edges keep the headings in one row."""
-    sums: dict[int, list[str]] = {}
-    for state in graph.states:
-        sums.setdefault(graph.game.sum(state), []).append(named[state])
-    for total, names in sums.items():
-        yield f'  sum{total} [label="{total}", fontcolor="{EDGE}", fontsize=12, group=sums];'
-        yield f"  {{ rank=same; sum{total}; {'; '.join(dict.fromkeys(names))}; }}"
-    chain = " -> ".join(f"sum{total}" for total in sums)
-    if len(sums) > 1:
-        yield f"  {chain} [style=invis, weight=100];"
-
-
-def find_dot() -> str:
-    """Return the path of the program ``dot`` of Graphviz.
-
-    Raises `MissingExtraError` if it is not installed.
-    """
-    program = shutil.which("dot")
-    if program is None:
-        raise MissingExtraError(
-            "SVG needs the program dot: install Graphviz, for example by apt install graphviz or "
-            "brew install graphviz, or write a .dot file"
-        )
-    return program
-
-
-def render_svg(dot: str, path: Path | str) -> None:
-    """Draw DOT text as an SVG file with the program ``dot`` of Graphviz.
-
-    Raises `MissingExtraError` if it is not installed, `StorageError` if the file cannot be
-    written, `TilebaseError` if it fails.
-    """
-    program = find_dot()
-    done = subprocess.run([program, "-Tsvg"], input=dot.encode(), capture_output=True, check=False)
-    if done.returncode:
-        reason = done.stderr.decode(errors="replace").strip().partition("\n")[0]
-        raise TilebaseError(f"dot cannot draw this graph: {reason or f'it ended with {done.returncode}'}")
-    with atomic_file(path) as file:
-        file.write(done.stdout)
+def _part(game: Game, total: int, tile: int, states: Sequence[Cells]) -> Box:
+    """Return a frame with a heading, and the boards in rows, about twice as high as wide."""
+    boards = [(game.format(state), "") for state in states]
+    wide, frame = max(1, round((len(states) / 2) ** 0.5)), f'fill="#ffffff" stroke="{EDGE}"'
+    head = f"{total} / {tile}"
+    return boards_node(f"p{total}_{tile}", total, game.shape, boards, head=head, wide=wide, frame=frame)

@@ -52,13 +52,15 @@ class WinningSet(Verdicts):
     ----------
     manifest:
         What is in the set.
+    stored:
+        Its diagrams.
     """
 
     kind = "winning set"
 
     def __init__(self, location: Location, manifest: WinningManifest) -> None:
         self.location, self.manifest = location, manifest
-        self._stored = StoredSet(location, manifest)
+        self.stored = StoredSet(location, manifest)
         self._slider = Slider(manifest.game)
 
     @classmethod
@@ -108,7 +110,7 @@ class WinningSet(Verdicts):
 
         Raises `CorruptError`, `MissingLayerError` or `StorageError`.
         """
-        assert self._stored.diagrams is not None
+        assert self.stored.diagrams is not None
 
     def close(self) -> None:
         """Release the folder."""
@@ -132,7 +134,7 @@ class WinningSet(Verdicts):
         held = won = 0
         lost: Cells | None = None
         for layer in manifest.layers:
-            more, of_them, board = self._stored.count(layer.name, choices)
+            more, of_them, board = self.stored.count(layer.name, choices)
             held, won, lost = held + more, won + of_them, lost or board
         least = min((int(layer.name) for layer in manifest.layers), default=game.largest_sum)
         lowest = game.sum([e or 0 for e in game.patterns[0]])
@@ -225,9 +227,9 @@ class WinningSet(Verdicts):
 
     def _known(self, board: Cells, *, after: bool) -> bool | None:
         """Return whether the side wins; None if that was not computed."""
-        if not self.manifest.possible(board, after=after) or not self._stored.has_layer(board):
+        if not self.manifest.possible(board, after=after) or not self.stored.has_layer(board):
             return None
-        won = bool(self._stored.holds(np.array([board]), after=after)[0])
+        won = bool(self.stored.holds(np.array([board]), after=after)[0])
         return won if won or self.manifest.complete else None
 
     def _missing(self, board: Cells) -> MissingBoardError:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from html import escape
 from typing import Any, Literal
 
 from tilebase.errors import BoardError, MissingBoardError, UsageError
@@ -21,7 +20,8 @@ from tilebase.game.spawns import ORIGINAL
 from tilebase.objectives.values import Unknown, value_document
 from tilebase.runtime.progress import describe
 from tilebase.small.diagrams import BEST
-from tilebase.small.graphs import EDGE, SPECIALS, words_label
+from tilebase.small.graphs import SPECIALS
+from tilebase.small.layered import EDGE, Edge, Picture, boards_node, pill
 from tilebase.tables.answers import Answer, board_document, goal_cells, slides_by_rules
 from tilebase.tables.large_tiles import large_tiles_of
 from tilebase.tables.layers import layer_sizes, layer_values
@@ -261,7 +261,7 @@ def layer(opened: Solved, total: int, label: str | None) -> Document:
 
 
 def diagram(name: str, opened: Solved, text: str | None, label: str | None) -> Document:
-    """Return a graph in the language DOT: the whole of a small game, or else the surroundings of a board.
+    """Return a graph as SVG: the whole of a small game, or else the surroundings of a board.
 
     The whole is the Markov decision process.  The surroundings are the slides of a board (without one: of a
     start) and the states that spawns make of them, with the values that the table knows.  In the whole,
@@ -276,8 +276,8 @@ def diagram(name: str, opened: Solved, text: str | None, label: str | None) -> D
         slide["direction"]: [] if slide["ends"] else spawns(opened, slide["board"], label)["spawns"]
         for slide in centre["slides"]
     }
-    dot = surroundings_to_dot(opened.game.shape, centre, after)
-    return {"dot": dot, "boards": {}, "whole": False, "board": centre["board"]}
+    svg = surroundings(opened.game.shape, centre, after).svg()
+    return {"svg": svg, "boards": {}, "whole": False, "board": centre["board"]}
 
 
 def _is_drawn_whole(table: Table, label: str | None) -> bool:
@@ -289,12 +289,12 @@ def _is_drawn_whole(table: Table, label: str | None) -> bool:
 
 
 def _whole(game: Game, discount: Fraction) -> Document:
-    from tilebase.small.diagrams import decision_diagram, diagram_to_dot
+    from tilebase.small.diagrams import decision_diagram, diagram_picture
     from tilebase.small.graphs import state_name
 
     found = decision_diagram(game, discount=discount, max_states=DRAWN)
     boards = {state_name(game, cells): game.format(cells) for cells in found.values}
-    return {"dot": diagram_to_dot(found), "boards": boards, "whole": True, "board": None}
+    return {"svg": diagram_picture(found).svg(), "boards": boards, "whole": True, "board": None}
 
 
 # -- the surroundings of a board as a graph ----------------------------------------------------------
@@ -302,71 +302,39 @@ def _whole(game: Game, discount: Fraction) -> Document:
 
 COLUMNS = 5
 """Boards in a row of the states after a slide."""
+FRAME = f'fill="#ffffff" stroke="{EDGE}"'
 ENDINGS = {"won": SPECIALS["win"], "lost": SPECIALS["lose"], "ended": EDGE}
 
 
-def surroundings_to_dot(
-    shape: Sequence[int], centre: Document, after: Mapping[str, Sequence[Document]]
-) -> str:
-    """Write the graph in the language DOT.  Each board with the player to move links to ``#`` and its text.
+def surroundings(shape: Sequence[int], centre: Document, after: Mapping[str, Sequence[Document]]) -> Picture:
+    """Return the graph.  Each board after a spawn is a link to ``#`` and its text.
 
     `centre` is the document of a position, and ``after[direction]`` the spawns after each of its slides.
     """
-    lines = [
-        "digraph {",
-        '  graph [rankdir=LR, ranksep=0.5, nodesep=0.25, bgcolor="white", fontname="Helvetica"];',
-        '  node [shape=plain, fontname="Helvetica", fontsize=10];',
-        f'  edge [color="{EDGE}", arrowsize=0.5, penwidth=0.8, fontname="Helvetica", fontsize=10];',
-        f"  centre [label=<{_table(_board(shape, centre['cells'], _short(centre)))}>];",
-    ]
+    nodes = [boards_node("centre", 0, shape, [(centre["board"], _short(centre))])]
+    edges = []
     for slide in centre["slides"]:
-        name = slide["direction"]
-        heavy = f', color="{BEST}", penwidth=2' if slide["best"] else ""
-        lines.append(f"  {name} [label=<{_table(_board(shape, slide['cells'], _short(slide)))}>];")
-        lines.append(f'  centre -> {name} [label="{name}"{heavy}];')
+        name, end = slide["direction"], f"{slide['direction']}_end"
+        colour, width = (BEST, 2.0) if slide["best"] else (EDGE, Edge.width)
+        nodes.append(boards_node(name, 1, shape, [(slide["board"], _short(slide))]))
+        edges += [Edge("centre", name, name, colour, width), Edge(name, end)]
         if slide["ends"]:
-            colour = ENDINGS[slide["ends"]]
-            lines.append(
-                f'  {name}_end [shape=box, style="rounded,filled", color="{colour}", fillcolor="{colour}", '
-                f'fontcolor="white", label="{slide["ends"]}"];'
-            )
+            nodes.append(pill(end, 2, ENDINGS[slide["ends"]], slide["ends"]))
         else:
-            lines.append(f"  {name}_end [label=<{_spawns(shape, after[name])}>];")
-        lines.append(f"  {name} -> {name}_end;")
-    return "\n".join([*lines, "}"]) + "\n"
-
-
-def _spawns(shape: Sequence[int], spawns: Sequence[Document]) -> str:
-    """Return the states after a slide with their probabilities and values, in rows."""
-    cells = [
-        _board(
-            shape,
-            one["cells"],
-            f"{one['fraction']}: {_short(one) if one['state'] == 'play' else one['state']}",
-            f' HREF="#{one["board"]}" TOOLTIP="{one["board"]}"',
-        )
-        for one in spawns
-    ]
-    return _table(*("".join(cells[at : at + COLUMNS]) for at in range(0, len(cells), COLUMNS)))
+            spawned = [
+                (
+                    one["board"],
+                    f"{one['fraction']}: {_short(one) if one['state'] == 'play' else one['state']}",
+                )
+                for one in after[name]
+            ]
+            nodes.append(boards_node(end, 2, shape, spawned, wide=COLUMNS, frame=FRAME, links=True))
+    return Picture(centre["board"], nodes, edges)
 
 
 def _short(document: Document) -> str:
     value = document["value"]
     return "" if value is None else str(value["short"])
-
-
-def _board(shape: Sequence[int], cells: Sequence[str], below: str, more: str = "") -> str:
-    """Return a cell of a table: a board, and what is written below it."""
-    inner = (
-        f"<TR><TD>{words_label(shape, cells)}</TD></TR>"
-        f'<TR><TD><FONT POINT-SIZE="10">{escape(below) or " "}</FONT></TD></TR>'
-    )
-    return f'<TD{more}><TABLE BORDER="0" CELLBORDER="0" CELLSPACING="1" CELLPADDING="0">{inner}</TABLE></TD>'
-
-
-def _table(*rows: str) -> str:
-    body = "".join(f"<TR>{row}</TR>" for row in rows)
-    return f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="4" CELLPADDING="0">{body}</TABLE>'
 
 
 # -- the rules of a game in sentences ----------------------------------------------------------------

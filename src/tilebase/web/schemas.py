@@ -209,7 +209,7 @@ LAYER = record(
 )
 DIAGRAM = record(
     {
-        "dot": TEXT,
+        "svg": TEXT,
         "boards": {"type": "object", "additionalProperties": TEXT},
         "whole": TRUE,
         "board": nullable(TEXT),

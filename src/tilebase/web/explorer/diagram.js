@@ -1,16 +1,10 @@
-// A diagram that Graphviz draws in the browser: the whole of a small game with states, slides, values and
-// probabilities; of a larger one, the surroundings of a board: its slides, the spawns after each, and their values.
+// A diagram that the server draws: the whole of a small game with states, slides, values and probabilities; of a
+// larger one, the surroundings of a board: its slides, the spawns after each, and their values.
 
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { useGet } from "./api.js";
 import { Button, Notice } from "./parts.js";
 import { several } from "./text.js";
-
-/** The diagram of a DOT text as an SVG element; Graphviz is loaded when it is first needed. */
-async function draw(dot) {
-  const { instance } = await import("./vendor/viz.js");
-  return (await instance()).renderSVGElement(dot);
-}
 
 /** Make the boards of a diagram lead elsewhere: nodes by `boards[name]`, and links to `#` and a board. */
 function link(svg, boards, onBoard) {
@@ -21,7 +15,7 @@ function link(svg, boards, onBoard) {
     node.addEventListener("click", () => onBoard(board));
   }
   for (const anchor of svg.querySelectorAll("a")) {
-    const board = decodeURIComponent(anchor.getAttribute("xlink:href").slice(1));
+    const board = decodeURIComponent(anchor.getAttribute("href").slice(1));
     anchor.classList.add("state");
     anchor.addEventListener("click", (event) => {
       event.preventDefault();
@@ -39,26 +33,18 @@ export function Diagram({ info, route, go, objective }) {
   const { data, problem, again } = useGet("graph", { table: info.name, objective, board: route.board });
   const [size, setSize] = useState(null);
   const [zoom, setZoom] = useState(1);
-  const [broken, setBroken] = useState(null);
   const place = useRef();
   const boards = Object.keys(data?.boards || {}).length;
   useEffect(() => {
-    if (!data || !place.current) return undefined;
-    let current = true;
-    const show = (svg) => {
-      if (!current) return;
-      const [, , width, height] = svg.getAttribute("viewBox").split(" ").map(Number);
-      svg.setAttribute("role", "img");
-      const what = data.whole ? `${info.game} with ${several(boards, "state")}` : `the surroundings of ${data.board}`;
-      svg.setAttribute("aria-label", `Diagram of ${what}. Browse gives the same numbers as text.`);
-      link(svg, data.boards, (board) => go(data.whole ? { view: "browse", board } : { board }));
-      place.current.replaceChildren(svg);
-      setSize({ width: width * (4 / 3), height: height * (4 / 3) });
-    };
-    draw(data.dot).then(show, () => current && setBroken("The diagram cannot be drawn: Graphviz could not be loaded."));
-    return () => {
-      current = false;
-    };
+    if (!data || !place.current) return;
+    const svg = new DOMParser().parseFromString(data.svg, "image/svg+xml").documentElement;
+    const [, , width, height] = svg.getAttribute("viewBox").split(" ").map(Number);
+    const what = data.whole ? `${info.game} with ${several(boards, "state")}` : `the surroundings of ${data.board}`;
+    svg.setAttribute("role", data.whole ? "img" : "group"); // links inside an image are not read out
+    svg.setAttribute("aria-label", `Diagram of ${what}. Browse gives the same numbers as text.`);
+    link(svg, data.boards, (board) => go(data.whole ? { view: "browse", board } : { board }));
+    place.current.replaceChildren(svg);
+    setSize({ width, height });
   }, [data]);
   useEffect(() => {
     const svg = place.current?.firstElementChild;
@@ -71,7 +57,7 @@ export function Diagram({ info, route, go, objective }) {
   if (problem && route.board) {
     return html`<${Notice} again=${again}>${problem}<//><p><${Button} onClick=${() => go({ board: "" })}>Begin with a start<//></p>`;
   }
-  if (problem || broken) return html`<${Notice} again=${broken ? null : again}>${problem || broken}<//>`;
+  if (problem) return html`<${Notice} again=${again}>${problem}<//>`;
   if (!data) return html`<p class="wait">Loading …</p>`;
   const fit = () => size && setZoom(Math.min(1, place.current.clientWidth / size.width));
   return html`<div class="diagram">

@@ -30,7 +30,7 @@ export function Help({ open, onClose }) {
       <dl class="keys">${KEYS.map(([keys, what]) => html`<div><dt>${keys}</dt><dd>${what}</dd></div>`)}</dl>
       <p>You can also swipe on the board, or click the slides beside it. A check marks the best slides; the number beside the others is what they lose.</p>
       <p>The same seed and the same slides give the same game. The address of the page names the position, so you can share it.</p>
-      <p>This page contains <a href="vendor/htm-preact.LICENSE">htm and Preact</a>, and <a href="vendor/viz.LICENSE">Viz.js with Graphviz and Expat</a>; the links lead to their licences.</p>
+      <p>This page contains <a href="vendor/htm-preact.LICENSE">htm and Preact</a>; the link leads to their licences.</p>
     </div>`}
   </dialog>`;
 }
