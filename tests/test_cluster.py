@@ -44,7 +44,6 @@ from tilebase.cluster.pieces import (
     WorkerFacts,
     perform,
     worker_memory,
-    written,
 )
 from tilebase.cluster.runs import attached
 from tilebase.errors import ClusterError, CorruptError, ResourceError, StorageError
@@ -54,6 +53,7 @@ from tilebase.game.game import Game
 from tilebase.questions.count import count
 from tilebase.questions.solve import solve
 from tilebase.runtime.resources import OVERHEAD, Allowance
+from tilebase.runtime.storage import written
 from tilebase.sparse import shared_backward, shared_forward
 
 SMALL = Game("3x3", 64)

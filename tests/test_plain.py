@@ -20,7 +20,7 @@ QUICK = (Game("2x2", 16),)
 GAMES = (
     Game("2x2", 32),
     Game("2x2", limits=16, start="empty"),
-    Game("2x3", 16, limits="16,8,8/8,4,4", spawn="1/10,2:1/4"),
+    Game("2x3", 16, limits="16,8,8/8,4,4", spawn="1/5"),
     Game("2x2x2", 8, walls=[7]),
 )
 KINDS = {

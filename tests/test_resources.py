@@ -608,7 +608,7 @@ def test_every_question_checks_what_it_may_use(door):
     with pytest.raises(TypeError, match="unexpected keyword argument 'memry'"):
         ask(memry=1 << 30)
     with pytest.raises(
-        TypeError, match=r"takes memory, threads, .*fractions are computed by .*solve_exactly"
+        TypeError, match=r"takes memory, disk, threads, .*fractions are computed by .*solve_exactly"
     ):
         ask(exact=True)
     for little in (1 << 20, "1MiB"):
