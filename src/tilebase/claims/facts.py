@@ -262,8 +262,8 @@ def took_of(row: Mapping[str, str]) -> str:
 # -- agreeing -------------------------------------------------------------------------------------
 
 
-NUMBER = re.compile(r"[-+]?\d+(\.\d+)?(e[-+]?\d+)?")
-"""A number as sources write it."""
+NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(\.\d+)?(e[-+]?\d{1,4})?(?!\w)")
+"""A number as sources write it, and no part of a word such as a checksum; Python reads each in no time."""
 
 
 def agrees(published: str, computed: Any) -> bool:
