@@ -207,7 +207,7 @@ def _after(game: Game, action: Action, name: str, column: int, colour: str) -> N
     """Return the board after a slide in a dashed frame."""
     frame = f'fill="none" stroke="{colour}" stroke-width="1.5" stroke-dasharray="5 3"'
     board = [(game.format(action.after), "")]
-    return boards_node(name, column, game.shape, board, frame=frame, dot=", style=dashed")
+    return boards_node(name, column, game.shape, board, frame=frame)
 
 
 def number(value: Fraction) -> str:

@@ -364,7 +364,7 @@ def text_width(text: str, size: float) -> float:
 
 def boards_node(
     name: str, column: int, shape: Sequence[int], boards: Sequence[tuple[str, str]], *, head: str = "",
-    wide: int = 1, frame: str = "", dot: str = "", links: bool = False,
+    wide: int = 1, frame: str = "", links: bool = False,
 ) -> Node:  # fmt: skip
     """Return boards in rows of `wide`, each as text with what stands below it; `frame` is a style in SVG.
 
@@ -386,7 +386,8 @@ def boards_node(
         drawn += words(below, x + width / 2, y + height + 12, 10) if below else ""
         parts.append(f'<a href="#{escape(text)}">{drawn}</a>' if links else drawn)
     label = "\\n".join([head] * bool(head) + [f"{text} {below}".rstrip() for text, below in boards])
-    return Node(name, column, f'label="{label}"{dot}', whole, high, "".join(parts))
+    dot = f'label="{label}"{", style=dashed" if "dasharray" in frame else ""}'
+    return Node(name, column, dot, whole, high, "".join(parts))
 
 
 def pill(name: str, column: int, colour: str, text: str = "") -> Node:
