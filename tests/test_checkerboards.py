@@ -348,7 +348,7 @@ def test_the_command_counts(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_command_says_what_it_cannot_decide(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reach", "checkerboard", "4x4", "--drops", "2,4", "--search", "--budget", "0.01s"]) == 1
-    assert "not decided" in capsys.readouterr().out
+    assert "undecided" in capsys.readouterr().out
     assert main(["reach", "checkerboard", "3x3", "--colouring", "8"]) == 2
 
 

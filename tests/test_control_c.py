@@ -156,7 +156,9 @@ def test_a_run_that_a_scheduler_ends_goes_on(tmp_path: Path) -> None:
                 break
         said = one.stderr.read()
     assert one.returncode == 143
-    assert said.endswith("stopped; finished layers are kept, and the same command continues there\n")
+    assert said.endswith(
+        "stopped; the same command continues after the last finished layer, if there is one\n"
+    )
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "sum 60:" not in done.stderr
     assert "sum 400:" in done.stderr

@@ -332,7 +332,7 @@ def test_what_is_allowed_does_not_follow_from_the_start() -> None:
         (lambda: Game("2x2", 64), "goal 64 cannot be made on 2x2: 4 cells make at most 32"),
         (lambda: Game("4x4"), "tiles to 131072 can be made on 4x4 and do not fit"),
         (lambda: Game("4x5", 512), "tiles to 256 can be made on 4x5 and do not fit into 3 bits a cell"),
-        (lambda: Game("4x4", 2048, spawn=2), "must lie between 0 and 1"),
+        (lambda: Game("4x4", 2048, spawn=2), "must lie between 0 (only 2s) and 1 (only 4s)"),
         (lambda: Game("4x4", 2048, spawn="often"), "'often' is not a probability"),
         (lambda: Game("4x4", 2048, spawn=float("nan")), "not a probability"),
         (lambda: Game("2x2", 32, limits="16,16"), "2 limits for a 2x2 board"),

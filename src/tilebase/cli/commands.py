@@ -229,7 +229,7 @@ def _stopped(arguments: Sequence[str]) -> str:
     if command == "force":
         return "stopped; what is decided is kept, and the same command continues there"
     if command in ("count", "solve", "lemma"):
-        return "stopped; finished layers are kept, and the same command continues there"
+        return "stopped; the same command continues after the last finished layer, if there is one"
     return "stopped"
 
 

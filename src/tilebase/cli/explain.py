@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import fill
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -38,7 +39,13 @@ def explain(
     rows = [vars(one) for one in found]
     if not word:
         kinds = dict.fromkeys(one.kind for one in found)
-        lines = [f"{kind:9}  {', '.join(one.word for one in found if one.kind == kind)}" for kind in kinds]
+        lines = [
+            fill(
+                ", ".join(one.word for one in found if one.kind == kind), 100, initial_indent=f"{kind:9}  ",
+                subsequent_indent=" " * 11, break_on_hyphens=False,
+            )
+            for kind in kinds
+        ]  # fmt: skip
     else:
         lines = [f"{one.word} ({one.kind}): {one.text}" for one in found]
     show.write(rows, rows, text="\n".join(lines) + "\n", game=None)

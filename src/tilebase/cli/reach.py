@@ -374,7 +374,9 @@ def checkerboard(
     }
     text = _described(rows, real=not deterministic)
     if drops is None and alone and not deterministic:
-        text += "\nThese are drops of 2s only, as in the thesis: --drops 2,4 asks about the real game.\n"
+        text = (
+            f"These are drops of 2s only, as in the thesis: --drops 2,4 asks about the real game.\n\n{text}"
+        )
     played = _rules_text(games[0]) if len(games) == 1 else str(games[0])
     show.write(rows, document, text=text, game=played)
     return _ended(failed) or int(any(verdict.reachable is None for verdict in verdicts))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,11 +27,14 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("tilebase")
 MOST_FILE = 1 << 24
 """Most bytes of a scheduler file, which lists the workers, too."""
+SMALL = (
+    "the workers will probably do nothing: no layer is expected to be large enough (tilebase explain cluster)"
+)
 IDLE = (
     "no layer was large enough to be shared out, so the workers did nothing and --cluster gained nothing: "
     "tilebase explain cluster says how large they have to be"
 )
-"""What is said of workers that were not needed."""
+"""What is said of workers that will not be needed, and of those that were not."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +58,11 @@ class Run(Allowance):
         if self.cluster is None:
             return self
         return replace(self, memory=self.cluster.memory, threads=max(self.threads, self.cluster.threads))
+
+    def tell_if_idle(self, shared: Callable[[], bool]) -> None:
+        """Log a warning for users if there are workers, and no layer is expected to be shared out."""
+        if self.cluster is not None and not shared():
+            LOG.info(SMALL)
 
     def within(self, name: str) -> Self:
         """Return the same in a subfolder."""

@@ -73,7 +73,7 @@ def _probability(value: Any) -> Fraction:
     if result.denominator > MOST_DENOMINATOR:
         raise GameError(f"the probability {text} has too many digits: at most eighteen behind the point")
     if not 0 <= result <= 1:
-        raise GameError(f"the probability of a 4 is {text}, but must lie between 0 and 1")
+        raise GameError(f"the probability of a 4 is {text}, but must lie between 0 (only 2s) and 1 (only 4s)")
     return result
 
 

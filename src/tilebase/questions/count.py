@@ -11,7 +11,7 @@ from tilebase.cluster.runs import attached, run_in
 from tilebase.costs import estimate
 from tilebase.costs.estimate import Estimate
 from tilebase.costs.rates import remembering
-from tilebase.costs.reachable import count_work, counting
+from tilebase.costs.reachable import count_work, counting, is_shared
 from tilebase.counting.counts import CountResult
 from tilebase.errors import UsageError
 from tilebase.files.run import KEEP, Query, RunFolder, delete_run, is_counted
@@ -104,6 +104,7 @@ def count(
                 return instead_of_counting(game, lambda total: takes(game, up_to=total), fits)
 
             estimate.check(game, partial(takes, up_to=up_to), run.most, run.folder, others)
+            run.tell_if_idle(lambda: is_shared(game, up_to, solved=False))
         with (
             RunFolder(run.folder, Query(game, lookahead, keep)) as opened,
             attached(run.cluster, run.folder),

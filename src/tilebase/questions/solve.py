@@ -19,7 +19,7 @@ from tilebase.cluster.runs import Run, attached, run_in
 from tilebase.costs import estimate
 from tilebase.costs.estimate import Estimate
 from tilebase.costs.rates import remembering
-from tilebase.costs.reachable import count_seconds, count_work, solve_seconds, spawns_of
+from tilebase.costs.reachable import count_seconds, count_work, is_shared, solve_seconds, spawns_of
 from tilebase.costs.rows import expected
 from tilebase.costs.shares import layers_of
 from tilebase.counting.counts import CountResult
@@ -31,6 +31,7 @@ from tilebase.files.manifest import Manifest
 from tilebase.files.run import Query, RunFolder, apart_of, is_counted
 from tilebase.files.solved import StoredValues
 from tilebase.game.game import Cells, Game, check_is_game
+from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import Objective, objectives_of
 from tilebase.objectives.results import LayerSummary, Solution, StartValues
 from tilebase.objectives.rounding import Rounding
@@ -364,9 +365,13 @@ def check_solving(ask: Ask, run: Run, keep: Keep = NOTHING) -> None:
     def others(fits: Callable[[Estimate], bool]) -> Iterable[str]:
         from tilebase.questions.alternatives import instead_of_solving  # only a refusal needs it
 
-        return instead_of_solving(ask.game, ask.objectives, takes, fits)
+        if keep.whole and fits(alone := _expected(ask, run, NOTHING)(ask.game)):
+            yield f"the start alone needs {byte_text(int(alone.disk))} of disk: keep no table"
+        yield from instead_of_solving(ask.game, ask.objectives, takes, fits)
 
     estimate.check(ask.game, takes, run if ask.space == "all" else run.most, run.folder, others)
+    if ask.space != "all":
+        run.tell_if_idle(lambda: is_shared(ask.game))
 
 
 def _solve_all(ask: Ask, run: Run, keep: Keep) -> Solution:
