@@ -156,7 +156,7 @@ def test_the_command_prints_a_game_that_replays(capsys):
 def test_the_command_says_why_not(capsys):
     assert main(["reach", "board", "4,2,4/2,4,2/4,2,4", "--drops", "2", "-q"]) == 0
     out = capsys.readouterr().out
-    assert "cannot be reached" in out
+    assert "can be reached with 2s: no" in out
     assert "every position that could lead to it was listed, 5 positions: none begins a game" in out
     undecided = ["reach", "board", "2048,2048,2,4/4,2,4,2/2,4,2,4/4,2,4,2", "--budget", "1s", "-q"]
     assert main(undecided) == 1

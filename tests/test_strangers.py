@@ -131,7 +131,7 @@ def test_manifests(kind: str, folder: Path, told: Callable[..., str]) -> None:
     if kind == "table":
         solve(Game("2x2", 16), "win", table=folder / "t", threads=1)
     else:
-        assert main(["force", "2x2", "16", "--engine", "diagrams", "-q", "-o", "t"]) == 0
+        assert main(["force", "diagrams", "2x2", "16", "-q", "-o", "t"]) == 0
         assert open_winning_set("t").states
     path = Path("t/manifest.json")
     sound = path.read_text()
