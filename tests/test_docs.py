@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import re
 import runpy
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -182,8 +181,6 @@ def test_commands_of_blocks_can_be_parsed(block: Block) -> None:
 
 @pytest.mark.parametrize("block", [marked(block) for block in BLOCKS if not block.not_run])
 def test_blocks_show_what_commands_print(block: Block, folder: Path) -> None:
-    if block.needs and shutil.which(block.needs) is None:
-        pytest.skip(f"needs {block.needs}, which is not installed")
     for command in block.before:
         assert transcripts.run(command).status == 0, command.text
     for command in block.commands:

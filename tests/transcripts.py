@@ -15,7 +15,6 @@ Comments in front of a block are instructions to the test, which a reader of the
 
     <!-- slow: REASON -->       the block runs only with the slow tests
     <!-- before: COMMAND -->    a command to run first; what it prints is not compared
-    <!-- needs: PROGRAM -->     the block is skipped where the program is not installed
     <!-- not run: WORD -->      the block is not run, only parsed; the test says what the word stands for
 """
 
@@ -34,7 +33,7 @@ from tilebase.cli import main
 BLOCK = re.compile(
     r"(?P<comments>(?:^<!-- [^\n]*? -->\n+)*)^```console\n(?P<text>\$ .*?)^```$", re.MULTILINE | re.DOTALL
 )
-COMMENT = re.compile(r"^<!-- (slow|before|needs|not run): (.*?) -->$", re.MULTILINE)
+COMMENT = re.compile(r"^<!-- (slow|before|not run): (.*?) -->$", re.MULTILINE)
 
 NUMBER = r"\d[\d,]*(?:\.\d+)?"
 UNIT = "(?:[nµm]?s|min|h|d|y|seconds?|minutes?|hours?|days?|weeks?|years?)"
@@ -73,8 +72,6 @@ class Block:
     before: tuple[Command, ...]
     slow: str
     """Why the block is slow; empty if it is not."""
-    needs: str
-    """A program that the block needs beside tilebase, or empty."""
     not_run: str
     """The word for why the block is not run, or empty."""
 
@@ -95,7 +92,6 @@ def blocks(page: Path) -> list[Block]:
             commands=commands(match["text"]),
             before=tuple(Command(note) for name, note in notes if name == "before"),
             slow=said.get("slow", ""),
-            needs=said.get("needs", ""),
             not_run=said.get("not run", ""),
         )
         if any(command.words[0] == "tilebase" for command in block.commands):
