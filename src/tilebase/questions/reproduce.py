@@ -460,6 +460,7 @@ WAYS: dict[str, Way] = {
     "probability_to_win": Way(_value("win"), _solving_seconds),
     "value_of_the_start": Way(_value("win"), _solving_seconds),
     "expected_score_under_optimal_play": Way(_value("score"), _solving_seconds),
+    "highest_score_with_luck": Way(_value("highest"), _solving_seconds),
     "slides_of_the_longest_game": Way(_value("longest"), _solving_seconds),
     "fewest_slides_to_a_win_with_luck": Way(_value("fewest"), _solving_seconds),
     "bound_within_limits": Way(
