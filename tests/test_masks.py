@@ -206,7 +206,7 @@ REFUSALS = (
     (lambda _: symbolic(SHORT, Method(strategy="accumulative")), "a horizon needs the strategy sum"),
     (lambda _: symbolic(AFTER, Method(corollary7=True)), "play from an empty board"),
     (lambda _: check_pattern(Game("2x3", 64, pattern="lemma1", horizon=90)), "a check needs no horizon"),
-    (lambda _: check_pattern(ENDED.changed(pattern="pair", horizon=None)), "tiles x do not move"),
+    (lambda _: check_pattern(ENDED.changed(pattern="pair", horizon=None)), "only without tiles x"),
     (lambda _: find_border(CELLS), "give a tile, and no pattern"),
 )
 

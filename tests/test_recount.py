@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +103,25 @@ def test_a_damaged_pair_is_made_again(tmp_path: Path, monkeypatch: pytest.Monkey
     assert solve(GAME, "win,lower", folder=tmp_path).value == expected.value
 
 
+@pytest.mark.parametrize("most", [160_000, 180_000, 265_000])
+def test_layers_without_boards_are_stepped_over(tmp_path: Path, most: int) -> None:
+    """Where only 4s are spawned, every second sum has no board."""
+    game = Game("2x4", 128, spawn=1)
+    found = solve(game, "win,longest", folder=tmp_path, disk=most, anyway=True)
+    assert "apart" in (tmp_path / places.COUNTS).read_text()
+    expected = solve(game, "win,longest")
+    assert (found.value, found.layers) == (expected.value, expected.layers)
+
+
+def test_a_folder_without_its_pairs_is_not_sound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tilebase.runtime.progress.OFTEN", 0.0)
+    with pytest.raises(KeyboardInterrupt):
+        watched(tmp_path, 5, folder=tmp_path, disk=MOST)
+    shutil.rmtree(tmp_path / "afterstates")
+    assert "lacks the layer of sum" in verify_run(tmp_path).wrong[0]
+    assert solve(GAME, "win,lower", folder=tmp_path).value == solve(GAME, "win,lower").value
+
+
 def test_a_ceiling_that_is_too_low_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RefusedError, match=r"it needs .* of disk, and 1 kB may be used"):
         solve(GAME, "win,lower", folder=tmp_path / "run", disk="1kB")
@@ -113,6 +133,9 @@ def test_pairs_are_as_near_as_the_disk_allows() -> None:
     assert pairs_kept(layers, 1000) == (0, 1000)
     assert pairs_kept(layers, 600) == (4, 502)
     assert pairs_kept(layers, 10) == (40, 88)  # 25 pairs, and 38 layers between two
+    apart, kept = pairs_kept(np.full(100_000, 1.0), 1)
+    assert 4 < apart < 2_000
+    assert kept < 1_000
     for apart, kept in (pairs_kept(layers, most) for most in (100, 200, 300)):
         between = apart - 2
         assert kept == sum(at % apart < 2 for at in range(1000)) + between

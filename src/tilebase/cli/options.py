@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Group, Parameter
 
-from tilebase.cli.output import Shown
+from tilebase.cli.output import PLANNING, Shown
 from tilebase.cli.usage import shared
 from tilebase.errors import MissingLayerError, UsageError
 from tilebase.game.formations import formation
@@ -107,7 +107,8 @@ class ShownOptions:
 
     def checked(self, pictures: Sequence[str] = (), *, plotted: bool = True) -> Shown:
         """Return how the result is written, before any work is done.  Raises as `Shown.checked`."""
-        return Shown.checked(self.form, self.record, pictures, plotted=plotted)
+        drawn = () if PLANNING.get() else pictures
+        return Shown.checked(self.form, self.record, drawn, plotted=plotted)
 
 
 @Parameter(name="*", group=USED)

@@ -18,6 +18,7 @@ Threads share the layers that are large enough; all but counting, solving and ev
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -211,8 +212,10 @@ def pairs_kept(afterstates: Array, most: float) -> tuple[int, float]:
     whole = float(afterstates.sum())
     if whole <= most:
         return 0, whole
-    best = 0, whole
-    for apart in range(4, len(afterstates)):
+    best, few = (0, whole), 64  # so many are tried one by one, then in steps of a sixteenth
+    steps = itertools.accumulate(itertools.repeat(few), lambda apart, _: apart + apart // 16)
+    longest = min(len(afterstates), few + 8 * math.isqrt(len(afterstates)))
+    for apart in (*range(4, min(few, longest)), *itertools.takewhile(lambda apart: apart < longest, steps)):
         between = np.where(np.arange(len(afterstates)) % apart < 2, 0.0, afterstates)
         largest = np.add.reduceat(between, np.arange(0, len(between), apart)).max()
         best = min(best, (apart, whole - float(between.sum()) + float(largest)), key=lambda one: one[1])

@@ -48,7 +48,7 @@ from tilebase.dense.tables import DenseRules
 from tilebase.dense.values import KeptValues, Wanted
 from tilebase.dense.windows import InWindows
 from tilebase.dense.workspace import InFiles, InMemory, Workspace
-from tilebase.errors import ResourceError, StorageError, UsageError
+from tilebase.errors import ResourceError, StorageError
 from tilebase.files.format import stored_bytes
 from tilebase.files.layers import Pages
 from tilebase.files.run import first_sum
@@ -132,8 +132,6 @@ class DensePass:
         query: OtherQuery | None = None,
     ) -> None:
         if backend == "cuda":
-            if run.cluster is not None:
-                raise UsageError("workers of a cluster use no GPU: leave out the backend or the cluster")
             run = replace(run, memory=min(run.memory, device_memory() or run.memory))
         self.folder, self.index, self.objective, self._run = run.folder, index, objective, run
         self.game = game = index.game

@@ -355,8 +355,11 @@ def verify_run(
         # Those of a table are deleted, and a kill may have left some.
         for kind in () if (path / places.TABLE).exists() else ("afterstates", "states"):
             with LayerFolder(path / kind, query.contents(kind)) as layers:
-                kept = KEEP.index(query.keep) >= KEEP.index(kind) and not apart
-                wanted = {s for s, line in recorded.items() if kept and sum(line[kind])}
+                kept = KEEP.index(query.keep) >= KEEP.index(kind)
+                wanted = {
+                    s for s, line in recorded.items()
+                    if kept and sum(line[kind]) and not is_given_up(query.game, apart, s)
+                }  # fmt: skip
                 there = {s for s, one in layers.records.items() if has_segment(layers, one)}
                 for total in sorted(wanted | there):
                     with found.checking():
@@ -412,6 +415,16 @@ def apart_of(lines: Iterable[Mapping[str, Any]], path: Path) -> int:
     with understood(str(path)):
         found = [whole(line["apart"], "the distance of pairs", MOST_SUM) for line in lines if "apart" in line]
     return found[0] if found else 0
+
+
+def layers_before(game: Game) -> int:
+    """Return from how many layers the next one follows: half of the largest spawned tile, and two at least."""
+    return max(2, (1 << max(game.spawn_exponents)) // 2)
+
+
+def is_given_up(game: Game, apart: int, total: int) -> bool:
+    """Return whether a layer is not among the first of every `apart`, which are kept."""
+    return bool(apart) and (total - first_sum(game)) // 2 % apart >= layers_before(game)
 
 
 def _gap(lines: list[dict[str, Any]], game: Game, *, complete: bool) -> int | None:

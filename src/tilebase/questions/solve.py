@@ -352,6 +352,8 @@ def check_solving(ask: Ask, run: Run, keep: Keep = NOTHING) -> None:
     if ask.on_device:
         from tilebase.dense.backends.cuda import cuda_library
 
+        if run.cluster is not None:
+            raise UsageError("workers of a cluster use no GPU: choose another space, or no cluster")
         cuda_library()  # refused before a folder is made
         return
     if ask.space == "all":

@@ -36,7 +36,7 @@ from tilebase.counting.counts import STORED, CountResult, counts_of, trimmed
 from tilebase.errors import CorruptError, MissingLayerError, ResourceError
 from tilebase.files.format import CHUNK_KEYS, Chunk
 from tilebase.files.keys import JOB_CHUNKS, KEPT_JOBS, BoardCheck, StoredLayer, encoded, joined
-from tilebase.files.run import KEEP, RunFolder, apart_of, count_lines
+from tilebase.files.run import KEEP, RunFolder, apart_of, count_lines, is_given_up, layers_before
 from tilebase.game.compiled import CompiledGame
 from tilebase.runtime.measured import working_time
 from tilebase.runtime.progress import Pace
@@ -110,7 +110,7 @@ class ForwardPass:
         self._pace = Pace(run.progress, "states")
         self._compiled = CompiledGame(self.game)
         # How many layers the next one follows from: a spawn makes the sum larger by at most twice as much.
-        self._needed = max(2, (1 << max(self.game.spawn_exponents)) // 2)
+        self._needed = layers_before(self.game)
         self._game_index = index_of(self.game)
         self._team = Team(run.threads)
         self._storage = [np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint64)]
@@ -223,10 +223,11 @@ class ForwardPass:
             near = (s - 2**e for e in reversed(self.game.spawn_exponents))
             return [s for s in near if s in by_sum and sum(by_sum[s]["afterstates"])]
 
-        again = [total]
-        while any(s not in there for s in before(again[-1])):
-            again.append(again[-1] - 2)
-        for s in reversed(again):
+        again, waiting = set[int](), [total]
+        while waiting:
+            again.add(s := waiting.pop())
+            waiting += [near for near in before(s) if near not in there and near not in again]
+        for s in sorted(again):
             self._sources = {near: self._sources.get(near) or self._stored(near) for near in before(s)}
             found, _ = self._make(s)
             if any(found[name] != by_sum[s][name] for name in STORED):
@@ -238,9 +239,7 @@ class ForwardPass:
 
     def gives_up(self, total: int) -> bool:
         """Return whether a layer is deleted when the next ones are made: it is in no k-th pair."""
-        return self.keep == "counts" or bool(
-            self.apart and (total - min(self._starts)) // 2 % self.apart >= self._needed
-        )
+        return self.keep == "counts" or is_given_up(self.game, self.apart, total)
 
     def _forget_unfinished(self, kind: str, lines: list[dict[str, Any]]) -> None:
         """Forget the layers that a killed run wrote, but which its journal does not list."""

@@ -53,7 +53,7 @@ def cuda_library() -> Any:
         raise MissingExtraError("cuda needs numba-cuda: pip install 'tilebase[cuda]'") from error
     if not cuda.is_available():
         raise MissingExtraError(
-            "there is no CUDA device, or no driver or toolkit for it: leave out the backend, or see "
+            "there is no CUDA device, or no driver or toolkit for it: choose the space all, or see "
             "pip install 'tilebase[cuda]'"
         )
     return cuda
