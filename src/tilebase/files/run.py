@@ -418,7 +418,7 @@ def apart_of(lines: Iterable[Mapping[str, Any]], path: Path) -> int:
 
 
 def layers_before(game: Game) -> int:
-    """Return from how many layers the next one follows: half of the largest spawned tile, and two at least."""
+    """Return from how many layers the next follows: half of the largest spawned tile, and two at least."""
     return max(2, (1 << max(game.spawn_exponents)) // 2)
 
 
