@@ -203,6 +203,8 @@ def graph(
             raise UsageError(f"{file} is neither DOT nor SVG: give it the suffix .dot or .svg")
         check_output(file)
     if other.rows is not None:
+        if shape or goal is not None or other.layer is not None:
+            raise UsageError("--rows draws the rows of one length: leave the shape and --layer out")
         found = row_picture(other.rows)
         summary = f"{len(found.nodes):,} rows up to reflection, {len(found.edges):,} steps"
     elif other.layer is not None:
@@ -227,7 +229,11 @@ def _drawn(game: Game, states: StateOptions, worth: ValueOptions, most: int) -> 
     from tilebase.small.graphs import graph_picture, state_graph
 
     folded = "without symmetry" if states.raw else "up to symmetry"
+    if most < 1:
+        raise UsageError(f"--max-states {most}: give 1 or more")
     if not (worth.values or worth.optimal or worth.board):
+        if worth.discount != "1":
+            raise UsageError("a discount changes values only: draw them with --values, or leave it out")
         graph = state_graph(
             game, lookahead=states.lookahead, specials=states.specials, symmetric=not states.raw,
             max_states=most,

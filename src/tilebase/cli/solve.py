@@ -136,6 +136,8 @@ def values(
     ask = Ask.on(how.space, question, objectives, how.down_to, table=kept.table is not None)
     within = ask.space
     folder = kept.table or how.work
+    if kept.above is not None and kept.table is None:
+        raise UsageError("--above leaves boards out of a table: name its folder with -o")
     if PLANNING.get():
         if ask.on_device:
             raise UsageError(f"what a pass with --space {how.space} takes is not planned: leave it out")
