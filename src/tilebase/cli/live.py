@@ -306,7 +306,7 @@ def visible_length(text: str) -> int:
 
 
 def cut_line(text: str, columns: int) -> str:
-    """Cut a line to so many columns, with all its colours."""
+    """Cut a line to a number of columns, with all its colours."""
     if visible_length(text) <= columns:
         return text
     parts: list[str] = []

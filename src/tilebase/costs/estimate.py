@@ -21,6 +21,7 @@ from typing import NoReturn
 
 from tilebase.costs.rates import busy
 from tilebase.errors import RefusedError, ResourceError, UsageError
+from tilebase.files import places
 from tilebase.game.game import Game
 from tilebase.game.names import title_of
 from tilebase.objectives.numbers import byte_text
@@ -68,7 +69,7 @@ class Estimate:
     peak:
         Bytes that the run takes where it may, if these are more than `memory`; else 0.
     apart:
-        Only the first two of so many layers stay on disk, and the others are counted twice; 0 if all stay.
+        The first two of every `apart` layers stay on disk, and the others are counted twice; 0 if all stay.
     upper:
         Whether positions, seconds and memory are those at most, as where nobody knows what an agent meets.
     """
@@ -229,25 +230,27 @@ def shortages(estimate: Estimate, allowed: Allowance, folder: Path | None = None
         few["memory"] = _short(estimate.memory, "memory", allowed.memory, "may be used", upper=estimate.upper)
     if allowed.disk is not None and estimate.disk > allowed.disk:
         few["disk"] = _short(estimate.disk, "disk", allowed.disk, "may be used")
-    elif estimate.disk > (free := free_disk(folder)):
+    elif estimate.disk > max(free := _free_disk(folder), WORTH_BYTES):
         few["disk"] = _short(estimate.disk, "disk", free, f"are free in {_place(folder)}")
     return few
 
 
-def free_disk(folder: Path | None) -> float:
-    """Return the bytes that a run in a folder, or in a temporary one, may have on disk, with its own files.
+def within_disk(allowed: Allowance, folder: Path | None) -> Allowance:
+    """Return the same with the disk that a run in a folder, or in a temporary one, may have there."""
+    return allowed.with_disk(max(_free_disk(folder), WORTH_BYTES))
 
-    At least `WORTH_BYTES`; infinite if the system does not say.
-    """
+
+def _free_disk(folder: Path | None) -> float:
+    """Return the free bytes, with those of the run's own files; infinity if the system does not say."""
     place = _place(folder)
     try:
         there = next(path for path in [place, *place.absolute().parents] if path.exists())
         free = shutil.disk_usage(there).free
-        if folder is not None:
+        if folder is not None and (folder / places.QUERY).exists():
             free += sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
     except (OSError, StopIteration):
         return math.inf
-    return max(free, WORTH_BYTES)
+    return free
 
 
 def _place(folder: Path | None) -> Path:

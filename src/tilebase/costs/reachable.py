@@ -190,7 +190,8 @@ def solving(
     values = each * float(afters.sum() if table else min(afters.sum(), HELD * afters.max(initial=0.0)))
     least, most = (solving_memory(game, objectives, above, down_to) for above in (1, 3))
     # Where they do not fit, pairs of layers are kept, and the others are counted once more.
-    apart, kept = pairs_kept(layers.afterstates, ((allowed.disk or math.inf) - values) / KEY_BYTES)
+    most_disk = math.inf if allowed.disk is None else allowed.disk
+    apart, kept = pairs_kept(layers.afterstates, (most_disk - values) / KEY_BYTES)
     return replace(
         before,
         task="solving",
@@ -206,13 +207,13 @@ def solving(
 def pairs_kept(afterstates: Array, most: float) -> tuple[int, float]:
     """Return of how many layers each the first two are kept, 0 for all, and the boards on disk at a time.
 
-    The least number that keeps at most so many boards, or the one that keeps fewest.  Beside the pairs, the
+    The least number that keeps at most `most` boards, or the one that keeps fewest.  Beside the pairs, the
     layers from one pair to the next are there while they are solved.
     """
     whole = float(afterstates.sum())
     if whole <= most:
         return 0, whole
-    best, few = (0, whole), 64  # so many are tried one by one, then in steps of a sixteenth
+    best, few = (0, whole), 64  # distances below are all tried, then steps of a sixteenth
     steps = itertools.accumulate(itertools.repeat(few), lambda apart, _: apart + apart // 16)
     longest = min(len(afterstates), few + 8 * math.isqrt(len(afterstates)))
     for apart in (*range(4, min(few, longest)), *itertools.takewhile(lambda apart: apart < longest, steps)):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tilebase.costs import reachable
-from tilebase.costs.estimate import NO_FIT, Estimate, free_disk, number_in_words, shortages
+from tilebase.costs.estimate import NO_FIT, Estimate, number_in_words, shortages, within_disk
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import ResourceError, StorageError, UsageError
 from tilebase.game.game import Game
@@ -122,7 +122,7 @@ def solving(
     machine = _machine(allowed, workers)
     if space != "all":
         shared = workers is not None
-        within = machine.with_disk(free_disk(folder or _of_runs()))
+        within = within_disk(machine, folder or _of_runs())
         found = expected("reachable", objectives, within, down_to=down_to, keep=keep, shared=shared)(game)
         what = f"solve for {', '.join(one.label for one in objectives)}"
         rows.append(_row(what, found, allowed, folder, workers, reachable.is_shared(game)))

@@ -212,10 +212,15 @@ def read_boards(layer: Layer, span: range) -> BoardsRead:
 
 
 class LayersAgain(Protocol):
-    """Makes layers again that were given up since they do not fit on the disk together."""
+    """Makes layers again that were given up since they do not fit on the disk together.
+
+    `index` is the `sparse.index.GameIndex` that it works with, whose tables the caller shares.
+    """
+
+    index: Any
 
     def lacks(self, total: int) -> bool:
-        """Return whether the layer of a sum is not there."""
+        """Return whether the layer of a sum is missing."""
 
     def make(self, total: int, tell: Callable[[int], None]) -> None:
         """Make such a layer and those below it, back to two that are there; give up those above it.

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from tilebase.counting.counts import STORED
+from tilebase.counting.counts import STORED, CountResult, counts_of
 from tilebase.errors import (
     CorruptError,
     GameError,
@@ -238,6 +238,16 @@ class RunFolder:
             contents = self.query.contents(kind)
             self._layers[kind] = LayerStore(self.path / kind, contents, segment_bytes=RELEASED_BYTES)
         return self._layers[kind]
+
+
+def counted(folder: RunFolder) -> CountResult | None:
+    """Return the counts of a finished run, whose layers may be deleted; None if it is not finished."""
+    lines = folder.journal.read()
+    if not lines or not lines[-1].get("complete", False):
+        return None
+    game = folder.query.game
+    lines = count_lines(lines, game, folder.journal.path)
+    return counts_of(game, folder.query.lookahead, lines, complete=True)
 
 
 def is_counted(path: Path) -> bool:

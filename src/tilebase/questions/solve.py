@@ -28,7 +28,7 @@ from tilebase.files import places
 from tilebase.files.keys import Reachable
 from tilebase.files.layers import Pages
 from tilebase.files.manifest import Manifest
-from tilebase.files.run import Query, RunFolder, apart_of, is_counted
+from tilebase.files.run import Query, RunFolder, apart_of, counted, is_counted
 from tilebase.files.solved import StoredValues
 from tilebase.game.game import Cells, Game, check_is_game
 from tilebase.objectives.numbers import byte_text
@@ -40,7 +40,8 @@ from tilebase.questions.running import NOTHING, Ask, Keep, choose_space
 from tilebase.runtime.progress import in_turn
 from tilebase.runtime.resources import Use
 from tilebase.sparse.backward import BackwardPass
-from tilebase.sparse.forward import Recount, count_in, counted
+from tilebase.sparse.forward import count_in
+from tilebase.sparse.recount import Recount
 from tilebase.tables.prober import Prober
 
 if TYPE_CHECKING:
@@ -134,10 +135,10 @@ def solve(
 
 def solve_in(ask: Ask, run: Run, keep: Keep = NOTHING) -> Solution:
     """Solve on the boards of a space that is chosen.  Raises as `solve`."""
-    check_solving(ask, run, keep)
+    takes = check_solving(ask, run, keep)
     if ask.space == "all":
         return _solve_all(ask, run, keep)
-    return _solve_reachable(ask, run, keep)
+    return _solve_reachable(ask, run, keep, 0 if takes is None else takes.apart)
 
 
 def _asked(
@@ -168,8 +169,11 @@ def _kept(ask: Ask, table: Path | str | None, above: float | None, space: str | 
     return Keep(Path(table), Pruning(Path(table), ask.game, ask.objectives, above))
 
 
-def _solve_reachable(ask: Ask, run: Run, keep: Keep) -> Solution:
-    """Count what is reachable, solve it layer by layer, and write the table if one is wanted."""
+def _solve_reachable(ask: Ask, run: Run, keep: Keep, apart: int) -> Solution:
+    """Count what is reachable, solve it layer by layer, and write the table if one is wanted.
+
+    A new run keeps two of every `apart` layers of afterstates, and all with 0.
+    """
     game, path, pruning = ask.game, run.folder, keep.pruning
     with (
         RunFolder(path, Query(game, keep="afterstates")) as folder,
@@ -186,7 +190,9 @@ def _solve_reachable(ask: Ask, run: Run, keep: Keep) -> Solution:
         found = _boards_of(folder, before, stored, run.threads)
         if found is None:
             counting, run = _in_turn(ask, run)
-            found = _count(folder, counting, _apart(ask, run, keep, folder), stack)
+            if lines := folder.journal.read():  # a run that was begun goes on as it was
+                apart = apart_of(lines, folder.journal.path)
+            found = _count(folder, counting, apart, stack)
         counts, here = found
         stack.callback(here.layers.close)
         sizes = here.sizes
@@ -250,17 +256,10 @@ def _in_turn(ask: Ask, run: Run) -> tuple[Run, Run]:
     return replace(run, progress=first), replace(run, progress=then)
 
 
-def _apart(ask: Ask, run: Run, keep: Keep, folder: RunFolder) -> int:
-    """Return of how many layers of afterstates two are kept: as the run began, or as the disk allows."""
-    if lines := folder.journal.read():
-        return apart_of(lines, folder.journal.path)
-    return _expected(ask, run, keep)(ask.game).apart
-
-
 def _expected(ask: Ask, run: Run, keep: Keep) -> Callable[[Game], Estimate]:
     """Return what solving a game takes, as `solve` runs it."""
     most = run if ask.space == "all" else run.most  # `dense.shared` plans its workers
-    most = most.with_disk(estimate.free_disk(run.folder))
+    most = estimate.within_disk(most, run.folder)
     shared = run.cluster is not None
     return expected(ask.space, ask.objectives, most, down_to=ask.down_to, keep=keep.whole, shared=shared)
 
@@ -339,11 +338,12 @@ def _is_done(stored: StoredValues, here: Reachable, threads: int, whole: bool) -
     return True
 
 
-def check_solving(ask: Ask, run: Run, keep: Keep = NOTHING) -> None:
-    """Raise `ResourceError` if solving would take too long or too much memory, unless it has begun before.
+def check_solving(ask: Ask, run: Run, keep: Keep = NOTHING) -> Estimate | None:
+    """Return what solving takes; None on a device, and where it has come so far that nothing is refused.
 
-    The rate of a device is not measured; `MissingExtraError` if there is none.  `UsageError` if a pass over
-    all boards does not know the rules.
+    Raises `ResourceError` if it would take too long or too much memory or disk, `MissingExtraError` if there
+    is no device, `UsageError` if a pass over all boards does not know the rules.  The rate of a device is not
+    measured.
     """
     if ask.space == "all":
         from tilebase.dense.sizes import check_rules
@@ -355,13 +355,13 @@ def check_solving(ask: Ask, run: Run, keep: Keep = NOTHING) -> None:
         if run.cluster is not None:
             raise UsageError("workers of a cluster use no GPU: choose another space, or no cluster")
         cuda_library()  # refused before a folder is made
-        return
+        return None
     if ask.space == "all":
         folders = (run.folder / places.values_folder(one.label) for one in ask.objectives)
         if all((folder / places.SOLVED).exists() for folder in folders):
-            return
+            return None
     elif is_counted(run.folder):
-        return
+        return None
     takes = _expected(ask, run, keep)
 
     def others(fits: Callable[[Estimate], bool]) -> Iterable[str]:
@@ -371,9 +371,11 @@ def check_solving(ask: Ask, run: Run, keep: Keep = NOTHING) -> None:
             yield f"the start alone needs {byte_text(int(alone.disk))} of disk: keep no table"
         yield from instead_of_solving(ask.game, ask.objectives, takes, fits)
 
-    estimate.check(ask.game, takes, run if ask.space == "all" else run.most, run.folder, others)
+    allowed = run if ask.space == "all" else run.most
+    found = estimate.check(ask.game, takes, allowed, run.folder, others)
     if ask.space != "all":
         run.tell_if_idle(lambda: is_shared(ask.game))
+    return found
 
 
 def _solve_all(ask: Ask, run: Run, keep: Keep) -> Solution:

@@ -115,7 +115,7 @@ class Allowance:
         return allowed
 
     def with_disk(self, free: float) -> Self:
-        """Return the same where no more than so many bytes are free."""
+        """Return the same where `free` bytes of the disk are free, infinity if nobody knows."""
         most = free if self.disk is None else min(free, self.disk)
         return replace(self, disk=None if math.isinf(most) else int(most))
 

@@ -44,7 +44,7 @@ from tilebase.runtime.resources import OVERHEAD
 from tilebase.runtime.threads import Pool, Spares
 from tilebase.sparse.folds import Fold, Spawned, make_fold
 from tilebase.sparse.forward import DURABLE_BYTES
-from tilebase.sparse.index import Edge, IndexedLayer, enter, index_of, join, new_directory
+from tilebase.sparse.index import Edge, GameIndex, IndexedLayer, enter, join, new_directory
 from tilebase.sparse.reading import word_potentials
 from tilebase.sparse.sizes import directory_bytes, lean_bytes
 
@@ -123,7 +123,8 @@ class BackwardPass:
         self.memory, self.threads, self.release = run.memory, run.threads, release
         self.folds = list(folds) if folds else [make_fold(game, values.objective) for values in stored]
         self._compiled = CompiledGame(game)
-        self._game_index = index_of(game)
+        # Counting layers again needs the tables, too.
+        self._game_index = GameIndex(game) if space.again is None else space.again.index
         self._check = BoardCheck(game)
         self._merges = sorted({merge for fold in self.folds for merge in fold.merges})
         self._potentials = word_potentials(game, self._merges)

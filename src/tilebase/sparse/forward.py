@@ -6,8 +6,7 @@
 Each layer is made by two maps over sets.  A set has one bit per rank of the perfect index
 (`sparse.index`).  A duplicate sets a bit that is already set, and reading the bits in order gives
 sorted keys.  Only afterstates are written, since states follow from them.
-Where the disk does not hold all layers, the backward pass has only every k-th pair of them (`Recount`), and
-the layers between are counted once more from the pair below them.
+Where the disk does not hold all layers, only the first of every k are kept (`sparse.recount`).
 
 Layers are divided among threads, apart from those of few boards, since starting another thread would take
 longer.  Files and counts are the same for any number of threads and any memory.
@@ -22,9 +21,9 @@ import threading
 from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,7 +42,7 @@ from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import OVERHEAD
 from tilebase.runtime.threads import map_in_threads
 from tilebase.sparse import maps, sizes
-from tilebase.sparse.index import Index, IndexedLayer, LayerIndex, index_of
+from tilebase.sparse.index import GameIndex, Index, IndexedLayer, LayerIndex
 from tilebase.sparse.maps import MapTask, SlideTask, SpawnTask, Team
 from tilebase.sparse.sizes import KEPT_KEYS
 from tilebase.sparse.windows import SpilledSet, Windows
@@ -111,7 +110,7 @@ class ForwardPass:
         self._compiled = CompiledGame(self.game)
         # How many layers the next one follows from: a spawn makes the sum larger by at most twice as much.
         self._needed = layers_before(self.game)
-        self._game_index = index_of(self.game)
+        self.game_index = GameIndex(self.game)
         self._team = Team(run.threads)
         self._storage = [np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint64)]
         self._sources: dict[int, StoredLayer] = {}
@@ -167,9 +166,10 @@ class ForwardPass:
     def close(self) -> None:
         """Stop the threads and release files and memory."""
         self._team.close()
-        self._release()
+        self.release()
 
-    def _release(self) -> None:
+    def release(self) -> None:
+        """Release files and memory; the threads stay."""
         self._team.release()
         self._sources.clear()
         self._storage = [np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint64)]
@@ -185,38 +185,26 @@ class ForwardPass:
         for kind in kept:
             self._forget_unfinished(kind, lines)
         there = self.folder.layers("afterstates").records.keys()
-        wanted = there | {line["sum"] for line in lines[-self._needed :]} if self.apart else self._sums
+        by_sum = {line["sum"]: line for line in lines}
+        last = {line["sum"] for line in lines[-self._needed :]}
+        wanted = there | last if self.apart else by_sum.keys()
         jobs = [(line, kind) for line in lines for kind in kept if line["sum"] in wanted and sum(line[kind])]
         found = map_in_threads(lambda job: self._is_sound(*job), jobs, self.threads)
         wrong = {line["sum"] for (line, _), sound in zip(jobs, found, strict=True) if not sound}
-        by_sum = {line["sum"]: line for line in lines}
         for total in sorted(wrong):
             LOG.debug("sum %d: its boards are missing or damaged, and are made again", total)
-            self._make_again(total, by_sum)
+            self.make_again(total, by_sum)
             self._sources.clear()
         if wrong:
             self._sync()
         first = [{"apart": self.apart}] if self.apart else []
         self.folder.journal.rewrite([*first, *lines, *([{"complete": True}] if done else [])])
 
-    def recount(self, total: int) -> None:
-        """Make the layer of a sum again, and those from the next pair below it on.
+    def make_again(self, total: int, by_sum: dict[int, dict[str, Any]]) -> None:
+        """Make the layer of a sum again, and before it those from which it follows and that are missing.
 
-        Raises `CorruptError` if one has other counts than before.
+        ``by_sum[s]`` are lines of the journal.  Raises `CorruptError` if a layer then has other counts.
         """
-        try:
-            self._make_again(total, self._counted)
-        finally:
-            self._release()
-
-    @cached_property
-    def _counted(self) -> dict[int, dict[str, Any]]:
-        """The lines of the journal, by sum."""
-        journal = self.folder.journal
-        return {line["sum"]: line for line in count_lines(journal.read(), self.game, journal.path)}
-
-    def _make_again(self, total: int, by_sum: dict[int, dict[str, Any]]) -> None:
-        """Make the layer of a sum again, and before it those from which it follows and that are not there."""
         there = self.folder.layers("afterstates").records
 
         def before(s: int) -> list[int]:
@@ -324,7 +312,7 @@ class ForwardPass:
 
     def _make(self, total: int) -> tuple[dict[str, Any], int]:
         """Make the layer of one sum and write it; return its line of the journal and its bytes."""
-        indexed = self._game_index.at(total)
+        indexed = self.game_index.at(total)
         if self._sharing is not None and self._sharing.wants(indexed.layer.size):
             return self._make_shared(self._sharing, total, indexed.layer.size)
         states, afters = self._bit_sets(indexed.layer)
@@ -371,7 +359,7 @@ class ForwardPass:
             begin, share = STEPS.get(step, (0.9, 0.1))
             self._report(total, step, begin + share * done)
 
-        found = sharing.make(total, ranks, self._game_index.nbytes, sources, write, report)
+        found = sharing.make(total, ranks, self.game_index.nbytes, sources, write, report)
         if found.afterstates.any():
             self._sources[total] = self._stored(total)
         self.work.bits += ranks
@@ -417,7 +405,7 @@ class ForwardPass:
 
     @property
     def _fixed_memory(self) -> int:
-        return OVERHEAD + self._game_index.nbytes + 2 * 8 * KEPT_KEYS
+        return OVERHEAD + self.game_index.nbytes + 2 * 8 * KEPT_KEYS
 
     def _least_memory(self, size: int) -> int:
         """Return the bytes that a layer of so many ranks needs at least; 0 for a small layer."""
@@ -433,14 +421,14 @@ class ForwardPass:
 
     def _check_memory(self, total: int, up_to: int | None) -> None:
         """Raise `ResourceError` if a layer from `total` on does not fit, of those that use these tables."""
-        index = self._game_index.index_at(total)
+        index = self.game_index.index_at(total)
         if index is self._checked:
             return
         self._checked = index
         end = math.inf if index.cap == max(self.game.tops) else 2 << index.cap
         wanted = [n for s, n in index.sizes().items() if total <= s < end and (up_to is None or s <= up_to)]
         if self._sharing is not None:
-            self._sharing.check_memory(max(wanted, default=0), self._game_index.nbytes)
+            self._sharing.check_memory(max(wanted, default=0), self.game_index.nbytes)
             wanted = [n for n in wanted if not self._sharing.wants(n)]
         least = self._least_memory(max(wanted, default=0))
         if least > self.memory:
@@ -583,16 +571,6 @@ class ForwardPass:
         return self._done_states / max(self._done_states + expected, 1)
 
 
-def counted(folder: RunFolder) -> CountResult | None:
-    """Return the counts of a finished run, whose layers may be deleted; None if it is not finished."""
-    lines = folder.journal.read()
-    if not lines or not lines[-1].get("complete", False):
-        return None
-    game = folder.query.game
-    lines = count_lines(lines, game, folder.journal.path)
-    return counts_of(game, folder.query.lookahead, lines, complete=True)
-
-
 def count_in(
     folder: RunFolder,
     run: Run,
@@ -618,34 +596,3 @@ def count_in(
     if written is not None:
         written.update(forward_pass.written)
     return result
-
-
-class Recount:
-    """Counts layers of afterstates once more, of which only every k-th pair is kept.
-
-    The layers from one pair to the next are on disk at a time: a `files.keys.LayersAgain`.
-    """
-
-    def __init__(
-        self, folder: RunFolder, run: Run, written: dict[int, str], apart: int, sharing: SharedCount | None
-    ) -> None:
-        self._layers, self._written = folder.layers("afterstates"), written
-        self._tell: Callable[[int], None] = lambda _: None
-        run = replace(run, progress=lambda progress: self._tell(progress.total))
-        self._pass = ForwardPass(folder, run, apart=apart, sharing=sharing)
-
-    def lacks(self, total: int) -> bool:
-        """Return whether the layer of a sum is not there."""
-        return total not in self._layers.records
-
-    def make(self, total: int, tell: Callable[[int], None]) -> None:
-        """Count a layer that it lacks, from the pair below it, and give up those above it."""
-        self._tell = tell
-        for old in [s for s in self._layers.records if s > total and self._pass.gives_up(s)]:
-            self._layers.release(old)
-        self._pass.recount(total)
-        self._written.update(self._pass.written)
-
-    def close(self) -> None:
-        """Stop the threads and release memory."""
-        self._pass.close()

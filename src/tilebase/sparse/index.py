@@ -23,7 +23,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from typing import Any, NamedTuple
-from weakref import WeakValueDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -410,16 +409,6 @@ class GameIndex:
             self._index = None  # release the old tables first, to save memory
             self._index = Index(self._game, cap)
         return self._index
-
-
-_IN_USE: WeakValueDictionary[Game, GameIndex] = WeakValueDictionary()
-
-
-def index_of(game: Game) -> GameIndex:
-    """Return the indexes of a game: those that another pass has in memory, if there is one."""
-    found = _IN_USE.get(game) or GameIndex(game)
-    _IN_USE[game] = found
-    return found
 
 
 # -- from ranks to positions --------------------------------------------------------------------------

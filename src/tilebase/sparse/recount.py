@@ -1,0 +1,59 @@
+"""Counting layers of afterstates once more that were given up, since the disk does not hold them all.
+
+The forward pass keeps the first two of every k layers; the backward pass asks for the others (`Recount`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from tilebase.cluster.runs import Run
+from tilebase.files.run import RunFolder, count_lines
+from tilebase.sparse.forward import ForwardPass
+
+if TYPE_CHECKING:
+    from tilebase.sparse.shared_forward import SharedCount
+
+
+class Recount:
+    """Counts layers of afterstates once more, of which only every k-th pair is kept.
+
+    The layers from one pair to the next are on disk at a time: a `files.keys.LayersAgain`.
+    """
+
+    def __init__(
+        self, folder: RunFolder, run: Run, written: dict[int, str], apart: int, sharing: SharedCount | None
+    ) -> None:
+        self._folder, self._layers, self._written = folder, folder.layers("afterstates"), written
+        self._tell: Callable[[int], None] = lambda _: None
+        run = replace(run, progress=lambda progress: self._tell(progress.total))
+        self._pass = ForwardPass(folder, run, apart=apart, sharing=sharing)
+        self.index = self._pass.game_index
+
+    def lacks(self, total: int) -> bool:
+        """Return whether the layer of a sum is missing."""
+        return total not in self._layers.records
+
+    def make(self, total: int, tell: Callable[[int], None]) -> None:
+        """Count a layer that it lacks, from the pair below it, and give up those above it."""
+        self._tell = tell
+        for old in [s for s in self._layers.records if s > total and self._pass.gives_up(s)]:
+            self._layers.release(old)
+        try:
+            self._pass.make_again(total, self._counted)
+        finally:
+            self._pass.release()
+        self._written.update(self._pass.written)
+
+    @cached_property
+    def _counted(self) -> dict[int, dict[str, Any]]:
+        """The lines of the journal, by sum."""
+        journal = self._folder.journal
+        return {s["sum"]: s for s in count_lines(journal.read(), self._folder.query.game, journal.path)}
+
+    def close(self) -> None:
+        """Stop the threads and release memory."""
+        self._pass.close()
