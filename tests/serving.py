@@ -1,4 +1,4 @@
-"""The explorer's server in a process of its own, and requests to it."""
+"""The explorer's server in a process of its own, and requests to it; a web host of a folder."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
@@ -157,3 +160,23 @@ def serving(*arguments: str | Path, runs: Path | None = None) -> Iterator[Served
             process.wait()
         process.stdout.close()
         process.stderr.close()
+
+
+class Whole(SimpleHTTPRequestHandler):
+    """`python -m http.server`, which ignores ranges; but silent."""
+
+    def log_message(self, *_: object) -> None:
+        """Be silent."""
+
+
+@contextmanager
+def hosted(folder: Path, handler: type[SimpleHTTPRequestHandler] = Whole) -> Iterator[str]:
+    """The address of a folder on a web host."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(handler, directory=str(folder))) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}/"
+        finally:
+            server.shutdown()
+            thread.join()

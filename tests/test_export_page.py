@@ -10,11 +10,10 @@ import struct
 import threading
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache, partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from functools import cache
+from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from second_reader import folder_files
-from serving import SECONDS, check_accessible
+from serving import SECONDS, Whole, check_accessible, hosted
 from stored import chunks_of
 from tilebase import export_page, force, formation, open_table, solve, thin
 from tilebase.cli import main
@@ -505,26 +504,6 @@ class Ranged(SimpleHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None:
         """Be silent."""
-
-
-class Whole(SimpleHTTPRequestHandler):
-    """`python -m http.server`, which ignores ranges; but silent."""
-
-    def log_message(self, *_: object) -> None:
-        """Be silent."""
-
-
-@contextmanager
-def hosted(folder: Path, handler: type[SimpleHTTPRequestHandler] = Whole) -> Iterator[str]:
-    """The address of a folder on a web host."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(handler, directory=str(folder))) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_address[1]}/"
-        finally:
-            server.shutdown()
-            thread.join()
 
 
 @pytest.fixture(scope="module")

@@ -5,23 +5,15 @@ from __future__ import annotations
 import re
 import runpy
 import shutil
-import threading
 from collections.abc import Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
 
+from serving import hosted
+
 DOCS = Path(__file__).parents[1] / "docs"
-
-
-class Silent(SimpleHTTPRequestHandler):
-    """A web host."""
-
-    def log_message(self, *_: object) -> None:
-        """Log nothing."""
 
 
 @pytest.fixture
@@ -39,14 +31,8 @@ def site(tmp_path: Path) -> Iterator[str]:
     (tmp_path / "index.html").write_text(body, "utf-8")
     for name in ("board.js", "pages.css", "img"):
         (shutil.copytree if (DOCS / name).is_dir() else shutil.copyfile)(DOCS / name, tmp_path / name)
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Silent, directory=str(tmp_path))) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_address[1]}/"
-        finally:
-            server.shutdown()
-            thread.join()
+    with hosted(tmp_path) as address:
+        yield address
 
 
 def test_the_board_loads_when_touched_and_answers_a_key(browser: Browser, site: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 
@@ -262,19 +261,3 @@ def test_graph_command_writes_files(tmp_path: Path, capsys: pytest.CaptureFixtur
     )
     assert files[0].read_text("utf-8") == to_dot(state_graph(SMALL))
     assert ET.parse(files[1]).getroot().tag == f"{SVG}svg"
-
-
-@pytest.mark.parametrize(
-    ("words", "status", "sentence"),
-    [
-        ("2x2 32 -o graph.pdf", 2, "neither DOT nor SVG"),
-        ("4x4 2048", 2, "too many for a graph"),
-        ("2x2 32 --max-states 9", 2, "has more than 9 live states"),
-        ("2x2 31", 2, "not a power of two"),
-        ("2x2 32 -o none/graph.dot", 1, "cannot write none/graph.dot"),
-    ],
-)
-def test_bad_graphs_give_a_sentence(
-    words: str, status: int, sentence: str, folder: Path, refused: Callable[..., None]
-) -> None:
-    refused(["export", "graph", *words.split()], status, sentence)

@@ -152,22 +152,3 @@ def test_an_earlier_folder_is_replaced_and_no_other(folder: Path, refused: Calla
     (folder / "a" / "notes").unlink()
     (folder / "a" / "mdp.lab").write_text('0="init"\n0: 0\n')
     refused(["export", "mdp", "2x2", "8", "-o", "a"], 2, "a holds other files than a decision process")
-
-
-@pytest.mark.parametrize(
-    ("words", "status", "sentence"),
-    [
-        ("-o m", 2, "name one table, or a shape and a goal"),
-        ("t u -o m", 2, "name one table, or a shape and a goal"),
-        ("2x2 -o m", 2, "a decision process needs a goal"),
-        ("2x2 8 16 -o m", 2, "behind the shape 2x2 comes its goal"),
-        ("nowhere -o m", 1, "nowhere not found"),
-        ("4x4 2048 -o m", 1, "more than a week"),
-        ("2x2 8 -o none/m", 1, "cannot write none/m: the folder none does not exist"),
-    ],
-)
-def test_what_is_no_process_leaves_no_folder(
-    words: str, status: int, sentence: str, folder: Path, refused: Callable[..., None]
-) -> None:
-    refused(["export", "mdp", *words.split()], status, sentence)
-    assert not list(folder.iterdir())

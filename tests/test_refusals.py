@@ -40,6 +40,12 @@ def test_a_refusal_is_one_sentence_and_nothing_is_written(
     words = [word.replace(r"\n", "\n") for word in shlex.split(row["command"])]
     refused(words, int(row["status"]), *row["sentence"].split(" ... "))
     assert contents(folder) == contents(tables)
+    assert names(folder) == names(tables)
+
+
+def names(folder: Path) -> set[str]:
+    """All files and folders, also empty ones, but the folder of runs without a name."""
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*")} - {"runs"}
 
 
 def test_a_tile_of_many_digits_is_cut(refused: Callable[..., None]) -> None:
