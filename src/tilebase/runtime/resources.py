@@ -109,7 +109,7 @@ class Allowance:
             )
         allowed = Allowance(
             memory=_check_memory(parse_bytes(memory)), threads=check_threads(threads),
-            disk=parse_bytes(disk), anyway=anyway, progress=progress,
+            disk=parse_bytes(disk, "disk"), anyway=anyway, progress=progress,
         )  # fmt: skip
         LOG.debug("%d MiB of memory and %d threads may be used", allowed.memory >> 20, allowed.threads)
         return allowed
@@ -137,18 +137,18 @@ def most_memory(proc: Path = PROC, groups: Path = CONTROL_GROUPS) -> int | None:
     return min([*hard, *_process_memory(proc)], default=None)
 
 
-def parse_bytes(memory: int | str | None) -> int | None:
+def parse_bytes(memory: int | str | None, what: str = "memory") -> int | None:
     """Bytes, given as a number or as text, ``16GiB``; None stays None.  Raises `UsageError`."""
     if memory is None or _is_whole(memory):
         return memory
     if not isinstance(memory, str):
-        raise UsageError(f"memory must be a whole number of bytes or text as 16GiB, not {memory!r}")
+        raise UsageError(f"{what} must be a whole number of bytes or text as 16GiB, not {memory!r}")
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]i?|)b?", memory.strip().lower())
     if not match:
-        raise UsageError(f"{memory[:40]!r} is not an amount of memory: write 16GiB or 500MB")
+        raise UsageError(f"{memory[:40]!r} is not an amount of {what}: write 16GiB or 500MB")
     amount = float(match[1]) * UNITS[match[2]]
     if not math.isfinite(amount):
-        raise UsageError(f"{memory[:40]!r} is too much memory: write 16GiB or 500MB")
+        raise UsageError(f"{memory[:40]!r} is too much {what}: write 16GiB or 500MB")
     return int(amount)
 
 
