@@ -18,9 +18,10 @@ from typing import Any
 from tilebase.costs.estimate import WEEK, Estimate
 from tilebase.costs.reachable import WIN, half_boards, solving
 from tilebase.costs.shares import measured
-from tilebase.errors import BoardError, GameError, MissingBoardError
-from tilebase.game.formations import Formation, formations
+from tilebase.errors import BoardError, GameError, MissingBoardError, UsageError
+from tilebase.game.formations import Formation, formation, formations
 from tilebase.game.game import Cells, Game
+from tilebase.game.grid import is_shape
 from tilebase.game.notation import split_cells
 from tilebase.objectives.numbers import byte_text
 from tilebase.runtime.documents import shown
@@ -30,6 +31,14 @@ from tilebase.tables.large_tiles import NoReadingError, json_rows, large_tiles_o
 
 MOST_CELLS = 12
 """Most cells of a shape whose whole game is offered."""
+WHOLE = {
+    "2x2": (16, 32),
+    "2x3": (32, 64),
+    "2x4": (64, 128),
+    "3x3": (128, 256, 512, 1024),
+    "3x4": (64, 128, 256),
+}
+"""The whole games of `catalogue`: shapes, and goals."""
 GOALS = 3
 """How many goals of a whole game are offered."""
 LEAST_GOAL = 32
@@ -157,6 +166,39 @@ def _whole(whole: Game, tiles: Cells) -> Iterator[Fit]:
         except GameError:
             return
         yield Fit(game, 1 << exponent)
+
+
+def catalogue() -> list[Fit]:
+    """Return the tables that players solve: of each formation, and of small boards, by ascending goal.
+
+    >>> len(catalogue()), catalogue()[0].name
+    (152, 'L3-128')
+    """
+    found = []
+    for one in formations():
+        goals = (1 << e for e in range(7, 17))
+        found += [
+            Fit(one.game(g), g, one)
+            for g in goals
+            if one.least_goal <= g <= one.largest_goal and not one.walled
+        ]
+    return found + [Fit(Game(shape, goal), goal) for shape, goals in WHOLE.items() for goal in goals]
+
+
+def fit_named(name: str) -> Fit:
+    """Return the table of a usual name, such as ``442-256`` or ``3x3-512``.
+
+    Raises `UsageError` or `GameError` if it names none.
+    """
+    what, _, goal = name.rpartition("-")
+    if not what or not goal.isdecimal() or len(goal) > 6:
+        raise UsageError(f"{shown(name, 40)} does not name a table: write 442-256 or 3x3-512")
+    if is_shape(what):
+        return Fit(Game(what, int(goal)), int(goal))
+    if what.endswith(".toml"):
+        raise UsageError("formations from files are solved by tilebase solve")
+    one = formation(what)
+    return Fit(one.game(int(goal)), int(goal), one)
 
 
 def is_board(text: str) -> bool:
