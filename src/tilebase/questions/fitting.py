@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from math import isqrt
 from typing import Any
 
@@ -168,11 +168,12 @@ def _whole(whole: Game, tiles: Cells) -> Iterator[Fit]:
         yield Fit(game, 1 << exponent)
 
 
-def catalogue() -> list[Fit]:
+@cache
+def catalogue() -> tuple[Fit, ...]:
     """Return the tables that players solve: of each formation, and of small boards, by ascending goal.
 
     >>> len(catalogue()), catalogue()[0].name
-    (152, 'L3-128')
+    (142, 'L3-128')
     """
     found = []
     for one in formations():
@@ -182,7 +183,8 @@ def catalogue() -> list[Fit]:
             for g in goals
             if one.least_goal <= g <= one.largest_goal and not one.walled
         ]
-    return found + [Fit(Game(shape, goal), goal) for shape, goals in WHOLE.items() for goal in goals]
+    found += [Fit(Game(shape, goal), goal) for shape, goals in WHOLE.items() for goal in goals]
+    return tuple(found)
 
 
 def fit_named(name: str) -> Fit:

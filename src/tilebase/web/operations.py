@@ -162,7 +162,7 @@ def _check_member(name: str, value: Any, schema: Schema) -> None:
 def _tables(collection: Collection, _: Arguments) -> documents.Document:
     collection.refresh()
     tables = [documents.served(collection.look(name)) for name in list(collection.entries)]
-    return {"version": version(), "tables": tables}
+    return {"version": version(), "library": collection.library is not None, "tables": tables}
 
 
 def _library(collection: Collection, _: Arguments) -> documents.Document:

@@ -184,7 +184,7 @@ COMPONENTS: dict[str, Schema] = {
 }
 """The documents that several requests share."""
 
-TABLES = record({"version": TEXT, "tables": array(component("Served"))})
+TABLES = record({"version": TEXT, "library": TRUE, "tables": array(component("Served"))})
 LIBRARY = record({"folder": nullable(TEXT), "token": nullable(TEXT), "tables": array(component("Solvable"))})
 FITTING = record(
     {

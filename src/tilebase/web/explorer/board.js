@@ -133,12 +133,14 @@ export function StillBoard({ cells, shape, label, ...others }) {
 }
 
 /** A small board as an image; planes are side by side. */
-export function MiniBoard({ cells, shape, mark }) {
+export function MiniBoard({ cells, shape, mark, goals = [] }) {
   const sizes = layout(shape);
   const square = (cell, word) => {
     const at = `left:${part(sizes.left(cell), sizes.width)};top:${part(sizes.top(cell), sizes.height)};`;
     const size = `width:${part(1, sizes.width)};height:${part(1, sizes.height)};`;
-    if (word === "0") return html`<i class="empty" style=${at + size}></i>`;
+    const goal = goals.includes(cell) ? " aim" : "";
+    if (word === "0") return html`<i class=${`empty${goal}`} style=${at + size}></i>`;
+    if (word === "x") return html`<i class=${`locked${goal}`} style=${at + size}></i>`;
     if (word === "#") return html`<i class="wall" style=${at + size}><${Wall} /></i>`;
     const fill = fillOf(word);
     const font = `font-size:${((100 * textSize(word)) / sizes.width).toFixed(2)}cqw;`;
