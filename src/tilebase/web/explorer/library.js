@@ -180,10 +180,15 @@ export function Library({ tables, again, route, go }) {
       ${stopped.map((one) => html`<${Notice}>${one.name}: ${one.problem}<//>`)}
       ${route.board && html`<${Found} key=${route.board} board=${route.board} ready=${ready} ...${offer} go=${go} />`}
     </section>
+    ${tables.some((one) => one.state === "ready") &&
+    html`<section aria-labelledby="here">
+      <h2 id="here">Served here</h2>
+      <ul class="here">${tables.filter((one) => one.state === "ready").map((one) => html`<li><a class="button" href=${hrefOf({ table: one.name })}>${one.name}</a></li>`)}</ul>
+    </section>`}
     ${problem && html`<${Notice} again=${look}>${problem}<//>`}
     ${data &&
     html`<section aria-labelledby="tables">
-      <h2 id="tables">Tables</h2>
+      <h2 id="tables">${data.token ? "Solve a table" : "Tables that can be solved"}</h2>
       <p class="quiet">${data.folder ? `They lie in ${data.folder}. ` : ""}A formation keeps large tiles on the hatched cells and makes the goal with the others, on a dashed cell if there are any. Times are for this machine.</p>
       <ul class="families">${familiesOf(data.tables).map((family) => html`<${Family} key=${family[0].name} tables=${family} ...${offer} />`)}</ul>
     </section>`}
