@@ -235,16 +235,19 @@ def _ask(opened: Solved, board: AnyBoard, label: str | None) -> Answer:
 def spawns(opened: Solved, text: str, label: str | None) -> Document:
     """Return the states that a spawn on a board after a slide leads to, and what each is worth.
 
-    ``worst`` marks those that the adversary prefers; of a certificate, the spawn that it names.
+    ``worst`` marks those that leave the player least, ``best`` those that leave most.  Of a certificate,
+    ``worst`` is the spawn that it names.
     """
     board = read_board(opened, text)
     states = [] if opened.game.wins(board.cells) else board.spawns()
     answers = [_ask(opened, state, label) for state, _ in states]
     named = opened.named_spawn(board) if isinstance(board, Board) else None
-    chosen = _worst(answers) if named is None else {named.text}
+    chosen = _extreme(answers, -1) if named is None else {named.text}
+    best = _extreme(answers, 1)
     return board_document(board) | {
         "spawns": [
-            _spawn(board, answer, p) | {"worst": answer.board.text in chosen}
+            _spawn(board, answer, p)
+            | {"worst": answer.board.text in chosen, "best": answer.board.text in best}
             for answer, (_, p) in zip(answers, states, strict=True)
         ],
     }
@@ -261,11 +264,11 @@ def _spawn(board: AnyBoard, answer: Answer, p: Fraction) -> Document:
     }  # fmt: skip
 
 
-def _worst(answers: Sequence[Answer]) -> set[str]:
-    """Return the boards whose values are least; empty if no value is known."""
-    known = {answer.board.text: answer.rank for answer in answers if answer.value != Unknown()}
-    least = min(known.values(), default=None)
-    return {text for text, number in known.items() if number == least}
+def _extreme(answers: Sequence[Answer], sign: Literal[-1, 1]) -> set[str]:
+    """Return the boards whose values are least (-1) or most (1); empty if no value is known."""
+    known = {answer.board.text: sign * answer.rank for answer in answers if answer.value != Unknown()}
+    most = max(known.values(), default=None)
+    return {text for text, number in known.items() if number == most}
 
 
 # -- games -------------------------------------------------------------------------------------------

@@ -170,6 +170,7 @@ COMPONENTS: dict[str, Schema] = {
                         "value": nullable(component("Value")),
                         "state": STATE,
                         "worst": TRUE,
+                        "best": TRUE,
                     }
                 )
             ),

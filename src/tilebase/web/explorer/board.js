@@ -100,7 +100,7 @@ function swipeOf(x, y, directions) {
  * that are buttons, and hint(cell), a text on them.
  */
 export function Board(props) {
-  const { shape, cells, tokens, ghosts = [], goals = [], onSlide, directions = [] } = props;
+  const { shape, cells, tokens, ghosts = [], goals = [], onSlide, directions = [], shaken = "" } = props;
   const sizes = layout(shape);
   const from = useRef(null);
   const planes = Array.from({ length: sizes.planes }, (_, plane) => plane);
@@ -117,7 +117,7 @@ export function Board(props) {
     from.current = null;
   };
   const wide = `--ratio:${(sizes.width / sizes.height).toFixed(4)};`;
-  return html`<div class=${`board${onSlide ? " swipes" : ""}`} style=${wide} onPointerDown=${start} onPointerUp=${end} onPointerCancel=${cancel}>
+  return html`<div class=${`board${onSlide ? " swipes" : ""}${shaken ? " shaken" : ""}`} style=${wide} onPointerDown=${start} onPointerUp=${end} onPointerCancel=${cancel}>
     ${planes.map((plane) => html`<${Plane} plane=${plane} props=${props} sizes=${sizes} />`)}
     <div class="tiles" aria-hidden="true">
       ${ghosts.map((token) => html`<${Tile} key=${token.id} token=${token} sizes=${sizes} ghost=${true} />`)}

@@ -1,7 +1,7 @@
 // Pieces that several views use.
 
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
-import { capital, either, lessText, numberOf, valueText } from "./text.js";
+import { apart, capital, either, lessText, numberOf, valueText } from "./text.js";
 
 const PATHS = {
   left: "M19 12H5m6-6-6 6 6 6",
@@ -111,7 +111,7 @@ function width(value, unit) {
   return number === null || unit !== "probability" ? null : `${Math.max(0, Math.min(1, number)) * 100}%`;
 }
 
-function Slide({ direction, slide, answer, digits, unit, onSlide, chosen, hideValues }) {
+function Slide({ direction, slide, text, answer, digits, unit, onSlide, chosen, hideValues }) {
   const allowed = !answer || slide;
   const best = slide?.best;
   const bar = slide && width(slide.value, unit);
@@ -120,7 +120,7 @@ function Slide({ direction, slide, answer, digits, unit, onSlide, chosen, hideVa
     <button type="button" class=${`slide${best ? " best" : ""}${chosen ? " chosen" : ""}`} aria-disabled=${!allowed} onClick=${() => allowed && onSlide?.(direction)}>
       <${Icon} name=${direction} />
       <span class="name">${capital(direction)}${chosen && html` <em>your slide</em>`}</span>
-      <span class="number">${slide && !hideValues ? (slide.value ? valueText(slide.value, digits) : slide.ends || "–") : ""}</span>
+      <span class="number">${slide && !hideValues ? (slide.value ? (digits && slide.value.text) || text || slide.value.short : slide.ends || "–") : ""}</span>
       <span class=${`loss${slide && !best && !slide.mistake ? " slight" : ""}`}>${best ? html`<${Icon} name="check" /><b>best</b>` : loss}${!allowed && (answer.refused?.[direction] || "not allowed")}</span>
       ${bar && html`<i class="bar" style=${`width:${bar}`}></i>`}
     </button>
@@ -135,9 +135,15 @@ export function Slides({ info, answer, digits, unit, onSlide, stale, chosen, hid
     const found = of(direction);
     return hideValues && found ? { ...found, value: null, best: false, loss: null, ends: "" } : found;
   };
+  const known = (answer?.slides || []).filter(({ value }) => value?.kind === "rounded");
+  const texts = apart(known.map(({ value }) => numberOf(value)), unit);
+  const textOf = (direction) => {
+    const at = known.findIndex((one) => one.direction === direction);
+    return at >= 0 && texts[at].includes("%") && texts[at].length > known[at].value.short.length ? texts[at] : "";
+  };
   return html`<ul class=${`slides${stale ? " stale" : ""}${digits ? " digits" : ""}`} aria-busy=${Boolean(stale)} aria-label="Slides">
     ${info.directions.map(
-      (direction) => html`<${Slide} key=${direction} direction=${direction} slide=${slide(direction)} answer=${stale ? null : blank}
+      (direction) => html`<${Slide} key=${direction} direction=${direction} slide=${slide(direction)} text=${textOf(direction)} answer=${stale ? null : blank}
         digits=${digits} unit=${unit} onSlide=${onSlide} chosen=${chosen === direction} hideValues=${hideValues} />`,
     )}
   </ul>`;
