@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +14,7 @@ from tilebase.cli.options import ShownOptions
 from tilebase.cli.output import Shown
 from tilebase.cli.probe import LabelOption, check_order
 from tilebase.errors import MissingBoardError, UsageError
-from tilebase.game.names import game_text, title_of
+from tilebase.game.names import title_of
 from tilebase.objectives.numbers import MISTAKE_TEXT, loss_text, share_text
 from tilebase.objectives.values import short_text
 from tilebase.runtime.rows import table_text
@@ -74,23 +75,20 @@ def review(
 
 
 def _review_folder(tables: TableFolder, text: str, objective: str | None, show: Shown) -> int:
-    """Review a game with each table of a folder that knows one of its slides."""
-    from tilebase.questions.review import review_tables
+    """Review a game by all tables of a folder: each of its endgames on its own."""
+    from tilebase.questions.review import review_game
 
-    found = review_tables(tables, text, objective)
-    games = {name: tables.tables[name].game for name in found}
-    if not found:
+    found = review_game(tables.tables, text, objective)
+    if not found.reviewed:
         raise MissingBoardError(f"no table in {tables.path} knows a slide of this game")
-    text = "\n".join(f"{name}: {_described(one)}" for name, one in found.items())
-    rows = [
-        {"table": name} | row | {"game": game_text(games[name])}
-        for name, one in found.items()
-        for row in _rows(one)
-    ]
-    document = {
-        "reviews": {name: {"game": games[name].identity} | one.as_dict() for name, one in found.items()}
-    }
-    show.write(rows, document, text=text, game=None)
+    text = ""
+    for one in found.endgames:
+        table = tables.tables[one.table]
+        moves = found.moves[one.first - 1 : one.last]
+        part = replace(found, meaning=table.meaning(objective), unit=table.unit(objective), moves=moves)
+        text += f"moves {one.first:,} to {one.last:,}, {one.table}: {_described(part)}\n"
+    rows = [{"table": move.table} | row for move, row in zip(found.moves, _rows(found), strict=True)]
+    show.write(rows, found.as_dict(), text=text, game=None)
     return 0
 
 

@@ -28,7 +28,7 @@ from tilebase.runtime.progress import Progress
 from tilebase.runtime.resources import Use
 from tilebase.runtime.threads import Recent, in_background
 from tilebase.tables.folders import holds_tables, table_folders
-from tilebase.tables.probe import open_solved
+from tilebase.tables.probe import Table, open_solved
 from tilebase.tables.solved import Solved
 
 LOG = logging.getLogger(__name__)
@@ -186,6 +186,17 @@ class Collection:
             raise
         entry.kind, entry.game, entry.stamp = found.kind, found.game, stamp
         entry.state, entry.problem = "ready", ""
+        return found
+
+    def tables(self) -> dict[str, Table]:
+        """Open all tables that can be read, by name; not winning sets and certificates."""
+        found: dict[str, Table] = {}
+        for name, entry in list(self.entries.items()):
+            if entry.state == "ready":
+                with suppress(TilebaseError):  # the entry says what is wrong
+                    opened = self.open(name)
+                    if isinstance(opened, Table):
+                        found[name] = opened
         return found
 
     def look(self, name: str) -> Entry:

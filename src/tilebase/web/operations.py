@@ -11,7 +11,7 @@ from typing import Any, Literal
 from tilebase._version import version
 from tilebase.errors import TilebaseError, UsageError
 from tilebase.questions.fitting import fit_named
-from tilebase.questions.review import review
+from tilebase.questions.review import review, review_game
 from tilebase.web import documents, schemas
 from tilebase.web.collection import Collection
 from tilebase.web.schemas import Schema, component
@@ -233,8 +233,11 @@ def _random_game(collection: Collection, given: Arguments) -> documents.Document
 
 
 def _review(collection: Collection, given: Arguments) -> documents.Document:
-    opened = documents.need_table(collection.open(given["table"]))
-    return review(opened, given["game"], given["objective"]).as_dict()
+    if given["table"] is not None:
+        opened = documents.need_table(collection.open(given["table"]))
+        return review(opened, given["game"], given["objective"]).as_dict()
+    collection.refresh()
+    return review_game(collection.tables(), given["game"], given["objective"]).as_dict()
 
 
 def _layers(collection: Collection, given: Arguments) -> documents.Document:
@@ -320,8 +323,9 @@ OPERATIONS: tuple[Operation, ...] = (
         (TABLE, SEED, ADVERSARY, OBJECTIVE), cost=lambda _: 500,
     ),
     Operation(
-        "POST", "/api/review", "What each slide of a written game loses.", _review, schemas.REVIEW,
-        body=_body(table=schemas.TEXT, game=schemas.TEXT, objective=NULLABLE_TEXT),
+        "POST", "/api/review", "What each slide of a written game loses, by one table or by all.", _review,
+        schemas.REVIEW,
+        body=_body(table=NULLABLE_TEXT, game=schemas.TEXT, objective=NULLABLE_TEXT),
         cost=lambda given: 10 + len(given["game"]) // 10,
     ),
     Operation(

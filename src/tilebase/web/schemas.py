@@ -236,6 +236,7 @@ REVIEW: Schema = {
         "longest_run": WHOLE,
         "moves": array(FREE),
         "drops": array(WHOLE),
+        "endgames": array(record({"table": TEXT, "first": WHOLE, "last": WHOLE})),
     },
     "required": ["form", "meaning", "positions", "reviewed", "unknown", "agreed", "moves", "drops"],
 }

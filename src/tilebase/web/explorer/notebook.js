@@ -66,6 +66,9 @@ export const addNotes = (notes) => write((store) => void notes.forEach((note) =>
 
 const deleteAll = () => write((store) => store.clear());
 
+/** What equal notes have in common; a review can be noted twice. */
+const same = ({ table, board, slide, from, when }) => [table, board, slide, from === "review" || when].join(" ");
+
 // -- what is noted ------------------------------------------------------------------------------
 
 /** What symmetric boards have in common.  A board with x, or of a game with further rules, stands for itself alone. */
@@ -84,6 +87,27 @@ export function noteOf(info, answer, made, from) {
   const { board, best } = answer;
   const of = Math.abs(numberOf(answer.value) ?? 0);
   return { table: info.name, key: keyOf(board, info), board, slide: made.direction, best, loss: made.loss, of, text: made.loss_text, from, when: Date.now() };
+}
+
+/** The notes of the mistakes of a review. */
+export const notesOfReview = (info, moves) =>
+  moves
+    .filter((move) => move.mistake && move.slides.length === 1)
+    .map((move) => ({
+      table: move.table || info.name, key: keyOf(move.board, info), board: move.board, slide: move.slides[0], best: move.best,
+      loss: move.loss, of: Math.abs(numberOf(move.value) ?? 0), text: move.loss_text, from: "review", when: Date.now(),
+    }));
+
+/** Add notes that are not there yet; gives how many, or throws an `Error` with a sentence. */
+export async function addNew(notes) {
+  try {
+    const known = new Set((await notesOf()).map(same));
+    const added = notes.filter((note) => !known.has(same(note)));
+    await addNotes(added);
+    return added.length;
+  } catch (error) {
+    throw new Error(error?.name === "QuotaExceededError" ? FULL : FORBIDDEN);
+  }
 }
 
 /** Note the slides of a game, each once, as soon as the table has judged it; returns what is wrong with the storage. */
@@ -178,8 +202,6 @@ function imported(text) {
   return found.notes;
 }
 
-const same = ({ table, board, slide, when }) => [table, board, slide, when].join(" ");
-
 /** props: the table's `info`, and `onTry(board)` to practise a position. */
 export function Notebook({ info, onTry }) {
   const [least, setLeast] = useSetting("notebook.least", 0.001);
@@ -191,12 +213,9 @@ export function Notebook({ info, onTry }) {
     const [file] = event.target.files;
     event.target.value = "";
     try {
-      const known = new Set((await notesOf()).map(same));
-      const added = imported(await file.text()).filter((note) => !known.has(same(note)));
-      await addNotes(added);
-      say(`${several(added.length, "note")} added.`);
+      say(`${several(await addNew(imported(await file.text())), "note")} added.`);
     } catch (error) {
-      say(error.name === "QuotaExceededError" ? FULL : error.message);
+      say(error.message);
     }
   };
   const forget = () => confirm("Delete all notes, of every table?") && deleteAll().then(() => say("The notebook is empty."), () => say(FORBIDDEN));
