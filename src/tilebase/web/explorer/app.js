@@ -178,8 +178,8 @@ function Main({ tables, table, route, go, again }) {
   const Library = useLibrary(!table && !route.table);
   if (!table && !route.table) return Library ? html`<${Library} tables=${tables} again=${again} route=${route} go=${go} />` : html`<p class="wait">Loading …</p>`;
   if (!table) {
-    const name = route.table;
-    return html`<${Notice}>There is no table ${name} here. Choose one of those that are served: ${tables.map((one) => one.name).join(", ")}.<//>`;
+    const others = tables.length ? `These are served: ${tables.map((one) => one.name).join(", ")}.` : "No table is served.";
+    return html`<${Notice}>There is no table ${route.table} here. ${others} <a href="?">The first page</a> says which can be solved.<//>`;
   }
   if (table.state === "solving") return html`<${Solving} table=${table} />`;
   if (table.state === "failed") return html`<${Notice}>${table.problem}<//>`;

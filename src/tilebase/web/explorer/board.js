@@ -49,9 +49,10 @@ function Tile({ token, sizes, ghost }) {
   const move = `translate(${(100 * sizes.left(token.cell)).toFixed(2)}%,${(100 * sizes.top(token.cell)).toFixed(2)}%)`;
   const size = `width:${part(1, sizes.width)};height:${part(1, sizes.height)};`;
   const font = `font-size:${((100 * textSize(token.word)) / sizes.width).toFixed(3)}cqw;`;
-  const how = ghost ? "ghost" : token.merged ? "merged" : token.spawned ? "spawned" : "";
+  const locked = token.word === "x";
+  const how = ghost ? "ghost" : locked ? "locked" : token.merged ? "merged" : token.spawned ? "spawned" : "";
   return html`<div class="tile ${how}" style=${`${size}transform:${move}`}>
-    <span style=${`background:${fill};color:${inkOf(fill)};${font}`}>${labelOf(token.word)}</span>
+    <span style=${locked ? "" : `background:${fill};color:${inkOf(fill)};${font}`}>${locked ? "" : labelOf(token.word)}</span>
   </div>`;
 }
 

@@ -106,15 +106,18 @@ export const directionOf = (key, directions) => (directions.includes(KEYS[key]) 
 
 // -- values of slides ---------------------------------------------------------------------------
 
-function width(value, unit) {
-  const number = numberOf(value);
-  return number === null || unit !== "probability" ? null : `${Math.max(0, Math.min(1, number)) * 100}%`;
+const DECADES = 6; // a loss of a smaller part of the value than 10^-6 has no bar
+
+/** The length of the bar of a slide that lost something: the logarithm of the part of the value that it lost. */
+function width(slide, value) {
+  const part = slide.loss / (Math.abs(numberOf(value) ?? 0) || 1);
+  return part > 0 ? `${Math.max(0, Math.min(1, 1 + Math.log10(part) / DECADES)) * 100}%` : null;
 }
 
 function Slide({ direction, slide, text, answer, digits, unit, onSlide, chosen, hideValues }) {
   const allowed = !answer || slide;
   const best = slide?.best;
-  const bar = slide && width(slide.value, unit);
+  const bar = slide && !best && !hideValues && width(slide, answer?.value);
   const loss = slide && !slide.best && slide.loss !== null ? (unit === "yes-no" ? "loses the win" : lessText(slide.loss_text)) : "";
   return html`<li>
     <button type="button" class=${`slide${best ? " best" : ""}${chosen ? " chosen" : ""}`} aria-disabled=${!allowed} onClick=${() => allowed && onSlide?.(direction)}>
