@@ -10,6 +10,8 @@ says what it shows:
     a group of results (`tilebase cite --group GROUP`)
 <!-- made: sections -->
     the sections of the publications, each with a command and how many of its lines were computed
+<!-- made: words --> and <!-- made: benchmarks -->
+    the terms of `game/words.tsv`, and the tasks of `datasets/benchmarks.tsv`
 <!-- made: variables --> and <!-- made: commands -->
     the environment variables, and the help of every command
 """
@@ -31,11 +33,13 @@ from tilebase.claims.results import GROUPS, Result, results
 from tilebase.cli.commands import app, load_commands
 from tilebase.cli.usage import ALL, helping
 from tilebase.runtime.paths import VARIABLES
-from tilebase.runtime.rows import markdown_text
+from tilebase.runtime.rows import markdown_text, read_rows
 
 BLOCK = re.compile(r"^<!-- (\w+): (?:(\w+)/)?([\w.-]+) ?(\S*) -->$", re.MULTILINE)
 WIDTH = 88
 """Columns of the help."""
+VALUES = {"optimum": 9, "random": 6, "greedy": 6}
+"""Digits of the values of a benchmark."""
 PANEL = re.compile(r"^╭─ (.+?) ─+╮\n.*?^╰─+╯$", re.MULTILINE | re.DOTALL)
 
 
@@ -165,12 +169,33 @@ def commands(*, full: bool = False) -> str:
     return "\n\n".join(parts)
 
 
+def words() -> str:
+    """The terms, in alphabetical order."""
+    found = sorted(read_rows("game", "words.tsv"), key=lambda row: row["word"].lower())
+    return table(["term", "meaning"], [[f"**{row['word']}**", row["meaning"]] for row in found])
+
+
+def tasks() -> str:
+    """The benchmarks, with six digits of what a policy is compared with."""
+    heads = ["name", "game", "optimum", "random", "greedy"]
+    return table(heads, [
+        [f"`{row['name']}`", row["game"], *(f"{float(row[key]):.{digits}g}" for key, digits in VALUES.items())]
+        for row in read_rows("datasets", "benchmarks.tsv")
+    ])  # fmt: skip
+
+
 def variables() -> str:
     """The environment variables."""
     return "\n".join(f"- `{name}`: {text}." for name, text in VARIABLES.items())
 
 
-MADE: dict[str, Callable[[], str]] = {"sections": sections, "commands": commands, "variables": variables}
+MADE: dict[str, Callable[[], str]] = {
+    "sections": sections,
+    "words": words,
+    "benchmarks": tasks,
+    "commands": commands,
+    "variables": variables,
+}
 
 
 def made(found: re.Match[str]) -> str:
