@@ -10,6 +10,8 @@ says what it shows:
     a group of results (`tilebase cite --group GROUP`)
 <!-- made: sections -->
     the sections of the publications, each with a command and how many of its lines were computed
+<!-- api: NAME,NAME -->
+    the descriptions of public names, by mkdocstrings
 <!-- made: words --> and <!-- made: benchmarks -->
     the terms of `game/words.tsv`, and the tasks of `datasets/benchmarks.tsv`
 <!-- made: formations --> and <!-- made: requests -->
@@ -262,6 +264,8 @@ def made(found: re.Match[str]) -> str:
     kind, file, value, columns = found.groups()
     if kind == "rows":
         return rows(file, value, columns)
+    if kind == "api":
+        return "\n\n".join(f"::: tilebase.{name}" for name in value.split(",")) + "\n"
     if kind == "packages":
         return packages(value)
     if kind == "results":
