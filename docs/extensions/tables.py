@@ -12,7 +12,7 @@ says what it shows:
     the sections of the publications, each with a command and how many of its lines were computed
 <!-- api: NAME,NAME -->
     the descriptions of public names, by mkdocstrings
-<!-- made: words --> and <!-- made: benchmarks -->
+<!-- made: terms -->, <!-- made: labels --> and <!-- made: benchmarks -->
     the terms of `game/words.tsv`, and the tasks of `datasets/benchmarks.tsv`
 <!-- made: formations --> and <!-- made: requests -->
     the pictures of all formations, and the requests that the server of the explorer answers
@@ -30,7 +30,7 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -50,6 +50,8 @@ from tilebase.web.operations import OPERATIONS
 BLOCK = re.compile(r"^<!-- (\w+): (?:(\w+)/)?([\w.,-]+) ?(\S*) -->$", re.MULTILINE)
 WIDTH = 88
 """Columns of the help."""
+LABEL = re.compile(r"(?:of|in|on) [^:;]+: ")
+"""How the meaning of a label begins that some commands print."""
 VALUES = {"optimum": 9, "random": 6, "greedy": 6}
 """Digits of the values of a benchmark."""
 ROOT = Path(__file__).parents[2]
@@ -184,10 +186,13 @@ def commands(*, full: bool = False) -> str:
     return "\n\n".join(parts)
 
 
-def words() -> str:
-    """The terms, in alphabetical order."""
+def words(*, labels: bool) -> str:
+    """The terms in alphabetical order: labels of some command, "of plan: ...", or the others."""
     found = sorted(read_rows("game", "words.tsv"), key=lambda row: row["word"].lower())
-    return table(["term", "meaning"], [[f"**{row['word']}**", row["meaning"]] for row in found])
+    rows = [
+        [f"**{row['word']}**", row["meaning"]] for row in found if bool(LABEL.match(row["meaning"])) == labels
+    ]
+    return table(["term", "meaning"], rows)
 
 
 def tasks() -> str:
@@ -249,7 +254,8 @@ def variables() -> str:
 
 MADE: dict[str, Callable[[], str]] = {
     "sections": sections,
-    "words": words,
+    "terms": partial(words, labels=False),
+    "labels": partial(words, labels=True),
     "benchmarks": tasks,
     "formations": catalogue,
     "requests": requests,
