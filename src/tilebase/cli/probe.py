@@ -65,7 +65,7 @@ def probe(
         str,
         Parameter(
             help="Folder, zip file or URL of a table or a winning set, a certificate, or a folder of tables. "
-            "Left out: your library."
+            "Default: your library."
         ),
     ],
     board: Annotated[

@@ -23,10 +23,18 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Unpack
 
+import anyio
+import anyio.to_thread
+import uvicorn
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+
 from tilebase.errors import (
     CorruptError,
     MissingBoardError,
-    MissingExtraError,
     MissingLayerError,
     ResourceError,
     StorageError,
@@ -42,24 +50,8 @@ from tilebase.runtime.paths import library_folder
 from tilebase.runtime.resources import Use
 from tilebase.web import openapi
 from tilebase.web.collection import Collection, solve_into
-from tilebase.web.connections import Limits
+from tilebase.web.connections import MOST_CONNECTIONS, Limits, PatientProtocol
 from tilebase.web.operations import MOST_BODY, OPERATIONS, Operation
-
-try:
-    import anyio
-    import anyio.to_thread
-    import uvicorn
-    from starlette.applications import Starlette
-    from starlette.exceptions import HTTPException
-    from starlette.requests import ClientDisconnect, Request
-    from starlette.responses import Response
-    from starlette.routing import Route
-
-    from tilebase.web.connections import MOST_CONNECTIONS, PatientProtocol
-except ImportError as error:
-    raise MissingExtraError(
-        "the explorer needs the packages starlette and uvicorn: install tilebase[web]"
-    ) from error
 
 PORT = 2048
 RATE = 10_000.0
@@ -382,8 +374,6 @@ def serve(
 
     Raises
     ------
-    MissingExtraError
-        If Starlette or uvicorn is not installed.
     UsageError
         If the address cannot be used, as a port that is in use.
     MissingLayerError
