@@ -108,6 +108,7 @@ def test_tables(name: str, folder: Path) -> None:
     """Each stored number is what tilebase reads, and follows from the others as the page says."""
     game, path = TABLES[name][0], made(folder, name)
     table = second.Table(folder_files(path))
+    assert table.wrong() == []
     for label, values in table.values.items():
         identity = {k: v for k, v in table.objectives[label].items() if k != "start"}
         objective = Objective.from_identity(identity)
@@ -118,8 +119,6 @@ def test_tables(name: str, folder: Path) -> None:
         found = {cells_of(game, board): Fraction(table.after(label, board), one) for board in values}
         assert found == {board: Fraction(objective.told(value)) for board, value in ours.items()}
         dtype = objective.dtype
-        for board in [*values][:: 1 + len(values) // 300]:
-            assert second.near(dtype, values[board], table.derived(label, board)), (label, board)
         if not table.dense and dtype in second.MARGINS:
             exact = oracle.values(game, objective.name, discount=objective.discount)
             assert found.keys() == exact.afterstates.keys()
