@@ -176,6 +176,10 @@ class Game(Rules):
         high = any(tile > self.limit(c) for c, tile in enumerate(board) if tile != X)
         return len(board) == self.cells and not high and board.count(X) == self.count and self.stands(board)
 
+    def has_room(self, board: Board) -> bool:
+        """Whether a cell is empty."""
+        return any(tile == 0 and c not in self.walls for c, tile in enumerate(board))
+
     def choices(self, cell: int) -> list[int]:
         """What a cell may hold on the boards of a table of all boards; x is last."""
         if cell in self.walls or cell in self.held:
@@ -426,8 +430,9 @@ class Table:
         most, stands = self.scale(label)[1], self.game.stands(after)
         if self.dense and stands and self.game.matches(after):
             return max(Fraction(most * self.meaning(label).win), self.end(label, after))
-        spawned = self.game.spawns(after) if stands and 0 in after else []
-        ended = self.end(label, after) if stands and 0 in after else Fraction(0)
+        room = stands and self.game.has_room(after)
+        spawned = self.game.spawns(after) if room else []
+        ended = self.end(label, after) if room else Fraction(0)
         found = self.rounded(label, self.together(label, spawned)) if spawned else ended
         return min(found, Fraction(most)) if self.objectives[label]["dtype"] in UNITS else found
 
