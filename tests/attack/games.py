@@ -17,7 +17,7 @@ import second_reader
 from attack.case import REFUSED, Case
 from attack.processes import contents
 from attack.random_games import DrawnGame, large_game, random_boards, random_game
-from attack.rules import MEASURES, Board, TooLargeError
+from attack.rules import MEASURES, Board, TooLargeError, X
 from attack.workloads import plain_file
 from conformance.engines import ENGINES, Bench
 from conformance.games import boards_of
@@ -27,12 +27,14 @@ from tilebase import Below, open_table, solve, verify_table
 from tilebase.counting.counts import shown_names
 from tilebase.errors import MissingBoardError
 from tilebase.objectives.objective import DISCOUNTED, MEANINGS, Objective
-from tilebase.objectives.values import Value
+from tilebase.objectives.values import Value, sort_key
 from tilebase.small import oracle
 from tilebase.tables.pruning import prune
 from tilebase.tables.slides import Slider
 
 COUNTS = ("states", "live", "losing", "winning", "afterstates", "raw_states", "raw_live")
+LARGE = [1 << e for e in range(16, 22)]
+"""Tiles that stand for x: no game that is drawn makes them."""
 ASKED, MOST_BOARDS = 3, 5_000
 """Engines that a game is asked of, and boards of a table of all boards."""
 
@@ -166,6 +168,7 @@ def check_tables(case: Case, drawn: DrawnGame) -> None:
     case.expect(not found.wrong, f"verify, {space}", "; ".join(found.wrong[:2]), lines)
     with open_table(folder) as table:
         probe_boards(case, drawn, table, space, lines)
+        probe_real_boards(case, drawn, table, lines)
     grow(case, drawn, objectives, folder, space, lines)
     if space == "reachable" and objectives[0].is_win:
         check_pruned(case, drawn, objectives, folder, lines)
@@ -210,6 +213,27 @@ def check_answer(
     best = {name for name, worth in worths.items() if worth == max(worths.values())}
     missed = best - {*answer.best} if objective.dtype in ("float64", "bit", "int32") else set()
     case.expect(not missed, f"probe: stars, {objective.name}", f"{answer!r}, by the rules {exact}", lines)
+
+
+def probe_real_boards(case: Case, drawn: DrawnGame, table: Any, lines: str) -> None:
+    """Large tiles stand for x: such a board is worth as much as its images, and no less than it is with x."""
+    rules, grid = drawn.rules, drawn.game.grid
+    if not 0 < len(rules.unmergeable) <= len(LARGE):
+        return
+    images = [p for p in sorted(grid.symmetries) if {p[c] for c in rules.walls} == rules.walls]
+    states = sorted(rules.reachable()[0])
+    for state in case.rng.sample(states, min(len(states), 5)):
+        large = iter(case.rng.sample(LARGE, len(rules.unmergeable)))
+        board = tuple(next(large) if tile == X else tile for tile in state)
+        texts = [rules.text(tuple(board[cell] for cell in image)) for image in images]
+        here = f"{lines}; [open_table('whole').probe(one).value for one in {texts}]"
+        least = sort_key(table.probe(rules.text(state)).value)
+        found = [
+            case.call("real board", here, lambda text: sort_key(table.probe(text).value), text)
+            for text in texts
+        ]
+        case.expect({*found} == {max(found)} and found[0] >= least, "real board", f"{found}, {least}", here)
+        case.done["real boards"] += 1
 
 
 def is_right(objective: Objective, value: Value, exact: Fraction) -> bool:

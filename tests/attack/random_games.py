@@ -43,10 +43,10 @@ def random_game(rng: random.Random, *, formation: bool = False, **fixed: Any) ->
         try:
             drawn = drawn_game(options)
             drawn.rules.most = MOST_STATES
-            states, _ = drawn.rules.reachable()
+            states, afters = drawn.rules.reachable()
         except (GameError, TooLargeError):
             continue
-        if len(states) > 1 or rng.random() < 0.05:
+        if afters and (len(states) > 1 or rng.random() < 0.05):
             drawn.rules.most = 50 * MOST_STATES
             return drawn
 
