@@ -154,7 +154,9 @@ def check_tables(case: Case, drawn: DrawnGame) -> None:
     rng, game = case.rng, drawn.game
     objectives, folder = draw_objectives(rng, drawn), case.folder / "whole"
     space = (
-        "all" if game.bounds.closed and boards_of(game) <= MOST_BOARDS and rng.random() < 0.5 else "reachable"
+        "all"
+        if game.bounds.closed and boards_of(game) <= MOST_BOARDS and rng.random() < 0.35
+        else "reachable"
     )
     text = ",".join(one.label for one in objectives)
     lines = f"{drawn.lines}\nsolve(game, {text!r}, table='whole', space={space!r}, threads=1)"
