@@ -11,7 +11,6 @@ import asyncio
 import json
 import random
 import zlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from attack import flips
 from attack.case import Case
 from attack.flips import Files
 from attack.processes import put, run
-from attack.strange import FRACTIONS, JSON, WORDS
+from attack.strange import FRACTIONS, JSON, WORDS, members
 from tilebase.runtime.documents import sealed
 from tilebase.web.app import make_app
 from tilebase.web.collection import Collection
@@ -101,14 +100,6 @@ def spoil(rng: random.Random, files: Files, name: str) -> str:
         lines[at] = b"%b\t%08x" % (text.encode(), zlib.crc32(text.encode()))
         files[name] = b"\n".join(lines) + b"\n"
     return history
-
-
-def members(values: Any, path: str = "") -> Iterator[tuple[Any, Any, str]]:
-    """All members of a document: what holds each, its name there, and its path."""
-    for name, inner in values.items() if isinstance(values, dict) else enumerate(values):
-        yield values, name, f"{path}.{name}"
-        if isinstance(inner, dict | list):
-            yield from members(inner, f"{path}.{name}")
 
 
 def mutate(rng: random.Random, values: Any) -> str:

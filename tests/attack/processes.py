@@ -51,6 +51,11 @@ LOADED = words("""dense.passes questions.borders questions.force questions.lemma
     questions.solve policies.evaluation policies.simulation tables.thinning""")
 
 
+def commands_terminal(text: str) -> set[str]:
+    """The characters of a text that are no letters, signs or blanks."""
+    return {c for c in text if unicodedata.category(c) in CONTROLS} - {"\n", "\t"}
+
+
 @dataclass(frozen=True)
 class Run:
     """What became of a command.
@@ -75,7 +80,7 @@ class Run:
         """What is wrong with the way it ended, if it was not meant to be killed."""
         if self.status is None:
             return "it does not end"
-        if commanding := {c for c in self.out + self.err if unicodedata.category(c) in CONTROLS} - {*"\n\t"}:
+        if commanding := commands_terminal(self.out + self.err):
             return f"it commands the terminal: {''.join(sorted(commanding))!r}"
         if "Traceback (most recent call last)" in self.err:
             return f"a traceback: {self.err.strip().splitlines()[-1]}"

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 
 def words(text: str) -> list[str]:
     """The words of a text."""
     return text.split()
+
+
+def members(values: Any, path: str = "") -> Iterator[tuple[Any, Any, str]]:
+    """All members of a document: what holds each, its name there, and its path."""
+    for name, inner in values.items() if isinstance(values, dict) else enumerate(values):
+        yield values, name, f"{path}.{name}"
+        if isinstance(inner, dict | list):
+            yield from members(inner, f"{path}.{name}")
 
 
 EVIL = "\x1b]0;owned\x07\x1b[31m\x9b2J\u202e\u2066"
