@@ -119,7 +119,7 @@ def check_engines(case: Case, drawn: DrawnGame) -> None:
         for query in QUERIES
         if query in engine.answers and query.takes(game)
     ]
-    os.environ["TILEBASE_OBJECTIVES"] = ",".join({"win", *case.rng.sample([*MEANINGS], 3)})
+    os.environ["TILEBASE_OBJECTIVES"] = ",".join({"win", "moves", *case.rng.sample([*MEANINGS], 2)})
     try:
         for engine, query in case.rng.sample(taken, min(ASKED, len(taken))):
             lines = f"{drawn.lines}; {engine}, asked for {query}, as in tests/conformance"
