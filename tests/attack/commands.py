@@ -18,7 +18,7 @@ from attack.processes import put, run
 from attack.strange import WORDS, words
 
 TABLES = Path(__file__).parents[2] / "docs" / "extensions" / "tables.py"
-SECONDS, MEMORY = 60.0, 3 << 30
+SECONDS, MEMORY = 200.0, 3 << 30
 SMALL = words("2x2 2x3 1x4 3x2 1x2x2 1x2 2x2x2x2 1x1 33x1 1x33 0x2 2x 2X3 2\u00d72 4x4x4 9999x9999")
 PATHS = words("t d r t.zip p.cert l.seg l.idx nowhere nowhere/t . / /proc/self/mem /dev/null")
 TABLE = {

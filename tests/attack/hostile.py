@@ -23,7 +23,7 @@ from tilebase.runtime.documents import sealed
 from tilebase.web.app import make_app
 from tilebase.web.collection import Collection
 
-SECONDS, MEMORY = 20.0, 1 << 30
+SECONDS, MEMORY = 60.0, 1 << 30
 """What a command may take, beyond what it has when it begins."""
 OF_TABLES = (
     "probe t 2,4,0/0,0,0", "probe t 2,4,0/0,0,0 -f json", "probe t", "verify t -q --sample 5",
