@@ -182,7 +182,7 @@ def test_actions_in_the_order_of_other_packages(package, keys):
 
 
 def test_observations_of_other_packages(keys):
-    """The shapes and types that docs/agents.md states, cell by cell."""
+    """The shapes and types that docs/policies.md states, cell by cell."""
     seen: dict[str, Any] = {}
     boards = GameArrays(GAME).unpack(keys)
     for name in OBSERVATIONS:

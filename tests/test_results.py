@@ -243,7 +243,9 @@ def test_an_improved_bound_is_larger_than_the_published_one() -> None:
 
 def test_every_row_of_errata_and_runs_is_on_a_page() -> None:
     """In a table, or in a section that a page names."""
-    pages = [(ROOT / "docs" / f"{name}.md").read_text("utf-8") for name in ("errata", "performance")]
+    pages = [
+        (ROOT / "docs" / f"{name}.md").read_text("utf-8") for name in ("errata", "performance", "results")
+    ]
     text = "".join(pages)
     for source in {row["source"] for row in read_facts(ERRATA)}:
         assert f"rows: errata/{source} " in text

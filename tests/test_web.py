@@ -364,13 +364,6 @@ def test_the_answers_in_the_documentation(tmp_path: Path):
             assert client.get(address.path, **asked).json == json.loads(answer)
 
 
-def test_the_documentation_names_every_operation():
-    page = (Path(__file__).parents[1] / "docs/play.md").read_text("utf-8")
-    paths = set(re.findall(r"`(?:GET|POST) (/api/[\w/-]+)", page))
-    paths |= {"/api/layers/{sum}", "/api/tables/{name}"}
-    assert {one.path for one in OPERATIONS} - {path.replace("NAME", "{name}") for path in paths} == set()
-
-
 # -- what is refused ---------------------------------------------------------------------------------
 
 REFUSED = [

@@ -52,7 +52,8 @@ def messages() -> Iterator[tuple[str, str]]:
 
 def docstrings() -> Iterator[tuple[str, str]]:
     """The docstrings of the names on the pages, and of their methods."""
-    text = "".join((ROOT / "docs" / name).read_text("utf-8") for name in ("api.md", "agents.md"))
+    filled = runpy.run_path(str(ROOT / "docs" / "extensions" / "tables.py"))["filled"]
+    text = filled((ROOT / "docs" / "api.md").read_text("utf-8"))
     for module, name in re.findall(r"^::: (tilebase[\w.]*)\.(\w+)$", text, re.MULTILINE):
         value = getattr(importlib.import_module(module), name)
         inner = vars(value).items() if inspect.isclass(value) else ()

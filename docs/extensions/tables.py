@@ -10,17 +10,29 @@ says what it shows:
     a group of results (`tilebase cite --group GROUP`)
 <!-- made: sections -->
     the sections of the publications, each with a command and how many of its lines were computed
+<!-- api: NAME,NAME -->
+    the descriptions of public names, by mkdocstrings
+<!-- made: terms -->, <!-- made: labels --> and <!-- made: benchmarks -->
+    the terms of `game/words.tsv`, and the tasks of `datasets/benchmarks.tsv`
+<!-- made: formations --> and <!-- made: requests -->
+    the pictures of all formations, and the requests that the server of the explorer answers
+<!-- made: pages -->
+    the pages of the navigation
+<!-- packages: NAME,NAME -->
+    packages and modules of tilebase, with the first line of their docstrings
 <!-- made: variables --> and <!-- made: commands -->
     the environment variables, and the help of every command
 """
 
 from __future__ import annotations
 
+import ast
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 from cyclopts import App
@@ -30,12 +42,21 @@ from tilebase.claims.facts import SECTIONS, SOURCES, read_facts, took_of
 from tilebase.claims.results import GROUPS, Result, results
 from tilebase.cli.commands import app, load_commands
 from tilebase.cli.usage import ALL, helping
+from tilebase.game.formations import formations
 from tilebase.runtime.paths import VARIABLES
-from tilebase.runtime.rows import markdown_text
+from tilebase.runtime.rows import markdown_text, read_rows
+from tilebase.web.operations import OPERATIONS
 
-BLOCK = re.compile(r"^<!-- (\w+): (?:(\w+)/)?([\w.-]+) ?(\S*) -->$", re.MULTILINE)
+BLOCK = re.compile(r"^<!-- (\w+): (?:(\w+)/)?([\w.,-]+) ?(\S*) -->$", re.MULTILINE)
 WIDTH = 88
 """Columns of the help."""
+LABEL = re.compile(r"(?:of|in|on) [^:;]+: ")
+"""How the meaning of a label begins that some commands print."""
+VALUES = {"optimum": 9, "random": 6, "greedy": 6}
+"""Digits of the values of a benchmark."""
+ROOT = Path(__file__).parents[2]
+CONFIG, SOURCE = ROOT / "mkdocs.yml", ROOT / "src" / "tilebase"
+PAGE = re.compile(r"- (.+): (\S+)$", re.MULTILINE)
 PANEL = re.compile(r"^╭─ (.+?) ─+╮\n.*?^╰─+╯$", re.MULTILINE | re.DOTALL)
 
 
@@ -165,12 +186,83 @@ def commands(*, full: bool = False) -> str:
     return "\n\n".join(parts)
 
 
+def words(*, labels: bool) -> str:
+    """The terms in alphabetical order: labels of some command, "of plan: ...", or the others."""
+    found = sorted(read_rows("game", "words.tsv"), key=lambda row: row["word"].lower())
+    rows = [
+        [f"**{row['word']}**", row["meaning"]] for row in found if bool(LABEL.match(row["meaning"])) == labels
+    ]
+    return table(["term", "meaning"], rows)
+
+
+def tasks() -> str:
+    """The benchmarks."""
+    rows = []
+    for row in read_rows("datasets", "benchmarks.tsv"):
+        values = [f"{float(row[key]):.{digits}g}" for key, digits in VALUES.items()]
+        rows.append([f"`{row['name']}`", row["words"], *values])
+    return table(["name", "game", *VALUES], rows)
+
+
+def catalogue() -> str:
+    """The formations by free cells, with their goals, how many masks they have, and pictures."""
+    rows = {}
+    for one in sorted(formations(), key=lambda one: (one.free_cells, one.largest_goal)):
+        least = f"{one.least_goal} to " if one.least_goal > 8 else "to "
+        masks = f" ({len(one.masks)} masks)" if len(one.masks) > 1 else ""
+        row = rows.setdefault((one.free_cells, f"{least}{one.largest_goal}"), list[str]())
+        row.append(f"{one.name}{masks}: ![{one.name}](img/formation-{one.name}.svg)")
+    heads = ["free cells", "goals", "formations"]
+    return table(heads, [[str(cells), goals, " ".join(row)] for (cells, goals), row in rows.items()])
+
+
+def requests() -> str:
+    """What the server answers."""
+    rows = []
+    for one in OPERATIONS:
+        given = [part.name for part in one.parameters if part.where == "query"] or (one.body or {}).get(
+            "properties", ()
+        )
+        rows.append([f"`{one.method} {one.path}`", one.summary, ", ".join(f"`{name}`" for name in given)])
+    return table(["request", "answer", "parameters"], rows)
+
+
+def packages(names: str) -> str:
+    """The packages and modules with these names, each with its purpose."""
+    rows = []
+    for name in names.split(","):
+        folder = SOURCE / name
+        file = folder / "__init__.py" if folder.is_dir() else folder.with_suffix(".py")
+        first = (ast.get_docstring(ast.parse(file.read_text("utf-8"))) or "").partition("\n")[0]
+        rows.append([f"`{name}{'/' * folder.is_dir()}`", first.replace("``", "`").rstrip(".")])
+    return table(["package", "purpose"], rows)
+
+
+def pages() -> str:
+    """The pages of the navigation, as a list."""
+    groups = re.findall(r"^  - (\w+):\n((?:      - .+\n)+)", CONFIG.read_text("utf-8"), re.MULTILINE)
+    return "\n".join(
+        f"- **{group}**: {', '.join(f'[{name}]({page})' for name, page in PAGE.findall(lines))}."
+        for group, lines in groups
+    )
+
+
 def variables() -> str:
     """The environment variables."""
     return "\n".join(f"- `{name}`: {text}." for name, text in VARIABLES.items())
 
 
-MADE: dict[str, Callable[[], str]] = {"sections": sections, "commands": commands, "variables": variables}
+MADE: dict[str, Callable[[], str]] = {
+    "sections": sections,
+    "terms": partial(words, labels=False),
+    "labels": partial(words, labels=True),
+    "benchmarks": tasks,
+    "formations": catalogue,
+    "requests": requests,
+    "pages": pages,
+    "commands": commands,
+    "variables": variables,
+}
 
 
 def made(found: re.Match[str]) -> str:
@@ -178,6 +270,10 @@ def made(found: re.Match[str]) -> str:
     kind, file, value, columns = found.groups()
     if kind == "rows":
         return rows(file, value, columns)
+    if kind == "api":
+        return "\n\n".join(f"::: tilebase.{name}" for name in value.split(",")) + "\n"
+    if kind == "packages":
+        return packages(value)
     if kind == "results":
         return of_group(value)
     if kind != "made" or value not in MADE:

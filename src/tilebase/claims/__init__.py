@@ -1,4 +1,4 @@
-"""What publications and runs of this program say about games: claims, and how they agree.
+"""Claims: published and recorded results, how they are cited, and whether they agree.
 
     facts       the lines of the fact files: what was published, and recorded runs
     results     each line as a result that can be cited, and records of commands compared with them

@@ -1,4 +1,4 @@
-"""The command line: the way in, which decides what Ctrl-C does before anything else is loaded.
+"""The command line, one file per command; `main` handles Ctrl-C before anything else is loaded.
 
 Exit status 0: done; 1: a failure (the disk is full, a file is damaged, a check fails);
 2: the question was wrong; 130: stopped with Ctrl-C, finished layers kept.  SIGTERM, which schedulers send,

@@ -43,7 +43,8 @@ class AgentOptions:
         Literal["board", "batch", "one", "predict"] | None,
         Parameter(
             help="What a function is given: a tilebase.Board (board), or arrays of exponents and allowed "
-            "actions, of many boards (batch) or of one; or its method predict is called. See docs/agents.md."
+            "actions, of many boards (batch) or of one; or its method predict is called. See "
+            "docs/policies.md."
         ),
     ] = None
 

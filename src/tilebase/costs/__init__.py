@@ -1,4 +1,4 @@
-"""What a query costs: time, memory, disk and files, before it begins.
+"""Estimates: the time, memory, disk and files of a query, before it begins.
 
 The work of an engine (states, spawns, boards) times one rate is the time; memory and disk come from the plans
 and sizes of the engines themselves.  Modules, those that the others import first:

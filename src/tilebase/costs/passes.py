@@ -2,7 +2,7 @@
 
 The time of a pass is its boards times a rate, or the bytes that it moves through files if that takes longer;
 with bits it is both.  Where there are too many boards for an index, sizes alone say what it takes.  Nobody
-knows how many afterstates a search opens; `opened_afterstates` goes by the searches of docs/performance.md.
+knows how many afterstates a search opens; `opened_afterstates` goes by the searches of docs/results.md.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def layers_in_memory(game: Game, *objectives: Objective) -> list[int]:
 
 
 def opened_afterstates(game: Game) -> int:
-    """Return how many afterstates a search probably opens, by the searches of docs/performance.md.
+    """Return how many afterstates a search probably opens, by the searches of docs/results.md.
 
     Their share of the boards up to symmetry is 0.07 with 8 cells, 0.04 to 0.08 with 9, 0.02 to 0.04 with 10,
     0.016 to 0.032 with 12 and 0.005 with 14; 0.16 and 0.08 with 8 and 12 cells on three axes.

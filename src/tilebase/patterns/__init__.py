@@ -1,4 +1,4 @@
-"""Which boards can be reached at all, if both sides want it: checkerboards, full boards, the shortest games.
+"""Which boards can be reached if the spawns help: checkerboards, full boards, the shortest games.
 
 The modules, in reading order.  Rules and games:
 

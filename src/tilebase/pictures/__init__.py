@@ -1,4 +1,4 @@
-"""Pictures of what was found, for files and notebooks.
+"""Pictures of results, for files and notebooks.
 
     drawing   figures of Matplotlib: their style, their files and what these say of themselves
     plots     counts, sizes of layers, values, losses and distributions

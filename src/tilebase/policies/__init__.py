@@ -1,4 +1,4 @@
-"""Policies: what they answer, what they are worth, where they lose, how their games end, and their games.
+"""Policies: their values, where they lose, how their games end, and random games.
 
 Games are followed sum by sum: each state has the probability that a game meets it.  What a decision loses
 is known from the table, so the value of the agent is that of optimal play less the sum of what it loses:

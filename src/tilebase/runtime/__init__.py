@@ -1,4 +1,4 @@
-"""What a run needs of the system: files that are whole or absent, memory, progress, bounded JSON.
+"""The system below a run: files that are whole or absent, memory, threads, progress, bounded JSON.
 
 Modules, those that the others import first:
 
