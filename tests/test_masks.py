@@ -11,9 +11,8 @@ import pytest
 
 import cached_oracle as oracle
 from tilebase import count, force, prove, solve, symbolic
-from tilebase.bdd.library import Library
-from tilebase.bdd.sets import ORDERS, Sets
-from tilebase.bdd.strategies import PLAYERS, Analysis, Method
+from tilebase.bdd.sets import ORDERS
+from tilebase.bdd.strategies import PLAYERS, Method
 from tilebase.cli import main
 from tilebase.cli.seat import Seat
 from tilebase.errors import BoardError, GameError, UsageError
@@ -107,17 +106,6 @@ FORCED = [
     Game("2x3", 8, masks="..x/...|.../..x", start="after 0,0,x/2,2,0", horizon=horizon)
     for horizon in range(6, 20, 2)
 ]
-
-
-@pytest.mark.parametrize("game", FORCED, ids=str)
-@pytest.mark.parametrize("engine", ["search", "diagrams", "reachable"])
-def test_engines_agree_on_what_is_forced(game, engine):
-    wanted = oracle.values(game, "guaranteed").start == 1
-    assert force(game, engine=engine, threads=1).forced is wanted
-
-
-def test_some_of_these_are_forced():
-    assert len({oracle.values(game, "guaranteed").start for game in FORCED}) == 2
 
 
 SIDES = [("cooperative", "slider"), *itertools.product(("adversarial", "deterministic"), PLAYERS)]
@@ -257,17 +245,6 @@ def test_patterns_on_several_cells_are_named_in_messages():
         GameError, match="the pattern needs 8 on cell 0, where 2x2, to 16, 2 patterns, walls 0"
     ):
         Game("2x2", 16, walls=[0], pattern="8,*/*,*|*,8/*,*")
-
-
-def test_diagrams_of_masks_are_as_the_oracle_says():
-    for order in ORDERS:
-        sets = Sets(ENDED, "binary", order, Library(1 << 18, 1))
-        analysis = Analysis(sets, Method(), lambda *_: None, keep=True)
-        known = oracle.values(ENDED, "guaranteed")
-        assert analysis.run() is (known.start == 1)
-        won = sets.union(analysis.won_afters.values())
-        for after, value in known.afterstates.items():
-            assert sets.holds(won, after, after=True) == (value == 1)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from dataclasses import replace
 from itertools import combinations_with_replacement, islice
 from pathlib import Path
@@ -241,33 +240,6 @@ def test_a_run_continues_within_a_line(tmp_path, strategy, steps):
     ]
     assert again[0] in (told[-1], 1)
     assert len(again) < sum(line.iterations for line in whole.lines) - steps + 3
-
-
-@pytest.mark.usefixtures("each_time")
-def test_a_run_that_is_stopped_again_and_again_comes_to_its_end(tmp_path):
-    game = Game("2x3", 32, start="empty")
-    task = Task(game, Method(strategy="sweep"), 1 << 16, 1, work=str(tmp_path))
-    lines: list[Line] = []
-    steps: list[int] = []
-
-    def stop(iterations: int) -> None:
-        steps.append(iterations)
-        if len(steps) == 8:  # fewer would not come to the end from the last checkpoint
-            raise StopError
-
-    runs, found = 0, None
-    while found is None:
-        lines.clear()
-        steps.clear()
-        runs += 1
-        with suppress(StopError):
-            found = do(task, lambda line, _: lines.append(line), stop)
-    whole = symbolic(game, Method(strategy="sweep"))
-    assert runs > 3
-    assert found.wins == whole.wins
-    assert [replace(line, seconds=0.0) for line in lines] == [
-        replace(line, seconds=0.0) for line in whole.lines
-    ]
 
 
 class OneFile:
