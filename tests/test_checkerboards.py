@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from test_reach import all_reachable
 from tilebase.cli import main
 from tilebase.errors import UsageError
 from tilebase.game.game import Game, merge_line
@@ -148,30 +149,14 @@ def test_constructions_refuse_other_sizes() -> None:
 # -- verdicts --------------------------------------------------------------------------------------------
 
 
-@cache
-def reachable_positions(rows: int, columns: int, drops: tuple[int, ...]) -> frozenset[Position]:
-    """All states of a bounded game in which the drops help, by the plain rules, up to symmetry."""
-    rules = Rules(rows, columns, drops, most=2)
-    found = {rules.canonical(state) for _, state in rules.spawns(rules.empty)}
-    new = set(found)
-    while new:
-        after = {rules.canonical(slid) for state in new for _, slid in rules.slides(state)}
-        new = {rules.canonical(state) for slid in after for _, state in rules.spawns(slid)} - found
-        found |= new
-    return frozenset(found)
-
-
 def reached_by_oracle(rows: int, columns: int, colouring: int, drops: tuple[int, ...] = (1,)) -> bool:
-    rules = Rules(rows, columns, drops)
-    end = rules.canonical(checkerboard_position(rules, colouring))
-    return end in reachable_positions(rows, columns, drops)
+    rules = Rules(rows, columns, drops, most=2)
+    return checkerboard_position(rules, colouring) in all_reachable(rules, 2)[0]
 
 
 @pytest.mark.parametrize("drops", [(1,), (1, 2)])
 @pytest.mark.parametrize("shape", [(m, n) for m, n in TO_20_CELLS if m * n <= 9])
-def test_verdicts_on_small_boards_are_those_of_the_plain_rules(
-    shape: tuple[int, int], drops: tuple[int, ...]
-) -> None:
+def test_verdicts_on_small_boards_are_those_of_the_plain_rules(shape, drops):
     for colouring in (2, 4):
         verdict = decide(Rules(*shape, drops), colouring)
         assert verdict.reachable is reached_by_oracle(*shape, colouring, drops)
@@ -222,8 +207,7 @@ def test_deterministic_games_of_three_lines_and_more(shape: tuple[int, int], con
         else:
             assert verdict.reachable is decide(Rules(*shape), colouring).reachable
         if verdict.reachable:
-            slides = moves_text(verdict.rules, verdict.moves)
-            moves = with_drops(verdict.rules, slides)
+            moves = with_drops(verdict.rules, moves_text(verdict.rules, verdict.moves))
             assert replay(verdict.rules, moves)[-1] == verdict.position
 
 

@@ -88,9 +88,7 @@ def test_the_lemma_command_draws_fillings(capsys: pytest.CaptureFixture[str]) ->
     assert "fillings are drawn for a goal and one pattern" in capsys.readouterr().err
 
 
-def test_a_part_of_a_set_says_nothing_of_smaller_sums(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_part_of_a_set_says_nothing_of_smaller_sums(tmp_path, capsys):
     line = ["force", "diagrams", "2x3", "16", "--start", "empty", "--up-to", "24", "-q"]
     assert main([*line, "-o", str(tmp_path / "set"), "--threads", "1"]) == 1
     assert main(["lemma", "set", str(tmp_path / "set"), "--pattern", "8,*,*/*,*,*"]) == 1

@@ -52,9 +52,7 @@ def test_text_is_read_back_and_replayed(game: tuple[Rules, tuple[Move, ...], lis
     st.lists(st.sampled_from(DIRECTIONS), max_size=12),
 )  # fmt: skip
 @settings(max_examples=100, deadline=None)
-def test_deterministic_games_drop_by_their_convention(
-    convention: str, rows: int, columns: int, wanted: list[str]
-) -> None:
+def test_deterministic_games_drop_by_their_convention(convention, rows, columns, wanted):
     rules = Rules(rows, columns, convention=convention)
     slides, position = "", with_drops(rules, "")
     for direction in wanted:  # those that are possible

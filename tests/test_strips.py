@@ -6,7 +6,6 @@ import random
 import re
 import sys
 import xml.etree.ElementTree as ET
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -207,8 +206,6 @@ def test_the_picture_needs_no_matplotlib(folder: Path, monkeypatch: pytest.Monke
         ("--record a.svg -o a.csv", 2, "Unknown option: -o"),
     ],
 )
-def test_the_command_refuses(
-    refused: Callable[..., None], folder: Path, words: str, status: int, sentence: str
-) -> None:
+def test_the_command_refuses(refused, folder, words, status, sentence):
     refused(["reach", "replay", "2x2", "RR", "--deterministic", *words.split()], status, sentence)
     assert list(folder.glob("*.svg")) == []
