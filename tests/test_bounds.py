@@ -44,7 +44,11 @@ GAME = Game("2x3", 32, limits="16,16,8/16,8,8", start="empty")
 
 @pytest.mark.parametrize(
     ("dtype", "one", "near"),
-    [("uint16", 1 << 16, 2e-3), ("uint32", 1 << 32, 1e-7), ("uint64", 1 << 52, 1e-13)],
+    [
+        pytest.param("uint16", 1 << 16, 2e-3, marks=pytest.mark.all),
+        ("uint32", 1 << 32, 1e-7),
+        ("uint64", 1 << 52, 1e-13),
+    ],
 )
 def test_bounds_hold_and_are_near(dtype, one, near):
     """Both spaces prove the same integers, and what rounding takes is at most what is said."""
@@ -65,6 +69,7 @@ def test_a_type_that_can_lose_too_much_is_refused():
         prove(GAME, dtype="uint16", precision=1e-6)
 
 
+@pytest.mark.all  # no other test has these types in this space
 def test_an_upper_bound_with_a_discount_near_1_is_one():
     """A uint16 has no room for what is left of a win: it counts as a whole one."""
     game = Game("2x2", 16, start="0,2/4,8")
@@ -511,7 +516,7 @@ def test_what_cannot_be_searched():
 
 @pytest.mark.parametrize(
     ("objective", "row"),
-    [("guaranteed", "Boolean"), ("lower:uint16", "uint16, float16"), ("win", "uint64, float64")],
+    [("guaranteed", "Boolean"), ("lower:uint32", "uint32, float32"), ("win", "uint64, float64")],
 )
 def test_layers_in_memory_are_those_of_a_pass(objective, row, capsys, monkeypatch):
     """The most bytes that layers of values have at the same time, while they are made."""
