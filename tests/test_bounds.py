@@ -26,7 +26,7 @@ from tilebase.costs.passes import passing, planned_index
 from tilebase.dense.backends.bits import BitLayer
 from tilebase.dense.layers import DenseLayer
 from tilebase.dense.plan import Plan
-from tilebase.errors import GameError, ResourceError, UsageError, WrongGameError
+from tilebase.errors import ResourceError, UsageError, WrongGameError
 from tilebase.game.game import Game
 from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import Objective, parse_objectives
@@ -210,11 +210,6 @@ def test_a_plan_that_does_not_fit_says_what_needs_none(capsys):
     assert printed.out.splitlines()[1].startswith("count ")  # which needs no such pass
 
 
-def test_a_backend_that_is_not_there_is_named(folder, refused):
-    command = ["solve", "2x2", "32", "--objective", "lower", "--space", "cuda", "-q"]
-    refused(command, 1, "tilebase[cuda]")
-
-
 # -- patterns --------------------------------------------------------------------------------------
 
 
@@ -310,20 +305,6 @@ def test_a_check_goes_on_where_it_was_stopped(tmp_path, monkeypatch):
         check_pattern(Game("2x4", 128, pattern="lemma1"), folder=tmp_path)
 
 
-def test_checks_that_cannot_be():
-    game = Game("2x4", 64, pattern="lemma1")
-    with pytest.raises(UsageError, match="only without tiles x"):
-        check_pattern(Game("2x3", 16, pattern="8,4,*/*,*,*", unmergeable=[5]))
-    with pytest.raises(UsageError, match="the number of slides must be 1 or more"):
-        check_pattern(game, within=0)
-    with pytest.raises(UsageError, match="the limits leave no cells for it"):
-        check_pattern(Game("2x2", 32, pattern="pair", limits="8,8,8,8"))
-    limits, start = "16384,16384,16384/16384,4,4", "16384,8192,0/0,2,0"
-    large = Game("2x3", 32768, pattern="4,4,*/*,*,*", limits=limits, start=start)
-    with pytest.raises(UsageError, match=r"a win may take .* slides, more than the 32,766"):
-        check_pattern(large)
-
-
 def test_the_lemma_command(capsys):
     assert main(["lemma", "2x3", "64", "-q"]) == 0
     assert ": yes, all 6 boards, within 4 slides (verdict) (tilebase " in capsys.readouterr().out
@@ -337,23 +318,6 @@ def test_the_lemma_command(capsys):
     assert "holds the pattern with the tiles that 32,16,8/8,8,8 allows: yes" in capsys.readouterr().out
     assert main(["lemma", "2x3", "64", "--pattern", "pair", "-q"]) == 0
     assert ", within 1 slide (verdict)" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("game", "pattern", "words"),
-    [
-        (("2x2", 32), "16,8/4", "has 3 cells"),
-        (("2x2", 32), "16,8/4,y", "'y' is not a tile"),
-        (("2x2", 32), "32,8/4,*", "needs 32 on cell 0"),
-        (("2x2", 32), "*,*/*,0", "holds no tile"),
-        (("3x2", 64), "lemma1", "needs two rows of three cells"),
-        (("2x3", 32), "lemma1", "needs a goal of at least 64"),
-        (("2x3",), "pair", "needs a goal of at least"),
-    ],
-)
-def test_patterns_that_cannot_be(game, pattern, words):
-    with pytest.raises(GameError, match=words):
-        Game(*game, pattern=pattern, limits=16)
 
 
 def test_a_pair_is_worth_what_the_goal_is():
@@ -502,13 +466,6 @@ def test_a_search_takes_the_boards_that_its_time_allows_and_says_how_to_prove_th
     assert "@misc" in capsys.readouterr().out
     limits = least_limits(Game("2x3", 64))
     assert search_limits(Game("2x3", 64, limits=limits)).most == 10**6
-
-
-def test_what_cannot_be_searched():
-    with pytest.raises(UsageError, match="needs a goal"):
-        search_limits(Game("2x2"), 100)
-    with pytest.raises(UsageError, match="cannot be won"):
-        search_limits(Game("2x2", 32, limits="16,8/8,4"), 1000)
 
 
 # -- the index on the command line -----------------------------------------------------------------

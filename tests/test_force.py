@@ -23,11 +23,10 @@ from tilebase._kernels import force as kernels
 from tilebase.check import check_certificate
 from tilebase.cli import main
 from tilebase.dense.index import PerfectIndex
-from tilebase.errors import CorruptError, GameError, ResourceError, StorageError, UsageError
+from tilebase.errors import CorruptError, GameError, ResourceError, StorageError
 from tilebase.game.game import Game
 from tilebase.game.grid import parse_shape
 from tilebase.game.notation import split_cells
-from tilebase.game.spawns import law_of
 from tilebase.game.symmetry import canonical, symmetries
 from tilebase.questions import borders
 from tilebase.questions import force as forcing
@@ -546,28 +545,11 @@ def test_a_border_within_a_budget_is_true_as_far_as_it_goes():
 # -- what cannot be asked --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("ask", "error", "sentence"),
-    [
-        (lambda: force(Game("2x2")), UsageError, "nothing to force"),
-        (lambda: force(Game("2x2", 8), engine="dense", certificate="x"), UsageError, "by the engines search"),
-        (lambda: force(Game("2x2", 8, walls=[0]), certificate="x"), UsageError, "without walls"),
-        (lambda: force_starts(Game("2x2", 8, start="empty")), UsageError, "leave the start out"),
-        (lambda: force_starts(Game("2x2")), UsageError, "nothing to force"),
-        (lambda: law_of("2,8"), UsageError, "must be 2,4 or 2 or 4, not"),
-        (lambda: largest_forced("2x2", limits="2,2/2"), GameError, "3 limits for a 2x2 board"),
-        (lambda: largest_forced("2x2", start="2,3/0,0"), GameError, "3 is not a power of two"),
-        (lambda: largest_forced("4xq"), GameError, "is not a shape"),
-        (lambda: largest_forced("4x4"), ResourceError, "give a limit, such as --budget 10min"),
-        (lambda: find_border(Game("2x2")), UsageError, "nothing to force"),
-        (lambda: find_border(Game("3x4", 512)), UsageError, "give lower limits"),
-        (lambda: Search(Game("2x2", 8), Allowance(memory=1000, threads=1)), ResourceError, "MiB of memory"),
-        (lambda: Facts(MEMORY).save(Path("/nowhere/at/all")), StorageError, "cannot write"),
-    ],
-)
-def test_bad_questions(ask, error, sentence):
-    with pytest.raises(error, match=sentence):
-        ask()
+def test_what_a_search_cannot_use():
+    with pytest.raises(ResourceError, match="MiB of memory"):
+        Search(Game("2x2", 8), Allowance(memory=1000, threads=1))
+    with pytest.raises(StorageError, match="cannot write"):
+        Facts(MEMORY).save(Path("/nowhere/at/all"))
 
 
 # -- the command -----------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from daily import daily
 from repetition import one_in
 from tilebase import Game
 from tilebase.cli import main
-from tilebase.errors import BoardError, ResourceError, UsageError
+from tilebase.errors import ResourceError, UsageError
 from tilebase.patterns.checkerboards import mirror
 from tilebase.patterns.filling import complete_rows, figure, fill_board, game_by_filling, longest_line
 from tilebase.patterns.moves import moves_text, parse_moves, replay
@@ -117,37 +117,13 @@ def test_a_search_that_is_stopped_is_not_an_answer():
     assert "can be reached with 2s and 4s: undecided" in found.statement
 
 
-@pytest.mark.parametrize(
-    ("board", "error", "sentence"),
-    [
-        ("2,4/4", BoardError, "rows of the same length"),
-        ("", BoardError, "is not a tile"),
-        ("2,a", BoardError, "'a' in '2,a' is not a tile"),
-        ("2,-4", BoardError, "is not a tile"),
-        ("3,2", UsageError, "tile 3 is not a power of two"),
-        ("/".join([",".join(["2", "4"] * 60)] * 2), ResourceError, "a line of 120 cells"),
-        ("9" * 90 + ",2", BoardError, "is not a tile"),
-    ],
-)
-def test_wrong_boards(board, error, sentence):
-    with pytest.raises(error, match=sentence):
-        reach(board)
-
-
 def test_long_lines_are_refused_at_once():
     """With drops of 4 a cell has three values, whatever the board holds."""
     assert reach("2" + ",0" * 9).sequence == "(1,1)"
-    with pytest.raises(ResourceError, match="a line of 16 cells with tiles to 4"):
-        reach("2" + ",0" * 15, drops="2,4")
+    with pytest.raises(ResourceError, match="a line of 120 cells"):
+        reach("/".join([",".join(["2", "4"] * 60)] * 2))
     with pytest.raises(ResourceError, match="positions can be before this afterstate"):
         reach("4" + ",4" * 5 + ",0" * 9, drops="2", afterstate=True)
-
-
-@pytest.mark.parametrize("seed", [-1, 1 << 63])
-def test_seeds_that_do_not_exist(seed, capsys):
-    assert main(["reach", "board", "8,2/2,4", "--seed", str(seed), "-q"]) == 2
-    assert f"seed {seed}: give a whole number" in capsys.readouterr().err
-    assert main(["reach", "fill", "3x4", "--seed", str(seed), "-q"]) == 2
 
 
 def test_the_command_prints_a_game_that_replays(capsys):
@@ -247,6 +223,11 @@ def test_complete_rows_of_any_even_length(columns):
     assert sum(not isinstance(move, str) for move in moves) == 6 * columns * 3 // 2
 
 
+def test_complete_rows_of_an_odd_length_are_refused():
+    with pytest.raises(UsageError, match="even number of columns"):
+        list(complete_rows(4, 3, 2))
+
+
 def test_a_mirrored_game_ends_with_the_mirrored_board():
     found = fill_board("3x4")
     final = replay(Rules(4, 3, most=2), mirror(Rules(3, 4), found.moves))[-1]
@@ -264,15 +245,6 @@ def test_seeds_and_budgets_of_fillings():
     late = fill_board("9x9", seconds=0)
     assert late.possible is None
     assert late.reason == "time ran out: allow more time"
-
-
-def test_boards_that_are_not_filled():
-    with pytest.raises(UsageError, match="'0x4' is not a size"):
-        fill_board("0x4")
-    with pytest.raises(ResourceError, match="a side above 12"):
-        fill_board("13x13")
-    with pytest.raises(UsageError, match="even number of columns"):
-        list(complete_rows(4, 3, 2))
 
 
 def test_the_command_that_fills(capsys):

@@ -262,28 +262,6 @@ def test_interval_of_256():
     assert high.bound - low.bound < Fraction(1, 10**13)
 
 
-@pytest.mark.parametrize(
-    ("game", "objective", "discount", "sentence"),
-    [
-        (SMALL, "wins", 1, "does not exist: choose one of win, loss, lower"),
-        (SMALL, "win:int8", 1, "int8"),
-        (SMALL, "win,win", 1, "twice"),
-        (SMALL, "win", 0, "must be above 0"),
-        (SMALL, "win", 2, "must be above 0"),
-        (SMALL, "win", "much", "is not a discount"),
-        (SMALL, "guaranteed", "0.9", "takes no discount"),
-        (SMALL, "lower", "0.99999", "discount with a smaller denominator"),
-        (Game("2x2"), "win", 1, "needs a goal"),
-        (Game("3x6", 256), "score", 1, "does not fit"),
-        (Game("2x2", 32, spawn="1/99991"), "lower", 1, "smaller denominator"),
-    ],
-    ids=str,
-)
-def test_objectives_that_do_not_exist_or_fit(game, objective, discount, sentence):
-    with pytest.raises(UsageError, match=sentence):
-        solve(game, objective, discount=discount)
-
-
 def test_folders(tmp_path):
     with pytest.raises(UsageError, match="not both"):
         solve(SMALL, table=tmp_path, folder=tmp_path)
