@@ -163,68 +163,41 @@ def afters(game: Game, state: Cells) -> tuple[Cells, ...]:
     return tuple(game.slides(state).values())
 
 
-def bare(game: Game, objective: Objective, discount: Fraction) -> Callable[[Cells], Fraction]:
-    """The value of a state by recursion over boards as they come, without layers and symmetry."""
-    pick = max if objective in ("longest", "highest") else min
+def bare(game: Game, objective: Objective, discount: Fraction) -> Callable[[Cells], Fraction | float]:
+    """The value of a state by recursion over boards as they come, without layers and symmetry.
+
+    Under ``fewest`` what cannot be won is worth minus infinity.
+    """
+    picks = {"longest": max, "highest": max, "fewest": max, "guaranteed": min, "survival": min}
+    a_slide = {"moves": 1, "survival": 1, "longest": 1, "fewest": -1}.get(objective, 0)
 
     @cache
-    def value(state: Cells) -> Fraction:
+    def value(state: Cells) -> Fraction | float:
         slides = [] if game.has_goal_sum(state) else afters(game, state)
-        return (
-            discount * max(of_slide(state, a) for a in slides)
-            if slides
-            else end(state, game.has_goal_sum(state))
-        )
+        if not slides:
+            return end(state, game.has_goal_sum(state))
+        return discount * max(of_slide(state, after) for after in slides)
 
-    def end(board: Cells, won: bool) -> Fraction:
+    def end(board: Cells, won: bool) -> Fraction | float:
         if objective == "largest":
             return Fraction(max(2**e if e and not game.is_x(e) else 0 for e in board))
+        if objective in ("loss", "fewest"):
+            return Fraction(0) if won else Fraction(-1) if objective == "loss" else -math.inf
         return Fraction(won and objective in ("win", "guaranteed"))
 
-    def of_slide(state: Cells, after: Cells) -> Fraction:
-        slides = {"moves": 1, "survival": 1, "longest": 1}
-        merges = after.count(0) - state.count(0)
-        score = made(state, after)
-        worth = ({"score": score, "highest": score, "merges": merges} | slides).get(objective, 0)
+    def of_slide(state: Cells, after: Cells) -> Fraction | float:
+        merges, score = after.count(0) - state.count(0), made(state, after)
+        worth = {"score": score, "highest": score, "merges": merges}.get(objective, a_slide)
         return worth + (end(after, True) if game.wins(after) else of_spawns(after))
 
-    def of_spawns(after: Cells) -> Fraction:
+    def of_spawns(after: Cells) -> Fraction | float:
         if not game.spawns(after):  # the horizon
             return end(after, False)
-        if objective in ("guaranteed", "survival", "longest", "highest"):
-            return pick(value(state) for state, _ in game.spawns(after))
+        if objective in picks:
+            return picks[objective](value(state) for state, _ in game.spawns(after))
         return sum((p * value(state) for state, p in game.spawns(after)), Fraction(0))
 
     return value
-
-
-def bare_cost(game: Game, objective: Objective, discount: Fraction) -> Callable[[Cells], Fraction | float]:
-    """The cost of a state by the same recursion, small under the best play: infinity for no win at all.
-
-    ``loss`` is the probability to end without a win, ``fewest`` the least number of slides to one if the
-    spawns help.
-    """
-    lost: Fraction | float = Fraction(1) if objective == "loss" else math.inf
-
-    @cache
-    def cost(state: Cells) -> Fraction | float:
-        if game.has_goal_sum(state):
-            return Fraction(0)
-        slides = afters(game, state)
-        return discount * min(of_slide(after) for after in slides) if slides else lost
-
-    def of_slide(after: Cells) -> Fraction | float:
-        slid = Fraction(1 if objective == "fewest" else 0)
-        if game.wins(after):
-            return slid
-        spawns = game.spawns(after)
-        if not spawns:  # the horizon
-            return lost
-        if objective == "fewest":
-            return slid + min(cost(state) for state, _ in spawns)
-        return sum((p * cost(state) for state, p in spawns), Fraction(0))
-
-    return cost
 
 
 @pytest.mark.parametrize("objective", get_args(Objective))
@@ -232,12 +205,8 @@ def bare_cost(game: Game, objective: Objective, discount: Fraction) -> Callable[
 def test_values_are_those_of_bare_recursion(game: Game, objective: Objective) -> None:
     discount = Fraction(1 if objective == "fewest" else "9/10")  # what is never won has no discount
     result = values(game, objective, discount=discount)
-    if objective in ("loss", "fewest"):  # the oracle holds the negative, and -2**30 for minus infinity
-        cost = bare_cost(game, objective, discount)
-        found = {board: -Fraction(min(cost(board), 2**30)) for board, _ in game.starts()}
-    else:
-        value = bare(game, objective, discount)
-        found = {board: value(board) for board, _ in game.starts()}
+    value = bare(game, objective, discount)
+    found = {board: max(value(board), -Fraction(2**30)) for board, _ in game.starts()}
     assert {board: result.states[canonical(game, board)] for board in found} == found
     if objective in ("guaranteed", "survival"):
         assert result.start == min(found.values())
