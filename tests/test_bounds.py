@@ -201,15 +201,6 @@ def test_a_slow_machine_does_not_change_what_fits(monkeypatch):
     assert found[0]["time"] == "does not fit"
 
 
-def test_a_plan_that_does_not_fit_says_what_needs_none(capsys):
-    words = ["plan", "3x4", "512", "--memory", "1MB", "--threads", "1"]
-    assert main(words) == 0
-    printed = capsys.readouterr()
-    assert "this machine, 1 thread " in printed.out
-    assert "does not fit" in printed.out
-    assert printed.out.splitlines()[1].startswith("count ")  # which needs no such pass
-
-
 # -- patterns --------------------------------------------------------------------------------------
 
 
@@ -305,21 +296,6 @@ def test_a_check_goes_on_where_it_was_stopped(tmp_path, monkeypatch):
         check_pattern(Game("2x4", 128, pattern="lemma1"), folder=tmp_path)
 
 
-def test_the_lemma_command(capsys):
-    assert main(["lemma", "2x3", "64", "-q"]) == 0
-    assert ": yes, all 6 boards, within 4 slides (verdict) (tilebase " in capsys.readouterr().out
-    assert main(["lemma", "2x3", "64", "-q", "-f", "json"]) == 0
-    assert json.loads(capsys.readouterr().out)["slides"] == 4
-    assert main(["lemma", "2x3", "64", "--pattern", "32,16,*/*,*,*", "-q"]) == 1
-    assert "holds the pattern: no, not from 32,16,0/0,0,0 (verdict)" in capsys.readouterr().out
-    assert main(["lemma", "2x3", "64", "--within", "3", "-q"]) == 1
-    assert "holds the pattern, within 3 slides: no, not from " in capsys.readouterr().out
-    assert main(["lemma", "2x3", "64", "--fillings", "32,16,8/8,8,8", "-q"]) == 0
-    assert "holds the pattern with the tiles that 32,16,8/8,8,8 allows: yes" in capsys.readouterr().out
-    assert main(["lemma", "2x3", "64", "--pattern", "pair", "-q"]) == 0
-    assert ", within 1 slide (verdict)" in capsys.readouterr().out
-
-
 def test_a_pair_is_worth_what_the_goal_is():
     """Two neighbours that merge to the goal win with the next slide at the latest."""
     for shape, goal in (("2x2", 16), ("2x3", 16), ("1x4", 16)):
@@ -404,13 +380,10 @@ def test_a_search_begins_with_a_ladder_to_the_goal(shape, pattern, limits):
     assert float(solve(first).value) > 0
 
 
-def test_a_search_may_begin_where_nothing_wins(capsys):
+def test_a_search_may_begin_where_nothing_wins():
     game = Game("2x3", 64, start="empty", pattern="lemma1")
     found = search_limits(game, 30_000, threads=1)
     assert found.path[0].value == 0 < found.path[1].value
-    arguments = ["2x3", "64", "--pattern", "lemma1", "--start", "empty", "--boards", "3300"]
-    assert main(["limits", *arguments, "-q"]) == 2
-    assert "the game cannot be won within any of the 1 limits that were tried" in capsys.readouterr().err
 
 
 def test_no_single_step_is_better_than_what_a_search_found():

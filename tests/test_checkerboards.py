@@ -309,13 +309,6 @@ def test_the_command_counts(capsys: pytest.CaptureFixture[str]) -> None:
     assert [row[:4] for row in rows] == [
         ["corner", "drops", "reachable", "sequences"], ["2", "2", "yes", "304"], ["4", "2", "no", "0"],
     ]  # fmt: skip
-    assert main(["reach", "checkerboard", "9x9", "--count", "--colouring", "4"]) == 0
-    assert "corollary 13" in capsys.readouterr().out
-
-
-def test_the_command_says_what_it_cannot_decide(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["reach", "checkerboard", "4x4", "--drops", "2,4", "--search", "--budget", "0.01s"]) == 1
-    assert "undecided" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -358,13 +358,6 @@ def test_plans_of_counts_have_the_disk_of_what_stays(capsys):
     assert 10 * counts < afterstates < states / 2
 
 
-def test_boards_of_a_pass_are_not_called_afterstates(capsys):
-    assert main(["solve", "2x2", "16", "--space", "all", "-q"]) == 0
-    assert capsys.readouterr().out.splitlines()[1].split()[0] == "boards"
-    assert main(["force", "2x2", "16", "--engine", "dense", "-q"]) == 0
-    assert " boards by the engine dense" in capsys.readouterr().out
-
-
 def test_an_index_that_takes_seconds_is_told(caplog, monkeypatch):
     monkeypatch.setattr("tilebase.dense.index.MANY_BLOCKS", 100)
     with caplog.at_level("INFO", logger="tilebase"):
@@ -569,21 +562,6 @@ def test_the_command(folder, capsys):
         in capsys.readouterr().out
     )
     assert not list((folder / "runs").glob("*"))
-    assert main(["force", "2x3", "32", "-q", "-f", "json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["forced"] is False
-    assert found["engine"] == "search"
-    assert main(["force", "largest", "2x3", "-q", "-f", "csv"]) == 0
-    assert capsys.readouterr().out.splitlines()[1].startswith("2x3,16,")
-    assert main(["force", "starts", "2x3", "16", "-q"]) == 0
-    assert "every spawn of 2s and 4s: 60 of 60 (exact)" in capsys.readouterr().out
-    assert main(["force", "3x4", "128", "--budget", "0.1s", "-q", "--work", "run"]) == 1
-    assert "the same command continues" in capsys.readouterr().err
-
-
-def test_limits_minimal(capsys):
-    assert main(["limits", "2x3", "16", "--start", "empty", "--minimal", "-q"]) == 0
-    assert "8,8,8/8,8,4  minimal winning       4" in capsys.readouterr().out
 
 
 @pytest.fixture

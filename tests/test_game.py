@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strategies import GAMES, games_and_boards
-from tilebase.cli import main
 from tilebase.errors import BoardError, GameError, UsageError
 from tilebase.game.game import Cells, Game, merge_line
 from tilebase.game.grid import parse_shape
@@ -202,14 +201,12 @@ def test_probabilities_of_the_tiles() -> None:
     assert law_of("4").exponents == (2,)
 
 
-def test_a_law_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_law_in_words() -> None:
     assert ORIGINAL.words == "2 with probability 9/10 and 4 with probability 1/10"
     game = Game("2x2", 32, spawn="1/3")
     words = "spawns of 2 with probability 2/3 and 4 with probability 1/3: there is a strategy"
     assert words in prove(game, threads=1).statement
     assert "One of 3 new tiles is a 4." in str(describe_rules(game))
-    assert main(["solve", "2x2", "32", "--spawn", "1/3", "-q"]) == 0
-    assert "2x2, to 32, spawn 1/3" in capsys.readouterr().out
 
 
 # -- starts ------------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from functools import cache
 from itertools import pairwise, product
@@ -135,16 +134,6 @@ def test_the_command_prints_a_game_that_replays(capsys):
     assert moves_text(rules, game) == line
 
 
-def test_the_command_says_why_not(capsys):
-    assert main(["reach", "board", "4,2,4/2,4,2/4,2,4", "--drops", "2", "-q"]) == 0
-    out = capsys.readouterr().out
-    assert "can be reached with 2s: no" in out
-    assert "every position that could lead to it was listed, 5 positions: none begins a game" in out
-    undecided = ["reach", "board", "2048,2048,2,4/4,2,4,2/2,4,2,4/4,2,4,2", "--budget", "1s", "-q"]
-    assert main(undecided) == 1
-    assert "time ran out" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("number", "side", "drops"),
     [
@@ -253,9 +242,3 @@ def test_the_command_that_fills(capsys):
     assert text[0].endswith("fill the board with 2s and 4s, without an 8: yes, by 17 drops (verdict).")
     rules = Rules(3, 4, most=2)
     assert rules.text(replay(rules, parse_moves(rules, text[-1]))[-1]) == "/".join(text[1:4])
-    assert main(["reach", "fill", "3x4", "-q", "-f", "json"]) == 0
-    assert json.loads(capsys.readouterr().out)["drops"] == 17
-    assert main(["reach", "fill", "1x5", "-q"]) == 0
-    captured = capsys.readouterr()
-    assert "without an 8: no (verdict)." in captured.out
-    assert "never more than 4 tiles" in captured.out

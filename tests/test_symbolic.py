@@ -345,13 +345,6 @@ def test_the_command_writes_csv_json_and_pictures(tmp_path, capsys):
     assert capsys.readouterr().out.count("the player wins") == 3
 
 
-def test_the_command_says_why_it_stopped(capsys):
-    assert main(["force", "diagrams", "2x3", "16", "--strategy", "sweep", "-q", "--up-to", "3,4"]) == 1
-    out, err = capsys.readouterr()
-    assert "it is undecided whether the player can force the tile 16" in out
-    assert err == "tilebase: stopped after (3,4), as was asked\n"
-
-
 def test_the_line_of_the_thesis_has_nearly_all_boards_that_corollary_7_allows() -> None:
     """Line (10,7) of 4x4 to 2048: boards with seven tiles 1024 and none above, counted without diagrams.
 
