@@ -270,12 +270,6 @@ def test_wins_within_some_slides_need_fewer_boards():
     assert forced_slides(start, found.board, 6) is None
 
 
-def test_a_pair_is_won_by_the_next_slide():
-    for within in (None, 1):
-        found = check_pattern(Game("2x3", 32, pattern="pair"), within=within)
-        assert (found.holds, found.slides) == (True, 1)
-
-
 def test_a_check_goes_on_where_it_was_stopped(tmp_path, monkeypatch):
     monkeypatch.setattr("tilebase.runtime.progress.OFTEN", 0.0)  # a report after each step
     game = Game("2x4", 64, pattern="lemma1")
