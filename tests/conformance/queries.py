@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 import cached_oracle as oracle
+from conformance.games import SMALL_GAMES
 from judging import check, check_answer, check_boards
 from tilebase.counting.counts import STORED, CountResult
 from tilebase.errors import UsageError
@@ -37,16 +38,17 @@ def fits(objective: Objective, game: Game) -> bool:
 def objectives_of(game: Game) -> tuple[Objective, ...]:
     """Every objective, and the probability to win with a discount too; those of a goal if there is one.
 
-    In every type, and each mean with a discount, if TILEBASE_EVERY_TYPE is 1, as ``scripts/test --all`` says:
-    each type is compiled anew.  TILEBASE_OBJECTIVES names the only objectives that are wanted: who adds one
-    need not wait for all.
+    In every type, and each mean with a discount, for `SMALL_GAMES` if TILEBASE_EVERY_TYPE is 1, as
+    ``scripts/test --all`` says: each type is compiled anew.  TILEBASE_OBJECTIVES names the only objectives
+    that are wanted: who adds one need not wait for all.
     """
+    every = EVERY_TYPE and game in SMALL_GAMES
     plain = [
         Objective(name, dtype)
         for name, meaning in MEANINGS.items()
-        for dtype in (meaning.types if EVERY_TYPE else meaning.types[:1])
+        for dtype in (meaning.types if every else meaning.types[:1])
     ]
-    discounted = [Objective(name, "", DISCOUNT) for name in (DISCOUNTED if EVERY_TYPE else ("win",))]
+    discounted = [Objective(name, "", DISCOUNT) for name in (DISCOUNTED if every else ("win",))]
     wanted = os.environ.get("TILEBASE_OBJECTIVES", ",".join(MEANINGS)).split(",")
     return tuple(one for one in (*plain, *discounted) if one.name in wanted and fits(one, game))
 
