@@ -238,16 +238,17 @@ def layer_files(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize(
-    ("game", "text"),
+    "case",
     [
         *((BATCHED, one) for one in ("win", "lower:uint32", "upper", "guaranteed", "moves", "score")),
-        pytest.param(BATCHED, "win:float16", marks=pytest.mark.all),
+        pytest.param((BATCHED, "win:float16"), marks=pytest.mark.all),
         *((MASKED, one) for one in ("win", "lower:uint32", "moves", "score")),
         (SEVERAL, "lower:uint32"),
     ],
     ids=str,
 )
-def test_batches_change_no_value(tmp_path, game, text):
+def test_batches_change_no_value(tmp_path, case):
+    game, text = case
     whole = run(tmp_path / "whole", game, text, keep=True)
     batched = run(tmp_path / "batched", game, text, keep=True, memory=small_memory(game, text))
     assert whole.work.batches <= 1 < batched.work.batches
@@ -267,7 +268,7 @@ def test_threads_change_no_value(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("game", "text", "batched", "stops"),
+    "case",
     [
         *((BATCHED, *one, (5, 30)) for one in product(("lower:uint32", "moves"), (False, True))),
         (MASKED, "win", False, (1, 3, 6)),
@@ -275,7 +276,8 @@ def test_threads_change_no_value(tmp_path):
     ],
     ids=str,
 )
-def test_an_interrupted_pass_goes_on(tmp_path, monkeypatch, whole, game, text, batched, stops):
+def test_an_interrupted_pass_goes_on(tmp_path, monkeypatch, whole, case):
+    game, text, batched, stops = case
     expected = whole(game, text).start()
     memory = small_memory(game, text) if batched else 1 << 32
     layers = stop_at(monkeypatch, stops)
