@@ -124,7 +124,7 @@ def test_a_window_is_smaller_than_a_layer(tmp_path):
     assert 8 * layers < one.work.written < one.work.read < 8 * 6 * layers
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(
     limits=st.lists(st.sampled_from([4, 8, 16]), min_size=8, max_size=8), drops=st.sampled_from([0, "1/10"])
 )

@@ -98,6 +98,7 @@ def test_4s_only_are_2s_only_twice_as_large(shape):
     assert fours.tile == 2 * twos.tile
 
 
+@pytest.mark.all  # 6 CPU seconds of search
 def test_3x3_forces_512_with_2s_only():
     found = largest_forced("3x3", spawns="2", memory=MEMORY)
     assert (found.tile, found.exact) == (512, True)
