@@ -11,7 +11,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,6 @@ from typing import Any
 import pytest
 
 import tilebase
-from tilebase import solve
 from tilebase.cli import main
 from tilebase.errors import StorageError
 from tilebase.game.game import Game
@@ -51,9 +50,9 @@ FOLDERS = {
 
 
 @pytest.fixture
-def place(folder: Path) -> Path:
+def place(folder: Path, solved: Callable[..., Path]) -> Path:
     """The current folder, in which commands write, with a table beside it."""
-    solve(Game("2x2", 16), "win,moves", table=folder / "table", threads=1)
+    shutil.copytree(solved(Game("2x2", 16), "win,moves"), folder / "table")
     (folder / "game.txt").write_text("2,2/0,0\n4,2/0,0\n")
     (folder / "place").mkdir()
     os.chdir(folder / "place")

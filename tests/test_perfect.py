@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conformance.games import SMALL_GAMES
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.dense.index import PerfectIndex
 from tilebase.errors import BoardError, ResourceError, UsageError
@@ -52,18 +51,6 @@ def test_the_order_is_the_documented_one_and_ranks_lead_back(game: Game) -> None
     boards = list(index.boards(total))
     assert boards == in_order(game, index, total)
     assert [index.rank(board) for board in boards] == list(range(len(boards)))
-
-
-@pytest.mark.parametrize("game", SMALL_GAMES, ids=str)
-def test_every_layer_is_ranked_without_gaps(game: Game) -> None:
-    index = PerfectIndex(game)
-    for total, size in index.sizes().items():
-        if size > 300:
-            continue
-        boards = list(index.boards(total))
-        assert len(set(boards)) == size
-        assert all(game.sum(board) == total for board in boards)
-        assert [index.rank(board) for board in boards] == list(range(size))
 
 
 @pytest.mark.parametrize(
