@@ -27,7 +27,6 @@ from tilebase.files.format import (
     compress,
     decode_keys,
     encode_keys,
-    encode_values,
 )
 from tilebase.files.keys import encoded
 from tilebase.files.layers import LayerFolder, PagedLayers
@@ -36,7 +35,6 @@ from tilebase.files.source import Folder
 from tilebase.files.store import LayerStore
 from tilebase.game.formations import formation
 from tilebase.game.game import Game
-from tilebase.objectives.objective import Objective
 from tilebase.questions.count import count
 from tilebase.runtime.threads import Pool
 from tilebase.tables.layers import open_layer
@@ -171,33 +169,6 @@ def test_round_trip(number, tmp_path):
     assert [len(part) for part in layer][:-1] == [CHUNK_KEYS] * (layer.chunks - 1)
     layer.verify()
     assert sorted(entry.name for entry in folder.iterdir()) == ["000.seg", "layers.idx"]
-
-
-@pytest.mark.parametrize("name", ["win", "win:float32", "guaranteed", "lower:uint16", "survival"])
-def test_keys_and_values_lie_side_by_side(name, tmp_path):
-    (objective,) = objectives(name)
-    contents = Contents(Game("4x4", 2048), objective=objective)
-    keys, rng = some_keys(1000), np.random.default_rng(3)
-    dtype = {"bit": "u1"}.get(objective.dtype, objective.dtype)
-    values = (rng.random(1000) * 2).astype(dtype)
-    chunks = [
-        Chunk(k.first, k.boards, k.frames + compress(0, 0, encode_values(v, objective.is_boolean)).frames)
-        for k, v in zip(split(keys, 300), np.split(values, [300, 600, 900]), strict=True)
-    ]
-    write(tmp_path / "a", 8, chunks, contents)
-    layer = read(tmp_path / "a", 8, contents)
-    layer.verify()
-    for chunk in range(layer.chunks):
-        both = layer.both(chunk)
-        np.testing.assert_array_equal(both[0], keys[300 * chunk : 300 * chunk + 300])
-        np.testing.assert_array_equal(both[1], values[300 * chunk : 300 * chunk + 300])
-        np.testing.assert_array_equal(layer.keys(chunk), both[0])
-        np.testing.assert_array_equal(layer.values(chunk), both[1])
-
-
-def objectives(name: str) -> list[Objective]:
-    word, _, dtype = name.partition(":")
-    return [Objective(word, dtype) if dtype else Objective(word)]
 
 
 def test_a_layer_without_boards_is_not_written(tmp_path):

@@ -206,41 +206,30 @@ def test_digits_of_an_unmergeable_tile():
     assert Board.read(game, "1200F1").text == "2,4,0/0,x,2"
 
 
+NO_BOARDS: dict[str, tuple[Any, ...]] = {
+    "has 3 cells": ("2,4/0",),
+    "has 1 cell;": ("120",),
+    "has 0 cells": ("",),
+    "6 cells": (Board(Game("2x3", 16), (1, 1, 0, 0, 0, 0)),),
+    "tile 512 on cell 3": ("1209", 0x1209),
+    "does not fit": ("0x12030", -1, 1 << 16),
+    "at most 16": ("2,4/0,32",),
+    "32": (Board(SMALL, (5, 0, 0, 1)), Board(Game("2x2"), (5, 0, 0, 1))),
+    "not a power of two": ("3,4/0,8", "[2, 4, 0, 5]", "[2, 4, 0, -1]"),
+    "is not a tile": ("2,4/0,a",),
+    "tile": ("9" * 5000 + ",0/0,0",),
+    "is not a board in JSON": ("[2, 4", "[" * 100_000, "[[2, 4], [0]]", '{"bord": [2, 4, 0, 8]}'),
+    "shape": (
+        '{"board": null}', "[2, 4, 0]", "[[2, 4, 0, 8]]", np.zeros((3, 3), dtype=int), [2, 4, 0, 8], None,
+        {"board": [2, 4, 0, 8]},
+    ),
+    "integers": ("[2, 4, 0, 8.5]", f"[2, 4, 0, {10**40}]", np.array([[2.0, 4.0], [0.0, 8.0]])),
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("form", "sentence"),
-    [
-        ("2,4/0", "has 3 cells"),
-        ("120", "has 1 cell;"),
-        ("1209", "tile 512 on cell 3"),
-        ("0x12030", "does not fit"),
-        ("2,4/0,32", "at most 16"),
-        ("3,4/0,8", "not a power of two"),
-        ("2,4/0,a", "is not a tile"),
-        ("9" * 5000 + ",0/0,0", "tile"),
-        ("", "has 0 cells"),
-        ("[2, 4", "is not a board in JSON"),
-        ("[" * 100_000, "is not a board in JSON"),
-        ("[[2, 4], [0]]", "is not a board in JSON"),
-        ('{"bord": [2, 4, 0, 8]}', "is not a board in JSON"),
-        ('{"board": null}', "shape"),
-        ("[2, 4, 0]", "shape"),
-        ("[[2, 4, 0, 8]]", "shape"),
-        ("[2, 4, 0, 8.5]", "integers"),
-        ("[2, 4, 0, 5]", "not a power of two"),
-        ("[2, 4, 0, -1]", "not a power of two"),
-        (f"[2, 4, 0, {10**40}]", "integers"),
-        (np.zeros((3, 3), dtype=int), "shape"),
-        (np.array([[2.0, 4.0], [0.0, 8.0]]), "integers"),
-        ([2, 4, 0, 8], "shape"),
-        (None, "shape"),
-        ({"board": [2, 4, 0, 8]}, "shape"),
-        (-1, "does not fit"),
-        (1 << 16, "does not fit"),
-        (0x1209, "tile 512"),
-        (Board(Game("2x3", 16), (1, 1, 0, 0, 0, 0)), "6 cells"),
-        (Board(SMALL, (5, 0, 0, 1)), "32"),
-        (Board(Game("2x2"), (5, 0, 0, 1)), "32"),
-    ],
+    [(form, sentence) for sentence, forms in NO_BOARDS.items() for form in forms],
     ids=lambda value: repr(value)[:30],
 )
 def test_what_is_no_board(form, sentence):
