@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 import zipfile
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,8 +21,8 @@ from tilebase.check import RefusedError, check_certificate
 from tilebase.errors import CorruptError, TilebaseError, WrongGameError
 from tilebase.game.game import Game
 
-GAME = Game("2x2", 32, limits="16,16/16,8")
-BOARDS = ("2,4/0,8", "2,2/0,0", "8,8/4,2", "16,8/8,4")
+GAME = Game("2x2", 16, limits="8,8/8,4")
+BOARDS = ("8,4/0,2", "2,2/0,0", "4,8/2,4", "8,8/2,4")
 
 
 class Format(NamedTuple):
@@ -37,13 +37,13 @@ FORMATS: dict[str, Format] = {
     "table": Format(*2 * (lambda folder: solved(table=folder),)),
     "table of all boards": Format(*2 * (lambda folder: solved(table=folder, space="all"),)),
     "stopped table": Format(
-        lambda folder: solved(table=folder, down_to=20), lambda folder: solved(table=folder)
+        lambda folder: solved(table=folder, down_to=12), lambda folder: solved(table=folder)
     ),
     "stopped run": Format(
-        lambda folder: solved(folder=folder, down_to=20), lambda folder: solved(folder=folder)
+        lambda folder: solved(folder=folder, down_to=12), lambda folder: solved(folder=folder)
     ),
     "stopped pruned table": Format(
-        lambda folder: solved(table=folder, above=0.4, down_to=20),
+        lambda folder: solved(table=folder, above=0.4, down_to=12),
         lambda folder: solved(table=folder, above=0.4),
     ),
     "counts": Format(*2 * (lambda folder: count(GAME, folder=folder, keep="states", threads=1).totals,)),
@@ -53,15 +53,28 @@ FORMATS: dict[str, Format] = {
 }
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[Path, Any, dict[str, Any]]]:
+    """Of a format the folder to damage, and what the command then says and leaves."""
+
+    @cache
+    def make(name: str) -> tuple[Path, Any, dict[str, Any]]:
+        folder = tmp_path_factory.mktemp("made")
+        FORMATS[name].begin(folder / "begun")
+        shutil.copytree(folder / "begun", folder / "whole")
+        return folder / "begun", FORMATS[name].finish(folder / "whole"), without_positions(folder / "whole")
+
+    return make
+
+
 @pytest.mark.parametrize("damage", DAMAGE)
 @pytest.mark.parametrize("name", FORMATS)
-def test_the_same_command_mends_what_is_damaged(name: str, damage: str, tmp_path: Path) -> None:
+def test_the_same_command_mends_what_is_damaged(
+    name: str, damage: str, made: Callable[..., Any], tmp_path: Path
+) -> None:
     """All but run.json, which says what the folder is for: a folder without it is somebody else's."""
-    begin, finish = FORMATS[name]
-    whole, begun, folder = tmp_path / "whole", tmp_path / "begun", tmp_path / "damaged"
-    begin(begun)
-    shutil.copytree(begun, whole)
-    result, expected = finish(whole), without_positions(whole)
+    begun, result, expected = made(name)
+    finish, folder = FORMATS[name].finish, tmp_path / "damaged"
     for file in contents(begun):
         shutil.copytree(begun, folder)
         DAMAGE[damage](folder / file)
@@ -86,13 +99,15 @@ def test_the_same_command_mends_what_is_damaged(name: str, damage: str, tmp_path
 
 @pytest.mark.parametrize("damage", DAMAGE)
 @pytest.mark.parametrize("name", ["table", "table of all boards"])
-def test_damage_is_told_and_gives_no_wrong_answer(name: str, damage: str, tmp_path: Path) -> None:
+def test_damage_is_told_and_gives_no_wrong_answer(
+    name: str, damage: str, made: Callable[..., Any], tmp_path: Path
+) -> None:
     """A probe does not say either that the table lacks the board."""
-    FORMATS[name].finish(tmp_path / "whole")
-    with open_table(tmp_path / "whole") as table:
-        right = {board: table.get(board) for board in BOARDS}
-    for file in contents(tmp_path / "whole"):
-        folder = shutil.copytree(tmp_path / "whole", tmp_path / "damaged")
+    whole, *_ = made(name)
+    with open_table(whole) as table:
+        right = {board: table.probe(board) for board in BOARDS}
+    for file in contents(whole):
+        folder = shutil.copytree(whole, tmp_path / "damaged")
         DAMAGE[damage](folder / file)
         try:
             wrong = verify_table(folder, sample=0).wrong
