@@ -26,6 +26,7 @@ from tilebase.runtime.storage import open_own
 
 FILES = {
     "csv": "count 2x2 8 -q --record NAME.csv",
+    "diagrams": "force diagrams 2x2 8 -q --record NAME.csv",
     "json": "solve 2x2 8 -q --record NAME.json",
     "parquet": "rank 2x2 8 --record NAME.parquet",
     "text": "export graph 2x2 8 -o NAME.dot",
@@ -35,17 +36,16 @@ FILES = {
     "record": "solve 2x2 8 --objective lower -q --record NAME.json",
     "keys": "export boards ../table --sum 8 -o NAME.parquet",
     "review": "review ../table ../game.txt --record NAME.csv",
-    "diagrams": "force diagrams 2x2 8 -q --record NAME.csv",
 }
 FOLDERS = {
-    "page": "export page ../table -o NAME",
+    "counts": "count 2x2 16 -q -o NAME --keep states",
     "process": "export mdp 2x2 8 -o NAME",
+    "bound": "solve 2x2 16 --objective lower -q --work NAME",
+    "decided": "force 2x2 8 -q --work NAME",
     "thin": "thin ../table -o NAME --visited 0.01 -q",
     "table": "solve 2x2 16 -q -o NAME --objective win,moves",
     "pruned": "solve 2x2 16 -q -o NAME --above 0.1",
-    "counts": "count 2x2 16 -q -o NAME --keep states",
-    "bound": "solve 2x2 16 --objective lower -q --work NAME",
-    "decided": "force 2x2 8 -q --work NAME",
+    "page": "export page ../table -o NAME",
 }
 
 
