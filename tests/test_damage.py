@@ -19,6 +19,7 @@ from stored import DAMAGE, contents, without_positions
 from tilebase import count, force, open_table, open_winning_set, prove, solve, symbolic, thin, verify_table
 from tilebase.check import RefusedError, check_certificate
 from tilebase.errors import CorruptError, TilebaseError, WrongGameError
+from tilebase.files.run import verify_run
 from tilebase.game.game import Game
 
 GAME = Game("2x2", 16, limits="8,8/8,4")
@@ -94,6 +95,9 @@ def test_the_same_command_mends_what_is_damaged(
                 found = finish(folder)
             assert found == result
             assert without_positions(folder) == expected, file
+            is_table = (folder / "manifest.json").exists()
+            found = verify_table(folder, sample=0) if is_table else verify_run(folder)
+            assert not found.wrong, file
         shutil.rmtree(folder)
 
 
