@@ -470,11 +470,7 @@ def test_errors_are_ours(name, solved, impatient):
         def how(handler: Handler, data: bytes, bad: bytes = bad) -> bool:
             return name in handler.path and not handler.answer(200, bad)
 
-        with (
-            serving(solved(TINY), how) as (url, _),
-            open_table(url) as table,
-            pytest.raises(TilebaseError),
-        ):
+        with serving(solved(TINY), how) as (url, _), open_table(url) as table, pytest.raises(TilebaseError):
             table.probe("4,4/0,2")
 
 
