@@ -89,6 +89,10 @@ def until(page: Page, condition: str, arg: Any = None) -> None:
         page.wait_for_timeout(20)
 
 
+async def _nothing() -> Any:
+    return {"type": "http.request", "body": b"", "more_body": False}
+
+
 class Inside:
     """An application in this process, asked without a server: for what does not depend on connections."""
 
@@ -97,24 +101,29 @@ class Inside:
 
     def get(self, path: str, headers: dict[str, str] | None = None, **query: Any) -> Answer:
         """The answer to a GET."""
-        return self._runner.run(self._asked(path, urlencode(query, quote_via=quote).encode(), headers or {}))
+        return self.ask("GET", path, headers=headers, **query)
 
-    async def _asked(self, path: str, query: bytes, headers: dict[str, str]) -> Answer:
+    def ask(
+        self,
+        method: str,
+        path: str,
+        receive: Any = _nothing,
+        headers: dict[str, str] | None = None,
+        **query: Any,
+    ) -> Answer:
+        """The answer to a request, whose body `receive` gives."""
         sent: list[Any] = []
-
-        async def receive() -> Any:
-            return {"type": "http.request", "body": b"", "more_body": False}
 
         async def send(message: Any) -> None:
             sent.append(message)
 
         scope = {
-            "type": "http", "method": "GET", "path": path, "raw_path": path.encode(), "root_path": "",
-            "query_string": query, "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 2),
-            "scheme": "http", "http_version": "1.1",
-            "headers": [(name.lower().encode(), word.encode()) for name, word in headers.items()],
+            "type": "http", "method": method, "path": path, "raw_path": path.encode(), "root_path": "",
+            "query_string": urlencode(query, quote_via=quote).encode(), "client": ("127.0.0.1", 1),
+            "server": ("127.0.0.1", 2), "scheme": "http", "http_version": "1.1",
+            "headers": [(name.lower().encode(), word.encode()) for name, word in (headers or {}).items()],
         }  # fmt: skip
-        await self._app(scope, receive, send)
+        self._runner.run(self._app(scope, receive, send))
         found = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
         return Answer(sent[0]["status"], found, b"".join(one.get("body", b"") for one in sent[1:]))
 
