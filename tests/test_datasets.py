@@ -11,12 +11,13 @@ import polars
 import pyarrow.parquet as pq
 import pytest
 
+from following import visits
 from tilebase import Game, evaluate, open_table, solve
 from tilebase.arrays import TableArrays
 from tilebase.datasets import columns, to_arrow, write_parquet
 from tilebase.errors import MissingExtraError, StorageError, UsageError
 from tilebase.game.board import Board
-from tilebase.game.symmetry import canonical, orbit_size
+from tilebase.game.symmetry import orbit_size
 
 GAMES = (
     Game("2x3", 32),
@@ -57,21 +58,13 @@ def test_visits_are_those_of_optimal_play(table):
     """Against games followed board by board with the rules in plain Python."""
     game = table.game
     rows = to_arrow(table, visits=True).read_all()
-    met: dict[tuple[int, ...], float] = {}
-    for board, p in game.starts():
-        key = canonical(game, board)
-        met[key] = met.get(key, 0.0) + float(p)
-    for total in range(80):
-        for state in [board for board in met if game.sum(board) == total and not game.has_goal_sum(board)]:
-            slides, best = game.slides(state), table.probe(Board(game, state)).best
-            for after in map(slides.__getitem__, best):
-                for board, p in [] if game.wins(after) else game.spawns(after):
-                    key = canonical(game, board)
-                    met[key] = met.get(key, 0.0) + met[state] * float(p) / len(best)
-    for key, cells, visit in zip(
-        *(rows[name].to_pylist() for name in ("key", "cells", "visits")), strict=True
-    ):
-        assert visit == pytest.approx(met.pop(tuple(cells), 0.0), rel=1e-12), key
+
+    def best(board):
+        return () if game.has_goal_sum(board) else table.probe(Board(game, board)).best
+
+    met = visits(game, best)
+    for cells, visit in zip(rows["cells"].to_pylist(), rows["visits"].to_pylist(), strict=True):
+        assert visit == pytest.approx(float(met.pop(tuple(cells), 0)), rel=1e-12), cells
     assert all(game.has_goal_sum(board) for board in met)
 
 

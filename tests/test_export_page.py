@@ -22,6 +22,7 @@ from typing import Any, TypeAlias
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from following import visits
 from second_reader import folder_files
 from serving import SECONDS, Whole, check_accessible, hosted
 from stored import chunks_of
@@ -200,9 +201,7 @@ def thinned(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_the_packed_slides_are_the_best_of_the_table(
-    name: str, tables: Callable[[str], Path], tmp_path: Path
-) -> None:
+def test_the_packed_slides_are_the_best_of_the_table(name, tables, tmp_path) -> None:
     page = export_page(tables(name), tmp_path / "page")
     packed = Packed(tmp_path / "page")
     with open_table(tables(name)) as table:
@@ -258,23 +257,9 @@ def leaving(table: Table, slides: dict[Cells, tuple[str, ...]]) -> Fraction:
     """The probability that a game comes to another state with a slide, if each of these slides is made with
     the same probability; as fractions.
     """
-    game, left = table.game, Fraction(0)
-    visits: dict[Cells, Fraction] = {}
-    for board, p in game.starts():
-        board = canonical(game, board)
-        visits[board] = visits.get(board, Fraction(0)) + p
-    while visits:
-        board = min(visits, key=game.sum)
-        p = visits.pop(board)
-        allowed = game.slides(board)
-        if board not in slides:
-            left += p if allowed else 0
-            continue
-        for after in map(allowed.__getitem__, slides[board]):
-            for state, chance in [] if game.wins(after) else game.spawns(after):
-                state = canonical(game, state)
-                visits[state] = visits.get(state, Fraction(0)) + p * chance / len(slides[board])
-    return left
+    game = table.game
+    met = visits(game, lambda board: slides.get(board, ()))
+    return sum((p for board, p in met.items() if board not in slides and game.slides(board)), Fraction(0))
 
 
 def test_a_page_holds_what_its_table_knows(thinned: Path, tmp_path: Path) -> None:
@@ -358,9 +343,7 @@ def test_what_is_no_page_is_not_replaced(what: str, small: Path, tmp_path: Path)
     assert "mine" in (target if target.is_file() else next(target.iterdir())).read_text()
 
 
-def test_a_full_disk_leaves_the_older_page(
-    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_leaves_the_older_page(small, tmp_path, monkeypatch) -> None:
     export_page(small, tmp_path / "page")
     before = folder_files(tmp_path)
 
@@ -382,9 +365,7 @@ def test_what_a_kill_left_is_taken_over(small: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "page" / "policy.bin").exists()
 
 
-def test_what_gets_no_page(
-    tables: Callable[[str], Path], folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_gets_no_page(tables, folder, monkeypatch) -> None:
     small = tables("2x2 to 32")
     force(Game("2x2", 8, start="empty"), certificate=folder / "8.cert")
     for error, sentence, table, target, options in (
@@ -425,9 +406,7 @@ def test_a_damaged_table_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["t"]
 
 
-def test_the_command_says_what_it_wrote(
-    thinned: Path, folder: Path, capsys: pytest.CaptureFixture[str], refused: Callable[..., None]
-) -> None:
+def test_the_command_says_what_it_wrote(thinned, folder, capsys, refused) -> None:
     assert main(["export", "page", str(thinned), "-o", "page", "-q"]) == 0
     printed = capsys.readouterr().out
     assert re.search(r"^live states, up to symmetry +[\d,]+$", printed, re.MULTILINE)
@@ -553,9 +532,7 @@ def advice_on(view: Page, board: str) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize("handler", [Whole, Ranged])
-def test_the_page_plays_whole_games_as_the_table_says(
-    handler: type[Any], small: Path, visit: Visit, view: Page
-) -> None:
+def test_the_page_plays_whole_games_as_the_table_says(handler, small, visit, view) -> None:
     Ranged.asked = []
     asked: list[str] = []
     view.on("request", lambda request: asked.append(request.url))
@@ -582,9 +559,7 @@ class Halting(Whole):
         outputfile.write(data)
 
 
-def test_a_policy_that_is_loaded_whole_says_how_far_it_is(
-    tables: Callable[[str], Path], visit: Visit, view: Page
-) -> None:
+def test_a_policy_that_is_loaded_whole_says_how_far_it_is(tables, visit, view) -> None:
     Halting.go_on.clear()
     visit(tables("2x3, moves"), Halting)
     bar = view.get_by_role("progressbar", name="Loading the policy")
@@ -642,9 +617,7 @@ def test_a_win_that_is_not_certain_is_not_100_percent(tmp_path: Path, visit: Vis
     expect(view.locator(".headline strong")).to_have_text("100 %")
 
 
-def test_autoplay_stops_where_a_thinned_page_ends_and_goes_on_by_hand(
-    thinned: Path, visit: Visit, view: Page
-) -> None:
+def test_autoplay_stops_where_a_thinned_page_ends_and_goes_on_by_hand(thinned, visit, view) -> None:
     packed = Packed(visit(thinned, Ranged))
     slides, game = packed.slides, Game.from_identity(packed.header["game"])
     share = f"about 1 in {round(1 / packed.header['leaves'])}"
@@ -684,9 +657,7 @@ def leaver(game: Game, slides: dict[Cells, tuple[str, ...]]) -> Cells:
     "name",
     ["a box", "movable x", "only fours, a wall", "limits", "goal sum", "horizon", "pattern", "one row"],
 )
-def test_the_page_knows_the_rules_of_other_games(
-    name: str, tables: Callable[[str], Path], visit: Visit, view: Page
-) -> None:
+def test_the_page_knows_the_rules_of_other_games(name, tables, visit, view) -> None:
     """On states in steps through the policy, the page allows and marks what the table says."""
     boards = sorted(Packed(visit(tables(name))).slides)
     assert len(boards) > 10
@@ -754,9 +725,7 @@ def test_boards_that_are_impossible_or_not_reached(small: Path, visit: Visit, vi
     expect(view.locator(".notice")).to_contain_text("Autoplay stopped here.")
 
 
-def test_a_page_of_a_table_that_knows_nothing_says_so(
-    small: Path, tmp_path: Path, visit: Visit, view: Page
-) -> None:
+def test_a_page_of_a_table_that_knows_nothing_says_so(small, tmp_path, visit, view) -> None:
     thin(small, tmp_path / "thin", above=1)
     assert Packed(visit(tmp_path / "thin")).slides == {}
     expect(view.locator(".notice")).to_contain_text("This position is not on the page")
@@ -795,9 +764,7 @@ def damaged(data: bytes) -> bytes:
     ],
 )
 @pytest.mark.parametrize("how", [damaged, cut, None], ids=["damaged", "cut", "missing"])
-def test_files_that_are_not_as_written_are_named_on_the_page(
-    how: Callable[[bytes], bytes] | None, what: str, handler: type[Any], small: Path, visit: Visit, view: Page
-) -> None:
+def test_files_that_are_not_as_written_are_named_on_the_page(how, what, handler, small, visit, view) -> None:
     whole: dict[Path, bytes] = {}
 
     def change(folder: Path) -> None:
@@ -836,9 +803,7 @@ class Ranged404(Ranged):
         ('"tilebase policy"', '"tilebase table"', "policy.json is damaged"),
     ],
 )
-def test_a_header_of_another_page_is_refused(
-    old: str, new: str, sentence: str, small: Path, visit: Visit, view: Page
-) -> None:
+def test_a_header_of_another_page_is_refused(old, new, sentence, small, visit, view) -> None:
     def change(folder: Path) -> None:
         text = (folder / "policy.json").read_text()
         assert old in text

@@ -659,9 +659,7 @@ def reviewed(page: Page, file: Path, game: list[str]) -> None:
     expect(page.locator(".stage")).to_be_visible()
 
 
-def test_a_game_is_shown_where_the_table_knows_it(
-    visit: Open, served: Served, tables: Path, tmp_path: Path
-) -> None:
+def test_a_game_is_shown_where_the_table_knows_it(visit, served, tables, tmp_path) -> None:
     """7,536 positions, of which the table knows 40 in the middle and the last 62; and a game of none."""
     with open_table(tables / "44-32") as opened:
         known = endgame(opened, 102)

@@ -177,15 +177,20 @@ def test_a_probe_takes_few_requests(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["layers.idx", "000.seg"])
-def test_a_missing_file_is_no_missing_board(name, solved):
+def test_a_missing_file_is_damage_and_no_missing_board(name, solved):
     """A server says only at the first request for a file that it is missing."""
-    how = status(404)
-    with (
-        serving(solved(TINY), lambda handler, data: name in handler.path and how(handler, data)) as (url, _),
-        open_table(url) as table,
-        pytest.raises(CorruptError, match=f"values/win lacks {name}, which the manifest names"),
-    ):
-        table.get("4,4/0,2")
+
+    def how(handler: Handler, data: bytes) -> bool:
+        return name in handler.path and status(404)(handler, data)
+
+    with serving(solved(TINY), how) as (url, _):
+        found = verify_table(url)
+        assert (len(found.wrong), found.unread) == (1, ())
+        with (
+            open_table(url) as table,
+            pytest.raises(CorruptError, match=f"values/win lacks {name}, which the manifest names"),
+        ):
+            table.get("4,4/0,2")
 
 
 @pytest.mark.parametrize("size", [0, 10, 20_000, 90_000])
@@ -208,13 +213,8 @@ def test_ranges_of_a_file(size, tmp_path):
         location = remote.RemoteLocation(url)
         file = location.open("file")
         assert file.size == size
-        for offset, length in (
-            (0, 16),
-            (max(size - 48, 0), 48),
-            (size // 3, 20_000),
-            (size // 2, 1),
-            (0, size),
-        ):
+        parts = ((0, 16), (max(size - 48, 0), 48), (size // 3, 20_000), (size // 2, 1), (0, size))
+        for offset, length in parts:
             if offset + length <= size:
                 assert file.read(offset, length) == data[offset : offset + length]
             else:
@@ -351,35 +351,29 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", FAILURES)
-def test_failures_at_the_first_request(name, solved, impatient):
+def test_failures(name, solved, impatient, monkeypatch):
+    """At the first request and later: values stay right, and what cannot be read is no damage."""
     how, sentence = FAILURES[name]
-    with serving(solved(TINY), how) as (url, _):
+    monkeypatch.setattr(remote, "BLOCK", 32)  # so that the first probe does not read the whole table
+    exact = float(values(TINY).states[(0, 1, 2, 2)])
+    failing = False
+
+    def sometimes(handler: Handler, data: bytes) -> bool:
+        return failing and how(handler, data)
+
+    with serving(solved(TINY), sometimes) as (url, _), open_table(url) as table:
+        board = Board(TINY, (2, 2, 0, 1))
+        assert float(table.probe(board).value) == pytest.approx(exact, abs=1e-12)
+        failing = True
+        with pytest.raises((StorageError, CorruptError), match=sentence):
+            table.probe("2,2/0,0")
+        assert float(table.probe(board).value) == pytest.approx(exact, abs=1e-12)
         since = time.monotonic()
         with pytest.raises((StorageError, CorruptError), match=sentence) as error:
             open_table(url)
         assert time.monotonic() - since < 2.5
         assert "holds no finished table" not in str(error.value)
         assert str(error.value).isprintable()
-
-
-@pytest.mark.parametrize("name", FAILURES)
-def test_failures_later(name, solved, impatient, monkeypatch):
-    """Values stay right, and what cannot be read is neither damaged nor missing."""
-    how, sentence = FAILURES[name]
-    monkeypatch.setattr(remote, "BLOCK", 32)  # so that the first probe does not read the whole table
-    exact = values(TINY)
-    failing = []
-
-    def later(handler: Handler, data: bytes) -> bool:
-        return bool(failing) and how(handler, data)
-
-    with serving(solved(TINY), later) as (url, _), open_table(url) as table:
-        board = Board(TINY, (2, 2, 0, 1))
-        assert float(table.probe(board).value) == pytest.approx(float(exact.states[(0, 1, 2, 2)]), abs=1e-12)
-        failing.append(True)
-        with pytest.raises((StorageError, CorruptError), match=sentence):
-            table.probe("2,2/0,0")
-        assert float(table.probe(board).value) == pytest.approx(float(exact.states[(0, 1, 2, 2)]), abs=1e-12)
 
 
 @pytest.mark.parametrize("name", [name for name in FAILURES if name not in ("hang", "drip")])
@@ -397,17 +391,6 @@ def test_verify_says_what_the_server_said(name, solved, impatient, capsys):
         assert printed.out.endswith("not all of it could be read, so verify again when it can be\n")
         assert printed.out.count("cannot read") == 3
         assert len(seen) <= 3 * 6 + 1
-
-
-@pytest.mark.parametrize("name", ["layers.idx", "000.seg"])
-def test_a_file_that_is_missing_is_damage(name, solved):
-    with serving(solved(TINY), lambda handler, _: name in handler.path and status(404)(handler, b"")) as (
-        url,
-        _,
-    ):
-        found = verify_table(url)
-        assert len(found.wrong) == 1
-        assert found.unread == ()
 
 
 def test_no_server_and_no_table(solved):

@@ -417,9 +417,7 @@ BODIES = [
         *(("/api/probe", body, 400, sentence) for body, sentence in BODIES),
     ],
 )
-def test_bad_requests_get_one_sentence(
-    server: Served, path: str, body: bytes | None, status: int, sentence: str
-):
+def test_bad_requests_get_one_sentence(server, path, body, status, sentence) -> None:
     answer = server.ask("GET" if body is None else "POST", path, body)
     assert (answer.status, answer.headers["content-type"]) == (status, "application/problem+json")
     assert answer.json["status"] == status
@@ -457,9 +455,7 @@ FOREIGN = [
 
 
 @pytest.mark.parametrize(("headers", "path", "status", "sentence"), FOREIGN)
-def test_other_names_and_requests_of_other_web_pages_are_refused(
-    server: Served, headers: dict[str, str], path: str, status: int, sentence: str
-):
+def test_other_names_and_requests_of_other_web_pages_are_refused(server, headers, path, status, sentence):
     given = {name: word.format(host=f"127.0.0.1:{server.port}") for name, word in headers.items()}
     answer = server.ask("GET", path, headers=given)
     assert answer.status == status
@@ -558,9 +554,7 @@ def test_every_head_has_a_time_limit(tables: Path, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("half", [b"", HALF, HALF_BODY])
-def test_clients_that_wait_keep_no_others_out(
-    tables: Path, monkeypatch: pytest.MonkeyPatch, half: bytes
-) -> None:
+def test_clients_that_wait_keep_no_others_out(tables, monkeypatch, half) -> None:
     monkeypatch.setattr(connections, "MOST_CONNECTIONS", 8)
     monkeypatch.setattr(web, "MOST_CONNECTIONS", 8)
 
@@ -787,9 +781,7 @@ OUTWARD = {socket.AF_INET: "198.51.100.7", socket.AF_INET6: "2001:db8::7"}
         ("0.0.0.0", {}, ["127.0.0.1"]),
     ],
 )
-def test_the_addresses_of_the_page(
-    monkeypatch: pytest.MonkeyPatch, host: str, known: dict[socket.AddressFamily, str], names: list[str]
-) -> None:
+def test_the_addresses_of_the_page(monkeypatch, host, known, names) -> None:
     """Each that is named for a machine that listens everywhere is one of this machine."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     monkeypatch.setattr(web, "_outward", known.get)
