@@ -15,16 +15,15 @@ from contextlib import ExitStack
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
-from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from following import visits
 from second_reader import folder_files
-from serving import SECONDS, Whole, check_accessible, hosted
+from serving import SECONDS, Host, How, check_accessible, hosted, ranges, whole_files
 from stored import chunks_of
 from tilebase import export_page, force, formation, open_table, solve, thin
 from tilebase.cli import main
@@ -431,39 +430,6 @@ def test_the_command_says_what_it_wrote(thinned, folder, capsys, refused) -> Non
 # -- the page --------------------------------------------------------------------------------------
 
 
-class Ranged(SimpleHTTPRequestHandler):
-    """The files of a folder, with ranges, as large hosts serve them; `asked` lists the ranges."""
-
-    asked: list[str] = []  # noqa: RUF012  (one list for all requests)
-
-    def do_GET(self) -> None:
-        given = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
-        if given is None:
-            super().do_GET()
-            return
-        data = Path(self.translate_path(self.path)).read_bytes()
-        begin, end = int(given[1]), int(given[2]) + 1
-        self.asked.append(given[0])
-        part = data[begin:end]
-        self.send_response(206)
-        self.send_header("Content-Range", f"bytes {begin}-{begin + len(part) - 1}/{len(data)}")
-        self.send_header("Content-Length", str(len(part)))
-        self.end_headers()
-        self.wfile.write(part)
-
-    def log_message(self, *_: object) -> None:
-        """Be silent."""
-
-
-@pytest.fixture(scope="module")
-def tab(browser: Browser) -> Iterator[Page]:
-    """The tab of all tests: each page has an address of its own, so that none finds what another stored."""
-    context = browser.new_context(reduced_motion="reduce", viewport={"width": 1280, "height": 720})
-    context.set_default_timeout(1000 * SECONDS)
-    yield context.new_page()
-    context.close()
-
-
 @pytest.fixture
 def view(tab: Page) -> Iterator[Page]:
     """A tab without animations.  What it reports as an error fails the test."""
@@ -490,16 +456,10 @@ def visit(view: Page, tmp_path: Path) -> Iterator[Visit]:
     """Export the page of a table, perhaps `change` it, and open it at a web host; its folder."""
     with ExitStack() as hosts:
 
-        def visit(
-            table: Path,
-            handler: type[Any] = Whole,
-            change: Callable[[Path], object] | None = None,
-            **options: Any,
-        ) -> Path:
+        def visit(table: Path, how: How = whole_files, change: Any = lambda _: None, **options: Any) -> Path:
             export_page(table, tmp_path / "page", **options)
-            if change is not None:
-                change(tmp_path / "page")
-            view.goto(hosts.enter_context(hosted(tmp_path / "page", handler)))
+            change(tmp_path / "page")
+            view.goto(hosts.enter_context(hosted(tmp_path / "page", how))[0])
             return tmp_path / "page"
 
         yield visit
@@ -531,42 +491,41 @@ def advice_on(view: Page, board: str) -> tuple[str, ...]:
     return best_of(view)
 
 
-@pytest.mark.parametrize("handler", [Whole, Ranged])
-def test_the_page_plays_whole_games_as_the_table_says(handler, small, visit, view) -> None:
-    Ranged.asked = []
-    asked: list[str] = []
+@pytest.mark.parametrize("how", [whole_files, ranges])
+def test_the_page_plays_whole_games_as_the_table_says(how, small, visit, view) -> None:
+    asked, parts = [], []
     view.on("request", lambda request: asked.append(request.url))
-    visit(small, handler)
+
+    def noting(host: Host, data: bytes) -> bool:
+        parts.append(host.headers["Range"])
+        return how(host, data)
+
+    visit(small, noting)
     with open_table(small) as table:
         play_by_hand(view, table)
-    assert bool(Ranged.asked) == (handler is Ranged)
-    assert asked
+    assert any(parts)
     assert all(url.startswith((asked[0], "data:")) for url in asked)  # of this host
 
 
-class Halting(Whole):
-    """As `Whole`, but the second half of the policy is not sent before `go_on` is set."""
-
+def test_a_policy_that_is_loaded_whole_says_how_far_it_is(tables, visit, view) -> None:
     go_on = threading.Event()
 
-    def copyfile(self, source: Any, outputfile: Any) -> None:
-        data = source.read()
-        if "policy-" in self.path:
-            outputfile.write(data[: len(data) // 2])
-            outputfile.flush()
-            assert self.go_on.wait(SECONDS)
-            data = data[len(data) // 2 :]
-        outputfile.write(data)
+    def halting(host: Host, data: bytes) -> bool:
+        """Send the second half of the policy later."""
+        if "policy-" not in host.path:
+            return whole_files(host, data)
+        host.answer(200, data[: len(data) // 2], {"Content-Length": str(len(data))})
+        host.wfile.flush()
+        assert go_on.wait(SECONDS)
+        host.wfile.write(data[len(data) // 2 :])
+        return True
 
-
-def test_a_policy_that_is_loaded_whole_says_how_far_it_is(tables, visit, view) -> None:
-    Halting.go_on.clear()
-    visit(tables("2x3, moves"), Halting)
+    visit(tables("2x3, moves"), halting)
     bar = view.get_by_role("progressbar", name="Loading the policy")
     expect(bar).to_have_attribute("value", re.compile("^(49|50)$"))
     expect(view.locator(".loading")).to_contain_text(re.compile(r"no parts of files: \d\d % of \d kB"))
     expect(view.locator(".slide.best")).to_have_count(0)
-    Halting.go_on.set()
+    go_on.set()
     expect(view.locator(".slide.best").first).to_be_visible()
     expect(bar).to_have_count(0)
 
@@ -618,7 +577,7 @@ def test_a_win_that_is_not_certain_is_not_100_percent(tmp_path: Path, visit: Vis
 
 
 def test_autoplay_stops_where_a_thinned_page_ends_and_goes_on_by_hand(thinned, visit, view) -> None:
-    packed = Packed(visit(thinned, Ranged))
+    packed = Packed(visit(thinned, ranges))
     slides, game = packed.slides, Game.from_identity(packed.header["game"])
     share = f"about 1 in {round(1 / packed.header['leaves'])}"
     expect(view.get_by_label("About")).to_contain_text(f"{share} comes to a position that is not here")
@@ -752,19 +711,16 @@ def damaged(data: bytes) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("what", "handler"),
+    ("what", "host"),
     [
-        ("policy-*.bin", Whole),
-        ("index-*.bin", Ranged),
-        ("policy.json", Whole),
-        *(
-            pytest.param(*case, marks=pytest.mark.all)
-            for case in (("policy-*.bin", Ranged), ("index-*.bin", Whole), ("policy.json", Ranged))
-        ),
+        ("policy-*.bin", whole_files),
+        ("index-*.bin", ranges),
+        ("policy.json", whole_files),
+        pytest.param("policy-*.bin", ranges, marks=pytest.mark.all),
     ],
 )
 @pytest.mark.parametrize("how", [damaged, cut, None], ids=["damaged", "cut", "missing"])
-def test_files_that_are_not_as_written_are_named_on_the_page(how, what, handler, small, visit, view) -> None:
+def test_files_that_are_not_as_written_are_named_on_the_page(how, what, host, small, visit, view) -> None:
     whole: dict[Path, bytes] = {}
 
     def change(folder: Path) -> None:
@@ -774,25 +730,15 @@ def test_files_that_are_not_as_written_are_named_on_the_page(how, what, handler,
         if how is not None:
             path.write_bytes(how(whole[path]))
 
-    visit(small, Ranged404 if handler is Ranged else Whole, change)
+    visit(small, host, change)
     ((path, data),) = whole.items()
     notice = view.get_by_role("alert")
     reason = "is damaged, or of another version" if how else "is not on this host"
-    if (how, what, handler) != (cut, "policy-*.bin", Ranged):  # the first block may still be whole
+    if (how, what, host) != (cut, "policy-*.bin", ranges):  # the first block may still be whole
         expect(notice).to_contain_text(f"{path.name} {reason}")
         path.write_bytes(data)
         notice.get_by_role("button", name="Try again").click()
     expect(view.locator(".slide.best").first).to_be_visible()
-
-
-class Ranged404(Ranged):
-    """As `Ranged`, where files may be missing."""
-
-    def do_GET(self) -> None:
-        if Path(self.translate_path(self.path)).exists():
-            super().do_GET()
-        else:
-            self.send_error(404)
 
 
 @pytest.mark.parametrize(

@@ -71,15 +71,6 @@ WIDE = ViewportSize(width=1280, height=720)
 PHONE = ViewportSize(width=390, height=844)
 
 
-@pytest.fixture(scope="module")
-def tab(browser: Browser) -> Iterator[Page]:
-    """The tab in which most tests visit pages, since a new one costs more than all else that they do."""
-    context = browser.new_context(reduced_motion="reduce", viewport=WIDE)
-    context.set_default_timeout(1000 * SECONDS)
-    yield context.new_page()
-    context.close()
-
-
 @pytest.fixture
 def visit(browser: Browser, served: Served, tab: Page) -> Iterator[Open]:
     """Open a page of the server, as a browser does that was never there.
