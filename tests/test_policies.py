@@ -19,7 +19,8 @@ import numpy as np
 import pytest
 
 import cached_oracle as oracle
-from daily import daily, each_rule
+from conformance import queries
+from daily import daily
 from following import visits
 from strategies import SMALL_GAMES
 from tilebase import evaluate, simulate, solve, thin
@@ -28,6 +29,7 @@ from tilebase.errors import MissingBoardError, ResourceError, TilebaseError, Usa
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical
+from tilebase.objectives.objective import Objective
 from tilebase.objectives.values import Rounded, Unknown
 from tilebase.policies import compare, judge, simulation
 from tilebase.policies import evaluation as policies
@@ -45,23 +47,12 @@ CELLS = Game("2x3", masks="..x/...", start="after 2,0,x/0,0,0", horizon=24, patt
 SOME = [game for game in SMALL_GAMES if game.cells < 6 or game.masks] + [ENDED, CELLS]
 
 
-# -- twins in plain Python -------------------------------------------------------------------------
+# -- what policies are worth: built-in ones in tests/conformance ------------------------------------
 
 
 def uniform(board: Board) -> dict[str, float]:
     slides = board.slides()
     return dict.fromkeys(slides, 1 / len(slides))
-
-
-def greediest(board: Board) -> dict[str, float]:
-    """All slides that make most, by the sum of the tiles that merges make."""
-
-    def made(after: Board) -> int:
-        return oracle._potential(board.game, after.cells) - oracle._potential(board.game, board.cells)
-
-    gains = {direction: made(after) for direction, after in board.slides().items()}
-    best = [direction for direction, gain in gains.items() if gain == max(gains.values())]
-    return dict.fromkeys(best, 1 / len(best))
 
 
 def first(board: Board) -> str:
@@ -72,46 +63,31 @@ def asked(game: Game) -> str:
     return "win,score,moves" if game.can_win else "score,moves"
 
 
-@pytest.mark.parametrize("game", [*each_rule(SOME), (SMALL, "0.9"), (SMALL, "1/3")], ids=str)
-@pytest.mark.parametrize(("name", "twin"), [("random", uniform), ("greedy", greediest)])
-def test_built_in_policies_equal_their_twins(game, name, twin, solved):
-    game, discount = game if isinstance(game, tuple) else (game, "1")
-    labels = "win,score" if discount != "1" else asked(game)
-    folder = solved(game, labels, discount)
-    for label in labels.split(","):
-        fast = evaluate(folder, name, objective=label, threads=1)
-        slow = evaluate(folder, twin, objective=label)
-        assert fast.value == pytest.approx(slow.value, rel=1e-12, abs=1e-15)
-        assert fast.optimum == slow.optimum
-        assert fast.regret >= -1e-12 * fast.optimum
-        assert fast.states is None
-        assert slow.states
+@pytest.mark.parametrize(
+    ("game", "objective", "discount"),
+    [
+        *product([SMALL, ENDED, CELLS, Game("1x4", 16, start="empty", goal_sum=18)], ["win", "score"], ["1"]),
+        *product([SMALL, CONTINUED], ["score", "moves"], ["0.9", "1/3"]),
+    ],
+    ids=str,
+)
+def test_a_callable_is_worth_its_fractions(game, objective, discount, solved):
+    found = evaluate(solved(game, objective, discount), uniform)
+    exact = queries.policy_value(game, "random", Objective(objective, discount=Fraction(discount)))
+    assert found.value == pytest.approx(float(exact), rel=1e-12)
+    assert found.policy == "uniform"
+    built_in = evaluate(solved(game, objective, discount), "random", threads=1)
+    assert built_in.value == pytest.approx(found.value, rel=1e-12)
+    assert (built_in.optimum, built_in.states) == (found.optimum, None)
+    assert found.states
 
 
-def exact_value(game: Game, policy: Callable[[Board], str]) -> Fraction:
-    """The probability that a policy wins, by recursion with fractions."""
-
-    @cache
-    def worth(state: Cells) -> Fraction:
-        if not game.slides(state):
-            return Fraction(0)
-        after = game.slides(state)[policy(Board(game, state))]
-        if game.wins(after):
-            return Fraction(1)
-        return sum((p * worth(board) for board, p in game.spawns(after)), Fraction(0))
-
-    return sum((p * worth(board) for board, p in game.starts()), Fraction(0))
-
-
-def test_a_callable_equals_fractions(solved):
+def test_slides_with_probability_0_are_not_followed(solved):
     def never_second(board: Board) -> dict[str, float]:
-        chosen = first(board)
-        return {direction: float(direction == chosen) for direction in board.slides()}
+        return dict.fromkeys(board.slides(), 0.0) | {first(board): 1.0}
 
-    found, same = evaluate(solved(SMALL), first), evaluate(solved(SMALL), never_second)
-    assert found.policy == "first"
-    assert found.value == pytest.approx(float(exact_value(SMALL, first)), rel=1e-13)
-    assert (found.value, found.states) == (same.value, same.states)  # what has probability 0 is not followed
+    found, same = evaluate(solved(SMALL), never_second), evaluate(solved(SMALL), first)
+    assert (found.value, found.states) == (same.value, same.states)
 
 
 @pytest.mark.parametrize("game", [*SOME, WIDE, Game("2x2x2", 8)], ids=str)
