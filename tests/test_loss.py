@@ -5,16 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import cached_oracle as oracle
-from tilebase.arrays import TableArrays
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.values import Rounded, short_text
-from tilebase.policies.evaluation import evaluate
-from tilebase.policies.simulation import simulate
 from tilebase.questions.review import review
 from tilebase.questions.solve import solve
 from tilebase.tables.probe import open_table
@@ -100,23 +96,6 @@ def test_where_no_loss_can_be_met_a_slide_that_risks_one_is_not_best(table: Path
                 assert answer.loss(direction) == pytest.approx(float(1 - worth), rel=1e-13)
                 risky += 0 < 1 - worth < Fraction(1, 10**16)
     assert risky > 10
-
-
-def test_arrays_give_probabilities(table: Path) -> None:
-    exact = oracle.values(GAME, "loss")
-    states = list(exact.states)
-    with open_table(table) as opened:
-        found = TableArrays(opened, "loss").probe(np.array(states, dtype=np.int8))
-    assert found.value.tolist() == pytest.approx([float(-exact.states[state]) for state in states], rel=1e-13)
-    assert np.nanmin(found.q) >= 0
-
-
-def test_policies_and_games_give_probabilities(table: Path) -> None:
-    win, loss = (evaluate(table, "random", objective=name) for name in ("win", "loss"))
-    assert loss.value == pytest.approx(1 - win.value, rel=1e-12)
-    assert loss.regret == pytest.approx(loss.value - loss.optimum)
-    played = simulate(table, 2000, objective="loss")
-    assert 0 <= played.mean == pytest.approx(1 - played.wins / 2000)
 
 
 def test_it_needs_a_goal_and_takes_no_discount() -> None:

@@ -185,6 +185,7 @@ def test_tables_that_do_not_fit(solved, tmp_path):
     ("game", "objective", "discount"),
     [
         (SMALL, "win", "1"),
+        (SMALL, "loss", "1"),
         (SMALL, "win", "0.9"),
         (SMALL, "score", "1"),
         (CONTINUED, "score", "1"),
