@@ -189,8 +189,8 @@ class Host(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.seen.append(self.path)
-        file = self.folder / (self.path.split("?")[0].lstrip("/") or "index.html")
-        file = file / "index.html" if self.path.endswith("/") else file
+        file = self.folder / self.path.split("?")[0].lstrip("/")
+        file = file / "index.html" if file.is_dir() else file
         data = file.read_bytes() if file.is_file() else None
         if self.how(self, data or b""):
             return

@@ -21,6 +21,7 @@ from typing import Any, TypeAlias
 import pytest
 from playwright.sync_api import Page, expect
 
+from conformance.games import SMALL_GAMES, cover
 from following import visits
 from second_reader import folder_files
 from serving import SECONDS, Host, How, check_accessible, hosted, ranges, whole_files
@@ -46,24 +47,15 @@ from tilebase.web.export import MODULES, ExportedPage
 WEB = Path(export.__file__).parent
 ALLOWED = ".slide:not([aria-disabled=true])"
 Visit: TypeAlias = Callable[..., Path]
-GAMES = {
-    "2x2 to 32": (Game("2x2", 32), "win"),
-    "2x2 to 8, score": (Game("2x2", 8), "score"),
-    "2x3 to 16, forced": (Game("2x3", 16), "guaranteed"),
-    "2x3, moves": (Game("2x3", limits=16), "moves"),
-    "only fours, a wall": (Game("2x3", 64, spawn=1, walls=[1]), "win"),
-    "limits": (Game("2x3", 64, limits="32,16,8/8,8,8"), "lower"),
-    "a wall": (Game("2x3", 32, walls=[2]), "win:float32"),
-    "movable x": (Game("2x3", 16, unmergeable=[2]), "win"),
-    "masks": (Game("2x3", 16, unmergeable=[5], masks="..x/...|.../..x"), "win"),
-    "goal sum": (Game("2x2", goal_sum=20), "win"),
-    "horizon": (Game("2x2", 32, horizon=22), "win"),
-    "pattern": (Game("2x3", 64, pattern="32,16,*/*,*,*"), "win"),
-    "a start": (Game("2x3", 16, start="2,4,8/0,0,0"), "win"),
-    "starts after": (Game("2x3", 32, start="after 2,4,8/0,0,0|8,8,0/4,0,0"), "win"),
-    "a box": (Game("2x2x2", 16), "win"),
-    "one row": (Game("1x5", 16), "win"),
-}
+SMALL = Game("2x2", 32)
+GAMES = [(game, "win" if game.can_win else "score") for game in SMALL_GAMES] + [
+    (Game("2x2", 8), "score"),
+    (Game("2x3", 16), "guaranteed"),
+    (Game("2x3", limits=16), "moves"),
+    (Game("2x3", 64, limits="32,16,8/8,8,8"), "lower"),
+    (Game("2x3", 32, walls=[2]), "win:float32"),
+    (Game("2x2", 32, horizon=22), "win"),
+]
 
 
 class Packed:
@@ -167,24 +159,9 @@ def expected(table: Table, label: str | None = None) -> dict[Cells, tuple[str, .
 
 
 @pytest.fixture(scope="module")
-def tables(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """The table of one of `GAMES`, solved once; not to be written to."""
-    folder = tmp_path_factory.mktemp("tables")
-
-    @cache
-    def solved(name: str) -> Path:
-        game, objective = GAMES[name]
-        path = folder / re.sub(r"\W+", "-", name)
-        solve(game, objective, table=path, threads=1)
-        return path
-
-    return solved
-
-
-@pytest.fixture(scope="module")
-def small(tables: Callable[[str], Path]) -> Path:
+def small(solved: Callable[..., Path]) -> Path:
     """A table of 2x2 to 32."""
-    return tables("2x2 to 32")
+    return solved(SMALL)
 
 
 @pytest.fixture(scope="module")
@@ -199,11 +176,11 @@ def thinned(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # -- the policy ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", GAMES)
-def test_the_packed_slides_are_the_best_of_the_table(name, tables, tmp_path) -> None:
-    page = export_page(tables(name), tmp_path / "page")
+@pytest.mark.parametrize(("game", "label"), GAMES, ids=str)
+def test_the_packed_slides_are_the_best_of_the_table(game, label, solved, tmp_path) -> None:
+    page = export_page(solved(game, label), tmp_path / "page")
     packed = Packed(tmp_path / "page")
-    with open_table(tables(name)) as table:
+    with open_table(solved(game, label)) as table:
         wanted = expected(table)
     assert packed.slides == wanted
     assert page.states == len(wanted) == sum(states for _, states in packed.header["layers"])
@@ -364,8 +341,7 @@ def test_what_a_kill_left_is_taken_over(small: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "page" / "policy.bin").exists()
 
 
-def test_what_gets_no_page(tables, folder, monkeypatch) -> None:
-    small = tables("2x2 to 32")
+def test_what_gets_no_page(small, solved, folder, monkeypatch) -> None:
     force(Game("2x2", 8, start="empty"), certificate=folder / "8.cert")
     for error, sentence, table, target, options in (
         (StorageError, r"the folder .*nowhere does not exist", small, "nowhere/page", {}),
@@ -374,7 +350,7 @@ def test_what_gets_no_page(tables, folder, monkeypatch) -> None:
         (
             UsageError,
             "score has no probabilities to win",
-            tables("2x2 to 8, score"),
+            solved(Game("2x2", 8), "score"),
             "page",
             {"values": True},
         ),
@@ -507,7 +483,7 @@ def test_the_page_plays_whole_games_as_the_table_says(how, small, visit, view) -
     assert all(url.startswith((asked[0], "data:")) for url in asked)  # of this host
 
 
-def test_a_policy_that_is_loaded_whole_says_how_far_it_is(tables, visit, view) -> None:
+def test_a_policy_that_is_loaded_whole_says_how_far_it_is(solved, visit, view) -> None:
     go_on = threading.Event()
 
     def halting(host: Host, data: bytes) -> bool:
@@ -520,7 +496,7 @@ def test_a_policy_that_is_loaded_whole_says_how_far_it_is(tables, visit, view) -
         host.wfile.write(data[len(data) // 2 :])
         return True
 
-    visit(tables("2x3, moves"), halting)
+    visit(solved(Game("2x3", limits=16), "moves"), halting)
     bar = view.get_by_role("progressbar", name="Loading the policy")
     expect(bar).to_have_attribute("value", re.compile("^(49|50)$"))
     expect(view.locator(".loading")).to_contain_text(re.compile(r"no parts of files: \d\d % of \d kB"))
@@ -612,16 +588,12 @@ def leaver(game: Game, slides: dict[Cells, tuple[str, ...]]) -> Cells:
     return max(shares, key=lambda board: shares[board])
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["a box", "movable x", "only fours, a wall", "limits", "goal sum", "horizon", "pattern", "one row"],
-)
-def test_the_page_knows_the_rules_of_other_games(name, tables, visit, view) -> None:
+@pytest.mark.parametrize("game", cover(SMALL_GAMES), ids=str)
+def test_the_page_knows_the_rules_of_other_games(game, solved, visit, view) -> None:
     """On states in steps through the policy, the page allows and marks what the table says."""
-    boards = sorted(Packed(visit(tables(name))).slides)
-    assert len(boards) > 10
-    with open_table(tables(name)) as table:
-        game = table.game
+    table_folder = solved(game, "win" if game.can_win else "score")
+    boards = sorted(Packed(visit(table_folder)).slides)
+    with open_table(table_folder) as table:
         for board in boards[:: max(1, len(boards) // 3)]:
             turned = images(game, board)[-1]
             answer = table.probe(game.format(turned))
@@ -691,9 +663,9 @@ def test_a_page_of_a_table_that_knows_nothing_says_so(small, tmp_path, visit, vi
     expect(view.get_by_label("About")).to_contain_text("about 100 % come to a position")
 
 
-def test_slides_that_are_not_allowed_say_why(tables: Callable[[str], Path], visit: Visit, view: Page) -> None:
-    game = GAMES["masks"][0]
-    boards = Packed(visit(tables("masks"))).slides
+def test_slides_that_are_not_allowed_say_why(solved, visit, view) -> None:
+    game = Game("2x3", 16, unmergeable=[5], masks="..x/...|.../..x")
+    boards = Packed(visit(solved(game))).slides
     board = next(one for one in boards if len(game.slides(one)) == 1)
     advice_on(view, game.format(board))
     for direction, why in game.refusals(board).items():
