@@ -272,20 +272,14 @@ NUMBERS = """async (cases) => {
 
 
 def test_numbers_are_written_as_python_writes_them(visit: Open) -> None:
-    """The cases of `tests/test_numbers.py`."""
+    """The cases of `tests/test_numbers.py`; and under every objective, whether an end is worth something."""
     lines = (Path(__file__).parent / "numbers.tsv").read_text("utf-8").splitlines()
     cases = list(csv.DictReader(lines, delimiter="\t"))
     assert len(cases) > 40
-    written = visit("vendor/htm-preact.LICENSE").evaluate(NUMBERS, cases)
-    assert written == [case["text"] or "" for case in cases]
-
-
-def test_the_page_knows_whether_an_end_is_worth_something(visit: Open) -> None:
-    """Under every objective."""
-    units = [meaning.unit for meaning in MEANINGS.values()]
+    page = visit("vendor/htm-preact.LICENSE")
+    assert page.evaluate(NUMBERS, cases) == [case["text"] or "" for case in cases]
     script = 'async (units) => units.map((await import("/text.js")).counts)'
-    found = visit("vendor/htm-preact.LICENSE").evaluate(script, units)
-    assert found == [
+    assert page.evaluate(script, [meaning.unit for meaning in MEANINGS.values()]) == [
         not meaning.end and meaning.unit not in ("probability", "yes-no") for meaning in MEANINGS.values()
     ]
 
@@ -414,8 +408,7 @@ def test_the_adversary_spawns_the_worst(play: Open, table: Table) -> None:
 
 def test_bounds_and_other_objectives(visit: Open, tables: Path) -> None:
     with open_table(tables / "2x2-32") as bounds:
-        interval = str(bounds.probe("2,0/0,2").value)
-        score = str(bounds.probe("2,0/0,2", "score").value)
+        interval, score = (str(bounds.probe("2,0/0,2", label).value) for label in (None, "score"))
     page = visit(at("2,0/0,2", "?table=2x2-32"))
     page.get_by_label("All digits").check()
     expect(page.locator(".headline strong")).to_have_text(interval)

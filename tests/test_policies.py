@@ -184,27 +184,12 @@ def test_tables_that_do_not_fit(solved, tmp_path):
 @pytest.mark.parametrize(
     ("game", "objective", "discount"),
     [
-        (SMALL, "win", "1"),
+        *((game, "win" if game.can_win else "score", "1") for game in SOME),
+        *product([CONTINUED], ["moves", "merges"], ["1"]),
+        *product([SMALL], ["win", "score"], ["0.9"]),
         (SMALL, "loss", "1"),
-        (SMALL, "win", "0.9"),
-        (SMALL, "score", "1"),
-        (CONTINUED, "score", "1"),
-        (CONTINUED, "moves", "1"),
         (WIDE, "win:float32", "1"),
-        (Game("2x2", 16, start="empty"), "moves", "1"),
-        (Game("2x2", 64, start="32,0/0,16"), "win", "1"),
-        (Game("2x2", 32, spawn=1), "win", "1"),
-        (Game("2x3", 16, unmergeable=[4]), "win", "1"),
-        (Game("2x3", 16, walls=[1]), "score", "1"),
-        (Game("2x2x2", 8), "moves", "1"),
-        (Game("2x2"), "merges", "1"),
-        (Game("2x2", 32), "score", "0.9"),
-        (ENDED, "win", "1"),
-        (ENDED, "score", "1"),
         (ENDED, "moves", "0.9"),
-        (CELLS, "win", "1"),
-        (CELLS, "moves", "1"),
-        (Game("2x3", horizon=20), "moves", "1"),
     ],
     ids=str,
 )
@@ -212,6 +197,8 @@ def test_simulated_games_agree(game, objective, discount, solved):
     found = simulate(solved(game, objective, discount), 20_000, seed=7)
     low, high = found.interval
     assert low <= found.wins / found.games <= high
+    assert found.games == 20_000
+    assert found.slides >= found.wins
     counted = objective.startswith("win") and discount == "1"
     expected = 20_000 * min(float(found.value), 1 - float(found.value))
     assert not counted or low <= float(found.value) <= high
@@ -220,8 +207,6 @@ def test_simulated_games_agree(game, objective, discount, solved):
     else:
         assert found.z is not None
         assert abs(found.z) < 5
-    assert found.games == 20_000
-    assert found.slides >= found.wins
     if objective == "win" and discount == "1":
         assert found.mean == found.wins / found.games
     if objective == "moves" and discount == "1":
@@ -236,28 +221,20 @@ def test_the_same_seed_gives_the_same_games(solved):
 
 
 def test_games_under_other_objectives(solved):
-    folder = solved(SMALL, "guaranteed,lower,survival,longest")
-    for label in ("guaranteed", "lower", "survival", "longest"):
-        found = simulate(folder, 500, objective=label)
-        assert found.value is None
-        assert found.z is None
-        assert json.loads(json.dumps(found.as_dict()))["games"] == 500
-
-
-def test_survival_is_survived(solved):
-    """The slides that can be forced are made in every game."""
+    """Slides that can be forced are survived in every game."""
     folder = solved(CONTINUED, "survival")
     with open_table(folder) as table:
         forced = int(float(table.value))
     assert forced == oracle.values(CONTINUED, "survival").start
     assert simulate(folder, 300).slides >= 300 * forced
-
-
-def test_one_game(solved):
+    for label in ("guaranteed", "lower", "survival", "longest"):
+        found = simulate(solved(SMALL, "guaranteed,lower,survival,longest"), 500, objective=label)
+        assert (found.value, found.z) == (None, None)
+        assert json.loads(json.dumps(found.as_dict()))["games"] == 500
     found = simulate(solved(SMALL), 1)
     assert found.error is not None
-    assert simulate(solved(SMALL, "score"), 1).error is None
     assert found.wins in (0, 1)
+    assert simulate(solved(SMALL, "score"), 1).error is None
 
 
 def test_payoffs_that_are_all_equal(solved):
@@ -300,12 +277,9 @@ def test_games_make_each_of_the_best_slides_alike():
     assert nowhere.tolist() == [0, 0]
 
 
-def test_certain_wins(solved):
+def test_certain_wins_and_games_that_do_not_fit_into_memory(solved):
     found = simulate(solved(Game("2x2", 8)), 100)
     assert (found.wins, found.z) == (100, 0)
-
-
-def test_games_that_do_not_fit_into_memory(solved):
     with pytest.raises(ResourceError, match="play fewer"):
         simulate(solved(SMALL), 10**14)
 

@@ -227,11 +227,14 @@ def test_layers(server: Served, table: Table):
         assert sum(row["mean"] * row["positions"] for row in rows) == pytest.approx(sum(values))
 
 
-def test_a_diagram_of_a_small_game(server: Served):
+def test_diagrams_of_a_small_game_and_of_any_objective(server: Served):
     found = server.get("/api/graph", table="2x2-32").json
     assert found["whole"]
     assert len(found["boards"]) == 57  # Lees-Miller 2017: live states of 2x2 to 32
     assert all(f"<title>{name}</title>" in found["svg"] for name in found["boards"])
+    found = server.get("/api/graph", table="3x3-64", board=BOARD, objective="guaranteed").json
+    assert "moves" not in found["svg"]
+    assert re.findall(r"\d+/\d+: (\w+)<", found["svg"])[0] in ("yes", "no")
 
 
 @pytest.mark.parametrize("name", ["3x3-64", "44-32"])
@@ -251,12 +254,6 @@ def test_the_surroundings_of_a_board_are_drawn(server: Served, tables: Path, nam
         unit = opened.unit(None)
         assert [html.unescape(text) for text in texts] == [short_text(value, unit) for value in values]
         assert server.get("/api/graph", table=name).json["svg"].startswith("<svg ")  # of a start
-
-
-def test_a_diagram_of_any_objective(server: Served, tables: Path):
-    found = server.get("/api/graph", table="3x3-64", board=BOARD, objective="guaranteed").json
-    assert "moves" not in found["svg"]
-    assert re.findall(r"\d+/\d+: (\w+)<", found["svg"])[0] in ("yes", "no")
 
 
 def test_rules_are_told_in_sentences(server: Served):
@@ -462,14 +459,12 @@ def test_other_names_and_requests_of_other_web_pages_are_refused(server, headers
     assert status == 200 or sentence in answer.json["detail"]
 
 
-def test_a_form_of_another_web_page_is_refused(server: Served):
+def test_a_form_of_another_web_page_is_refused(server: Served, tables: Path):
+    """So is a request to a server of a network."""
     body = json.dumps({"table": "3x3-64", "boards": [BOARD]}).encode()
     foreign = {"Content-Type": "text/plain", "Origin": "http://evil.example"}
     assert server.ask("POST", "/api/probe", body, foreign).status == 403
     assert server.ask("POST", "/api/probe", body, foreign | {"Origin": server.address[:-1]}).status == 200
-
-
-def test_a_server_of_a_network_refuses_requests_of_other_web_pages(tables: Path):
     with inside(tables / "2x2-32") as client:
         assert client.get("/api/tables").status == 200
         assert client.get("/api/tables", headers={"Origin": "http://evil.example"}).status == 403
