@@ -50,7 +50,7 @@ def game(request: pytest.FixtureRequest) -> Game:
 @pytest.fixture(scope="module")
 def states(game: Game) -> list[Cells]:
     found = states_of(game)
-    return found[:: max(1, len(found) // 100)]
+    return found[:: max(1, len(found) // 50)]
 
 
 def test_keys_and_boards(game, states):

@@ -830,7 +830,7 @@ def test_answers_are_as_described(schema: Any, number: int) -> None:
     described = schema[operation.path][operation.method]
 
     @given(described.as_strategy())
-    @settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+    @settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
     def ask(case: Any) -> None:
         case.call_and_validate()
 
