@@ -243,6 +243,10 @@ def test_both_reasons_are_given_where_large_tiles_are_equal_and_a_slide_is_not_k
             "2,8,4/8,2,2/4,2,8 2,8,4/8,4,2/4,2,8", ("left", "up"), 0.9,
             "left loses 90.0 %, up loses 90.0 %, so the loss is at least the smallest of these",
         ),
+        (
+            "4,2,32/32,0,4/16,4,32 4,2,32/32,4,4/16,4,32", ("left", "up"), 0.2225304,
+            "left loses 22.3 %, up loses 68.8 %, so the loss is at least the smallest of these",
+        ),
     ],
 )  # fmt: skip
 def test_a_move_that_several_slides_explain(
