@@ -183,7 +183,7 @@ def test_tables_are_probed_and_verified(space: str, tmp_path: Path, capsys) -> N
 
 def test_highest_takes_a_goal_whose_tile_has_a_code_and_no_discount() -> None:
     with pytest.raises(
-        UsageError, match="highest adds merges, and the goal 65536 does not fit 4 bits per cell"
+        UsageError, match="highest counts tiles, and the goal 65536 does not fit 4 bits per cell"
     ):
         Objective("highest").check(Game("4x4", 65536))
     with pytest.raises(UsageError, match="highest takes no discount"):
