@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import golden
-from killing import Commands
 from repetition import one_in
+from stopping import Commands
 from stored import contents
 
 STATES = golden.read()
@@ -21,7 +21,7 @@ STATES = golden.read()
 @pytest.fixture(scope="module")
 def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Commands]:
     folder = tmp_path_factory.mktemp("golden")
-    with Commands(folder, [case.arguments for case in golden.CASES], version=golden.VERSION) as found:
+    with Commands(folder, [case.arguments for case in golden.CASES], setup=golden.SETUP) as found:
         yield found
 
 

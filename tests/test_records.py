@@ -12,15 +12,7 @@ from tilebase.errors import BoardError
 from tilebase.game import records
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
-from tilebase.game.records import (
-    ALPHABET,
-    MOST_TEXT,
-    Move,
-    Record,
-    X,
-    parse_game,
-    text_of,
-)
+from tilebase.game.records import ALPHABET, MOST_TEXT, Move, Record, X, parse_game, text_of
 from tilebase.questions.review import read_written
 
 GAME = Game("3x3", 64)
