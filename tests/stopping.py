@@ -180,7 +180,7 @@ def raise_at(
     owner: object,
     name: str,
     numbers: Container[int],
-    error: type[BaseException] = KeyboardInterrupt,
+    error: BaseException | type[BaseException] = KeyboardInterrupt,
 ) -> list[Any]:
     """Raise an error in the calls of a function with these numbers, counted from 1, before anything is done.
 
