@@ -29,6 +29,7 @@ from tilebase import (
     verify_table,
 )
 from tilebase.objectives.numbers import (
+    byte_text,
     digits_text,
     ends_text,
     estimate_text,
@@ -80,6 +81,7 @@ def test_numbers_are_written_as_the_table_says(case: dict[str, str]) -> None:
         (Rounded(1 - 2.0**-42, "float64", 1e-13, 1), "0.9999999999998"),
         (Rounded(0.0, "float64", 3e-321, 1), "less than 3e-321"),
         (Rounded(1.0, "float64", 1e-13), "1"),
+        (Rounded(0.5, "float64", 0.75), "less than 1.3e0"),
         (Rounded(1234.5, "float64", 1e-9), "1234.5"),
         (Rounded(1234.5, "float64", math.inf), "about 1234.5 (no error is proved)"),
         (Rounded(1.0, "float64", 1.0, 1), "about 1 (no error is proved)"),
@@ -97,6 +99,7 @@ def test_a_number_that_is_not_1_is_not_printed_as_1() -> None:
         "0.999999999069", "0.99999999999997", "0.9999999999999998", "0.9999999999999999"
     ]  # fmt: skip
     assert digits_text(1) == digits_text(1.0) == "1"
+    assert [byte_text(count) for count in (999, 1000, 1.65e9)] == ["999 B", "1 kB", "1.65 GB"]
 
 
 def test_what_is_no_probability_is_no_percentage() -> None:
