@@ -596,6 +596,7 @@ shared_forward.SHARED_RANKS, shared_backward.SHARED_KEYS = 1 << 15, 1 << 12
 """
 
 
+@pytest.mark.all  # a command with workers of its own takes eight CPU seconds
 def test_control_c_stops_workers_and_the_run_goes_on_elsewhere(
     tmp_path: Path, solved: Callable[..., Path]
 ) -> None:
