@@ -197,7 +197,7 @@ def test_every_command_in_a_console_block_belongs_to_a_block() -> None:
 
 @pytest.mark.parametrize("page", SHOWING, ids=lambda page: page.name)
 def test_commands_and_options_in_the_text_exist(page: Path) -> None:
-    help_text = TABLES["commands"](full=True)
+    help_text = TABLES["commands"](full=True) + TABLES["help_text"](("count",))  # which names --help-all
     names = set(re.findall(r"^## tilebase (\S+)", help_text, flags=re.MULTILINE))
     options = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", help_text))
     for code in re.findall(r"`([^`]+)`", without_blocks(page)):
