@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from batching import dense_pass
-from interrupting import stop_at
+from stopping import stop_at
 from tilebase import force
 from tilebase._kernels import bits as kernels
 from tilebase._kernels import jit

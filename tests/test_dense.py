@@ -18,8 +18,8 @@ import pytest
 
 import cached_oracle as oracle
 from batching import BATCHED, dense_pass, small_memory
-from interrupting import stop_at
 from judging import check
+from stopping import stop_at
 from stored import all_values, chunks_of, layers_of, number_of
 from tilebase import formation, open_table, prove, solve, verify_table
 from tilebase.cli import main

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import golden
-from killing import Commands
 from repetition import one_in
+from stopping import Commands
 from stored import contents
 
 STATES = golden.read()
@@ -23,7 +23,7 @@ def commands(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     """A server that has run the cases of this session once."""
     items = [item for item in request.session.items if item.path == request.path]
     warm = [item.callspec.params["case"].arguments for item in items]  # type: ignore[attr-defined]
-    with Commands(tmp_path_factory.mktemp("golden"), warm, version=golden.VERSION) as found:
+    with Commands(tmp_path_factory.mktemp("golden"), warm, setup=golden.SETUP) as found:
         yield found
 
 
