@@ -50,7 +50,7 @@ def messages() -> Iterator[tuple[str, str]]:
 
 def docstrings() -> Iterator[tuple[str, str]]:
     """The docstrings of the names on the pages, and of their methods."""
-    filled = runpy.run_path(str(ROOT / "docs" / "extensions" / "tables.py"))["filled"]
+    filled = TABLES["filled"]
     text = filled((ROOT / "docs" / "api.md").read_text("utf-8"))
     for module, name in re.findall(r"^::: (tilebase[\w.]*)\.(\w+)$", text, re.MULTILINE):
         value = getattr(importlib.import_module(module), name)
