@@ -7,6 +7,7 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from random import Random
 from typing import Any
 
 import pytest
@@ -76,6 +77,23 @@ def when_layer_begins(
             yield result
 
     monkeypatch.setattr(DaskExecutor, "map", begin)
+
+
+def kill_some(
+    monkeypatch: pytest.MonkeyPatch, workers: Workers, kills: int, share: float, seed: int
+) -> list[int]:
+    """Let so many workers be killed, in a share of the layers, as the seed chooses; returns the processes."""
+    killed, random = list[int](), Random(seed)
+
+    def kill() -> None:
+        pids = sorted(workers.pids.values())
+        if pids:
+            killed.append(random.choice(pids))
+            with suppress(ProcessLookupError):
+                os.kill(killed[-1], signal.SIGKILL)
+
+    when_layer_begins(monkeypatch, lambda _: len(killed) < kills and random.random() < share, kill)
+    return killed
 
 
 @contextmanager

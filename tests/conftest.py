@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
-from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from serving import SECONDS
 from tilebase import solve
@@ -61,6 +61,15 @@ def browser() -> Iterator[Browser]:
         )
         yield chromium
         chromium.close()
+
+
+@pytest.fixture(scope="module")
+def tab(browser: Browser) -> Iterator[Page]:
+    """A tab without animations for many tests, since a new one costs more than all else that they do."""
+    context = browser.new_context(reduced_motion="reduce", viewport={"width": 1280, "height": 720})
+    context.set_default_timeout(1000 * SECONDS)
+    yield context.new_page()
+    context.close()
 
 
 @pytest.fixture(scope="module")

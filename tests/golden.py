@@ -18,12 +18,13 @@ from pathlib import Path
 
 import zstandard
 
-from killing import Commands, clear
+from stopping import Commands, Hit, clear
 from stored import contents
 
 PATH = Path(__file__).with_name("golden.tar.zst")
 VERSION = "0.1.0"
 """The version of the program in all files, whatever commit runs."""
+SETUP = f"import tilebase._version; tilebase._version._of_checkout = lambda folder: {VERSION!r}"
 WHOLE = "whole"
 
 State = dict[str, bytes]
@@ -82,9 +83,9 @@ def states_of(commands: Commands, case: Case) -> dict[str, State]:
     whole = commands.run(case.arguments)
     assert whole.status == 0, (case.name, whole.err)
     found = {WHOLE: contents(commands.folder)}
-    for at in range(1, whole.operations + 1):
+    for at in range(1, whole.count + 1):
         empty(commands.folder)
-        commands.run(case.arguments, kill_at=at)
+        commands.run(case.arguments, Hit(number=at))
         state = contents(commands.folder)
         if state and state not in found.values():
             found[f"{at:04}"] = state
@@ -104,7 +105,7 @@ def write() -> None:
     with (
         tempfile.TemporaryDirectory() as folder,
         tarfile.open(fileobj=buffer, mode="w") as archive,
-        Commands(Path(folder), [case.arguments for case in CASES], version=VERSION) as commands,
+        Commands(Path(folder), [case.arguments for case in CASES], setup=SETUP) as commands,
     ):
         for case in CASES:
             states = states_of(commands, case)

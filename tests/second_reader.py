@@ -176,6 +176,10 @@ class Game(Rules):
         high = any(tile > self.limit(c) for c, tile in enumerate(board) if tile != X)
         return len(board) == self.cells and not high and board.count(X) == self.count and self.stands(board)
 
+    def has_room(self, board: Board) -> bool:
+        """Whether a cell is empty."""
+        return any(tile == 0 and c not in self.walls for c, tile in enumerate(board))
+
     def choices(self, cell: int) -> list[int]:
         """What a cell may hold on the boards of a table of all boards; x is last."""
         if cell in self.walls or cell in self.held:
@@ -426,10 +430,26 @@ class Table:
         most, stands = self.scale(label)[1], self.game.stands(after)
         if self.dense and stands and self.game.matches(after):
             return max(Fraction(most * self.meaning(label).win), self.end(label, after))
-        spawned = self.game.spawns(after) if stands and 0 in after else []
-        ended = self.end(label, after) if stands and 0 in after else Fraction(0)
+        room = stands and self.game.has_room(after)
+        spawned = self.game.spawns(after) if room else []
+        ended = self.end(label, after) if room else Fraction(0)
         found = self.rounded(label, self.together(label, spawned)) if spawned else ended
         return min(found, Fraction(most)) if self.objectives[label]["dtype"] in UNITS else found
+
+    def wrong(self) -> list[tuple[str, Board]]:
+        """Boards whose numbers do not follow from others: of all, or of about 300."""
+        some = [
+            (label, board)
+            for label, values in self.values.items()
+            for board in [*values][:: 1 + len(values) // 300]
+        ]
+        return [
+            (label, board)
+            for label, board in some
+            if not near(
+                self.objectives[label]["dtype"], self.values[label][board], self.derived(label, board)
+            )
+        ]
 
     def starts_right(self, label: str) -> bool:
         """Whether the value of the start in the manifest follows."""
@@ -492,6 +512,19 @@ class WinningSet:
 # -- proofs ----------------------------------------------------------------------------------------------
 
 
+def certified(header: dict[str, Any]) -> tuple[Game, list[Board], list[Board]]:
+    """The game of a certificate, its starts, and the afterstates that it starts from."""
+    told = {name: header.get(name) for name in ("shape", "goal", "limits", "goal_sum", "horizon")}
+    told |= {"start": "empty", "walls": [], "unmergeable": [*range(header.get("x", 0))]}
+    told |= {"masks": "|".join(header.get("masks", []))}
+    told["four"] = {(2,): "0", (4,): "1", (2, 4): "1/10"}[tuple(header["drops"])]
+    game = Game(told | {"pattern": "|".join(map(spelt, header.get("patterns", [])))}, unbuilt=True)
+    starts, afters = (
+        [game.read(spelt(one)) for one in header.get(name, [])] for name in ("starts", "afterstates")
+    )
+    return game, starts, afters if starts or afters else [(0,) * game.cells]
+
+
 def check_certificate(data: bytes) -> dict[str, Any]:
     """The header of a certificate that proves its claim."""
     line, _, body = data.partition(b"\n")
@@ -500,15 +533,7 @@ def check_certificate(data: bytes) -> dict[str, Any]:
     with reading("a certificate"):
         first, *lines = gzip.decompress(body).decode("ascii").splitlines()
         header: dict[str, Any] = json.loads(first)
-        told = {name: header.get(name) for name in ("shape", "goal", "limits", "goal_sum", "horizon")}
-        told |= {"start": "empty", "walls": []}
-        told |= {"unmergeable": [*range(header.get("x", 0))], "masks": "|".join(header.get("masks", []))}
-        told["four"] = {(2,): "0", (4,): "1", (2, 4): "1/10"}[tuple(header["drops"])]
-        game = Game(told | {"pattern": "|".join(map(spelt, header.get("patterns", [])))}, unbuilt=True)
-        starts, afters = (
-            [game.read(spelt(one)) for one in header.get(name, [])] for name in ("starts", "afterstates")
-        )
-        afters = afters if starts or afters else [(0,) * game.cells]
+        game, starts, afters = certified(header)
         words = [one.split(" ") for one in lines]
         listed = {game.read(spelt(word)): int(spawn[0]) if spawn else -1 for word, *spawn in words}
         sums, forced = [game.total(board) for board in listed], header["claim"] == "forced"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import http.client
 import json
+import mimetypes
 import os
 import re
 import signal
@@ -12,13 +13,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import quote, urlencode, urlsplit
 
 from axe_playwright_python.sync_playwright import Axe
@@ -26,6 +27,9 @@ from playwright.sync_api import Page
 
 SECONDS = 60
 """How long a test waits for what must appear: long enough for a machine that is busy otherwise."""
+
+
+How: TypeAlias = Callable[[Any, bytes], Any]
 
 
 @dataclass
@@ -89,6 +93,10 @@ def until(page: Page, condition: str, arg: Any = None) -> None:
         page.wait_for_timeout(20)
 
 
+async def _nothing() -> Any:
+    return {"type": "http.request", "body": b"", "more_body": False}
+
+
 class Inside:
     """An application in this process, asked without a server: for what does not depend on connections."""
 
@@ -97,24 +105,29 @@ class Inside:
 
     def get(self, path: str, headers: dict[str, str] | None = None, **query: Any) -> Answer:
         """The answer to a GET."""
-        return self._runner.run(self._asked(path, urlencode(query, quote_via=quote).encode(), headers or {}))
+        return self.ask("GET", path, headers=headers, **query)
 
-    async def _asked(self, path: str, query: bytes, headers: dict[str, str]) -> Answer:
+    def ask(
+        self,
+        method: str,
+        path: str,
+        receive: Any = _nothing,
+        headers: dict[str, str] | None = None,
+        **query: Any,
+    ) -> Answer:
+        """The answer to a request, whose body `receive` gives."""
         sent: list[Any] = []
-
-        async def receive() -> Any:
-            return {"type": "http.request", "body": b"", "more_body": False}
 
         async def send(message: Any) -> None:
             sent.append(message)
 
         scope = {
-            "type": "http", "method": "GET", "path": path, "raw_path": path.encode(), "root_path": "",
-            "query_string": query, "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 2),
-            "scheme": "http", "http_version": "1.1",
-            "headers": [(name.lower().encode(), word.encode()) for name, word in headers.items()],
+            "type": "http", "method": method, "path": path, "raw_path": path.encode(), "root_path": "",
+            "query_string": urlencode(query, quote_via=quote).encode(), "client": ("127.0.0.1", 1),
+            "server": ("127.0.0.1", 2), "scheme": "http", "http_version": "1.1",
+            "headers": [(name.lower().encode(), word.encode()) for name, word in (headers or {}).items()],
         }  # fmt: skip
-        await self._app(scope, receive, send)
+        self._runner.run(self._app(scope, receive, send))
         found = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
         return Answer(sent[0]["status"], found, b"".join(one.get("body", b"") for one in sent[1:]))
 
@@ -162,21 +175,89 @@ def serving(*arguments: str | Path, runs: Path | None = None) -> Iterator[Served
         process.stderr.close()
 
 
-class Whole(SimpleHTTPRequestHandler):
-    """`python -m http.server`, which ignores ranges; but silent."""
+class Host(BaseHTTPRequestHandler):
+    """A web host of one folder that understands ranges; `how` may do something else instead."""
 
-    def log_message(self, *_: object) -> None:
-        """Be silent."""
+    protocol_version = "HTTP/1.1"
+
+    def __init__(self, folder: Path, how: How, seen: list[str], *rest: Any) -> None:
+        self.folder, self.how, self.seen = folder, how, seen
+        super().__init__(*rest)
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+    def do_GET(self) -> None:
+        self.seen.append(self.path)
+        file = self.folder / self.path.split("?")[0].lstrip("/")
+        file = file / "index.html" if file.is_dir() else file
+        data = file.read_bytes() if file.is_file() else None
+        if self.how(self, data or b""):
+            return
+        if data is None:
+            self.answer(404, b"no such file")
+        elif "Range" not in self.headers:
+            self.answer(200, data)
+        else:
+            first, last = self.range(len(data))
+            found = {"Content-Range": f"bytes {first}-{last}/{len(data)}"}
+            if first > last:
+                self.answer(416, b"", {"Content-Range": f"bytes */{len(data)}"})
+            else:
+                self.answer(206, data[first : last + 1], found)
+
+    def range(self, size: int) -> tuple[int, int]:
+        """The first and the last byte that is asked for."""
+        first, _, last = self.headers["Range"].removeprefix("bytes=").partition("-")
+        return int(first), min(int(last), size - 1)
+
+    def answer(self, status: int, data: bytes, headers: dict[str, str] | None = None) -> None:
+        """Send all of an answer; a header that is "" is left out."""
+        self.send_response(status)
+        kind = mimetypes.guess_type(self.path)[0] or "text/html"
+        for name, value in {
+            "Content-Length": str(len(data)),
+            "Content-Type": kind,
+            **(headers or {}),
+        }.items():
+            if value:
+                self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(data)
+
+
+def ranges(*_: Any) -> bool:
+    """As large hosts do."""
+    return False
+
+
+def whole_files(host: Host, data: bytes) -> bool:
+    """As Python's own http.server does, which ignores ranges."""
+    if data:
+        host.answer(200, data)
+    return bool(data)
+
+
+class QuietServer(ThreadingHTTPServer):
+    """One whose clients may leave in the middle, and whose threads nobody waits for."""
+
+    daemon_threads = True
+    block_on_close = False
+
+    def handle_error(self, *_: Any) -> None:
+        """A client that has left is no error."""
 
 
 @contextmanager
-def hosted(folder: Path, handler: type[SimpleHTTPRequestHandler] = Whole) -> Iterator[str]:
-    """The address of a folder on a web host."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(handler, directory=str(folder))) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_address[1]}/"
-        finally:
-            server.shutdown()
-            thread.join()
+def hosted(folder: Path, how: How = ranges) -> Iterator[tuple[str, list[str]]]:
+    """A folder on a web host: its address, and what was requested of it."""
+    seen: list[str] = []
+    server = QuietServer(("127.0.0.1", 0), partial(Host, folder, how, seen))
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}", seen
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

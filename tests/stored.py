@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
-from collections.abc import Iterable
+import os
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -83,6 +84,49 @@ class Place(NamedTuple):
         data = bytearray(self.read())
         data[at] ^= bits
         self.write(bytes(data))
+
+
+def flip_at(share: float) -> Callable[[Path], None]:
+    """Change a bit of the byte at a share of a file: 0 is its first byte and 1 its last."""
+
+    def flip(path: Path) -> None:
+        size = path.stat().st_size
+        Place(path, 0, size).flip(int(share * (size - 1)))
+
+    return flip
+
+
+def leave_out_a_third(path: Path) -> None:
+    """Remove the lines in the middle, or the bytes of a file without lines."""
+    data = path.read_bytes()
+    lines = data.splitlines(keepends=True) if path.suffix == ".jsonl" else []
+    parts = lines if len(lines) > 2 else [data[at : at + 1] for at in range(len(data))]
+    path.write_bytes(b"".join([*parts[: len(parts) // 3], *parts[2 * len(parts) // 3 :]]))
+
+
+DAMAGE: dict[str, Callable[[Path], object]] = {
+    "missing": Path.unlink,
+    "emptied": lambda path: path.write_bytes(b""),
+    "torn": lambda path: os.truncate(path, path.stat().st_size - 3),
+    "halved": lambda path: os.truncate(path, path.stat().st_size // 2),
+    "longer": lambda path: path.write_bytes(path.read_bytes() + b"\xff" * 100),
+    "first byte": flip_at(0),
+    "byte in the head": flip_at(0.1),
+    "byte in the middle": flip_at(0.5),
+    "last byte": flip_at(1),
+    "a third left out": leave_out_a_third,
+    "foreign": lambda path: path.write_bytes(b'{"name": "a letter"}\n'),
+    "too new": lambda path: path.write_bytes(newer(path.read_bytes())),
+}
+"""What can happen to a file.  tests/test_damage.py does all of it to the files of each format."""
+
+
+def newer(data: bytes) -> bytes:
+    """The same file with a version from the future, and the right checksum if it is a document."""
+    if data.startswith(b'{"check"'):
+        told = json.loads(data)
+        return sealed(json.dumps({k: told[k] for k in told if k != "check"} | {"version": 99})).encode()
+    return data[:13] + b"\x63" + data[14:]
 
 
 def contents_of(folder: Path) -> Contents:

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import termios
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
@@ -84,38 +85,31 @@ class Terminal:
             self.output += data.decode("utf-8", "replace")
             seconds = 0.02
 
-    def wait_for(self, text: str) -> str:
-        """Read until the last frame, or what is written without frames, holds a text; return it."""
+    def _wait(self, condition: Callable[[], bool], what: str) -> str:
+        """Read until something is so; return the last frame."""
         end = time.monotonic() + SECONDS
-        while text not in self.shown:
-            assert time.monotonic() < end, f"{text!r} did not appear in {self.shown!r}"
-            if self.process.poll() is not None:
-                self.read()
-                assert text in self.shown, f"the program ended before {text!r}: {self.output!r}"
+        while not condition():
+            assert time.monotonic() < end, f"{what} did not come: {self.shown!r}"
+            ended = self.process.poll() is not None
             self.read()
+            assert condition() or not ended, f"the program ended before {what}: {self.output!r}"
         return self.shown
+
+    def wait_for(self, text: str) -> str:
+        """Read until the last frame, or what is written without frames, holds a text."""
+        return self._wait(lambda: text in self.shown, repr(text))
 
     def wait_until_changed(self, before: str) -> str:
-        """Read until the last frame is another one; return it."""
-        end = time.monotonic() + SECONDS
-        while self.shown == before:
-            assert time.monotonic() < end, f"nothing changed in {before!r}"
-            self.read()
-        return self.shown
+        """Read until the last frame is another one."""
+        return self._wait(lambda: self.shown != before, "another frame")
 
-    def wait_for_frames(self, count: int) -> None:
+    def wait_for_frames(self, count: int) -> str:
         """Read until so many frames were drawn since the start."""
-        end = time.monotonic() + SECONDS
-        while self.frames < count:
-            assert time.monotonic() < end, f"{self.frames} frames of {count}: {self.shown!r}"
-            self.read()
+        return self._wait(lambda: self.frames >= count, f"frame {count}")
 
-    def wait_for_output(self, text: str) -> None:
+    def wait_for_output(self, text: str) -> str:
         """Read until a text was written, in a frame or not."""
-        end = time.monotonic() + SECONDS
-        while text not in self.output:
-            assert time.monotonic() < end, f"{text!r} was not written: {self.output!r}"
-            self.read()
+        return self._wait(lambda: text in self.output, repr(text))
 
     @property
     def frames(self) -> int:
@@ -135,10 +129,7 @@ class Terminal:
 
     def end(self) -> int:
         """Wait for the end of the program; return its exit status."""
-        end = time.monotonic() + SECONDS
-        while self.process.poll() is None:
-            assert time.monotonic() < end, f"the program did not end: {self.shown!r}"
-            self.read()
+        self._wait(lambda: self.process.poll() is not None, "the end")
         self.read()
         return self.process.returncode
 

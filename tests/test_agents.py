@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tilebase import evaluate, open_table, solve
+from tilebase import evaluate, open_table, thin
 from tilebase.arrays import GameArrays, TableArrays
 from tilebase.errors import MissingBoardError, UsageError
 from tilebase.game.game import Game
@@ -25,11 +25,18 @@ GAMES = (
 )
 
 
+SMALL = Game("2x2", 32)
+
+
 @pytest.fixture(params=GAMES, ids=str)
-def table(request: pytest.FixtureRequest, tmp_path: Any) -> Any:
-    names = "score,moves,win"
-    solve(request.param, names, table=tmp_path)
-    with open_table(tmp_path) as found:
+def table(request: pytest.FixtureRequest, solved: Any) -> Any:
+    with open_table(solved(request.param, "score,moves,win")) as found:
+        yield found
+
+
+@pytest.fixture
+def small(solved: Any) -> Any:
+    with open_table(solved(SMALL, "win,score")) as found:
         yield found
 
 
@@ -61,59 +68,47 @@ def test_an_agent_that_treats_turned_boards_alike(table, symmetry):
 
 
 def test_optimal_play_loses_nothing(table):
-    arrays = TableArrays(table, "score")
-
-    def best(boards: Any, allowed: Any) -> Any:
-        found = arrays.probe(boards).best
-        return found / found.sum(axis=1, keepdims=True)
-
-    judged = judge(table, best, objective="score", symmetry="check")
+    judged = judge(table, table, objective="score")
     assert judged.regret == pytest.approx(0, abs=1e-9)
     assert judged.optimal == pytest.approx(1)
     assert judged.worst == () or judged.worst[0].regret < 1e-9
 
 
-def test_the_worst_decisions(tmp_path):
+def test_the_worst_decisions(small):
     """Each by the table, and all of them together are the regret."""
-    game = Game("2x2", 32)
-    solve(game, "score", table=tmp_path)
-    with open_table(tmp_path) as table:
-        judged = judge(table, first, worst=10_000, symmetry="canonical")
-        assert sum(one.regret for one in judged.worst) == pytest.approx(judged.regret)
-        assert [one.regret for one in judged.worst] == sorted(
-            (one.regret for one in judged.worst), reverse=True
-        )
-        for one in judged.worst:
-            answer = table.probe(one.board)
-            chosen = next(slide for slide in answer.slides if slide.direction == one.chosen)
-            assert one.board.cells == canonical(game, one.board.cells)
-            assert one.best == answer.best
-            assert one.chosen == next(iter(one.board.slides()))
-            assert one.loss == pytest.approx(float(answer.value) - float(chosen.value), abs=1e-9)
-        few = judge(table, first, worst=3, symmetry="canonical")
-        assert few.worst == judged.worst[:3]
-        assert few.as_dict()["worst"][0]["board"] == few.worst[0].board.text
-        assert repr(few).startswith("<Judgement of first: score ")
-        assert 0 < few.rounding < 1e-9
+    judged = judge(small, first, objective="score", worst=10_000, symmetry="canonical")
+    lost = [one.regret for one in judged.worst]
+    assert sum(lost) == pytest.approx(judged.regret)
+    assert lost == sorted(lost, reverse=True)
+    for one in judged.worst:
+        answer = small.probe(one.board, "score")
+        chosen = next(slide for slide in answer.slides if slide.direction == one.chosen)
+        assert one.board.cells == canonical(SMALL, one.board.cells)
+        assert one.best == answer.best
+        assert one.chosen == next(iter(one.board.slides()))
+        assert one.loss == pytest.approx(float(answer.value) - float(chosen.value), abs=1e-9)
+    few = judge(small, first, objective="score", worst=3, symmetry="canonical")
+    assert few.worst == judged.worst[:3]
+    assert few.as_dict()["worst"][0]["board"] == few.worst[0].board.text
+    assert repr(few).startswith("<Judgement of first: score ")
+    assert 0 < few.rounding < 1e-9
 
 
-def test_decisions_of_an_agent_that_mixes_slides(tmp_path):
+def test_decisions_of_an_agent_that_mixes_slides(small):
     """The loss is that of the mixture; a best slide among those chosen is no contradiction."""
-    solve(Game("2x2", 32), table=tmp_path)
-    with open_table(tmp_path) as table:
-        judged = judge(table, "greedy", symmetry="canonical")
-        for one in judged.worst:
-            answer = table.probe(one.board)
-            values = {slide.direction: float(slide.value) for slide in answer.slides}
-            mean = sum(p * values[direction] for direction, p in one.chances.items())
-            assert sum(one.chances.values()) == pytest.approx(1)
-            assert one.loss == pytest.approx(float(answer.value) - mean, abs=1e-12)
-        # On 2,2/4,8 left and right merge the two 2s, and nothing else merges.
-        worst = next(one for one in judged.worst if one.board.text == "2,2/4,8")
-        assert worst.chances == {"left": 0.5, "right": 0.5}
-        assert worst.best == ("left",)
-        assert worst.statement == "left 50 %, right 50 % on 2,2/4,8, not only left"
-        assert judged.as_dict()["worst"][judged.worst.index(worst)]["chances"] == worst.chances
+    judged = judge(small, "greedy", symmetry="canonical")
+    for one in judged.worst:
+        answer = small.probe(one.board)
+        values = {slide.direction: float(slide.value) for slide in answer.slides}
+        mean = sum(p * values[direction] for direction, p in one.chances.items())
+        assert sum(one.chances.values()) == pytest.approx(1)
+        assert one.loss == pytest.approx(float(answer.value) - mean, abs=1e-12)
+    # On 2,2/4,8 left and right merge the two 2s, and nothing else merges.
+    worst = next(one for one in judged.worst if one.board.text == "2,2/4,8")
+    assert worst.chances == {"left": 0.5, "right": 0.5}
+    assert worst.best == ("left",)
+    assert worst.statement == "left 50 %, right 50 % on 2,2/4,8, not only left"
+    assert judged.as_dict()["worst"][judged.worst.index(worst)]["chances"] == worst.chances
 
 
 def test_a_value_that_is_less_than_rounding():
@@ -124,27 +119,21 @@ def test_a_value_that_is_less_than_rounding():
     assert repr(judged) == "<Judgement of fool: win less than 3.2e-15, regret 0.5>"
 
 
-def test_a_discount(tmp_path):
-    solve(Game("2x2", 32), "win", discount="0.9", table=tmp_path)
-    with open_table(tmp_path) as table:
-        judged = judge(table, first, symmetry="none")
-        exact = evaluate(table, lambda board: next(iter(board.slides())))
-        assert judged.value == pytest.approx(exact.value, rel=1e-9)
-
-
-def test_how_often_states_are_visited(tmp_path):
+def test_how_often_states_are_visited(solved):
     """Every game begins, so the first sums have the visits of the starts; an agent meets fewer states."""
     game = Game("2x3", 32)
-    solve(game, "win", table=tmp_path)
-    with open_table(tmp_path) as table:
+    with open_table(solved(game)) as table:
         judged = judge(table, uniform)
-        assert judged.by_sum[4][0] == pytest.approx(
-            float(sum(p for b, p in game.starts() if game.sum(b) == 4))
-        )
-        live = TableArrays(table).to_arrays("states")["allowed"].any(axis=1).sum()
-        assert judged.states == live
-        assert judge(table, first, symmetry="canonical").states < live
+        begun = float(sum(p for board, p in game.starts() if game.sum(board) == 4))
+        assert judged.by_sum[4][0] == pytest.approx(begun)
+        assert judged.states == TableArrays(table).to_arrays("states")["allowed"].any(axis=1).sum()
+        assert judge(table, first, symmetry="canonical").states < judged.states
         assert 0 < judged.optimal < 1
+        with pytest.raises(UsageError, match="the same board turned: judge it with the symmetry none"):
+            judge(table, first, symmetry="check")
+        for options in ({"symmetry": "some"}, {"worst": -1}, {"batch": 0}):
+            with pytest.raises(UsageError):
+                judge(table, first, **options)
 
 
 @pytest.mark.parametrize(
@@ -160,35 +149,19 @@ def test_how_often_states_are_visited(tmp_path):
         (lambda n: np.zeros(n, dtype=int), "the policy slides left on .*, which is not allowed"),
     ],
 )
-def test_answers_that_are_refused(answer, message, tmp_path):
-    solve(Game("2x2", 32), table=tmp_path)
-    with open_table(tmp_path) as table, pytest.raises(UsageError, match=message):
-        judge(table, lambda boards, _: answer(len(boards)), batch=1)
+def test_answers_that_are_refused(answer, message, small):
+    with pytest.raises(UsageError, match=message):
+        judge(small, lambda boards, _: answer(len(boards)), batch=1)
 
 
-def test_an_agent_that_plays_otherwise_on_a_turned_board(tmp_path):
-    solve(Game("2x3", 32), table=tmp_path)
-    with open_table(tmp_path) as table:
-        with pytest.raises(UsageError, match="the same board turned: judge it with the symmetry none"):
-            judge(table, first, symmetry="check")
-        with pytest.raises(UsageError, match="must be a function, a table or an object with predict, not 3"):
-            judge(table, 3)
-        for options in ({"symmetry": "some"}, {"worst": -1}, {"batch": 0}):
-            with pytest.raises(UsageError):
-                judge(table, first, **options)
-
-
-def test_tables_that_cannot_judge(tmp_path):
-    from tilebase import thin
-
-    solve(Game("2x3", 32), "win,lower,guaranteed", table=tmp_path / "a")
-    thin(tmp_path / "a", tmp_path / "thin", above=0.5)
-    with open_table(tmp_path / "a") as table:
-        for label in ("lower", "guaranteed"):
-            with pytest.raises(UsageError, match="judged by a mean in floats"):
-                judge(table, first, objective=label)
-    with open_table(tmp_path / "thin") as table, pytest.raises(MissingBoardError, match="thinned out"):
-        judge(table, first, objective="win")
+def test_tables_that_cannot_judge(solved, tmp_path):
+    whole = solved(Game("2x3", 32), "win,lower,guaranteed")
+    for label in ("lower", "guaranteed"):
+        with pytest.raises(UsageError, match="judged by a mean in floats"):
+            judge(whole, first, objective=label)
+    thin(whole, tmp_path / "thin", above=0.5)
+    with pytest.raises(MissingBoardError, match="thinned out"):
+        judge(tmp_path / "thin", first, objective="win")
 
 
 def test_turned_boards(tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from batching import dense_pass
-from conformance.games import SMALL_GAMES
-from interrupting import stop_at
+from stopping import stop_at
 from tilebase import force
 from tilebase._kernels import bits as kernels
 from tilebase._kernels import jit
@@ -49,6 +49,12 @@ def _bits_for_all(monkeypatch):
     monkeypatch.setattr(plans, "WORTH_BITS", 1e9)
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """What is found with room for all layers, as bits; each game is solved once."""
+    return cache(lambda game: solved(tmp_path_factory.mktemp("whole"), game))
+
+
 def solved(
     folder: Path, game: Game, layout: str = "bits", threads: int = 2, memory: int = 1 << 32
 ) -> tuple[object, Summaries]:
@@ -71,7 +77,6 @@ def least_memory(game: Game, threads: int = 2, spare: float = 0.0) -> int:
 GAMES = pytest.mark.parametrize(
     "game",
     [
-        *(game for game in SMALL_GAMES if game.can_win),
         LIMITED,
         Game("2x5", 32, start="empty"),
         Game("2x5", 16, start="empty", pattern="8,*,*,*,8/*,*,8,*,*|*,4,*,*,*/*,8,8,*,*"),
@@ -95,17 +100,17 @@ GAMES = pytest.mark.parametrize(
 
 
 @GAMES
-def test_bits_are_the_bytes(game, tmp_path):
-    assert solved(tmp_path, game) == solved(tmp_path, game, "values")
+def test_bits_are_the_bytes(game, tmp_path, whole):
+    """Games that are too large for the conformance suite."""
+    assert solved(tmp_path, game, "values") == whole(game)
 
 
 @GAMES
-def test_windows_change_nothing(game, tmp_path):
+def test_windows_change_nothing(game, tmp_path, whole):
     """One layer in memory, and the least window or a third of a layer of the files."""
-    expected = solved(tmp_path, game)
     for spare in (0.0, 0.3):
         memory = least_memory(game, spare=spare)
-        assert solved(tmp_path / f"{spare}", game, memory=memory) == expected
+        assert solved(tmp_path / f"{spare}", game, memory=memory) == whole(game)
 
 
 def test_a_window_is_smaller_than_a_layer(tmp_path):
@@ -119,7 +124,7 @@ def test_a_window_is_smaller_than_a_layer(tmp_path):
     assert 8 * layers < one.work.written < one.work.read < 8 * 6 * layers
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(
     limits=st.lists(st.sampled_from([4, 8, 16]), min_size=8, max_size=8), drops=st.sampled_from([0, "1/10"])
 )
@@ -139,16 +144,14 @@ def test_mirror_images_save_half_of_the_slides(tmp_path, monkeypatch, shape):
     assert solved(tmp_path / "apart", game) == found
     monkeypatch.undo()
     limits = ",".join(["8"] * (game.cells - 1) + ["4"])
-    b = PerfectIndex(game).parts[1].cells
-    walled = Game(shape, 16, start="empty", walls=[b[0]])
-    assert bits._are_alike(PerfectIndex(Game(shape, 16, start="empty", limits=limits)))
-    assert not bits._are_alike(PerfectIndex(walled))
+    assert bits._are_alike(PerfectIndex(game.changed(limits=limits)))
+    assert not bits._are_alike(PerfectIndex(game.changed(walls=[PerfectIndex(game).parts[1].cells[0]])))
 
 
-def test_threads_and_jobs_change_nothing(tmp_path, monkeypatch):
-    found = solved(tmp_path / "one", LIMITED, threads=1)
+def test_threads_and_jobs_change_nothing(tmp_path, monkeypatch, whole):
+    assert solved(tmp_path / "one", LIMITED, threads=1) == whole(LIMITED)
     monkeypatch.setattr("tilebase.dense.sizes.JOB_BOARDS", 100)
-    assert solved(tmp_path / "three", LIMITED, threads=3) == found
+    assert solved(tmp_path / "three", LIMITED, threads=3) == whole(LIMITED)
 
 
 @kernel()
@@ -219,20 +222,19 @@ def test_bits_are_taken_where_they_fit(monkeypatch):
 
 
 @pytest.mark.parametrize("windows", [False, True])
-def test_an_interrupted_pass_goes_on(tmp_path, monkeypatch, windows):
-    memory = least_memory(LIMITED) if windows else 1 << 32
-    expected = solved(tmp_path / "whole", LIMITED)
+def test_an_interrupted_pass_goes_on(tmp_path, monkeypatch, whole, windows):
+    memory, expected = least_memory(LIMITED) if windows else 1 << 32, whole(LIMITED)
     layers = stop_at(monkeypatch, (5, 30))
     for _ in range(2):
         with pytest.raises(KeyboardInterrupt):
-            solved(tmp_path / "cut", LIMITED, memory=memory)
-    assert solved(tmp_path / "cut", LIMITED, memory=memory) == expected
+            solved(tmp_path, LIMITED, memory=memory)
+    assert solved(tmp_path, LIMITED, memory=memory) == expected
     assert len(layers) == len(set(layers)) + 2
 
 
 @pytest.mark.parametrize("method", ["write_at", "write_all", "read_at", "rename"])
 @pytest.mark.parametrize("error", [StorageError, KeyboardInterrupt])
-def test_a_window_that_cannot_be_kept_leaves_no_parts(tmp_path, monkeypatch, method, error):
+def test_a_window_that_cannot_be_kept_leaves_no_parts(tmp_path, monkeypatch, whole, method, error):
     """A full disk, say: what was written of the layer goes, and the states of those above stay."""
     memory, calls, real = least_memory(LIMITED), [], getattr(layers.RawLayer, method)
 
@@ -245,10 +247,10 @@ def test_a_window_that_cannot_be_kept_leaves_no_parts(tmp_path, monkeypatch, met
     with monkeypatch.context() as patch:
         patch.setattr(layers.RawLayer, method, refused)
         with pytest.raises(error):
-            solved(tmp_path / "run", LIMITED, memory=memory)
-    assert not list((tmp_path / "run" / "bits").glob(".*"))
-    assert len(list((tmp_path / "run" / "bits").glob("*.bits"))) >= 2
-    assert solved(tmp_path / "run", LIMITED, memory=memory) == solved(tmp_path / "whole", LIMITED)
+            solved(tmp_path, LIMITED, memory=memory)
+    assert not list((tmp_path / "bits").glob(".*"))
+    assert len(list((tmp_path / "bits").glob("*.bits"))) >= 2
+    assert solved(tmp_path, LIMITED, memory=memory) == whole(LIMITED)
 
 
 def test_a_damaged_window_is_found_out(tmp_path, monkeypatch):
@@ -276,16 +278,17 @@ def test_what_an_interrupted_pass_leaves_can_be_removed(folder, monkeypatch):
 
 
 @pytest.mark.parametrize(("game", "stops"), [(LIMITED, (20, 40, 60)), (SEVERAL, (4, 8, 11))])
-def test_a_checkpoint_of_bits_continues_with_windows_and_not_as_bytes(tmp_path, monkeypatch, game, stops):
-    expected = solved(tmp_path / "whole", game)
-    few = least_memory(game)
+def test_a_checkpoint_of_bits_continues_with_windows_and_not_as_bytes(
+    tmp_path, monkeypatch, whole, game, stops
+):
+    expected, few = whole(game), least_memory(game)
     monkeypatch.setattr(dense, "CHECKPOINT_SECONDS", 0.0)
     monkeypatch.setattr(dense, "CHECKPOINT_TIMES", 0.0)
     layers = stop_at(monkeypatch, stops, RuntimeError)
 
     def run(worth: float, memory: int = 1 << 32) -> tuple[object, Summaries]:
         monkeypatch.setattr(plans, "WORTH_BITS", worth)
-        with dense_pass(tmp_path / "cut", game, Objective("guaranteed"), memory=memory) as one:
+        with dense_pass(tmp_path, game, Objective("guaranteed"), memory=memory) as one:
             assert one.layout == ("bits" if worth else "values")
             assert bool(one._plan.window) == (memory == few)
             found = one.run()
@@ -294,12 +297,12 @@ def test_a_checkpoint_of_bits_continues_with_windows_and_not_as_bytes(tmp_path, 
     for memory in (1 << 32, few, 1 << 32):
         with pytest.raises(RuntimeError):
             run(1e9, memory)
-    assert {path.suffix for path in (tmp_path / "cut").iterdir()} == {".bits", ".jsonl"}
+    assert {path.suffix for path in (tmp_path).iterdir()} == {".bits", ".jsonl"}
     with pytest.raises(ResourceError, match="has states as bits, and this call would keep them as values"):
         run(0.0)
     assert run(1e9, few) == expected
     assert len(layers) == len(set(layers)) + 3  # those that were begun when the pass was stopped
-    assert [path.name for path in (tmp_path / "cut").iterdir()] == ["layers.jsonl"]
+    assert [path.name for path in (tmp_path).iterdir()] == ["layers.jsonl"]
 
 
 def test_force_takes_the_pass_where_it_is_faster(monkeypatch):

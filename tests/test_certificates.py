@@ -9,6 +9,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -49,23 +50,8 @@ FORMATIONS = (
     Game("2x3", 16, masks="..x/...", unmergeable=[2, 3], start="x,2,x/2,0,4", horizon=26),
     Game("2x2", 16, start="after 4,0/0,0|2,0/0,0"),
     Game("2x3", pattern="*,8,*/*,*,*", limits="8,8,8/8,8,8", start="empty", horizon=40),
-)
-GAMES = (
-    Game("2x2", 8, start="empty"),
-    Game("2x2", 16, start="empty"),
-    Game("2x2", 16),
     Game("2x3", 16),
-    Game("2x3", 32),
-    Game("2x3", 16, limits="8,8,8/8,8,4", start="empty"),
-    Game("2x3", 16, limits="8,8,8/8,4,8", start="empty"),
-    Game("2x3", 64, spawn=0, start="empty"),
-    Game("2x3", 128, spawn=1),
-    Game("2x2", 16, start="8,8/0,2"),
-    Game("2x3", 32, start="4,8,2/8,16,0"),
-    Game("1x5", 8, start="empty"),
-    Game("2x2x2", 32, start="empty"),
-    Game("2x2x2", 64, start="empty"),
-    Game("1x2", 4, spawn=0, start="empty"),
+    Game("2x3", 32, spawn=0),
 )
 
 
@@ -86,28 +72,11 @@ def rewrite(path: Path, change: Callable[[list[str]], list[str]]) -> None:
     path.write_bytes(f"tilebase certificate 1 {digest}\n".encode() + body)
 
 
-@pytest.mark.parametrize("game", GAMES, ids=str)
-def test_what_is_found_is_proved(game: Game, tmp_path: Path) -> None:
-    header = check(certify(game, tmp_path))
-    forced = oracle.values(game, "guaranteed").start == 1 if game.cells < 7 else game.goal == 32
-    assert header["claim"] == ("forced" if forced else "not forced")
-    assert (header["shape"], header["goal"]) == (game.shape_text, game.goal)
-    assert header["drops"] == [2**e for e in game.spawn_exponents]
-    if game.start == "empty":
-        assert header["starts"] == []
-    elif forced and game.start == "two-tiles":
-        assert len(header["starts"]) > 5
-    else:
-        assert len(header["starts"]) == 1
-
-
 SMALL = ("2x3", "2x4", "3x3", "2x5", "2x2x2")
 
 
 @pytest.mark.parametrize(
-    "fact",
-    [f for f in facts("guaranteed_with_limits.tsv", goal="32") if f["board"] in SMALL],
-    ids=repr,
+    "fact", [f for f in facts("guaranteed_with_limits.tsv", goal="32") if f["board"] in SMALL], ids=repr
 )
 def test_published_limits_are_proved(fact: Fact, tmp_path: Path) -> None:
     """The lines for 64 are refutations that take a minute to check: tests/test_slow.py."""
@@ -115,13 +84,6 @@ def test_published_limits_are_proved(fact: Fact, tmp_path: Path) -> None:
     header = check(certify(game, tmp_path))
     assert header["claim"] == {"winnable": "forced", "not_winnable": "not forced"}[fact["value"]]
     assert header["limits"] == list(game.limits)
-
-
-@pytest.mark.parametrize("goal", [32, 64])
-def test_3x3(goal, tmp_path):
-    header = check(certify(Game("3x3", goal, start="empty"), tmp_path))
-    assert header["claim"] == ("forced" if goal == 32 else "not forced")
-    assert header["boards"] < 30_000
 
 
 def test_certificates_are_the_same_with_one_thread(tmp_path):
@@ -146,6 +108,7 @@ def test_formations_are_proved(game: Game, tmp_path: Path) -> None:
     assert len(header.get("patterns", [])) == len(game.patterns)
     assert bool(header.get("afterstates")) == any(map(any, game.start_afters))
     assert bool(header["starts"]) == (not game.start_afters)
+    assert header["drops"] == [2**e for e in game.spawn_exponents]
 
 
 def test_both_claims_are_among_the_formations():
@@ -154,12 +117,12 @@ def test_both_claims_are_among_the_formations():
 
 
 def game_of(header: dict[str, Any]) -> Game:
-    """The game of a header with afterstates to begin at.  Raises `GameError`."""
+    """The game of a header with afterstates to begin at, or the empty board.  Raises `GameError`."""
 
     def text(word: str) -> str:
         return ",".join(sign if sign in "0x*" else str(2 ** int(sign, 36)) for sign in word)
 
-    starts = header["afterstates"]
+    starts = header.get("afterstates", [])
     assert all(word.count("x") == header.get("x", 0) for word in starts)
     return Game(
         header["shape"],
@@ -167,16 +130,18 @@ def game_of(header: dict[str, Any]) -> Game:
         spawn=law_of(",".join(map(str, header["drops"]))),
         limits=header["limits"],
         masks="|".join(header.get("masks", [])),
-        unmergeable=[] if header.get("masks") else [k for k, sign in enumerate(starts[0]) if sign == "x"],
+        unmergeable=[k for word in starts[:1] for k, sign in enumerate(word) if sign == "x"]
+        * (not header.get("masks")),
         pattern="|".join(map(text, header.get("patterns", []))) or None,
-        start="after " + "|".join(map(text, starts)),
+        start="after " + "|".join(map(text, starts)) if starts else "empty",
         horizon=header.get("horizon"),
     )
 
 
 def changes_of(header: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Headers of games with another rule."""
-    board = header["afterstates"][0]
+    cells = prod(map(int, header["shape"].split("x")))
+    board = header.get("afterstates", ["1" + "0" * (cells - 1)])[0]
     others = ["." * len(board), board.replace("2", "0"), board[::-1], board.replace("0", "1", 1)]
     for name, values in (
         ("x", [0, header.get("x", 0) + 1, -1]),
@@ -186,7 +151,8 @@ def changes_of(header: dict[str, Any]) -> Iterator[dict[str, Any]]:
         ("patterns", [[], [board], ["*" * (len(board) - 1) + "3"]]),
         ("afterstates", [[], *([other] for other in others), [board, *others[1:]]]),
         ("claim", ["forced", "not forced"]),
-        ("goal", [8, 16, 32, None]),
+        ("goal", [8, 16, 32, *([64] * (cells > 4)), None]),
+        ("limits", [[16] * cells, [8] * cells]),
         ("drops", [[2], [4], [2, 4]]),
     ):
         yield from ({**header, name: value} for value in values if header.get(name) != value)
@@ -195,10 +161,18 @@ def changes_of(header: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    "game", [one for one in FORMATIONS if one.start.startswith("after") and one.cells < 8], ids=str
+    "game",
+    [
+        Game("2x3", 32, start="empty"),
+        *(one for one in FORMATIONS if one.start.startswith("after") and one.cells < 8),
+    ],
+    ids=str,
 )
 def test_a_formation_that_is_changed_and_accepted_is_true(game: Game, tmp_path: Path) -> None:
-    """With the right checksum, and the keys in the order that the checker wants."""
+    """With the right checksum, and the keys in the order that the checker wants.
+
+    The same drops may refute a larger goal as well, and limits only take from the player.
+    """
     path = certify(game, tmp_path)
     header = check(path)
     order = ("goal_sum", "x", "horizon", "masks", "patterns", "afterstates")
@@ -212,12 +186,11 @@ def test_a_formation_that_is_changed_and_accepted_is_true(game: Game, tmp_path: 
         except RefusedError:
             refused += 1
             continue
-        assert "afterstates" in accepted
+        assert "afterstates" in accepted or "afterstates" not in header
         # The adversary needs only one of the starts; a proof of a win holds for each of them.
-        values = [
-            oracle.values(game_of(accepted | {"afterstates": [one]}), "guaranteed").start
-            for one in accepted["afterstates"]
-        ]
+        starts = accepted.get("afterstates")
+        one_each = [accepted] if not starts else [accepted | {"afterstates": [one]} for one in starts]
+        values = [oracle.values(game_of(one), "guaranteed").start for one in one_each]
         assert all(value == 1 for value in values) == (accepted["claim"] == "forced"), text
     assert refused > 15
 
@@ -260,60 +233,27 @@ def test_no_board_can_be_left_out_changed_or_moved(game, tmp_path):
     assert check(path)["boards"] == header["boards"]
 
 
+WRONG: dict[str, tuple[Any, ...]] = {
+    "claim": ("forced", "certainly"),
+    "goal": (8, 33, 0, None),
+    "shape": ("3x2", "2x2", "2x3x2", "2xq", ""),
+    "drops": ([2, 4, 8], []),
+    "limits": ([16] * 5, [2] * 6),
+    "starts": (["000055"], ["0000110"], ["00009z"], 3),
+    "boards": (7, "many"),
+    "goal_sum": (-4, 7),
+    "patterns": (["******"],),
+}
+
+
 @pytest.mark.parametrize(
-    "change",
-    [
-        {"claim": "forced"},
-        {"claim": "certainly"},
-        {"goal": 8},
-        {"goal": 33},
-        {"goal": 0},
-        {"goal": None},
-        {"shape": "3x2"},
-        {"shape": "2x2"},
-        {"shape": "2x3x2"},
-        {"shape": "2xq"},
-        {"shape": ""},
-        {"drops": [2, 4, 8]},
-        {"drops": []},
-        {"limits": [16] * 5},
-        {"limits": [2] * 6},
-        {"starts": ["000055"]},
-        {"starts": ["0000110"]},
-        {"starts": ["00009z"]},
-        {"starts": 3},
-        {"boards": 7},
-        {"boards": "many"},
-        {"goal_sum": -4},
-        {"goal_sum": 7},
-        {"patterns": ["******"]},
-    ],
-    ids=str,
+    ("name", "value"), [(name, value) for name, values in WRONG.items() for value in values], ids=str
 )
-def test_no_header_can_be_changed(change, tmp_path):
+def test_no_header_can_be_changed(name, value, tmp_path):
     path = certify(Game("2x3", 32), tmp_path)
-    rewrite(path, lambda lines: [json.dumps(json.loads(lines[0]) | change), *lines[1:]])
+    rewrite(path, lambda lines: [json.dumps(json.loads(lines[0]) | {name: value}), *lines[1:]])
     with pytest.raises(RefusedError):
         check(path)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [{"goal": 64}, {"drops": [4]}, {"drops": [2]}, {"limits": [16] * 6}, {"limits": [8] * 6}],
-    ids=str,
-)
-def test_a_header_that_is_changed_and_accepted_is_true(change, tmp_path):
-    """The same drops refute 64 as well, and limits only take from the player."""
-    game = Game("2x3", 32, start="empty")
-    path = certify(game, tmp_path)
-    rewrite(path, lambda lines: [json.dumps(json.loads(lines[0]) | change), *lines[1:]])
-    try:
-        header = check(path)
-    except RefusedError:
-        return
-    four = law_of(",".join(map(str, header["drops"])))
-    other = Game(header["shape"], header["goal"], limits=header["limits"], spawn=four, start="empty")
-    assert oracle.values(other, "guaranteed").start == 0
 
 
 @pytest.mark.parametrize("content", [b"", b"\n", b"tilebase certificate 1 ", b"\x00" * 300, b"{}"])
@@ -447,18 +387,7 @@ def test_a_long_line_is_refused_and_not_read(tmp_path):
         check(path)
 
 
-def test_the_script_takes_one_file(tmp_path):
-    script = sys.modules[RefusedError.__module__].__file__
-    path = certify(Game("2x2", 8, start="empty"), tmp_path)
-    for words, status, said in (([], 1, "usage"), ([path, path], 1, "usage"), ([path], 0, "proved: {")):
-        done = subprocess.run(
-            [sys.executable, script, *map(str, words)], capture_output=True, text=True, check=False
-        )
-        assert done.returncode == status
-        assert (done.stdout or done.stderr).startswith(said)
-
-
-@pytest.mark.parametrize("times", [1, 2, 4, 8, 16])
+@pytest.mark.parametrize("times", [1, 16])
 def test_lemma_1_fails_within_published_limits(times, tmp_path):
     """With T/8 beside the five tiles; found by `tilebase lemma` for T = 256 (docs/errata.md, row 9)."""
     tiles = (128, 64, 4, 4, 32, 16, 16, 16, 32, 8, 32, 32)

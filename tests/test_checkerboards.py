@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from test_reach import all_reachable
 from tilebase.cli import main
 from tilebase.errors import UsageError
 from tilebase.game.game import Game, merge_line
@@ -148,30 +149,14 @@ def test_constructions_refuse_other_sizes() -> None:
 # -- verdicts --------------------------------------------------------------------------------------------
 
 
-@cache
-def reachable_positions(rows: int, columns: int, drops: tuple[int, ...]) -> frozenset[Position]:
-    """All states of a bounded game in which the drops help, by the plain rules, up to symmetry."""
-    rules = Rules(rows, columns, drops, most=2)
-    found = {rules.canonical(state) for _, state in rules.spawns(rules.empty)}
-    new = set(found)
-    while new:
-        after = {rules.canonical(slid) for state in new for _, slid in rules.slides(state)}
-        new = {rules.canonical(state) for slid in after for _, state in rules.spawns(slid)} - found
-        found |= new
-    return frozenset(found)
-
-
 def reached_by_oracle(rows: int, columns: int, colouring: int, drops: tuple[int, ...] = (1,)) -> bool:
-    rules = Rules(rows, columns, drops)
-    end = rules.canonical(checkerboard_position(rules, colouring))
-    return end in reachable_positions(rows, columns, drops)
+    rules = Rules(rows, columns, drops, most=2)
+    return checkerboard_position(rules, colouring) in all_reachable(rules, 2)[0]
 
 
 @pytest.mark.parametrize("drops", [(1,), (1, 2)])
 @pytest.mark.parametrize("shape", [(m, n) for m, n in TO_20_CELLS if m * n <= 9])
-def test_verdicts_on_small_boards_are_those_of_the_plain_rules(
-    shape: tuple[int, int], drops: tuple[int, ...]
-) -> None:
+def test_verdicts_on_small_boards_are_those_of_the_plain_rules(shape, drops):
     for colouring in (2, 4):
         verdict = decide(Rules(*shape, drops), colouring)
         assert verdict.reachable is reached_by_oracle(*shape, colouring, drops)
@@ -222,8 +207,7 @@ def test_deterministic_games_of_three_lines_and_more(shape: tuple[int, int], con
         else:
             assert verdict.reachable is decide(Rules(*shape), colouring).reachable
         if verdict.reachable:
-            slides = moves_text(verdict.rules, verdict.moves)
-            moves = with_drops(verdict.rules, slides)
+            moves = with_drops(verdict.rules, moves_text(verdict.rules, verdict.moves))
             assert replay(verdict.rules, moves)[-1] == verdict.position
 
 
@@ -291,23 +275,6 @@ def test_searches_back_find_sequences(size: str) -> None:
         assert replay(verdict.rules, verdict.moves)[-1] == verdict.position
 
 
-def test_bad_input() -> None:
-    for size, options, message in (
-        ("0x3", {}, "is not a size"),
-        ("3x\u0663", {}, "is not a size"),
-        ("1x10000", {}, "each from 1 to 999"),
-        ("3x3", {"convention": "rows"}, "is for deterministic games"),
-        ("3", {}, "is not a size"),
-        ("2x2x2", {}, "is not a size"),
-        ("100x100", {}, "more than 2,000 cells"),
-        ("3x3", {"colouring": 8}, "colouring 8"),
-        ("3x3", {"drops": "4"}, "new tiles are 2"),
-        ("3x3", {"convention": "diagonal"}, "choose rows or columns"),
-    ):
-        with pytest.raises(UsageError, match=message):
-            checkerboard(size, **options)
-
-
 # -- the command -----------------------------------------------------------------------------------------
 
 
@@ -342,14 +309,6 @@ def test_the_command_counts(capsys: pytest.CaptureFixture[str]) -> None:
     assert [row[:4] for row in rows] == [
         ["corner", "drops", "reachable", "sequences"], ["2", "2", "yes", "304"], ["4", "2", "no", "0"],
     ]  # fmt: skip
-    assert main(["reach", "checkerboard", "9x9", "--count", "--colouring", "4"]) == 0
-    assert "corollary 13" in capsys.readouterr().out
-
-
-def test_the_command_says_what_it_cannot_decide(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["reach", "checkerboard", "4x4", "--drops", "2,4", "--search", "--budget", "0.01s"]) == 1
-    assert "undecided" in capsys.readouterr().out
-    assert main(["reach", "checkerboard", "3x3", "--colouring", "8"]) == 2
 
 
 @pytest.mark.parametrize(

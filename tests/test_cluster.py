@@ -10,14 +10,13 @@ import os
 import pickle
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import numpy as np
@@ -29,7 +28,8 @@ from dask.utils import key_split
 from distributed import Security
 
 import tilebase.cluster.dask as over_dask
-from clustering import Tree, Workers, noting, one_hangs, start_workers, when_layer_begins
+from clustering import Tree, Workers, kill_some, noting, one_hangs, start_workers
+from stopping import Commands, Hit
 from stored import contents
 from tilebase import _version
 from tilebase.cli import main
@@ -46,6 +46,7 @@ from tilebase.cluster.pieces import (
     worker_memory,
 )
 from tilebase.cluster.runs import attached
+from tilebase.dense import shared as dense_shared
 from tilebase.errors import ClusterError, CorruptError, ResourceError, StorageError
 from tilebase.files.parcels import ParcelFile, ParcelWriter
 from tilebase.game.formations import formation
@@ -161,11 +162,6 @@ def test_results_that_a_worker_does_not_hand_over_are_not_waited_for_for_ever(
     assert len(tried) >= 2
 
 
-def expected(tmp_path: Path, game: Game = SMALL, objectives: str = "win") -> Tree:
-    solve(game, objectives, table=tmp_path / "alone")
-    return contents(tmp_path / "alone")
-
-
 @pytest.mark.parametrize(
     ("game", "objectives"),
     [
@@ -175,14 +171,19 @@ def expected(tmp_path: Path, game: Game = SMALL, objectives: str = "win") -> Tre
         pytest.param(formation("442").game(16), "score", marks=pytest.mark.all),
     ],
 )
-def test_workers_write_the_same_files(tmp_path: Path, workers: Workers, game: Game, objectives: str) -> None:
-    want = expected(tmp_path, game, objectives)
+def test_workers_write_the_same_files(
+    tmp_path: Path, workers: Workers, solved: Callable[..., Path], game: Game, objectives: str
+) -> None:
     solve(game, objectives, table=tmp_path / "together", cluster=workers.executor)
-    assert contents(tmp_path / "together") == want
+    assert contents(tmp_path / "together") == contents(solved(game, objectives))
 
 
 def test_the_command_uses_the_scheduler_at_an_address_or_in_a_file(
-    tmp_path: Path, address: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    address: str,
+    solved: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(["count", "2x3", "32", "--cluster", address]) == 0
     told = capsys.readouterr().err
@@ -200,7 +201,7 @@ def test_the_command_uses_the_scheduler_at_an_address_or_in_a_file(
     table = tmp_path / "table"
     assert main(["solve", "3x3", "64", "--cluster", str(file), "-o", str(table), "-q"]) == 0
     assert len(layers) > 2 * counted
-    assert contents(table) == expected(tmp_path)
+    assert contents(table) == contents(solved(SMALL))
 
 
 def test_workers_verify_all_values(tmp_path: Path, address: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -220,61 +221,89 @@ def test_workers_verify_all_values(tmp_path: Path, address: str, capsys: pytest.
 # -- what happens to workers ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", [1, pytest.param(100, marks=pytest.mark.slow)])
+@dataclass
+class Solving:
+    """A table that workers solve, which must have the files that one process writes."""
+
+    ask: Callable[..., object]
+    table: Path
+    want: Tree
+    total: int
+    """The sum of a layer that is shared out, by a method of a class."""
+    shared_by: tuple[type, str]
+
+    def check(self, **options: Any) -> None:
+        self.ask(table=self.table, **options)
+        assert contents(self.table) == self.want
+
+
+PASSES: dict[str, tuple[partial[Any], int, tuple[type, str]]] = {
+    "reachable": (partial(solve, SMALL), 60, (shared_backward.SharedLayers, "parts")),
+    "all": (
+        partial(solve, Game("2x4", 32, start="empty"), "lower:uint32", space="all"),
+        40,
+        (dense_shared.Shared, "_solve"),
+    ),
+}
+
+
+@pytest.fixture(params=PASSES)
+def solving(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Solving:
+    """Passes over reachable and over all boards; of the latter, too, small layers are shared out."""
+    for name, number in {"SHARED_BOARDS": 17_000, "LEAST_BOARDS": 1, "PIECES": 2}.items():
+        monkeypatch.setattr(dense_shared, name, number)
+    ask, *rest = PASSES[request.param]
+    ask(table=tmp_path / "alone")
+    return Solving(ask, tmp_path / "table", contents(tmp_path / "alone"), *rest)
+
+
+@pytest.mark.all
 def test_pieces_of_killed_workers_are_done_again(
-    tmp_path: Path, workers: Workers, monkeypatch: pytest.MonkeyPatch, seed: int
+    solving: Solving, workers: Workers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Three kills, or a hundred of them; in layers of either pass that the seed chooses."""
-    want, killed, random = expected(tmp_path), list[int](), Random(seed)
+    killed = kill_some(monkeypatch, workers, kills=2, share=0.1, seed=21)
+    solving.check(cluster=workers.executor)
+    assert len(killed) == 2
 
-    def kill() -> None:
-        pids = sorted(workers.pids.values())
-        if pids:
-            killed.append(random.choice(pids))
-            with suppress(ProcessLookupError):
-                os.kill(killed[-1], signal.SIGKILL)
 
-    kills = 3 if seed == 1 else 100
-    when_layer_begins(monkeypatch, lambda _: len(killed) < kills and random.random() < 0.05, kill)
+@pytest.mark.slow
+def test_after_a_hundred_kills_the_files_are_the_same(
+    tmp_path: Path, workers: Workers, solved: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killed = kill_some(monkeypatch, workers, kills=100, share=0.05, seed=100)
     for number in itertools.count():
         solve(SMALL, table=tmp_path / f"{number}", cluster=workers.executor)
-        assert contents(tmp_path / f"{number}") == want
-        if len(killed) >= kills:
+        assert contents(tmp_path / f"{number}") == contents(solved(SMALL))
+        if len(killed) >= 100:
             break
 
 
-@pytest.mark.all  # by default, in a pass over all boards
-def test_a_worker_that_hangs_is_taken_for_dead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    want = expected(tmp_path)
-    with one_hangs(monkeypatch, 60) as workers:
-        solve(SMALL, table=tmp_path / "table", cluster=workers.executor)
-    assert contents(tmp_path / "table") == want
+@pytest.mark.all  # it waits for half a minute
+def test_a_worker_that_hangs_is_taken_for_dead(solving: Solving, monkeypatch: pytest.MonkeyPatch) -> None:
+    with one_hangs(monkeypatch, solving.total) as workers:
+        solving.check(cluster=workers.executor)
 
 
 @pytest.mark.all  # it waits for 15 seconds
-def test_a_run_goes_on_after_its_scheduler_was_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_goes_on_after_its_scheduler_was_lost(
+    solving: Solving, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(over_dask, "PATIENCE_SECONDS", 1.0)
-    want = expected(tmp_path)
-    workers = start_workers()
-    layers = shared_layers(monkeypatch)
-    parts = shared_backward.SharedLayers.parts
+    workers, real = start_workers(), getattr(*solving.shared_by)
 
-    def lose(self: Any, total: int, keys: Any) -> Any:
-        if total < 100:
+    def lose(self: Any, total: int, *rest: Any) -> Any:
+        if total == solving.total:
             workers.end()
-        return parts(self, total, keys)
+        return real(self, total, *rest)
 
-    monkeypatch.setattr(shared_backward.SharedLayers, "parts", lose)
+    monkeypatch.setattr(*solving.shared_by, lose)
     try:
         with pytest.raises(ClusterError, match="the same command continues"):
-            solve(SMALL, table=tmp_path / "table", cluster=workers.executor)
+            solving.ask(table=solving.table, cluster=workers.executor)
     finally:
         workers.executor.close()
-    assert layers
-    assert not list((tmp_path / "table").rglob(".*"))
-    monkeypatch.undo()
-    solve(SMALL, table=tmp_path / "table")
-    assert contents(tmp_path / "table") == want
+    assert not list(solving.table.rglob(".*"))
+    solving.check()
 
 
 FULL = """
@@ -288,17 +317,15 @@ ParcelWriter.real = real
 """
 
 
-def test_a_full_disk_stops_the_run_and_the_same_command_goes_on(tmp_path: Path, workers: Workers) -> None:
-    want = expected(tmp_path)
+def test_a_full_disk_stops_the_run_and_the_same_command_goes_on(solving: Solving, workers: Workers) -> None:
     workers.tell(FULL)
     try:
         with pytest.raises(StorageError, match="No space left"):
-            solve(SMALL, table=tmp_path / "table", cluster=workers.executor)
+            solving.ask(table=solving.table, cluster=workers.executor)
     finally:
         workers.tell("from tilebase.files.parcels import ParcelWriter as P; P._finish = P.real")
-    assert not [path for path in (tmp_path / "table").rglob(".*") if ".cluster" in path.name]
-    solve(SMALL, table=tmp_path / "table", cluster=workers.executor)
-    assert contents(tmp_path / "table") == want
+    assert not [path for path in solving.table.rglob(".*") if ".cluster" in path.name]
+    solving.check(cluster=workers.executor)
 
 
 # -- what is refused -----------------------------------------------------------------------------
@@ -401,9 +428,11 @@ ParcelWriter.__enter__, pieces.perform = ParcelWriter.real, pieces.real
 """
 
 
-def test_a_piece_that_outlives_a_stopped_run_writes_nothing(tmp_path: Path, workers: Workers) -> None:
+def test_a_piece_that_outlives_a_stopped_run_writes_nothing(
+    tmp_path: Path, workers: Workers, solved: Callable[..., Path]
+) -> None:
     """The worker is in the middle of a piece until the run has ended."""
-    want, here = expected(tmp_path), tmp_path / "signs"
+    here = tmp_path / "signs"
     here.mkdir()
 
     def await_sign(name: str) -> None:
@@ -428,7 +457,7 @@ def test_a_piece_that_outlives_a_stopped_run_writes_nothing(tmp_path: Path, work
     assert not list((tmp_path / "table").rglob(".*"))
     assert contents(tmp_path / "table") == before
     solve(SMALL, table=tmp_path / "table")
-    assert contents(tmp_path / "table") == want
+    assert contents(tmp_path / "table") == contents(solved(SMALL))
 
 
 def test_workers_of_one_machine_share_its_memory() -> None:
@@ -561,24 +590,26 @@ def test_two_runs_in_one_folder_are_refused(tmp_path: Path, threads: ThreadExecu
 # -- stopping ------------------------------------------------------------------------------------
 
 
-def test_control_c_stops_workers_and_the_run_goes_on_elsewhere(tmp_path: Path) -> None:
-    want = expected(tmp_path, Game("3x3", 128), "win")
-    table = tmp_path / "table"
-    process = subprocess.Popen(
-        [sys.executable, "-c", STOPPED, "solve", "3x3", "128", "-o", str(table), "--cluster", "local:1"],
-        stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    lines = table / "values" / "win" / "layers.jsonl"
-    while process.poll() is None and not (lines.exists() and lines.stat().st_size):
-        time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
-    assert (process.returncode, out) == (130, "")
-    assert "stopped; the same command continues after the last finished layer" in err
-    assert "Traceback" not in err
-    assert not list(table.rglob(".*"))
-    solve(Game("3x3", 128), table=table)
-    assert contents(table) == want
+SHARING = """
+from tilebase.sparse import shared_backward, shared_forward
+shared_forward.SHARED_RANKS, shared_backward.SHARED_KEYS = 1 << 15, 1 << 12
+"""
+
+
+@pytest.mark.all  # a command with workers of its own takes eight CPU seconds
+def test_control_c_stops_workers_and_the_run_goes_on_elsewhere(
+    tmp_path: Path, solved: Callable[..., Path]
+) -> None:
+    command = ["solve", "3x3", "64", "-o", "table", "--cluster", "local:1"]
+    shared = "tilebase.sparse.shared_backward:SharedLayers:parts"
+    with Commands(tmp_path, setup=SHARING) as commands:
+        done = commands.run(command, Hit("call", 5, signal.SIGINT, shared))
+    assert (done.status, done.out) == (130, "")
+    assert "stopped; the same command continues after the last finished layer" in done.err
+    assert "Traceback" not in done.err
+    assert not list((tmp_path / "table").rglob(".*"))
+    solve(SMALL, table=tmp_path / "table")
+    assert contents(tmp_path / "table") == contents(solved(SMALL))
 
 
 def test_control_c_is_not_kept_waiting_by_workers_that_are_starting(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -592,15 +623,6 @@ def test_control_c_is_not_kept_waiting_by_workers_that_are_starting(monkeypatch:
     with pytest.raises(KeyboardInterrupt):
         local.start(2)
     assert [process.returncode for process in begun] == [-signal.SIGTERM]
-
-
-STOPPED = """
-import sys
-from tilebase.cli import main
-from tilebase.sparse import shared_backward, shared_forward
-shared_forward.SHARED_RANKS, shared_backward.SHARED_KEYS = 1 << 17, 1 << 11
-sys.exit(main())
-"""
 
 
 # -- pieces and parcels --------------------------------------------------------------------------
@@ -701,24 +723,15 @@ def test_every_damaged_parcel_is_found(tmp_path: Path) -> None:
 # -- the model -----------------------------------------------------------------------------------
 
 
-def test_a_plan_is_printed_and_nothing_is_begun(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for command in ("count", "solve"):
-        words = ["plan", command, "4x4", "32", "--cluster", "local:4", "--memory", "8GiB", "-f", "csv"]
-        assert main(words) == 0
+@pytest.mark.parametrize(
+    "command", ["count 2x3 32", "solve 2x3 32", "solve 2x3 32 --space all", "force 2x3 32 --engine dense"]
+)
+def test_a_plan_says_that_workers_would_do_nothing(
+    command: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What they would do else, and need, is in test_costs.py."""
+    for workers in (1, 2):
+        assert main(["plan", *command.split(), "--cluster", f"local:{workers}", "-f", "csv"]) == 0
         (row,) = csv.DictReader(capsys.readouterr().out.splitlines())
-        assert row["on"] == "this machine, 4 workers, --cluster"
-        assert row["boards"].endswith(" states")
-        assert row["time"]
-        assert row["memory"]
-        assert row["disk"]
-        assert not row["reason"]
-    for command in (
-        "count 2x3 32", "solve 2x3 32", "solve 2x3 32 --space all", "force 2x3 32 --engine dense",
-    ):  # fmt: skip
-        for workers in (1, 2):
-            assert main(["plan", *command.split(), "--cluster", f"local:{workers}", "-f", "csv"]) == 0
-            (row,) = csv.DictReader(capsys.readouterr().out.splitlines())
-            assert "the workers would do nothing" in row["reason"]
-    assert main(["plan", "count", "4x4", "64", "--cluster", "nothing"]) == 2
-    assert "write local:4, an address" in capsys.readouterr().err
+        assert "the workers would do nothing" in row["reason"]
     assert not list(folder.iterdir())

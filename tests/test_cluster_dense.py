@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
-import signal
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
@@ -18,10 +16,9 @@ import pytest
 pytest.importorskip("distributed")
 
 
-import tilebase.cluster.dask as over_dask
 from batching import dense_pass
-from clustering import Tree, Workers, noting, one_hangs, start_workers, when_layer_begins
-from interrupting import stop_at
+from clustering import noting
+from stopping import stop_at
 from stored import contents
 from tilebase.cli import main
 from tilebase.cluster.pieces import ThreadExecutor
@@ -31,7 +28,7 @@ from tilebase.dense.index import PerfectIndex
 from tilebase.dense.layers import joined_checksum
 from tilebase.dense.plan import Plan
 from tilebase.dense.steps import Cut
-from tilebase.errors import ClusterError, ResourceError, StorageError, UsageError
+from tilebase.errors import ResourceError, StorageError, UsageError
 from tilebase.game.formations import formation
 from tilebase.game.game import Game
 from tilebase.objectives.objective import parse_objectives
@@ -94,11 +91,7 @@ def test_threads_solve_all_boards_as_one_process_does(
     assert contents(tmp_path / "together") == contents(tmp_path / "alone")
 
 
-def expected(tmp_path: Path, objectives: str = "lower:uint32") -> Tree:
-    solve(SMALL, objectives, space="all", table=tmp_path / "alone")
-    return contents(tmp_path / "alone")
-
-
+@pytest.mark.all  # by default, threads do it, and worker processes in a pass over reachable boards
 def test_the_command_solves_proves_and_forces_with_workers(
     tmp_path: Path,
     address: str,
@@ -107,7 +100,7 @@ def test_the_command_solves_proves_and_forces_with_workers(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(shared, "SHARED_BOARDS", 18_700)  # four layers
-    want = expected(tmp_path, "win")
+    solve(SMALL, "win", space="all", table=tmp_path / "alone")
     cluster = ["--cluster", address, "-q"]
     said, shared_by = [], []
     for command in (
@@ -119,7 +112,7 @@ def test_the_command_solves_proves_and_forces_with_workers(
         said.append(capsys.readouterr().out)
         shared_by.append(len(shared_sums))
     assert 0 < shared_by[0] < shared_by[1] < shared_by[2]
-    assert contents(tmp_path / "table") == want
+    assert contents(tmp_path / "table") == contents(tmp_path / "alone")
     assert prove(SMALL, space="all").statement in said[1]
     assert f'"forced": {str(force(SMALL).forced).lower()}' in said[2]
 
@@ -129,50 +122,6 @@ def test_workers_find_the_checksums_of_layers(threads: ThreadExecutor, shared_su
     assert not shared_sums
     assert prove(SMALL, space="all", checksums=True, cluster=threads).layers == alone.layers != ()
     assert 0 < len(shared_sums) < len(alone.layers)
-
-
-@pytest.mark.all  # by default, in a pass over reachable boards
-def test_pieces_of_killed_workers_are_done_again(
-    tmp_path: Path, workers: Workers, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    want, killed, random = expected(tmp_path), list[int](), Random(21)
-
-    def kill() -> None:
-        pids = sorted(workers.pids.values())
-        if pids:
-            killed.append(random.choice(pids))
-            with suppress(ProcessLookupError):
-                os.kill(killed[-1], signal.SIGKILL)
-
-    when_layer_begins(monkeypatch, lambda _: len(killed) < 2 and random.random() < 0.1, kill)
-    solve(SMALL, "lower:uint32", space="all", table=tmp_path / "table", cluster=workers.executor)
-    assert len(killed) == 2
-    assert contents(tmp_path / "table") == want
-
-
-@pytest.mark.all  # it waits for half a minute
-def test_a_worker_that_hangs_is_taken_for_dead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    want = expected(tmp_path)
-    with one_hangs(monkeypatch, 40) as workers:
-        solve(SMALL, "lower:uint32", space="all", table=tmp_path / "table", cluster=workers.executor)
-    assert contents(tmp_path / "table") == want
-
-
-@pytest.mark.all  # by default, in a pass over reachable boards
-def test_a_run_goes_on_after_its_scheduler_was_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(over_dask, "PATIENCE_SECONDS", 1.0)
-    want = expected(tmp_path)
-    workers = start_workers()
-    when_layer_begins(monkeypatch, lambda total: total == 40, workers.end)
-    options: dict[str, Any] = {"space": "all", "table": tmp_path / "table"}
-    try:
-        with pytest.raises(ClusterError, match="the same command continues"):
-            solve(SMALL, "lower:uint32", cluster=workers.executor, **options)
-    finally:
-        workers.executor.close()
-    assert not list((tmp_path / "table").rglob(".*"))
-    solve(SMALL, "lower:uint32", **options)
-    assert contents(tmp_path / "table") == want
 
 
 def test_a_run_goes_on_with_and_without_workers(
@@ -311,27 +260,27 @@ def counted(counts: list[int], pieces: list[Any]) -> list[Any]:
     return pieces
 
 
+LIMITED = "3x4 64 --limits 32,32,32,16/32,32,16,16/16,16,16,16"
+
+
+@pytest.mark.parametrize(
+    ("command", "passes"),
+    [
+        (f"solve {LIMITED} --space all", ["solve all boards for win"]),
+        (f"solve {LIMITED} --objective lower:uint32", ["solve all boards for lower-uint32"]),
+        (f"force {LIMITED} --engine dense", ["solve all boards for guaranteed"]),
+        (f"force {LIMITED}", ["force by search", "force by a pass in its place"]),
+        # Without a table, a formation is solved on the boards that take less time: the plan is for both.
+        ("solve --formation 442 64", ["solve for win", "solve all boards for win"]),
+        ("solve --formation 442 64 -o t", ["solve for win"]),
+    ],
+)
 def test_a_plan_of_a_pass_is_printed_and_nothing_is_begun(
-    folder: Path, capsys: pytest.CaptureFixture[str]
+    command: str, passes: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    limits = ["3x4", "64", "--limits", "32,32,32,16/32,32,16,16/16,16,16,16"]
-    for command, step in (
-        (["solve", *limits, "--space", "all"], "win"),
-        (["solve", *limits, "--objective", "lower:uint32"], "lower-uint32"),
-        (["force", *limits, "--engine", "dense"], "guaranteed"),
-    ):
-        assert main(["plan", *command]) == 0
-        (line,) = capsys.readouterr().out.splitlines()[1:]
-        assert line.startswith(f"solve all boards for {step} ")
-        assert "this machine, " in line
-    assert main(["plan", "force", *limits]) == 0
-    assert "force by search" in capsys.readouterr().out
-    # Without a table, a formation is solved on the boards that take less time: the plan is for both.
-    assert main(["plan", "solve", "--formation", "442", "64", "--format", "json"]) == 0
-    both = ["solve for win", "solve all boards for win"]
-    assert [row["what"] for row in json.loads(capsys.readouterr().out)] == both
-    assert main(["plan", "solve", "--formation", "442", "64", "-o", "t", "--format", "json"]) == 0
-    assert [row["what"] for row in json.loads(capsys.readouterr().out)] == both[:1]
+    assert main(["plan", *command.split(), "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [row["what"] for row in (found if isinstance(found, list) else [found])] == passes
     assert not list(folder.iterdir())
 
 

@@ -213,11 +213,6 @@ def test_a_plan_says_what_each_worker_needs(
     assert bool(reason) == bool(row["reason"])
 
 
-def test_a_pass_on_a_device_has_no_plan(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["plan", "solve", "2x3", "32", "--space", "cuda"]) == 2
-    assert "is not planned: leave it out" in capsys.readouterr().err
-
-
 def test_searches_open_about_as_many_afterstates_as_measured() -> None:
     """docs/performance.md: from the empty board."""
     measured = {
@@ -362,39 +357,6 @@ def test_a_plan_is_printed_and_nothing_is_begun(
     assert "time" in printed
     assert "memory" in printed
     assert sorted(folder.rglob("*")) == before
-
-
-@pytest.mark.parametrize(
-    ("command", "reason"),
-    [
-        ("reach board 2,4/4,2", "plan does not plan reach board: tilebase plan --help says what"),
-        ("reach replay 2x2 RRDRL", "plan does not plan reach replay"),
-        ("export values 4x4 64 --threads", "plan does not plan export values"),
-        ("explain win", "plan does not plan explain"),
-        ("solve exact 2x2 32", "plan does not plan solve exact"),
-        ("force 3x3 32 --engine nonsense", "engine 'nonsense' does not exist"),
-        ("plan 3x3 64", "plan does not plan plan"),
-    ],
-)
-def test_what_has_no_plan_is_refused_in_a_sentence(
-    command: str, reason: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["plan", *command.split()]) == 2
-    printed = capsys.readouterr()
-    assert (printed.out, printed.err.count("\n")) == ("", 1)
-    assert reason in printed.err
-    assert not list(folder.iterdir())
-
-
-@pytest.mark.parametrize("command", ["verify TABLE --exact", "evaluate TABLE random --distribution tile"])
-def test_options_without_a_plan_begin_nothing(
-    command: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    solve(Game("2x2", 32), table="TABLE")
-    assert main(["plan", *command.split()]) == 2
-    printed = capsys.readouterr()
-    assert (printed.out, printed.err.count("\n")) == ("", 1)
-    assert "with these options is not known before" in printed.err
 
 
 def test_a_plan_says_in_words_what_is_not_known(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,12 +11,13 @@ import polars
 import pyarrow.parquet as pq
 import pytest
 
+from following import visits
 from tilebase import Game, evaluate, open_table, solve
 from tilebase.arrays import TableArrays
 from tilebase.datasets import columns, to_arrow, write_parquet
 from tilebase.errors import MissingExtraError, StorageError, UsageError
 from tilebase.game.board import Board
-from tilebase.game.symmetry import canonical, orbit_size
+from tilebase.game.symmetry import orbit_size
 
 GAMES = (
     Game("2x3", 32),
@@ -27,10 +28,8 @@ GAMES = (
 
 
 @pytest.fixture(scope="module", params=GAMES, ids=str)
-def table(request, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("table")
-    solve(request.param, "win,score,guaranteed", table=folder)
-    with open_table(folder) as table:
+def table(request, solved):
+    with open_table(solved(request.param, "win,score,guaranteed")) as table:
         yield table
 
 
@@ -57,21 +56,13 @@ def test_visits_are_those_of_optimal_play(table):
     """Against games followed board by board with the rules in plain Python."""
     game = table.game
     rows = to_arrow(table, visits=True).read_all()
-    met: dict[tuple[int, ...], float] = {}
-    for board, p in game.starts():
-        key = canonical(game, board)
-        met[key] = met.get(key, 0.0) + float(p)
-    for total in range(80):
-        for state in [board for board in met if game.sum(board) == total and not game.has_goal_sum(board)]:
-            slides, best = game.slides(state), table.probe(Board(game, state)).best
-            for after in map(slides.__getitem__, best):
-                for board, p in [] if game.wins(after) else game.spawns(after):
-                    key = canonical(game, board)
-                    met[key] = met.get(key, 0.0) + met[state] * float(p) / len(best)
-    for key, cells, visit in zip(
-        *(rows[name].to_pylist() for name in ("key", "cells", "visits")), strict=True
-    ):
-        assert visit == pytest.approx(met.pop(tuple(cells), 0.0), rel=1e-12), key
+
+    def best(board):
+        return () if game.has_goal_sum(board) else table.probe(Board(game, board)).best
+
+    met = visits(game, best)
+    for cells, visit in zip(rows["cells"].to_pylist(), rows["visits"].to_pylist(), strict=True):
+        assert visit == pytest.approx(float(met.pop(tuple(cells), 0)), rel=1e-12), cells
     assert all(game.has_goal_sum(board) for board in met)
 
 
@@ -142,11 +133,12 @@ def test_files_tell_what_they_are(table, tmp_path):
     )
 
 
-def test_duckdb_and_polars_read_it(tmp_path):
-    solve(Game("2x3", 64), table=tmp_path / "table")
-    with open_table(tmp_path / "table") as table:
+def test_duckdb_and_polars_read_it(solved, tmp_path):
+    with open_table(solved(Game("2x3", 64))) as table:
         rows = write_parquet(table, tmp_path / "data", visits=True)
         value, random = float(table.value), evaluate(table, "random").value
+        keys = TableArrays(table).to_arrays("states")["keys"]
+        orbits = sum(orbit_size(table.game, table.game.unpack(int(key))) for key in keys)
     count, best, regret = duckdb.sql(
         f"""
         SELECT count(*), max(v) FILTER (WHERE sum = 4),
@@ -154,18 +146,12 @@ def test_duckdb_and_polars_read_it(tmp_path):
         FROM '{tmp_path}/data/*.parquet'
         """
     ).fetchall()[0]
-    assert count == rows
+    assert (count, regret) == (rows, 0)
     assert best >= value > random
-    assert regret == 0
     frame = polars.scan_parquet(tmp_path / "data" / "*.parquet")
-    lost = frame.select(
-        (polars.col("v") - polars.max_horizontal("q_left", "q_right", "q_up", "q_down")).abs().max()
-    ).collect()
-    assert lost.item() == 0
+    most = polars.max_horizontal("q_left", "q_right", "q_up", "q_down")
+    assert frame.select((polars.col("v") - most).abs().max()).collect().item() == 0
     wide = frame.group_by("largest").agg(polars.col("orbit").sum()).collect()
-    boards = TableArrays(open_table(tmp_path / "table"))
-    keys = boards.to_arrays("states")["keys"]
-    orbits = sum(orbit_size(boards.game, boards.game.unpack(int(key))) for key in keys)
     assert wide["orbit"].cast(polars.Int64).sum() == orbits
 
 

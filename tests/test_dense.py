@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import shutil
 import weakref
 import zlib
 from collections.abc import Collection
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
+from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import cached_oracle as oracle
 from batching import BATCHED, dense_pass, small_memory
-from interrupting import stop_at
 from judging import check
-from stored import all_values, chunks_of, layers_of
+from stopping import stop_at
+from stored import all_values, chunks_of, layers_of, number_of
 from tilebase import formation, open_table, prove, solve, verify_table
 from tilebase.cli import main
 from tilebase.cluster.runs import Run
@@ -28,10 +32,9 @@ from tilebase.dense import layers
 from tilebase.dense import passes as dense
 from tilebase.dense import values as kept
 from tilebase.dense.index import PerfectIndex
-from tilebase.dense.layers import Checkpoint, Checkpoints, DenseLayer
+from tilebase.dense.layers import Checkpoints
 from tilebase.dense.passes import DensePass
 from tilebase.dense.plan import Plan
-from tilebase.dense.steps import BlockStep, Source
 from tilebase.dense.workspace import InMemory
 from tilebase.errors import (
     BoardError,
@@ -54,11 +57,10 @@ from tilebase.runtime.resources import OVERHEAD, Allowance
 from tilebase.tables.probe import Table
 
 LIMITED = Game("2x3", 32, limits="16,16,8/16,8,8")
+MASKED = Game("3x3", 32, masks="..x/..x/..x", start="after 2,0,x/0,2,x/0,0,x", horizon=46)
+SEVERAL = Game("2x4", 16, masks="x..x/....|..../x..x|.xx./....", start="after x,2,0,x/0,2,0,0", horizon=26)
+GAPS = Game("2x2", 32, start="empty")  # no board has a sum between 56 and 64
 ONE = Allowance(memory=8 << 30, threads=1)
-
-
-def number_of(value: object) -> Fraction:
-    return Fraction(value.bound if isinstance(value, Lower | Upper) else value.value)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
@@ -97,7 +99,7 @@ def test_only_the_layers_asked_for_are_planned(tmp_path: Path) -> None:
         pytest.param("lower:uint16,upper:uint16", "1/3", marks=pytest.mark.all),
         pytest.param("lower:uint32,upper:uint32", "1", marks=pytest.mark.all),
         pytest.param("score:float32,moves:float32", "0.9", marks=pytest.mark.all),
-        ("win:float16,win:float32", "0.99"),
+        pytest.param("win:float16,win:float32", "0.99", marks=pytest.mark.all),
     ],
     ids=str,
 )
@@ -132,7 +134,9 @@ def test_boards_below_the_start(tmp_path: Path) -> None:
     with open_table(tmp_path) as table:
         for board in exact.states:
             check(table.objectives[0], number_of(table.probe(Board(game, board)).value), exact.states[board])
-    assert verify_table(tmp_path, sample=None).wrong == ()
+    checked = verify_table(tmp_path, sample=None)
+    assert checked.wrong == ()
+    assert checked.values == sum(PerfectIndex(game).sizes().values())
 
 
 def test_another_objective_of_a_table_without_low_sums(tmp_path: Path) -> None:
@@ -151,38 +155,17 @@ def test_another_objective_of_a_table_without_low_sums(tmp_path: Path) -> None:
         assert table.probe("2,2,0/0,0,0", "score").best
 
 
-def test_boards_that_no_play_makes():
-    """The value of any afterstate follows from those after it, by the bare rules."""
-    game = Game("2x2", 16, start="empty", limits="8,8,4,4")
-    values = solve(game, space="all", objective="win")
-    assert values.complete
-    oracle: dict[Cells, Fraction] = {}
-
-    def worth(after: Cells) -> Fraction:
-        if after not in oracle:
-            best = (
-                (p, max((1 if game.wins(x) else worth(x) for x in game.slides(state).values()), default=0))
-                for state, p in game.spawns(after)
-            )
-            oracle[after] = sum((p * value for p, value in best), Fraction(0))
-        return oracle[after]
-
-    index = PerfectIndex(game)
-    every = [board for total in index.sizes() for board in index.boards(total)]
-    assert len(every) == 4 * 4 * 3 * 3
-    assert number_of(values.value) == pytest.approx(float(worth(game.empty_board)), rel=1e-14)
-
-
 def unknown(table: Table, board: Cells) -> bool:
     """Whether a table misses all that the slides of a board lead to."""
     afters = [after for after in LIMITED.slides(board).values() if not LIMITED.wins(after)]
     return bool(afters) and all(table.prober.find(after) is None for after in afters)
 
 
-@pytest.fixture
-def dense_table(tmp_path: Path) -> Path:
-    solve(LIMITED, "win,lower,upper,guaranteed", space="all", table=tmp_path / "table")
-    return tmp_path / "table"
+@pytest.fixture(scope="module")
+def dense_table(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("dense")
+    solve(LIMITED, "win,lower,upper,guaranteed", space="all", table=folder)
+    return folder
 
 
 def test_a_dense_table_is_probed_played_and_verified(dense_table, tmp_path, capsys):
@@ -202,47 +185,49 @@ def test_a_dense_table_is_probed_played_and_verified(dense_table, tmp_path, caps
     assert "left" in capsys.readouterr().out
 
 
-@pytest.mark.all  # it derives all boards
-def test_all_values_of_a_dense_table_are_verified(dense_table):
-    checked = verify_table(dense_table, sample=None)
-    assert checked.wrong == ()
-    assert checked.values == 4 * sum(PerfectIndex(LIMITED).sizes().values())
+@pytest.mark.parametrize(
+    "words", ["evaluate {} random", "evaluate {} --games 3", "thin {} --visited 0.5 -o thin"]
+)
+def test_what_needs_the_reachable_positions_says_so(dense_table, folder, refused, words):
+    refused(words.format(dense_table).split(), 2, "holds all boards")
 
 
-@pytest.mark.parametrize("command", ["evaluate", "games", "thin"])
-def test_what_needs_the_reachable_positions_says_so(dense_table, tmp_path, capsys, command):
-    extra = {
-        "evaluate": ["random"],
-        "games": ["--games", "3"],
-        "thin": ["--visited", "0.5", "-o", str(tmp_path / "thin")],
-    }
-    name = "evaluate" if command == "games" else command
-    assert main([name, str(dense_table), *extra[command]]) == 2
-    assert "holds all boards" in capsys.readouterr().err
-
-
-def test_a_damaged_dense_table_is_found_out(dense_table):
-    chunks_of(dense_table / "values" / "lower", 20).flip(8, 1)
-    (sentence,) = verify_table(dense_table).wrong
+def test_a_damaged_dense_table_is_found_out(dense_table, tmp_path):
+    shutil.copytree(dense_table, tmp_path / "copy")
+    chunks_of(tmp_path / "copy/values/lower", 20).flip(8, 1)
+    (sentence,) = verify_table(tmp_path / "copy").wrong
     assert "lower, sum 20, is damaged" in sentence
 
 
 # -- batches, interruptions, resources -----------------------------------------------------------
 
 
-def tight(text: str) -> Allowance:
-    """As little memory as lets batches through."""
-    return Allowance(memory=small_memory(BATCHED, text), threads=2)
-
-
 def run(folder: Path, game: Game, text: str, **options: Any) -> DensePass:
     (objective,) = parse_objectives(text)
-    made = dense_pass(folder, game, objective, **options)
-    try:
+    with dense_pass(folder, game, objective, **options) as made:
         made.run()
-    finally:
-        made.close()
     return made
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A pass that nothing stops, with room for all layers; each is made once."""
+    return cache(lambda game, text: run(tmp_path_factory.mktemp("whole"), game, text))
+
+
+@pytest.fixture
+def saved(monkeypatch):
+    """The checkpoints that are declared: after each layer."""
+    monkeypatch.setattr(dense, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(dense, "CHECKPOINT_TIMES", 0.0)
+    found, real = [], Checkpoints.declare
+
+    def declare(self, checkpoint):
+        found.append(checkpoint)
+        real(self, checkpoint)
+
+    monkeypatch.setattr(Checkpoints, "declare", declare)
+    return found
 
 
 def layer_files(folder: Path) -> dict[str, bytes]:
@@ -253,20 +238,27 @@ def layer_files(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize(
-    "text", ["win", "win:float16", "lower:uint32", "upper", "guaranteed", "moves", "score"]
+    "case",
+    [
+        *((BATCHED, one) for one in ("win", "lower:uint32", "upper", "guaranteed", "moves", "score")),
+        pytest.param((BATCHED, "win:float16"), marks=pytest.mark.all),
+        *((MASKED, one) for one in ("win", "lower:uint32", "moves", "score")),
+        (SEVERAL, "lower:uint32"),
+    ],
+    ids=str,
 )
-def test_batches_change_no_value(tmp_path, text):
-    whole = run(tmp_path / "whole", BATCHED, text, keep=True)
-    batched = run(tmp_path / "batched", BATCHED, text, keep=True, memory=small_memory(BATCHED, text))
-    assert whole.work.batches == 1 < batched.work.batches
-    assert whole.start() == batched.start()
+def test_batches_change_no_value(tmp_path, case):
+    game, text = case
+    whole = run(tmp_path / "whole", game, text, keep=True)
+    batched = run(tmp_path / "batched", game, text, keep=True, memory=small_memory(game, text))
+    assert whole.work.batches <= 1 < batched.work.batches
+    assert (whole.start(), whole.found) == (batched.start(), batched.found)
     assert layer_files(tmp_path / "whole") == layer_files(tmp_path / "batched")
-    work = batched.work
-    size = batched.backup.dtype.itemsize
-    boards = sum(batched.sizes.values())
-    assert work.written == 3 * size * boards
-    assert 5 * size * boards - 8 * size * max(batched.sizes.values()) <= work.read <= 9 * size * boards
-    assert work.least <= 3 * size * boards
+    if game == BATCHED:
+        work, size, boards = batched.work, batched.backup.dtype.itemsize, sum(batched.sizes.values())
+        assert work.written == 3 * size * boards
+        assert 5 * size * boards - 8 * size * max(batched.sizes.values()) <= work.read <= 9 * size * boards
+        assert work.least <= 3 * size * boards
 
 
 def test_threads_change_no_value(tmp_path):
@@ -275,23 +267,31 @@ def test_threads_change_no_value(tmp_path):
     assert layer_files(tmp_path / "1") == layer_files(tmp_path / "3")
 
 
-@pytest.mark.parametrize("batched", [False, True])
-@pytest.mark.parametrize("text", ["lower:uint32", "moves"])
-def test_an_interrupted_pass_goes_on(tmp_path, monkeypatch, batched, text):
-    expected = run(tmp_path / "whole", BATCHED, text).start()
-    memory = small_memory(BATCHED, text) if batched else 1 << 32
-    layers = stop_at(monkeypatch, (5, 30))
-    for _ in range(2):
+@pytest.mark.parametrize(
+    "case",
+    [
+        *((BATCHED, *one, (5, 30)) for one in product(("lower:uint32", "moves"), (False, True))),
+        (MASKED, "win", False, (1, 3, 6)),
+        *((GAPS, "lower", False, (stop,)) for stop in range(2, 7)),
+    ],
+    ids=str,
+)
+def test_an_interrupted_pass_goes_on(tmp_path, monkeypatch, whole, case):
+    game, text, batched, stops = case
+    expected = whole(game, text).start()
+    memory = small_memory(game, text) if batched else 1 << 32
+    layers = stop_at(monkeypatch, stops)
+    for _ in stops:
         with pytest.raises(KeyboardInterrupt):
-            run(tmp_path / "cut", BATCHED, text, memory=memory)
-    assert run(tmp_path / "cut", BATCHED, text, memory=memory).start() == expected
-    assert len(layers) == len(set(layers)) + 2  # nothing was done twice but the layers that were cut
-    assert not list((tmp_path / "cut").glob("*.states"))
-    assert run(tmp_path / "cut", BATCHED, text, memory=memory).start() == expected
+            run(tmp_path, game, text, memory=memory)
+    assert run(tmp_path, game, text, memory=memory).start() == expected
+    assert len(layers) == len(set(layers)) + len(stops)  # nothing was done twice but the layers that were cut
+    assert not list(tmp_path.glob("*.states"))
+    assert run(tmp_path, game, text, memory=memory).start() == expected
 
 
 @pytest.mark.parametrize("error", [StorageError, KeyboardInterrupt])
-def test_batches_that_cannot_be_written_leave_no_parts(tmp_path, monkeypatch, error):
+def test_batches_that_cannot_be_written_leave_no_parts(tmp_path, monkeypatch, whole, error):
     """A full disk, say: what a batch has written goes, and the checkpoint stays."""
     memory, calls = small_memory(BATCHED, "win"), []
     real = layers.DiskStore.write
@@ -309,38 +309,16 @@ def test_batches_that_cannot_be_written_leave_no_parts(tmp_path, monkeypatch, er
     assert calls[-1].endswith(".part")
     assert not list((tmp_path / "run").glob(".*"))
     assert list((tmp_path / "run").glob("*.states"))
-    expected = run(tmp_path / "whole", BATCHED, "win", memory=memory).start()
-    assert run(tmp_path / "run", BATCHED, "win", memory=memory).start() == expected
-
-
-@pytest.mark.parametrize("layers", range(1, 6))
-def test_an_interruption_where_sums_have_gaps(tmp_path, monkeypatch, layers):
-    """2x2 to 32: no board has a sum between 56 and 64."""
-    game = Game("2x2", 32, start="empty")
-    expected = run(tmp_path / "whole", game, "lower").start()
-    real, done = InMemory.solve, []
-
-    def interrupted(self: InMemory[DenseLayer], total: int, *arguments: Any) -> None:
-        if len(done) == layers:
-            raise KeyboardInterrupt
-        done.append(total)
-        real(self, total, *arguments)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(InMemory, "solve", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            run(tmp_path / "cut", game, "lower")
-    assert run(tmp_path / "cut", game, "lower").start() == expected
+    assert run(tmp_path / "run", BATCHED, "win", memory=memory).start() == whole(BATCHED, "win").start()
 
 
 @pytest.mark.parametrize("step", ["complete", "_clean"])
-def test_a_pass_that_is_killed_after_its_last_layer(step, tmp_path, monkeypatch):
+def test_a_pass_that_is_killed_after_its_last_layer(step, tmp_path, monkeypatch, whole):
     """Its last checkpoint is followed by no layer, and needs none above it.
 
     The kill comes before the journal loses its checkpoint, or between that and the deletion of the states.
     """
     memory = small_memory(BATCHED, "win")
-    expected = run(tmp_path / "whole", BATCHED, "win", memory=memory, keep=True).start()
     real = Checkpoints._clean
 
     def killed(self: Checkpoints, keep: Collection[Path] = ()) -> None:
@@ -351,38 +329,29 @@ def test_a_pass_that_is_killed_after_its_last_layer(step, tmp_path, monkeypatch)
     with monkeypatch.context() as patch:
         patch.setattr(Checkpoints, step, killed)
         with pytest.raises(RuntimeError):
-            run(tmp_path / "cut", BATCHED, "win", memory=memory, keep=True)
-    assert ('"saved"' in (tmp_path / "cut" / "layers.jsonl").read_text()) == (step == "complete")
-    assert list((tmp_path / "cut").glob("*.states"))
-    assert run(tmp_path / "cut", BATCHED, "win", memory=memory, keep=True).start() == expected
-    assert not list((tmp_path / "cut").glob("*.states"))
+            run(tmp_path, BATCHED, "win", memory=memory, keep=True)
+    assert ('"saved"' in (tmp_path / "layers.jsonl").read_text()) == (step == "complete")
+    assert list(tmp_path.glob("*.states"))
+    again = run(tmp_path, BATCHED, "win", memory=memory, keep=True)
+    assert again.start() == whole(BATCHED, "win").start()
+    assert not list(tmp_path.glob("*.states"))
 
 
-def test_a_killed_pass_goes_on_after_its_last_checkpoint(tmp_path, monkeypatch):
-    monkeypatch.setattr(dense, "CHECKPOINT_SECONDS", 0.0)
-    monkeypatch.setattr(dense, "CHECKPOINT_TIMES", 0.0)
-    expected = run(tmp_path / "whole", BATCHED, "lower").start()
-    with monkeypatch.context() as patch:
-        layers = stop_at(patch, (20,), RuntimeError)
-        with pytest.raises(RuntimeError):
-            run(tmp_path / "cut", BATCHED, "lower")
-        assert run(tmp_path / "cut", BATCHED, "lower").start() == expected
+@pytest.mark.usefixtures("saved")
+def test_a_killed_pass_goes_on_after_its_last_checkpoint(tmp_path, monkeypatch, whole):
+    expected = whole(BATCHED, "lower").start()
+    layers = stop_at(monkeypatch, (20,), RuntimeError)
+    with pytest.raises(RuntimeError):
+        run(tmp_path, BATCHED, "lower")
+    assert run(tmp_path, BATCHED, "lower").start() == expected
     assert layers[20] == layers[19]
 
 
 @pytest.mark.parametrize("times", [0.0, 1e9])
-def test_a_pass_saves_no_more_than_a_share_of_its_time(tmp_path, monkeypatch, times):
+def test_a_pass_saves_no_more_than_a_share_of_its_time(tmp_path, monkeypatch, saved, times):
     """What saving took says how long not to save again."""
-    monkeypatch.setattr(dense, "CHECKPOINT_SECONDS", 0.0)
     monkeypatch.setattr(dense, "CHECKPOINT_TIMES", times)
-    saved, real = [], Checkpoints.declare
-
-    def declare(self: Checkpoints, checkpoint: Checkpoint) -> None:
-        saved.append(checkpoint)
-        real(self, checkpoint)
-
-    monkeypatch.setattr(Checkpoints, "declare", declare)
-    done = run(tmp_path, Game("2x2", 32, start="empty"), "lower")
+    done = run(tmp_path, GAPS, "lower")
     assert len(saved) == (1 if times else len(done.found) - 1)  # the last layer needs none
 
 
@@ -391,27 +360,17 @@ def quota(self: InMemory, total: int) -> str:
 
 
 @pytest.mark.parametrize("refuses", ["disk", "quota"])
-def test_a_pass_goes_on_where_the_disk_has_no_space_for_a_checkpoint(tmp_path, monkeypatch, caplog, refuses):
-    monkeypatch.setattr(dense, "CHECKPOINT_SECONDS", 0.0)
-    monkeypatch.setattr(dense, "CHECKPOINT_TIMES", 0.0)
-    expected = run(tmp_path / "space", BATCHED, "lower").start()
-
-    class Free:
-        free = dense.SPARE_BYTES + 100
-
+def test_a_pass_goes_on_where_the_disk_has_no_space_for_a_checkpoint(
+    tmp_path, monkeypatch, caplog, whole, saved, refuses
+):
+    expected = whole(BATCHED, "lower").start()
+    saved.clear()
     if refuses == "disk":
-        monkeypatch.setattr("shutil.disk_usage", lambda _: Free)
+        monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=dense.SPARE_BYTES + 100))
     else:
         monkeypatch.setattr(InMemory, "save", quota)
-    real, saved = Checkpoints.declare, []
-
-    def declare(self: Checkpoints, checkpoint: Checkpoint) -> None:
-        saved.append(checkpoint)
-        real(self, checkpoint)
-
-    monkeypatch.setattr(Checkpoints, "declare", declare)
     with caplog.at_level("INFO"):
-        done = run(tmp_path / "none", BATCHED, "lower")
+        done = run(tmp_path, BATCHED, "lower")
     assert done.start() == expected
     (told,) = [text for text in caplog.messages if "no checkpoint is saved" in text]  # once
     assert ("it takes" if refuses == "disk" else "quota") in told
@@ -429,9 +388,8 @@ def test_a_pass_that_cannot_save_what_it_is_stopped_with_says_so(tmp_path, monke
         run(tmp_path / "stopped", BATCHED, "lower")
 
 
+@pytest.mark.usefixtures("saved")
 def test_a_checkpoint_has_the_bytes_that_are_asked_for(tmp_path, monkeypatch):
-    monkeypatch.setattr(dense, "CHECKPOINT_SECONDS", 0.0)
-    monkeypatch.setattr(dense, "CHECKPOINT_TIMES", 0.0)
     real, sizes = InMemory.save, []
 
     def save(self: InMemory, total: int) -> str:
@@ -441,7 +399,7 @@ def test_a_checkpoint_has_the_bytes_that_are_asked_for(tmp_path, monkeypatch):
         return checksum
 
     monkeypatch.setattr(InMemory, "save", save)
-    for objective in ("lower:uint16", "guaranteed"):  # the latter as bits
+    for objective in ("lower:uint32", "guaranteed"):  # the latter as bits
         sizes.clear()
         run(tmp_path / objective, BATCHED, objective)
         assert sizes
@@ -464,13 +422,9 @@ def test_a_damaged_checkpoint_is_found_out(tmp_path, monkeypatch):
 def test_what_does_not_fit_is_refused_before_anything_is_done(tmp_path, monkeypatch):
     with pytest.raises(ResourceError, match=r"give more memory"):
         run(tmp_path / "memory", BATCHED, "win", memory=OVERHEAD + 1000)
-    memory = small_memory(BATCHED, "win")
-
-    class Full:
-        free, total, used = 1000, 0, 0
-
-    asked = []
-    monkeypatch.setattr("shutil.disk_usage", lambda path: (asked.append(path), Full)[1])
+    memory, asked = small_memory(BATCHED, "win"), []
+    full = SimpleNamespace(free=1000)
+    monkeypatch.setattr("shutil.disk_usage", lambda path: (asked.append(path), full)[1])
     begun = stop_at(monkeypatch, ())
     with pytest.raises(ResourceError, match=r"need about .* GB of disk"):
         run(tmp_path / "disk", BATCHED, "win", memory=memory)
@@ -481,28 +435,27 @@ def test_what_does_not_fit_is_refused_before_anything_is_done(tmp_path, monkeypa
 
 def test_only_what_is_missing_needs_space_on_the_disk(tmp_path, monkeypatch):
     (win,), memory = parse_objectives("win"), small_memory(BATCHED, "win")
-    plan = Plan.of(PerfectIndex(BATCHED), win, tight("win"), bits=False)
+    plan = Plan.of(PerfectIndex(BATCHED), win, Allowance(memory=memory, threads=2), bits=False)
     totals = sorted(PerfectIndex(BATCHED).sizes(), reverse=True)
     done = len(totals) * 6 // 10
 
-    class Free:
-        free = 1 << 40
+    disk = SimpleNamespace(free=1 << 40)
 
     def solve_all(**options):
         run(tmp_path, BATCHED, "win", memory=memory, keep=True, **options)
 
-    monkeypatch.setattr("shutil.disk_usage", lambda _: Free)
+    monkeypatch.setattr("shutil.disk_usage", lambda _: disk)
     begun = stop_at(monkeypatch, (done + 1, done + 2))
     with pytest.raises(KeyboardInterrupt):
         solve_all()
     left = sum(PerfectIndex(BATCHED).sizes()[total] for total in totals[done:])
     needed = plan.disk_bytes + int(stored_bytes([win]) * left)
     for free, fits in ((0, False), (needed - 1, True)):  # states of two layers are there
-        Free.free = free
+        disk.free = free
         with pytest.raises(KeyboardInterrupt if fits else ResourceError):
             solve_all()
         assert begun == totals[: done + 1] + totals[done : done + fits]
-    Free.free = 0
+    disk.free = 0
     solve_all(anyway=True)
     solve_all()  # nothing is missing
 
@@ -510,13 +463,13 @@ def test_only_what_is_missing_needs_space_on_the_disk(tmp_path, monkeypatch):
 def test_a_folder_without_values_is_filled_anew_for_a_table(tmp_path):
     """A bound keeps neither values nor summaries."""
     game = Game("2x2", 32, start="empty")
-    prove(game, dtype="uint16", space="all", folder=tmp_path / "work")
-    whole = solve(game, "lower:uint16", space="all", table=tmp_path / "other")
-    found = solve(game, "lower:uint16", space="all", table=tmp_path / "work")
+    prove(game, dtype="uint32", space="all", folder=tmp_path / "work")
+    whole = solve(game, "lower:uint32", space="all", table=tmp_path / "other")
+    found = solve(game, "lower:uint32", space="all", table=tmp_path / "work")
     assert found.layers == whole.layers
     with open_table(tmp_path / "work") as table:
         assert table.value == whole.value
-    again = solve(game, "lower:uint16", space="all", table=tmp_path / "work")
+    again = solve(game, "lower:uint32", space="all", table=tmp_path / "work")
     assert again.positions == whole.positions
 
 
@@ -548,62 +501,23 @@ def stored_values(layer):
 
 
 def test_layers_solved_without_checksums_have_none(tmp_path):
-    game, options = Game("2x2", 32, start="empty"), {"dtype": "uint16", "folder": tmp_path / "work"}
+    game, options = Game("2x2", 32, start="empty"), {"dtype": "uint32", "folder": tmp_path / "work"}
     assert prove(game, space="all", **options).layers == ()
     assert prove(game, space="all", **options, checksums=True).layers == ()
     with pytest.raises(UsageError, match="layers have checksums in the space all only"):
         prove(game, space="reachable", **options, checksums=True)
 
 
-def test_what_was_solved_downwards_is_gone_on_with(tmp_path, monkeypatch):
-    whole = run(tmp_path / "whole", BATCHED, "win")
-    (objective,) = parse_objectives("win")
-    first = dense_pass(tmp_path / "part", BATCHED, objective, down_to=100)
-    first.run()
-    first.close()
-    solved = []
-    real = DensePass._layer
-    monkeypatch.setattr(DensePass, "_layer", lambda one, total: (solved.append(total), real(one, total))[1])
-    rest = run(tmp_path / "part", BATCHED, "win")
-    assert rest.found == whole.found
-    assert rest.start() == whole.start()
+def test_what_was_solved_downwards_is_gone_on_with(tmp_path, monkeypatch, whole):
+    expected = whole(BATCHED, "win")
+    run(tmp_path, BATCHED, "win", down_to=100)
+    solved = stop_at(monkeypatch, ())
+    rest = run(tmp_path, BATCHED, "win")
+    assert (rest.found, rest.start()) == (expected.found, expected.start())
     assert max(solved) < 100
 
 
-# -- masks, horizon, x that move -----------------------------------------------------------------------
-
-MASKED = Game("3x3", 32, masks="..x/..x/..x", start="after 2,0,x/0,2,x/0,0,x", horizon=46)
-
-
-@pytest.mark.parametrize("text", ["win:float64", "lower:uint32", "moves", "score"])
-def test_batches_of_a_game_with_a_horizon(tmp_path, text):
-    one = parse_objectives(text)[0]
-    found = []
-    for folder, memory in (("whole", 1 << 30), ("cut", small_memory(MASKED, text))):
-        with dense_pass(tmp_path / folder, MASKED, one, memory=memory) as one_pass:
-            found.append((one_pass.run(), one_pass.start()))
-            assert one_pass.work.batches > 1 or folder == "whole"
-    assert found[0] == found[1]
-    assert max(found[0][0]) == MASKED.last_sum
-    check(one, found[0][1], oracle.values(MASKED, "win" if one.is_bound else one.name).start)
-
-
-def test_an_interrupted_pass_with_a_horizon_goes_on(tmp_path, monkeypatch):
-    one = Objective("win")
-    layers = stop_at(monkeypatch, (1, 3, 6))
-    for _ in range(3):
-        with (
-            pytest.raises(KeyboardInterrupt),
-            dense_pass(tmp_path, MASKED, one, memory=1 << 30, threads=1) as one_pass,
-        ):
-            one_pass.run()
-    with dense_pass(tmp_path, MASKED, one, memory=1 << 30, threads=1) as one_pass:
-        one_pass.run()
-        check(one, one_pass.start(), oracle.values(MASKED, "win").start)
-    assert len(layers) < 2 * len(one_pass.sizes)
-
-
-SEVERAL = Game("2x4", 16, masks="x..x/....|..../x..x|.xx./....", start="after x,2,0,x/0,2,0,0", horizon=26)
+# -- several masks ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -626,17 +540,6 @@ def test_every_board_of_several_masks_has_its_value(tmp_path, objective):
         assert len({value for board, value in values.items() if SEVERAL.stands(board)}) > 1
     with open_table(tmp_path) as table, pytest.raises(BoardError, match="x"):
         table.probe("x,2,0,0/0,2,0,x")
-
-
-def test_batches_of_a_game_with_several_masks(tmp_path):
-    one = Objective("lower", "uint32")
-    found = []
-    for folder, memory in (("whole", 1 << 30), ("cut", small_memory(SEVERAL, "lower:uint32"))):
-        with dense_pass(tmp_path / folder, SEVERAL, one, memory=memory) as one_pass:
-            found.append((one_pass.run(), one_pass.start()))
-            assert one_pass.work.batches > 1 or folder == "whole"
-    assert found[0] == found[1]
-    assert found[0][1] == solve(SEVERAL, "lower:uint32", space="reachable").value.bound
 
 
 def test_a_table_that_lists_other_boards_is_refused(tmp_path, monkeypatch):
@@ -730,61 +633,45 @@ def lean_pass(folder: Path, text: str) -> DensePass:
     (objective,) = parse_objectives(text)
     ample = Plan.of(PerfectIndex(LEAN), objective, Allowance(memory=1 << 40, threads=2))
     one = dense_pass(folder, LEAN, objective, memory=ample.whole_bytes - 1)
-    assert one._plan.lean
-    assert not one._plan.batched
+    assert (one._plan.lean, one._plan.batched) == (True, False)
     return one
 
 
 @pytest.mark.parametrize("text", ["lower:uint32", "win", "guaranteed", "score"])
-def test_three_layers_at_a_time_give_the_same(
-    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with dense_pass(tmp_path / "whole", LEAN, parse_objectives(text)[0]) as whole:
-        expected = whole.run()
-        start = whole.start()
-    alive: weakref.WeakSet[Any] = weakref.WeakSet()
-    most = 0
-    with lean_pass(tmp_path / "lean", text) as one:
-        backend = one._layers._backend  # type: ignore[attr-defined]
+def test_three_layers_at_a_time_give_the_same(text, tmp_path, monkeypatch, whole):
+    expected, alive, counts = whole(LEAN, text), weakref.WeakSet(), []
+    with lean_pass(tmp_path, text) as one:
+        backend = one._layers._backend
         make = backend.layer
 
-        def layer(source: Source) -> Any:
-            nonlocal most
+        def layer(source):
             made = make(source)
             alive.add(made)
-            most = max(most, len(alive))
+            counts.append(len(alive))
             return made
 
         monkeypatch.setattr(backend, "layer", layer)
-        assert one.run() == expected
-        assert one.start() == start
-    assert most == 3
+        assert (one.run(), one.start()) == (expected.found, expected.start())
+    assert max(counts) == 3
 
 
+@pytest.mark.usefixtures("saved")
 @pytest.mark.parametrize("at", [2, 100, 101, 200])
-def test_a_stop_between_fold_and_slides_goes_on_after_the_last_checkpoint(
-    at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with dense_pass(tmp_path / "whole", LEAN, Objective("lower")) as whole:
-        expected = whole.run()
-        start = whole.start()
-    monkeypatch.setattr(dense, "CHECKPOINT_SECONDS", 0.0)
-    monkeypatch.setattr(dense, "CHECKPOINT_TIMES", 0.0)
-    with lean_pass(tmp_path / "lean", "lower") as one:
-        backend = one._layers._backend  # type: ignore[attr-defined]
-        do, done = backend.do, 0
+def test_a_stop_between_fold_and_slides_goes_on_after_the_last_checkpoint(at, tmp_path, monkeypatch, whole):
+    expected, done = whole(LEAN, "lower"), []
+    with lean_pass(tmp_path, "lower") as one:
+        backend = one._layers._backend
+        do = backend.do
 
-        def stop(step: BlockStep, *arguments: Any) -> None:
-            nonlocal done
-            done += 1
-            if done == at:
+        def stop(step, *arguments):
+            done.append(step)
+            if len(done) == at:
                 raise KeyboardInterrupt
             do(step, *arguments)
 
         monkeypatch.setattr(backend, "do", stop)
         with pytest.raises(KeyboardInterrupt):
             one.run()
-    with lean_pass(tmp_path / "lean", "lower") as again:
-        assert again.run() == expected
-        assert again.start() == start
+    with lean_pass(tmp_path, "lower") as again:
+        assert (again.run(), again.start()) == (expected.found, expected.start())
         assert (again.work.boards < sum(again.sizes.values())) == (at > 3)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import importlib
 import re
 import runpy
-import subprocess
-import sys
 import tomllib
 import unicodedata
 from pathlib import Path
@@ -16,17 +14,16 @@ import pytest
 
 import tilebase
 import transcripts
+from pages import DOCS, ROOT, TABLES
+from repetition import one_in
 from tilebase import Game, count, open_table, solve
 from tilebase.cli import main
 from tilebase.cli.commands import NAMES, app
 from tilebase.runtime.paths import VARIABLES
 from transcripts import Block
 
-ROOT = Path(__file__).parents[1]
-DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
 SHOWING = [*sorted(ROOT.glob("*.md")), *PAGES]
-TABLES = runpy.run_path(str(DOCS / "extensions" / "tables.py"))
 """Pages whose console blocks are run; the page of the command line is compared as a whole."""
 BLOCKS = [block for page in SHOWING for block in transcripts.blocks(page)]
 NOT_RUN = {
@@ -38,15 +35,14 @@ FIRST_WORDS = {"tilebase certificate 1", "tilebase run", "tilebase bound", "tile
 """What files begin with, which are no commands."""
 
 
-def prose(page: Path) -> str:
-    """A page without its code."""
-    text = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
-    return re.sub(r"`[^`\n]*`", "", text)
+def without_blocks(page: Path) -> str:
+    """A page without its blocks of code."""
+    return re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
 
 
 def anchors(page: Path) -> set[str]:
     """What links to a page may name: its headings, in small letters with hyphens, and marks of its own."""
-    text = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+    text = without_blocks(page)
     marks = set(re.findall(r'(?:\{#|\bid=")([\w-]+)', text))
     for heading in re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE):
         shown = re.sub(r"\]\([^)]*\)|\{#[^}]*\}|[^\w\s-]", "", heading)
@@ -73,15 +69,19 @@ def test_command_line_page_shows_the_help_that_users_see(capsys: pytest.CaptureF
         begin = capsys.readouterr().out.partition("╭")[0]
         assert TABLES["help_text"](words).partition("╭")[0].split() == begin.split()
         assert begin.startswith("Usage: tilebase ")
+
+
+@pytest.mark.all  # the help of each command, short and whole, takes five CPU seconds
+def test_command_line_page_shows_every_variable_and_shared_options() -> None:
     page = TABLES["filled"]((DOCS / "cli.md").read_text("utf-8"))
     assert all(f"- `{name}`: " in page for name in VARIABLES)
     assert all(page.count(f"{name} ") >= 1 for name in ("--limits", "--cluster", "--record"))
 
 
 def test_drawings_are_what_the_program_computes() -> None:
-    script = [sys.executable, "scripts/make-drawings", "--check"]
-    done = subprocess.run(script, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    made = runpy.run_path(str(ROOT / "scripts" / "make-drawings"))
+    for name, draw in list(made["DRAWINGS"].items())[one_in(3)]:
+        assert (made["FOLDER"] / f"{name}.svg").read_text("utf-8") == draw(), name
 
 
 def test_every_public_name_is_on_the_page_of_the_interface() -> None:
@@ -99,14 +99,9 @@ def test_every_name_on_the_page_of_the_interface_exists() -> None:
         assert hasattr(importlib.import_module(module), name), f"{module}.{name}"
 
 
-@pytest.mark.parametrize("name", nav_pages())
-def test_pages_of_the_navigation_exist(name: str) -> None:
-    assert (DOCS / name).is_file()
-
-
-def test_every_page_is_in_the_navigation() -> None:
+def test_the_navigation_has_all_pages_and_no_other() -> None:
     every = [*PAGES, *DOCS.rglob("*.ipynb")]
-    assert {page.relative_to(DOCS).as_posix() for page in every} <= set(nav_pages())
+    assert {page.relative_to(DOCS).as_posix() for page in every} == set(nav_pages())
 
 
 def test_the_first_page_links_every_other() -> None:
@@ -116,7 +111,7 @@ def test_the_first_page_links_every_other() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(DOCS).as_posix())
 def test_relative_links_resolve(page: Path) -> None:
-    targets = re.findall(r"\]\(([^)\s]+)\)", prose(page))
+    targets = re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`\n]*`", "", without_blocks(page)))
     relative = [target.partition("#") for target in targets if "://" not in target]
     files = {name: page.parent / name if name else page for name, _, _ in relative}
     missing = [name for name, file in files.items() if not file.is_file()]
@@ -201,17 +196,12 @@ def test_every_command_in_a_console_block_belongs_to_a_block() -> None:
         assert [line for line in found if line.startswith("$ tilebase ")] == lines, page.name
 
 
-def inline_code(page: Path) -> list[str]:
-    text = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
-    return re.findall(r"`([^`]+)`", text)
-
-
 @pytest.mark.parametrize("page", SHOWING, ids=lambda page: page.name)
 def test_commands_and_options_in_the_text_exist(page: Path) -> None:
-    help_text = TABLES["commands"]()
+    help_text = TABLES["commands"](full=True) + TABLES["help_text"](("count",))  # which names --help-all
     names = set(re.findall(r"^## tilebase (\S+)", help_text, flags=re.MULTILINE))
     options = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", help_text))
-    for code in inline_code(page):
+    for code in re.findall(r"`([^`]+)`", without_blocks(page)):
         if not code.startswith(("tilebase ", "--")) or code in FIRST_WORDS:
             continue
         command = re.match(r"tilebase ([a-z]\S*)", code)

@@ -41,42 +41,31 @@ CASES = (
 
 @pytest.mark.parametrize(("game", "name", "discount"), CASES, ids=str)
 def test_fractions_are_those_of_the_oracle(game: Game, name: str, discount: Fraction) -> None:
-    """Of the start, and of every afterstate."""
+    """Of the start, of every afterstate, and of every state and its slides."""
+    told, exact = Objective(name).told, oracle.values(game, name, discount=discount)  # type: ignore[arg-type]
+    values: dict[Cells, Fraction] = {}
     layers: list[ExactLayer] = []
-    found = solve_exactly(game, name, discount=discount, layer=layers.append, threads=1)
-    exact, told = oracle.values(game, name, discount=discount), Objective(name).told  # type: ignore[arg-type]
+    states: list[ExactLayer] = []
+    found = solve_exactly(game, name, discount=discount, layer=layers.append, states=states.append, threads=1)
     assert found.start == told(exact.start)
-    values = {
-        game.unpack(int(key)): Fraction(number, layer.denominator)
-        for layer in layers
-        for key, number in zip(layer.keys, layer.numerators, strict=True)
-    }
+    for layer in layers:
+        numbers = zip(layer.keys, layer.numerators, strict=True)
+        values |= {game.unpack(int(key)): Fraction(number, layer.denominator) for key, number in numbers}
     assert values == {board: told(value) for board, value in exact.afterstates.items()}
-    assert [layer.sum for layer in layers] == sorted((layer.sum for layer in layers), reverse=True)
     assert found.afterstates == len(values)
-
-
-@pytest.mark.parametrize(("game", "name", "discount"), CASES, ids=str)
-def test_states_and_slides_have_the_fractions_of_the_oracle(
-    game: Game, name: str, discount: Fraction
-) -> None:
-    told, found = Objective(name).told, {}
-    exact = oracle.values(game, name, discount=discount)  # type: ignore[arg-type]
-
-    def tell(layer: ExactLayer) -> None:
+    assert [layer.sum for layer in layers] == sorted((layer.sum for layer in layers), reverse=True)
+    met = set()
+    for layer in states:
         assert layer.slides is not None
         for key, number, slides in zip(layer.keys, layer.numerators, layer.slides, strict=True):
+            state = game.unpack(int(key))
+            met.add(state)
+            assert Fraction(number, layer.denominator) == told(exact.states[state])
             worths = zip(game.directions, slides, strict=True)
-            numbers = {way: Fraction(one, layer.denominator) for way, one in worths if one is not None}
-            found[game.unpack(int(key))] = Fraction(number, layer.denominator), numbers
-
-    solve_exactly(game, name, discount=discount, states=tell, threads=1)
-    expected = {canonical(game, state) for state in exact.states if not game.has_goal_sum(state)}
-    assert found.keys() == expected
-    for state, (value, slides) in found.items():
-        assert value == told(exact.states[state])
-        worths = oracle.worths(exact, state)
-        assert slides == {way: told(discount * worth) for way, worth in worths.items()}
+            assert {way: Fraction(one, layer.denominator) for way, one in worths if one is not None} == {
+                way: told(discount * worth) for way, worth in oracle.worths(exact, state).items()
+            }
+    assert met == {canonical(game, state) for state in exact.states if not game.has_goal_sum(state)}
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl"])
@@ -99,23 +88,6 @@ def test_a_table_is_exported_in_fractions(
         if more:
             slides = {way: row[f"q_{way}"] for way in game.directions if row[f"q_{way}"]}
             assert slides == {way: str(-worth) for way, worth in oracle.worths(exact, board).items()}
-
-
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        ("-o a.parquet", "end its name in .csv or .jsonl"),
-        ("-o a.svg", "leave --sum, --states and --exact out"),
-        ("-o a.csv --objective guaranteed", "guaranteed needs no fractions"),
-        ("-o a.csv --sum 3", "has no boards of sum 3"),
-    ],
-)
-def test_fractions_that_are_not_there_give_a_sentence(
-    words: str, sentence: str, folder: Path, refused: Callable[..., None]
-) -> None:
-    solve(Game("2x2", 8), "win,guaranteed", table=folder / "t", threads=1)
-    refused(["export", "values", "t", "--exact", *words.split()], 1 if "--sum" in words else 2, sentence)
-    assert [entry.name for entry in folder.iterdir() if entry.name[0] in ".a"] == []
 
 
 def test_a_game_too_large_for_fractions_leaves_no_file(

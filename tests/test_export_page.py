@@ -5,23 +5,26 @@ from __future__ import annotations
 import errno
 import itertools
 import json
+import math
 import re
 import struct
 import threading
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
-from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
+from conformance.games import SMALL_GAMES, cover
+from following import visits
 from second_reader import folder_files
-from serving import SECONDS, Whole, check_accessible, hosted
+from serving import SECONDS, Host, How, check_accessible, hosted, ranges, whole_files
 from stored import chunks_of
 from tilebase import export_page, force, formation, open_table, solve, thin
 from tilebase.cli import main
@@ -42,24 +45,17 @@ from tilebase.web import export
 from tilebase.web.export import MODULES, ExportedPage
 
 WEB = Path(export.__file__).parent
-GAMES = {
-    "2x2 to 32": (Game("2x2", 32), "win"),
-    "2x2 to 8, score": (Game("2x2", 8), "score"),
-    "2x3 to 16, forced": (Game("2x3", 16), "guaranteed"),
-    "2x3, moves": (Game("2x3", limits=16), "moves"),
-    "only fours, a wall": (Game("2x3", 64, spawn=1, walls=[1]), "win"),
-    "limits": (Game("2x3", 64, limits="32,16,8/8,8,8"), "lower"),
-    "a wall": (Game("2x3", 32, walls=[2]), "win:float32"),
-    "movable x": (Game("2x3", 16, unmergeable=[2]), "win"),
-    "masks": (Game("2x3", 16, unmergeable=[5], masks="..x/...|.../..x"), "win"),
-    "goal sum": (Game("2x2", goal_sum=20), "win"),
-    "horizon": (Game("2x2", 32, horizon=22), "win"),
-    "pattern": (Game("2x3", 64, pattern="32,16,*/*,*,*"), "win"),
-    "a start": (Game("2x3", 16, start="2,4,8/0,0,0"), "win"),
-    "starts after": (Game("2x3", 32, start="after 2,4,8/0,0,0|8,8,0/4,0,0"), "win"),
-    "a box": (Game("2x2x2", 16), "win"),
-    "one row": (Game("1x5", 16), "win"),
-}
+ALLOWED = ".slide:not([aria-disabled=true])"
+Visit: TypeAlias = Callable[..., Path]
+SMALL = Game("2x2", 32)
+GAMES = [(game, "win" if game.can_win else "score") for game in SMALL_GAMES] + [
+    (Game("2x2", 8), "score"),
+    (Game("2x3", 16), "guaranteed"),
+    (Game("2x3", limits=16), "moves"),
+    (Game("2x3", 64, limits="32,16,8/8,8,8"), "lower"),
+    (Game("2x3", 32, walls=[2]), "win:float32"),
+    (Game("2x2", 32, horizon=22), "win"),
+]
 
 
 class Packed:
@@ -94,24 +90,20 @@ class Packed:
         return 0 if code in (0, self.x) else 2**code
 
     def _ways(self, cell: int, total: int) -> int:
+        """How many boards have this sum on the cells from this one on."""
         codes = self.header["codes"]
-        if cell == len(codes):
+        if total < 0 or cell == len(codes):
             return int(total == 0)
-        return sum(
-            self.ways(cell + 1, total - self._weight(code))
-            for code in codes[cell]
-            if self._weight(code) <= total
-        )
+        return sum(self.ways(cell + 1, total - self._weight(code)) for code in codes[cell])
 
     def _board(self, rank: int, total: int) -> Cells:
         board = []
         for cell, codes in enumerate(self.header["codes"]):
             for code in codes:
-                left = total - self._weight(code)
-                count = self.ways(cell + 1, left) if left >= 0 else 0
+                count = self.ways(cell + 1, total - self._weight(code))
                 if rank < count:
                     board.append(code)
-                    total = left
+                    total -= self._weight(code)
                     break
                 rank -= count
         return tuple(board)
@@ -167,24 +159,9 @@ def expected(table: Table, label: str | None = None) -> dict[Cells, tuple[str, .
 
 
 @pytest.fixture(scope="module")
-def tables(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """The table of one of `GAMES`, solved once; not to be written to."""
-    folder = tmp_path_factory.mktemp("tables")
-
-    @cache
-    def solved(name: str) -> Path:
-        game, objective = GAMES[name]
-        path = folder / re.sub(r"\W+", "-", name)
-        solve(game, objective, table=path, threads=1)
-        return path
-
-    return solved
-
-
-@pytest.fixture(scope="module")
-def small(tables: Callable[[str], Path]) -> Path:
+def small(solved: Callable[..., Path]) -> Path:
     """A table of 2x2 to 32."""
-    return tables("2x2 to 32")
+    return solved(SMALL)
 
 
 @pytest.fixture(scope="module")
@@ -199,22 +176,15 @@ def thinned(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # -- the policy ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", GAMES)
-def test_the_packed_slides_are_the_best_of_the_table(
-    name: str, tables: Callable[[str], Path], tmp_path: Path
-) -> None:
-    page = export_page(tables(name), tmp_path / "page")
+@pytest.mark.parametrize(("game", "label"), GAMES, ids=str)
+def test_the_packed_slides_are_the_best_of_the_table(game, label, solved, tmp_path) -> None:
+    page = export_page(solved(game, label), tmp_path / "page")
     packed = Packed(tmp_path / "page")
-    with open_table(tables(name)) as table:
+    with open_table(solved(game, label)) as table:
         wanted = expected(table)
     assert packed.slides == wanted
     assert page.states == len(wanted) == sum(states for _, states in packed.header["layers"])
     assert page.leaves == 0
-
-
-def test_a_page_of_2x2_to_32_holds_the_57_live_states(small: Path, tmp_path: Path) -> None:
-    """Lees-Miller 2017 counts 57 states of 2x2 to 32 up to symmetry that are neither won nor lost."""
-    assert export_page(small, tmp_path / "page").states == 57
 
 
 def test_every_changed_byte_of_a_policy_is_found(tmp_path: Path) -> None:
@@ -259,46 +229,28 @@ def test_slides_in_steps_are_the_best_of_the_table(game: Game, tmp_path: Path) -
             assert slides[board] == table.probe(game.format(board)).best
 
 
-def test_a_thinned_page_holds_what_its_table_knows(thinned: Path, tmp_path: Path) -> None:
-    page = export_page(thinned, tmp_path / "page")
-    with open_table(thinned) as table:
-        wanted = expected(table)
-        assert Packed(tmp_path / "page").slides == wanted
-        assert page.leaves == pytest.approx(float(leaving(table, wanted)), rel=1e-12)
-    assert 0.01 < page.leaves < 0.1
-
-
 def leaving(table: Table, slides: dict[Cells, tuple[str, ...]]) -> Fraction:
     """The probability that a game comes to another state with a slide, if each of these slides is made with
     the same probability; as fractions.
     """
-    game, left = table.game, Fraction(0)
-    visits: dict[Cells, Fraction] = {}
-    for board, p in game.starts():
-        board = canonical(game, board)
-        visits[board] = visits.get(board, Fraction(0)) + p
-    while visits:
-        board = min(visits, key=game.sum)
-        p = visits.pop(board)
-        allowed = game.slides(board)
-        if board not in slides:
-            left += p if allowed else 0
-            continue
-        for after in map(allowed.__getitem__, slides[board]):
-            for state, chance in [] if game.wins(after) else game.spawns(after):
-                state = canonical(game, state)
-                visits[state] = visits.get(state, Fraction(0)) + p * chance / len(slides[board])
-    return left
+    game = table.game
+    met = visits(game, lambda board: slides.get(board, ()))
+    return sum((p for board, p in met.items() if board not in slides and game.slides(board)), Fraction(0))
 
 
-def test_boards_below_a_value_are_left_out_and_the_others_kept(tmp_path: Path) -> None:
+def test_a_page_holds_what_its_table_knows(thinned: Path, tmp_path: Path) -> None:
+    """Of a thinned table, and of one without boards below a value; the others are counted by `leaving`."""
     solve(Game("2x3", 32), "win,score", table=tmp_path / "t", above=0.3, threads=1)
-    with open_table(tmp_path / "t") as table:
-        for label in ("win", "score"):  # under win, one slide that is known is enough
-            page = export_page(table, tmp_path / label, objective=label)
+    # Under win, one slide that is known is enough.
+    for number, (folder, label) in enumerate(
+        [(thinned, "win"), (tmp_path / "t", "win"), (tmp_path / "t", "score")]
+    ):
+        page = export_page(folder, tmp_path / str(number), objective=label)
+        with open_table(folder) as table:
             wanted = expected(table, label)
-            assert Packed(tmp_path / label).slides == wanted
+            assert Packed(tmp_path / str(number)).slides == wanted
             assert page.leaves == pytest.approx(float(leaving(table, wanted)), rel=1e-12)
+        assert (0.01 < page.leaves < 0.1) == (folder == thinned)
 
 
 def test_coarse_values_are_near_those_of_the_table(small: Path, tmp_path: Path) -> None:
@@ -306,23 +258,25 @@ def test_coarse_values_are_near_those_of_the_table(small: Path, tmp_path: Path) 
     packed = Packed(tmp_path / "page")
     with open_table(small) as table:
         for board, byte in packed.values.items():
-            value = float(table.probe(table.game.format(board)).value)
-            logit = (byte - 128) * packed.header["valueStep"]
             answer = table.probe(table.game.format(board))
-            shown = 1.0 if byte == 255 else 1 / (1 + 2.718281828459045**-logit)
+            value = float(answer.value)
+            logit = (byte - 128) * packed.header["valueStep"]
+            shown = 1.0 if byte == 255 else 1 / (1 + math.exp(-logit))
             assert abs(shown - value) <= max(0.051 * min(value, 1 - value), 4e-6)
             assert byte > 0
             assert (byte == 255) == any(slide.wins for slide in answer.slides)
 
 
 def test_the_header_names_the_game_and_the_exact_start(small: Path, tmp_path: Path) -> None:
-    export_page(small, tmp_path / "page")
+    """Lees-Miller 2017 counts 57 states of 2x2 to 32 up to symmetry that are neither won nor lost."""
+    page = export_page(small, tmp_path / "page")
     header = Packed(tmp_path / "page").header
     with open_table(small) as table:
         assert Game.from_identity(header["game"]) == table.game
         assert header["start"]["value"] == float(table.start["win"])
-    assert header["start"]["short"] == "8.3 %"
-    assert header["title"] == "2048 on 2x2, to 32"
+    assert (header["start"]["short"], header["title"]) == ("8.3 %", "2048 on 2x2, to 32")
+    assert page == ExportedPage(tmp_path / "page", "win", 57, page.policy, page.size, 0.0)
+    assert re.search(r"page: 57 states, 1\d\d kB>$", repr(page))
 
 
 # -- the folder ------------------------------------------------------------------------------------
@@ -365,9 +319,7 @@ def test_what_is_no_page_is_not_replaced(what: str, small: Path, tmp_path: Path)
     assert "mine" in (target if target.is_file() else next(target.iterdir())).read_text()
 
 
-def test_a_full_disk_leaves_the_older_page(
-    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_leaves_the_older_page(small, tmp_path, monkeypatch) -> None:
     export_page(small, tmp_path / "page")
     before = folder_files(tmp_path)
 
@@ -389,53 +341,36 @@ def test_what_a_kill_left_is_taken_over(small: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "page" / "policy.bin").exists()
 
 
-def test_a_missing_folder_is_named(small: Path, tmp_path: Path) -> None:
-    with pytest.raises(StorageError, match=r"the folder .*nowhere does not exist"):
-        export_page(small, tmp_path / "nowhere" / "page")
-
-
-def test_the_current_folder_is_not_replaced(small: Path, folder: Path) -> None:
-    with pytest.raises(UsageError, match="name another folder than the current one"):
-        export_page(small, ".")
-    assert list(folder.iterdir()) == []
-
-
-def test_a_page_of_a_table_that_knows_nothing_says_so(tmp_path: Path, view: Page) -> None:
-    solve(Game("2x2", 32), "win", table=tmp_path / "t", threads=1)
-    thin(tmp_path / "t", tmp_path / "thin", above=1)
-    page = export_page(tmp_path / "thin", tmp_path / "page")
-    assert (page.states, page.leaves) == (0, pytest.approx(1))
-    with hosted(tmp_path / "page") as address:
-        view.goto(address)
-        expect(view.locator(".notice")).to_contain_text("This position is not on the page")
-        expect(view.get_by_label("About")).to_contain_text("about 100 % come to a position")
-
-
-def test_large_policies_are_refused_unless_wanted(
-    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_gets_no_page(small, solved, folder, monkeypatch) -> None:
+    force(Game("2x2", 8, start="empty"), certificate=folder / "8.cert")
+    for error, sentence, table, target, options in (
+        (StorageError, r"the folder .*nowhere does not exist", small, "nowhere/page", {}),
+        (UsageError, "name another folder than the current one", small, ".", {}),
+        (UsageError, "has no values of lower", small, "page", {"objective": "lower"}),
+        (
+            UsageError,
+            "score has no probabilities to win",
+            solved(Game("2x2", 8), "score"),
+            "page",
+            {"values": True},
+        ),
+        (MissingLayerError, r"8\.cert is a certificate, not a table", folder / "8.cert", "page", {}),
+    ):
+        with pytest.raises(error, match=sentence):
+            export_page(table, target, **options)
+    with open_table(small) as opened:
+        opened.manifest = replace(opened.manifest, space="all")
+        with pytest.raises(UsageError, match="holds all boards within limits"):
+            export_page(opened, "page")
+    with monkeypatch.context() as patch:
+        patch.setattr(files_policy, "MOST_RANK", 8)
+        with pytest.raises(UsageError, match=r"2x2, to 32 has more than 2\^53 boards of one sum"):
+            export_page(small, "page")
     monkeypatch.setattr(export, "MOST_BYTES", 20)
     with pytest.raises(ResourceError, match=r"takes about .* B, more than 20 B: thin the table"):
-        export_page(small, tmp_path / "page")
-    assert export_page(small, tmp_path / "page", anyway=True).states == 57
-
-
-def test_tables_and_objectives_without_a_page_are_refused(
-    tables: Callable[[str], Path], tmp_path: Path
-) -> None:
-    target = tmp_path / "page"
-    with pytest.raises(UsageError, match="score has no probabilities to win for the page to show"):
-        export_page(tables("2x2 to 8, score"), target, values=True)
-    with open_table(tables("2x2 to 32")) as table:
-        table.manifest = replace(table.manifest, space="all")
-        with pytest.raises(UsageError, match="holds all boards within limits"):
-            export_page(table, target)
-    with pytest.raises(UsageError, match="has no values of lower"):
-        export_page(tables("2x2 to 32"), target, objective="lower")
-    force(Game("2x2", 8, start="empty"), certificate=tmp_path / "8.cert")
-    with pytest.raises(MissingLayerError, match=r"8\.cert is a certificate, not a table: give a table"):
-        export_page(tmp_path / "8.cert", target)
-    assert not target.exists()
+        export_page(small, "page")
+    assert [path.name for path in folder.iterdir()] == ["8.cert"]
+    assert export_page(small, "page", anyway=True).states == 57
 
 
 def test_a_damaged_table_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
@@ -446,18 +381,7 @@ def test_a_damaged_table_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["t"]
 
 
-def test_ranks_beyond_the_floats_of_a_page_are_refused(
-    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(files_policy, "MOST_RANK", 8)
-    with pytest.raises(UsageError, match=r"2x2, to 32 has more than 2\^53 boards of one sum"):
-        export_page(small, tmp_path / "page")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_the_command_says_what_it_wrote(
-    thinned: Path, folder: Path, capsys: pytest.CaptureFixture[str], refused: Callable[..., None]
-) -> None:
+def test_the_command_says_what_it_wrote(thinned, folder, capsys, refused) -> None:
     assert main(["export", "page", str(thinned), "-o", "page", "-q"]) == 0
     printed = capsys.readouterr().out
     assert re.search(r"^live states, up to symmetry +[\d,]+$", printed, re.MULTILINE)
@@ -482,39 +406,6 @@ def test_the_command_says_what_it_wrote(
 # -- the page --------------------------------------------------------------------------------------
 
 
-class Ranged(SimpleHTTPRequestHandler):
-    """The files of a folder, with ranges, as large hosts serve them; `asked` lists the ranges."""
-
-    asked: list[str] = []  # noqa: RUF012  (one list for all requests)
-
-    def do_GET(self) -> None:
-        given = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
-        if given is None:
-            super().do_GET()
-            return
-        data = Path(self.translate_path(self.path)).read_bytes()
-        begin, end = int(given[1]), int(given[2]) + 1
-        self.asked.append(given[0])
-        part = data[begin:end]
-        self.send_response(206)
-        self.send_header("Content-Range", f"bytes {begin}-{begin + len(part) - 1}/{len(data)}")
-        self.send_header("Content-Length", str(len(part)))
-        self.end_headers()
-        self.wfile.write(part)
-
-    def log_message(self, *_: object) -> None:
-        """Be silent."""
-
-
-@pytest.fixture(scope="module")
-def tab(browser: Browser) -> Iterator[Page]:
-    """The tab of all tests: each page has an address of its own, so that none finds what another stored."""
-    context = browser.new_context(reduced_motion="reduce", viewport={"width": 1280, "height": 720})
-    context.set_default_timeout(1000 * SECONDS)
-    yield context.new_page()
-    context.close()
-
-
 @pytest.fixture
 def view(tab: Page) -> Iterator[Page]:
     """A tab without animations.  What it reports as an error fails the test."""
@@ -534,6 +425,20 @@ def view(tab: Page) -> Iterator[Page]:
     tab.remove_listener("console", said)
     tab.goto("about:blank")
     assert [line for line in problems if "404" not in line] == []
+
+
+@pytest.fixture
+def visit(view: Page, tmp_path: Path) -> Iterator[Visit]:
+    """Export the page of a table, perhaps `change` it, and open it at a web host; its folder."""
+    with ExitStack() as hosts:
+
+        def visit(table: Path, how: How = whole_files, change: Any = lambda _: None, **options: Any) -> Path:
+            export_page(table, tmp_path / "page", **options)
+            change(tmp_path / "page")
+            view.goto(hosts.enter_context(hosted(tmp_path / "page", how))[0])
+            return tmp_path / "page"
+
+        yield visit
 
 
 def board_of(view: Page) -> str:
@@ -562,47 +467,43 @@ def advice_on(view: Page, board: str) -> tuple[str, ...]:
     return best_of(view)
 
 
-@pytest.mark.parametrize("handler", [Whole, Ranged])
-def test_the_page_plays_whole_games_as_the_table_says(
-    handler: type[Any], small: Path, tmp_path: Path, view: Page
-) -> None:
-    export_page(small, tmp_path / "page")
-    Ranged.asked = []
-    with hosted(tmp_path / "page", handler) as address, open_table(small) as table:
-        view.goto(address)
+@pytest.mark.parametrize("how", [whole_files, ranges])
+def test_the_page_plays_whole_games_as_the_table_says(how, small, visit, view) -> None:
+    asked, parts = [], []
+    view.on("request", lambda request: asked.append(request.url))
+
+    def noting(host: Host, data: bytes) -> bool:
+        parts.append(host.headers["Range"])
+        return how(host, data)
+
+    visit(small, noting)
+    with open_table(small) as table:
         play_by_hand(view, table)
-        assert bool(Ranged.asked) == (handler is Ranged)
+    assert any(parts)
+    assert all(url.startswith((asked[0], "data:")) for url in asked)  # of this host
 
 
-class Halting(Whole):
-    """As `Whole`, but the second half of the policy is not sent before `go_on` is set."""
-
+def test_a_policy_that_is_loaded_whole_says_how_far_it_is(solved, visit, view) -> None:
     go_on = threading.Event()
 
-    def copyfile(self, source: Any, outputfile: Any) -> None:
-        data = source.read()
-        if "policy-" in self.path:
-            outputfile.write(data[: len(data) // 2])
-            outputfile.flush()
-            assert self.go_on.wait(SECONDS)
-            data = data[len(data) // 2 :]
-        outputfile.write(data)
+    def halting(host: Host, data: bytes) -> bool:
+        """Send the second half of the policy later."""
+        if "policy-" not in host.path:
+            return whole_files(host, data)
+        host.answer(200, data[: len(data) // 2], {"Content-Length": str(len(data))})
+        host.wfile.flush()
+        assert go_on.wait(SECONDS)
+        host.wfile.write(data[len(data) // 2 :])
+        return True
 
-
-def test_a_policy_that_is_loaded_whole_says_how_far_it_is(
-    tables: Callable[[str], Path], tmp_path: Path, view: Page
-) -> None:
-    export_page(tables("2x3, moves"), tmp_path / "page")
-    Halting.go_on.clear()
-    with hosted(tmp_path / "page", Halting) as address:
-        view.goto(address)
-        bar = view.get_by_role("progressbar", name="Loading the policy")
-        expect(bar).to_have_attribute("value", re.compile("^(49|50)$"))
-        expect(view.locator(".loading")).to_contain_text(re.compile(r"no parts of files: \d\d % of \d kB"))
-        expect(view.locator(".slide.best")).to_have_count(0)
-        Halting.go_on.set()
-        expect(view.locator(".slide.best").first).to_be_visible()
-        expect(bar).to_have_count(0)
+    visit(solved(Game("2x3", limits=16), "moves"), halting)
+    bar = view.get_by_role("progressbar", name="Loading the policy")
+    expect(bar).to_have_attribute("value", re.compile("^(49|50)$"))
+    expect(view.locator(".loading")).to_contain_text(re.compile(r"no parts of files: \d\d % of \d kB"))
+    expect(view.locator(".slide.best")).to_have_count(0)
+    go_on.set()
+    expect(view.locator(".slide.best").first).to_be_visible()
+    expect(bar).to_have_count(0)
 
 
 def play_by_hand(view: Page, table: Table) -> None:
@@ -626,61 +527,53 @@ def autoplay(view: Page) -> None:
     view.get_by_role("button", name="Autoplay").click()
 
 
-def test_autoplay_plays_to_the_end(small: Path, tmp_path: Path, view: Page) -> None:
-    export_page(small, tmp_path / "page", values=True)
-    with hosted(tmp_path / "page") as address:
-        view.goto(address)
-        expect(view.locator(".headline strong")).to_have_text(re.compile(r"about [\d.]+ %"))
-        for _ in range(3):
-            autoplay(view)
-            expect(view.locator(".notice.end")).to_be_visible()
-            expect(view.get_by_role("button", name="Autoplay")).to_have_attribute("aria-pressed", "false")
-            end = view.locator(".notice.end").inner_text()
-            assert end in ("The game is won.", "No slide is left: the game is lost.")
-            assert ("32" in re.split("[,/]", board_of(view))) == (end == "The game is won.")
-            view.get_by_role("button", name="New game").click()
+def test_autoplay_plays_to_the_end(small: Path, visit: Visit, view: Page) -> None:
+    visit(small, values=True)
+    expect(view.locator(".headline strong")).to_have_text(re.compile(r"about [\d.]+ %"))
+    for _ in range(3):
+        autoplay(view)
+        expect(view.locator(".notice.end")).to_be_visible()
+        expect(view.get_by_role("button", name="Autoplay")).to_have_attribute("aria-pressed", "false")
+        end = view.locator(".notice.end").inner_text()
+        assert end in ("The game is won.", "No slide is left: the game is lost.")
+        assert ("32" in re.split("[,/]", board_of(view))) == (end == "The game is won.")
+        view.get_by_role("button", name="New game").click()
 
 
-def test_a_win_that_is_not_certain_is_not_100_percent(tmp_path: Path, view: Page) -> None:
+def test_a_win_that_is_not_certain_is_not_100_percent(tmp_path: Path, visit: Visit, view: Page) -> None:
     """The start of 3x3 to 64 is worth 1 - 7e-18; where a slide wins, the win is certain."""
     solve(Game("3x3", 64), table=tmp_path / "table", threads=1)
-    export_page(tmp_path / "table", tmp_path / "page", values=True)
-    with hosted(tmp_path / "page") as address:
-        view.goto(address)
-        expect(view.locator(".headline strong")).to_have_text("more than 99.9996 %")
-        start = view.get_by_label("About").locator("b")
-        expect(start).to_have_text("≈ 100 %")
-        expect(start).to_have_attribute("title", re.compile("^more than 1 - "))
-        set_up(view, "32,32,4/2,8,2/4,2,4")
-        expect(view.locator(".headline strong")).to_have_text("100 %")
+    visit(tmp_path / "table", values=True)
+    expect(view.locator(".headline strong")).to_have_text("more than 99.9996 %")
+    start = view.get_by_label("About").locator("b")
+    expect(start).to_have_text("≈ 100 %")
+    expect(start).to_have_attribute("title", re.compile("^more than 1 - "))
+    set_up(view, "32,32,4/2,8,2/4,2,4")
+    expect(view.locator(".headline strong")).to_have_text("100 %")
 
 
-def test_autoplay_stops_where_a_thinned_page_ends_and_goes_on_by_hand(
-    thinned: Path, tmp_path: Path, view: Page
-) -> None:
-    page = export_page(thinned, tmp_path / "page")
-    slides = Packed(tmp_path / "page").slides
-    with hosted(tmp_path / "page", Ranged) as address, open_table(thinned) as table:
-        view.goto(address)
-        share = f"about 1 in {round(1 / page.leaves)}"
-        expect(view.get_by_label("About")).to_contain_text(f"{share} comes to a position that is not here")
-        before = leaver(table.game, slides)
-        set_up(view, table.game.format(before))
-        for _ in range(200):
-            expect(view.locator(".slide.best").first).to_be_visible()
-            autoplay(view)
-            expect(view.locator(".notice")).to_be_visible()
-            if "Autoplay stopped here" in view.locator(".notice").inner_text():
-                break
-            view.get_by_role("button", name="Undo (Z)").click()
-            set_up(view, table.game.format(before))
-        expect(view.locator(".notice")).to_contain_text("You can play on by hand")
-        assert canonical(table.game, table.game.parse(board_of(view))) not in slides
-        assert not view.locator(".slide.best").count()
-        before_slide = board_of(view)
-        view.locator(".slide:not([aria-disabled=true])").first.click()
-        expect(view.locator(".quiet").first).not_to_contain_text("Move 0")
-        assert board_of(view) != before_slide
+def test_autoplay_stops_where_a_thinned_page_ends_and_goes_on_by_hand(thinned, visit, view) -> None:
+    packed = Packed(visit(thinned, ranges))
+    slides, game = packed.slides, Game.from_identity(packed.header["game"])
+    share = f"about 1 in {round(1 / packed.header['leaves'])}"
+    expect(view.get_by_label("About")).to_contain_text(f"{share} comes to a position that is not here")
+    before = game.format(leaver(game, slides))
+    set_up(view, before)
+    for _ in range(200):
+        expect(view.locator(".slide.best").first).to_be_visible()
+        autoplay(view)
+        expect(view.locator(".notice")).to_be_visible()
+        if "Autoplay stopped here" in view.locator(".notice").inner_text():
+            break
+        view.get_by_role("button", name="Undo (Z)").click()
+        set_up(view, before)
+    expect(view.locator(".notice")).to_contain_text("You can play on by hand")
+    stopped = board_of(view)
+    assert canonical(game, game.parse(stopped)) not in slides
+    assert not view.locator(".slide.best").count()
+    view.locator(ALLOWED).first.click()
+    expect(view.locator(".quiet").first).not_to_contain_text("Move 0")
+    assert board_of(view) != stopped
 
 
 def leaver(game: Game, slides: dict[Cells, tuple[str, ...]]) -> Cells:
@@ -695,68 +588,47 @@ def leaver(game: Game, slides: dict[Cells, tuple[str, ...]]) -> Cells:
     return max(shares, key=lambda board: shares[board])
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["a box", "movable x", "only fours, a wall", "limits", "goal sum", "horizon", "pattern", "one row"],
-)
-def test_the_page_knows_the_rules_of_other_games(
-    name: str, tables: Callable[[str], Path], tmp_path: Path, view: Page
-) -> None:
+@pytest.mark.parametrize("game", cover(SMALL_GAMES), ids=str)
+def test_the_page_knows_the_rules_of_other_games(game, solved, visit, view) -> None:
     """On states in steps through the policy, the page allows and marks what the table says."""
-    export_page(tables(name), tmp_path / "page")
-    boards = sorted(Packed(tmp_path / "page").slides)
-    assert len(boards) > 10
-    with hosted(tmp_path / "page") as address, open_table(tables(name)) as table:
-        game = table.game
-        view.goto(address)
+    table_folder = solved(game, "win" if game.can_win else "score")
+    boards = sorted(Packed(visit(table_folder)).slides)
+    with open_table(table_folder) as table:
         for board in boards[:: max(1, len(boards) // 3)]:
             turned = images(game, board)[-1]
             answer = table.probe(game.format(turned))
             assert advice_on(view, game.format(turned)) == answer.best
-            allowed = view.locator(".slide:not([aria-disabled=true]) .name").all_inner_texts()
+            allowed = view.locator(f"{ALLOWED} .name").all_inner_texts()
             assert [word.strip().lower() for word in allowed] == list(game.slides(turned))
-        autoplay(view)
-        expect(view.locator(".notice.end")).to_be_visible()
+    autoplay(view)
+    expect(view.locator(".notice.end")).to_be_visible()
 
 
-def test_keys_play_undo_and_begin_again(small: Path, tmp_path: Path, view: Page) -> None:
-    export_page(small, tmp_path / "page")
+def test_keys_and_swipes_play_undo_and_begin_again(small: Path, visit: Visit, view: Page) -> None:
     moves = view.locator(".quiet").first
-    with hosted(tmp_path / "page") as address:
-        view.goto(address)
-        advice_on(view, "0,2/0,4")
-        view.keyboard.press("ArrowLeft")
-        expect(moves).to_contain_text("Move 1,")
-        assert re.fullmatch("2,[024]/4,[024]", board_of(view))
-        view.keyboard.press("z")
-        expect(moves).to_contain_text("Move 0,")
-        assert board_of(view) == "0,2/0,4"
-        view.keyboard.press("ArrowRight")  # changes nothing
-        expect(moves).to_contain_text("Move 0,")
-        view.keyboard.press("y")
-        expect(moves).to_contain_text("Move 1,")
-        played = board_of(view)
-        view.keyboard.press("n")
-        expect(moves).to_contain_text("Move 0,")
-        view.keyboard.press("z")  # back to the game before
-        expect(moves).to_contain_text("Move 1,")
-        assert board_of(view) == played
-        view.keyboard.press("y")
-        expect(moves).to_contain_text("Move 0,")
+    visit(small)
+    advice_on(view, "0,2/0,4")
 
+    def pressed(key: str, move: int) -> str:
+        view.keyboard.press(key)
+        expect(moves).to_contain_text(f"Move {move},")
+        return board_of(view)
 
-def test_a_swipe_slides(small: Path, tmp_path: Path, view: Page) -> None:
-    export_page(small, tmp_path / "page")
-    with hosted(tmp_path / "page") as address:
-        view.goto(address)
-        advice_on(view, "0,2/0,4")
-        box = view.locator(".board").bounding_box()
-        assert box is not None
-        view.mouse.move(box["x"] + 200, box["y"] + 100)
-        view.mouse.down()
-        view.mouse.move(box["x"] + 80, box["y"] + 110)
-        view.mouse.up()
-        expect(view.locator(".quiet").first).to_contain_text("Move 1,")
+    assert re.fullmatch("2,[024]/4,[024]", pressed("ArrowLeft", 1))
+    assert pressed("z", 0) == "0,2/0,4"
+    assert pressed("ArrowRight", 0) == "0,2/0,4"  # changes nothing
+    played = pressed("y", 1)
+    pressed("n", 0)
+    assert pressed("z", 1) == played  # back to the game before
+    pressed("y", 0)
+    advice_on(view, "0,2/0,4")
+    box = view.locator(".board").bounding_box()
+    assert box is not None
+    view.mouse.move(box["x"] + 200, box["y"] + 100)
+    view.mouse.down()
+    view.mouse.move(box["x"] + 80, box["y"] + 110)
+    view.mouse.up()
+    expect(moves).to_contain_text("Move 1,")
 
 
 IMPOSSIBLE = {
@@ -770,95 +642,75 @@ IMPOSSIBLE = {
 }
 
 
-def test_impossible_boards_are_refused_in_words(small: Path, tmp_path: Path, view: Page) -> None:
-    export_page(small, tmp_path / "page")
-    with hosted(tmp_path / "page") as address:
-        view.goto(address)
-        expect(view.locator(".slide.best").first).to_be_visible()
-        before = board_of(view)
-        for board, sentence in IMPOSSIBLE.items():
-            set_up(view, board)
-            expect(view.get_by_role("alert")).to_have_text(sentence)
-            assert board_of(view) == before
+def test_boards_that_are_impossible_or_not_reached(small: Path, visit: Visit, view: Page) -> None:
+    visit(small)
+    expect(view.locator(".slide.best").first).to_be_visible()
+    before = board_of(view)
+    for board, sentence in IMPOSSIBLE.items():
+        set_up(view, board)
+        expect(view.get_by_role("alert")).to_have_text(sentence)
+        assert board_of(view) == before
+    set_up(view, "16,16/16,16")
+    expect(view.locator(".notice")).to_contain_text("no game from the start comes to it")
+    view.get_by_role("button", name="Autoplay").click()
+    expect(view.locator(".notice")).to_contain_text("Autoplay stopped here.")
 
 
-def test_slides_that_are_not_allowed_say_why(
-    tables: Callable[[str], Path], tmp_path: Path, view: Page
-) -> None:
-    export_page(tables("masks"), tmp_path / "page")
-    board = next(b for b in Packed(tmp_path / "page").slides if len(GAMES["masks"][0].slides(b)) == 1)
-    game = GAMES["masks"][0]
-    with hosted(tmp_path / "page") as address:
-        view.goto(address)
-        advice_on(view, game.format(board))
-        for direction, why in game.refusals(board).items():
-            slide = view.locator(".slide", has_text=direction.capitalize())
-            expect(slide).to_contain_text(why)
-            expect(slide).to_have_attribute("aria-disabled", "true")
+def test_a_page_of_a_table_that_knows_nothing_says_so(small, tmp_path, visit, view) -> None:
+    thin(small, tmp_path / "thin", above=1)
+    assert Packed(visit(tmp_path / "thin")).slides == {}
+    expect(view.locator(".notice")).to_contain_text("This position is not on the page")
+    expect(view.get_by_label("About")).to_contain_text("about 100 % come to a position")
 
 
-def test_a_board_that_no_game_reaches_is_said_to_be_one(small: Path, tmp_path: Path, view: Page) -> None:
-    export_page(small, tmp_path / "page")
-    with hosted(tmp_path / "page") as address:
-        view.goto(address)
-        set_up(view, "16,16/16,16")
-        expect(view.locator(".notice")).to_contain_text("no game from the start comes to it")
-        view.get_by_role("button", name="Autoplay").click()
-        expect(view.locator(".notice")).to_contain_text("Autoplay stopped here.")
+def test_slides_that_are_not_allowed_say_why(solved, visit, view) -> None:
+    game = Game("2x3", 16, unmergeable=[5], masks="..x/...|.../..x")
+    boards = Packed(visit(solved(game))).slides
+    board = next(one for one in boards if len(game.slides(one)) == 1)
+    advice_on(view, game.format(board))
+    for direction, why in game.refusals(board).items():
+        slide = view.locator(".slide", has_text=direction.capitalize())
+        expect(slide).to_contain_text(why)
+        expect(slide).to_have_attribute("aria-disabled", "true")
 
 
-def damage(path: Path) -> None:
-    data = bytearray(path.read_bytes())
-    for at in range(0, len(data), 7):
-        data[at] ^= 1
-    path.write_bytes(bytes(data))
+def cut(data: bytes) -> bytes:
+    return data[: len(data) // 2]
+
+
+def damaged(data: bytes) -> bytes:
+    return bytes(byte ^ (at % 7 == 0) for at, byte in enumerate(data))
 
 
 @pytest.mark.parametrize(
-    ("what", "handler"),
+    ("what", "host"),
     [
-        ("policy-*.bin", Whole),
-        ("index-*.bin", Ranged),
-        ("policy.json", Whole),
-        *(
-            pytest.param(*case, marks=pytest.mark.all)
-            for case in (("policy-*.bin", Ranged), ("index-*.bin", Whole), ("policy.json", Ranged))
-        ),
+        ("policy-*.bin", whole_files),
+        ("index-*.bin", ranges),
+        ("policy.json", whole_files),
+        pytest.param("policy-*.bin", ranges, marks=pytest.mark.all),
     ],
 )
-@pytest.mark.parametrize("how", ["damaged", "cut", "missing"])
-def test_files_that_are_not_as_written_are_named_on_the_page(
-    how: str, what: str, handler: type[Any], small: Path, tmp_path: Path, view: Page
-) -> None:
-    export_page(small, tmp_path / "page")
-    Ranged.asked = []
-    (path,) = (tmp_path / "page").glob(what)
-    whole = path.read_bytes()
-    if how == "missing":
+@pytest.mark.parametrize("how", [damaged, cut, None], ids=["damaged", "cut", "missing"])
+def test_files_that_are_not_as_written_are_named_on_the_page(how, what, host, small, visit, view) -> None:
+    whole: dict[Path, bytes] = {}
+
+    def change(folder: Path) -> None:
+        (path,) = folder.glob(what)
+        whole[path] = path.read_bytes()
         path.unlink()
-    elif how == "cut":
-        path.write_bytes(whole[: len(whole) // 2])
-    else:
-        damage(path)
-    with hosted(tmp_path / "page", Ranged404 if handler is Ranged else Whole) as address:
-        view.goto(address)
-        notice = view.get_by_role("alert")
-        reason = "is not on this host" if how == "missing" else "is damaged, or of another version"
-        if (how, what, handler) != ("cut", "policy-*.bin", Ranged):  # the first block may still be whole
-            expect(notice).to_contain_text(f"{path.name} {reason}")
-            path.write_bytes(whole)
-            notice.get_by_role("button", name="Try again").click()
-        expect(view.locator(".slide.best").first).to_be_visible()
+        if how is not None:
+            path.write_bytes(how(whole[path]))
 
-
-class Ranged404(Ranged):
-    """As `Ranged`, where files may be missing."""
-
-    def do_GET(self) -> None:
-        if Path(self.translate_path(self.path)).exists():
-            super().do_GET()
-        else:
-            self.send_error(404)
+    visit(small, host, change)
+    ((path, data),) = whole.items()
+    notice = view.get_by_role("alert")
+    reason = "is damaged, or of another version" if how else "is not on this host"
+    if (how, what, host) != (cut, "policy-*.bin", ranges):  # the first block may still be whole
+        expect(notice).to_contain_text(f"{path.name} {reason}")
+        path.write_bytes(data)
+        notice.get_by_role("button", name="Try again").click()
+    expect(view.locator(".slide.best").first).to_be_visible()
 
 
 @pytest.mark.parametrize(
@@ -869,46 +721,24 @@ class Ranged404(Ranged):
         ('"tilebase policy"', '"tilebase table"', "policy.json is damaged"),
     ],
 )
-def test_a_header_of_another_page_is_refused(
-    old: str, new: str, sentence: str, small: Path, tmp_path: Path, view: Page
-) -> None:
-    export_page(small, tmp_path / "page")
-    header = tmp_path / "page" / "policy.json"
-    text = header.read_text()
-    assert old in text
-    header.write_text(text.replace(old, new, 1))
-    with hosted(tmp_path / "page") as address:
-        view.goto(address)
-        expect(view.get_by_role("alert")).to_contain_text(sentence)
-        assert not view.locator(".board").count()
+def test_a_header_of_another_page_is_refused(old, new, sentence, small, visit, view) -> None:
+    def change(folder: Path) -> None:
+        text = (folder / "policy.json").read_text()
+        assert old in text
+        (folder / "policy.json").write_text(text.replace(old, new, 1))
+
+    visit(small, change=change)
+    expect(view.get_by_role("alert")).to_contain_text(sentence)
+    assert not view.locator(".board").count()
 
 
-def test_the_page_asks_no_other_host(small: Path, tmp_path: Path, view: Page) -> None:
-    export_page(small, tmp_path / "page")
-    asked: list[str] = []
-    view.on("request", lambda request: asked.append(request.url))
-    with hosted(tmp_path / "page") as address:
-        view.goto(address)
-        expect(view.locator(".slide.best").first).to_be_visible()
-        assert asked
-        assert all(url.startswith((address, "data:")) for url in asked)
-
-
-def test_the_page_is_accessible_and_fits(thinned: Path, tmp_path: Path, view: Page) -> None:
-    export_page(thinned, tmp_path / "page", values=True)
-    with hosted(tmp_path / "page") as address:
-        view.goto(address)
-        expect(view.locator(".slide.best").first).to_be_visible()
-        set_up(view, "3")
-        expect(view.get_by_role("alert")).to_be_visible()
-        for width in (320, 390, 1280):
-            view.set_viewport_size({"width": width, "height": 720})
-            check_accessible(view)
-            assert view.evaluate("document.documentElement.scrollWidth <= innerWidth")
+def test_the_page_is_accessible_and_fits(thinned: Path, visit: Visit, view: Page) -> None:
+    visit(thinned, values=True)
+    expect(view.locator(".slide.best").first).to_be_visible()
+    set_up(view, "3")
+    expect(view.get_by_role("alert")).to_be_visible()
+    for width in (320, 390, 1280):
+        view.set_viewport_size({"width": width, "height": 720})
+        check_accessible(view)
+        assert view.evaluate("document.documentElement.scrollWidth <= innerWidth")
     view.emulate_media(color_scheme="light")
-
-
-def test_a_page_is_described_in_one_line(small: Path, tmp_path: Path) -> None:
-    page = export_page(small, tmp_path / "page")
-    assert page == ExportedPage(tmp_path / "page", "win", 57, page.policy, page.size, 0.0)
-    assert re.search(r"page: 57 states, 1\d\d kB>$", repr(page))

@@ -72,25 +72,7 @@ def test_random_fillings_are_won_where_a_search_of_each_says_so() -> None:
     assert sample_fillings(game, 60, seed=3, fillings="16,4,16/16,8,4", threads=1).lost == found.lost
 
 
-def test_the_lemma_command_draws_fillings(capsys: pytest.CaptureFixture[str]) -> None:
-    line = ["lemma", "sample", "2x3", "32", "--pattern", "16,*,*/*,8,*", "-q", "--count"]
-    assert main([*line, "30"]) == 1
-    assert " of 30 random boards win" in capsys.readouterr().out
-    assert main([*line, "3", "--fillings", "16,8,8/8,8,8"]) in (0, 1)
-    assert "that holds the pattern with the tiles that 16,8,8/8,8,8 allows" in capsys.readouterr().out
-    assert main(["lemma", "sample", "2x3", "64", "--count", "5", "-q", "-f", "csv"]) == 0
-    assert capsys.readouterr().out.startswith(
-        "fillings,won,lost,undecided,board,game,command,version\n5,5,0,0,,"
-    )
-    for wrong in (["0"], ["5", "--within", "3"], ["5", "--budget", "x"]):
-        assert main([*line, *wrong]) == 2
-    assert main(["lemma", "sample", "2x3", "64", "--pattern", "pair"]) == 2
-    assert "fillings are drawn for a goal and one pattern" in capsys.readouterr().err
-
-
-def test_a_part_of_a_set_says_nothing_of_smaller_sums(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_part_of_a_set_says_nothing_of_smaller_sums(tmp_path, capsys):
     line = ["force", "diagrams", "2x3", "16", "--start", "empty", "--up-to", "24", "-q"]
     assert main([*line, "-o", str(tmp_path / "set"), "--threads", "1"]) == 1
     assert main(["lemma", "set", str(tmp_path / "set"), "--pattern", "8,*,*/*,*,*"]) == 1

@@ -31,7 +31,7 @@ def site(tmp_path: Path) -> Iterator[str]:
     (tmp_path / "index.html").write_text(body, "utf-8")
     for name in ("board.js", "pages.css", "img"):
         (shutil.copytree if (DOCS / name).is_dir() else shutil.copyfile)(DOCS / name, tmp_path / name)
-    with hosted(tmp_path) as address:
+    with hosted(tmp_path) as (address, _):
         yield address
 
 

@@ -11,17 +11,19 @@ from pathlib import Path
 import pytest
 
 import golden
-from killing import Commands
 from repetition import one_in
+from stopping import Commands
 from stored import contents
 
 STATES = golden.read()
 
 
 @pytest.fixture(scope="module")
-def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Commands]:
-    folder = tmp_path_factory.mktemp("golden")
-    with Commands(folder, [case.arguments for case in golden.CASES], version=golden.VERSION) as found:
+def commands(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Commands]:
+    """A server that has run the cases of this session once."""
+    items = [item for item in request.session.items if item.path == request.path]
+    warm = [item.callspec.params["case"].arguments for item in items]  # type: ignore[attr-defined]
+    with Commands(tmp_path_factory.mktemp("golden"), warm, setup=golden.SETUP) as found:
         yield found
 
 

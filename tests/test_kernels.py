@@ -24,8 +24,6 @@ import pytest
 from numba import types
 from numba.core import config
 
-from daily import daily
-from repetition import one_in
 from tilebase import Game
 from tilebase._kernels import bits, boards, jit, machine_code
 from tilebase._kernels.coded import decode, encode
@@ -55,22 +53,20 @@ GAMES = (
     Game("2x3", 32, limits="16,8,8/8,8,8", pattern="pair", start="empty"),
     Game("1x2x3", 16, walls=[5]),
 )
-EVERY = sys.argv[2] == "all"  # the types of values are compiled apart
-TAKEN = GAMES if EVERY else (GAMES[4],)
-SPARSE = "win,win:float16,lower:uint32,upper,guaranteed,moves" if EVERY else "win"
-DENSE = "win:float16,win,lower:uint32,guaranteed,score,longest" if EVERY else "win,guaranteed"
+SPARSE = "win,win:float16,lower:uint32,upper,guaranteed,moves"  # the types of values are compiled apart
+DENSE = "win:float16,win,lower:uint32,guaranteed,score,longest"
 
 
 def reachable():
-    for game in TAKEN:
-        count(game, threads=1, lookahead=EVERY)
+    for game in GAMES:
+        count(game, threads=1, lookahead=True)
         if game.can_win:
             solve(game, SPARSE, threads=2)
 
 
 def shared():
     shared_forward.SHARED_RANKS = shared_backward.SHARED_KEYS = 1
-    for game in TAKEN[:2]:
+    for game in GAMES[:2]:
         with contextlib.closing(ThreadExecutor(Allowance(memory=4 << 30, threads=2))) as threads:
             solve(game, "win", cluster=threads)
 
@@ -81,13 +77,13 @@ def all_boards():
 
 
 def searched():
-    for game in TAKEN:
+    for game in GAMES:
         if game.can_win:
             force(game, engine="search")
     with tempfile.TemporaryDirectory() as folder:
         force(Game("2x3", 32), certificate=Path(folder) / "a.cert")
         force(Game("2x3", 16), certificate=Path(folder) / "b.cert")
-        for shape in ("3x6", "5x5", "3x3x3", "2x4x4") if EVERY else ():  # up to 64 drops on an afterstate
+        for shape in ("3x6", "5x5", "3x3x3", "2x4x4"):  # up to 64 drops on an afterstate
             game = Game(shape, 16 if shape in ("3x6", "3x3x3") else 8, start="empty")
             force(game, engine="search", seconds=2.0, certificate=Path(folder) / f"{shape}.cert")
 
@@ -106,23 +102,12 @@ print("in bounds")
 """
 
 
-PARTS = ["reachable", "shared", "all_boards", "searched", "used"]
-"""Functions of the script; all compile their kernels anew, so by default one part runs, another each day."""
-CASES = daily(
-    [(part, games) for part in PARTS for games in ("some", "all")],
-    [(part, "some") for part in PARTS[one_in(len(PARTS))]],
-)
-
-
-@pytest.mark.parametrize(("part", "games"), CASES)
-def test_no_kernel_leaves_its_arrays(part: str, games: str) -> None:
-    """The script runs with bounds checks.  Checks need no optimised code."""
-    environment = os.environ | {
-        "TILEBASE_DEBUG": "1",
-        "NUMBA_FULL_TRACEBACKS": "1",
-        "NUMBA_OPT": "0",
-    }
-    command = [sys.executable, "-c", SCRIPT, part, games]
+@pytest.mark.all
+@pytest.mark.parametrize("part", ["reachable", "shared", "all_boards", "searched", "used"])
+def test_no_kernel_leaves_its_arrays(part: str) -> None:
+    """The functions of the script run with bounds checks, compiled anew; these need no optimised code."""
+    environment = os.environ | {"TILEBASE_DEBUG": "1", "NUMBA_FULL_TRACEBACKS": "1", "NUMBA_OPT": "0"}
+    command = [sys.executable, "-c", SCRIPT, part]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=1200)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     assert done.stdout.endswith("in bounds\n")
@@ -346,34 +331,30 @@ def test_where_nothing_can_be_written_a_line_names_the_variable(tmp_path):
     assert "set TILEBASE_CACHE_DIR to a folder" in said
 
 
-def others_write(folder):
-    folder.chmod(0o770)
-
-
-def others_rename(folder):
-    folder.parent.chmod(0o777)
-
-
-def others_own(folder):
-    os.chown(folder, 12345, -1)
-
-
-def others_link(folder):
+def link(folder):
     folder.rename(folder.parent / "else")
     folder.symlink_to("else")
 
 
-@pytest.mark.parametrize("spoil", [others_write, others_rename, others_own, others_link])
-def test_a_folder_that_others_can_change_is_not_used(spoil, shared):
+SPOILT = {
+    "others write": lambda folder: folder.chmod(0o770),
+    "others rename": lambda folder: folder.parent.chmod(0o777),
+    "others own": lambda folder: os.chown(folder, 12345, -1),
+    "a link": link,
+}
+
+
+@pytest.mark.parametrize("how", SPOILT)
+def test_a_folder_that_others_can_change_is_not_used(how, shared):
     """What lies in the folder is executed."""
     private = shared / f"tilebase-{os.getuid()}"
     assert paths.cache_folder() == private
     assert private.stat().st_mode & 0o777 == 0o700
     shared.chmod(0o1777)  # as folders of temporary files are
     assert paths.cache_folder() == private
-    if spoil is others_own and os.getuid():
+    if how == "others own" and os.getuid():
         pytest.skip("only root can give a folder away")
-    spoil(private)
+    SPOILT[how](private)
     assert paths.cache_folder() is None
 
 
@@ -456,52 +437,49 @@ def test_a_kernel_of_the_cache_is_compiled_into_another():
     assert kept(words) == 4
 
 
-def test_a_release_of_numba_that_was_not_tried_loads_kernels_its_own_way(tmp_path, monkeypatch):
+@pytest.fixture
+def counting(tmp_path, monkeypatch):
+    """Make a kernel, kept below tmp_path, and call it; return how often it was found there, and its code."""
+    monkeypatch.setattr(jit, "_kernel_cache", lambda _module: str(tmp_path))
+
+    def count():
+        kept = jit.kernel()(bits.count_ones.py_func)
+        assert kept(np.array([7, 1], dtype=np.uint64)) == 4
+        (compiled,) = kept.overloads.values()
+        return sum(kept._cache_hits.values()), compiled.library
+
+    return count
+
+
+def test_a_release_of_numba_that_was_not_tried_loads_kernels_its_own_way(counting, monkeypatch):
     """Private parts of Numba are used under the releases with which they were tried, and this is one."""
     first, last = machine_code.TRIED
     assert first <= numba.version_info.short <= last
     monkeypatch.setattr(machine_code, "TRIED", (first, (0, 0)))
-    monkeypatch.setattr(jit, "_kernel_cache", lambda _module: str(tmp_path))
-    words = np.array([7, 1], dtype=np.uint64)
-    for hits in ([], [1]):
-        kept = jit.kernel()(bits.count_ones.py_func)
-        assert kept(words) == 4
-        (compiled,) = kept.overloads.values()
-        assert not isinstance(compiled.library, machine_code.MachineCode)
-        assert list(kept._cache_hits.values()) == hits
+    for number in range(2):
+        hits, library = counting()
+        assert hits == number
+        assert not isinstance(library, machine_code.MachineCode)
 
 
 @pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
 @pytest.mark.parametrize("damage", ["flipped", "cut off", "empty"])
-def test_a_damaged_file_of_the_cache_is_compiled_anew(damage, suffix, tmp_path, monkeypatch):
-    def counted() -> list[int]:
-        kept = jit.kernel()(bits.count_ones.py_func)
-        assert kept(words) == 4
-        return list(kept._cache_hits.values())
-
-    words = np.array([7, 1], dtype=np.uint64)
-    monkeypatch.setattr(jit, "_kernel_cache", lambda _module: str(tmp_path))
-    assert (counted(), counted()) == ([], [1])
+def test_a_damaged_file_of_the_cache_is_compiled_anew(damage, suffix, counting, tmp_path):
+    assert [counting()[0] for _ in range(2)] == [0, 1]
     (file,) = tmp_path.rglob(f"*{suffix}")
     data = file.read_bytes()
-    middle = len(data) // 2
-    worse = {
-        "flipped": data[:middle] + bytes([data[middle] ^ 4]) + data[middle + 1 :],
-        "cut off": data[:middle],
-        "empty": b"",
-    }
-    file.write_bytes(worse[damage])
-    assert (counted(), counted()) == ([], [1])
+    begin = data[: len(data) // 2]
+    behind = bytes([data[len(begin)] ^ 4]) + data[len(begin) + 1 :]
+    file.write_bytes({"flipped": begin + behind, "cut off": begin, "empty": b""}[damage])
+    assert [counting()[0] for _ in range(2)] == [0, 1]
 
 
-def test_a_kernel_that_cannot_be_kept_works_all_the_same(tmp_path, monkeypatch):
+def test_a_kernel_that_cannot_be_kept_works_all_the_same(counting, tmp_path, monkeypatch):
     def refuse(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(jit, "_kernel_cache", lambda _module: str(tmp_path))
     monkeypatch.setattr(os, "replace", refuse)
-    kept = jit.kernel()(bits.count_ones.py_func)
-    assert kept(np.array([7, 1], dtype=np.uint64)) == 4
+    assert counting()[0] == 0
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 

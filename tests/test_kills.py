@@ -1,92 +1,91 @@
-"""Commands killed at every operation on files: whatever is left, the same command then ends as if alone."""
+"""Commands hit at every operation on files: whatever is left, the same command then ends as if alone."""
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from killing import Commands, clear
 from repetition import one_in
+from stopping import Commands, Done, Hit, clear
 from stored import contents
 
-GAME = ["2x2", "8", "-q", "--threads", "1"]
-SOLVE, COUNT, FORCE = (["solve", *GAME], ["count", *GAME], ["force", *GAME])
-DENSE = [*SOLVE, "--space", "all"]
-ABOVE = [*SOLVE, "--above", "0.3", "--objective", "win,moves", "-o"]
-THIN = ["thin", "source", "--visited", "0.01", "-q", "-o"]
-DATA = ["export", "data", "source", "--visits", "-q", "-o"]
+GAME = "2x2 8 -q --threads 1"
+COMMANDS = {
+    "count": (f"count {GAME}", "runs", 4),
+    "solve": (f"solve {GAME}", "runs", 16),
+    "force": (f"force {GAME}", "runs", 4),
+    "reachable": (f"solve {GAME} -o table", "table", 8),
+    "all": (f"solve {GAME} --space all -o table", "table", 8),
+    "pruned": (f"solve {GAME} --above 0.3 --objective win,moves -o pruned", "pruned", 16),
+    "certificate": (f"force {GAME} -c 2x2-8.cert", "2x2-8.cert", 4),
+    "thin": ("thin source --visited 0.01 -q -o thinned", "thinned", 8),
+    "data": ("export data source --visits -q -o data", "data", 16),
+}
+"""By name, a command, what it writes, and of how many operations the default run takes one."""
 
 
 @pytest.fixture(scope="module")
 def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Commands]:
     folder = tmp_path_factory.mktemp("kills")
-    table = str(folder / "source")
-    thin = ["thin", table, "--visited", "0.01", "-q", "-o", str(folder / "thin")]
-    data = ["export", "data", table, "--visits", "-q", "-o", str(folder / "warm")]
-    with Commands(
-        folder, [COUNT, [*SOLVE, "-o", table], DENSE, FORCE, thin, data, [*ABOVE, str(folder / "above")]]
-    ) as found:
+    source = f"solve {GAME} -o {folder / 'source'}"
+    texts = (command.replace("source", str(folder / "source")) for command, _, _ in COMMANDS.values())
+    with Commands(folder, [command.split() for command in (source, *texts)]) as found:
         yield found
 
 
-def kill_everywhere(commands: Commands, arguments: list[str], target: Path, step: int = 1) -> None:
-    """Kill a command at one operation after the other; the same command then gives the same files.
+def files(target: Path) -> object:
+    return contents(target) if target.is_dir() else target.read_bytes() if target.exists() else None
 
-    With a `step`, only some operations are taken; `scripts/test --all` takes all.
+
+def hit_everywhere(commands: Commands, name: str, number: signal.Signals, step: int = 0) -> list[Done]:
+    """Hit a command at one operation after the other; the same command then gives the same files.
+
+    Only some operations are taken; `scripts/test --all` takes all.  Returns how the hits ended.
     """
+    text, target, often = COMMANDS[name]
+    arguments, place = text.split(), commands.folder / target
+    clear(place)
     whole = commands.run(arguments)
     assert whole.status == 0, whole.err
-    files = contents(target) if target.is_dir() else target.read_bytes() if target.exists() else None
-    killed = 0
-    for at in range(1, whole.operations + 1)[one_in(step)]:
-        clear(target)
-        first = commands.run(arguments, kill_at=at)
-        killed += first.status is None
+    wanted, ended = files(place), []
+    for at in range(1, whole.count + 1)[one_in(step or often)]:
+        clear(place)
+        ended.append(commands.run(arguments, Hit(number=at, signal=number)))
         again = commands.run(arguments)
-        assert again.status == 0, f"killed at {at}: {again.err}"
-        assert again.err == whole.err
-        found = contents(target) if target.is_dir() else target.read_bytes() if target.exists() else None
-        assert found == files, f"killed at {at}"
-        left = [path for path in commands.folder.rglob(".*") if path.suffix in (".part", ".lock", ".spill")]
-        assert left == [], f"killed at {at}"
-    assert killed > 5
+        assert (again.status, again.err) == (0, whole.err), f"hit at {at}"
+        assert files(place) == wanted, f"hit at {at}"
+        parts = [path for path in commands.folder.rglob(".*") if path.suffix in (".part", ".lock", ".spill")]
+        assert [*parts, *commands.folder.rglob("thin.json")] == [], f"hit at {at}"
+    return ended
 
 
-@pytest.mark.parametrize("command", [SOLVE, COUNT, FORCE], ids=lambda command: command[0])
-def test_folder_that_nobody_named(command: list[str], commands: Commands) -> None:
-    """Folders of runs are used and deleted; the same command handles what a kill at any point leaves."""
-    kill_everywhere(commands, command, commands.folder / "runs", step=8 if command is SOLVE else 2)
+@pytest.mark.parametrize("name", COMMANDS)
+def test_after_a_kill_the_same_command_ends_as_if_alone(name: str, commands: Commands) -> None:
+    """Folders of runs without a name are used and deleted; all layers of a manifest have one order."""
+    ended = hit_everywhere(commands, name, signal.SIGKILL)
+    assert sum(one.status == -signal.SIGKILL for one in ended) > 5
 
 
-@pytest.mark.parametrize("space", ["reachable", "all"])
-def test_table(space: str, commands: Commands) -> None:
-    table = commands.folder / "table"
-    kill_everywhere(commands, [*SOLVE, "--space", space, "-o", "table"], table, step=4)
-    clear(table)
-
-
-@pytest.mark.parametrize(
-    ("command", "name", "step"),
-    [(ABOVE, "pruned", 8), ([*FORCE, "-c"], "2x2-8.cert", 3), (THIN, "thinned", 4), (DATA, "data", 8)],
-    ids=["pruned", "certificate", "thin", "data"],
-)
-def test_what_is_named(command: list[str], name: str, step: int, commands: Commands) -> None:
-    """The manifest of several objectives names the files of a layer in one order, journal or not."""
-    kill_everywhere(commands, [*command, name], commands.folder / name, step)
-    assert not (commands.folder / "thinned/thin.json").exists()
+@pytest.mark.parametrize("name", ["count", "all"])
+def test_after_a_stop_the_same_command_ends_as_if_alone(name: str, commands: Commands) -> None:
+    ended = hit_everywhere(commands, name, signal.SIGTERM, step=12)
+    assert {one.status for one in ended} == {143}
+    assert {one.err.count("\n") for one in ended} == {1}
 
 
 def test_output(commands: Commands) -> None:
     """The older file stays until the new one is whole."""
     output = commands.folder / "counts.csv"
-    operations = commands.run([*COUNT, "--by", "sum", "--record", "counts.csv"]).operations
+    arguments = [*COMMANDS["count"][0].split(), "--by", "sum", "--record", "counts.csv"]
+    operations = commands.run(arguments).count
     new, seen = output.read_text(), set()
-    for at in range(operations - 25, operations + 1):
+    for at in range(operations - 25, operations + 1)[one_in(3)]:
         output.write_text("mine")
-        commands.run([*COUNT, "--by", "sum", "--record", "counts.csv"], kill_at=at)
+        commands.run(arguments, Hit(number=at))
         seen.add(output.read_text())
-        commands.run([*COUNT, "--by", "sum", "--record", "counts.csv"])
+        commands.run(arguments)
         assert output.read_text() == new
     assert seen == {"mine", new}

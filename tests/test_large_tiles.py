@@ -365,9 +365,7 @@ def test_a_folder_of_tables(tables: Path) -> None:
             assert sentence in str(caught.value)
 
 
-def test_the_best_table_comes_first(
-    solved: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_best_table_comes_first(solved, tmp_path, capsys):
     folder = tmp_path / "tables"
     easier = Game("3x3", 16, masks=".../..x/.xx", start=BIG.start, horizon=60)
     shutil.copytree(solved(BIG), folder / "a")
@@ -428,9 +426,7 @@ def test_the_command(solved: Callable[..., Path], capsys: pytest.CaptureFixture[
     assert "read" not in capsys.readouterr().out
 
 
-def test_the_command_with_a_folder(
-    tables: Path, capsys: pytest.CaptureFixture[str], refused: Callable[..., None]
-) -> None:
+def test_the_command_with_a_folder(tables, capsys, refused):
     assert main(["probe", str(tables), "2,2,0/0,0,64/2,128,256"]) == 0
     printed = capsys.readouterr()
     assert "broken was left out: " in printed.err
@@ -452,9 +448,7 @@ def test_the_command_with_a_folder(
     refused(["probe", str(tables), "2,2/0,0", "--after"], 2, "holds tables in subfolders: name one of them")
 
 
-def test_play_takes_the_table_of_a_folder_that_fits(
-    tables: Path, capsys: pytest.CaptureFixture[str], refused: Callable[..., None]
-) -> None:
+def test_play_takes_the_table_of_a_folder_that_fits(tables, capsys, refused):
     board = "2,2,0/0,0,64/2,128,256"
     assert main(["play", str(tables), "--start", board, "--auto", "--delay", "0", "--seed", "1"]) == 0
     printed = capsys.readouterr()
@@ -466,9 +460,7 @@ def test_play_takes_the_table_of_a_folder_that_fits(
     refused(["play", str(tables), "--start", "2,2,0/0,0,4/2,128,256"], 1, "the nearest is big")
 
 
-def test_verify_checks_each_table_of_a_folder(
-    tables: Path, capsys: pytest.CaptureFixture[str], refused: Callable[..., None]
-) -> None:
+def test_verify_checks_each_table_of_a_folder(tables, capsys, refused):
     assert main(["verify", str(tables), "-q"]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert [line.partition(": ")[0] for line in lines] == [
@@ -481,9 +473,7 @@ def test_verify_checks_each_table_of_a_folder(
     refused(["verify", str(tables), "--list"], 2, "--list and --against are for one table")
 
 
-def test_boards_after_a_slide(
-    solved: Callable[..., Path], capsys: pytest.CaptureFixture[str], refused: Callable[..., None]
-) -> None:
+def test_boards_after_a_slide(solved, capsys, refused):
     table, rng = solved(BIG), random.Random(4)
     exact = oracle.values(BIG).afterstates
     with open_table(table) as opened:
@@ -509,9 +499,7 @@ def test_boards_after_a_slide(
     refused(["probe", str(table), "0,2,0/0,0,64/0,128,256", "--after"], 1, "its large tiles fit, but no play")
 
 
-def test_play_from_a_real_board(
-    solved: Callable[..., Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_play_from_a_real_board(solved, capsys, monkeypatch):
     import io
 
     monkeypatch.setattr("sys.stdin", io.StringIO("q\n"))

@@ -11,7 +11,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,6 @@ from typing import Any
 import pytest
 
 import tilebase
-from tilebase import solve
 from tilebase.cli import main
 from tilebase.errors import StorageError
 from tilebase.game.game import Game
@@ -27,6 +26,7 @@ from tilebase.runtime.storage import open_own
 
 FILES = {
     "csv": "count 2x2 8 -q --record NAME.csv",
+    "diagrams": "force diagrams 2x2 8 -q --record NAME.csv",
     "json": "solve 2x2 8 -q --record NAME.json",
     "parquet": "rank 2x2 8 --record NAME.parquet",
     "text": "export graph 2x2 8 -o NAME.dot",
@@ -36,24 +36,23 @@ FILES = {
     "record": "solve 2x2 8 --objective lower -q --record NAME.json",
     "keys": "export boards ../table --sum 8 -o NAME.parquet",
     "review": "review ../table ../game.txt --record NAME.csv",
-    "diagrams": "force diagrams 2x2 8 -q --record NAME.csv",
 }
 FOLDERS = {
-    "page": "export page ../table -o NAME",
+    "counts": "count 2x2 16 -q -o NAME --keep states",
     "process": "export mdp 2x2 8 -o NAME",
+    "bound": "solve 2x2 16 --objective lower -q --work NAME",
+    "decided": "force 2x2 8 -q --work NAME",
     "thin": "thin ../table -o NAME --visited 0.01 -q",
     "table": "solve 2x2 16 -q -o NAME --objective win,moves",
     "pruned": "solve 2x2 16 -q -o NAME --above 0.1",
-    "counts": "count 2x2 16 -q -o NAME --keep states",
-    "bound": "solve 2x2 16 --objective lower -q --work NAME",
-    "decided": "force 2x2 8 -q --work NAME",
+    "page": "export page ../table -o NAME",
 }
 
 
 @pytest.fixture
-def place(folder: Path) -> Path:
+def place(folder: Path, solved: Callable[..., Path]) -> Path:
     """The current folder, in which commands write, with a table beside it."""
-    solve(Game("2x2", 16), "win,moves", table=folder / "table", threads=1)
+    shutil.copytree(solved(Game("2x2", 16), "win,moves"), folder / "table")
     (folder / "game.txt").write_text("2,2/0,0\n4,2/0,0\n")
     (folder / "place").mkdir()
     os.chdir(folder / "place")

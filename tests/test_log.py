@@ -103,11 +103,6 @@ def test_a_log_that_cannot_be_written_ends(folder: Path, capsys: pytest.CaptureF
     assert printed.err.count("warning: cannot write /dev/full") == 1
 
 
-def test_the_same_question_has_the_same_name(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["count", "2x2", "16", "-q", "-f", "json", "--log", "log"]) == 0
-    assert '"command": "tilebase count 2x2 16"' in capsys.readouterr().out
-
-
 def test_python_logs_by_itself(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
     game = Game("2x2", 16)
     count(game)

@@ -5,16 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import cached_oracle as oracle
-from tilebase.arrays import TableArrays
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.values import Rounded, short_text
-from tilebase.policies.evaluation import evaluate
-from tilebase.policies.simulation import simulate
 from tilebase.questions.review import review
 from tilebase.questions.solve import solve
 from tilebase.tables.probe import open_table
@@ -25,10 +21,8 @@ GAME = Game("2x3", 32, spawn="1/1000000")
 
 
 @pytest.fixture(scope="module")
-def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path: Path = tmp_path_factory.mktemp("loss") / "t"
-    solve(GAME, "win,loss", table=path, threads=1)
-    return path
+def table(solved) -> Path:
+    return solved(GAME, "win,loss")
 
 
 def test_it_is_one_minus_the_probability_to_win_in_fractions() -> None:
@@ -38,30 +32,19 @@ def test_it_is_one_minus_the_probability_to_win_in_fractions() -> None:
 
 
 def test_it_keeps_its_digits(table: Path) -> None:
-    exact = 1 - oracle.values(GAME, "win").start
+    """That of the start, and that of every board beside the probability to win."""
+    exact, found = oracle.values(GAME, "win"), 0
     with open_table(table) as opened:
-        found = opened.start["loss"]
-        win = opened.start["win"]
-    assert isinstance(found, Rounded)
-    assert abs(Fraction(found.value) - exact) < exact / 10**14
-    assert isinstance(win, Rounded)
-    assert win.complement == found.value
-    assert verify_table(table).wrong == ()
-
-
-def test_every_board_says_it_beside_the_probability_to_win(table: Path) -> None:
-    exact = oracle.values(GAME, "win")
-    found = 0
-    with open_table(table) as opened:
+        win, loss = (opened.start[name] for name in ("win", "loss"))
+        assert win.complement == loss.value
+        assert abs(Fraction(loss.value) - (1 - exact.start)) < (1 - exact.start) / 10**14
         for state, value in exact.states.items():
             answer = opened.probe(GAME.format(state), "win")
-            if not isinstance(answer.value, Rounded):
-                continue
-            lost = answer.value.complement
-            assert lost is not None
-            assert abs(Fraction(lost) - (1 - value)) <= (1 - value) / 10**13
-            found += 1
+            if isinstance(answer.value, Rounded):
+                assert abs(Fraction(answer.value.complement) - (1 - value)) <= (1 - value) / 10**13
+                found += 1
     assert found > 100
+    assert verify_table(table).wrong == ()
 
 
 def test_the_best_slides_lose_least(table: Path) -> None:
@@ -70,16 +53,12 @@ def test_the_best_slides_lose_least(table: Path) -> None:
         for state in exact.states:
             answer = opened.probe(GAME.format(state), "loss")
             worths = oracle.worths(exact, state)
-            most = max(worths.values(), default=None)
-            near = abs(most or 0) / 10**14
+            most = max(worths.values(), default=Fraction(0))
             assert {d for d, worth in worths.items() if worth == most} <= set(answer.best)
-            assert all(most - worths[direction] <= near for direction in answer.best)
+            assert all(most - worths[direction] <= abs(most) / 10**14 for direction in answer.best)
             assert answer.cost
-            for slide in answer.slides:
-                lost = answer.loss(slide.direction)
-                assert lost is not None
-                assert most is not None
-                assert abs(Fraction(lost) - (most - worths[slide.direction])) <= Fraction(1, 10**13)
+            for direction, worth in worths.items():
+                assert abs(Fraction(answer.loss(direction)) - (most - worth)) <= Fraction(1, 10**13)
 
 
 def test_where_a_win_is_almost_certain_the_losses_decide(table: Path) -> None:
@@ -117,23 +96,6 @@ def test_where_no_loss_can_be_met_a_slide_that_risks_one_is_not_best(table: Path
                 assert answer.loss(direction) == pytest.approx(float(1 - worth), rel=1e-13)
                 risky += 0 < 1 - worth < Fraction(1, 10**16)
     assert risky > 10
-
-
-def test_arrays_give_probabilities(table: Path) -> None:
-    exact = oracle.values(GAME, "loss")
-    states = list(exact.states)
-    with open_table(table) as opened:
-        found = TableArrays(opened, "loss").probe(np.array(states, dtype=np.int8))
-    assert found.value.tolist() == pytest.approx([float(-exact.states[state]) for state in states], rel=1e-13)
-    assert np.nanmin(found.q) >= 0
-
-
-def test_policies_and_games_give_probabilities(table: Path) -> None:
-    win, loss = (evaluate(table, "random", objective=name) for name in ("win", "loss"))
-    assert loss.value == pytest.approx(1 - win.value, rel=1e-12)
-    assert loss.regret == pytest.approx(loss.value - loss.optimum)
-    played = simulate(table, 2000, objective="loss")
-    assert 0 <= played.mean == pytest.approx(1 - played.wins / 2000)
 
 
 def test_it_needs_a_goal_and_takes_no_discount() -> None:

@@ -6,20 +6,25 @@ import re
 import shutil
 import subprocess
 import xml.etree.ElementTree as ET
+from collections import defaultdict
+from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
 from quantecon.markov import DiscreteDP
 
 import cached_oracle as oracle
+from stored import contents
 from tilebase import solve
 from tilebase.cli import main
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Cells, Game
-from tilebase.game.symmetry import canonical, images
+from tilebase.game.symmetry import canonical
 from tilebase.questions.mdp import to_mdp
+from tilebase.questions.prism import export_mdp
 from tilebase.small.diagrams import Diagram, decision_diagram, diagram_picture, number
 
 DISCOUNT = Fraction(99, 100)
@@ -35,27 +40,17 @@ GAMES = [
 ]
 WITH_GOAL = [*GAMES, Game("2x2", 16, spawn=0), Game("2x3", 8, unmergeable=[0, 5], start="empty")]
 
+TO_A_SUM = Game("2x2", goal_sum=12)
+
 needs_dot = pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is optional")
 
 
 # -- decision processes ----------------------------------------------------------------------------
 
 
-def test_published_size():
-    """The sizes of 2x2 to 8 in The Mathematics of 2048: Optimal Play, without symmetry."""
-    mdp = to_mdp(Game("2x2", 8), symmetric=False, merge=False)
-    assert len(mdp.states) + 2 == 70
-    triples = {
-        (int(state), name, int(target))
-        for state, name, row in zip(mdp.pair_states, mdp.actions, mdp.transitions, strict=True)
-        for target in row.indices
-    }
-    assert len(triples) == 530
-
-
 @pytest.mark.parametrize("symmetric", [True, False])
 @pytest.mark.parametrize("merge", [True, False])
-@pytest.mark.parametrize("game", GAMES, ids=str)
+@pytest.mark.parametrize("game", [*WITH_GOAL, TO_A_SUM], ids=str)
 def test_arrays_are_consistent(game, merge, symmetric):
     mdp = to_mdp(game, symmetric=symmetric, merge=merge)
     mdp.assert_consistent()
@@ -88,10 +83,11 @@ def check_pair(mdp, chances, reward: float, state: Cells, directions: list[str])
         expected: dict[int, Fraction] = {}
         for board, p in [] if game.wins(after) else game.spawns(after):
             stood = canonical(game, board) if mdp.symmetric else board
-            target = place[stood] if game.slides(board) else lose
+            target = win if game.has_goal_sum(board) else place.get(stood, lose)
+            assert (target != lose) == (game.has_goal_sum(board) or bool(game.slides(board)))
             expected[target] = expected.get(target, Fraction(0)) + p
         expected = expected or {win if game.wins(after) else lose: Fraction(1)}
-        assert reward == game.wins(after)
+        assert reward == pytest.approx(float(expected.get(win, 0)), abs=1e-15)
         if mdp.symmetric or len(directions) == 1:
             assert row == pytest.approx({target: float(p) for target, p in expected.items()}, abs=1e-15)
 
@@ -118,14 +114,6 @@ def test_a_public_solver_agrees(game, method, symmetric):
     assert start == pytest.approx(float(exact.start), abs=1e-12)
 
 
-@pytest.mark.parametrize("game", GAMES, ids=str)
-def test_ours_agrees_with_the_oracle(game):
-    exact = oracle.values(game, "win", discount="0.99").start
-    assert float(solve(game, "win", discount="0.99", threads=1).value) == pytest.approx(
-        float(exact), abs=1e-12
-    )
-
-
 def test_games_that_are_no_process():
     with pytest.raises(UsageError, match="needs a goal"):
         to_mdp(Game("2x2"))
@@ -134,6 +122,61 @@ def test_games_that_are_no_process():
     with pytest.raises(ResourceError, match=r"listing the slides of 3x4, to 16: .*of memory"):
         to_mdp(Game("3x4", 16), memory="500MB")
     assert len(to_mdp(Game("2x2", 8)).states) == 15
+
+
+# -- in the explicit format of PRISM ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("game", [*WITH_GOAL, TO_A_SUM, Game("2x2", 32, start="2,4/4,2")], ids=str)
+def test_files_for_prism_hold_the_process(game: Game, tmp_path: Path) -> None:
+    """As the manual of PRISM describes them; the first state draws the start board."""
+    counts, mdp = export_mdp(game, tmp_path / "out"), to_mdp(game)
+    files = (tmp_path / "out" / f"mdp.{suffix}" for suffix in ("sta", "tra", "lab"))
+    states, transitions, labels = (file.read_text("ascii").splitlines() for file in files)
+    ends, last = (0,) * (1 + game.cells), len(mdp.states) + 2
+    live = [(1, game.sum(board), *board) for board in mdp.states]
+    listed = enumerate([(0, *ends), *live, (2, *ends), (3, *ends)])
+    names = ("phase", "sum", *(f"cell_{cell}" for cell in range(game.cells)))
+    assert states == [f"({','.join(names)})", *(f"{n}:({','.join(map(str, s))})" for n, s in listed)]
+    assert labels == ['0="init" 1="deadlock" 2="win" 3="lose"', "0: 0", f"{last - 1}: 2", f"{last}: 3"]
+    expected: dict[tuple[int, int, int, str], float] = defaultdict(float)
+    places = {board: number for number, board in enumerate(mdp.states, 1)}
+    for board, p in game.starts():
+        expected[0, 0, places.get(canonical(game, board), last), "start"] += float(p)
+    pairs = zip(mdp.pair_states.tolist(), mdp.action_numbers.tolist(), mdp.actions, strict=True)
+    for row, (state, choice, name) in zip(mdp.transitions.toarray(), pairs, strict=True):
+        for target in np.flatnonzero(row):
+            expected[state + 1, choice, int(target) + 1, name.replace("=", "_")] = row[target]
+    rows = [line.split(" ") for line in transitions[1:]]
+    found = {(int(s), int(c), int(to), name): float(p) for s, c, to, p, name in rows}
+    assert found == pytest.approx(expected, abs=1e-15)
+    assert list(found) == sorted(found)
+    assert counts == (last + 1, len(mdp.actions) + 1, len(rows))
+    assert transitions[0] == "{} {} {}".format(*counts)
+
+
+def test_a_table_gives_the_process_of_its_game(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    solve(Game("2x2", 16, start="empty"), "moves", table=folder / "t", threads=1)
+    assert main(["export", "mdp", "t", "-o", "a"]) == 0
+    assert main(["export", "mdp", "2x2", "16", "--start", "empty", "-o", "b/"]) == 0
+    assert contents(folder / "a") == contents(folder / "b")
+    numbers = [f"{int(number):,}" for number in (folder / "a" / "mdp.tra").read_text().split(maxsplit=3)[:3]]
+    said = "{} states up to symmetry, {} choices, {} transitions\n".format(*numbers)
+    assert capsys.readouterr().out == f"a: {said}b: {said}"
+
+
+def test_an_earlier_folder_is_replaced_and_no_other(folder: Path, refused: Callable[..., None]) -> None:
+    for goal in (16, 8):
+        counts = export_mdp(Game("2x2", goal), folder / "a")
+        assert (folder / "a" / "mdp.tra").read_text().startswith("{} {} {}\n".format(*counts))
+    assert sorted(path.name for path in folder.iterdir()) == ["a"]
+    (folder / "a" / "notes").write_text("mine")
+    before = contents(folder / "a")
+    refused(["export", "mdp", "2x2", "8", "-o", "a"], 2, "a holds other files than a decision process")
+    assert contents(folder / "a") == before
+    (folder / "a" / "notes").unlink()
+    (folder / "a" / "mdp.lab").write_text('0="init"\n0: 0\n')
+    refused(["export", "mdp", "2x2", "8", "-o", "a"], 2, "a holds other files than a decision process")
 
 
 # -- diagrams --------------------------------------------------------------------------------------
@@ -262,13 +305,6 @@ def test_diagrams_that_cannot_be_drawn():
         decision_diagram(Game("2x2", 32), max_states=10)
     with pytest.raises(UsageError, match="states"):
         decision_diagram(Game("4x4", 2048))
-
-
-def test_images_share_a_diagram():
-    game = Game("2x2", 16)
-    diagram = decision_diagram(game)
-    for state in diagram.actions:
-        assert all(image == state or image not in diagram.actions for image in images(game, state))
 
 
 @pytest.mark.parametrize(

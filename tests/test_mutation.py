@@ -28,32 +28,27 @@ def clip(x: int = 3, *, sure: bool = True) -> "int | None":
 '''
 
 
-def becomes() -> set[str]:
-    return {change.becomes for change in changes_in("m.py", SOURCE)}
+BECOMES = """
+LIMIT = 6
+LIMIT = 4
+def clip(x: int = 4, *, sure: bool = True) -> "int | None":
+def clip(x: int = 3, *, sure: bool = False) -> "int | None":
+if sure and x in (1, 2):
+if not sure or x in (1, 2):
+if not sure and x not in (1, 2):
+if not sure and x in (1, 3):
+x -= 1
+x += 2
+return max(x, LIMIT) if (x  # behind a bracket: x > LIMIT
+) > LIMIT else -x << 2
+) < LIMIT else -x << 2
+) >= LIMIT else x << 2
+) >= LIMIT else -x >> 2
+"""
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "LIMIT = 6",
-        "LIMIT = 4",
-        'def clip(x: int = 4, *, sure: bool = True) -> "int | None":',
-        'def clip(x: int = 3, *, sure: bool = False) -> "int | None":',
-        "if sure and x in (1, 2):",
-        "if not sure or x in (1, 2):",
-        "if not sure and x not in (1, 2):",
-        "if not sure and x in (1, 3):",
-        "x -= 1",
-        "x += 2",
-        "return max(x, LIMIT) if (x  # behind a bracket: x > LIMIT",
-        ") > LIMIT else -x << 2",
-        ") < LIMIT else -x << 2",
-        ") >= LIMIT else x << 2",
-        ") >= LIMIT else -x >> 2",
-    ],
-)
-def test_operators_comparisons_and_constants_are_changed(line: str) -> None:
-    assert line in becomes()
+def test_operators_comparisons_and_constants_are_changed() -> None:
+    assert {*BECOMES.strip().split("\n")} <= {change.becomes for change in changes_in("m.py", SOURCE)}
 
 
 def test_what_decides_no_answer_is_left_alone() -> None:

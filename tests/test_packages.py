@@ -40,7 +40,7 @@ def test_actions_of_other_packages(package: str) -> None:
                 assert after[spawned] == 0
                 assert found[spawned] in (1, 2)
                 taken += 1
-    assert taken > 100
+    assert taken > 60
 
 
 @pytest.mark.parametrize("package", ACTION_ORDERS)

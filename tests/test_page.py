@@ -7,7 +7,6 @@ themselves say what the page must show.
 from __future__ import annotations
 
 import csv
-import gzip
 import itertools
 import json
 import random
@@ -30,12 +29,12 @@ from tilebase.tables.probe import Table
 
 GAME = Game("3x3", 64)
 PLAY = "?table=3x3-64"
+BOARD = "2,4,8/16,32,2/0,4,2"
 FILES = Path(__file__).parents[1] / "src/tilebase/web/explorer"
 KEY = f"0x{Board.parse(GAME, '2,0,4/0,8,0/0,0,2').key:x}"
+ALLOWED = ".slide:not([aria-disabled=true])"
+WORSE = ".slide:not(.best):not([aria-disabled=true])"
 KEYS = {"left": "ArrowLeft", "right": "ArrowRight", "up": "ArrowUp", "down": "ArrowDown"}
-MOST_BYTES = 80_000
-"""Most bytes of the page, compressed."""
-
 Open = Callable[..., Page]
 
 
@@ -72,15 +71,6 @@ WIDE = ViewportSize(width=1280, height=720)
 PHONE = ViewportSize(width=390, height=844)
 
 
-@pytest.fixture(scope="module")
-def tab(browser: Browser) -> Iterator[Page]:
-    """The tab in which most tests visit pages, since a new one costs more than all else that they do."""
-    context = browser.new_context(reduced_motion="reduce", viewport=WIDE)
-    context.set_default_timeout(1000 * SECONDS)
-    yield context.new_page()
-    context.close()
-
-
 @pytest.fixture
 def visit(browser: Browser, served: Served, tab: Page) -> Iterator[Open]:
     """Open a page of the server, as a browser does that was never there.
@@ -95,13 +85,8 @@ def visit(browser: Browser, served: Served, tab: Page) -> Iterator[Open]:
         wrong.append(str(error))
 
     def asked(request: Any) -> None:
-        _check_host(request.url, served, wrong)
-
-    def watched(page: Page) -> Page:
-        page.on("pageerror", failed)
-        page.on("request", asked)
-        opened.append(page)
-        return page
+        if not request.url.startswith((served.address, "data:", "blob:")):
+            wrong.append(f"a request to {request.url}")
 
     def emptied(viewport: ViewportSize) -> Page:
         tab.goto(served.address + "vendor/htm-preact.LICENSE")  # of the same origin, and without scripts
@@ -119,7 +104,9 @@ def visit(browser: Browser, served: Served, tab: Page) -> Iterator[Open]:
         else:
             page = like.context.new_page() if like else emptied(viewport)
         if page not in opened:
-            watched(page)
+            page.on("pageerror", failed)
+            page.on("request", asked)
+            opened.append(page)
         page.goto(served.address + query)
         return page
 
@@ -133,9 +120,16 @@ def visit(browser: Browser, served: Served, tab: Page) -> Iterator[Open]:
     assert wrong == []
 
 
-def _check_host(url: str, served: Served, wrong: list[str]) -> None:
-    if not url.startswith((served.address, "data:", "blob:")):
-        wrong.append(f"a request to {url}")
+@pytest.fixture
+def play(visit: Open) -> Open:
+    """As `visit`, a game from a board, or from a start, with its values."""
+
+    def play(board: str | None = None, **options: Any) -> Page:
+        page = visit(PLAY if board is None else at(board), **options)
+        ready(page)
+        return page
+
+    return play
 
 
 # -- reading the page ----------------------------------------------------------------------------------
@@ -196,6 +190,13 @@ def slide_key(page: Page, direction: str) -> str:
     return board(page)
 
 
+def click_slide(page: Page, slides: str) -> None:
+    """Click the first of these slides; wait until the game is one move further."""
+    move = int(number(page, "Move"))
+    page.locator(slides).first.click()
+    moved(page, move + 1)
+
+
 def fact(page: Page, name: str) -> Locator:
     """The number beside a name."""
     return page.locator(f".facts div:has(dt:text-is('{name}')) dd").first
@@ -219,18 +220,15 @@ def fits(page: Page) -> None:
     for width in (320, 360, 390):
         page.set_viewport_size(ViewportSize(width=width, height=740))
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-        cut = (
-            "[...document.querySelectorAll('.slide')].filter(one => one.scrollWidth > one.clientWidth).length"
-        )
-        assert page.evaluate(cut) == 0
+        slides = page.locator(".slide")
+        assert slides.evaluate_all("all => all.filter(one => one.scrollWidth > one.clientWidth).length") == 0
 
 
 # -- playing -------------------------------------------------------------------------------------------
 
 
-def test_a_game_with_keys_follows_the_rules(visit: Open, table: Table) -> None:
-    page = visit()
-    ready(page)
+def test_a_game_with_keys_follows_the_rules(play: Open, table: Table) -> None:
+    page = play()
     state = Board.parse(GAME, board(page))
     for _ in range(6):
         answer = table.probe(state)
@@ -243,10 +241,9 @@ def test_a_game_with_keys_follows_the_rules(visit: Open, table: Table) -> None:
     addressed(page, state.text)
 
 
-def test_values_are_those_of_the_table(visit: Open, table: Table) -> None:
-    page = visit(at("2,4,8/16,32,2/0,4,2"))
-    ready(page)
-    answer = table.probe("2,4,8/16,32,2/0,4,2")
+def test_values_are_those_of_the_table(play: Open, table: Table) -> None:
+    page = play(BOARD)
+    answer = table.probe(BOARD)
     expect(page.locator(".headline")).to_contain_text("probability to win")
     page.get_by_label("All digits").check()
     expect(page.locator(".headline strong")).to_have_text(str(answer.value))
@@ -256,6 +253,7 @@ def test_values_are_those_of_the_table(visit: Open, table: Table) -> None:
         expect(row.locator(".loss")).to_have_text(
             "best" if slide.direction in answer.best else re.compile("−")
         )
+    expect(page.locator(".slide[aria-disabled=true]", has_text="Right")).to_contain_text("moves nothing")
     page.reload()
     expect(page.locator(".headline strong")).to_have_text(str(answer.value))  # the choice is remembered
 
@@ -274,37 +272,33 @@ NUMBERS = """async (cases) => {
 
 
 def test_numbers_are_written_as_python_writes_them(visit: Open) -> None:
-    """The cases of `tests/test_numbers.py`."""
+    """The cases of `tests/test_numbers.py`; and under every objective, whether an end is worth something."""
     lines = (Path(__file__).parent / "numbers.tsv").read_text("utf-8").splitlines()
     cases = list(csv.DictReader(lines, delimiter="\t"))
     assert len(cases) > 40
-    written = visit("vendor/htm-preact.LICENSE").evaluate(NUMBERS, cases)
-    assert written == [case["text"] or "" for case in cases]
-
-
-def test_the_page_knows_whether_an_end_is_worth_something(visit: Open) -> None:
-    """Under every objective."""
-    units = [meaning.unit for meaning in MEANINGS.values()]
+    page = visit("vendor/htm-preact.LICENSE")
+    assert page.evaluate(NUMBERS, cases) == [case["text"] or "" for case in cases]
     script = 'async (units) => units.map((await import("/text.js")).counts)'
-    found = visit("vendor/htm-preact.LICENSE").evaluate(script, units)
-    assert found == [
+    assert page.evaluate(script, [meaning.unit for meaning in MEANINGS.values()]) == [
         not meaning.end and meaning.unit not in ("probability", "yes-no") for meaning in MEANINGS.values()
     ]
 
 
-def test_what_the_last_slide_lost(visit: Open) -> None:
-    page = visit(at("2,4,8/16,32,2/0,4,2"))
-    ready(page)
-    worst = page.locator(".slide:not(.best):not([aria-disabled=true])").first
+def test_what_slides_lost_is_told_and_the_course_leads_there(play: Open) -> None:
+    page = play(BOARD)
+    worst = page.locator(WORSE).first
     name, loss = worst.locator(".name").inner_text(), worst.locator(".loss").inner_text()
-    worst.click()
+    click_slide(page, WORSE)
     expect(page.locator(".last")).to_contain_text(f"{name} lost {loss.removeprefix('−')}. Best was")
+    expect(page.locator(".chart")).to_have_attribute("aria-label", re.compile("Value over 1 move"))
+    page.locator(".drops button", has_text="Move 1").click()
+    moved(page, 0)
+    assert board(page) == BOARD
 
 
-def test_undo_redo_and_the_same_seed(visit: Open, served: Served) -> None:
+def test_undo_redo_and_the_same_seed(play: Open, served: Served) -> None:
     start = served.get("/api/start", table="3x3-64", seed=77, by="start").json["board"]
-    page = visit(at("2,4,8/16,32,2/0,4,2"))
-    ready(page)
+    page = play(BOARD)
     games = []
     for _ in range(2):
         page.get_by_label("Seed").fill("77")
@@ -313,31 +307,29 @@ def test_undo_redo_and_the_same_seed(visit: Open, served: Served) -> None:
         moved(page, 0)
         games.append([board(page)])
         for direction in ("left", "up", "right", "down"):
-            if page.locator(".slide:not([aria-disabled=true])", has_text=direction.capitalize()).count():
+            if page.locator(ALLOWED, has_text=direction.capitalize()).count():
                 games[-1].append(slide_key(page, direction))
-    assert games[0] == games[1]
-    assert len(games[0]) > 2
-    for move in range(len(games[0]) - 2, -1, -1):
-        page.keyboard.press("z")
+    game, last = games[0], len(games[0]) - 1
+    assert games[1] == game
+    assert last > 1
+
+    def pressed(key: str, move: int, wanted: str) -> None:
+        page.keyboard.press(key)
         moved(page, move)
-        assert board(page) == games[0][move]
-    addressed(page, games[0][0])
-    for move in range(1, len(games[0])):
-        page.keyboard.press("y")
-        moved(page, move)
-        assert board(page) == games[0][move]
+        assert board(page) == wanted
+
+    for move in range(last - 1, -1, -1):
+        pressed("z", move, game[move])
+    addressed(page, game[0])
+    for move in range(1, last + 1):
+        pressed("y", move, game[move])
     page.get_by_label("Seed").fill("78")  # another game, which Z leaves for the one before
     page.keyboard.press("Enter")
-    expect(fact(page, "Move")).to_have_text("0")
-    ready(page)
+    moved(page, 0)
     fresh = board(page)
     page.keyboard.press("Tab")  # out of the field
-    page.keyboard.press("z")
-    moved(page, len(games[0]) - 1)
-    assert board(page) == games[0][-1]
-    page.keyboard.press("y")
-    moved(page, 0)
-    assert board(page) == fresh
+    pressed("z", last, game[last])
+    pressed("y", 0, fresh)
 
 
 def test_swipes(visit: Open) -> None:
@@ -373,54 +365,50 @@ def test_a_slide_is_drawn_before_the_server_answers(visit: Open) -> None:
     assert shown(page)[0::3] == ["2", "2", "4"]
 
 
-def test_the_user_chooses_spawns(visit: Open) -> None:
-    page = visit(at("0,0,0/0,2,0/0,0,4"))
-    ready(page)
+def test_the_user_chooses_a_spawn_takes_it_back_or_leaves_it_to_chance(play: Open) -> None:
+    start = "0,0,0/0,2,0/0,0,4"
+    page = play(start)
     page.get_by_label("I choose").check()
+    for _ in range(2):
+        page.keyboard.press("ArrowLeft")
+        expect(page.get_by_text("Click an empty cell")).to_be_visible()
+        expect(page.locator(".cell button")).to_have_count(7)
+        page.keyboard.press("z")
+        expect(page.locator(".cell button")).to_have_count(0)
+    assert board(page) == start
     page.keyboard.press("ArrowLeft")
-    expect(page.get_by_text("Click an empty cell")).to_be_visible()
     page.keyboard.press("4")
     page.get_by_role("button", name="row 1, column 3: empty").click()
     moved(page, 1)
     assert board(page) == "0,0,4/2,0,0/4,0,0"
-
-
-def test_the_adversary_spawns_the_worst(visit: Open, table: Table) -> None:
-    page = visit(at("2,4,8/16,32,2/0,4,2"))
-    ready(page)
-    page.get_by_label("Adversary").check()
-    direction = table.probe("2,4,8/16,32,2/0,4,2").best[0]
-    after = Board.parse(GAME, "2,4,8/16,32,2/0,4,2").slides()[direction]
-    values = {
-        Board(GAME, cells).text: sort_key(table.probe(Board(GAME, cells)).value)
-        for cells, _ in GAME.spawns(after.cells)
-    }
-    assert values[slide_key(page, direction)] == min(values.values())
-
-
-def test_a_spawn_that_is_waited_for_is_left_to_chance_or_taken_back(visit: Open) -> None:
-    page = visit(at("0,0,0/0,2,0/0,0,4"))
-    ready(page)
-    page.get_by_label("I choose").check()
-    for _ in range(2):
-        page.keyboard.press("ArrowLeft")
-        expect(page.locator(".cell button")).to_have_count(7)
-        page.keyboard.press("z")
-        expect(page.locator(".cell button")).to_have_count(0)
-    assert board(page) == "0,0,0/0,2,0/0,0,4"
+    page.keyboard.press("z")
+    moved(page, 0)
     page.keyboard.press("ArrowLeft")
     expect(page.locator(".hint").first).to_have_text("≈ 100 %")  # what the spawn is worth
     page.get_by_label("Random").check()
     moved(page, 1)
-    assert board(page) in [
-        Board(GAME, cells).text for cells, _ in GAME.spawns(GAME.parse("0,0,0/2,0,0/4,0,0"))
-    ]
+    spawns = GAME.spawns(GAME.parse("0,0,0/2,0,0/4,0,0"))
+    assert board(page) in [Board(GAME, cells).text for cells, _ in spawns]
+
+
+def spawned(table: Table, direction: str) -> dict[str, Any]:
+    """What may follow `BOARD` after a slide, and in which order of worth."""
+    after = Board.parse(GAME, BOARD).slides()[direction]
+    boards = [Board(GAME, cells) for cells, _ in GAME.spawns(after.cells)]
+    return {one.text: sort_key(table.probe(one).value) for one in boards}
+
+
+def test_the_adversary_spawns_the_worst(play: Open, table: Table) -> None:
+    page = play(BOARD)
+    page.get_by_label("Adversary").check()
+    direction = table.probe(BOARD).best[0]
+    values = spawned(table, direction)
+    assert values[slide_key(page, direction)] == min(values.values())
 
 
 def test_bounds_and_other_objectives(visit: Open, tables: Path) -> None:
     with open_table(tables / "2x2-32") as bounds:
-        interval = str(bounds.probe("2,0/0,2").value)
-        score = str(bounds.probe("2,0/0,2", "score").value)
+        interval, score = (str(bounds.probe("2,0/0,2", label).value) for label in (None, "score"))
     page = visit(at("2,0/0,2", "?table=2x2-32"))
     page.get_by_label("All digits").check()
     expect(page.locator(".headline strong")).to_have_text(interval)
@@ -431,15 +419,12 @@ def test_bounds_and_other_objectives(visit: Open, tables: Path) -> None:
     expect(page.locator(".headline strong")).to_have_text(interval)
 
 
-def test_autoplay_plays_the_optimal_policy_to_the_end(visit: Open) -> None:
-    page = visit(at("2,4,8/16,32,2/0,4,2"))
-    ready(page)
+def test_autoplay_plays_the_optimal_policy_to_the_end(play: Open) -> None:
+    page = play(BOARD)
     page.get_by_label("Speed").fill("30")
     page.get_by_role("button", name="Autoplay").click()
-    expect(page.locator(".notice.end")).to_be_visible()
-    assert page.locator(".notice.end").inner_text() in (
-        "The game is won.",
-        "No slide is left: the game is lost.",
+    expect(page.locator(".notice.end")).to_have_text(
+        re.compile("^(The game is won|No slide is left: the game is lost)[.]$")
     )
     assert int(number(page, "Move")) > 3
     assert number(page, "Largest tile") == str(max(map(int, re.split("[,/]", board(page)))))
@@ -447,24 +432,13 @@ def test_autoplay_plays_the_optimal_policy_to_the_end(visit: Open) -> None:
     assert all("by the spawn" in text and "by the slide" not in text for text in drops)
 
 
-def test_the_course_of_the_game_leads_to_its_drops(visit: Open) -> None:
-    page = visit(at("2,4,8/16,32,2/0,4,2"))
-    ready(page)
-    page.locator(".slide:not(.best):not([aria-disabled=true])").first.click()
-    moved(page, 1)
-    expect(page.locator(".chart")).to_have_attribute("aria-label", re.compile("Value over 1 move"))
-    page.locator(".drops button", has_text="Move 1").click()
-    moved(page, 0)
-    assert board(page) == "2,4,8/16,32,2/0,4,2"
-
-
 # -- positions -----------------------------------------------------------------------------------------
 
 
-def test_a_position_is_set_up_by_clicks(visit: Open) -> None:
-    page = visit()
-    ready(page)
+def test_a_position_is_set_up_by_clicks(play: Open) -> None:
+    page = play()
     page.get_by_role("button", name="Set up a position").click()
+    expect(page.get_by_text("with Shift")).to_be_visible()
     page.get_by_role("button", name="Clear").click()
     corner = page.get_by_role("button", name=re.compile("row 1, column 1"))
     for _ in range(3):
@@ -477,19 +451,9 @@ def test_a_position_is_set_up_by_clicks(visit: Open) -> None:
     addressed(page, "4,0,0/0,0,0/0,16,0")
 
 
-@pytest.mark.parametrize("touch", [False, True])
-def test_setting_up_speaks_of_keys_only_where_they_are(visit: Open, touch: bool) -> None:
-    page = visit(touch=touch, viewport=PHONE)
-    ready(page)
-    page.get_by_role("button", name="Set up a position").click()
-    expect(page.get_by_text("for the next larger tile")).to_be_visible()
-    expect(page.get_by_text("with Shift")).to_be_visible(visible=not touch)
-
-
-def test_a_pasted_board(visit: Open) -> None:
-    page = visit()
+def test_a_pasted_board(play: Open) -> None:
+    page = play()
     for text in ("2 0 4\n0 8 0\n0 0 2", KEY):
-        ready(page)
         page.get_by_role("button", name="Set up a position").click()
         page.get_by_label("Or paste a board").fill(text)
         page.get_by_role("button", name="Show this board").click()
@@ -498,62 +462,39 @@ def test_a_pasted_board(visit: Open) -> None:
         addressed(page, "2,0,4/0,8,0/0,0,2")
         page.get_by_role("button", name="New game").click()
         expect(fact(page, "Sum")).not_to_have_text("16")
+        ready(page)
 
 
-def test_a_board_that_does_not_fit_gives_a_sentence(visit: Open, served: Served) -> None:
-    for board in ("3,0,0/0,0,0/0,0,0", "nonsense"):
-        page = visit(at(board))
-        detail = served.get("/api/probe", table="3x3-64", board=board).json["detail"]
+def test_boards_without_values(visit: Open, served: Served) -> None:
+    """Those that do not fit give a sentence; one that the table does not hold is played without values."""
+    for text in ("3,0,0/0,0,0/0,0,0", "nonsense"):
+        page = visit(at(text))
+        detail = served.get("/api/probe", table="3x3-64", board=text).json["detail"]
         expect(page.get_by_role("alert")).to_have_text(detail)
     accessible(page)
     page.get_by_role("button", name="New game").click()
     ready(page)
     assert len(shown(page)) == 9
-
-
-def test_a_board_that_the_table_does_not_hold_is_played_without_values(visit: Open) -> None:
     page = visit(at("2,0,0/0,0,0/0,0,0"))
     expect(page.locator(".notes")).to_be_visible()
     assert shown(page)[0] == "2"
-    assert page.locator(".slide:not([aria-disabled=true])").count() == 2
+    assert page.locator(ALLOWED).count() == 2
     slide_key(page, "down")
 
 
-def test_an_address_is_shared(visit: Open) -> None:
-    page = visit()
-    ready(page)
-    page.locator(".slide:not([aria-disabled=true])").first.click()
-    moved(page, 1)
-    addressed(page, board(page))
+def test_an_address_is_shared_and_tabs_are_independent(play: Open, visit: Open) -> None:
+    page = play("0,0,2/0,2,0/0,0,4")
+    addressed(page, slide_key(page, "left"))
     other = visit("?" + urlsplit(page.url).query, like=page)
     ready(other)
-    assert board(other) == board(page)
-
-
-def test_a_second_tab_is_independent(visit: Open) -> None:
-    page = visit(at("0,0,2/0,2,0/0,0,4"))
-    ready(page)
-    other = visit("?table=2x2-32", like=page)
-    ready(other)
-    there = shown(other)
-    addressed(page, slide_key(page, "left"))
+    there = board(other)
+    assert there == board(page)
     page.reload()
     moved(page, 1)  # the game of this tab survives a reload
     page.keyboard.press("z")
     moved(page, 0)
     assert board(page) == "0,0,2/0,2,0/0,0,4"
-    assert shown(other) == there
-
-
-def test_back_and_forward(visit: Open) -> None:
-    page = visit(at("0,0,2/0,2,0/0,0,4"))
-    ready(page)
-    page.get_by_role("link", name="Browse").click()
-    expect(page.get_by_role("heading", name=re.compile("Browse"))).to_be_visible()
-    shows(page, words_of("0,0,2/0,2,0/0,0,4"))
-    page.go_back()
-    ready(page)
-    shows(page, words_of("0,0,2/0,2,0/0,0,4"))
+    assert board(other) == there
 
 
 LEAVE = """move => new Promise(leave => {
@@ -569,24 +510,24 @@ LEAVE = """move => new Promise(leave => {
 })"""
 
 
-def test_another_view_begins_with_the_last_slide(visit: Open) -> None:
+def test_another_view_begins_with_the_last_slide_and_back_leads_to_the_game(play: Open) -> None:
     """Although the address is written later when slides follow each other fast."""
-    page = visit(at("0,0,2/0,2,0/0,0,4"))
-    ready(page)
+    page = play("0,0,2/0,2,0/0,0,4")
     slide_key(page, "right")
     words = page.evaluate(LEAVE, "2")
     expect(page.get_by_role("heading", name=re.compile("Browse"))).to_be_visible()
+    shows(page, words)
+    page.go_back()
+    moved(page, 2)
     shows(page, words)
 
 
 # -- games ---------------------------------------------------------------------------------------------
 
 
-def test_a_game_is_saved_loaded_and_reviewed(visit: Open, tmp_path: Path) -> None:
-    page = visit(at("2,4,8/16,32,2/0,4,2"))
-    ready(page)
-    page.locator(".slide:not(.best):not([aria-disabled=true])").first.click()
-    moved(page, 1)
+def test_a_game_is_saved_loaded_and_reviewed(play: Open, tmp_path: Path) -> None:
+    page = play(BOARD)
+    click_slide(page, WORSE)
     end = board(page)
     page.get_by_text("Save and load games").click()
     with page.expect_download() as waiting:
@@ -594,44 +535,30 @@ def test_a_game_is_saved_loaded_and_reviewed(visit: Open, tmp_path: Path) -> Non
     file = tmp_path / "game.json"
     waiting.value.save_as(file)
     record = json.loads(file.read_text())
-    assert (record["format"], record["start"], len(record["moves"])) == (
-        "tilebase game",
-        "2,4,8/16,32,2/0,4,2",
-        1,
-    )
+    assert (record["format"], record["start"], len(record["moves"])) == ("tilebase game", BOARD, 1)
     page.get_by_role("button", name="Save in this browser").click()
     page.get_by_role("button", name="New game").click()
     moved(page, 0)
+    impossible = '{"format":"tilebase game","start":"2,0,0/0,0,0/0,0,2","moves":[["left",0,2]]}'
+    for text, sentence in (("[]", "not a saved game"), (impossible, "not possible"), ("?", "not a saved")):
+        page.get_by_label("Paste a saved game").fill(text)
+        page.get_by_role("button", name="Load the text").click()
+        expect(page.locator(".said")).to_contain_text(sentence)
+        assert number(page, "Move") == "0"
     page.locator("input[type=file]").set_input_files(file)
     moved(page, 1)
     expect(page.locator(".drops")).to_contain_text("Move 1")
     page.get_by_label("Saved games").select_option(index=1)
     addressed(page, end)
+    accessible(page)
     page.get_by_role("link", name="Review").click()
     page.get_by_role("button", name="Review the game just played").click()
     expect(page.get_by_role("heading", name="2 positions, read as a tilebase game")).to_be_visible()
 
 
-def test_a_text_that_is_no_game_gives_a_sentence(visit: Open) -> None:
-    page = visit()
-    ready(page)
-    page.get_by_text("Save and load games").click()
-    impossible = '{"format":"tilebase game","start":"2,0,0/0,0,0/0,0,2","moves":[["left",0,2]]}'
-    for text, sentence in (
-        ("[]", "not a saved game"),
-        (impossible, "not possible"),
-        ("?", "not a saved game"),
-    ):
-        page.get_by_label("Paste a saved game").fill(text)
-        page.get_by_role("button", name="Load the text").click()
-        expect(page.locator(".said")).to_contain_text(sentence)
-    assert len(shown(page)) == 9
-
-
-REVIEWED = "2,4,8/16,32,2/0,4,2\n2,4,8/16,32,4/4,2,2\n2,4,8/16,32,4/4,4,2"
-
-
-LOSING = "2,4,8/16,32,2/0,4,2\n2,4,8/16,32,2/4,2,2\n2,4,8/16,32,2/4,4,2"
+REVIEW = "?table={}&view=review"
+REVIEWED = f"{BOARD}\n2,4,8/16,32,4/4,2,2\n2,4,8/16,32,4/4,4,2"
+LOSING = f"{BOARD}\n2,4,8/16,32,2/4,2,2\n2,4,8/16,32,2/4,4,2"
 
 
 def review(page: Page, game: str) -> None:
@@ -641,7 +568,7 @@ def review(page: Page, game: str) -> None:
 
 def test_positions_are_reviewed(visit: Open, served: Served) -> None:
     found = served.post("/api/review", {"table": "3x3-64", "game": REVIEWED}).json
-    page = visit("?table=3x3-64&view=review")
+    page = visit(REVIEW.format("3x3-64"))
     review(page, REVIEWED)
     rows = page.locator(".moves tbody tr")
     expect(rows).to_have_count(len(found["moves"]))
@@ -654,8 +581,7 @@ def test_positions_are_reviewed(visit: Open, served: Served) -> None:
         again()
         expect(rows).to_have_count(len(found["moves"]))
         shows(page, words_of("2,4,8/16,32,4/4,2,2"))
-    page.get_by_label(re.compile("A game")).fill("nonsense")
-    page.get_by_role("button", name="Review", exact=True).click()
+    review(page, "nonsense")
     expect(page.get_by_role("alert")).to_be_visible()
 
 
@@ -663,31 +589,32 @@ def test_the_chart_of_a_review_agrees_with_its_list(visit: Open, served: Served)
     """What slides lost and what spawns changed lead from each value to the next."""
     moves = served.post("/api/review", {"table": "3x3-64", "game": LOSING}).json["moves"]
     values = [(one["value"]["value"], (one["slide_value"] or {}).get("value")) for one in moves]
-    page = visit("?table=3x3-64&view=review", viewport=PHONE)
+    page = visit(REVIEW.format("3x3-64"), viewport=PHONE)
     review(page, LOSING)
     expect(page.locator(".moves")).to_be_visible()
     known = [one for pair in values for one in pair if one is not None]
     low, high = min(known), max(known)
-    points = {
-        name: [
-            [float(word) for word in re.findall(r"-?[\d.]+", piece)]
-            for piece in (page.locator(f".line.{name}").get_attribute("d") or "").split("M")[1:]
-        ]
-        for name in ("slid", "spawns")
-    }
-    lost = [(before, after) for before, after in values if after is not None and after < before]
-    assert len(lost) == len(points["slid"]) >= 1
-    tops = [y for piece in (*points["slid"], *points["spawns"]) for y in piece[1::2]]
 
-    def value(y: float) -> float:
-        return high - (y - min(tops)) / (max(tops) - min(tops)) * (high - low)
+    def heights(name: str) -> list[list[float]]:
+        """Where the pieces of a line begin and end, downwards."""
+        pieces = (page.locator(f".line.{name}").get_attribute("d") or "").split("M")[1:]
+        return [[float(word) for word in re.findall(r"-?[\d.]+", piece)][1::2] for piece in pieces]
 
-    for (before, after), (_, y, _, z) in zip(lost, points["slid"], strict=True):
-        assert (value(y), value(z)) == pytest.approx((before, after), abs=0.01 * (high - low))
-    for (_, after), (before, _), (_, y, _, z) in zip(values, values[1:], points["spawns"], strict=False):
-        assert (value(y), value(z)) == pytest.approx((after, before), abs=0.01 * (high - low))
-    heads = page.locator(".moves th").all_inner_texts()
-    assert heads == ["Move", "Value", "Slide", "Loss", "Luck"]
+    slid, spawns = heights("slid"), heights("spawns")
+    tops = [y for piece in (*slid, *spawns) for y in piece]
+
+    def drawn(piece: list[float]) -> list[float]:
+        """The values at these heights, of which the least and the largest are known."""
+        return [high - (y - min(tops)) / (max(tops) - min(tops)) * (high - low) for y in piece]
+
+    near = {"abs": 0.01 * (high - low)}
+    lost = [pair for pair in values if pair[1] is not None and pair[1] < pair[0]]
+    assert len(lost) == len(slid) >= 1
+    for pair, piece in zip(lost, slid, strict=True):
+        assert drawn(piece) == pytest.approx(pair, **near)
+    for (_, after), (before, _), piece in zip(values, values[1:], spawns, strict=False):
+        assert drawn(piece) == pytest.approx((after, before), **near)
+    assert page.locator(".moves th").all_inner_texts() == ["Move", "Value", "Slide", "Loss", "Luck"]
     assert page.locator(".moves").evaluate("one => one.scrollWidth <= one.clientWidth")  # all are seen
     accessible(page)
 
@@ -716,28 +643,30 @@ def reviewed(page: Page, file: Path, game: list[str]) -> None:
     expect(page.locator(".stage")).to_be_visible()
 
 
-def test_a_long_game_is_shown_where_the_table_knows_it(
-    visit: Open, served: Served, tables: Path, tmp_path: Path
-) -> None:
-    """7,536 positions, of which the table knows 40 in the middle and the last 62."""
+def test_a_game_is_shown_where_the_table_knows_it(visit, served, tables, tmp_path) -> None:
+    """7,536 positions, of which the table knows 40 in the middle and the last 62; and a game of none."""
     with open_table(tables / "44-32") as opened:
         known = endgame(opened, 102)
     game = [*(PLAIN * 1000), *known[:40], *(PLAIN * 2717), *known[40:]]
     found = served.post("/api/review", {"table": "44-32", "game": "\n".join(game)}).json
     assert len(game) == found["positions"] == 7536
-    stretches = [range(2001, 2041), range(7475, 7537)]
     judged = [one["number"] for one in found["moves"] if one["value"] is not None]
-    assert judged == [number for stretch in stretches for number in stretch]
-    page = visit("?table=44-32&view=review")
+    assert judged == [*range(2001, 2041), *range(7475, 7537)]
+    page = visit(REVIEW.format("44-32"))
+    review(page, "\n".join(PLAIN * 3))
+    expect(page.get_by_label("Summary")).to_contain_text(
+        "This table knows none of these positions. Of the last one: the board has 0"
+    )
+    assert page.locator(".chart, .moves, .facts").count() == 0
+    check_accessible(page)
     reviewed(page, tmp_path / "game.txt", game)
     rows = page.locator(".moves tbody tr")
     expect(rows).to_have_count(2 + len(judged))
     assert page.locator(".moves .gap").all_inner_texts() == [
         "Moves 1 to 2,000 are not in the table", "Moves 2,041 to 7,474 are not in the table",
     ]  # fmt: skip
-    drop = page.locator(".drops button").last  # of each loss, the row is seen in the list
+    page.locator(".drops button").last.click()  # of each loss, the row is seen in the list
     number = found["drops"][4]
-    drop.click()
     words = words_of(found["moves"][number - 1]["board"])
     shows(page, [f"{word}, goal cell" if 4 <= cell < 8 else word for cell, word in enumerate(words)])
     chosen = page.locator(".moves tr[aria-current]")
@@ -747,9 +676,7 @@ def test_a_long_game_is_shown_where_the_table_knows_it(
     chart = page.locator(".chart")
     expect(chart).to_have_attribute("aria-label", re.compile("from move 2,001 to move 7,536, in "))
     assert chart.locator("text").all_text_contents()[-2:] == ["Move 2,001", "Move 7,536"]
-    paths = " ".join(
-        line.get_attribute("d") or "" for line in chart.locator(".line").all() if line.get_attribute("d")
-    )
+    paths = " ".join(line.get_attribute("d") or "" for line in chart.locator(".line").all())
     places = sorted({float(x) for x in re.findall(r"[ML](-?[\d.]+) ", paths)})
     width = places[-1] - places[0]
     assert max(right - left for left, right in itertools.pairwise(places)) < 0.05 * width
@@ -772,11 +699,10 @@ SEEN = """row => {
 """Whether a row is seen whole in its list, in JavaScript."""
 
 
-def test_a_long_list_is_drawn_in_parts(visit: Open, table: Table, tmp_path: Path) -> None:
+def test_a_long_list_is_drawn_in_parts(visit: Open, tmp_path: Path) -> None:
     """Also if the table knows all of it."""
-    board = "2,4,8/16,32,2/0,4,2"
-    page = visit("?table=3x3-64&view=review")
-    reviewed(page, tmp_path / "game.txt", [board] * 1000)
+    page = visit(REVIEW.format("3x3-64"))
+    reviewed(page, tmp_path / "game.txt", [BOARD] * 1000)
     rows = page.locator(".moves tbody tr")
     expect(rows).to_have_count(200)
     page.get_by_role("button", name="800 rows after").click()
@@ -787,16 +713,6 @@ def test_a_long_list_is_drawn_in_parts(visit: Open, table: Table, tmp_path: Path
     expect(chosen.locator(".link")).to_have_text("401")
     assert chosen.evaluate(SEEN)
     expect(page.get_by_role("button", name="200 rows before")).to_be_visible()
-
-
-def test_a_game_of_which_the_table_knows_nothing_is_said_to_be_one(visit: Open) -> None:
-    page = visit("?table=44-32&view=review")
-    review(page, "\n".join(PLAIN * 3))
-    expect(page.get_by_label("Summary")).to_contain_text(
-        "This table knows none of these positions. Of the last one: the board has 0"
-    )
-    assert page.locator(".chart, .moves, .facts").count() == 0
-    accessible(page)
 
 
 EQUAL = "/64,128,256,64/1024,2048,4096,8192"
@@ -818,7 +734,7 @@ EQUAL = "/64,128,256,64/1024,2048,4096,8192"
     ],
 )
 def test_why_a_slide_is_not_judged(visit: Open, lines: list[str], row: str, sentence: str) -> None:
-    page = visit("?table=44-32&view=review")
+    page = visit(REVIEW.format("44-32"))
     review(page, "\n".join(lines))
     expect(page.locator(".moves tbody tr").first).to_contain_text(row)
     expect(page.locator(".stage .notice")).to_contain_text(sentence)
@@ -841,25 +757,25 @@ def test_why_a_slide_is_not_judged(visit: Open, lines: list[str], row: str, sent
 
 def test_the_trainer_hides_values_and_counts(visit: Open, table: Table) -> None:
     """On a phone, where the verdict and a position that is played again must not need scrolling."""
-    page = visit(at("2,4,8/16,32,2/0,4,2", PLAY + "&view=train"), viewport=PHONE)
+    page = visit(at(BOARD, PLAY + "&view=train"), viewport=PHONE)
+    answer = table.probe(BOARD)
+    wrong = next(slide.direction for slide in answer.slides if slide.direction not in answer.best)
     verdict = page.locator(".verdict")
-    expect(verdict).to_contain_text("Which slide is best?")
-    assert page.get_by_text("%").count() == 0
-    answer = table.probe("2,4,8/16,32,2/0,4,2")
-    wrong = next(slide for slide in answer.slides if slide.direction not in answer.best)
-    page.keyboard.press(KEYS[wrong.direction])
-    expect(verdict).to_contain_text(f"{wrong.direction.capitalize()} lost")
-    expect(verdict).to_contain_text("Run 0")
-    agreed(page, "0.0 %", "1", "0")
-    assert inside(page, ".verdict")
-    assert inside(page, ".pad")
-    page.get_by_role("button", name="Play again").click()
-    expect(verdict).to_contain_text("Which slide is best?")  # the address follows later
-    until(page, INSIDE, arg=".board")
-    page.keyboard.press(KEYS[answer.best[0]])
-    expect(verdict).to_contain_text("best slide")
-    expect(verdict).to_contain_text("Run 1")
-    agreed(page, "50.0 %", "2", "1")
+    for number, (direction, told, run, share) in enumerate(
+        [(wrong, f"{wrong.capitalize()} lost", "0", "0.0 %"), (answer.best[0], "best slide", "1", "50.0 %")]
+    ):
+        expect(verdict).to_contain_text("Which slide is best?")  # the address follows later
+        assert number or page.get_by_text("%").count() == 0
+        until(page, INSIDE, arg=".board")
+        page.keyboard.press(KEYS[direction])
+        expect(verdict).to_contain_text(told)
+        expect(verdict).to_contain_text(f"Run {run}")
+        for name, text in (("Slides", str(number + 1)), ("Best slides", share), ("Longest run", run)):
+            expect(fact(page, name)).to_have_text(text)
+        if not number:
+            assert page.evaluate(INSIDE, ".verdict")
+            assert page.evaluate(INSIDE, ".pad")
+            page.get_by_role("button", name="Play again").click()
     accessible(page)
 
 
@@ -868,19 +784,6 @@ INSIDE = """selector => {
   return top >= 0 && bottom <= innerHeight;
 }"""
 """Whether something is seen whole without scrolling, in JavaScript."""
-
-
-def inside(page: Page, selector: str) -> bool:
-    return bool(page.evaluate(INSIDE, selector))
-
-
-def agreed(page: Page, part: str, slides: str, longest: str) -> None:
-    """Wait until the trainer has judged so many slides."""
-    expect(fact(page, "Slides")).to_have_text(slides)
-    expect(fact(page, "Best slides")).to_have_text(part)
-    expect(fact(page, "Longest run")).to_have_text(longest)
-
-
 SUM = "sum => sum === new URL(location).searchParams.get('board')?.split(/[,/]/).reduce((a, b) => a + +b, 0)"
 """Whether the address names a board of this sum, in JavaScript."""
 
@@ -902,23 +805,24 @@ def test_the_trainer_begins_with_a_sum(visit: Open) -> None:
 
 
 def test_browsing_keeps_the_path(visit: Open, table: Table) -> None:
-    page = visit(at("2,4,8/16,32,2/0,4,2", PLAY + "&view=browse"))
-    answer = table.probe("2,4,8/16,32,2/0,4,2")
+    page = visit(at(BOARD, PLAY + "&view=browse"))
+    answer = table.probe(BOARD)
     expect(page.locator(".tile-card")).to_have_count(len(answer.slides))
     direction = answer.best[0]
+    values = spawned(table, direction)
     page.get_by_role("button", name=direction.capitalize()).click()
-    after = Board.parse(GAME, "2,4,8/16,32,2/0,4,2").slides()[direction]
-    expect(page.get_by_role("heading", name=f"{len(GAME.spawns(after.cells))} spawns")).to_be_visible()
-    shows(page, words_of(after.text))
-    worst = min(sort_key(table.probe(Board(GAME, cells)).value) for cells, _ in GAME.spawns(after.cells))
+    expect(page.get_by_role("heading", name=f"{len(values)} spawns")).to_be_visible()
+    shows(page, words_of(Board.parse(GAME, BOARD).slides()[direction].text))
+    expect(page.locator(".boards.three .tile-card").first).to_be_visible()
+    accessible(page)
     page.locator(".tile-card").first.click()
     until(page, "!new URL(location).searchParams.get('slide')")
     expect(page.locator(".browse[aria-busy=false]")).to_be_visible()
-    assert sort_key(table.probe(address(page)["board"]).value) == worst
+    assert values[address(page)["board"]] == min(values.values())
     expect(page.locator(".path li")).to_have_count(3)
     page.locator(".path button").first.click()
     expect(page.locator(".path li")).to_have_count(1)
-    shows(page, words_of("2,4,8/16,32,2/0,4,2"))
+    shows(page, words_of(BOARD))
     accessible(page)
 
 
@@ -948,15 +852,14 @@ def test_the_diagram_of_a_small_game(visit: Open) -> None:
 
 
 def test_the_diagram_of_a_large_table_shows_surroundings(visit: Open, table: Table) -> None:
-    start = "2,4,8/16,32,2/0,4,2"
-    page = visit(at(start, PLAY + "&view=diagram"))
+    page = visit(at(BOARD, PLAY + "&view=diagram"))
     boards = page.locator(".paper svg a.state")
     expect(boards.first).to_be_visible()
-    answer = table.probe(start)
-    spawns = [state.text for slide in answer.slides for state, _ in slide.spawns()]
+    slides = table.probe(BOARD).slides
+    spawns = [state.text for slide in slides for state, _ in slide.spawns()]
     assert boards.count() == len(spawns)
     picture = page.locator(".paper > svg").text_content() or ""
-    assert all(slide.direction in picture for slide in answer.slides)
+    assert all(slide.direction in picture for slide in slides)
     boards.first.click()
     addressed(page, spawns[0])
     expect(page.get_by_role("group", name=f"the surroundings of {spawns[0]}")).to_be_visible()
@@ -968,8 +871,7 @@ def test_other_boards(visit: Open) -> None:
     ready(page)
     assert page.get_by_role("table", name="Board, plane 2").count() == 1
     assert shown(page)[7] == "wall"
-    page.locator(".slide:not([aria-disabled=true])").first.click()
-    moved(page, 1)
+    click_slide(page, ALLOWED)
     assert page.locator(".slide", has_text="Back").count() == 1
 
 
@@ -993,12 +895,9 @@ def test_a_real_board_of_a_formation(visit: Open, tables: Path) -> None:
     page.keyboard.press(KEYS[answer.best[0]])
     moved(page, 1)
     assert any("4096" in word for word in shown(page))
-    small = sum(
-        int(word.split(",")[0]) for at, word in enumerate(shown(page)) if at % 4 < 2 and word[0].isdigit()
-    )
-    expect(fact(page, "Sum without large tiles")).to_have_text(
-        str(small)
-    )  # as the trainer and the layers count
+    tiles = [word.split(",")[0] for at, word in enumerate(shown(page)) if at % 4 < 2]
+    total = sum(int(tile) for tile in tiles if tile.isdigit())
+    expect(fact(page, "Sum without large tiles")).to_have_text(str(total))  # as the trainer counts
     page.get_by_role("button", name="Set up a position").click()
     expect(page.locator(".goal")).to_have_count(4)
     assert "goal cell" in shown(page)[1]  # rotated as the board is
@@ -1013,12 +912,6 @@ def test_a_real_board_of_a_formation(visit: Open, tables: Path) -> None:
     accessible(page)
 
 
-def test_why_a_slide_is_not_allowed(visit: Open) -> None:
-    page = visit(at("2,4,8/16,32,2/0,4,2"))
-    ready(page)
-    expect(page.locator(".slide[aria-disabled=true]", has_text="Right")).to_contain_text("moves nothing")
-
-
 # -- certificates --------------------------------------------------------------------------------------
 
 
@@ -1030,11 +923,7 @@ def test_a_forced_win_answers_every_spawn(visit: Open) -> None:
         if page.locator(".notice.won").count():
             break
         page.keyboard.press("ArrowRight")  # to the first empty cell
-        move = int(number(page, "Move"))
-        page.keyboard.press("Enter")
-        until(
-            page, "move => +document.querySelector('.facts div:last-child dd').textContent > move", arg=move
-        )
+        go_on(page, lambda: page.keyboard.press("Enter"))
     expect(page.locator(".notice.won")).to_have_text("The game is won.")
     assert "8" in shown(page)
 
@@ -1044,16 +933,18 @@ def test_a_refutation_spawns_until_the_game_is_lost(visit: Open) -> None:
     expect(page.get_by_role("heading", name=re.compile("The goal is not forced"))).to_be_visible()
     for _ in range(30):
         ready(page)
-        allowed = page.locator(".slide:not([aria-disabled=true])")
-        if not allowed.count():
+        if not page.locator(ALLOWED).count():
             break
-        move = int(number(page, "Move"))
-        allowed.first.click()
-        until(
-            page, "move => +document.querySelector('.facts div:last-child dd').textContent > move", arg=move
-        )
+        go_on(page, page.locator(ALLOWED).first.click)
     expect(page.locator(".notice.lost")).to_contain_text("the game is lost")
     accessible(page)
+
+
+def go_on(page: Page, act: Callable[[], None]) -> None:
+    """Do something; wait until the game has gone on."""
+    move = int(number(page, "Move"))
+    act()
+    until(page, "move => +document.querySelector('.facts div:last-child dd').textContent > move", arg=move)
 
 
 # -- tables that are not there -------------------------------------------------------------------------
@@ -1073,15 +964,14 @@ def test_tables_that_cannot_be_read_give_a_sentence(visit: Open, served: Served)
     expect(page.get_by_role("alert")).to_contain_text("no values of luck")
 
 
-def test_the_progress_of_solving(visit: Open) -> None:
-    page = visit()
-    ready(page)
+def test_the_progress_of_solving(play: Open) -> None:
+    page = play()
     solving = True
-    game = {"name": "new", "kind": "table", "game": "3x3, to 64", "shape": "3x3", "problem": None}
+    game = {"name": "3x3-64", "kind": "table", "game": "3x3, to 64", "shape": "3x3", "problem": None}
 
     def tables(route: Any) -> None:
         progress = {"text": "sum 30, 1,234 boards", "fraction": 0.4} if solving else None
-        one = game | {"name": "3x3-64", "state": "solving" if solving else "ready", "progress": progress}
+        one = game | {"state": "solving" if solving else "ready", "progress": progress}
         route.fulfill(json={"version": "0", "tables": [one]})
 
     page.route("**/api/tables", tables)
@@ -1099,7 +989,7 @@ def test_a_server_that_stops_while_playing(browser: Browser, tables: Path) -> No
         ready(page)
         server.stop()
         before = shown(page)
-        page.locator(".slide:not([aria-disabled=true])").first.click()
+        page.locator(ALLOWED).first.click()
         expect(page.get_by_role("alert")).to_contain_text("The server does not answer")
         assert shown(page) != before  # the slide was made; only its values are missing
         assert any(word != "empty" for word in shown(page))
@@ -1109,29 +999,21 @@ def test_a_server_that_stops_while_playing(browser: Browser, tables: Path) -> No
 # -- for everybody -------------------------------------------------------------------------------------
 
 
-def test_keyboard_alone(visit: Open) -> None:
-    page = visit(at("2,4,8/16,32,2/0,4,2"))
-    ready(page)
+def test_keyboard_alone(play: Open) -> None:
+    page = play(BOARD)
     page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="Skip to the board")).to_be_focused()
     page.keyboard.press("Enter")
     reached = set()
     for _ in range(14):
         page.keyboard.press("Tab")
-        reached.add(
-            page.evaluate("document.activeElement.textContent.trim() || document.activeElement.ariaLabel")
-        )
-        outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
-        assert outline == "solid" or page.evaluate("document.activeElement.type") in (
-            "range",
-            "radio",
-            "checkbox",
-        )
+        name, kind, outline = page.evaluate(FOCUSED)
+        reached.add(name)
+        assert outline == "solid" or kind in ("range", "radio", "checkbox")
     assert {"New game", "Autoplay", "Set up a position"} <= reached
     page.keyboard.press("?")
-    expect(page.get_by_role("dialog")).to_be_visible()
-    expect(page.get_by_role("dialog")).to_contain_text("undo")
-    expect(page.get_by_role("dialog")).to_contain_text("in a review: the position before")
+    for words in ("undo", "in a review: the position before"):
+        expect(page.get_by_role("dialog")).to_contain_text(words)
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_be_hidden()
     page.keyboard.press("n")
@@ -1140,9 +1022,14 @@ def test_keyboard_alone(visit: Open) -> None:
     addressed(page, board(page))
 
 
-def test_a_screen_reader_is_told_the_board(visit: Open) -> None:
-    page = visit(at("0,0,0/0,2,0/0,0,4"))
-    ready(page)
+FOCUSED = """() => {
+  const one = document.activeElement;
+  return [one.textContent.trim() || one.ariaLabel, one.type, getComputedStyle(one).outlineStyle];
+}"""
+
+
+def test_a_screen_reader_is_told_the_board(play: Open) -> None:
+    page = play("0,0,0/0,2,0/0,0,4")
     page.keyboard.press("ArrowLeft")
     said = page.locator("[aria-live=polite]")
     expect(said).to_contain_text("Left. New ")
@@ -1151,46 +1038,25 @@ def test_a_screen_reader_is_told_the_board(visit: Open) -> None:
 
 
 def test_light_and_dark(visit: Open) -> None:
-    def paper(page: Page) -> str:
-        colour: str = page.evaluate("getComputedStyle(document.body).backgroundColor")
-        return colour
-
+    colour = "getComputedStyle(document.body).backgroundColor"
     page = visit()
-    light = paper(page)
+    light = page.evaluate(colour)
     page.emulate_media(color_scheme="dark")
-    dark = paper(page)
-    page.emulate_media(color_scheme="light")
+    dark = page.evaluate(colour)
     assert light != dark
+    page.emulate_media(color_scheme="light")
     page.get_by_role("button", name=re.compile("Colours")).click()
     page.get_by_role("button", name=re.compile("Colours: light")).click()
-    until(page, "colour => getComputedStyle(document.body).backgroundColor === colour", arg=dark)
+    until(page, f"dark => {colour} === dark", arg=dark)
     page.reload()
-    until(page, "colour => getComputedStyle(document.body).backgroundColor === colour", arg=dark)
+    until(page, f"dark => {colour} === dark", arg=dark)
 
 
-ANSWERED = ".slides[aria-busy=false] .slide"
-VIEWS = {
-    "play": (PLAY, ANSWERED),
-    "spawns": (at("2,4,8/16,32,2/0,4,2", PLAY + "&view=browse&slide=down"), ".boards.three .tile-card"),
-}
-"""Views whose other tests do not end with `accessible`: the address of each, and what is there last."""
-
-
-@pytest.mark.parametrize("view", VIEWS)
-def test_a_view_is_accessible_and_fits_a_phone(visit: Open, view: str) -> None:
-    query, last = VIEWS[view]
-    page = visit(query)
-    expect(page.locator(last).first).to_be_visible()
-    if view == "play":
-        page.locator(".slide:not([aria-disabled=true])").first.click()
-        moved(page, 1)
-        page.get_by_text("Save and load games").click()
-    accessible(page)
-
-
-def test_help_opens_at_its_top_on_a_phone(visit: Open) -> None:
-    page = visit(viewport=PHONE, touch=True)
-    ready(page)
+def test_a_phone_is_told_nothing_of_keys_and_help_opens_at_its_top(play: Open) -> None:
+    page = play(viewport=PHONE, touch=True)
+    page.get_by_role("button", name="Set up a position").click()
+    expect(page.get_by_text("for the next larger tile")).to_be_visible()
+    expect(page.get_by_text("with Shift")).to_be_hidden()
     page.get_by_role("button", name="Help").click()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_be_visible()
@@ -1200,10 +1066,9 @@ def test_help_opens_at_its_top_on_a_phone(visit: Open) -> None:
     expect(dialog).to_be_hidden()
 
 
-def test_a_win_that_is_not_certain_is_nowhere_100_percent(visit: Open, table: Table) -> None:
+def test_a_win_that_is_not_certain_is_nowhere_100_percent(visit: Open, play: Open, table: Table) -> None:
     """The start of 3x3 to 64 is worth 1 - 7e-18, which rounds to 1; only a slide that wins is certain."""
     assert str(table.value).startswith("more than 1 - ")
-    winning = "32,32,4/2,8,2/4,2,4"  # left and right win
     almost = "2,0,0/0,0,0/0,0,2"
     for query in ("play", "browse", "browse&slide=left", "train", "review", "layers&sum=8"):
         page = visit(at(almost, f"{PLAY}&view={query}"))
@@ -1220,15 +1085,13 @@ def test_a_win_that_is_not_certain_is_nowhere_100_percent(visit: Open, table: Ta
             expect(page.get_by_text("Mean value")).to_be_visible()
         else:
             expect(page.locator(".tile-card .number").first).to_be_visible()
-        values = page.locator(VALUES).all_inner_texts()
-        assert values, query
+        assert page.locator(VALUES).count(), query
         for digits in (False, True):
             if digits and page.get_by_label("All digits").count():
                 page.get_by_label("All digits").check()
             for text in page.locator(VALUES).all_inner_texts():
                 assert not re.fullmatch(r"1|100(\.0)? %", text), (query, text)
-    page = visit(at(winning))
-    ready(page)
+    page = play("32,32,4/2,8,2/4,2,4")  # left and right win
     expect(page.locator(".headline strong")).to_have_text("100 %")
 
 
@@ -1242,33 +1105,24 @@ LIKELY = "2,4,8/16,2,4/0,0,2"
 WORD = "x" * 200
 
 
-@pytest.mark.parametrize("digits", [False, True])
-def test_long_values_fit_a_phone(visit: Open, digits: bool) -> None:
-    page = visit(at(LIKELY))
-    ready(page)
-    if digits:
-        page.get_by_text("All digits").click()
-    fits(page)
-    for query in ("&view=browse", "&view=browse&slide=left"):
-        page = visit(at(LIKELY, PLAY + query), like=page)
-        expect(page.locator(".tile-card .number").first).to_be_visible()
+def test_long_values_fit_a_phone(play: Open, visit: Open) -> None:
+    page = play(LIKELY)
+    for _ in range(2):  # short values, then all digits, which other views show then, too
         fits(page)
+        for query in ("&view=browse", "&view=browse&slide=left"):
+            other = visit(at(LIKELY, PLAY + query), like=page)
+            expect(other.locator(".tile-card .number").first).to_be_visible()
+            fits(other)
+        page.get_by_text("All digits").click()
 
 
 def test_long_words_in_messages_fit_a_phone(visit: Open) -> None:
-    for query in (at(WORD), at(WORD, PLAY + "&view=browse"), f"?table={WORD}"):
+    for query in (at(WORD), at(WORD, PLAY + "&view=browse"), f"?table={WORD}", REVIEW.format("3x3-64")):
         page = visit(query)
+        if "review" in query:
+            review(page, WORD)
         expect(page.get_by_role("alert")).to_contain_text("xxx")
         fits(page)
-    page = visit("?table=3x3-64&view=review")
-    review(page, WORD)
-    expect(page.get_by_role("alert")).to_contain_text("xxx")
-    fits(page)
-
-
-def test_the_page_is_small() -> None:
-    files = [path for path in FILES.rglob("*") if path.suffix in (".js", ".css", ".html")]
-    assert sum(len(gzip.compress(path.read_bytes())) for path in files) < MOST_BYTES
 
 
 def test_colours_are_those_of_the_library() -> None:

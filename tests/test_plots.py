@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -186,28 +185,29 @@ def test_shades_darken() -> None:
     assert len(set(light)) == 15
 
 
-def test_bad_requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(UsageError, match="is no picture"):
-        plot_counts(SMALL, tmp_path / "counts.gif")
-    with pytest.raises(UsageError, match="kind 'pie' does not exist: choose one of"):
-        plot_counts(SMALL, tmp_path / "counts.svg", kind="pie")
-    with pytest.raises(UsageError, match="'wins' was not counted"):
-        plot_counts(SMALL, tmp_path / "counts.svg", field="wins")
-    with pytest.raises(UsageError, match="no live states up to symmetry were counted"):
-        plot_counts(oracle.count(Game("1x1", start="empty")), tmp_path / "counts.svg", field="live")
-    with pytest.raises(StorageError, match=r"cannot write .*: the folder .* does not exist"):
-        plot_counts(SMALL, tmp_path / "none" / "counts.svg")
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'tilebase\[plot\]'"):
-        plot_counts(SMALL, tmp_path / "counts.svg")
+@pytest.mark.parametrize(
+    ("result", "name", "options", "error", "sentence"),
+    [
+        (SMALL, "counts.gif", {}, UsageError, "is no picture"),
+        (SMALL, "counts.svg", {"kind": "pie"}, UsageError, "kind 'pie' does not exist: choose one of"),
+        (SMALL, "counts.svg", {"field": "wins"}, UsageError, "'wins' was not counted"),
+        (
+            oracle.count(GAMES[2]),
+            "counts.svg",
+            {"field": "live"},
+            UsageError,
+            "no live states up to symmetry",
+        ),
+        (SMALL, "none/counts.svg", {}, StorageError, r"cannot write .*: the folder .* does not exist"),
+        (SMALL, "counts.svg", {}, MissingExtraError, r"pip install 'tilebase\[plot\]'"),
+    ],
+)
+def test_bad_requests(result, name, options, error, sentence, tmp_path, monkeypatch) -> None:
+    if error is MissingExtraError:
+        monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(error, match=sentence):
+        plot_counts(result, tmp_path / name, **options)
     assert not list(tmp_path.iterdir())
-
-
-def without_command(file: Path) -> bytes:
-    """A picture without the line that names the command."""
-    found, changed = re.subn(rb"<dc:description>tilebase .*?</dc:description>", b"", file.read_bytes())
-    assert changed == 1
-    return found
 
 
 @pytest.mark.parametrize("suffix", ["svg", "pdf", "eps", "png"])
@@ -226,9 +226,7 @@ def test_metadata_name_the_command_and_the_version(suffix: str, tmp_path: Path) 
         plots.plot_distributions([], file, "2x2")
 
 
-def test_an_axis_of_counts_has_ticks_at_whole_numbers_only(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_an_axis_of_counts_has_ticks_at_whole_numbers_only(monkeypatch, tmp_path) -> None:
     """20 iterations had ticks at 2.5, 7.5, 12.5 and 17.5, which were written as 2, 8, 12 and 18."""
     from matplotlib.figure import Figure
 

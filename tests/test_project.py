@@ -13,6 +13,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -85,16 +86,11 @@ def run(*command: str) -> None:
         pytest.fail(f"{' '.join(command)}\n{done.stdout}{done.stderr}", pytrace=False)
 
 
-def test_ruff_check() -> None:
-    run("-m", "ruff", "check", ".")
-
-
-def test_ruff_format() -> None:
-    run("-m", "ruff", "format", "--check", ".")
-
-
-def test_mypy() -> None:
-    run("-m", "mypy", "src/tilebase", "tests/cuda", "tests/typed_script.py")
+@pytest.mark.parametrize(
+    "tool", ["ruff check .", "ruff format --check .", "mypy src/tilebase tests/cuda tests/typed_script.py"]
+)
+def test_style_and_types(tool: str) -> None:
+    run("-m", *tool.split())
 
 
 def test_each_path_in_contributing_exists() -> None:
@@ -131,7 +127,7 @@ def unit_of(module: str) -> str:
 def imported_modules(module: str, path: Path) -> Iterator[tuple[int, str]]:
     """Line and name of each import of a tilebase module, those inside functions included."""
     package = module if path.stem == "__init__" else module.rpartition(".")[0]
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             targets = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -222,21 +218,19 @@ def test_examples_of_docstrings_are_true(module: str) -> None:
 
 def test_no_function_calls_itself_with_all_that_it_was_given() -> None:
     """A question opens its folder and its workers once (`cluster.runs`), and loses no argument."""
-    again, public = [], 0
-    for path in QUESTIONS:
-        for function in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if not isinstance(function, ast.FunctionDef):
-                continue
-            if len(function.args.kwonlyargs) + (function.args.kwarg is not None) < 2:
-                continue
-            public += 1
-            calls = [call for call in ast.walk(function) if isinstance(call, ast.Call)]
-            again += [
-                (function.name, call.lineno)
-                for call in calls
-                if getattr(call.func, "id", "") == function.name and len(call.keywords) > 1
-            ]
-    assert public > 20
+    public = [
+        function
+        for path in QUESTIONS
+        for function in functions_of(parsed(path))
+        if len(function.args.kwonlyargs) + (function.args.kwarg is not None) > 1
+    ]
+    assert len(public) > 20
+    calls = [(function.name, node) for function in public for node in ast.walk(function)]
+    again = [
+        (name, call.lineno)
+        for name, call in calls
+        if isinstance(call, ast.Call) and getattr(call.func, "id", "") == name and len(call.keywords) > 1
+    ]
     assert again == []
 
 
@@ -244,11 +238,10 @@ def test_functions_of_questions_are_short() -> None:
     """At most 45 lines of code, without the docstring."""
     long = []
     for path in QUESTIONS:
-        for function in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(function, ast.FunctionDef):
-                first = function.body[min(ast.get_docstring(function) is not None, len(function.body) - 1)]
-                lines = (function.end_lineno or 0) - first.lineno + 1
-                long += [(path.name, function.name, lines)] if lines > 45 else []
+        for function in functions_of(parsed(path)):
+            first = function.body[min(ast.get_docstring(function) is not None, len(function.body) - 1)]
+            lines = (function.end_lineno or 0) - first.lineno + 1
+            long += [(path.name, function.name, lines)] if lines > 45 else []
     assert long == []
 
 
@@ -262,6 +255,11 @@ def test_one_module_writes_json() -> None:
 
 
 # ---- tests that can fail ----
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"))
 
 
 def called(node: ast.AST) -> set[str]:
@@ -278,15 +276,15 @@ def functions_of(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionD
     yield from (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
 
 
-def without_an_assertion(sources: dict[str, str]) -> list[str]:
+def without_an_assertion(trees: dict[str, ast.Module]) -> list[str]:
     """Tests that neither assert anything nor call something that does, over any number of calls.
 
     A function of the library that raises if something is wrong is listed by name.
     """
     functions = [
         (f"{file}::{function.name}", function.name, has_assertion(function), called(function))
-        for file, source in sources.items()
-        for function in functions_of(ast.parse(source))
+        for file, tree in trees.items()
+        for function in functions_of(tree)
     ]
     asserting = {"raises", "warns", "fail", "validate_response", "call_and_validate"}
     while True:
@@ -297,7 +295,7 @@ def without_an_assertion(sources: dict[str, str]) -> list[str]:
     return [place for place, name, _, _ in functions if name.startswith("test_") and name not in asserting]
 
 
-def always_true(source: str) -> list[str]:
+def always_true(tree: ast.Module) -> list[str]:
     """Assertions that hold whatever is computed.
 
     These are ``assert "text"``, ``assert (a, b)``, ``assert (x for x in y)``, ``assert f() == f()`` without a
@@ -305,7 +303,7 @@ def always_true(source: str) -> list[str]:
     """
     return [
         f"{node.lineno}: {ast.unparse(node)}"
-        for node in ast.walk(ast.parse(source))
+        for node in ast.walk(tree)
         if isinstance(node, ast.Assert) and _holds(node.test)
     ]
 
@@ -331,7 +329,7 @@ def _parts(node: ast.expr) -> set[str]:
 
 
 def test_every_test_asserts_something() -> None:
-    assert without_an_assertion({file: path.read_text("utf-8") for file, path in TESTS.items()}) == []
+    assert without_an_assertion({file: parsed(path) for file, path in TESTS.items()}) == []
 
 
 class Case:
@@ -361,19 +359,18 @@ def test_every_repeated_test_exists() -> None:
         assert (f"def {name}(" if name else "def test_") in (ROOT / file).read_text("utf-8"), test
 
 
-@pytest.mark.parametrize("file", TESTS)
-def test_no_assertion_holds_whatever_is_computed(file: str) -> None:
-    assert always_true(TESTS[file].read_text("utf-8")) == []
+def test_no_assertion_holds_whatever_is_computed() -> None:
+    assert {file: found for file, path in TESTS.items() if (found := always_true(parsed(path)))} == {}
 
 
 def test_what_cannot_fail_is_found() -> None:
     helpers = "def check(x):\n    assert x\n\ndef check_all(xs):\n    [check(x) for x in xs]\n"
     tests = "def test_a():\n    check_all([])\n\ndef test_b():\n    compute()\n"
-    assert without_an_assertion({"h.py": helpers, "t.py": tests}) == ["t.py::test_b"]
+    assert without_an_assertion({"h.py": ast.parse(helpers), "t.py": ast.parse(tests)}) == ["t.py::test_b"]
     for line in ("'a' in x[0] or x[0]", "(a, b)", "'text'", "(x for x in y)", "a.b == a.b", "a and (a, b)"):
-        assert len(always_true(f"assert {line}")) == 1, line
+        assert len(always_true(ast.parse(f"assert {line}"))) == 1, line
     for line in ("x is None or x.y", "f(x) == f(x)", "a or b", "not (a in x)", "a in x and x"):
-        assert always_true(f"assert {line}") == [], line
+        assert always_true(ast.parse(f"assert {line}")) == [], line
 
 
 # ---- the tables of scripts/mutate ----

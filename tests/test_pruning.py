@@ -4,35 +4,26 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 import shutil
 import zlib
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import cached_oracle as oracle
 from judging import agrees
 from second_reader import folder_files
-from stored import Place, chunks_of, record_of, sign
+from stored import sign
 from tilebase import evaluate, open_table, simulate, solve, thin, verify_table
 from tilebase.cli import main
-from tilebase.errors import (
-    CorruptError,
-    MissingBoardError,
-    UsageError,
-    WrongGameError,
-)
-from tilebase.files.keys import regrouped
+from tilebase.errors import CorruptError, MissingBoardError, UsageError, WrongGameError
 from tilebase.game.board import Board
 from tilebase.game.game import Game
 from tilebase.game.symmetry import canonical
 from tilebase.objectives.values import Below, Exact, Interval, Lower, Rounded
 from tilebase.runtime.progress import Progress
-from tilebase.tables import pruning
 from tilebase.tables.pruning import prune
 
 SMALL = Game("2x2", 32)
@@ -286,65 +277,12 @@ def test_solving_above_writes_what_pruning_does(
     assert (again.start, again.positions, again.complete) == (solution.start, solution.positions, True)
 
 
-@pytest.mark.parametrize("stop", range(0, 40, 3))
-def test_a_stopped_run_goes_on(stop: int, solved: Callable[..., Path], tmp_path: Path) -> None:
-    target, calls = tmp_path / "above", itertools.count()
-
-    def interrupt(_: Progress) -> None:
-        if next(calls) == stop:
-            raise KeyboardInterrupt
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tilebase.runtime.progress.Pace.due", lambda _: True)
-        with pytest.raises(KeyboardInterrupt):
-            solve(WIDE, "win", table=target, above=0.4, threads=1, progress=interrupt)
-    assert not (target / "manifest.json").exists()
-    with pytest.raises(WrongGameError):
-        solve(SMALL, "win", table=target, above=0.4, threads=1)
-    solve(WIDE, "win", table=target, above=0.4, threads=1)
-    prune(solved(WIDE), tmp_path / "pruned", above=0.4)
-    found, expected = folder_files(target), folder_files(tmp_path / "pruned")
-    assert {name: found[name] for name in found if name != "manifest.json"} == {
-        name: expected[name] for name in expected if name != "manifest.json"
-    }
-    assert {path.name for path in target.iterdir()} == {"manifest.json", "values"}
-
-
-def cut(place: Place) -> None:
-    """Cut a file off in the middle of these bytes."""
-    os.truncate(place.path, place.begin + place.size - 3)
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda values: chunks_of(values, 36).flip(),
-        lambda values: record_of(values, 36).flip(20),
-        lambda values: cut(chunks_of(values, 30)),
-        lambda values: (values / "000.seg").unlink(),
-        lambda values: (values / "layers.idx").unlink(),
-    ],
-    ids=["chunk", "record", "cut", "segment", "index"],
-)
-def test_a_stopped_run_whose_files_are_damaged_begins_anew(
-    damage: Callable[[Path], object], solved: Callable[..., Path], tmp_path: Path
-) -> None:
-    target = tmp_path / "above"
-    solve(WIDE, "win", table=target, above=0.4, threads=1, down_to=30)
-    assert not (target / "manifest.json").exists()
-    with pytest.raises(WrongGameError, match="belongs to another game or objective"):
-        solve(WIDE, "win", table=target, above=0.5, threads=1)
-    damage(target / "values/win")
-    solve(WIDE, "win", table=target, above=0.4, threads=1)
-    assert verify_table(target, sample=None).wrong == ()
-    prune(solved(WIDE), tmp_path / "pruned", above=0.4)
-    assert folder_files(target / "values") == folder_files(tmp_path / "pruned/values")
-
-
 @pytest.mark.parametrize("member", ["sum", "kept", "files", "win"])
 def test_a_line_of_another_shape_is_damage(member: str, tmp_path: Path) -> None:
     target = tmp_path / "above"
     solve(WIDE, "win", table=target, above=0.4, threads=1, down_to=30)
+    with pytest.raises(WrongGameError, match="belongs to another game or objective"):
+        solve(WIDE, "win", table=target, above=0.5, threads=1)
     journal = target / "above.jsonl"
     line = json.loads(journal.read_text().partition("\t")[0])
     (line["files"] if member == "win" else line).pop(member)
@@ -388,22 +326,10 @@ def test_other_folders_stay_as_they_are(solved: Callable[..., Path], tmp_path: P
     assert folder_files(tmp_path) == before
 
 
-def test_a_stopped_pruning_leaves_nothing(solved: Callable[..., Path], tmp_path: Path) -> None:
-    def stop(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pruning, "write_subset", stop)
-        with pytest.raises(KeyboardInterrupt):
-            prune(solved(SMALL), tmp_path / "pruned", above=0.05)
-    assert list((tmp_path / "pruned").iterdir()) == []
-    prune(solved(SMALL), tmp_path / "pruned", above=0.05)
-
-
 # -- the command line ------------------------------------------------------------------------------
 
 
-def test_the_commands(folder: Path, capsys: pytest.CaptureFixture[str], refused: Callable[..., None]) -> None:
+def test_the_commands(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["solve", "2x3", "32", "--above", "0.4", "-o", "above", "-q", "--threads", "1"]) == 0
     out = capsys.readouterr().out
     assert "\nkept: 0.4 and more  " in out
@@ -427,19 +353,3 @@ def test_the_commands(folder: Path, capsys: pytest.CaptureFixture[str], refused:
     capsys.readouterr()
     assert main(["thin", "whole", "--above", "0.9999999999999", "-o", "high", "-q"]) == 0
     assert "win 0.9999999999999 and more" in capsys.readouterr().out
-    refused(["thin", "whole", "-o", "new"], 2, "give --visited or --above, one of the two")
-    refused(["thin", "whole", "-o", "new", "--visited", "0", "--above", "0.5"], 2, "one of the two")
-    refused(["solve", "2x3", "32", "--above", "0.4", "-q"], 2, "name its folder")
-    refused(
-        ["solve", "2x3", "--objective", "score", "--above", "0.4", "-o", "x", "-q"], 2, "is not one of win"
-    )
-    refused(["evaluate", "above", "--games", "100000"], 2, "was thinned: name the whole table")
-
-
-@pytest.mark.parametrize("sizes", [(), (0,), (3, 0, 5), (3, 0, 6), (9, 1), (4,)])
-def test_rows_are_regrouped_without_an_empty_piece(sizes: tuple[int, ...]) -> None:
-    ends = [*itertools.accumulate(sizes)]
-    parts = [[np.arange(end - size, end)] * 2 for size, end in zip(sizes, ends, strict=True)]
-    pieces = [column.tolist() for column, _ in regrouped(parts, 4)]
-    assert list(itertools.chain(*pieces)) == list(range(sum(sizes)))
-    assert [*map(len, pieces)] == [4] * (sum(sizes) // 4) + [sum(sizes) % 4] * (sum(sizes) % 4 > 0)

@@ -1,24 +1,29 @@
-"""Which boards can be reached: against a search from the empty board, by the plain rules."""
+"""Which boards can be reached, and which can be filled: against a search by the plain rules."""
 
 from __future__ import annotations
 
 import random
-from itertools import product
+from functools import cache
+from itertools import pairwise, product
 
 import pytest
 
+from daily import daily
 from repetition import one_in
 from tilebase import Game
 from tilebase.cli import main
-from tilebase.errors import BoardError, ResourceError, UsageError
-from tilebase.patterns.filling import figure, game_by_filling
+from tilebase.errors import ResourceError, UsageError
+from tilebase.patterns.checkerboards import mirror
+from tilebase.patterns.filling import complete_rows, figure, fill_board, game_by_filling, longest_line
 from tilebase.patterns.moves import moves_text, parse_moves, replay
+from tilebase.patterns.packed import Aim, search_on
 from tilebase.patterns.reach import before_slides, crowded, pull, reach
 from tilebase.patterns.rules import Drop, Position, Rules, push
 from tilebase.patterns.searching import Effort
 from tilebase.small import oracle
 
 
+@cache
 def all_reachable(rules: Rules, most: int) -> tuple[set[Position], set[Position]]:
     """The states and afterstates of play from the empty board without tiles above `most`."""
     states: set[Position] = set()
@@ -111,37 +116,13 @@ def test_a_search_that_is_stopped_is_not_an_answer():
     assert "can be reached with 2s and 4s: undecided" in found.statement
 
 
-@pytest.mark.parametrize(
-    ("board", "error", "sentence"),
-    [
-        ("2,4/4", BoardError, "rows of the same length"),
-        ("", BoardError, "is not a tile"),
-        ("2,a", BoardError, "'a' in '2,a' is not a tile"),
-        ("2,-4", BoardError, "is not a tile"),
-        ("3,2", UsageError, "tile 3 is not a power of two"),
-        ("/".join([",".join(["2", "4"] * 60)] * 2), ResourceError, "a line of 120 cells"),
-        ("9" * 90 + ",2", BoardError, "is not a tile"),
-    ],
-)
-def test_wrong_boards(board, error, sentence):
-    with pytest.raises(error, match=sentence):
-        reach(board)
-
-
 def test_long_lines_are_refused_at_once():
     """With drops of 4 a cell has three values, whatever the board holds."""
     assert reach("2" + ",0" * 9).sequence == "(1,1)"
-    with pytest.raises(ResourceError, match="a line of 16 cells with tiles to 4"):
-        reach("2" + ",0" * 15, drops="2,4")
+    with pytest.raises(ResourceError, match="a line of 120 cells"):
+        reach("/".join([",".join(["2", "4"] * 60)] * 2))
     with pytest.raises(ResourceError, match="positions can be before this afterstate"):
         reach("4" + ",4" * 5 + ",0" * 9, drops="2", afterstate=True)
-
-
-@pytest.mark.parametrize("seed", [-1, 1 << 63])
-def test_seeds_that_do_not_exist(seed, capsys):
-    assert main(["reach", "board", "8,2/2,4", "--seed", str(seed), "-q"]) == 2
-    assert f"seed {seed}: give a whole number" in capsys.readouterr().err
-    assert main(["reach", "fill", "3x4", "--seed", str(seed), "-q"]) == 2
 
 
 def test_the_command_prints_a_game_that_replays(capsys):
@@ -151,16 +132,6 @@ def test_the_command_prints_a_game_that_replays(capsys):
     game = parse_moves(rules, line)
     assert replay(rules, game)[-1] == (1, 2, 1, 2, 1, 2, 1, 2, 1)
     assert moves_text(rules, game) == line
-
-
-def test_the_command_says_why_not(capsys):
-    assert main(["reach", "board", "4,2,4/2,4,2/4,2,4", "--drops", "2", "-q"]) == 0
-    out = capsys.readouterr().out
-    assert "can be reached with 2s: no" in out
-    assert "every position that could lead to it was listed, 5 positions: none begins a game" in out
-    undecided = ["reach", "board", "2048,2048,2,4/4,2,4,2/2,4,2,4/4,2,4,2", "--budget", "1s", "-q"]
-    assert main(undecided) == 1
-    assert "time ran out" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -193,3 +164,81 @@ def test_boards_that_no_filling_is_near_are_left_to_the_search_back() -> None:
     assert game_by_filling(rules, (4,) * 36, effort) is None
     assert game_by_filling(Rules(5, 5), figure(7, 5), effort) is None
     assert game_by_filling(rules, figure(7, 6)[::-1][:18] + figure(7, 6)[:18], effort) is None
+
+
+# -- boards full of 2s and 4s ----------------------------------------------------------------------------
+
+TO_6X6 = [(m, n) for m in range(2, 7) for n in range(2, 7)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns"), [*TO_6X6, *daily([(8, 8), (9, 10), (10, 10), (2, 12), (12, 2)], [(8, 8), (2, 12)])]
+)
+def test_boards_are_filled(rows, columns):
+    found = fill_board(f"{rows}x{columns}")
+    assert found.possible
+    final = replay(Rules(rows, columns, most=2), found.moves)[-1]
+    assert final == found.last
+    assert set(final) <= {1, 2}
+    assert found.drops == sum(final)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("rows", "columns"), [(5, 9), (7, 7), (7, 9)])
+def test_large_boards_are_filled(rows, columns):
+    found = fill_board(f"{rows}x{columns}")
+    assert found.possible
+    assert set(replay(Rules(rows, columns, most=2), found.moves)[-1]) <= {1, 2}
+
+
+def test_one_row_is_filled_up_to_four_cells():
+    for cells in range(1, 11):
+        states, _ = all_reachable(Rules(1, cells, most=2), 2)
+        full = any(0 not in state for state in states)
+        assert fill_board(f"1x{cells}").possible == fill_board(f"{cells}x1").possible == full == (cells <= 4)
+        assert max(sum(value > 0 for value in state) for state in states) <= longest_line() == 4
+
+
+@pytest.mark.parametrize("columns", [2, 4, 6, 8, 10, 30])
+def test_complete_rows_of_any_even_length(columns):
+    rules = Rules(7, columns, most=2)
+    moves = tuple(complete_rows(7, columns, 6))
+    final = replay(rules, moves)[-1]
+    rows = [final[at : at + columns] for at in range(0, rules.cells, columns)]
+    assert not any(rows[0])
+    assert all(set(row[::2]) != set(row[1::2]) and set(row) == {1, 2} for row in rows[1:])
+    for above, below in pairwise(rows[1:]):
+        assert all(one != other for one, other in zip(above, below, strict=True))
+    assert sum(not isinstance(move, str) for move in moves) == 6 * columns * 3 // 2
+
+
+def test_complete_rows_of_an_odd_length_are_refused():
+    with pytest.raises(UsageError, match="even number of columns"):
+        list(complete_rows(4, 3, 2))
+
+
+def test_a_mirrored_game_ends_with_the_mirrored_board():
+    found = fill_board("3x4")
+    final = replay(Rules(4, 3, most=2), mirror(Rules(3, 4), found.moves))[-1]
+    assert final == tuple(found.last[column * 4 + row] for row in range(4) for column in range(3))
+
+
+def test_an_exhaustive_forward_search_knows_that_nothing_fills():
+    found = search_on(Rules(1, 6), Aim((0,) * 6), width=1000)
+    assert found.moves is None
+    assert found.exhaustive
+
+
+def test_seeds_and_budgets_of_fillings():
+    assert fill_board("4x4", seed=4).moves == fill_board("4x4", seed=4).moves
+    late = fill_board("9x9", seconds=0)
+    assert late.possible is None
+    assert late.reason == "time ran out: allow more time"
+
+
+def test_the_command_that_fills(capsys):
+    assert main(["reach", "fill", "3x4", "-q"]) == 0
+    text = capsys.readouterr().out.splitlines()
+    assert text[0].endswith("fill the board with 2s and 4s, without an 8: yes, by 17 drops (verdict).")
+    rules = Rules(3, 4, most=2)
+    assert rules.text(replay(rules, parse_moves(rules, text[-1]))[-1]) == "/".join(text[1:4])

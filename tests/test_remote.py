@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import random
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from serving import Host, hosted, ranges, whole_files
 from tilebase import solve
 from tilebase.cli import main
 from tilebase.errors import CorruptError, MissingLayerError, StorageError, TilebaseError, UsageError
@@ -31,73 +28,6 @@ from tilebase.web.collection import Collection
 TINY = Game("2x2", 16)
 
 
-class Handler(BaseHTTPRequestHandler):
-    """A server of one folder that understands ranges; `how` may do something else instead."""
-
-    protocol_version = "HTTP/1.1"
-
-    def __init__(self, folder: Path, how: Callable[[Any, bytes], bool], seen: list[str], *rest: Any) -> None:
-        self.folder, self.how, self.seen = folder, how, seen
-        super().__init__(*rest)
-
-    def log_message(self, *_: Any) -> None:
-        """Say nothing."""
-
-    def do_GET(self) -> None:
-        self.seen.append(self.path)
-        file = self.folder / self.path.split("?")[0].lstrip("/")
-        data = file.read_bytes() if file.is_file() else None
-        if self.how(self, data or b""):
-            return
-        if data is None:
-            self.answer(404, b"no such file")
-            return
-        first, last = self.range(len(data))
-        if first > last:
-            self.answer(416, b"", {"Content-Range": f"bytes */{len(data)}"})
-            return
-        self.answer(206, data[first : last + 1], {"Content-Range": f"bytes {first}-{last}/{len(data)}"})
-
-    def range(self, size: int) -> tuple[int, int]:
-        first, _, last = self.headers["Range"].removeprefix("bytes=").partition("-")
-        return int(first), min(int(last), size - 1)
-
-    def answer(self, status: int, data: bytes, headers: dict[str, str] | None = None) -> None:
-        self.send_response(status)
-        for name, value in ({"Content-Length": str(len(data))} | (headers or {})).items():
-            if value:
-                self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(data)
-
-
-class QuietServer(ThreadingHTTPServer):
-    """One whose clients may leave in the middle, and whose threads nobody waits for."""
-
-    daemon_threads = True
-    block_on_close = False
-
-    def handle_error(self, *_: Any) -> None:
-        """A client that has left is no error."""
-
-
-@contextmanager
-def serving(
-    folder: Path, how: Callable[[Any, bytes], Any] = lambda *_: False
-) -> Iterator[tuple[str, list[str]]]:
-    """A server of a folder: its URL, and what was requested of it."""
-    seen: list[str] = []
-    server = QuietServer(("127.0.0.1", 0), partial(Handler, folder, how, seen))
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}", seen
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
-
-
 @pytest.fixture(autouse=True)
 def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
@@ -111,25 +41,16 @@ def all_values(table: Any) -> list[Any]:
 # -- servers that behave ---------------------------------------------------------------------------
 
 
-def whole_files(handler: Handler, data: bytes) -> bool:
-    """As Python's own http.server does."""
-    if data:
-        handler.answer(200, data)
-    return bool(data)
-
-
-def by_redirection(handler: Handler, _: bytes) -> bool:
-    moved = "?" not in handler.path
+def by_redirection(host: Host, _: bytes) -> bool:
+    moved = "?" not in host.path
     if moved:
-        handler.answer(302, b"", {"Location": f"{handler.path}?here"})
+        host.answer(302, b"", {"Location": f"{host.path}?here"})
     return moved
 
 
-@pytest.mark.parametrize(
-    "how", [lambda *_: False, whole_files, by_redirection], ids=["ranges", "whole", "moved"]
-)
+@pytest.mark.parametrize("how", [ranges, whole_files, by_redirection], ids=["ranges", "whole", "moved"])
 def test_tables_over_http(how, solved):
-    with open_table(solved(TINY)) as local, serving(solved(TINY), how) as (url, _):
+    with open_table(solved(TINY)) as local, hosted(solved(TINY), how) as (url, _):
         for place in (url, f"{url}/", f"{url}?token=1" if how is not by_redirection else url):
             with open_table(place) as table:
                 assert all_values(table) == all_values(local)
@@ -139,7 +60,7 @@ def test_tables_over_http(how, solved):
 
 def test_a_small_file_takes_one_request(solved):
     """Sixteen layers of a hundred bytes took four hundred requests."""
-    with serving(solved(TINY)) as (url, seen):
+    with hosted(solved(TINY)) as (url, seen):
         assert verify_table(url, sample=None).wrong == ()
         assert seen == ["/manifest.json", "/values/win/layers.idx", "/values/win/000.seg"]
 
@@ -165,7 +86,7 @@ def test_a_probe_takes_few_requests(tmp_path, monkeypatch):
         assert min(local.prober.layer(total).chunks for total in (124, 180)) > 4
         for _ in range(40):
             asked = {"cold": state(124), "other": state(180), "same": state(124)}
-            with serving(tmp_path) as (url, seen), open_table(url) as table:
+            with hosted(tmp_path) as (url, seen), open_table(url) as table:
                 for name, board in asked.items():
                     assert table.probe(board) == local.probe(board)
                     most[name] = max(most[name], len(seen))
@@ -177,22 +98,27 @@ def test_a_probe_takes_few_requests(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["layers.idx", "000.seg"])
-def test_a_missing_file_is_no_missing_board(name, solved):
+def test_a_missing_file_is_damage_and_no_missing_board(name, solved):
     """A server says only at the first request for a file that it is missing."""
-    how = status(404)
-    with (
-        serving(solved(TINY), lambda handler, data: name in handler.path and how(handler, data)) as (url, _),
-        open_table(url) as table,
-        pytest.raises(CorruptError, match=f"values/win lacks {name}, which the manifest names"),
-    ):
-        table.get("4,4/0,2")
+
+    def how(host: Host, data: bytes) -> bool:
+        return name in host.path and status(404)(host, data)
+
+    with hosted(solved(TINY), how) as (url, _):
+        found = verify_table(url)
+        assert (len(found.wrong), found.unread) == (1, ())
+        with (
+            open_table(url) as table,
+            pytest.raises(CorruptError, match=f"values/win lacks {name}, which the manifest names"),
+        ):
+            table.get("4,4/0,2")
 
 
 @pytest.mark.parametrize("size", [0, 10, 20_000, 90_000])
 def test_a_file_that_is_too_short_is_damage(size, tmp_path):
     """Also if the server refuses a range behind its end; no more is asked for."""
     (tmp_path / "file").write_bytes(bytes(size))
-    with serving(tmp_path) as (url, seen):
+    with hosted(tmp_path) as (url, seen):
         for offset in (0, 50_000, 10**9):
             with pytest.raises(CorruptError, match="file ends too early"):
                 remote.RemoteLocation(url).open("file").read(offset, 200_000)
@@ -204,17 +130,12 @@ def test_a_file_that_is_too_short_is_damage(size, tmp_path):
 def test_ranges_of_a_file(size, tmp_path):
     data = bytes(i * i >> 3 & 0xFF for i in range(size))
     (tmp_path / "file").write_bytes(data)
-    with serving(tmp_path) as (url, seen):
+    with hosted(tmp_path) as (url, seen):
         location = remote.RemoteLocation(url)
         file = location.open("file")
         assert file.size == size
-        for offset, length in (
-            (0, 16),
-            (max(size - 48, 0), 48),
-            (size // 3, 20_000),
-            (size // 2, 1),
-            (0, size),
-        ):
+        parts = ((0, 16), (max(size - 48, 0), 48), (size // 3, 20_000), (size // 2, 1), (0, size))
+        for offset, length in parts:
             if offset + length <= size:
                 assert file.read(offset, length) == data[offset : offset + length]
             else:
@@ -230,11 +151,11 @@ def test_ranges_of_a_file(size, tmp_path):
 def test_names_and_passwords(solved):
     asked = []
 
-    def how(handler: Handler, _: bytes) -> bool:
-        asked.append(handler.headers["Authorization"])
+    def how(host: Host, _: bytes) -> bool:
+        asked.append(host.headers["Authorization"])
         return False
 
-    with serving(solved(TINY), how) as (url, _):
+    with hosted(solved(TINY), how) as (url, _):
         with open_table(url.replace("//", "//me:secret@")) as table:
             assert table.value
         assert asked[0] == "Basic bWU6c2VjcmV0"
@@ -246,30 +167,30 @@ def test_names_and_passwords(solved):
 # -- servers that do not ---------------------------------------------------------------------------
 
 
-def status(number: int) -> Callable[[Handler, bytes], bool]:
-    def how(handler: Handler, _: bytes) -> bool:
-        handler.answer(number, b"sorry")
+def status(number: int) -> Callable[[Host, bytes], bool]:
+    def how(host: Host, _: bytes) -> bool:
+        host.answer(number, b"sorry")
         return True
 
     return how
 
 
-def raw(text: bytes) -> Callable[[Handler, bytes], bool]:
+def raw(text: bytes) -> Callable[[Host, bytes], bool]:
     """Send these bytes and hang up."""
 
-    def how(handler: Handler, _: bytes) -> bool:
-        handler.wfile.write(text)
-        handler.close_connection = True
+    def how(host: Host, _: bytes) -> bool:
+        host.wfile.write(text)
+        host.close_connection = True
         return True
 
     return how
 
 
-def ranged(**changes: Any) -> Callable[[Handler, bytes], bool]:
+def ranged(**changes: Any) -> Callable[[Host, bytes], bool]:
     """An answer with a range in which something is wrong: {first}, {last}, {size} are the right numbers."""
 
-    def how(handler: Handler, data: bytes) -> bool:
-        first, last = handler.range(len(data))
+    def how(host: Host, data: bytes) -> bool:
+        first, last = host.range(len(data))
         body = data[first : last + 1]
         headers = {
             "Content-Range": changes.get("range", "bytes {first}-{last}/{size}"),
@@ -277,43 +198,43 @@ def ranged(**changes: Any) -> Callable[[Handler, bytes], bool]:
         }
         numbers = {"first": first, "last": last, "size": len(data), "after": last + 1, "short": last - 1}
         headers = {name: value.format(**numbers) for name, value in headers.items()}
-        handler.close_connection = True
-        handler.answer(changes.get("status", 206), changes.get("body", lambda found: found)(body), headers)
+        host.close_connection = True
+        host.answer(changes.get("status", 206), changes.get("body", lambda found: found)(body), headers)
         return True
 
     return how
 
 
-def hang(handler: Handler, _: bytes) -> bool:
+def hang(host: Host, _: bytes) -> bool:
     time.sleep(3)
-    handler.close_connection = True
+    host.close_connection = True
     return True
 
 
-def drip(handler: Handler, _: bytes) -> bool:
+def drip(host: Host, _: bytes) -> bool:
     """A byte now and then, so that no single wait is long."""
-    handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
+    host.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
     for _ in range(30):
-        handler.wfile.write(b"{")
+        host.wfile.write(b"{")
         time.sleep(0.1)
-    handler.close_connection = True
+    host.close_connection = True
     return True
 
 
-def endless(handler: Handler, _: bytes) -> bool:
-    handler.wfile.write(b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * 1_000_000)
-    handler.close_connection = True
+def endless(host: Host, _: bytes) -> bool:
+    host.wfile.write(b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * 1_000_000)
+    host.close_connection = True
     return True
 
 
-def in_circles(handler: Handler, _: bytes) -> bool:
-    handler.answer(302, b"", {"Location": handler.path})
+def in_circles(host: Host, _: bytes) -> bool:
+    host.answer(302, b"", {"Location": host.path})
     return True
 
 
 LARGER = "the server sends bytes 0-|it had 384 bytes at the server before"
 ELSEWHERE = "unknown url type: ftp|302|not allowed"
-FAILURES: dict[str, tuple[Callable[[Handler, bytes], Any], str]] = {
+FAILURES: dict[str, tuple[Callable[[Host, bytes], Any], str]] = {
     "500": (status(500), "the server answered 500 Internal Server Error"),
     "503": (status(503), "the server answered 503 Service Unavailable"),
     "403": (status(403), "the server answered 403 Forbidden"),
@@ -351,9 +272,23 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", FAILURES)
-def test_failures_at_the_first_request(name, solved, impatient):
+def test_failures(name, solved, impatient, monkeypatch):
+    """At the first request and later: values stay right, and what cannot be read is no damage."""
     how, sentence = FAILURES[name]
-    with serving(solved(TINY), how) as (url, _):
+    monkeypatch.setattr(remote, "BLOCK", 32)  # so that the first probe does not read the whole table
+    exact = float(values(TINY).states[(0, 1, 2, 2)])
+    failing = False
+
+    def sometimes(host: Host, data: bytes) -> bool:
+        return failing and how(host, data)
+
+    with hosted(solved(TINY), sometimes) as (url, _), open_table(url) as table:
+        board = Board(TINY, (2, 2, 0, 1))
+        assert float(table.probe(board).value) == pytest.approx(exact, abs=1e-12)
+        failing = True
+        with pytest.raises((StorageError, CorruptError), match=sentence):
+            table.probe("2,2/0,0")
+        assert float(table.probe(board).value) == pytest.approx(exact, abs=1e-12)
         since = time.monotonic()
         with pytest.raises((StorageError, CorruptError), match=sentence) as error:
             open_table(url)
@@ -362,34 +297,14 @@ def test_failures_at_the_first_request(name, solved, impatient):
         assert str(error.value).isprintable()
 
 
-@pytest.mark.parametrize("name", FAILURES)
-def test_failures_later(name, solved, impatient, monkeypatch):
-    """Values stay right, and what cannot be read is neither damaged nor missing."""
-    how, sentence = FAILURES[name]
-    monkeypatch.setattr(remote, "BLOCK", 32)  # so that the first probe does not read the whole table
-    exact = values(TINY)
-    failing = []
-
-    def later(handler: Handler, data: bytes) -> bool:
-        return bool(failing) and how(handler, data)
-
-    with serving(solved(TINY), later) as (url, _), open_table(url) as table:
-        board = Board(TINY, (2, 2, 0, 1))
-        assert float(table.probe(board).value) == pytest.approx(float(exact.states[(0, 1, 2, 2)]), abs=1e-12)
-        failing.append(True)
-        with pytest.raises((StorageError, CorruptError), match=sentence):
-            table.probe("2,2/0,0")
-        assert float(table.probe(board).value) == pytest.approx(float(exact.states[(0, 1, 2, 2)]), abs=1e-12)
-
-
 @pytest.mark.parametrize("name", [name for name in FAILURES if name not in ("hang", "drip")])
 def test_verify_says_what_the_server_said(name, solved, impatient, capsys):
     how, _ = FAILURES[name]
 
-    def later(handler: Handler, data: bytes) -> bool:
-        return "manifest" not in handler.path and how(handler, data)
+    def later(host: Host, data: bytes) -> bool:
+        return "manifest" not in host.path and how(host, data)
 
-    with serving(solved(TINY, "win,lower,upper,guaranteed"), later) as (url, seen):
+    with hosted(solved(TINY, "win,lower,upper,guaranteed"), later) as (url, seen):
         assert main(["verify", url, "-q"]) == 1
         printed = capsys.readouterr()
         assert "delete" not in printed.out + printed.err
@@ -399,23 +314,12 @@ def test_verify_says_what_the_server_said(name, solved, impatient, capsys):
         assert len(seen) <= 3 * 6 + 1
 
 
-@pytest.mark.parametrize("name", ["layers.idx", "000.seg"])
-def test_a_file_that_is_missing_is_damage(name, solved):
-    with serving(solved(TINY), lambda handler, _: name in handler.path and status(404)(handler, b"")) as (
-        url,
-        _,
-    ):
-        found = verify_table(url)
-        assert len(found.wrong) == 1
-        assert found.unread == ()
-
-
 def test_no_server_and_no_table(solved):
-    with serving(solved(TINY)) as (url, _):
+    with hosted(solved(TINY)) as (url, _):
         assert float(open_table(url).value) > 0
     for number in (404, 410):
         with (
-            serving(solved(TINY), status(number)) as (other, _),
+            hosted(solved(TINY), status(number)) as (other, _),
             pytest.raises(MissingLayerError, match=r"holds no finished table.* -o FOLDER"),
         ):
             open_table(other)
@@ -429,16 +333,16 @@ def test_no_server_and_no_table(solved):
 def test_a_file_that_changes_at_the_server(solved):
     sizes = iter(range(10))
 
-    def how(handler: Handler, data: bytes) -> bool:
-        if "seg" not in handler.path:
+    def how(host: Host, data: bytes) -> bool:
+        if "seg" not in host.path:
             return False
         size = len(data) + next(sizes)
-        first, last = handler.range(size)
+        first, last = host.range(size)
         body = data.ljust(size, b"\0")[first : last + 1]
-        handler.answer(206, body, {"Content-Range": f"bytes {first}-{last}/{size}"})
+        host.answer(206, body, {"Content-Range": f"bytes {first}-{last}/{size}"})
         return True
 
-    with serving(solved(TINY), how) as (url, _):
+    with hosted(solved(TINY), how) as (url, _):
         location = remote.RemoteLocation(url)
         location.open("values/win/000.seg").read(0, 16)
         location.blocks.clear()
@@ -467,14 +371,10 @@ def test_errors_are_ours(name, solved, impatient):
     """Whatever a server sends in place of one file, a probe raises an error of ours."""
     for bad in (b"", b"{}", b"\0" * 5000, INDEX + b"\xff" * 5000, SEGMENT + b"\xff" * 5000):
 
-        def how(handler: Handler, data: bytes, bad: bytes = bad) -> bool:
-            return name in handler.path and not handler.answer(200, bad)
+        def how(host: Host, data: bytes, bad: bytes = bad) -> bool:
+            return name in host.path and not host.answer(200, bad)
 
-        with (
-            serving(solved(TINY), how) as (url, _),
-            open_table(url) as table,
-            pytest.raises(TilebaseError),
-        ):
+        with hosted(solved(TINY), how) as (url, _), open_table(url) as table, pytest.raises(TilebaseError):
             table.probe("4,4/0,2")
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from stopping import raise_at
 from tilebase.claims.facts import SOURCES, Claim, agrees, read_claims, read_records
 from tilebase.cli import main
 from tilebase.costs import passes as machines
@@ -27,6 +28,8 @@ from tilebase.questions.reproduce import compare, judge, reproduce, summary
 from tilebase.runtime.measured import duration
 from tilebase.runtime.resources import Allowance
 from tilebase.small.oracle import values
+
+SEQUENCE = next(fact for fact in read_claims("edixhoven") if fact.board == "2x7")
 
 
 def made_up(quantity: str, value: str, **columns: str) -> Claim:
@@ -62,8 +65,7 @@ def test_what_is_far_over_the_budget_is_estimated_without_an_index(monkeypatch):
 
 
 def test_an_erratum_explains_one_number_only():
-    fact = next(fact for fact in read_claims("edixhoven") if fact.board == "2x7")
-    place = "docs/errata.md#deterministic-sequences"
+    fact, place = SEQUENCE, "docs/errata.md#deterministic-sequences"
     assert (fact.value, fact.place, fact.right) == ("7385", place, "7383")
     assert [compare(fact, found) for found in (7383, 7384, 7385)] == ["erratum", "differs", "agrees"]
 
@@ -78,27 +80,16 @@ def test_every_erratum_has_a_place_on_the_page():
 
 
 @pytest.mark.parametrize(
-    ("limits", "claim", "note", "computed"),
+    ("limits", "claim", "note", "better"),
     [
-        (
-            "16,16,16,16/16,16,16,8",
-            "winnable",
-            "minimal",
-            "winnable, but not minimal: so is 16,16,16,8/16,16,16,8",
-        ),
-        (
-            "8,16,8,8/16,16,16,8",
-            "not_winnable",
-            "maximal",
-            "not_winnable, but not maximal: so is 16,16,8,8/16,16,16,8",
-        ),
+        ("16,16,16,16/16,16,16,8", "winnable", "minimal", "16,16,16,8/16,16,16,8"),
+        ("8,16,8,8/16,16,16,8", "not_winnable", "maximal", "16,16,8,8/16,16,16,8"),
     ],
 )
-def test_limits_are_minimal_or_maximal(limits: str, claim: str, note: str, computed: str) -> None:
-    found = judge(
-        made_up("forced_within_limits", claim, board="2x4", limits=limits, goal="32", note=note), 60
-    )
-    assert (found.computed, found.verdict) == (computed, "differs")
+def test_limits_are_minimal_or_maximal(limits: str, claim: str, note: str, better: str) -> None:
+    line = made_up("forced_within_limits", claim, board="2x4", limits=limits, goal="32", note=note)
+    found = judge(line, 60)
+    assert (found.computed, found.verdict) == (f"{claim}, but not {note}: so is {better}", "differs")
 
 
 def test_costs_are_compared_and_never_wrong():
@@ -179,8 +170,7 @@ def test_a_search_of_a_millisecond_is_not_over_the_budget():
 
 @pytest.mark.parametrize(("answer", "status"), [("7383", 0), ("7384", 1)])
 def test_only_what_nothing_explains_is_a_failure(answer, status, monkeypatch, capsys):
-    facts = [fact for fact in read_claims("edixhoven") if fact.board == "2x7"]
-    monkeypatch.setattr(questions, "read_claims", lambda _: [replace(facts[0], right=answer)])
+    monkeypatch.setattr(questions, "read_claims", lambda _: [replace(SEQUENCE, right=answer)])
     assert main(["reproduce", "edixhoven"]) == status
     printed = capsys.readouterr().out
     assert "docs/errata.md#deterministic-sequences" in printed
@@ -188,29 +178,20 @@ def test_only_what_nothing_explains_is_a_failure(answer, status, monkeypatch, ca
 
 
 def test_a_line_that_is_not_possible_here_loses_no_other(monkeypatch, capsys):
-    facts = [fact for fact in read_claims("edixhoven") if fact.board == "2x7"]
-
     def refuse(*_: object) -> None:
         raise ResourceError("too little memory")
 
-    monkeypatch.setattr(questions, "read_claims", lambda _: [facts[0], facts[0]])
+    monkeypatch.setattr(questions, "read_claims", lambda _: [SEQUENCE, SEQUENCE])
     monkeypatch.setitem(questions.WAYS, "deterministic_sequences", questions.Way(refuse))
     assert main(["reproduce", "edixhoven"]) == 0
     assert capsys.readouterr().out.count("not possible here") == 2
 
 
 def test_what_is_stopped_prints_what_is_known(monkeypatch, capsys):
-    facts = [fact for fact in read_claims("edixhoven") if fact.board == "2x7"]
-
-    def stop(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    verdict = questions.judge(facts[0], 60)
-    answers = iter([lambda: verdict, stop])
-    monkeypatch.setattr(questions, "read_claims", lambda _: [facts[0], facts[0]])
-    monkeypatch.setattr(questions, "judge", lambda *_: next(answers)())
+    raise_at(monkeypatch, questions, "judge", (2,))
+    monkeypatch.setattr(questions, "read_claims", lambda _: [SEQUENCE, SEQUENCE])
     assert main(["reproduce", "edixhoven"]) == 130
-    assert verdict.verdict in capsys.readouterr().out
+    assert capsys.readouterr().out.count(questions.judge(SEQUENCE, 60).verdict) == 1
 
 
 def test_the_estimate_is_that_of_the_plan():

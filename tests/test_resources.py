@@ -17,8 +17,10 @@ from typing import Any
 
 import pytest
 
+from stopping import raise_at
 from tilebase import Use, count, evaluate, prove, solve, symbolic
 from tilebase.cli import main, output
+from tilebase.cli.dialogue import Dialogue
 from tilebase.costs import estimate, reachable
 from tilebase.costs import passes as boards
 from tilebase.dense.index import PerfectIndex
@@ -143,15 +145,7 @@ def test_estimates_hold_for_published_counts():
 
 @pytest.mark.parametrize(
     "game",
-    [
-        Game("2x4", 256),
-        Game("3x3", 256),
-        Game("2x5", 32),
-        Game("3x4", 16),
-        Game("2x2x3", 16),
-        Game("3x3", 256, limits="128,64,64/64,32,32/32,16,16"),
-        Game("3x3", 64, walls=[4]),
-    ],
+    [Game("2x4", 256), Game("2x2x3", 16), Game("3x3", 128, limits="64,64,32/64,32,32/32,16,16")],
     ids=str,
 )
 def test_estimates_hold_for_counts(game):
@@ -174,19 +168,10 @@ def test_a_pass_over_all_boards_is_known_exactly():
     assert found.sentence.startswith("solving all boards of 3x4, to 512")
 
 
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [
-        (1.2, "a second"),
-        (90, "90 seconds"),
-        (1700, "28 minutes"),
-        (86400, "24 hours"),
-        (3.1e6, "36 days"),
-        (1.1e9, "35 years"),
-    ],
-)
-def test_durations(seconds, words):
-    assert estimate.duration(seconds) == words
+def test_durations():
+    seconds = (1.2, 90, 1700, 86400, 3.1e6, 1.1e9)
+    words = ["a second", "90 seconds", "28 minutes", "24 hours", "36 days", "35 years"]
+    assert [estimate.duration(one) for one in seconds] == words
 
 
 def test_the_last_line_of_progress_says_that_the_run_ended(capsys, monkeypatch):
@@ -261,25 +246,19 @@ def test_a_search_that_may_never_end_is_tried(command, capsys, refused, monkeypa
 
 
 def test_searches_that_are_stopped_say_what_they_know(monkeypatch):
-    asked = []
+    tried = []
 
-    def stop(trial, tried):
-        asked.append(trial)
-        if len(asked) == 2:
+    def stop(trial, _):
+        tried.append(trial)
+        if len(tried) == 2:
             raise KeyboardInterrupt
 
     found = limits.search_limits(Game("2x2", 16, start="empty"), 200, step=stop)
     assert not found.finished
-    assert found.best == asked[-1]
-    real = forcing.force
-
-    def once(game, **options):
-        if game.goal == 16:
-            raise KeyboardInterrupt
-        return real(game, **options)
-
-    monkeypatch.setattr(forcing, "force", once)
+    assert found.best == tried[-1]
+    games = raise_at(monkeypatch, forcing, "force", (3,))
     known = forcing.largest_forced("2x3")
+    assert [game.goal for game in games] == [4, 8, 16]
     assert (known.tile, known.exact) == (8, False)
     assert borders.find_border(Game("2x2", 8, start="empty")).open == 0
 
@@ -356,10 +335,11 @@ def limited(megabytes: int, *arguments: str) -> subprocess.CompletedProcess[str]
     return subprocess.run(command, capture_output=True, text=True, check=False, preexec_fn=limit)
 
 
-@pytest.mark.parametrize("megabytes", [150, 300, 400, 600, 800])
-@pytest.mark.parametrize("command", ["count 2x2 32 -q", "solve 2x2 32 -q", "force 2x2 8 -q"])
+@pytest.mark.parametrize(
+    ("megabytes", "command"), [(150, "count"), (300, "solve"), (400, "force"), (600, "count"), (800, "solve")]
+)
 def test_a_small_address_space_is_one_sentence(megabytes, command, folder):
-    done = limited(megabytes, *command.split())
+    done = limited(megabytes, command, "2x2", "8", "-q")
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
     assert re.match(r"tilebase: this process may take only \d+ MiB more of address space", done.stderr)
@@ -445,10 +425,7 @@ def test_batches_take_the_memory_that_their_refusal_asked_for(objective):
     ids=str,
 )
 def test_what_failed_is_named(error, words, monkeypatch, capsys, folder):
-    def fail(*_, **__):
-        raise error
-
-    monkeypatch.setattr(engine.ForwardPass, "run", fail)
+    raise_at(monkeypatch, engine.ForwardPass, "run", (1,), error)
     assert main(["count", "2x2", "32", "-q"]) == 1
     said = capsys.readouterr().err
     assert words in said
@@ -524,12 +501,9 @@ def test_two_passes_in_turn_are_one_run():
     assert fractions[-1] == 1.0
 
 
-def test_a_pass_that_never_ends(monkeypatch):
+def test_a_pass_that_never_ends_and_one_that_goes_on(monkeypatch):
     seen = followed(monkeypatch, lambda t: t / 1e7, 300)
     assert all(one.seconds_left == math.inf for one in seen)
-
-
-def test_a_pass_that_goes_on(monkeypatch):
     seen = followed(monkeypatch, lambda t: 0.5 + t / 200, 60, before=0.5)
     assert seen[-1].seconds_left == pytest.approx(40, abs=1)
 
@@ -639,11 +613,8 @@ def test_the_keywords_of_a_question_are_those_that_are_checked():
 
 
 def test_stopping_a_game_speaks_of_no_run(monkeypatch, capsys, folder):
-    def stop(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
     assert main(["solve", "2x2", "8", "-q", "-o", "t"]) == 0
-    monkeypatch.setattr("tilebase.cli.dialogue.Dialogue.converse", stop)
+    raise_at(monkeypatch, Dialogue, "converse", (1,))
     capsys.readouterr()
     assert main(["play", "t"]) == 130
     assert capsys.readouterr().err == "tilebase: stopped\n"

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import tilebase.claims.results as found_results
+from pages import ROOT, TABLES
 from tilebase import Game, __version__, formation, open_table
 from tilebase.claims.facts import (
     ERRATA,
@@ -43,9 +44,6 @@ from tilebase.cli.cite import _cited, cite
 from tilebase.errors import CorruptError, UsageError
 from tilebase.objectives.values import Interval, Lower, Rounded, Upper
 from tilebase.runtime.rows import latex_escaped
-
-ROOT = Path(__file__).parents[1]
-TABLES = runpy.run_path(str(ROOT / "docs" / "extensions" / "tables.py"))
 
 
 def test_every_line_is_a_result_with_a_name_of_its_own() -> None:
@@ -139,23 +137,34 @@ def test_every_line_keeps_quantity_relation_and_value_in_all_forms(
         assert listed[one.name] == stated
 
 
-@pytest.mark.parametrize(
-    ("board", "value", "verdict"),
-    [
-        ("4x4", "at least 128", ""),
-        ("4x4", "at least 256", "recomputed"),
-        ("4x4", "256", "improved"),
-        ("4x4", "at least 512", "improved"),
-        ("4x4", "128", "differs"),
-        ("3x5", "at least 64", ""),
-        ("3x5", "at least 256", "differs"),
-        ("3x5", "128", "recomputed"),
-    ],
-)
-def test_a_tile_is_compared_with_a_published_bound(board: str, value: str, verdict: str) -> None:
-    found = find_before(Game(board, start="empty", limits=32768), {"largest tile that can be forced": value})
-    assert found is not None
-    assert found[1] == verdict
+TILE = "largest tile that can be forced"
+WINNING = "probability to win"
+LIMITED = Game("3x4", 512, limits="256,128,64,64/64,64,64,64/64,64,64,64", start="empty", pattern="lemma1")
+WON = Game("3x3", 512)
+COMPARED: list[tuple[Game, str, dict[str, str]]] = [
+    (
+        Game("4x4", start="empty", limits=32768), TILE,
+        {"at least 128": "", "at least 256": "recomputed", "256": "improved", "at least 512": "improved",
+         "128": "differs"},
+    ),
+    (
+        Game("3x5", start="empty", limits=32768), TILE,
+        {"at least 64": "", "at least 256": "differs", "128": "recomputed"},
+    ),
+    (WON, WINNING, {"0.736774177023": "recomputed", "0.75": "differs", "more than 1 - 1.6e-13": ""}),
+    (WON, LOWER, {"at least 0.7367": "recomputed", "at least 0.5": "", "at least 0.8": "differs"}),
+    (LIMITED, LOWER, {"at least 0.999997816": "improved", "at least 0.9": ""}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("game", "question", "verdicts"), COMPARED, ids=str)
+def test_a_value_is_compared_with_what_was_published(
+    game: Game, question: str, verdicts: dict[str, str]
+) -> None:
+    for value, verdict in verdicts.items():
+        before = find_before(game, {question: value})
+        assert before is not None
+        assert before[1] == verdict, value
 
 
 FOUND: dict[str, set[str]] = {
@@ -379,31 +388,6 @@ def test_a_file_of_several_results_names_each_board_and_question_once(tmp_path: 
     assert (found.board, found.question) == ("1x3, 2x2", "largest tile that can be forced")
     assert (found.value, found.group) == ("4, 8", "new")
     assert found.statement.count("2048 on ") == 2
-
-
-LIMITS = "256,128,64,64/64,64,64,64/64,64,64,64"
-
-
-@pytest.mark.parametrize(
-    ("question", "limits", "value", "verdict"),
-    [
-        ("probability to win", "", "0.736774177023", "recomputed"),
-        ("probability to win", "", "0.75", "differs"),
-        ("probability to win", "", "more than 1 - 1.6e-13", ""),
-        (LOWER, "", "at least 0.7367", "recomputed"),
-        (LOWER, "", "at least 0.5", ""),
-        (LOWER, "", "at least 0.8", "differs"),
-        (LOWER, LIMITS, "at least 0.999997816", "improved"),
-        (LOWER, LIMITS, "at least 0.9", ""),
-    ],
-)
-def test_a_value_is_compared_with_what_was_published(
-    question: str, limits: str, value: str, verdict: str
-) -> None:
-    game = Game("3x4", 512, limits=limits, start="empty", pattern="lemma1") if limits else Game("3x3", 512)
-    before = find_before(game, {question: value})
-    assert before is not None
-    assert before[1] == verdict
 
 
 def test_a_record_has_the_checksum_of_its_layers(tmp_path: Path) -> None:

@@ -17,7 +17,6 @@ from tilebase import review, solve
 from tilebase.cli import main
 from tilebase.cli.review import _lost, _summary, _worth
 from tilebase.cli.seat import Seat
-from tilebase.errors import BoardError, UsageError
 from tilebase.game.formations import formation
 from tilebase.game.game import Game
 from tilebase.game.records import parse_game
@@ -97,7 +96,6 @@ def test_all_forms_give_the_same_review(table: Table):
     saved = review(table, record_text(GAME, record), "win")
     replayed = review(table, replay(GAME, record, "replay 3x3"), "win")
     assert (saved.form, replayed.form) == ("tilebase game", "2048verse replay")
-    assert replayed.moves == saved.moves
     assert json.dumps(replayed.as_dict() | {"form": saved.form}) == json.dumps(saved.as_dict())
 
 
@@ -107,10 +105,9 @@ def test_the_largest_losses(table: Table):
     assert losses == sorted(losses, reverse=True)
     assert 0 < len(losses) <= 10
     assert losses[0] == max(found.losses)
-    document = found.as_dict()
+    document = json.loads(json.dumps(found.as_dict()))
     assert document["drops"] == [move.number for move in found.drops]
     assert document["moves"][document["drops"][0] - 1]["loss"] == losses[0]
-    json.dumps(document)
 
 
 def test_a_list_that_starts_anew(table: Table):
@@ -133,10 +130,10 @@ def test_positions_beyond_the_table_are_unknown(table: Table):
 
 def test_slides_that_the_game_of_the_table_forbids(tmp_path: Path):
     game = Game("2x2", limits="16,16/4,4")
-    solve(game, "score", table=tmp_path / "limits")
-    with open_table(tmp_path / "limits") as opened:
-        assert "left" not in game.slides(game.parse("0,2/4,4"))
-        saved = {"format": "tilebase game", "version": 1, "start": "0,2/4,4", "moves": [["left", 1, 2]]}
+    solve(game, "score", table=tmp_path)
+    assert "left" not in game.slides(game.parse("0,2/4,4"))
+    saved = {"format": "tilebase game", "version": 1, "start": "0,2/4,4", "moves": [["left", 1, 2]]}
+    with open_table(tmp_path) as opened:
         found = review(opened, json.dumps(saved), "score")
     assert found.moves[0].problem == "the game of the table does not allow left here"
     assert found.moves[0].value is not None
@@ -171,23 +168,18 @@ def test_what_a_thinned_table_leaves_out(tables: Path):
 
 def test_a_replay_with_real_large_tiles(tables: Path):
     """A formation table reviews a list of real boards, whatever the large tiles and the rotation are."""
-    rng = random.Random(3)
+    rng, boards = random.Random(3), list[str]()
+    board = "0,0,0,2/2,0,0,0/64,128,256,512/1024,2048,4096,8192"
     with open_table(tables / "44") as opened:
-        board = "0,0,0,2/2,0,0,0/64,128,256,512/1024,2048,4096,8192"
-        boards = []
-        while True:
+        while board:
             boards.append(board)
             answer = opened.probe(board)
             slide = next(one for one in answer.slides if one.direction in answer.best)
-            if not slide.spawns():
-                break
-            board = rng.choice(slide.spawns())[0].text
+            board = rng.choice(slide.spawns())[0].text if slide.spawns() else ""
         found = review(opened, "\n".join(boards))
-        known = [move for move in found.moves if move.slides]
-        assert len(known) > 10
+        assert sum(bool(move.slides) for move in found.moves) > 10
         assert found.agreement == 1
-        mirrored = "\n".join("/".join(row for row in reversed(one.split("/"))) for one in boards)
-        upside_down = review(opened, mirrored)
+        upside_down = review(opened, "\n".join("/".join(reversed(one.split("/"))) for one in boards))
         assert [move.value for move in upside_down.moves] == [move.value for move in found.moves]
 
 
@@ -202,9 +194,7 @@ EQUAL = "large tiles are equal (2 of 64), and the table does not know that they 
         ("64,128,256,32", None),
     ],
 )
-def test_no_slide_is_blamed_where_large_tiles_are_equal(
-    tables: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], row: str, problem: str | None
-):
+def test_no_slide_is_blamed_where_large_tiles_are_equal(tables, tmp_path, capsys, row, problem) -> None:
     """In a probe, a review and a game that is played: the slide down loses 0.3 %, and left is best."""
     below = f"/{row}/1024,2048,4096,8192"
     board = f"0,0,2,0/2,0,0,0{below}"
@@ -221,12 +211,8 @@ def test_no_slide_is_blamed_where_large_tiles_are_equal(
     assert move.value == answer.value  # it is shown, with the warning
     judged = problem is None
     assert (slide["loss"] is not None, slide["mistake"]) == (judged, judged)
-    assert (found.reviewed, found.unknown, found.mistakes, len(found.drops)) == (
-        judged,
-        not judged,
-        judged,
-        judged,
-    )
+    assert (found.reviewed, found.mistakes, len(found.drops)) == (judged, judged, judged)
+    assert found.unknown == (not judged)
     assert len(seat.judged) == judged
     assert main(["review", str(tables / "44"), str(file)]) == 0
     assert (EQUAL in capsys.readouterr().out) is not judged
@@ -256,6 +242,10 @@ def test_both_reasons_are_given_where_large_tiles_are_equal_and_a_slide_is_not_k
         (
             "2,8,4/8,2,2/4,2,8 2,8,4/8,4,2/4,2,8", ("left", "up"), 0.9,
             "left loses 90.0 %, up loses 90.0 %, so the loss is at least the smallest of these",
+        ),
+        (
+            "4,2,32/32,0,4/16,4,32 4,2,32/32,4,4/16,4,32", ("left", "up"), 0.2225304,
+            "left loses 22.3 %, up loses 68.8 %, so the loss is at least the smallest of these",
         ),
     ],
 )  # fmt: skip
@@ -288,13 +278,6 @@ def test_a_long_replay_of_a_real_game(tables: Path):
     assert all(move.problem for move in found.moves)
 
 
-def test_errors(table: Table):
-    with pytest.raises(BoardError, match="line 1: "):
-        review(table, "2,2/2,2")
-    with pytest.raises(UsageError, match="has no values of fun"):
-        review(table, "2,2,0/0,0,0/0,0,0", "fun")
-
-
 # -- the command -----------------------------------------------------------------------------------
 
 
@@ -302,20 +285,22 @@ def test_the_command(tables: Path, tmp_path: Path, capsys: pytest.CaptureFixture
     record = random_game(GAME, random.Random(11))
     file = tmp_path / "game.json"
     file.write_text(record_text(GAME, record))
-    assert main(["review", str(tables / "3x3"), str(file), "--objective", "win"]) == 0
-    out = capsys.readouterr().out
+
+    def printed(*options: str) -> str:
+        assert main(["review", str(tables / "3x3"), *options, "--objective", "win"]) == 0
+        return capsys.readouterr().out
+
+    out = printed(str(file))
     played = f"tilebase game, {len(states_of(GAME, record))} positions"
     assert out.startswith(f"3x3, to 64: {played}: probability to win\n")
     assert "the largest losses" in out
     assert "lost in total, the sum of the losses of single slides " in out
     monkeypatch.setattr(sys, "stdin", io.StringIO(file.read_text()))
-    assert main(["review", str(tables / "3x3"), "-", "--objective", "win", "-f", "json"]) == 0
-    document = json.loads(capsys.readouterr().out)
+    document = json.loads(printed("-", "-f", "json"))
     with open_table(tables / "3x3") as opened:
         wanted = json.loads(json.dumps(review(opened, file.read_text(), "win").as_dict()))
-    assert {name: document[name] for name in wanted} == wanted
-    assert main(["review", str(tables / "3x3"), str(file), "--objective", "win", "-f", "csv"]) == 0
-    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert document | wanted == document
+    rows = list(csv.DictReader(io.StringIO(printed(str(file), "-f", "csv"))))
     assert [row["board"] for row in rows] == [move["board"] for move in document["moves"]]
 
 
@@ -345,8 +330,6 @@ def test_a_folder_of_tables(tables: Path, tmp_path: Path, capsys: pytest.Capture
     assert list(json.loads(capsys.readouterr().out)["reviews"]) == ["3x3", "good"]
     assert main(["review", str(tables), str(file), "-f", "csv"]) == 0
     assert capsys.readouterr().out.startswith("table,number,board")
-    file.write_text("2,2,0,0,0/0,0,0,0,0")
-    assert main(["review", str(tables), str(file)]) == 2
 
 
 @pytest.mark.parametrize(
@@ -361,6 +344,7 @@ def test_a_folder_of_tables(tables: Path, tmp_path: Path, capsys: pytest.Capture
         ("review 3x3 good.txt -f fun", 2, "format 'fun' does not exist"),
         ("review 3x3 good.txt --objective fun", 2, "has no values of fun"),
         ("review 2x3 good.txt", 2, "line 1: the board has 9 cells"),
+        ("review . small.txt", 2, "rows of 2 cells"),
     ],
 )
 def test_bad_input(tables: Path, tmp_path: Path, monkeypatch, capsys, arguments, status, message):
@@ -368,6 +352,7 @@ def test_bad_input(tables: Path, tmp_path: Path, monkeypatch, capsys, arguments,
     for name in ("3x3", "2x3"):
         (tmp_path / name).symlink_to(tables / name)
     (tmp_path / "good.txt").write_text("2,2,0/0,0,0/0,0,0".replace("/", ","))
+    (tmp_path / "small.txt").write_text("2,2/2,2")
     (tmp_path / "bytes").write_bytes(b"\xff\xfe\x00")
     (tmp_path / "empty").write_text("\n")
     (tmp_path / "long").write_text("2" * 2_000_000)
@@ -421,7 +406,7 @@ def number(text: str) -> Fraction:
 
 def test_no_bound_is_shown_better_than_proved():
     rng = random.Random(1)
-    for _ in range(5000):
+    for _ in range(1000):
         bound = Fraction(rng.random()) * Fraction(1, 10) ** rng.randrange(20)
         for one in (bound, 1 - bound):
             low = number(short_text(Lower(one), "probability").removeprefix("≥ "))

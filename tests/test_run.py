@@ -10,12 +10,15 @@ import zlib
 
 import pytest
 
+from repetition import one_in
+from stopping import raise_at
 from stored import chunks, chunks_of, contents, layers_of, put, record_of, without_positions
 from tilebase.errors import CorruptError, StorageError, WrongGameError
 from tilebase.files.run import Query, RunFolder, read_journal, verify_run
 from tilebase.game.game import Game
 from tilebase.questions.count import count, remove_run
 from tilebase.runtime.documents import digest_of
+from tilebase.sparse.forward import ForwardPass
 
 SMALL = Game("2x2", 32)
 LARGER = Game("3x3", 128)
@@ -43,27 +46,14 @@ def larger(tmp_path_factory):
 def test_interruption_at_every_step(keep, tmp_path, monkeypatch):
     """Stop after every number of reports, and again: whatever is left, the continued run ends the same."""
     run(tmp_path / "whole", keep=keep)
-    whole = contents(tmp_path / "whole")
-    from tilebase.sparse.forward import ForwardPass
-
-    for stop in range(0, 36, 3):
-        calls = 0
-
-        def report(self, *_, stop=stop, **__):
-            nonlocal calls
-            calls += 1
-            if calls > stop:
-                raise KeyboardInterrupt
-
-        folder = tmp_path / str(stop)
-        with monkeypatch.context() as patch:
-            patch.setattr(ForwardPass, "_report", report)
-            for begin in (0, stop - 1):
-                calls = begin
+    for stop in range(1, 36, 4):
+        for number in (stop, 2):
+            with monkeypatch.context() as patch:
+                raise_at(patch, ForwardPass, "_report", (number,))
                 with pytest.raises(KeyboardInterrupt):
-                    run(folder, keep=keep)
-        run(folder, keep=keep)
-        assert contents(folder) == whole
+                    run(tmp_path / str(stop), keep=keep)
+        run(tmp_path / str(stop), keep=keep)
+        assert contents(tmp_path / str(stop)) == contents(tmp_path / "whole")
 
 
 @pytest.mark.parametrize("names", [["lock"], ["lock", ".run.json.part"]], ids=str)
@@ -100,25 +90,15 @@ def test_leftovers_are_removed(done):
 # -- the journal -----------------------------------------------------------------------------
 
 
-def test_torn_last_line_is_mended(done):
-    before = contents(done)
-    journal = done / "counts.jsonl"
-    data = journal.read_bytes()
-    last = len(data.splitlines(keepends=True)[-1])
-    for cut in (1, 2, last // 2, last - 1, last):
-        journal.write_bytes(data[:-cut])
-        assert len(verify_run(done).wrong) == (cut != last)
-        assert run(done).total("live") == 57
-        assert contents(done) == before
-
-
 def test_any_truncation_of_the_journal_is_mended(done):
     before = contents(done)
     journal = done / "counts.jsonl"
     data = journal.read_bytes()
-    for size in range(0, len(data), 83):
+    last = len(data) - len(data.splitlines(keepends=True)[-1])
+    for size in (*range(0, last, 83)[one_in(4)], last, last + 1, (last + len(data)) // 2, len(data) - 1):
         journal.write_bytes(data[:size])
-        run(done)
+        assert size < last or len(verify_run(done).wrong) == (size != last)
+        assert run(done).total("live") == 57
         assert contents(done) == before
 
 

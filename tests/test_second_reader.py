@@ -108,6 +108,7 @@ def test_tables(name: str, folder: Path) -> None:
     """Each stored number is what tilebase reads, and follows from the others as the page says."""
     game, path = TABLES[name][0], made(folder, name)
     table = second.Table(folder_files(path))
+    assert table.wrong() == []
     for label, values in table.values.items():
         identity = {k: v for k, v in table.objectives[label].items() if k != "start"}
         objective = Objective.from_identity(identity)
@@ -118,8 +119,6 @@ def test_tables(name: str, folder: Path) -> None:
         found = {cells_of(game, board): Fraction(table.after(label, board), one) for board in values}
         assert found == {board: Fraction(objective.told(value)) for board, value in ours.items()}
         dtype = objective.dtype
-        for board in [*values][:: 1 + len(values) // 300]:
-            assert second.near(dtype, values[board], table.derived(label, board)), (label, board)
         if not table.dense and dtype in second.MARGINS:
             exact = oracle.values(game, objective.name, discount=objective.discount)
             assert found.keys() == exact.afterstates.keys()
@@ -368,13 +367,13 @@ DAMAGED: dict[str, tuple[Callable[[Path], object], tuple[str, ...], Read, Callab
 def changes(data: bytes, lines: bool, longer: bool = True) -> Iterator[bytes]:
     """One bit of a byte changed, or all bits; the beginning alone; a byte more if that is `longer`.
 
-    Each day another third of the bytes is changed; ``scripts/test --all`` changes all.  With `lines` the
-    beginning is never whole lines: a journal of fewer layers is sound.
+    By default every ninth byte is changed; ``scripts/test --all`` changes all.  With `lines` the beginning is
+    never whole lines: a journal of fewer layers is sound.
     """
-    for at in range(len(data))[one_in(3)]:
-        flip = 0xFF if at % 9 == 8 else 1 << at % 9
+    for at in range(len(data))[one_in(9)]:
+        flip = 0xFF if at % 8 == 7 else 1 << at % 8
         yield data[:at] + bytes([data[at] ^ flip]) + data[at + 1 :]
-    sizes = {*range(0, len(data), 1 + len(data) // 50), len(data) - 1}
+    sizes = {*range(0, len(data), 1 + len(data) // 20), len(data) - 1}
     yield from (data[:size] for size in sizes if not lines or (size and data[size - 1] != ord("\n")))
     if longer:
         yield data + b"\n"

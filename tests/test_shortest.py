@@ -12,13 +12,7 @@ from tilebase.cli import main
 from tilebase.errors import ResourceError, UsageError
 from tilebase.patterns.moves import parse_moves, replay
 from tilebase.patterns.rules import Rules, drops_made
-from tilebase.patterns.shortest import (
-    Shortest,
-    built_game,
-    end_positions,
-    list_ends,
-    shortest_game,
-)
+from tilebase.patterns.shortest import Shortest, built_game, end_positions, list_ends, shortest_game
 
 
 def fewest_drops(rules: Rules) -> int:

@@ -22,7 +22,7 @@ from tilebase.files.keys import encode
 from tilebase.files.run import Query, RunFolder
 from tilebase.game.game import Game
 from tilebase.objectives.encoding import as_floats, summarise
-from tilebase.objectives.objective import Objective, parse_objectives
+from tilebase.objectives.objective import Objective
 from tilebase.objectives.types import TYPES
 from tilebase.objectives.values import Exact, Lower, Upper
 from tilebase.questions.count import remove_run
@@ -50,28 +50,28 @@ def test_discount(discount: str, tmp_path: Path) -> None:
         check(objective, start.bound if isinstance(start, Lower | Upper) else start.value, exact)
 
 
+WHOLE = Game("3x3", 64)
 MANY = "win,win:float16,lower,upper:uint32,guaranteed,score,longest"
 
 
 @pytest.fixture(scope="module")
 def whole_table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("whole")
-    solve(Game("3x3", 64), MANY, table=folder, threads=1)
+    solve(WHOLE, MANY, table=folder, threads=1)
     return folder
 
 
 @pytest.fixture(scope="module")
-def whole(whole_table: Path) -> tuple[Game, dict[str, bytes]]:
-    return Game("3x3", 64), contents(whole_table)
+def whole(whole_table: Path) -> dict[str, bytes]:
+    return contents(whole_table)
 
 
 @pytest.mark.parametrize(("threads", "lean"), [(2, False), (3, False), (1, True), (2, True)])
 def test_threads_and_lean_change_no_byte(whole, threads, lean, tmp_path, monkeypatch):
-    game, files = whole
     if lean:
         keep_one_layer_above(monkeypatch.setattr)
-    solve(game, MANY, table=tmp_path, threads=threads)
-    assert contents(tmp_path) == files
+    solve(WHOLE, MANY, table=tmp_path, threads=threads)
+    assert contents(tmp_path) == whole
 
 
 SMALL_LAYERS = (
@@ -109,17 +109,15 @@ def test_threads_that_share_small_layers_change_no_byte(game, tmp_path, monkeypa
 
 
 def test_small_parts_change_no_byte(whole, tmp_path, monkeypatch):
-    game, files = whole
     monkeypatch.setattr(backward, "LINKED", 1 << 11)
     monkeypatch.setattr(backward, "PART_KEYS", 1)
-    solve(game, MANY, table=tmp_path)
-    assert contents(tmp_path) == files
+    solve(WHOLE, MANY, table=tmp_path)
+    assert contents(tmp_path) == whole
 
 
 @pytest.mark.parametrize("lean", [False, True])
 @pytest.mark.parametrize("at", [1, 2, 3, 20])
 def test_goes_on_after_an_interruption(whole, at, lean, tmp_path, monkeypatch):
-    game, files = whole
     real, calls = engine.BackwardPass._layer, []
     if lean:
         keep_one_layer_above(monkeypatch.setattr)
@@ -133,11 +131,11 @@ def test_goes_on_after_an_interruption(whole, at, lean, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(engine.BackwardPass, "_layer", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            solve(game, MANY, table=tmp_path)
+            solve(WHOLE, MANY, table=tmp_path)
     assert not (tmp_path / "manifest.json").exists()
     (tmp_path / "values/win/.layers.idx.part").write_bytes(b"torn")
-    solve(game, MANY, table=tmp_path)
-    assert contents(tmp_path) == files
+    solve(WHOLE, MANY, table=tmp_path)
+    assert contents(tmp_path) == whole
 
 
 def test_layers_are_released_without_a_table(tmp_path, monkeypatch):
@@ -264,41 +262,6 @@ def test_interval_of_256():
     assert high.bound - low.bound < Fraction(1, 10**13)
 
 
-@pytest.mark.parametrize(
-    ("objective", "discount", "sentence"),
-    [
-        ("wins", 1, "does not exist: choose one of win, loss, lower"),
-        ("win:int8", 1, "int8"),
-        ("win,win", 1, "twice"),
-        ("win", 0, "must be above 0"),
-        ("win", 2, "must be above 0"),
-        ("win", "much", "is not a discount"),
-        ("guaranteed", "0.9", "takes no discount"),
-    ],
-)
-def test_objectives_that_do_not_exist(objective, discount, sentence):
-    with pytest.raises(UsageError, match=sentence):
-        parse_objectives(objective, discount)
-
-
-@pytest.mark.parametrize(
-    ("game", "objective", "sentence"),
-    [
-        (Game("2x2"), "win", "needs a goal"),
-        (Game("3x6", 256), "score", "does not fit"),
-        (Game("2x2", 32, spawn="1/99991"), "lower", "smaller denominator"),
-    ],
-)
-def test_objectives_that_do_not_fit(game, objective, sentence):
-    with pytest.raises(UsageError, match=sentence):
-        solve(game, objective)
-
-
-def test_discount_with_too_many_digits():
-    with pytest.raises(UsageError, match="discount with a smaller denominator"):
-        solve(SMALL, "lower", discount="0.99999")
-
-
 def test_folders(tmp_path):
     with pytest.raises(UsageError, match="not both"):
         solve(SMALL, table=tmp_path, folder=tmp_path)
@@ -318,7 +281,6 @@ def test_too_little_memory(tmp_path, monkeypatch):
 
 
 def test_memory_that_forces_lean(whole, whole_table, tmp_path, monkeypatch):
-    game, files = whole
     used = []
     real = engine.BackwardPass._lean_parts
 
@@ -330,9 +292,9 @@ def test_memory_that_forces_lean(whole, whole_table, tmp_path, monkeypatch):
     with layers_of(whole_table / "values/win") as layers:
         largest = max(int(layers.layer(s).index["keys_bytes"].sum()) for s in layers.sums())
     monkeypatch.setattr(backward, "OVERHEAD", (1 << 30) - (1 << 20) - largest)
-    solve(game, MANY, table=tmp_path, memory=1 << 30)
+    solve(WHOLE, MANY, table=tmp_path, memory=1 << 30)
     assert used
-    assert contents(tmp_path) == files
+    assert contents(tmp_path) == whole
 
 
 def test_mixed_layers(tmp_path):

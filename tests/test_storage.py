@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 
 from stored import (
-    Place,
     chunks,
     chunks_of,
     contents,
@@ -25,7 +24,6 @@ from stored import (
     record_of,
     sign,
     sign_table,
-    values_folders,
     without_positions,
 )
 from tilebase import __version__, verify_table
@@ -40,7 +38,6 @@ from tilebase.files.run import Query, RunFolder, delete_run
 from tilebase.files.store import LayerStore
 from tilebase.files.work_folders import LeftRun, list_runs, remove_runs, work_folder
 from tilebase.game.game import Game
-from tilebase.questions.count import count
 from tilebase.questions.force import force
 from tilebase.questions.solve import solve
 from tilebase.runtime import storage, system
@@ -66,28 +63,24 @@ Refused = Callable[[Sequence[str], int, str], None]
 # -- whole or not at all -------------------------------------------------------------------------
 
 
-def test_older_file_stays_until_the_new_one_is_whole(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    path.write_text("mine")
-    path.chmod(0o640)
-    with pytest.raises(TypeError), atomic_file(path) as file:
-        file.writelines([b"half", None])  # type: ignore[list-item]
-    assert contents(tmp_path) == {"file": b"mine"}
-    with atomic_file(path) as file:
-        file.write(b"whole")
-        assert path.read_text() == "mine"
-    assert contents(tmp_path) == {"file": b"whole"}
-    assert path.stat().st_mode & 0o777 == 0o640
+IN_MEMORY = ["/dev/shm"] if os.access("/dev/shm", os.W_OK) else []
 
 
-@pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="needs a file system in memory at /dev/shm")
-def test_a_file_system_in_memory_is_no_device() -> None:
-    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+@pytest.mark.parametrize("where", [None, *IN_MEMORY])
+def test_older_file_stays_until_the_new_one_is_whole(where: str | None) -> None:
+    """Also in a file system in memory, which is no device."""
+    with tempfile.TemporaryDirectory(dir=where) as folder:
         path = Path(folder) / "file"
         path.write_text("mine")
+        path.chmod(0o640)
         with pytest.raises(TypeError), atomic_file(path) as file:
             file.writelines([b"half", None])  # type: ignore[list-item]
-        assert contents(Path(folder)) == {"file": b"mine"}
+        assert contents(path.parent) == {"file": b"mine"}
+        with atomic_file(path) as file:
+            file.write(b"whole")
+            assert path.read_text() == "mine"
+        assert contents(path.parent) == {"file": b"whole"}
+        assert path.stat().st_mode & 0o777 == 0o640
 
 
 def test_part_of_a_killed_process_is_taken_over(tmp_path: Path) -> None:
@@ -279,9 +272,8 @@ def test_flush_that_fails_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Path:
-    solve(SMALL, "win", table=tmp_path / "table", threads=1)
-    return tmp_path / "table"
+def table(solved: Callable[..., Path], tmp_path: Path) -> Path:
+    return Path(shutil.copytree(solved(SMALL), tmp_path / "table"))
 
 
 def made(path: Path, game: Game, objective: str = "win", **options: str) -> Path:
@@ -289,32 +281,39 @@ def made(path: Path, game: Game, objective: str = "win", **options: str) -> Path
     return path
 
 
-def test_layers_of_another_game_are_not_signed(table: Path, tmp_path: Path, refused: Refused) -> None:
-    """As found: after copying a layer of another chance of a 4, solving again made it true."""
-    other = made(tmp_path / "other", OTHER)
-    kept = contents(table)
-    put_folder(other / "values/win", table / "values/win")
+LAYERS, JOURNAL = ("values/win/layers.idx", "values/win/000.seg"), "values/win/layers.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("names", "objective", "space", "sentence"),
+    [
+        (LAYERS, "win", "reachable", "holds layers of another game or objective"),
+        (LAYERS, "moves", "reachable", "holds layers of another game or objective"),
+        ((*LAYERS, JOURNAL), "moves", "reachable", "another game or objective: delete it"),
+        ((*LAYERS, JOURNAL), "moves", "all", "another game or objective: delete it"),
+        (("counts.jsonl",), "win", "reachable", "belongs to another game or objective: delete it"),
+        ((JOURNAL,), "win", "reachable", "belongs to another game or objective: delete it"),
+        (("manifest.json",), "win", "reachable", "belongs to another table"),
+    ],
+)
+def test_files_of_another_table_are_not_signed(
+    names: Sequence[str], objective: str, space: str, sentence: str, tmp_path: Path, refused: Refused
+) -> None:
+    """Of another chance of a 4, or of another objective: found as solving again made them true."""
+    table = made(tmp_path / "table", SMALL, space=space)
+    other = made(tmp_path / "other", OTHER if objective == "win" else SMALL, objective, space=space)
+    whole = contents(table)
+    for name in names:
+        shutil.copy(other / name.replace("win", objective), table / name)
     before = contents(table)
-    refused(["solve", "2x2", "32", "-q", "-o", str(table)], 1, "holds layers of another game or objective")
+    command = ["solve", "2x2", "32", "-q", "-o", str(table), "--space", space]
+    refused(command, 1, sentence)
     assert contents(table) == before
-    (table / "values/win/layers.idx").unlink()  # as the sentence says
-    (table / "values/win/000.seg").unlink()
-    solve(SMALL, table=table)
-    assert contents(table) == kept
-
-
-def test_afterstates_of_another_game_are_not_taken(tmp_path: Path, refused: Refused) -> None:
-    """The same in a run that is not finished."""
-    for game, name in ((OTHER, "other"), (SMALL, "run"), (SMALL, "whole")):
-        solve(game, table=tmp_path / name, down_to=20 if name != "whole" else None)
-    put_folder(tmp_path / "other/afterstates", tmp_path / "run/afterstates")
-    before = contents(tmp_path / "run")
-    command = ["solve", "2x2", "32", "-q", "-o", str(tmp_path / "run")]
-    refused(command, 1, "holds layers of another game or objective: delete it")
-    assert contents(tmp_path / "run") == before
-    shutil.rmtree(tmp_path / "run/afterstates")  # as the sentence says
-    solve(SMALL, table=tmp_path / "run")
-    assert contents(tmp_path / "run") == contents(tmp_path / "whole")
+    assert verify_table(table, sample=0).wrong
+    for name in names:  # as the sentence says
+        (table / name).unlink()
+    assert main(command) == 0
+    assert contents(table) == whole
 
 
 def put_folder(source: Path, target: Path) -> None:
@@ -355,42 +354,6 @@ def test_records_of_another_game_are_made_again(whole: bool, table: Path, tmp_pa
     assert contents(table) == before
 
 
-def test_values_of_another_objective_are_not_signed(table: Path, tmp_path: Path) -> None:
-    other = made(tmp_path / "other", SMALL, "moves")
-    put_folder(other / "values/moves", table / "values/win")
-    before = contents(table)
-    with pytest.raises(WrongGameError, match="holds layers of another game or objective"):
-        solve(SMALL, table=table)
-    assert contents(table) == before
-    wrong = verify_table(table, sample=0).wrong
-    assert any("is damaged, or not what the manifest names" in sentence for sentence in wrong)
-
-
-@pytest.mark.parametrize("space", ["reachable", "all"])
-def test_whole_folder_of_values_of_another_objective(space: str, tmp_path: Path) -> None:
-    """Values and their journal together, which agree with each other."""
-    table = made(tmp_path / "table", WITHIN, "win", space=space)
-    other = made(tmp_path / "other", WITHIN, "moves", space=space)
-    shutil.rmtree(table / "values/win")
-    shutil.copytree(other / "values/moves", table / "values/win")
-    before = contents(table)
-    with pytest.raises(WrongGameError, match="another game or objective: delete it"):
-        solve(WITHIN, "win", table=table, space=space)
-    assert contents(table) == before
-
-
-@pytest.mark.parametrize("name", ["counts.jsonl", "values/win/layers.jsonl"])
-def test_journal_of_another_game(name: str, table: Path, tmp_path: Path) -> None:
-    shutil.copy(made(tmp_path / "other", OTHER) / name, table / name)
-    before = contents(table)
-    with pytest.raises(WrongGameError, match="belongs to another game or objective: delete it"):
-        solve(SMALL, table=table)
-    assert contents(table) == before
-    (table / name).unlink()  # as the sentence says
-    assert solve(SMALL, table=table).value == solve(SMALL).value
-    assert verify_table(table, sample=None).wrong == ()
-
-
 @pytest.mark.parametrize(
     ("name", "member", "error"),
     [
@@ -408,14 +371,6 @@ def test_lines_of_a_journal_name_the_question_and_the_files(
     (table / name).write_text("".join(f"{text}\t{zlib.crc32(text.encode()):08x}\n" for text in texts))
     with pytest.raises(error):
         solve(SMALL, table=table)
-
-
-def test_manifest_of_another_game(table: Path, tmp_path: Path) -> None:
-    shutil.copy(made(tmp_path / "other", OTHER) / "manifest.json", table / "manifest.json")
-    before = contents(table)
-    with pytest.raises(WrongGameError, match="belongs to another table"):
-        solve(SMALL, table=table)
-    assert contents(table) == before
 
 
 def test_values_under_a_manifest_that_was_signed_wrongly(table: Path, tmp_path: Path) -> None:
@@ -465,38 +420,6 @@ def test_what_another_search_decided(tmp_path: Path) -> None:
 # -- damage that is mended ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("space", ["reachable", "all"])
-@pytest.mark.parametrize("how", ["flipped", "record", "cut", "missing"])
-def test_damaged_layer_is_made_again(how: str, space: str, tmp_path: Path) -> None:
-    table = made(tmp_path / "table", WITHIN, "win,score", space=space)
-    before, files = without_positions(table), contents(table)
-    layers = [(folder, total) for folder in values_folders(table) for total in layers_of(folder).sums()]
-    names = [name for name in files if name.endswith((".seg", ".idx"))]
-    assert len(names) == 4
-    for folder, total in layers[:: max(len(layers) // 7, 1)] if how in ("flipped", "record") else ():
-        (chunks_of if how == "flipped" else record_of)(folder, total).flip(7, 4)
-        assert solve(WITHIN, "win,score", table=table, space=space).complete
-        assert without_positions(table) == before
-    for name in names if how in ("cut", "missing") else ():
-        if how == "cut":
-            (table / name).write_bytes(files[name][:-9])
-        else:
-            (table / name).unlink()
-        assert solve(WITHIN, "win,score", table=table, space=space).complete
-        assert without_positions(table) == before
-    assert verify_table(table, sample=0).wrong == ()
-
-
-@pytest.mark.parametrize("name", ["layers.idx", "000.seg"])
-@pytest.mark.parametrize("at", [5, 20, 60])
-def test_damaged_beginning_of_a_file_is_mended(name: str, at: int, table: Path) -> None:
-    before = without_positions(table)
-    Place(table / "values/win" / name, at, 1).flip()
-    assert len(verify_table(table, sample=0).wrong) == 1
-    solve(SMALL, table=table)
-    assert without_positions(table) == before
-
-
 def test_several_damaged_layers_below_each_other(table: Path) -> None:
     before = without_positions(table)
     for total in (20, 22, 24):
@@ -525,31 +448,6 @@ def test_a_table_with_one_sound_objective_is_not_counted_again(
             chunks_of(table / "values" / label, total).flip()
             solve(SMALL, "win,score", table=table)
             assert without_positions(table) == before
-
-
-def test_damaged_manifest_is_written_again(table: Path) -> None:
-    before = contents(table)
-    (table / "manifest.json").write_text("{")
-    solve(SMALL, table=table)
-    assert contents(table) == before
-
-
-def test_damage_below_layers_that_were_deleted(tmp_path: Path) -> None:
-    """A pass without a table keeps two layers: if one is damaged it begins anew, and ends the same."""
-    whole = solve(SMALL, folder=tmp_path / "run")
-    stopped = tmp_path / "stopped"
-    solve(SMALL, folder=stopped, down_to=20)
-    chunks_of(stopped / "values/win", 20).flip()
-    assert solve(SMALL, folder=stopped) == whole
-
-
-def test_counted_layers_are_made_again(tmp_path: Path) -> None:
-    count(SMALL, folder=tmp_path / "run", keep="states", threads=1)
-    before = without_positions(tmp_path / "run")
-    record_of(tmp_path / "run/states", 20).flip()
-    chunks_of(tmp_path / "run/afterstates", 22).flip()
-    count(SMALL, folder=tmp_path / "run", keep="states", threads=1)
-    assert without_positions(tmp_path / "run") == before
 
 
 def test_journal_lists_each_layer_once(tmp_path: Path) -> None:
@@ -680,16 +578,13 @@ def test_three_processes_at_once(folder: Path) -> None:
     """All answer, none complains, and nothing is left."""
     script = "import sys; from tilebase.cli import main; sys.exit(main(sys.argv[1:]))"
     command = [sys.executable, "-c", script, "solve", "3x3", "32", "-q", "--threads", "1", "-f", "json"]
-    for _ in range(2):
-        processes = [
-            subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-            for _ in range(3)
-        ]
-        printed = [process.communicate() for process in processes]
-        assert [process.returncode for process in processes] == [0, 0, 0], printed
-        assert {err for _, err in printed} == {""}
-        assert len({out for out, _ in printed}) == 1
-        assert list((folder / "runs").iterdir()) == []
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    processes = [subprocess.Popen(command, text=True, **pipes) for _ in range(3)]  # type: ignore[call-overload]
+    printed = [process.communicate() for process in processes]
+    assert [process.returncode for process in processes] == [0, 0, 0], printed
+    assert {err for _, err in printed} == {""}
+    assert len({out for out, _ in printed}) == 1
+    assert list((folder / "runs").iterdir()) == []
 
 
 # -- sums -------------------------------------------------------------------------------------------
@@ -823,9 +718,7 @@ def exchanging(folder: Path) -> Exchange:
     return exchange
 
 
-def test_the_exchange_folder_of_a_killed_run_is_deleted(
-    tmp_path: Path,
-) -> None:
+def test_the_exchange_folder_of_a_killed_run_is_deleted(tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
     (other / "kept").touch()

@@ -8,7 +8,6 @@ import json
 import os
 import subprocess
 import sys
-import unicodedata
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import stored
+from attack.processes import commands_terminal
+from attack.strange import members
 from tilebase import open_winning_set, solve
 from tilebase.cli import main
 from tilebase.cli.commands import COMMANDS, app
@@ -28,11 +29,6 @@ EVIL = "\x1b]0;owned\x07\x1b[31m\x08\r\x7f\x9b2J\u061c\u200e\u202e\u2066\u2028\u
 """A title, a bell, colours, control characters and directions of writing, and half of a pair."""
 FORMATS = ("table", "csv", "markdown", "latex", "json")
 LONG = "7" * 5000
-
-
-def commands_terminal(text: str) -> set[str]:
-    """The characters of a text that are no letters, signs or blanks, by Unicode's categories."""
-    return {c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp")} - {"\n", "\t"}
 
 
 def evil(value: Any) -> Any:
@@ -117,15 +113,6 @@ def test_lists_of_sums_and_names_of_paths(folder: Path, told: Callable[..., str]
         told(*words)
 
 
-def places(values: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The places of all texts of a JSON value."""
-    for name, one in values.items() if isinstance(values, dict) else enumerate(values):
-        if isinstance(one, str):
-            yield (*path, name)
-        elif isinstance(one, dict | list):
-            yield from places(one, (*path, name))
-
-
 @pytest.mark.parametrize("kind", ["table", "winning set"])
 def test_manifests(kind: str, folder: Path, told: Callable[..., str]) -> None:
     if kind == "table":
@@ -135,11 +122,12 @@ def test_manifests(kind: str, folder: Path, told: Callable[..., str]) -> None:
         assert open_winning_set("t").states
     path = Path("t/manifest.json")
     sound = path.read_text()
-    for place in places(json.loads(sound)):
-        values = here = json.loads(sound)
-        for step in place[:-1]:
-            here = here[step]
-        here[place[-1]] += EVIL
+    for number, (there, name, _) in enumerate(members(json.loads(sound))):
+        if not isinstance(there[name], str):
+            continue
+        values = json.loads(sound)
+        here, _, _ = [*members(values)][number]
+        here[name] += EVIL
         stored.sign(path, values)
         for form in ("table", "json"):
             told("probe", "t", "-f", form)
@@ -176,11 +164,11 @@ def long_lines() -> Iterator[list[str]]:
             yield from ([*words, LONG, name, LONG] for name in names if name.startswith("-"))
 
 
-@pytest.mark.parametrize("part", range(6))
+@pytest.mark.parametrize("part", range(12))
 def test_long_words_are_cut(part: int, folder: Path, told: Callable[..., str]) -> None:
     lines = list(long_lines())
     assert len(lines) > 400
-    for line in lines[part::6]:
+    for line in lines[part::12]:
         printed = told(*line)
         assert len(printed) < 2 * MOST_TEXT, (line, printed)
         assert "7" * (MOST_WORD + 1) not in printed, line

@@ -6,7 +6,6 @@ import random
 import re
 import sys
 import xml.etree.ElementTree as ET
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -144,19 +143,11 @@ def test_titles() -> None:
     assert "<title>a &lt; b</title>" in draw_strip(rules, (Drop(0),), "a < b")
 
 
-def test_games_that_cannot_be_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(UsageError, match="a game without moves makes no picture: give at least one drop"):
-        draw_strip(Rules(2, 2), ())
-    with pytest.raises(UsageError, match="move 2, L, moves nothing"):
-        draw_strip(Rules(2, 2), (Drop(0), "L"))
-    with pytest.raises(UsageError, match="a board of 60x60 is too large for a picture: at most 2,500 cells"):
-        draw_strip(Rules(60, 60), (Drop(0),))
-    monkeypatch.setattr(strips, "MOST_MOVES", 2)
-    with pytest.raises(UsageError, match="a game of 3 moves is too long for a picture: at most 2 fit"):
-        draw_strip(Rules(2, 2), (Drop(0), "R", Drop(0)))
-
-
 def test_strips_that_are_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(strips, "MOST_MOVES", 2)
+        with pytest.raises(UsageError, match="a game of 3 moves is too long for a picture: at most 2 fit"):
+            draw_strip(Rules(2, 2), (Drop(0), "R", Drop(0)))
     monkeypatch.setattr(strips, "MOST_SQUARES", 4)
     with pytest.raises(UsageError, match="a strip of 2 boards of 2x2 is too large: it may have 1 of them"):
         draw_strip(Rules(2, 2), (Drop(0), "R", Drop(0)))
@@ -198,17 +189,3 @@ def test_the_picture_needs_no_matplotlib(folder: Path, monkeypatch: pytest.Monke
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     assert main(["reach", "replay", "2x2", "RR", "--deterministic", "--record", "a.svg"]) == 0
     assert Path("a.svg").read_text().startswith("<svg")
-
-
-@pytest.mark.parametrize(
-    ("words", "status", "sentence"),
-    [
-        ("--record none/a.svg", 1, "cannot write none/a.svg: the folder none does not exist"),
-        ("--record a.svg -o a.csv", 2, "Unknown option: -o"),
-    ],
-)
-def test_the_command_refuses(
-    refused: Callable[..., None], folder: Path, words: str, status: int, sentence: str
-) -> None:
-    refused(["reach", "replay", "2x2", "RR", "--deterministic", *words.split()], status, sentence)
-    assert list(folder.glob("*.svg")) == []

@@ -13,7 +13,6 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from dataclasses import replace
 from itertools import combinations_with_replacement, islice
 from pathlib import Path
@@ -243,33 +242,6 @@ def test_a_run_continues_within_a_line(tmp_path, strategy, steps):
     assert len(again) < sum(line.iterations for line in whole.lines) - steps + 3
 
 
-@pytest.mark.usefixtures("each_time")
-def test_a_run_that_is_stopped_again_and_again_comes_to_its_end(tmp_path):
-    game = Game("2x3", 32, start="empty")
-    task = Task(game, Method(strategy="sweep"), 1 << 16, 1, work=str(tmp_path))
-    lines: list[Line] = []
-    steps: list[int] = []
-
-    def stop(iterations: int) -> None:
-        steps.append(iterations)
-        if len(steps) == 8:  # fewer would not come to the end from the last checkpoint
-            raise StopError
-
-    runs, found = 0, None
-    while found is None:
-        lines.clear()
-        steps.clear()
-        runs += 1
-        with suppress(StopError):
-            found = do(task, lambda line, _: lines.append(line), stop)
-    whole = symbolic(game, Method(strategy="sweep"))
-    assert runs > 3
-    assert found.wins == whole.wins
-    assert [replace(line, seconds=0.0) for line in lines] == [
-        replace(line, seconds=0.0) for line in whole.lines
-    ]
-
-
 class OneFile:
     """In place of the library of diagrams: a checkpoint holds the names of its diagrams."""
 
@@ -327,31 +299,16 @@ def test_a_kill_between_two_checkpoints_leaves_one_of_them(tmp_path, monkeypatch
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (
-            {"strategy": "fast"},
-            "strategy 'fast' does not exist: choose one of sum, sweep, frontier, accumulative",
-        ),
         ({"encoding": "gray"}, "encoding 'gray' does not exist"),
         ({"order": "snake"}, "order 'snake' does not exist"),
-        ({"variant": "fair"}, "variant 'fair' does not exist"),
         ({"player": "both"}, "player 'both' does not exist"),
         ({"variant": "cooperative", "player": "dropper"}, "both sides want the goal"),
     ],
 )
-def test_choices_that_do_not_exist_or_fit_are_refused(options, words):
+def test_what_no_diagram_can_take_is_refused(options, words):
+    """More of it are commands of refusals.tsv."""
     with pytest.raises(UsageError, match=words):
         symbolic(TWOS, Method(**options))
-
-
-def test_games_that_no_diagram_can_take_are_refused():
-    with pytest.raises(UsageError, match="without a goal there is nothing to force"):
-        symbolic(Game("2x2"))
-    with pytest.raises(UsageError, match="a goal sum needs the strategy sum"):
-        symbolic(Game("2x2", goal_sum=20), Method(strategy="sweep"))
-    with pytest.raises(ResourceError, match="a table of all contents of a line, and 8 cells with 9 values"):
-        symbolic(Game("2x8", 512))
-    with pytest.raises(UsageError, match="corollary 7 is about play from an empty board"):
-        symbolic(Game("2x2", 16, start="2,4/0,0"), Method(corollary7=True))
 
 
 def test_without_the_library_the_extra_is_named(monkeypatch):
@@ -386,13 +343,6 @@ def test_the_command_writes_csv_json_and_pictures(tmp_path, capsys):
     assert sum(int(row["states"]) for row in rows) == document["states"] == symbolic(Game("2x3", 16)).states
     assert (tmp_path / "a.svg").read_text().count("<svg") == 1
     assert capsys.readouterr().out.count("the player wins") == 3
-
-
-def test_the_command_says_why_it_stopped(capsys):
-    assert main(["force", "diagrams", "2x3", "16", "--strategy", "sweep", "-q", "--up-to", "3,4"]) == 1
-    out, err = capsys.readouterr()
-    assert "it is undecided whether the player can force the tile 16" in out
-    assert err == "tilebase: stopped after (3,4), as was asked\n"
 
 
 def test_the_line_of_the_thesis_has_nearly_all_boards_that_corollary_7_allows() -> None:

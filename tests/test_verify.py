@@ -16,10 +16,10 @@ import pytest
 import cached_oracle as oracle
 from judging import promise
 from objectives import CONTINUED
-from stored import Place, chunks, chunks_of, contents, layers_of, put, record_of, sign_table
+from stored import chunks, chunks_of, contents, layers_of, put, record_of, sign_table
 from tilebase import count, evaluate, simulate, solve, thin
 from tilebase.cli import main
-from tilebase.errors import CorruptError, StorageError, WrongGameError
+from tilebase.errors import StorageError, WrongGameError
 from tilebase.files.format import Chunk, Layer, compress, encode_keys, encode_values
 from tilebase.files.store import LayerStore
 from tilebase.game.board import Board
@@ -137,10 +137,7 @@ def cut_anew(folder: Path, sizes: Callable[[int], list[int]]) -> None:
         }
     for place in here:
         place.rename(folder / "old")
-        with (
-            layers_of(folder / "old") as old,
-            LayerStore(place, old.contents) as new,
-        ):
+        with layers_of(folder / "old") as old, LayerStore(place, old.contents) as new:
             for total in reversed(old.sums()):
                 new.write(total, cut_layer(old.layer(total), cuts[total, place]), durable=False)
             checksums = {total: record.text for total, record in new.records.items()}
@@ -179,7 +176,7 @@ CUTS = {
     "ones": lambda size: [1] * size,
     "unequal": unequal,
 }
-CUT = Game("2x3", 32)
+CUT = Game("2x3", 16)
 
 
 @pytest.mark.parametrize("cut", CUTS)
@@ -189,7 +186,7 @@ def test_chunks_of_another_size(cut, copy, solved, tmp_path):
     cut_anew(folder, CUTS[cut])
     found = verify_table(folder, sample=200)
     assert (found.wrong, found.unread, found.skipped) == ((), (), 0)
-    boards = [Board(CUT, cells) for cells in list(oracle.values(CUT).states)[::29]]
+    boards = [Board(CUT, cells) for cells in list(oracle.values(CUT).states)[::7]]
     for lean, more in ((False, "score"), (True, "upper")):
         with pytest.MonkeyPatch.context() as patch:
             if lean:
@@ -232,7 +229,7 @@ def test_chunks_of_another_size_of_all_boards(cut, tmp_path):
 LATER = "not all of it could be read, so verify again when it can be"
 
 
-@pytest.mark.parametrize("number", [errno.EACCES, errno.EIO, errno.EMFILE, errno.ESTALE])
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EIO])
 @pytest.mark.parametrize("function", ["open", "pread"])
 def test_files_that_cannot_be_read_are_not_damaged(number, function, solved, monkeypatch, capsys):
     folder = solved(TINY)
@@ -294,25 +291,6 @@ def test_each_damaged_layer_of_each_objective_is_told(label, total, copy):
     )
 
 
-@pytest.mark.parametrize("damage", ["record", "segment", "header", "missing", "index"])
-def test_a_damaged_folder_of_layers_is_told_once(damage, copy):
-    """The other objective is checked as if nothing had happened."""
-    folder = copy(TINY, "win,score")
-    here = folder / "values/score"
-    chunks_of(folder / "values/win", 12).flip()
-    if damage == "record":
-        record_of(here, 12).flip()
-    elif damage in ("segment", "header"):
-        name, at = ("000.seg", 3) if damage == "segment" else ("layers.idx", 50)
-        Place(here / name, at, 1).flip()
-    else:
-        (here / ("000.seg" if damage == "missing" else "layers.idx")).unlink()
-    wrong = verify_table(folder).wrong
-    assert len(wrong) == 2
-    assert wrong[0].startswith(str(here))
-    assert wrong[1] == f"{folder / 'values/win'}, sum 12, is damaged in chunk 0; make it again"
-
-
 def test_a_run_that_cannot_be_read(tmp_path, capsys):
     folder = tmp_path / "run"
     solve(TINY, "win", folder=folder, down_to=10, threads=1)
@@ -369,60 +347,7 @@ def layers_of_journal(folder: Path) -> list[str]:
 # -- the journals of the run that made a table --------------------------------------------------------
 
 
-def cut(path: Path, *gone: int) -> None:
-    """Leave lines of a file out; each is counted from 0, or from the end."""
-    lines = path.read_bytes().splitlines(keepends=True)
-    left_out = {at % len(lines) for at in gone}
-    path.write_bytes(b"".join(line for at, line in enumerate(lines) if at not in left_out))
-
-
-def flip_line(path: Path) -> None:
-    data = bytearray(path.read_bytes())
-    data[30] ^= 1
-    path.write_bytes(data)
-
-
 COUNTS, SOLVED = "counts.jsonl", "values/win/layers.jsonl"
-HARM: dict[str, tuple[str, Callable[[Path], object], str]] = {
-    "a hole": (COUNTS, lambda path: cut(path, *range(4, 9)), "is damaged: it lacks the layer of sum 12"),
-    "no end": (COUNTS, lambda path: cut(path, -2, -3), "is damaged: it lacks the layer of sum"),
-    "no beginning": (COUNTS, lambda path: cut(path, 0), "is damaged: it lacks the layer of sum 4"),
-    "a flip": (COUNTS, flip_line, "is damaged after byte 0: delete it"),
-    "not complete": (COUNTS, lambda path: cut(path, -1), "does not list the layers of the table"),
-    "emptied": (COUNTS, lambda path: path.write_bytes(b""), "does not list the layers of the table"),
-    "gone": (COUNTS, Path.unlink, "is missing, but other files of the run are there"),
-    "a flip in values": (SOLVED, flip_line, "is damaged after byte 0: delete it"),
-    "a hole in values": (SOLVED, lambda path: cut(path, 3), "does not list the layers of the table"),
-    "torn values": (SOLVED, lambda path: os.truncate(path, path.stat().st_size - 3), "does not list"),
-    "no values": (SOLVED, Path.unlink, "is missing, but other files of the run are there"),
-    "no question": ("run.json", Path.unlink, "is missing, but other files of the run are there"),
-    "a damaged question": ("run.json", flip_line, "run.json"),
-}
-
-
-@pytest.mark.parametrize("harm", HARM)
-def test_what_is_left_of_the_run_is_checked(harm, solved, tmp_path, capsys):
-    folder = shutil.copytree(solved(Game("2x3", 16), "win", "1"), tmp_path / "table")
-    name, damage, said = HARM[harm]
-    damage(folder / name)
-    (sentence,) = verify_table(folder).wrong
-    assert str(folder / name) in sentence or harm == "a damaged question"
-    assert said in sentence
-    assert main(["verify", str(folder), "-q"]) == 1
-    assert "1 damaged" in capsys.readouterr().out
-    if name == "run.json":
-        return
-    if "delete it" in sentence:  # as the sentence says
-        (folder / name).unlink()
-    solve(Game("2x3", 16), "win,score", table=folder)
-    assert verify_table(folder).wrong == ()
-
-
-def test_a_hole_among_the_counts_is_no_mix_of_runs(solved, tmp_path):
-    folder = shutil.copytree(solved(Game("2x3", 16), "win", "1"), tmp_path / "table")
-    cut(folder / COUNTS, *range(4, 9))
-    with pytest.raises(CorruptError, match="is damaged: it lacks the layer of sum 12: delete it"):
-        solve(Game("2x3", 16), "score", table=folder)
 
 
 @pytest.mark.parametrize("space", ["reachable", "all"])

@@ -13,6 +13,7 @@ import shutil
 import socket
 import time
 import tomllib
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
@@ -29,7 +30,7 @@ from uvicorn.server import ServerState
 from serving import SECONDS, Inside, Served, serving
 from tilebase import force, formation, open_table, solve
 from tilebase.cli import main
-from tilebase.errors import MissingLayerError, UsageError
+from tilebase.errors import UsageError
 from tilebase.game.board import Board
 from tilebase.game.game import Game
 from tilebase.objectives.values import short_text
@@ -81,6 +82,11 @@ def table(tables: Path) -> Iterator[Table]:
         yield opened
 
 
+def probed(server: Served, board: str, table: str = "3x3-64", **query: str) -> Any:
+    """What a request for a position is answered."""
+    return server.get("/api/probe", table=table, board=board, **query).json
+
+
 # -- what is answered --------------------------------------------------------------------------------
 
 
@@ -115,12 +121,10 @@ def test_a_game_has_what_the_page_moves_tiles_with(server: Served):
 def test_positions_are_those_of_the_library(server: Served, table: Table, label: str):
     rng = random.Random(7)
     boards = [random_position(table, rng).text for _ in range(100)]
-    answers = server.post("/api/probe", {"table": "3x3-64", "boards": boards, "objective": label}).json[
-        "answers"
-    ]
-    for board, answer in zip(boards, answers, strict=True):
+    asked = {"table": "3x3-64", "boards": boards, "objective": label}
+    for board, answer in zip(boards, server.post("/api/probe", asked).json["answers"], strict=True):
         expected = table.probe(board, label)
-        assert answer == server.get("/api/probe", table="3x3-64", board=board, objective=label).json
+        assert answer == probed(server, board, objective=label)
         assert answer["value"]["value"] == expected.value.value
         assert answer["best"] == list(expected.best)
         assert {s["direction"]: (s["board"], s["value"]["value"]) for s in answer["slides"]} == {
@@ -132,23 +136,27 @@ def test_positions_are_those_of_the_library(server: Served, table: Table, label:
 
 
 def test_bounds_and_intervals(server: Served):
-    interval = server.get("/api/probe", table="2x2-32", board="2,4/0,8").json["value"]
+    interval = probed(server, "2,4/0,8", "2x2-32")["value"]
     assert interval["kind"] == "interval"
-    lower = server.get("/api/probe", table="2x2-32", board="2,4/0,8", objective="lower").json["value"]
+    lower = probed(server, "2,4/0,8", "2x2-32", objective="lower")["value"]
     assert lower["short"].startswith("≥ ")
     assert lower["bound"] == interval["low"]
 
 
 def test_a_board_that_is_won_lost_or_not_in_the_table(server: Served):
-    won = server.get("/api/probe", table="3x3-64", board="64,0,0/0,0,0/0,0,2").json
-    assert (won["state"], won["slides"], won["value"]) == ("won", [], None)
-    lost = server.get("/api/probe", table="3x3-64", board="2,4,2/4,2,4/2,4,2").json
-    assert lost["state"] == "lost"
-    missing = server.get("/api/probe", table="3x3-64", board="32,0,0/0,32,0/0,0,32").json
+    """And why slides are not allowed."""
+    won = probed(server, "64,0,0/0,0,0/0,0,2")
+    assert (won["state"], won["slides"], won["value"], won["refused"]) == ("won", [], None, {})
+    lost = probed(server, "2,4,2/4,2,4/2,4,2")
+    assert (lost["state"], set(lost["refused"].values())) == ("lost", {"moves nothing"})
+    missing = probed(server, "32,0,0/0,32,0/0,0,32")
     assert missing["state"] == "play"
     assert "is not in 3x3-64" in missing["problem"]
     assert {slide["direction"] for slide in missing["slides"]} == {"left", "right", "up", "down"}
     assert all(slide["value"] is None for slide in missing["slides"])
+    assert probed(server, BOARD)["refused"] == {"left": "moves nothing"}
+    refused = probed(server, TURNED, "44-32")["refused"]
+    assert refused == {"left": "moves nothing", "right": "breaks the formation"}
 
 
 def test_bad_boards_in_a_batch_do_not_spoil_the_others(server: Served):
@@ -158,29 +166,34 @@ def test_bad_boards_in_a_batch_do_not_spoil_the_others(server: Served):
 
 
 def test_spawns(server: Served, table: Table):
-    after = table.probe(BOARD).slides[0].after
-    found = server.get("/api/spawns", table="3x3-64", board=after.text).json
-    expected = dict(table.game.spawns(after.cells))
-    assert {one["board"]: one["fraction"] for one in found["spawns"]} == {
-        table.game.format(cells): str(p) for cells, p in expected.items()
+    after = table.probe(BOARD).slides[1].after  # spawns there are worth more and less
+    found = server.get("/api/spawns", table="3x3-64", board=after.text).json["spawns"]
+    assert {one["board"]: one["fraction"] for one in found} == {
+        table.game.format(cells): str(p) for cells, p in table.game.spawns(after.cells)
     }
-    mean = sum(one["probability"] * one["value"]["value"] for one in found["spawns"])
-    assert mean == pytest.approx(float(table.probe_after(after).value))
-    least = min(one["value"]["value"] for one in found["spawns"])
-    assert [one["value"]["value"] for one in found["spawns"] if one["worst"]].count(least) >= 1
-    assert all(one["value"]["value"] == least for one in found["spawns"] if one["worst"])
+    assert mean_of(found) == pytest.approx(float(table.probe_after(after).value))
+    least = min(one["value"]["value"] for one in found)
+    worst = [one["value"]["value"] for one in found if one["worst"]]
+    assert worst == [least] * len(worst) != []
+
+
+def mean_of(spawns: list[Any]) -> float:
+    """The mean value of spawned boards, whose probabilities add up to 1."""
+    assert sum(one["probability"] for one in spawns) == pytest.approx(1)
+    return float(sum(one["probability"] * one["value"]["value"] for one in spawns))
 
 
 def test_starts(server: Served, table: Table):
-    starts = {table.game.format(cells) for cells, _ in table.game.starts()}
-    first = server.get("/api/start", table="3x3-64", seed=5).json
-    assert first["board"] in starts
-    assert first == server.get("/api/start", table="3x3-64", seed=5).json
+    def start(**query: Any) -> Any:
+        return server.get("/api/start", table="3x3-64", **query).json
+
+    assert start(seed=5)["board"] in {table.game.format(cells) for cells, _ in table.game.starts()}
+    assert start(seed=5) == start(seed=5)
     for by in ("uniform", "optimal"):
-        found = server.get("/api/start", table="3x3-64", by=by, sum=40, seed=1).json
+        found = start(by=by, sum=40, seed=1)
         assert found["sum"] == 40
-        assert server.get("/api/probe", table="3x3-64", board=found["board"]).json["value"] is not None
-    assert server.get("/api/start", table="3x3-64", by="uniform", sum=4000).status == 404
+        assert probed(server, found["board"])["value"] is not None
+    assert start(by="uniform", sum=4000)["status"] == 404
 
 
 def test_a_random_game_follows_the_optimal_policy(server: Served, table: Table):
@@ -207,22 +220,21 @@ def test_layers(server: Served, table: Table):
     for total in (20, 60):
         one = server.get(f"/api/layers/{total}", table="3x3-64").json
         assert one["positions"] == one["read"] == sum(one["histogram"]["counts"]) == sizes[total]
-        assert sum(row["positions"] for row in one["by_largest"]) == sizes[total]
         boards = [table.prober.at(total, k) for k in range(sizes[total])]
-        tiles = [2 ** max(board) for board in boards]
-        assert {row["tile"]: row["positions"] for row in one["by_largest"]} == {
-            tile: tiles.count(tile) for tile in set(tiles)
-        }
-        mean = sum(float(table.probe_after(Board(table.game, board)).value) for board in boards) / len(boards)
-        found = sum(row["mean"] * row["positions"] for row in one["by_largest"]) / one["positions"]
-        assert found == pytest.approx(mean)
+        rows = one["by_largest"]
+        assert {row["tile"]: row["positions"] for row in rows} == Counter(2 ** max(one) for one in boards)
+        values = [float(table.probe_after(Board(table.game, board)).value) for board in boards]
+        assert sum(row["mean"] * row["positions"] for row in rows) == pytest.approx(sum(values))
 
 
-def test_a_diagram_of_a_small_game(server: Served):
+def test_diagrams_of_a_small_game_and_of_any_objective(server: Served):
     found = server.get("/api/graph", table="2x2-32").json
     assert found["whole"]
     assert len(found["boards"]) == 57  # Lees-Miller 2017: live states of 2x2 to 32
     assert all(f"<title>{name}</title>" in found["svg"] for name in found["boards"])
+    found = server.get("/api/graph", table="3x3-64", board=BOARD, objective="guaranteed").json
+    assert "moves" not in found["svg"]
+    assert re.findall(r"\d+/\d+: (\w+)<", found["svg"])[0] in ("yes", "no")
 
 
 @pytest.mark.parametrize("name", ["3x3-64", "44-32"])
@@ -242,30 +254,6 @@ def test_the_surroundings_of_a_board_are_drawn(server: Served, tables: Path, nam
         unit = opened.unit(None)
         assert [html.unescape(text) for text in texts] == [short_text(value, unit) for value in values]
         assert server.get("/api/graph", table=name).json["svg"].startswith("<svg ")  # of a start
-
-
-def test_a_diagram_of_any_objective(server: Served, tables: Path):
-    found = server.get("/api/graph", table="3x3-64", board=BOARD, objective="guaranteed").json
-    assert "moves" not in found["svg"]
-    assert re.findall(r"\d+/\d+: (\w+)<", found["svg"])[0] in ("yes", "no")
-
-
-def test_slides_that_are_not_allowed_say_why(server: Served):
-    def refused(table: str, board: str) -> Any:
-        return server.get("/api/probe", table=table, board=board).json["refused"]
-
-    assert refused("3x3-64", BOARD) == {"left": "moves nothing"}
-    assert refused("44-32", TURNED) == {"left": "moves nothing", "right": "breaks the formation"}
-    assert refused("3x3-64", "64,0,0/0,0,0/0,0,2") == {}  # won
-    assert set(refused("3x3-64", "2,4,2/4,2,4/2,4,2").values()) == {"moves nothing"}
-
-
-def test_goal_cells_are_named_as_the_board_is_given(server: Served):
-    assert [one["cell"] for one in server.get("/api/tables/44-32").json["goal_cells"]] == [4, 5, 6, 7]
-    found = server.get("/api/probe", table="44-32", board=TURNED).json
-    assert found["orientation"] == "rotated by 90 degrees counterclockwise"
-    assert found["goal_cells"] == [2, 6, 10, 14]
-    assert server.get("/api/probe", table="3x3-64", board=BOARD).json["goal_cells"] == []
 
 
 def test_rules_are_told_in_sentences(server: Served):
@@ -288,22 +276,24 @@ def test_rules_are_told_in_sentences(server: Served):
 
 def test_real_boards_of_a_formation(server: Served, tables: Path):
     board = "0,0,0,0/0,2,2,0/1024,32,256,64/2048,512,128,4096"
-    found = server.get("/api/probe", table="44-32", board=board).json
+    found = probed(server, board, "44-32")
     assert found["board"] == board
     assert sorted(found["large_tiles"]) == [32, 64, 128, 256, 512, 1024, 2048, 4096]
     with open_table(tables / "44-32") as opened:
-        expected = opened.probe(board)
-    assert found["best"] == list(expected.best)
+        assert found["best"] == list(opened.probe(board).best)
     slide = found["slides"][0]
     spawned = server.get("/api/spawns", table="44-32", board=slide["board"]).json["spawns"]
-    assert sum(one["probability"] for one in spawned) == pytest.approx(1)
-    mean = sum(one["probability"] * one["value"]["value"] for one in spawned)
-    assert mean == pytest.approx(slide["value"]["value"])
+    assert mean_of(spawned) == pytest.approx(slide["value"]["value"])
+    # Goal cells are named as the board is given.
+    assert [one["cell"] for one in server.get("/api/tables/44-32").json["goal_cells"]] == [4, 5, 6, 7]
+    found = probed(server, TURNED, "44-32")
+    assert found["orientation"] == "rotated by 90 degrees counterclockwise"
+    assert found["goal_cells"] == [2, 6, 10, 14]
+    assert probed(server, BOARD)["goal_cells"] == []
 
 
 def test_a_real_board_that_no_play_makes_has_slides_without_values(server: Served):
-    board = "0,0,0,2/0,0,0,0/1024,32,256,64/2048,512,128,4096"
-    found = server.get("/api/probe", table="44-32", board=board).json
+    found = probed(server, "0,0,0,2/0,0,0,0/1024,32,256,64/2048,512,128,4096", "44-32")
     assert "its large tiles fit, but no play from its start makes it" in found["problem"]
     assert (found["state"], found["value"], found["best"]) == ("play", None, [])
     slides = [(one["direction"], one["board"].partition("/10")[0], one["value"]) for one in found["slides"]]
@@ -318,7 +308,7 @@ def test_certificates_are_played_against(server: Served, tables: Path):
         for _ in range(3):
             state = rng.choice(facts["starts"])
             while True:
-                found = server.get("/api/probe", table=name, board=state).json
+                found = probed(server, state, name)
                 assert found["value"]["value"] is goal
                 if found["state"] == "lost":
                     assert not goal
@@ -333,21 +323,16 @@ def test_certificates_are_played_against(server: Served, tables: Path):
                 state = rng.choice(spawned)["board"]
 
 
-def test_a_certificate_is_not_a_table(server: Served, tables: Path):
-    assert "ask a table" in server.get("/api/layers", table="won.cert").json["detail"]
+def test_a_winning_set_is_served(tmp_path: Path, tables: Path):
+    assert main(["force", "diagrams", "2x3", "16", "--spawns", "2", "-o", str(tmp_path / "set"), "-q"]) == 0
+    with closing(Collection([tmp_path / "set"])) as collection:
+        opened = collection.open("set")
+        assert documents.position("set", opened, "2,0,0/0,0,2", None)["value"]["value"] in (True, False)
+        facts = documents.game_document("set", opened)
+    assert (facts["kind"], facts["positions"]) == ("winning set", len(opened))  # type: ignore[arg-type]
     certificate = open_certificate(tables / "won.cert")
     with pytest.raises(UsageError, match="names slides, and no spawns"):
         certificate.spawn(Board(certificate.game, certificate.game.empty_board))
-
-
-def test_a_winning_set_is_served(tmp_path: Path):
-    assert main(["force", "diagrams", "2x3", "16", "--spawns", "2", "-o", str(tmp_path / "set"), "-q"]) == 0
-    collection = Collection([tmp_path / "set"])
-    opened = collection.open("set")
-    found = documents.position("set", opened, "2,0,0/0,0,2", None)
-    assert found["value"]["value"] in (True, False)
-    facts = documents.game_document("set", opened)
-    assert (facts["kind"], facts["positions"]) == ("winning set", len(opened))  # type: ignore[arg-type]
 
 
 def test_the_answers_in_the_documentation(tmp_path: Path):
@@ -385,6 +370,7 @@ REFUSED = [
     ("/api/start?table=3x3-64&seed=1e3", 400, "must be a whole number"),
     ("/api/start?table=3x3-64&by=luck", 400, "must be one of start, uniform, optimal"),
     ("/api/start?table=3x3-64&adversary=perhaps", 400, "must be true or false"),
+    ("/api/layers?table=won.cert", 400, "ask a table"),
     ("/api/layers/3?table=3x3-64", 404, "has no layer of sum 3"),
     ("/api/layers/x?table=3x3-64", 400, "must be a whole number"),
     ("/api/tables/damaged", 500, "damaged"),
@@ -399,40 +385,38 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("path", "status", "sentence"), REFUSED)
-def test_bad_requests_get_one_sentence(server: Served, path: str, status: int, sentence: str):
-    answer = server.ask("GET", path)
+BODIES = [
+    (b"", "not JSON"),
+    (b"[]", "must be a JSON object"),
+    (b"\xff", "not JSON"),
+    (b"[" * 100_000, "not JSON"),
+    (b'{"table": "3x3-64"}', "has no boards"),
+    (b'{"table": "3x3-64", "boards": []}', "1 to 1,000"),
+    (b'{"table": "3x3-64", "boards": "2"}', "a list of texts"),
+    (b'{"table": "3x3-64", "boards": [2]}', "a list of texts"),
+    (b'{"table": 3, "boards": ["2"]}', "table must be a text"),
+    (b'{"table": "3x3-64", "boards": ["2"], "more": 1}', "no member 'more'"),
+    (json.dumps({"table": "3x3-64", "boards": ["2"] * 1001}).encode(), "1 to 1,000"),
+]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "sentence"),
+    [
+        *((path, None, status, sentence) for path, status, sentence in REFUSED),
+        *(("/api/probe", body, 400, sentence) for body, sentence in BODIES),
+    ],
+)
+def test_bad_requests_get_one_sentence(server, path, body, status, sentence) -> None:
+    answer = server.ask("GET" if body is None else "POST", path, body)
     assert (answer.status, answer.headers["content-type"]) == (status, "application/problem+json")
     assert answer.json["status"] == status
     assert sentence in answer.json["detail"]
     assert "\n" not in answer.json["detail"]
 
 
-@pytest.mark.parametrize(
-    ("body", "sentence"),
-    [
-        (b"", "not JSON"),
-        (b"[]", "must be a JSON object"),
-        (b"\xff", "not JSON"),
-        (b"[" * 100_000, "not JSON"),
-        (b'{"table": "3x3-64"}', "has no boards"),
-        (b'{"table": "3x3-64", "boards": []}', "1 to 1,000"),
-        (b'{"table": "3x3-64", "boards": "2"}', "a list of texts"),
-        (b'{"table": "3x3-64", "boards": [2]}', "a list of texts"),
-        (b'{"table": 3, "boards": ["2"]}', "table must be a text"),
-        (b'{"table": "3x3-64", "boards": ["2"], "more": 1}', "no member 'more'"),
-        (json.dumps({"table": "3x3-64", "boards": ["2"] * 1001}).encode(), "1 to 1,000"),
-    ],
-)
-def test_bad_bodies_get_one_sentence(server: Served, body: bytes, sentence: str):
-    answer = server.ask("POST", "/api/probe", body)
-    assert answer.status == 400
-    assert sentence in answer.json["detail"]
-
-
 def test_a_body_of_10_megabytes_is_refused_and_a_method_too(server: Served):
-    connection = socket.create_connection(("127.0.0.1", server.port))
-    with connection:
+    with socket.create_connection(("127.0.0.1", server.port)) as connection:
         head = b"POST /api/review HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10000000\r\n\r\n"
         connection.sendall(head + b"x" * (MOST_BODY + 1))
         assert connection.recv(100).startswith(b"HTTP/1.1 413 ")
@@ -441,47 +425,39 @@ def test_a_body_of_10_megabytes_is_refused_and_a_method_too(server: Served):
     assert server.get("/api/tables").status == 200
 
 
-def test_another_name_of_this_machine_is_refused(server: Served):
-    answer = server.ask("GET", "/api/tables", headers={"Host": "evil.example"})
-    assert answer.status == 400
-    assert "this server is not 'evil.example'" in answer.json["detail"]
-    assert server.ask("GET", "/api/tables", headers={"Host": "localhost:1"}).status == 200
-    assert server.ask("GET", "/api/tables", headers={"Host": "[::1]:80"}).status == 200
-
-
+OTHER_PAGE = "comes from another web page"
 FOREIGN = [
-    ({"Origin": "http://evil.example"}, "/api/tables", 403),
-    ({"Origin": "null"}, "/api/tables", 403),
-    ({"Origin": "http://{host}"}, "/api/tables", 200),
-    ({"Origin": "http://127.0.0.1:1"}, "/api/tables", 403),  # another server of this machine
-    ({"Sec-Fetch-Site": "cross-site"}, "/api/tables", 403),
-    ({"Sec-Fetch-Site": "same-site"}, "/api/tables", 403),
-    ({"Sec-Fetch-Site": "same-origin", "Origin": "http://{host}"}, "/api/tables", 200),
-    ({"Sec-Fetch-Site": "none", "Sec-Fetch-Mode": "navigate"}, "/api/tables", 200),
-    ({"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}, "/", 200),  # a link
-    ({"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}, "/api/tables", 403),
-    ({"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"}, "/style.css", 403),
+    ({"Host": "evil.example"}, "/api/tables", 400, "this server is not 'evil.example'"),
+    ({"Host": "localhost:1"}, "/api/tables", 200, ""),
+    ({"Host": "[::1]:80"}, "/api/tables", 200, ""),
+    ({"Origin": "http://evil.example"}, "/api/tables", 403, OTHER_PAGE),
+    ({"Origin": "null"}, "/api/tables", 403, OTHER_PAGE),
+    ({"Origin": "http://{host}"}, "/api/tables", 200, ""),
+    ({"Origin": "http://127.0.0.1:1"}, "/api/tables", 403, OTHER_PAGE),  # another server of this machine
+    ({"Sec-Fetch-Site": "cross-site"}, "/api/tables", 403, OTHER_PAGE),
+    ({"Sec-Fetch-Site": "same-site"}, "/api/tables", 403, OTHER_PAGE),
+    ({"Sec-Fetch-Site": "same-origin", "Origin": "http://{host}"}, "/api/tables", 200, ""),
+    ({"Sec-Fetch-Site": "none", "Sec-Fetch-Mode": "navigate"}, "/api/tables", 200, ""),
+    ({"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}, "/", 200, ""),  # a link
+    ({"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}, "/api/tables", 403, OTHER_PAGE),
+    ({"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"}, "/style.css", 403, OTHER_PAGE),
 ]
 
 
-@pytest.mark.parametrize(("headers", "path", "status"), FOREIGN)
-def test_requests_of_other_web_pages_are_refused(
-    server: Served, headers: dict[str, str], path: str, status: int
-):
+@pytest.mark.parametrize(("headers", "path", "status", "sentence"), FOREIGN)
+def test_other_names_and_requests_of_other_web_pages_are_refused(server, headers, path, status, sentence):
     given = {name: word.format(host=f"127.0.0.1:{server.port}") for name, word in headers.items()}
     answer = server.ask("GET", path, headers=given)
     assert answer.status == status
-    assert status == 200 or "comes from another web page" in answer.json["detail"]
+    assert status == 200 or sentence in answer.json["detail"]
 
 
-def test_a_form_of_another_web_page_is_refused(server: Served):
+def test_a_form_of_another_web_page_is_refused(server: Served, tables: Path):
+    """So is a request to a server of a network."""
     body = json.dumps({"table": "3x3-64", "boards": [BOARD]}).encode()
     foreign = {"Content-Type": "text/plain", "Origin": "http://evil.example"}
     assert server.ask("POST", "/api/probe", body, foreign).status == 403
     assert server.ask("POST", "/api/probe", body, foreign | {"Origin": server.address[:-1]}).status == 200
-
-
-def test_a_server_of_a_network_refuses_requests_of_other_web_pages(tables: Path):
     with inside(tables / "2x2-32") as client:
         assert client.get("/api/tables").status == 200
         assert client.get("/api/tables", headers={"Origin": "http://evil.example"}).status == 403
@@ -502,19 +478,6 @@ def test_a_hundred_clients_at_once(server: Served, table: Table):
     with ThreadPoolExecutor(100) as pool:
         values = list(pool.map(ask, boards))
     assert values == [table.probe(board).value.value for board in boards]
-
-
-def test_slow_clients_keep_no_other_waiting(server: Served):
-    slow = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(60)]
-    try:
-        for number, one in enumerate(slow):
-            head = b"POST /api/probe HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{"
-            one.sendall(head[: 20 if number % 2 else len(head)])
-        assert server.get("/api/probe", table="3x3-64", board=BOARD).status == 200
-    finally:
-        for one in slow:
-            one.close()
-    assert server.get("/api/tables").status == 200
 
 
 HALF = b"GET /api/tables HTTP/1.1\r\nHost: x"
@@ -579,9 +542,7 @@ def test_every_head_has_a_time_limit(tables: Path, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("half", [b"", HALF, HALF_BODY])
-def test_clients_that_wait_keep_no_others_out(
-    tables: Path, monkeypatch: pytest.MonkeyPatch, half: bytes
-) -> None:
+def test_clients_that_wait_keep_no_others_out(tables, monkeypatch, half) -> None:
     monkeypatch.setattr(connections, "MOST_CONNECTIONS", 8)
     monkeypatch.setattr(web, "MOST_CONNECTIONS", 8)
 
@@ -614,22 +575,12 @@ def test_a_broken_body_after_the_answer_closes_the_connection(tables: Path) -> N
 
 def test_a_body_that_does_not_come_is_given_up(tables: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(web, "BODY_SECONDS", 0.05)
-    app = make_app(Collection([tables / "2x2-32"]))
-    sent: list[Any] = []
 
     async def receive() -> Any:
         await asyncio.sleep(30)
 
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    scope = {
-        "type": "http", "method": "POST", "path": "/api/probe", "raw_path": b"/api/probe", "root_path": "",
-        "query_string": b"", "headers": [], "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 2),
-        "scheme": "http", "http_version": "1.1",
-    }  # fmt: skip
-    asyncio.run(app(scope, receive, send))
-    assert sent[0]["status"] == 408
+    with inside(tables / "2x2-32") as client:
+        assert client.ask("POST", "/api/probe", receive).status == 408
 
 
 @contextmanager
@@ -718,20 +669,14 @@ def test_the_rate_is_said_with_the_time_to_wait(tables: Path, monkeypatch: pytes
 
 def test_each_library_of_the_page_has_its_licences_beside_it(server: Served):
     """Also those of what a library contains, and help leads there."""
-    help_text = server.ask("GET", "/help.js").data.decode()
-    wheel = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))["project"][
-        "license-files"
-    ]
-    assert "src/tilebase/web/explorer/vendor/*.LICENSE" in wheel
-    wanted = {"htm-preact.js": ["htm 3.1.1", "Preact", "Apache License", "Permission is hereby granted"]}
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))["project"]
+    assert "src/tilebase/web/explorer/vendor/*.LICENSE" in project["license-files"]
     folder = Path(web.__file__).parent / "explorer" / "vendor"
-    assert {path.name for path in folder.glob("*.js")} == set(wanted)
-    for name, texts in wanted.items():
-        licence = f"vendor/{name.removesuffix('.js')}.LICENSE"
-        assert f'href="{licence}"' in help_text
-        answer = server.ask("GET", f"/{licence}")
-        assert answer.status == 200
-        assert [text for text in texts if text not in answer.data.decode()] == []
+    assert [path.name for path in folder.glob("*.js")] == ["htm-preact.js"]
+    assert 'href="vendor/htm-preact.LICENSE"' in server.get("/help.js").data.decode()
+    licence = server.get("/vendor/htm-preact.LICENSE").data.decode()
+    for text in ("htm 3.1.1", "Preact", "Apache License", "Permission is hereby granted"):
+        assert text in licence
 
 
 def test_the_page_is_small_and_loads_nothing_from_elsewhere(server: Served):
@@ -764,14 +709,19 @@ def test_a_file_that_has_not_changed_is_not_sent_again(server: Served):
 # -- the command -------------------------------------------------------------------------------------
 
 
+def solved_game(served: Served) -> Any:
+    """What the list says of the only game when it is solved, or cannot be."""
+    end = time.monotonic() + 120
+    while (found := served.get("/api/tables").json["tables"][0])["state"] == "solving":
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    return found
+
+
 def test_a_game_is_solved_first_and_its_table_deleted(tmp_path: Path):
     runs = tmp_path / "runs"
     with serving("2x3", "32", runs=runs) as served:
-        end = time.monotonic() + 120
-        while served.get("/api/tables").json["tables"][0]["state"] == "solving":
-            assert time.monotonic() < end
-            time.sleep(0.05)
-        found = served.get("/api/tables").json["tables"][0]
+        found = solved_game(served)
         assert (found["name"], found["state"]) == ("2x3-32", "ready")
         value = served.get("/api/tables/2x3-32").json["start"]["win"]["value"]
         assert value == solve(Game("2x3", 32)).value.value  # type: ignore[union-attr]
@@ -781,10 +731,7 @@ def test_a_game_is_solved_first_and_its_table_deleted(tmp_path: Path):
 
 def test_a_game_that_cannot_be_solved_says_so_on_the_page(tmp_path: Path):
     with serving("4x4", "2048", runs=tmp_path) as served:
-        end = time.monotonic() + 60
-        while (found := served.get("/api/tables").json["tables"][0])["state"] == "solving":
-            assert time.monotonic() < end
-            time.sleep(0.05)
+        found = solved_game(served)
         assert found["state"] == "failed"
         assert "would take" in found["problem"] or "week" in found["problem"]
         assert found["problem"] in served.get("/api/tables/4x4-2048").json["detail"]
@@ -799,29 +746,12 @@ def test_a_server_is_stopped_while_it_solves_and_goes_on_later(tmp_path: Path):
         assert served.stop() == 0
 
 
-def test_ports_and_addresses_that_cannot_be_used(refused, tables: Path):
+def test_a_port_that_is_taken_and_nothing_to_serve(refused, tables: Path):
+    with pytest.raises(UsageError, match="nothing to serve"):
+        web.serve()
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         refused(["serve", str(tables / "2x2-32"), "--port", port], 2, "is in use: give another --port")
-    refused(["serve", str(tables / "2x2-32"), "--port", "70000"], 2, "from 0 to 65535")
-    refused(["serve", str(tables / "2x2-32"), "--host", "no.such.host.invalid"], 2, "cannot listen on")
-    for unsafe in ("2049", "6000", "1"):
-        refused(["serve", str(tables / "2x2-32"), "--port", unsafe], 2, f"refuse to open the port {unsafe}")
-    refused(["serve"], 2, "`tilebase serve 3x3 256`")
-    refused(["serve"], 2, "`tilebase serve 3x3-256/`")
-    refused(["serve"], 2, "`tilebase serve tables/`")
-    refused(["serve", "nowhere"], 1, "no finished table found at nowhere")
-    refused(["serve", "3x3", "512", "table"], 2, "comes its goal")
-    refused(["serve", str(tables / "2x2-32"), "--spawn", "0"], 2, "a table has its own rules")
-    refused(["serve", str(tables / "2x2-32"), "--rate", "0"], 2, "the rate is 0")
-
-
-def test_opening_it_to_other_machines_warns(tables: Path):
-    with serving(tables / "2x2-32", "--host", "0.0.0.0") as served:
-        assert served.ask("GET", "/api/tables", headers={"Host": "a.name"}).status == 200
-        assert served.stop() == 0
-        assert served.process.stderr is not None
-        assert "opens this server to other machines" in served.process.stderr.read()
 
 
 OUTWARD = {socket.AF_INET: "198.51.100.7", socket.AF_INET6: "2001:db8::7"}
@@ -839,9 +769,7 @@ OUTWARD = {socket.AF_INET: "198.51.100.7", socket.AF_INET6: "2001:db8::7"}
         ("0.0.0.0", {}, ["127.0.0.1"]),
     ],
 )
-def test_the_addresses_of_the_page(
-    monkeypatch: pytest.MonkeyPatch, host: str, known: dict[socket.AddressFamily, str], names: list[str]
-) -> None:
+def test_the_addresses_of_the_page(monkeypatch, host, known, names) -> None:
     """Each that is named for a machine that listens everywhere is one of this machine."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     monkeypatch.setattr(web, "_outward", known.get)
@@ -852,10 +780,11 @@ def test_the_addresses_of_the_page(
         assert web.addresses(host, listener) == [f"http://{name}:{port}/" for name in names]
 
 
-def test_other_machines_are_told_how_to_reach_the_server(tables: Path) -> None:
-    """The page answers at each address that is printed, of IPv4 and IPv6."""
+def test_other_machines_are_warned_of_and_told_how_to_reach_the_server(tables: Path) -> None:
+    """The page answers at each address that is printed, of IPv4 and IPv6, and by each name."""
     with serving(tables / "2x2-32", "--host", "::") as served:
         assert served.process.stdout is not None
+        assert served.process.stderr is not None
         outward = [one for family in OUTWARD if (one := web._outward(family))]
         printed = served.process.stdout.readline() if outward else ""
         found = [urlsplit(one) for one in re.findall(r"http://\S+", printed)]
@@ -866,13 +795,9 @@ def test_other_machines_are_told_how_to_reach_the_server(tables: Path) -> None:
             connection.request("GET", "/api/tables")
             assert connection.getresponse().status == 200
             connection.close()
-
-
-def test_what_does_not_exist_is_said_before_anything_starts(tmp_path: Path):
-    with pytest.raises(MissingLayerError, match="no finished table found"):
-        Collection([tmp_path / "nothing"])
-    with pytest.raises(UsageError, match="nothing to serve"):
-        web.serve()
+        assert served.ask("GET", "/api/tables", headers={"Host": "a.name"}).status == 200
+        assert served.stop() == 0
+        assert "opens this server to other machines" in served.process.stderr.read()
 
 
 # -- the description ---------------------------------------------------------------------------------
@@ -898,7 +823,7 @@ def test_answers_are_as_described(schema: Any, number: int) -> None:
     described = schema[operation.path][operation.method]
 
     @given(described.as_strategy())
-    @settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+    @settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
     def ask(case: Any) -> None:
         case.call_and_validate()
 

@@ -9,13 +9,12 @@ import ast
 import importlib
 import inspect
 import re
-import runpy
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+from pages import ROOT, TABLES
+
 SOURCE = ROOT / "src" / "tilebase"
 AVOIDED = [
     (re.compile(pattern), instead)
@@ -34,8 +33,7 @@ def pages() -> Iterator[tuple[str, str]]:
 
 def helps() -> Iterator[tuple[str, str]]:
     """The help of each command, with its options."""
-    tables = runpy.run_path(str(ROOT / "docs" / "extensions" / "tables.py"))
-    for part in tables["commands"](full=True).split("\n## "):
+    for part in TABLES["commands"](full=True).split("\n## "):
         yield part.partition("\n")[0], part
 
 
@@ -52,7 +50,7 @@ def messages() -> Iterator[tuple[str, str]]:
 
 def docstrings() -> Iterator[tuple[str, str]]:
     """The docstrings of the names on the pages, and of their methods."""
-    filled = runpy.run_path(str(ROOT / "docs" / "extensions" / "tables.py"))["filled"]
+    filled = TABLES["filled"]
     text = filled((ROOT / "docs" / "api.md").read_text("utf-8"))
     for module, name in re.findall(r"^::: (tilebase[\w.]*)\.(\w+)$", text, re.MULTILINE):
         value = getattr(importlib.import_module(module), name)

@@ -13,10 +13,7 @@ from pathlib import Path
 
 from attack.case import Failure, one_case
 
-ATTACKS = (
-    "games", "formations", "calls", "kills", "flips", "faults", "hostile", "commands", "certificates",
-    "servers", "threads", "crossed", "written", "folders", "requests", "extremes", "datasets", "vectors",
-)  # fmt: skip
+ATTACKS = ("games", "calls", "kills", "flips", "hostile", "commands", "certificates")
 HANGS = 900
 """Seconds after which a case counts as one that never ends: its place in the code is printed."""
 

@@ -6,15 +6,14 @@ import gzip
 import hashlib
 import json
 import random
-from fractions import Fraction
 from math import prod
 from pathlib import Path
 from typing import Any
 
-from attack import formations
+import second_reader
 from attack.case import Case
 from attack.random_games import random_game
-from attack.rules import MEASURES, Board, Rules, TooLargeError, X
+from attack.rules import MEASURES, TooLargeError
 from tilebase import Game, UsageError, force
 from tilebase.check import RefusedError, check_certificate
 
@@ -32,7 +31,6 @@ GAMES: tuple[tuple[str, int, dict[str, Any]], ...] = (
     ("1x4", 8, {"spawn": 0, "start": "empty"}),
     ("1x2x2", 8, {"start": "empty"}),
 )
-DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 GUARANTEED = list(MEASURES).index("guaranteed")
 MUTANTS = 20
 """Changed certificates in a case."""
@@ -46,7 +44,7 @@ NAMES = (
 def sound(rng: random.Random, folder: Path) -> tuple[str, dict[str, Any], list[str]]:
     """A game, and the header and the lines of its certificate: a small game, or a random formation."""
     while rng.random() < 0.6:
-        drawn = random_game(rng, options_of=formations.draw, spawn=rng.choice((0, 1, "1/10", "1/10")))
+        drawn = random_game(rng, formation=True, spawn=rng.choice((0, 1, "1/10", "1/10")))
         try:
             return drawn.lines, *certificate(drawn.game, folder)
         except UsageError:  # a game that is not asked: a score, walls, the start of none
@@ -130,40 +128,14 @@ def mutate_header(rng: random.Random, header: dict[str, Any]) -> str:
 
 def is_true(header: dict[str, Any]) -> bool | None:
     """Whether what a header claims is so, by the plain rules; None if that takes too long."""
-    limits, horizon = header["limits"], header.get("horizon")
-    four = {(2,): Fraction(0), (4,): Fraction(1), (2, 4): Fraction(1, 10)}[tuple(header["drops"])]
-    rules = Rules(
-        tuple(int(size) for size in header["shape"].split("x")), header["goal"], four, "empty",
-        None if limits is None else tuple(limits),
-        patterns=tuple(tuple(map(wanted, pattern)) for pattern in header.get("patterns", ())),
-        goal_sum=header.get("goal_sum"), horizon=horizon, most=60_000,
-        masks=tuple({cells_of_x(mask) for mask in header.get("masks", ())}),
-    )  # fmt: skip
-    starts = [board_of(start) for start in header["starts"]]
-    afters = [board_of(after) for after in header.get("afterstates", ())]
-    if not starts and not afters:
-        afters = [(0,) * rules.cells]
+    rules, starts, afters = second_reader.certified(header)
+    rules.most = 60_000
     try:
         won = [rules.has_sum(start) or bool(rules.state(start)[GUARANTEED]) for start in starts]
         won += [bool(rules.after(after)[GUARANTEED]) for after in afters]
     except TooLargeError:
         return None
     return all(won) if header["claim"] == "forced" else not any(won)
-
-
-def board_of(text: str) -> Board:
-    """The tiles of a board that is written with one sign for each cell."""
-    return tuple(X if sign == "x" else 2 ** DIGITS.index(sign) if sign != "0" else 0 for sign in text)
-
-
-def cells_of_x(mask: str) -> frozenset[int]:
-    """The cells of a mask."""
-    return frozenset(cell for cell, sign in enumerate(mask) if sign == "x")
-
-
-def wanted(sign: str) -> int | None:
-    """A cell of a pattern."""
-    return None if sign == "*" else board_of(sign)[0]
 
 
 def attack(case: Case) -> None:
@@ -177,7 +149,7 @@ def attack(case: Case) -> None:
         if case.rng.random() < 0.8:
             header["boards"] = len(lines)
         if case.rng.random() < 0.5:  # in the order of their sums again
-            lines.sort(key=lambda line: sum(tile for tile in board_of(line.split(" ")[0]) if tile > 0))
+            lines.sort(key=lambda line: sum(1 << int(e, 36) for e in line.split(" ")[0] if e not in "0x"))
         path.write_bytes(signed(header, lines))
         shown = f"{lines_of_game}; its certificate: {history}; signed again, header {json.dumps(header)}"
         case.done["certificates"] += 1
@@ -192,4 +164,5 @@ def attack(case: Case) -> None:
             continue
         case.done["accepted"] += 1
         case.expect(claimed == header, "check: another header", f"{claimed}", shown)
+        case.call("second reader", shown, second_reader.check_certificate, path.read_bytes())
         case.expect(is_true(header) is not False, "check: a false certificate", "it is accepted", shown)

@@ -7,11 +7,10 @@ wall, -1 for an unmergeable tile.  Values are exact fractions by recursion over 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 Board = tuple[int, ...]
 NAMES = (("left", "right"), ("up", "down"), ("front", "back"))
@@ -213,12 +212,9 @@ class Rules:
             for flips in itertools.product((False, True), repeat=len(self.shape)):
                 image = []
                 for place in self.places:
-                    turned = [place[axis] for axis in order]
-                    image.append(
-                        cell_of[
-                            tuple(self.shape[k] - 1 - at if flips[k] else at for k, at in enumerate(turned))
-                        ]
-                    )
+                    at = [place[axis] for axis in order]
+                    ends = zip(self.shape, flips, at, strict=True)
+                    image.append(cell_of[tuple(size - 1 - k if flip else k for size, flip, k in ends)])
                 if image not in found and self._keeps(image):
                     found.append(image)
         return found
@@ -320,13 +316,8 @@ class Rules:
 
     def end(self, board: Board, *, won: bool) -> tuple[Fraction, ...]:
         """The value of a board on which the game ends by each of `MEASURES`."""
-        worth = {
-            "nothing": 0,
-            "won": won,
-            "lost": -(not won),
-            "never": -(not won) << 30,
-            "largest": self.top(board),
-        }
+        worth = {"nothing": 0, "won": won, "lost": -(not won), "never": -(not won) << 30}
+        worth["largest"] = self.top(board)
         return tuple(Fraction(worth[measure.end]) for measure in MEASURES.values())
 
     def after(self, board: Board) -> tuple[Fraction, ...]:
@@ -353,48 +344,7 @@ class Rules:
         """The value of the start."""
         return self._mean([*self.starts.items()])
 
-    # -- policies --------------------------------------------------------------------------------
-
-    def policy(self, choose: Any, measure: str) -> Fraction:
-        """The value of the start under a policy: ``choose(board, slides)`` gives probabilities."""
-        k = list(MEASURES).index(measure)
-        known: dict[Board, Fraction] = {}
-
-        def of(board: Board) -> Fraction:
-            if self.has_sum(board):
-                return self.state(board)[k]
-            if board not in known:
-                slides = self.slides(board)
-                value = Fraction(0) if slides else self.end(board, won=False)[k]
-                for direction, weight in choose(board, slides).items() if slides else ():
-                    after, wins, score = slides[direction]
-                    spawns = [] if wins else self.spawns(after)
-                    follows = sum((p * of(next_one) for next_one, p in spawns), Fraction(0))
-                    if not spawns:
-                        follows = self.end(after, won=wins)[k]
-                    discount = self.discount if measure in DISCOUNTED else 1
-                    value += weight * discount * (self._alone(board, after, score)[k] + follows)
-                known[board] = value
-            return known[board]
-
-        return sum((p * of(board) for board, p in self.starts.items()), Fraction(0))
-
-    # -- boards to ask about ---------------------------------------------------------------------
-
-    def boards(self) -> Iterator[Board]:
-        """All boards within the limits, where there are limits on every cell."""
-        choices = []
-        for cell in range(self.cells):
-            if cell in self.walls:
-                choices.append([0])
-            else:
-                most = int(min(self.limit(cell), 1 << 20))
-                tiles = [0, *(1 << e for e in range(1, most.bit_length()))]
-                choices.append([*tiles, X] if self.unmergeable else tiles)
-        for board in itertools.product(*choices):
-            here = board.count(X) == len(self.unmergeable) and self.stands(board)
-            if here and self.total(board) <= self.last_sum:
-                yield board
+    # -- boards as text --------------------------------------------------------------------------
 
     def text(self, board: Board) -> str:
         """As the documentation writes boards."""

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,6 +14,7 @@ from conformance.games import boards_of, is_small
 from conformance.queries import (
     COUNTS,
     COUNTS_WITH_LOOKAHEAD,
+    EVERY_TYPE,
     POLICIES,
     PROBES,
     VALUES,
@@ -171,8 +167,10 @@ def goes_in_batches(game: Game) -> bool:
 
 
 def in_batches(game: Game, bench: Bench) -> dict[Objective, Found]:
+    """Of objectives whose values have the same type, and so the same kernels, the first by default."""
+    asked = [one for one in first_types(game) if one.discount == 1]
     found = {}
-    for one in [one for one in first_types(game) if one.discount == 1]:
+    for one in asked if EVERY_TYPE else {one.dtype: one for one in reversed(asked)}.values():
         folder, memory = bench.folder(), memory_for_batches(game, one)
         start = solve(game, one, table=folder, space="all", threads=2, memory=memory).value
         found[one] = Found(number_of(start), all_values(folder / "values" / one.label, game, one))
@@ -184,49 +182,6 @@ def as_bits(game: Game, _: Bench) -> dict[Objective, Found]:
         patch.setattr(plans, "WORTH_BITS", 1e9)  # also where rows of bits are hardly filled
         assert Plan.of(PerfectIndex(game), FORCED, Allowance(memory=MEMORY, threads=2)).words is not None
         return {FORCED: Found(bool(force(game, engine="dense", memory=MEMORY, threads=2).forced))}
-
-
-CUDA_OBJECTIVES = (Objective("win", "float32"), Objective("lower", "uint32"), FORCED)
-"""One for each kind of kernel; the simulator takes seconds for each."""
-CUDA_SCRIPT = """
-import json, pathlib, sys
-from fractions import Fraction
-from tilebase import Game
-from tilebase.cluster.runs import Run
-from tilebase.dense.index import PerfectIndex
-from tilebase.dense.passes import DensePass, Sums
-from tilebase.dense.values import Wanted
-from tilebase.objectives.objective import Objective
-folder, game, *objectives = sys.argv[1:]
-game = Game.from_identity(json.loads(game))
-for text in objectives:
-    one = Objective.from_identity(json.loads(text))
-    run = Run(folder=pathlib.Path(folder) / one.label, memory=1 << 32, threads=1)
-    wanted, index = Wanted(files=True), PerfectIndex(game)
-    with DensePass(run, index, one, wanted=wanted, sums=Sums(0), backend="cuda") as dense:
-        dense.run()
-        print(Fraction(dense.start()))
-"""
-"""In a process of its own: Numba has the simulator from its start."""
-
-
-def in_cuda_simulator(game: Game, bench: Bench) -> dict[Objective, Found]:
-    folder = bench.folder()
-    questions = [json.dumps(one.identity) for one in (game, *CUDA_OBJECTIVES)]
-    done = subprocess.run(
-        [sys.executable, "-c", CUDA_SCRIPT, str(folder), *questions],
-        capture_output=True, text=True, env=os.environ | {"NUMBA_ENABLE_CUDASIM": "1"}, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return {
-        one: Found(Fraction(start), all_values(folder / one.label, game, one))
-        for one, start in zip(CUDA_OBJECTIVES, done.stdout.split(), strict=True)
-    }
-
-
-def has_few_boards(game: Game) -> bool:
-    """Few enough for the simulator, which runs kernels as plain Python; and a win to look for."""
-    return game.bounds.closed and game.can_win and boards_of(game) <= 100
 
 
 # -- what can be forced ----------------------------------------------------------------------------
@@ -309,10 +264,7 @@ def verified(make: Callable[[Game, Path], tuple[Solution, Path]], game: Game, be
 # -- the list --------------------------------------------------------------------------------------
 
 ENGINES = (
-    Engine(
-        "forward pass",
-        {COUNTS: counts, COUNTS_WITH_LOOKAHEAD: partial(counts, lookahead=True)},
-    ),
+    Engine("forward pass", {COUNTS: counts, COUNTS_WITH_LOOKAHEAD: partial(counts, lookahead=True)}),
     Engine(
         "forward pass in windows",
         {COUNTS: counts_in_windows, COUNTS_WITH_LOOKAHEAD: partial(counts_in_windows, lookahead=True)},
@@ -322,12 +274,7 @@ ENGINES = (
     Engine("lean backward pass", {VALUES: partial(of_reachable, lean_table)}, is_small),
     Engine("dense pass", {VALUES: of_all}, lambda game: boards_of(game) <= 7000),
     Engine("dense pass in batches", {VALUES: in_batches}, goes_in_batches),
-    Engine(
-        "dense pass as bits",
-        {VALUES: as_bits},
-        lambda game: game.can_win and boards_of(game) <= 7000,
-    ),
-    Engine("dense pass in the simulator of CUDA", {VALUES: in_cuda_simulator}, has_few_boards),
+    Engine("dense pass as bits", {VALUES: as_bits}, lambda game: game.can_win and boards_of(game) <= 7000),
     Engine("search", {VALUES: by_search}, lambda game: game.can_win and is_small(game)),
     Engine("decision diagrams", {VALUES: partial(by_diagrams, strategy="sum")}, has_short_lines),
     Engine(

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 import cached_oracle as oracle
+from conformance.games import SMALL_GAMES
 from judging import check, check_answer, check_boards
 from tilebase.counting.counts import STORED, CountResult
 from tilebase.errors import UsageError
@@ -23,6 +24,7 @@ from tilebase.tables.answers import Answer
 from tilebase.tables.verify import Verification
 
 DISCOUNT = Fraction(9, 10)
+EVERY_TYPE = os.environ.get("TILEBASE_EVERY_TYPE") == "1"
 
 
 def fits(objective: Objective, game: Game) -> bool:
@@ -34,19 +36,19 @@ def fits(objective: Objective, game: Game) -> bool:
 
 
 def objectives_of(game: Game) -> tuple[Objective, ...]:
-    """Every objective, and each mean with a discount too; those of a goal if there is one.
+    """Every objective, and the probability to win with a discount too; those of a goal if there is one.
 
-    In every type if TILEBASE_EVERY_TYPE is 1, as ``scripts/test --all`` says; else in the usual one: each
-    is compiled anew.  TILEBASE_OBJECTIVES names the only objectives that are wanted: who adds one need not
-    wait for all.
+    In every type, and each mean with a discount, for `SMALL_GAMES` if TILEBASE_EVERY_TYPE is 1, as
+    ``scripts/test --all`` says: each type is compiled anew.  TILEBASE_OBJECTIVES names the only objectives
+    that are wanted: who adds one need not wait for all.
     """
-    every = os.environ.get("TILEBASE_EVERY_TYPE") == "1"
+    every = EVERY_TYPE and game in SMALL_GAMES
     plain = [
         Objective(name, dtype)
         for name, meaning in MEANINGS.items()
         for dtype in (meaning.types if every else meaning.types[:1])
     ]
-    discounted = [Objective(name, "", DISCOUNT) for name in DISCOUNTED]
+    discounted = [Objective(name, "", DISCOUNT) for name in (DISCOUNTED if every else ("win",))]
     wanted = os.environ.get("TILEBASE_OBJECTIVES", ",".join(MEANINGS)).split(",")
     return tuple(one for one in (*plain, *discounted) if one.name in wanted and fits(one, game))
 

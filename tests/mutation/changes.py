@@ -12,50 +12,25 @@ from collections import Counter
 from dataclasses import dataclass
 
 OPERATORS: dict[type[ast.AST], tuple[str, tuple[str, ...]]] = {
-    ast.Add: ("+", ("-",)),
-    ast.Sub: ("-", ("+",)),
-    ast.Mult: ("*", ("//",)),
-    ast.Div: ("/", ("*",)),
-    ast.FloorDiv: ("//", ("*",)),
-    ast.Mod: ("%", ("//",)),
-    ast.Pow: ("**", ("*",)),
-    ast.LShift: ("<<", (">>",)),
-    ast.RShift: (">>", ("<<",)),
-    ast.BitAnd: ("&", ("|",)),
-    ast.BitOr: ("|", ("&", "^")),
-    ast.BitXor: ("^", ("|",)),
-    ast.And: ("and", ("or",)),
-    ast.Or: ("or", ("and",)),
-    ast.Lt: ("<", ("<=", ">=")),
-    ast.LtE: ("<=", ("<", ">")),
-    ast.Gt: (">", (">=", "<=")),
-    ast.GtE: (">=", (">", "<")),
-    ast.Eq: ("==", ("!=",)),
-    ast.NotEq: ("!=", ("==",)),
-    ast.In: ("in", ("not in",)),
-    ast.NotIn: ("not in", ("in",)),
-    ast.Is: ("is", ("is not",)),
-    ast.IsNot: ("is not", ("is",)),
-    ast.Not: ("not ", ("",)),
-    ast.USub: ("-", ("",)),
-    ast.Invert: ("~", ("",)),
-}
+    ast.Add: ("+", ("-",)), ast.Sub: ("-", ("+",)), ast.Mult: ("*", ("//",)), ast.Div: ("/", ("*",)),
+    ast.FloorDiv: ("//", ("*",)), ast.Mod: ("%", ("//",)), ast.Pow: ("**", ("*",)),
+    ast.LShift: ("<<", (">>",)), ast.RShift: (">>", ("<<",)),
+    ast.BitAnd: ("&", ("|",)), ast.BitOr: ("|", ("&", "^")), ast.BitXor: ("^", ("|",)),
+    ast.And: ("and", ("or",)), ast.Or: ("or", ("and",)),
+    ast.Lt: ("<", ("<=", ">=")), ast.LtE: ("<=", ("<", ">")), ast.Gt: (">", (">=", "<=")),
+    ast.GtE: (">=", (">", "<")), ast.Eq: ("==", ("!=",)), ast.NotEq: ("!=", ("==",)),
+    ast.In: ("in", ("not in",)), ast.NotIn: ("not in", ("in",)),
+    ast.Is: ("is", ("is not",)), ast.IsNot: ("is not", ("is",)),
+    ast.Not: ("not ", ("",)), ast.USub: ("-", ("",)), ast.Invert: ("~", ("",)),
+}  # fmt: skip
 """How each operator is written, and what replaces it."""
 
 FUNCTIONS = {
     "min": "max", "max": "min", "any": "all", "all": "any", "minimum": "maximum", "maximum": "minimum",
 }  # fmt: skip
 UNTOUCHED = {
-    "strict",
-    "encoding",
-    "errors",
-    "exist_ok",
-    "stacklevel",
-    "maxsize",
-    "check",
-    "allow_nan",
-    "daemon",
-}
+    "strict", "encoding", "errors", "exist_ok", "stacklevel", "maxsize", "check", "allow_nan", "daemon",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import random
 import sys
 from typing import Any
 
-STATES = 60
+STATES = 30
 
 
 def digits(board: Any) -> str:

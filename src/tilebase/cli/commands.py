@@ -192,7 +192,12 @@ def _raise_when_stopped(stops: Sequence[int]) -> None:
     """
     asked = [number for number in stops if number != signal.SIGINT]
 
+    telling = False
+
     def stop(number: int, _: object) -> None:
+        if telling:  # still in the hook, where an exception gets lost once more
+            again(number)
+            return
         if number in asked:
             listen(asked, signal.SIG_IGN)
         raise Stop(number)
@@ -204,12 +209,17 @@ def _raise_when_stopped(stops: Sequence[int]) -> None:
     listen(stops, stop)
     show = sys.unraisablehook
 
+    def again(number: int) -> None:
+        Timer(0.01, signal.pthread_kill, [main_thread().ident or 0, number]).start()
+
     def hook(lost: sys.UnraisableHookArgs) -> None:
+        nonlocal telling
         if isinstance(lost.exc_value, KeyboardInterrupt):
             # Raised here at once, it would get lost again: the main thread gets it, also while it waits.
+            telling = True
             listen(asked, stop)
-            main, number = main_thread().ident or 0, _number_of(lost.exc_value)
-            Timer(0.01, signal.pthread_kill, [main, number]).start()
+            again(_number_of(lost.exc_value))
+            telling = False
         else:
             show(lost)
 

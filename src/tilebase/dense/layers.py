@@ -406,6 +406,8 @@ class Checkpoints:
         with self.understood():
             lines = self.journal.read()
             finished = {whole(line["sum"], "a sum"): line for line in lines if "sum" in line}
+            if unknown := finished.keys() - set(self._sizes):
+                raise CorruptError(f"it has a layer of the sum {min(unknown)}, and no board has that sum")
             last = [line for line in lines if "saved" in line][-1:]
             checkpoint = Checkpoint.parse(last[0]) if last else None
             if checkpoint is not None and not self._suffices(checkpoint, finished):

@@ -416,11 +416,11 @@ class Objective:
                 f"{self.name} fits games that a goal tile wins, or that have no goal: leave out the "
                 "pattern or the goal sum"
             )
-        goal = game.goal_exponent or 0
-        if self.meaning.merge and goal > game.x:
+        goal, codes = game.goal_exponent or 0, game.x - bool(game.unmergeable)  # x takes the last code
+        if (self.meaning.merge or (self.meaning.end and game.unmergeable)) and goal > codes:
             raise UsageError(
-                f"{self.name} adds merges, and the goal {game.goal} does not fit {game.bits} bits per cell: "
-                "choose a smaller goal"
+                f"{self.name} counts tiles, and the goal {game.goal} does not fit {game.bits} bits per cell"
+                f"{' beside x' * bool(game.unmergeable)}: choose a smaller goal"
             )
         if self.is_bound and game.cells * game.spawn.denominator * (self.one + 1) >= 1 << 64:
             raise UsageError(

@@ -1,4 +1,4 @@
-"""The fewest slides to a win, with luck: exact, "never" where no win can be reached, and found by search."""
+"""With luck: the fewest slides to a win, or "never", and the highest score.  Both are exact."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from tilebase.objectives.values import NEVER, Exact, short_text
 from tilebase.questions.exporting import export_values
 from tilebase.questions.solve import solve
 from tilebase.tables.probe import open_table
+from tilebase.tables.verify import verify_table
 
 GAME = Game("2x2", 32)
 
@@ -40,7 +41,7 @@ def shortest(game: Game) -> int:
     [Game("2x2", 16), GAME, Game("2x3", 16, spawn=0), Game("2x2", 16, spawn=0), Game("1x4", 8)],
     ids=str,
 )
-def test_it_is_what_a_search_finds(game: Game) -> None:
+def test_the_fewest_slides_are_what_a_search_finds(game: Game) -> None:
     found = solve(game, "fewest", threads=1).value
     assert found == Exact(shortest(game))
     assert -oracle.values(game, "fewest").start == shortest(game)
@@ -71,14 +72,7 @@ def test_other_spawns_and_starts_need_more_slides_than_the_theorem_says(game: Ga
 
 
 @pytest.mark.parametrize(
-    "rules",
-    [
-        {"start": "8,8/0,0"},
-        {"pattern": "8,*/*,*"},
-        {"goal_sum": 12},
-        {"goal": None},
-    ],
-    ids=str,
+    "rules", [{"start": "8,8/0,0"}, {"pattern": "8,*/*,*"}, {"goal_sum": 12}, {"goal": None}], ids=str
 )
 def test_the_theorem_is_about_two_small_tiles_and_one_way_to_win(rules: dict[str, object]) -> None:
     assert least_slides(Game("2x2", **{"goal": 16, **rules})) is None  # type: ignore[arg-type]
@@ -128,8 +122,69 @@ def test_never_is_infinite_in_data(tmp_path: Path, capsys: pytest.CaptureFixture
     assert next(csv.DictReader(capsys.readouterr().out.splitlines()))["value"] == "inf"
 
 
-def test_it_needs_a_goal_and_no_horizon() -> None:
+def test_fewest_needs_a_goal_and_no_horizon() -> None:
     with pytest.raises(UsageError, match="fewest needs a goal"):
         Objective("fewest").check(Game("2x2"))
     with pytest.raises(UsageError, match="fewest fits games without a horizon"):
         Objective("fewest").check(Game("2x2", 32, horizon=18))
+
+
+# -- the highest score --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("shape", "goal", "score"),
+    [
+        ("1x3", None, 56), ("2x2", 8, 20), ("2x2", 16, 56), ("2x2", 32, 132), ("2x2", None, 180),
+        ("2x3", 16, 88),
+    ],
+)  # fmt: skip
+def test_the_highest_score_is_that_of_all_games(shape: str, goal: int | None, score: int) -> None:
+    """The numbers are those of a search over all games, by rules of its own."""
+    game = Game(shape, goal)
+    assert oracle.values(game, "highest").start == score
+    for space in ("reachable", *(["all"] if goal else [])):
+        assert solve(game, "highest", space=space, threads=1).value == Exact(score)
+
+
+def test_the_highest_score_of_six_cells_without_a_goal() -> None:
+    assert solve(Game("2x3"), "highest", threads=1).value == Exact(1260)
+
+
+@pytest.mark.parametrize("space", ["reachable", "all"])
+@pytest.mark.parametrize(
+    ("game", "score"),
+    [
+        (Game("2x2", 32, start="2,4/4,2"), 0),
+        (Game("1x3", 16, start="4,4,2", limits="4,4,4"), 0),
+        (Game("1x3", 16, start="4,4,2", limits="8,4,4"), 12),
+        (Game("1x3", 8, start="4,4,2", limits="4,4,4"), 8),
+    ],
+    ids=str,
+)
+def test_a_slide_that_is_not_allowed_earns_nothing(game: Game, score: int, space: str) -> None:
+    """Limits forbid slides whose merges would add something, which kernels add to a very small number."""
+    assert oracle.values(game, "highest").start == score
+    assert solve(game, "highest", space=space, threads=1).value == Exact(score)
+
+
+@pytest.mark.parametrize("space", ["reachable", "all"])
+def test_tables_are_probed_and_verified(space: str, tmp_path: Path, capsys) -> None:
+    game = Game("2x2", 32)
+    solve(game, "score,highest", space=space, table=tmp_path / "t", threads=1)
+    exact = oracle.values(game, "highest")
+    with open_table(tmp_path / "t") as table:
+        for state, value in exact.states.items():
+            assert table.probe(game.format(state), "highest").value == Exact(int(value))
+    assert verify_table(tmp_path / "t", sample=None).wrong == ()
+    assert main(["probe", str(tmp_path / "t"), "8,16/0,8", "--objective", "highest"]) == 0
+    assert "highest score, with luck: 56\n* left  56" in capsys.readouterr().out
+
+
+def test_highest_takes_a_goal_whose_tile_has_a_code_and_no_discount() -> None:
+    with pytest.raises(
+        UsageError, match="highest counts tiles, and the goal 65536 does not fit 4 bits per cell"
+    ):
+        Objective("highest").check(Game("4x4", 65536))
+    with pytest.raises(UsageError, match="highest takes no discount"):
+        Objective("highest", discount="0.9")  # type: ignore[arg-type]
