@@ -316,7 +316,7 @@ export class Game {
   again() {
     this.problem = null;
     this.notify();
-    if (this.after && this.mode === "adversary") this.askAdversary();
+    if (this.after && ["best", "adversary"].includes(this.mode)) this.askSpawn();
     else this.ask();
   }
 
