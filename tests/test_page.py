@@ -398,12 +398,15 @@ def spawned(table: Table, direction: str) -> dict[str, Any]:
     return {one.text: sort_key(table.probe(one).value) for one in boards}
 
 
-def test_the_adversary_spawns_the_worst(play: Open, table: Table) -> None:
+@pytest.mark.parametrize(("mode", "extreme"), [("Worst", min), ("Best", max)])
+def test_spawns_that_are_worst_or_best(
+    play: Open, table: Table, mode: str, extreme: Callable[..., Any]
+) -> None:
     page = play(BOARD)
-    page.get_by_label("Adversary").check()
+    page.get_by_label(mode).check()
     direction = table.probe(BOARD).best[0]
     values = spawned(table, direction)
-    assert values[slide_key(page, direction)] == min(values.values())
+    assert values[slide_key(page, direction)] == extreme(values.values())
 
 
 def test_bounds_and_other_objectives(visit: Open, tables: Path) -> None:

@@ -7,19 +7,20 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from tilebase.cli.library import is_board_alone, offer
 from tilebase.cli.options import ShownOptions
 
 
 def explain(
     *word: Annotated[
         str,
-        Parameter(help="Objectives, types, rules, formations or FILE.toml, or terms; default: all."),
+        Parameter(help="Objectives, types, rules, formations or FILE.toml, terms, a board; default: all."),
     ],
     shown: ShownOptions = ShownOptions(),
 ) -> int:
     """Say what a word means: objectives, rules, formations.
 
-    Without a word, all words are listed.
+    Without a word, all words are listed. Of a board, the games that have it are listed.
 
     tilebase explain guaranteed
 
@@ -32,6 +33,9 @@ def explain(
     from tilebase.questions.explain import explain as ask
 
     show = shown.checked()
+    if len(word) == 1 and is_board_alone(word[0]):
+        offer(word[0], show)
+        return 0
     if len(word) == 1 and word[0].endswith(".toml"):
         found: tuple[Explanation, ...] = (Explanation(word[0], "formation", described(formation(word[0]))),)
     else:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
 
+from tilebase.cli.library import is_board_alone, offer
 from tilebase.cli.options import (
     GameOptions,
     GoalArgument,
@@ -22,7 +22,7 @@ from tilebase.cli.output import tell_doubts
 from tilebase.cli.progress import showing_notes
 from tilebase.errors import UsageError
 from tilebase.game.formations import formations as all_formations
-from tilebase.objectives.numbers import byte_text
+from tilebase.objectives.numbers import byte_text, chance_text
 from tilebase.objectives.objective import parse_objectives
 from tilebase.runtime.resources import Allowance
 from tilebase.runtime.rows import table_text
@@ -59,8 +59,8 @@ def _game(
 
     Time, memory and disk; nothing is begun. Write plan in front of a command (count, solve, force, evaluate,
     thin, verify or reach) to plan it with all its options. A game alone is planned for counting, solving and
-    forcing. With more --threads than processors, the plan is for that number of cores. Reasons why something
-    does not fit stand below the table.
+    forcing; of a board, the games that have it are listed. With more --threads than processors, the plan is
+    for that number of cores. Reasons why something does not fit stand below the table.
 
     tilebase plan 4x4 256
 
@@ -69,8 +69,13 @@ def _game(
     tilebase plan evaluate 3x3-512/ greedy
 
     tilebase plan --formation 442 512
+
+    tilebase plan "0,2,4,0/0,8,16,2/2,4,512,256/1024,2048,4096,8192"
     """
     show = shown.checked()
+    if is_board_alone(shape):
+        offer(shape, show)
+        return 0
     question = make_game(shape, goal, game)
     objectives = parse_objectives(objective)
     if len(objectives) > 1:
@@ -142,7 +147,7 @@ def _times(sizes: Sequence[TableSize], threads: int) -> list[dict[str, Any]]:
             | {str(goal): "" for goal in GOALS},
         )
         if size.chance is not None:
-            row["chance"] = f"{_chance(size)} to {size.goal}"
+            row["chance"] = f"{chance_text(size.chance)} to {size.goal}"
         if size.goal in GOALS:
             row[str(size.goal)] = "no" if not size.possible else brief(size.seconds(threads))
     return list(rows.values())
@@ -158,20 +163,15 @@ def _best(sizes: Sequence[TableSize], goal: int, threads: int) -> str:
             best.append(size)
     if not best:
         return ""
-    told = [f"{size.formation.name} ({_chance(size)}, {size.time_text(threads)})" for size in best[::-1]]
+    told = [
+        f"{size.formation.name} ({chance_text(size.chance)}, {size.time_text(threads)})"
+        for size in best[::-1]
+    ]
     words = f"\nBest to {goal} on this machine, by the known chance to win: {told[0]}"
     words += f"; solved sooner: {', '.join(told[1:])}. " if told[1:] else ". "
     words += f"tilebase explain {best[-1].formation.name} draws it.\n"
     unknown = [size.formation.name for size in real if size.chance is None]
     return words + (f"Not known, and perhaps better: {', '.join(unknown)}.\n" if unknown else "")
-
-
-def _chance(size: TableSize) -> str:
-    if size.chance is None:
-        return ""
-    lost = 1.0 - size.chance  # of which two digits are printed, else all near 1 look alike
-    digits = 1 - math.floor(math.log10(lost)) if lost else 16
-    return f"{100 * size.chance:.{max(digits - 2, 1)}f} %" if lost else "100 %"
 
 
 def _rows(sizes: Sequence[TableSize], threads: int) -> list[dict[str, Any]]:
@@ -182,7 +182,7 @@ def _rows(sizes: Sequence[TableSize], threads: int) -> list[dict[str, Any]]:
         rows.append(
             {
                 "": size.formation.name + " (walls)" * size.formation.walled,
-                "chance": _chance(size) or f"not known: {solving}",
+                "chance": chance_text(size.chance) or f"not known: {solving}",
                 "positions": size.positions_text,
                 "time with -o": time,
                 "memory": byte_text(size.memory),

@@ -5,19 +5,22 @@ from __future__ import annotations
 import random
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from tilebase.cli.library import check_library, is_board_alone, offer
 from tilebase.cli.options import GameOptions, SolvedOptions, UseOptions, solved_first
+from tilebase.cli.output import Shown
 from tilebase.cli.usage import goal_hint
-from tilebase.errors import UsageError
+from tilebase.errors import MissingBoardError, MissingLayerError, UsageError, sentence
 from tilebase.files.source import check_output
 from tilebase.game.grid import is_shape
 from tilebase.game.names import title_of
+from tilebase.runtime.paths import library_folder
 from tilebase.runtime.storage import write_whole
 
 if TYPE_CHECKING:
@@ -61,8 +64,9 @@ def play(
     table: Annotated[
         str,
         Parameter(
-            help="Folder, zip file or URL of a table; a folder of tables, with --start; or the shape of a "
-            "game that is solved first, such as 3x3. With --formation: the goal."
+            help="Folder, zip file or URL of a table; a folder of tables, with --start; a board, for which "
+            "your library has the table; or the shape of a game that is solved first, such as 3x3. With "
+            "--formation: the goal."
         ),
     ],
     goal: Annotated[int | None, Parameter(help="With a shape: the tile that wins.")] = None,
@@ -100,7 +104,7 @@ def play(
 
     tilebase play 3x3-512/ --auto --delay 0 --seed 1
 
-    `tilebase play tables/ --start "0,2,4,0/0,8,16,2/2,4,512,1024/1024,2048,4096,8192"`
+    `tilebase play "0,2,4,0/0,8,16,2/2,4,512,256/1024,2048,4096,8192"`
 
     tilebase play 3x3 32 --adversary
     """
@@ -112,6 +116,9 @@ def play(
         raise UsageError(f"the delay must be 0 to 3600 seconds, not {how.delay:g}")
     if how.auto and how.train:
         raise UsageError("with --auto the table slides, and --train is for your slides: leave one out")
+    alone = goal is None and is_board_alone(table)
+    if alone:
+        table, begin = str(library_folder()), replace(begin, start=table)
     given = goal is not None or game != SolvedOptions() or objective is not None
     if not given and is_shape(table) and not Path(table).exists():
         raise UsageError(goal_hint(table))
@@ -126,9 +133,16 @@ def play(
     opening = (
         _opened(table, begin.start, objective) if question is None else _solved(question, objective, run)
     )
-    with opening as opened:
+    with ExitStack() as stack:
         from tilebase.cli.seat import Seat
 
+        try:
+            opened = stack.enter_context(opening)
+        except (MissingBoardError, MissingLayerError) as error:
+            if not alone or begin.start is None:
+                raise
+            offer(begin.start, Shown(), sentence(error))
+            return 1
         seat = Seat(opened, objective, random.Random(begin.seed), begin.start, worst=begin.adversary)
         try:
             return _converse(seat, how)
@@ -166,6 +180,8 @@ def _opened(name: str, start: str | None, objective: str | None) -> Iterator[Tab
     from tilebase.tables.folders import holds_tables, open_tables
     from tilebase.tables.probe import open_table
 
+    if name == str(library_folder()):
+        check_library()
     if not holds_tables(name):
         with open_table(name) as opened:
             yield opened

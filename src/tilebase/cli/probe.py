@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from cyclopts import Parameter
 
+from tilebase.cli.library import is_board_alone, offer, open_library
 from tilebase.cli.options import ShownOptions
-from tilebase.errors import StorageError, UsageError
+from tilebase.errors import MissingBoardError, MissingLayerError, StorageError, UsageError, sentence
 from tilebase.game.game import NOTHING, Game
 from tilebase.game.names import title_of
 from tilebase.objectives.values import value_document
 
 if TYPE_CHECKING:
+    from tilebase.cli.output import Shown
     from tilebase.tables.answers import Answer
     from tilebase.tables.folders import FolderAnswer, TableFolder
     from tilebase.tables.solved import Solved
@@ -62,7 +64,8 @@ def probe(
     table: Annotated[
         str,
         Parameter(
-            help="Folder, zip file or URL of a table or a winning set, a certificate, or a folder of tables."
+            help="Folder, zip file or URL of a table or a winning set, a certificate, or a folder of tables. "
+            "Default: your library."
         ),
     ],
     board: Annotated[
@@ -83,17 +86,36 @@ def probe(
 
     If the game of the table has x that move, give the board that you play: the command finds which tiles
     are large, and how the board is rotated or mirrored. In a folder that holds tables in subfolders, all
-    tables that fit the board answer. In a winning set that tilebase force -o wrote: whether one side wins,
-    and after which slides.
+    tables that fit the board answer. Without a table your library answers; if none of its tables fits, the
+    command lists those that would, with time, disk and command. In a winning set that tilebase force -o
+    wrote: whether one side wins, and after which slides.
 
     tilebase probe 3x3-512/ "2,0,0/4,8,2/16,32,64"
+
+    tilebase probe "2,0,0/4,8,2/16,32,64"
 
     tilebase probe 442-512/ "0,2,4,0/0,8,16,2/2,4,512,1024/1024,2048,4096,8192"
     """
     show = shown.checked()
     if board is not None:
         check_order("probe", table, board)
+    elif is_board_alone(table):
+        return _ask_library(table, objective, show, after=after)
     said = _ask(table, board, objective, after=after)
+    show.write(said.rows, said.document, text=said.text, game=None)
+    return 0
+
+
+def _ask_library(board: str, objective: str | None, show: Shown, *, after: bool) -> int:
+    """Print what the tables of the library say, or else which tables would hold the board."""
+    if after:
+        raise UsageError("--after asks one table: name it before the board")
+    try:
+        with open_library() as tables:
+            said = _ask_folder(tables, board, objective)
+    except (MissingBoardError, MissingLayerError) as error:
+        offer(board, show, sentence(error))
+        return 1
     show.write(said.rows, said.document, text=said.text, game=None)
     return 0
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from tilebase.cli.library import open_library
 from tilebase.cli.options import ShownOptions
 from tilebase.cli.output import Shown
 from tilebase.cli.probe import LabelOption, check_order
 from tilebase.errors import MissingBoardError, UsageError
-from tilebase.game.names import game_text, title_of
+from tilebase.game.names import title_of
 from tilebase.objectives.numbers import MISTAKE_TEXT, loss_text, share_text
 from tilebase.objectives.values import short_text
 from tilebase.runtime.rows import table_text
@@ -21,13 +23,20 @@ from tilebase.runtime.storage import storage_errors
 if TYPE_CHECKING:
     from tilebase.objectives.values import Found
     from tilebase.questions.review import Review, ReviewedMove
+    from tilebase.tables.folders import TableFolder
 
 
 def review(
-    table: Annotated[str, Parameter(help="Folder, zip file or URL of a table, or a folder of tables.")],
-    game: Annotated[
-        str, Parameter(help="File with the game, or - for standard input.", allow_leading_hyphen=True)
+    table: Annotated[
+        str,
+        Parameter(
+            help="Folder, zip file or URL of a table, or a folder of tables. Default: your library.",
+            allow_leading_hyphen=True,
+        ),
     ],
+    game: Annotated[
+        str | None, Parameter(help="File with the game, or - for standard input.", allow_leading_hyphen=True)
+    ] = None,
     *,
     objective: LabelOption = None,
     shown: ShownOptions = ShownOptions(),
@@ -42,15 +51,21 @@ def review(
     tilebase review 3x3-512/ game.json
 
     tilebase review 442-512/ replay.txt -f json
+
+    tilebase review replay.txt
     """
-    from tilebase.tables.folders import holds_tables
+    from tilebase.tables.folders import holds_tables, open_tables
     from tilebase.tables.probe import open_table
 
     show = shown.checked()
+    if game is None:
+        with open_library() as tables:
+            return _review_folder(tables, _read(table), objective, show)
     check_order("review", table, game)
     text = _read(game)
     if holds_tables(table):
-        return _review_folder(table, text, objective, show)
+        with open_tables(table) as tables:
+            return _review_folder(tables, text, objective, show)
     from tilebase.questions.review import review as review_game
 
     with open_table(table) as opened:
@@ -59,26 +74,21 @@ def review(
     return 0
 
 
-def _review_folder(table: str, text: str, objective: str | None, show: Shown) -> int:
-    """Review a game with each table of a folder that knows one of its slides."""
-    from tilebase.questions.review import review_tables
-    from tilebase.tables.folders import open_tables
+def _review_folder(tables: TableFolder, text: str, objective: str | None, show: Shown) -> int:
+    """Review a game by all tables of a folder: each of its endgames on its own."""
+    from tilebase.questions.review import review_game
 
-    with open_tables(table) as tables:
-        found = review_tables(tables, text, objective)
-        games = {name: tables.tables[name].game for name in found}
-    if not found:
-        raise MissingBoardError(f"no table in {table} knows a slide of this game")
-    text = "\n".join(f"{name}: {_described(one)}" for name, one in found.items())
-    rows = [
-        {"table": name} | row | {"game": game_text(games[name])}
-        for name, one in found.items()
-        for row in _rows(one)
-    ]
-    document = {
-        "reviews": {name: {"game": games[name].identity} | one.as_dict() for name, one in found.items()}
-    }
-    show.write(rows, document, text=text, game=None)
+    found = review_game(tables.tables, text, objective)
+    if not found.reviewed:
+        raise MissingBoardError(f"no table in {tables.path} knows a slide of this game")
+    text = ""
+    for one in found.endgames:
+        table = tables.tables[one.table]
+        moves = found.moves[one.first - 1 : one.last]
+        part = replace(found, meaning=table.meaning(objective), unit=table.unit(objective), moves=moves)
+        text += f"moves {one.first:,} to {one.last:,}, {one.table}: {_described(part)}\n"
+    rows = [{"table": move.table} | row for move, row in zip(found.moves, _rows(found), strict=True)]
+    show.write(rows, found.as_dict(), text=text, game=None)
     return 0
 
 

@@ -33,8 +33,8 @@ CELL, GAP, PLANE_GAP = 100, 12, 36
 GRID, EMPTY, WALL, X_FILL = "#b9ab9b", "#d5cabd", "#6f655b", "#2f2b3a"
 DARK, LIGHT = "#3d352e", "#ffffff"
 FILLS = (
-    ("#f3ece2", "#eee0c9", "#f5bd85", "#f29e62", "#f0885c", "#c93f1e", "#f0d67c", "#ebcb5c")
-    + ("#e3bd3f", "#d6ac26", "#cda022", "#8fae5d", "#3f7d6d", "#34749c", "#4c529b", "#6d3b83")
+    ("#f3ece2", "#eee0c9", "#f5bd85", "#f29e62", "#f0885c", "#c93f1e", "#f2dc8c", "#e9bf3a")
+    + ("#c4b84a", "#9dbb62", "#6fb58a", "#2b7f86", "#34749c", "#4c529b", "#6d3b83", "#8a2f5e")
 )  # fmt: skip
 """``FILLS[e - 1]`` is the colour of the tile 2**e; larger tiles are black."""
 

@@ -225,6 +225,19 @@ def share_text(part: float | None) -> str:
     return short_number(part, "probability") if almost else text
 
 
+def chance_text(chance: float | None) -> str:
+    """Return a chance with two digits of its distance from 1, so that those near 1 differ; "" of None.
+
+    >>> chance_text(0.722), chance_text(0.99999923), chance_text(1.0)
+    ('72.2 %', '99.999923 %', '100 %')
+    """
+    if chance is None:
+        return ""
+    lost = 1.0 - chance
+    digits = 1 - math.floor(math.log10(lost)) if lost else 16
+    return f"{100 * chance:.{max(digits - 2, 1)}f} %" if lost else "100 %"
+
+
 def estimate_text(mean: float, error: float | None) -> str:
     """Return a mean of games and its standard error, both with two significant digits of the error.
 

@@ -12,6 +12,7 @@ Modules, those that the others import first:
     borders      the border between limits within which the goal is forced and others
     lemma        whether a pattern is a forced win, and within how many slides
     limits       limits that give the best bound
+    fitting      which games have a board, and what solving them takes
     review       which slides of a written game lost how much
     mdp          a game as a Markov decision process
     prism        such a process as files for the model checker PRISM

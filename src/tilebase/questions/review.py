@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tilebase.errors import BoardError, MissingBoardError
 from tilebase.game.board import Board
+from tilebase.game.formations import goal_of
 from tilebase.game.game import Cells, Game
 from tilebase.game.records import Position, X, parse_game, text_of
 from tilebase.objectives.numbers import MISTAKE, Unit, is_mistake, loss_text
+from tilebase.objectives.objective import find_objective
 from tilebase.objectives.values import Below, Found, value_document
 from tilebase.tables.answers import Answer, SlideAnswer, size_of
-from tilebase.tables.folders import TableFolder
 from tilebase.tables.large_tiles import read_tiles
 from tilebase.tables.probe import Table, open_table
 
+GAP = 20
+"""Positions between two of an endgame, at most: a large tile may leave its cell for some slides."""
 MOST_DROPS = 10
 """How many of the largest losses a review names."""
 
@@ -44,6 +49,8 @@ class ReviewedMove:
         See `Answer.goal_cells`; empty if the table does not hold the position.
     problem:
         Why something is not known, in one sentence.
+    table:
+        The name of the table that judged it, of several tables; else empty.
     """
 
     number: int
@@ -55,6 +62,7 @@ class ReviewedMove:
     loss: float | None = None
     goal_cells: tuple[int, ...] = ()
     problem: str | None = None
+    table: str = ""
 
     @property
     def agreed(self) -> bool:
@@ -85,7 +93,25 @@ class ReviewedMove:
             "mistake": self.mistake,
             "goal_cells": list(self.goal_cells),
             "problem": self.problem,
+            "table": self.table,
         }
+
+
+@dataclass(frozen=True)
+class Endgame:
+    """The positions of a game that one of several tables judges, one after the other but for short gaps.
+
+    Attributes
+    ----------
+    table:
+        The name of the table.
+    first, last:
+        The numbers of its first and its last position.
+    """
+
+    table: str
+    first: int
+    last: int
 
 
 @dataclass(frozen=True)
@@ -168,6 +194,20 @@ class Review:
         return longest_run(move.agreed for move in self.moves)
 
     @property
+    def endgames(self) -> list[Endgame]:
+        """The parts of the game that tables judge, in order, joined over a few positions that none holds."""
+        found: list[Endgame] = []
+        for move in self.moves:
+            if move.value is None:
+                continue
+            last = found[-1] if found else None
+            if last and last.table == move.table and move.number - last.last <= GAP:
+                found[-1] = replace(last, last=move.number)
+            else:
+                found.append(Endgame(move.table, move.number, move.number))
+        return found
+
+    @property
     def drops(self) -> list[ReviewedMove]:
         """The slides that lost most, at most ten, the largest loss first."""
         lost = [move for move in self.moves if move.loss]
@@ -195,6 +235,7 @@ class Review:
             "longest_run": self.longest_run,
             "moves": [move.as_dict(self.unit) for move in self.moves],
             "drops": [move.number for move in self.drops],
+            "endgames": [asdict(one) for one in self.endgames],
         }
 
 
@@ -233,23 +274,50 @@ def review(table: Table | Path | str, text: str, objective: str | None = None) -
     return Review(written.form, meaning, unit, tuple(moves))
 
 
-def review_tables(tables: TableFolder, text: str, objective: str | None = None) -> dict[str, Review]:
-    """Review a written game with each table of a folder that knows a slide of it; by the names of tables.
+def review_game(tables: Mapping[str, Table], text: str, objective: str | None = None) -> Review:
+    """Review a written game by several tables: each position by the one with the largest goal that judges it.
 
-    Tables of boards of another shape are left out, and tables without the objective.  Raises `BoardError` if
-    no table can read the text, and `MissingObjectiveError` if no table has the objective.
+    Tables in which two equal tiles are large judge no slide, so another one is taken where there is one.
+    Tables of other shapes or without the objective are left out.  The meaning of the values is that of the
+    table that judges most.  Raises `BoardError` if no table can read the text.
     """
-    fitting = tables.tables if objective is None else tables.with_objective(objective)
-    found: dict[str, Review] = {}
-    problem: BoardError | None = None
-    for name, table in fitting.items():
+    written, problem = None, BoardError("there is no table for a review: name one")
+    asked: list[tuple[str, Table]] = []
+    for name, table in sorted(tables.items(), key=lambda item: -(goal_of(item[1].game)[0] or 0)):
+        if objective is not None and find_objective(table.objectives, objective) is None:
+            continue
         try:
-            found[name] = review(table, text, objective)
+            written = written or parse_game(table.game, text, partial(read_written, table.game))
         except BoardError as error:
             problem = error
-    if not found and problem is not None:
+            continue
+        if not asked or table.game.shape == asked[0][1].game.shape:
+            asked.append((name, table))
+    if written is None:
         raise problem
-    return {name: one for name, one in found.items() if one.reviewed}
+    moves = tuple(
+        _best_reviewed(asked, one, number, objective) for number, one in enumerate(written.positions, 1)
+    )
+    often = Counter(move.table for move in moves if move.table)
+    most = dict(asked)[often.most_common(1)[0][0]] if often else asked[0][1]
+    return Review(written.form, most.meaning(objective), most.unit(objective), moves)
+
+
+def _best_reviewed(
+    tables: Sequence[tuple[str, Table]], position: Position, number: int, objective: str | None
+) -> ReviewedMove:
+    """Return what the first table says that judges the slide, else the first that holds the position."""
+    found: ReviewedMove | None = None
+    for name, table in tables:
+        one = _reviewed(table, position, number, objective)
+        if one.value is None:
+            found = found or one
+        elif one.loss is not None:
+            return replace(one, table=name)
+        elif found is None or found.value is None:
+            found = replace(one, table=name)
+    assert found is not None
+    return found
 
 
 def read_written(game: Game, board: str) -> Cells:

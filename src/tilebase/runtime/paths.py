@@ -28,6 +28,10 @@ VARIABLES = {
         "the folder for runs for which no folder is named. Default: tilebase/runs in $XDG_STATE_HOME or "
         "~/.local/state"
     ),
+    "TILEBASE_TABLES_DIR": (
+        "the library: the folder of tables that probe, review, play and serve ask where no table is named. "
+        "Default: tilebase/tables in $XDG_DATA_HOME or ~/.local/share"
+    ),
     "TILEBASE_TIMEOUT": "the most seconds that one request to a server with a table may take. Default: 30",
     "TILEBASE_DEBUG": (
         "1: kernels check the bounds of arrays; python: Python runs them, a thousand times slower, for a "
@@ -63,6 +67,20 @@ def runs_folder() -> Path:
     if found is None:
         raise StorageError(f"there is no home folder, in which a run would be kept: {OTHER_RUNS}")
     return found / "runs"
+
+
+def library_folder() -> Path:
+    """Return the folder of the tables that are asked where none is named: TILEBASE_TABLES_DIR, or a default.
+
+    Raises `StorageError` if the user has no home.
+    """
+    chosen = os.environ.get("TILEBASE_TABLES_DIR")
+    if chosen:
+        return Path(chosen)
+    found = _below("XDG_DATA_HOME") or _in_home(".local/share")
+    if found is None:
+        raise StorageError("there is no home folder with a library of tables: set TILEBASE_TABLES_DIR to one")
+    return found / "tables"
 
 
 def _below(variable: str) -> Path | None:

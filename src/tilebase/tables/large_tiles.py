@@ -324,7 +324,7 @@ def _numbers(game: Game, board: object) -> list[int] | None:
     if re.fullmatch(r"0x[0-9a-f]+", text) or "│" in text:
         return None
     if text[:1] in ("[", "{"):
-        return _flat(game, _of_json(text))
+        return _flat(game, json_rows(text))
     if re.fullmatch(rf"[0-9a-f]{{{game.cells}}}", text) and game.cells > 1:
         return [X_NUMBER if (e := int(digit, 16)) == game.x else 2**e if e else 0 for digit in text]
     rows = [split_cells(row) for row in text.split("/") if row.strip()]
@@ -356,7 +356,8 @@ def _flat(game: Game, board: Any, depth: int = 0) -> list[int]:
         raise BoardError(f"{str(rows)[:99]} are not tiles: give 2, 4, 8, or 0 for an empty cell") from error
 
 
-def _of_json(text: str) -> list[Any]:
+def json_rows(text: str) -> list[Any]:
+    """Return the rows of a board in JSON, a list or an object with one.  Raises `BoardError`."""
     try:
         found = json.loads(text)
         rows = found["board"] if isinstance(found, dict) else found

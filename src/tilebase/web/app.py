@@ -23,10 +23,18 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Unpack
 
+import anyio
+import anyio.to_thread
+import uvicorn
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+
 from tilebase.errors import (
     CorruptError,
     MissingBoardError,
-    MissingExtraError,
     MissingLayerError,
     ResourceError,
     StorageError,
@@ -38,28 +46,12 @@ from tilebase.game.formations import formation_of
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective, objectives_of
 from tilebase.runtime.documents import to_json
-from tilebase.runtime.progress import Progress
+from tilebase.runtime.paths import library_folder
 from tilebase.runtime.resources import Use
 from tilebase.web import openapi
-from tilebase.web.collection import Collection
-from tilebase.web.connections import Limits
+from tilebase.web.collection import Collection, solve_into
+from tilebase.web.connections import MOST_CONNECTIONS, Limits, PatientProtocol
 from tilebase.web.operations import MOST_BODY, OPERATIONS, Operation
-
-try:
-    import anyio
-    import anyio.to_thread
-    import uvicorn
-    from starlette.applications import Starlette
-    from starlette.exceptions import HTTPException
-    from starlette.requests import ClientDisconnect, Request
-    from starlette.responses import Response
-    from starlette.routing import Route
-
-    from tilebase.web.connections import MOST_CONNECTIONS, PatientProtocol
-except ImportError as error:
-    raise MissingExtraError(
-        "the explorer needs the packages starlette and uvicorn: install tilebase[web]"
-    ) from error
 
 PORT = 2048
 RATE = 10_000.0
@@ -365,7 +357,8 @@ def serve(
     ----------
     tables:
         Folders, zip files or URLs of tables and winning sets, files of certificates, and folders that hold
-        tables in subfolders.
+        tables in subfolders.  None: the library, into which the page also solves games, unless other
+        machines can reach it.
     game, objective:
         A game that is solved first, in the background, while the page shows how far it is.
     folder:
@@ -381,21 +374,19 @@ def serve(
 
     Raises
     ------
-    MissingExtraError
-        If Starlette or uvicorn is not installed.
     UsageError
-        If nothing is to be served, or the address cannot be used, as a port that is in use.
+        If the address cannot be used, as a port that is in use.
     MissingLayerError
         If a table does not exist.
     """
-    if not tables and game is None:
-        raise UsageError(
-            "there is nothing to serve: type `tilebase serve 3x3 256` to solve a game first, `tilebase serve "
-            "3x3-256/` for a table, or `tilebase serve tables/` for all tables in the subfolders of a folder"
-        )
     if not 1 <= rate <= 1e9:
         raise UsageError(f"the rate is {rate:g} probes a second, but must be from 1 to 1,000,000,000")
-    with closing(Collection(tables)) as collection, closing(_listen(host, port)) as listener:
+    library = library_folder() if not tables and game is None else None
+    solves = is_loopback(host)
+    with (
+        closing(Collection(tables, library, use if solves else None)) as collection,
+        closing(_listen(host, port)) as listener,
+    ):
         ready = partial(told or (lambda _: None), addresses(host, listener))
         run = partial(_run, collection, listener, host, rate, ready)
         if game is None:
@@ -403,7 +394,7 @@ def serve(
             return
         chosen = objectives_of(objective)
         with table_folder(None if folder is None else Path(folder), game, chosen) as work:
-            solver = partial(_solve, game, chosen, work.path, use)
+            solver = partial(solve_into, work.path, game, chosen, use)
             named = formation_of(game)
             name = f"{named.name if named else game.shape_text}-{game.goal or 'play'}"
             entry = collection.solve(name, game, solver)
@@ -413,20 +404,6 @@ def serve(
                 collection.close()
             if entry.state == "ready":
                 work.finish()  # else the same command goes on where solving was
-
-
-def _solve(
-    game: Game,
-    objectives: Sequence[Objective],
-    path: Path,
-    use: Use,
-    tell: Callable[[Progress], None],
-) -> Path:
-    from tilebase.questions.solve import solve  # the compiler, which serving a table does not need
-
-    use["progress"] = tell
-    solve(game, objectives, table=path, **use)
-    return path
 
 
 class _Server(uvicorn.Server):

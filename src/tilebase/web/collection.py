@@ -8,6 +8,7 @@ again if it is another.  A table that comes into a folder of tables is served fr
 from __future__ import annotations
 
 import logging
+import secrets
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, wait
@@ -21,11 +22,13 @@ from tilebase.errors import MissingLayerError, StorageError, TilebaseError, Usag
 from tilebase.files import places
 from tilebase.files.source import CERTIFICATE, beginning, local_path
 from tilebase.game.game import Game
+from tilebase.objectives.objective import Objective, objectives_of
 from tilebase.runtime.documents import to_json
 from tilebase.runtime.progress import Progress
+from tilebase.runtime.resources import Use
 from tilebase.runtime.threads import Recent, in_background
 from tilebase.tables.folders import holds_tables, table_folders
-from tilebase.tables.probe import open_solved
+from tilebase.tables.probe import Table, open_solved
 from tilebase.tables.solved import Solved
 
 LOG = logging.getLogger(__name__)
@@ -81,6 +84,16 @@ class Collection:
     locations:
         Folders, zip files or URLs of tables and winning sets, files of certificates, and folders that hold
         tables in subfolders.
+    library:
+        A folder whose tables are served, too; it may be empty, or not there yet.
+    use:
+        What a page may use that solves games into the library: the keywords of `Use`, except progress.
+        None: pages solve nothing.
+
+    Attributes
+    ----------
+    token:
+        What a request must name that begins or stops work: other pages cannot read it.
 
     Raises
     ------
@@ -91,12 +104,16 @@ class Collection:
         If there are more than 1,000.
     """
 
-    def __init__(self, locations: Sequence[Path | str]) -> None:
+    def __init__(
+        self, locations: Sequence[Path | str], library: Path | None = None, use: Use | None = None
+    ) -> None:
+        self.library, self.token = library, secrets.token_urlsafe(16)
+        self._use = use
         self.entries: dict[str, Entry] = {}  # replaced, and never changed: other threads read it
         self._folders: list[Path] = []
         self._open = Recent(MOST_OPEN)
         self._lock = threading.Lock()
-        self._closing = threading.Event()
+        self._stopping = threading.Event()
         self._solver: Future[None] | None = None
         for location in locations:
             path = local_path(location)
@@ -106,6 +123,9 @@ class Collection:
                 if len(self.entries) == MOST_SERVED:
                     raise UsageError(f"more than {MOST_SERVED:,} tables cannot be served: name fewer of them")
                 self._add(name, found)
+        if library is not None:
+            self._folders.append(library)
+            self.refresh()
 
     def _add(self, name: str, location: str) -> None:
         """Serve what is at a location.  Raises `MissingLayerError` if it does not exist."""
@@ -168,6 +188,17 @@ class Collection:
         entry.state, entry.problem = "ready", ""
         return found
 
+    def tables(self) -> dict[str, Table]:
+        """Open all tables that can be read, by name; not winning sets and certificates."""
+        found: dict[str, Table] = {}
+        for name, entry in list(self.entries.items()):
+            if entry.state == "ready":
+                with suppress(TilebaseError):  # the entry says what is wrong
+                    opened = self.open(name)
+                    if isinstance(opened, Table):
+                        found[name] = opened
+        return found
+
     def look(self, name: str) -> Entry:
         """Return the entry of a name; opened again only if its files have changed since."""
         entry = self.entry(name)
@@ -198,8 +229,12 @@ class Collection:
 
         `run` is called with a function that takes its progress; it returns the folder of the table.
         """
-        entry = Entry(_free(name, self.entries), "", "solving", game=game)
+        old = self.entries.get(name)
+        if old is not None and old.location:
+            name = _free(name, self.entries)  # else it was stopped before, and goes on
+        entry = Entry(name, "", "solving", game=game)
         self.entries = {**self.entries, entry.name: entry}
+        self._stopping.clear()
         self._solver = in_background(partial(self._solve, entry, run))
         return entry
 
@@ -208,7 +243,7 @@ class Collection:
             entry.location = str(run(partial(self._tell, entry)))
             entry.state = "ready"
         except StoppedError:
-            entry.state, entry.problem = "failed", "the server is being stopped"
+            entry.state, entry.problem = "failed", "stopped; what is finished is kept"
         except TilebaseError as error:
             entry.state, entry.problem = "failed", str(error)
         except MemoryError:
@@ -219,7 +254,7 @@ class Collection:
             LOG.exception("solving %s failed", entry.name)
 
     def _tell(self, entry: Entry, progress: Progress) -> None:
-        if self._closing.is_set():
+        if self._stopping.is_set():
             raise StoppedError
         entry.progress = progress
 
@@ -228,12 +263,58 @@ class Collection:
         """Whether a game is being solved."""
         return self._solver is not None and not self._solver.done()
 
+    def begin(self, name: str, game: Game) -> Entry:
+        """Solve a game into the library, or go on where that was stopped; return its entry.
+
+        Raises `UsageError` if pages may not, another game is being solved, or there is such a table.
+        """
+        if self.library is None or self._use is None:
+            raise UsageError(
+                "pages of this server solve nothing: start tilebase serve without tables and without --host"
+            )
+        with self._lock:
+            if self.solving:
+                raise UsageError("another game is being solved: wait for it, or stop it")
+            if name in self.entries and self.entries[name].state == "ready":
+                raise UsageError(f"{name} is solved already")
+            run = partial(solve_into, self.library / name, game, objectives_of("win"), self._use)
+            return self.solve(name, game, run)
+
+    @property
+    def solves(self) -> bool:
+        """Whether pages may solve games."""
+        return self.library is not None and self._use is not None
+
+    def stop(self) -> None:
+        """Stop solving after the present step.  What is finished is kept."""
+        self._stopping.set()
+
+    def is_begun(self, name: str) -> bool:
+        """Return whether the library has layers of a game that is not solved yet."""
+        return self.library is not None and (self.library / name / places.QUERY).exists()
+
     def close(self) -> None:
         """Stop solving after the present step, and release all tables."""
-        self._closing.set()
+        self._stopping.set()
         if self._solver is not None:
             wait([self._solver])
         self._open.clear()
+
+
+def solve_into(
+    folder: Path,
+    game: Game,
+    objectives: Sequence[Objective],
+    use: Use,
+    tell: Callable[[Progress], None],
+) -> Path:
+    """Solve a game; return the folder of its table."""
+    from tilebase.questions.solve import solve  # the compiler, which serving a table does not need
+
+    allowed = use.copy()
+    allowed["progress"] = tell
+    solve(game, objectives, table=folder, **allowed)
+    return folder
 
 
 def _named(location: Path | str) -> Iterator[tuple[str, str]]:

@@ -11,13 +11,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Literal
 
-from tilebase.errors import BoardError, MissingBoardError, UsageError
+from tilebase.costs.estimate import number_in_words
+from tilebase.errors import BoardError, CorruptError, MissingBoardError, StorageError, UsageError
 from tilebase.game.board import Board
 from tilebase.game.game import Game
 from tilebase.game.names import title_of
 from tilebase.game.notation import count_of, exponent_of, split_cells, tile_text
 from tilebase.game.spawns import ORIGINAL
+from tilebase.objectives.numbers import byte_text, chance_text
 from tilebase.objectives.values import Unknown, value_document
+from tilebase.questions.fitting import Fit, catalogue, fits, shape_of
+from tilebase.runtime.measured import duration
 from tilebase.runtime.progress import describe
 from tilebase.small.diagrams import BEST
 from tilebase.small.graphs import SPECIALS
@@ -29,7 +33,7 @@ from tilebase.tables.playing import choose_state, play_game, random_position
 from tilebase.tables.probe import Table
 from tilebase.tables.real_boards import AnyBoard
 from tilebase.tables.solved import Solved
-from tilebase.web.collection import Entry
+from tilebase.web.collection import Collection, Entry
 
 Document = dict[str, Any]
 MOST_TEXT = 1000
@@ -52,6 +56,78 @@ def served(entry: Entry) -> Document:
         "progress": done and {"text": describe(done), "fraction": done.fraction},
         "problem": entry.problem or None,
     }
+
+
+def library(collection: Collection) -> Document:
+    """Return the tables that players solve, and which of them are there."""
+    return {
+        "folder": str(collection.library) if collection.library else None,
+        "token": collection.token if collection.solves else None,
+        "tables": [fit_document(collection, fit) for fit in catalogue()],
+    }
+
+
+def fit_document(collection: Collection, fit: Fit) -> Document:
+    """Return what a table is and takes, and whether it is there, being solved, begun or not."""
+    one, there = fit.formation, collection.entries.get(fit.name)
+    done = there is not None and bool(there.location or there.state == "solving")
+    known = there.state if done and there else "begun" if collection.is_begun(fit.name) else "new"
+    return {
+        "name": fit.name,
+        "formation": one.name if one else None,
+        "shape": fit.game.shape_text,
+        "picture": one.picture if one else None,
+        "free": one.free_cells if one else fit.game.cells,
+        "goal": fit.goal,
+        "chance": chance_text(fit.chance) or None,
+        "positions": number_in_words(fit.expected.positions),
+        "seconds": fit.expected.seconds,
+        "time": duration(max(1.0, fit.expected.seconds)),
+        "disk": byte_text(int(fit.expected.disk)),
+        "problem": fit.problem or None,
+        "equal": fit.equal,
+        "state": known,
+        "command": f"tilebase solve {' '.join(fit.words)} -o {fit.name}",
+    }
+
+
+def answers(collection: Collection, board: str) -> Document:
+    """Return what each table says that holds a real board, the best value first, and what could be solved.
+
+    Raises `BoardError` if this is not a board.
+    """
+    shape = shape_of(board)
+    found: list[tuple[str, Answer]] = []
+    others: dict[str, str] = {}
+    for name, entry in list(collection.entries.items()):
+        if entry.game is None or entry.state != "ready" or entry.kind == "certificate":
+            continue
+        if entry.game.shape != shape:
+            others[name] = f"its boards have the shape {entry.game.shape_text}"
+            continue
+        try:
+            opened = collection.open(name)
+            found.append((name, opened.probe(read_board(opened, board))))
+        except (UsageError, MissingBoardError, StorageError, CorruptError) as error:
+            others[name] = str(error)
+    order = list(dict.fromkeys(one.meaning for _, one in found))
+    found.sort(key=lambda item: (order.index(item[1].meaning), -item[1].rank))
+    try:
+        offered, problem = fits(board), None
+    except MissingBoardError as error:
+        offered, problem = [], str(error)
+    return {
+        "answers": [{"table": name, "game": title_of(one.board.game), **_brief(one)} for name, one in found],
+        "others": others,
+        "fits": [fit_document(collection, fit) for fit in offered],
+        "problem": problem,
+    }
+
+
+def _brief(answer: Answer) -> Document:
+    """Return the value of a position and its best slides, without the others."""
+    told = answer.as_dict()
+    return {name: told[name] for name in ("board", "meaning", "value", "best", "notes", "orientation")}
 
 
 def game_document(name: str, opened: Solved) -> Document:
@@ -159,16 +235,19 @@ def _ask(opened: Solved, board: AnyBoard, label: str | None) -> Answer:
 def spawns(opened: Solved, text: str, label: str | None) -> Document:
     """Return the states that a spawn on a board after a slide leads to, and what each is worth.
 
-    ``worst`` marks those that the adversary prefers; of a certificate, the spawn that it names.
+    ``worst`` marks those that leave the player least, ``best`` those that leave most.  Of a certificate,
+    ``worst`` is the spawn that it names.
     """
     board = read_board(opened, text)
     states = [] if opened.game.wins(board.cells) else board.spawns()
     answers = [_ask(opened, state, label) for state, _ in states]
     named = opened.named_spawn(board) if isinstance(board, Board) else None
-    chosen = _worst(answers) if named is None else {named.text}
+    chosen = _extreme(answers, -1) if named is None else {named.text}
+    best = _extreme(answers, 1)
     return board_document(board) | {
         "spawns": [
-            _spawn(board, answer, p) | {"worst": answer.board.text in chosen}
+            _spawn(board, answer, p)
+            | {"worst": answer.board.text in chosen, "best": answer.board.text in best}
             for answer, (_, p) in zip(answers, states, strict=True)
         ],
     }
@@ -185,11 +264,11 @@ def _spawn(board: AnyBoard, answer: Answer, p: Fraction) -> Document:
     }  # fmt: skip
 
 
-def _worst(answers: Sequence[Answer]) -> set[str]:
-    """Return the boards whose values are least; empty if no value is known."""
-    known = {answer.board.text: answer.rank for answer in answers if answer.value != Unknown()}
-    least = min(known.values(), default=None)
-    return {text for text, number in known.items() if number == least}
+def _extreme(answers: Sequence[Answer], sign: Literal[-1, 1]) -> set[str]:
+    """Return the boards whose values are least (-1) or most (1); empty if no value is known."""
+    known = {answer.board.text: sign * answer.rank for answer in answers if answer.value != Unknown()}
+    most = max(known.values(), default=None)
+    return {text for text, number in known.items() if number == most}
 
 
 # -- games -------------------------------------------------------------------------------------------

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from tilebase._version import version
 from tilebase.errors import TilebaseError, UsageError
-from tilebase.questions.review import review
+from tilebase.questions.fitting import fit_named
+from tilebase.questions.review import review, review_game
 from tilebase.web import documents, schemas
 from tilebase.web.collection import Collection
 from tilebase.web.schemas import Schema, component
@@ -160,7 +162,34 @@ def _check_member(name: str, value: Any, schema: Schema) -> None:
 def _tables(collection: Collection, _: Arguments) -> documents.Document:
     collection.refresh()
     tables = [documents.served(collection.look(name)) for name in list(collection.entries)]
-    return {"version": version(), "tables": tables}
+    return {"version": version(), "library": collection.library is not None, "tables": tables}
+
+
+def _library(collection: Collection, _: Arguments) -> documents.Document:
+    collection.refresh()
+    return documents.library(collection)
+
+
+def _answers(collection: Collection, given: Arguments) -> documents.Document:
+    collection.refresh()
+    return documents.answers(collection, given["board"])
+
+
+def _begin(collection: Collection, given: Arguments) -> documents.Document:
+    _check_token(collection, given["token"])
+    fit = fit_named(given["name"])
+    return documents.served(collection.begin(fit.name, fit.game))
+
+
+def _stop(collection: Collection, given: Arguments) -> documents.Document:
+    _check_token(collection, given["token"])
+    collection.stop()
+    return {"stopping": collection.solving}
+
+
+def _check_token(collection: Collection, token: str) -> None:
+    if not secrets.compare_digest(token.encode(), collection.token.encode()):
+        raise UsageError("the token is not that of this server: load the page again")
 
 
 def _game(collection: Collection, given: Arguments) -> documents.Document:
@@ -204,8 +233,11 @@ def _random_game(collection: Collection, given: Arguments) -> documents.Document
 
 
 def _review(collection: Collection, given: Arguments) -> documents.Document:
-    opened = documents.need_table(collection.open(given["table"]))
-    return review(opened, given["game"], given["objective"]).as_dict()
+    if given["table"] is not None:
+        opened = documents.need_table(collection.open(given["table"]))
+        return review(opened, given["game"], given["objective"]).as_dict()
+    collection.refresh()
+    return review_game(collection.tables(), given["game"], given["objective"]).as_dict()
 
 
 def _layers(collection: Collection, given: Arguments) -> documents.Document:
@@ -229,8 +261,31 @@ SEED = Parameter("seed", "the same seed gives the same result", kind="integer")
 ADVERSARY = Parameter("adversary", "whether spawns are the worst for the player", kind="boolean")
 NULLABLE_TEXT: Schema = {"type": ["string", "null"]}
 
+
+def _body(**members: Schema) -> Schema:
+    """Return the schema of a body; members that may be null may be left out."""
+    required = [name for name, schema in members.items() if schema is not NULLABLE_TEXT]
+    return {"type": "object", "properties": members, "required": required, "additionalProperties": False}
+
+
 OPERATIONS: tuple[Operation, ...] = (
     Operation("GET", "/api/tables", "What is served.", _tables, schemas.TABLES),
+    Operation(
+        "GET", "/api/library", "The tables that players solve: what each takes, and whether it is there.",
+        _library, schemas.LIBRARY, cost=lambda _: 100,
+    ),
+    Operation(
+        "GET", "/api/answers", "What all tables say of a board, and what could be solved for it.", _answers,
+        schemas.FITTING, (BOARD,), cost=lambda _: 100,
+    ),
+    Operation(
+        "POST", "/api/solve", "Solve a table into the library, or continue.", _begin, component("Served"),
+        body=_body(name=schemas.TEXT, token=schemas.TEXT),
+    ),
+    Operation(
+        "POST", "/api/stop", "Stop solving; what is finished is kept.", _stop,
+        schemas.record({"stopping": schemas.TRUE}), body=_body(token=schemas.TEXT),
+    ),
     Operation(
         "GET", "/api/tables/{name}", "A game and what is known of it.", _game, component("Game"), (NAME,)
     ),
@@ -240,16 +295,11 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         "POST", "/api/probe", "Up to 1,000 positions.", _probe_batch, schemas.ANSWERS,
-        body={
-            "type": "object",
-            "properties": {
-                "table": schemas.TEXT,
-                "boards": schemas.array(schemas.TEXT) | {"minItems": 1, "maxItems": MOST_BATCH},
-                "objective": NULLABLE_TEXT,
-            },
-            "required": ["table", "boards"],
-            "additionalProperties": False,
-        },
+        body=_body(
+            table=schemas.TEXT,
+            boards=schemas.array(schemas.TEXT) | {"minItems": 1, "maxItems": MOST_BATCH},
+            objective=NULLABLE_TEXT,
+        ),
         cost=lambda given: len(given["boards"]),
     ),
     Operation(
@@ -273,13 +323,9 @@ OPERATIONS: tuple[Operation, ...] = (
         (TABLE, SEED, ADVERSARY, OBJECTIVE), cost=lambda _: 500,
     ),
     Operation(
-        "POST", "/api/review", "What each slide of a written game loses.", _review, schemas.REVIEW,
-        body={
-            "type": "object",
-            "properties": {"table": schemas.TEXT, "game": schemas.TEXT, "objective": NULLABLE_TEXT},
-            "required": ["table", "game"],
-            "additionalProperties": False,
-        },
+        "POST", "/api/review", "What each slide of a written game loses, by one table or by all.", _review,
+        schemas.REVIEW,
+        body=_body(table=NULLABLE_TEXT, game=schemas.TEXT, objective=NULLABLE_TEXT),
         cost=lambda given: 10 + len(given["game"]) // 10,
     ),
     Operation(

@@ -83,6 +83,25 @@ COMPONENTS: dict[str, Schema] = {
             "problem": nullable(TEXT),
         }
     ),
+    "Solvable": record(
+        {
+            "name": TEXT,
+            "formation": nullable(TEXT),
+            "shape": TEXT,
+            "picture": nullable(TEXT),
+            "free": WHOLE,
+            "goal": WHOLE,
+            "chance": nullable(TEXT),
+            "positions": TEXT,
+            "seconds": NUMBER,
+            "time": TEXT,
+            "disk": TEXT,
+            "problem": nullable(TEXT),
+            "equal": TRUE,
+            "state": one_of("new", "begun", "solving", "ready", "failed"),
+            "command": TEXT,
+        }
+    ),
     "Game": {
         "type": "object",
         "description": "The rules of a game, and what is known of it.",
@@ -151,6 +170,7 @@ COMPONENTS: dict[str, Schema] = {
                         "value": nullable(component("Value")),
                         "state": STATE,
                         "worst": TRUE,
+                        "best": TRUE,
                     }
                 )
             ),
@@ -165,7 +185,29 @@ COMPONENTS: dict[str, Schema] = {
 }
 """The documents that several requests share."""
 
-TABLES = record({"version": TEXT, "tables": array(component("Served"))})
+TABLES = record({"version": TEXT, "library": TRUE, "tables": array(component("Served"))})
+LIBRARY = record({"folder": nullable(TEXT), "token": nullable(TEXT), "tables": array(component("Solvable"))})
+FITTING = record(
+    {
+        "answers": array(
+            record(
+                {
+                    "table": TEXT,
+                    "game": TEXT,
+                    "board": TEXT,
+                    "meaning": TEXT,
+                    "value": nullable(component("Value")),
+                    "best": array(DIRECTION),
+                    "notes": array(TEXT),
+                    "orientation": nullable(TEXT),
+                }
+            )
+        ),
+        "others": {"type": "object", "additionalProperties": TEXT},
+        "fits": array(component("Solvable")),
+        "problem": nullable(TEXT),
+    }
+)
 ANSWERS = record({"answers": array({"anyOf": [component("Position"), record({"problem": TEXT})]})})
 PLAYED = record(
     {
@@ -194,6 +236,7 @@ REVIEW: Schema = {
         "longest_run": WHOLE,
         "moves": array(FREE),
         "drops": array(WHOLE),
+        "endgames": array(record({"table": TEXT, "first": WHOLE, "last": WHOLE})),
     },
     "required": ["form", "meaning", "positions", "reviewed", "unknown", "agreed", "moves", "drops"],
 }

@@ -165,12 +165,22 @@ function Table({ table, route, go }) {
     <${View} key=${table.name} info=${info} route=${route} go=${go} objective=${objective} unit=${chosen.unit} digits=${digits} setDigits=${setDigits} />`;
 }
 
-function Main({ tables, table, route, go }) {
-  if (!table && tables.length) {
-    const name = route.table;
-    return html`<${Notice}>There is no table ${name} here. Choose one of those that are served: ${tables.map((one) => one.name).join(", ")}.<//>`;
+/** The first screen, where boards are looked up and games solved. */
+function useLibrary(shown) {
+  const [Library, load] = useState(null);
+  useEffect(() => {
+    if (shown && !Library) import("./library.js").then((module) => load(() => module.Library));
+  }, [shown]);
+  return Library;
+}
+
+function Main({ tables, table, route, go, again }) {
+  const Library = useLibrary(!table && !route.table);
+  if (!table && !route.table) return Library ? html`<${Library} tables=${tables} again=${again} route=${route} go=${go} />` : html`<p class="wait">Loading …</p>`;
+  if (!table) {
+    const others = tables.length ? `These are served: ${tables.map((one) => one.name).join(", ")}.` : "No table is served.";
+    return html`<${Notice}>There is no table ${route.table} here. ${others} <a href="?">The first page</a> says which can be solved.<//>`;
   }
-  if (!table) return html`<${Notice}>No table is served: start tilebase serve with the folder of a table, or with a game to solve.<//>`;
   if (table.state === "solving") return html`<${Solving} table=${table} />`;
   if (table.state === "failed") return html`<${Notice}>${table.problem}<//>`;
   return html`<${Table} key=${table.name} table=${table} route=${route} go=${go} />`;
@@ -187,14 +197,16 @@ function App() {
   }, [theme]);
   useKeys((key) => key === "?" && (setHelp(true), true));
   const tables = data?.tables || [];
-  const table = route.table ? tables.find((one) => one.name === route.table) : tables[0];
+  // One table that was named on the command line is shown at once.
+  const only = data && !data.library && tables.length === 1 ? tables[0] : undefined;
+  const table = route.table ? tables.find((one) => one.name === route.table) : only;
   useEffect(() => {
     document.title = table ? `${table.name} · tilebase` : "tilebase";
   }, [table?.name]);
   return html`<a class="skip" href="#main">Skip to the board</a>
     <${Header} tables=${tables} table=${table} route=${route} go=${go} theme=${theme} setTheme=${setTheme} onHelp=${() => setHelp(true)} />
     <main id="main" tabindex="-1">
-      ${problem ? html`<${Notice} again=${again}>${problem}<//>` : data ? html`<${Main} tables=${tables} table=${table} route=${route} go=${go} />` : html`<p class="wait">Loading …</p>`}
+      ${problem ? html`<${Notice} again=${again}>${problem}<//>` : data ? html`<${Main} tables=${tables} table=${table} route=${route} go=${go} again=${again} />` : html`<p class="wait">Loading …</p>`}
     </main>
     <footer><p>Exact values by tilebase ${data?.version || ""}</p><a href="api/openapi.json">API</a></footer>
     <${Help} open=${help} onClose=${() => setHelp(false)} />`;

@@ -44,14 +44,16 @@ const Wall = () => html`<svg viewBox="0 0 100 100" aria-hidden="true">
 /** A mark on a cell on which the goal wins, drawn over its tile. */
 const Goal = ({ cell, sizes }) => html`<div class="goal" style=${box(sizes, sizes.left(cell), sizes.top(cell))}></div>`;
 
-function Tile({ token, sizes, ghost }) {
-  const fill = fillOf(token.word);
+function Tile({ token, sizes, ghost, label }) {
+  const word = label || token.word;
+  const fill = fillOf(word);
   const move = `translate(${(100 * sizes.left(token.cell)).toFixed(2)}%,${(100 * sizes.top(token.cell)).toFixed(2)}%)`;
   const size = `width:${part(1, sizes.width)};height:${part(1, sizes.height)};`;
-  const font = `font-size:${((100 * textSize(token.word)) / sizes.width).toFixed(3)}cqw;`;
-  const how = ghost ? "ghost" : token.merged ? "merged" : token.spawned ? "spawned" : "";
+  const font = `font-size:${((100 * textSize(word)) / sizes.width).toFixed(3)}cqw;`;
+  const locked = word === "x";
+  const how = ghost ? "ghost" : locked ? "locked" : token.merged ? "merged" : token.spawned ? "spawned" : "";
   return html`<div class="tile ${how}" style=${`${size}transform:${move}`}>
-    <span style=${`background:${fill};color:${inkOf(fill)};${font}`}>${labelOf(token.word)}</span>
+    <span style=${locked ? "" : `background:${fill};color:${inkOf(fill)};${font}`}>${locked ? "" : labelOf(word)}</span>
   </div>`;
 }
 
@@ -95,12 +97,12 @@ function swipeOf(x, y, directions) {
 }
 
 /**
- * The large board.  props: shape, cells, tokens, ghosts, label; `goals`, the cells on which the goal wins if it does
+ * The large board.  props: shape, cells, tokens, ghosts, label; `labels`, what is written on tokens by their ids, if not their words; `goals`, the cells on which the goal wins if it does
  * not win on all; onSlide(direction) and directions for swipes; onCell(cell, event) with clickable(cell) for cells
  * that are buttons, and hint(cell), a text on them.
  */
 export function Board(props) {
-  const { shape, cells, tokens, ghosts = [], goals = [], onSlide, directions = [] } = props;
+  const { shape, cells, tokens, ghosts = [], goals = [], onSlide, directions = [], shaken = "", labels } = props;
   const sizes = layout(shape);
   const from = useRef(null);
   const planes = Array.from({ length: sizes.planes }, (_, plane) => plane);
@@ -117,11 +119,11 @@ export function Board(props) {
     from.current = null;
   };
   const wide = `--ratio:${(sizes.width / sizes.height).toFixed(4)};`;
-  return html`<div class=${`board${onSlide ? " swipes" : ""}`} style=${wide} onPointerDown=${start} onPointerUp=${end} onPointerCancel=${cancel}>
+  return html`<div class=${`board${onSlide ? " swipes" : ""}${shaken ? " shaken" : ""}`} style=${wide} onPointerDown=${start} onPointerUp=${end} onPointerCancel=${cancel}>
     ${planes.map((plane) => html`<${Plane} plane=${plane} props=${props} sizes=${sizes} />`)}
     <div class="tiles" aria-hidden="true">
       ${ghosts.map((token) => html`<${Tile} key=${token.id} token=${token} sizes=${sizes} ghost=${true} />`)}
-      ${tokens.map((token) => html`<${Tile} key=${token.id} token=${token} sizes=${sizes} />`)}
+      ${tokens.map((token) => html`<${Tile} key=${token.id} token=${token} sizes=${sizes} label=${labels?.get(token.id)} />`)}
       ${goals.map((cell) => html`<${Goal} key=${`goal ${cell}`} cell=${cell} sizes=${sizes} />`)}
     </div>
   </div>`;
@@ -133,12 +135,14 @@ export function StillBoard({ cells, shape, label, ...others }) {
 }
 
 /** A small board as an image; planes are side by side. */
-export function MiniBoard({ cells, shape, mark }) {
+export function MiniBoard({ cells, shape, mark, goals = [] }) {
   const sizes = layout(shape);
   const square = (cell, word) => {
     const at = `left:${part(sizes.left(cell), sizes.width)};top:${part(sizes.top(cell), sizes.height)};`;
     const size = `width:${part(1, sizes.width)};height:${part(1, sizes.height)};`;
-    if (word === "0") return html`<i class="empty" style=${at + size}></i>`;
+    const goal = goals.includes(cell) ? " aim" : "";
+    if (word === "0") return html`<i class=${`empty${goal}`} style=${at + size}></i>`;
+    if (word === "x") return html`<i class=${`locked${goal}`} style=${at + size}></i>`;
     if (word === "#") return html`<i class="wall" style=${at + size}><${Wall} /></i>`;
     const fill = fillOf(word);
     const font = `font-size:${((100 * textSize(word)) / sizes.width).toFixed(2)}cqw;`;

@@ -63,6 +63,17 @@ function span(values, unit) {
   return unit === "probability" ? [Math.max(0, first), Math.min(1, last)] : [first, last];
 }
 
+const NEAR = 0.9; // of probabilities that are all larger, the distance from 1 is drawn
+
+/** How values become heights: {to, from}.  Near 1 the logarithm of the distance from 1 is drawn. */
+function scaleOf(values, unit) {
+  const known = values.filter((value) => value !== null);
+  const rests = known.map((value) => 1 - value).filter((rest) => rest > 0);
+  if (unit !== "probability" || !rests.length || Math.min(...known) < NEAR) return { to: (value) => value, from: (height) => height };
+  const least = Math.min(...rests) / 2; // the height of 1 itself
+  return { to: (value) => -Math.log10(Math.max(1 - value, least)), from: (height) => 1 - 10 ** -height };
+}
+
 /** A path of separate lines; those with an end that is not known are left out. */
 const linesOf = (lines) =>
   lines
@@ -78,13 +89,15 @@ const linesOf = (lines) =>
  */
 export function LineChart({ values, afters, marks = [], cost = false, current, onPick, unit, label, left, right }) {
   const [ref, width] = useWidth();
-  const [low, high] = span([...values, ...afters], unit);
+  const scale = scaleOf([...values, ...afters], unit);
+  const heights = [...values, ...afters].map((value) => (value === null ? null : scale.to(value)));
+  const [low, high] = scale.to(0.5) === 0.5 ? span(heights, unit) : span(heights, "");
   const last = values.length - 1;
-  const ticks = [low, (low + high) / 2, high];
+  const ticks = [low, (low + high) / 2, high].map(scale.from);
   const texts = tickTexts(ticks, unit);
   const begin = spaceFor(texts);
   const x = (index) => begin + (last < 1 ? 0 : (index / last) * (width - begin - PAD.right));
-  const y = (value) => (value === null ? null : PAD.top + (1 - (value - low) / (high - low)) * plotHeight);
+  const y = (value) => (value === null ? null : PAD.top + (1 - (scale.to(value) - low) / (high - low)) * plotHeight);
   const pick = onPick && ((event) => onPick(within(Math.round(partAt(event, begin) * last), values.length)));
   const before = (index) => [x(index), y(values[index])];
   const after = (index) => [x(index + 0.5), y(afters[index] ?? null)];

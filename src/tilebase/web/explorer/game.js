@@ -5,6 +5,7 @@ import { get, post } from "./api.js";
 import {
   boardText, cellsOf, emptyCells, randomFor, randomSpawn, sameCells, slideTokens, tokensOf, withSpawn, wordsOf,
 } from "./rules.js";
+import { capital } from "./text.js";
 
 const BATCH = 500; // positions asked for at a time
 const MOST_GAMES = 20; // games that undo leads back to
@@ -36,6 +37,7 @@ export class Game {
     this.after = null; // the board that waits for a spawn
     this.queued = null; // a slide that waits for the answer
     this.problem = null;
+    this.refusal = ""; // why the last slide was not made
     this.shown = null; // the last answer that was here: shown until the next is
   }
 
@@ -134,6 +136,7 @@ export class Game {
   goto(at) {
     if (!this.entries[at]) return;
     const { after } = this;
+    this.refusal = "";
     this.after = null;
     this.queued = null;
     this.problem = null;
@@ -177,23 +180,32 @@ export class Game {
     return (word) => word !== "x" && !large.has(word);
   }
 
-  /** Make a slide if it is allowed; return whether it was made. */
-  slide(direction) {
+  /** Make a slide if it is allowed, of your `own` or of the table; return whether it was made. */
+  slide(direction, own = true) {
     const entry = this.entry;
     if (!entry || this.after || this.end || !this.info.lines[direction]) return false;
     const option = entry.answer?.slides.find((slide) => slide.direction === direction);
     if (entry.answer ? !option : !this.info.plain) {
-      if (!entry.answer) this.queued = direction;
+      if (entry.answer) this.refuse(direction, entry.answer.refused[direction] || "is not allowed");
+      else this.queued = direction;
       return false;
     }
     const made = slideTokens(this.tokens, this.info.lines[direction], this.merges());
-    if (!option && !made.moved) return false;
+    if (!option && !made.moved) return this.refuse(direction, "moves nothing");
+    this.refusal = "";
     this.move(made, option?.cells);
     this.entries.length = this.at + 1;
-    Object.assign(entry, { slide: direction, spawn: null });
+    Object.assign(entry, { slide: direction, spawn: null, own });
     const end = option ? option.ends : this.holdsGoal(cellsOf(this.tokens, entry.cells)) ? "won" : "";
     this.follow(cellsOf(this.tokens, entry.cells), end);
     return true;
+  }
+
+  /** Say why a slide is not made. */
+  refuse(direction, why) {
+    this.refusal = `${capital(direction)} ${why}.`;
+    this.notify();
+    return false;
   }
 
   /** Take over the tokens of a slide; `cells` is the board afterwards if the server knows it. */
@@ -216,7 +228,7 @@ export class Game {
     }
     this.after = cells;
     this.notify();
-    if (this.mode === "adversary") this.askAdversary();
+    if (this.mode !== "chosen") this.askSpawn();
     return undefined;
   }
 
@@ -248,14 +260,14 @@ export class Game {
     this.notify();
   }
 
-  /** Let the adversary choose: one of the spawns that leave the player least. */
-  async askAdversary() {
+  /** Spawn what is worst for the player, or best: one of the spawns that leave least, or most. */
+  async askSpawn() {
     const { after } = this;
     const board = boardText(after, this.info.shape);
     await this.attempt(async () => {
       const { spawns } = await get("spawns", { table: this.table, board, objective: this.objective });
-      const worst = spawns.filter((spawn) => spawn.worst);
-      const choices = worst.length ? worst : spawns;
+      const wanted = spawns.filter((spawn) => (this.mode === "best" ? spawn.best : spawn.worst));
+      const choices = wanted.length ? wanted : spawns;
       const index = Math.floor(randomFor(this.seed, this.at)() * choices.length);
       if (this.after === after) this.spawn(choices[index]);
     });
@@ -304,7 +316,7 @@ export class Game {
   again() {
     this.problem = null;
     this.notify();
-    if (this.after && this.mode === "adversary") this.askAdversary();
+    if (this.after && ["best", "adversary"].includes(this.mode)) this.askSpawn();
     else this.ask();
   }
 

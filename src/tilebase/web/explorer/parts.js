@@ -1,7 +1,7 @@
 // Pieces that several views use.
 
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
-import { capital, either, lessText, numberOf, valueText } from "./text.js";
+import { apart, capital, either, lessText, numberOf, valueText } from "./text.js";
 
 const PATHS = {
   left: "M19 12H5m6-6-6 6 6 6",
@@ -106,21 +106,24 @@ export const directionOf = (key, directions) => (directions.includes(KEYS[key]) 
 
 // -- values of slides ---------------------------------------------------------------------------
 
-function width(value, unit) {
-  const number = numberOf(value);
-  return number === null || unit !== "probability" ? null : `${Math.max(0, Math.min(1, number)) * 100}%`;
+const DECADES = 6; // a loss of a smaller part of the value than 10^-6 has no bar
+
+/** The length of the bar of a slide that lost something: the logarithm of the part of the value that it lost. */
+function width(slide, value) {
+  const part = slide.loss / (Math.abs(numberOf(value) ?? 0) || 1);
+  return part > 0 ? `${Math.max(0, Math.min(1, 1 + Math.log10(part) / DECADES)) * 100}%` : null;
 }
 
-function Slide({ direction, slide, answer, digits, unit, onSlide, chosen, hideValues }) {
+function Slide({ direction, slide, text, answer, digits, unit, onSlide, chosen, hideValues }) {
   const allowed = !answer || slide;
   const best = slide?.best;
-  const bar = slide && width(slide.value, unit);
+  const bar = slide && !best && !hideValues && width(slide, answer?.value);
   const loss = slide && !slide.best && slide.loss !== null ? (unit === "yes-no" ? "loses the win" : lessText(slide.loss_text)) : "";
   return html`<li>
     <button type="button" class=${`slide${best ? " best" : ""}${chosen ? " chosen" : ""}`} aria-disabled=${!allowed} onClick=${() => allowed && onSlide?.(direction)}>
       <${Icon} name=${direction} />
       <span class="name">${capital(direction)}${chosen && html` <em>your slide</em>`}</span>
-      <span class="number">${slide && !hideValues ? (slide.value ? valueText(slide.value, digits) : slide.ends || "–") : ""}</span>
+      <span class="number">${slide && !hideValues ? (slide.value ? (digits && slide.value.text) || text || slide.value.short : slide.ends || "–") : ""}</span>
       <span class=${`loss${slide && !best && !slide.mistake ? " slight" : ""}`}>${best ? html`<${Icon} name="check" /><b>best</b>` : loss}${!allowed && (answer.refused?.[direction] || "not allowed")}</span>
       ${bar && html`<i class="bar" style=${`width:${bar}`}></i>`}
     </button>
@@ -135,9 +138,15 @@ export function Slides({ info, answer, digits, unit, onSlide, stale, chosen, hid
     const found = of(direction);
     return hideValues && found ? { ...found, value: null, best: false, loss: null, ends: "" } : found;
   };
+  const known = (answer?.slides || []).filter(({ value }) => value?.kind === "rounded");
+  const texts = apart(known.map(({ value }) => numberOf(value)), unit);
+  const textOf = (direction) => {
+    const at = known.findIndex((one) => one.direction === direction);
+    return at >= 0 && texts[at].includes("%") && texts[at].length > known[at].value.short.length ? texts[at] : "";
+  };
   return html`<ul class=${`slides${stale ? " stale" : ""}${digits ? " digits" : ""}`} aria-busy=${Boolean(stale)} aria-label="Slides">
     ${info.directions.map(
-      (direction) => html`<${Slide} key=${direction} direction=${direction} slide=${slide(direction)} answer=${stale ? null : blank}
+      (direction) => html`<${Slide} key=${direction} direction=${direction} slide=${slide(direction)} text=${textOf(direction)} answer=${stale ? null : blank}
         digits=${digits} unit=${unit} onSlide=${onSlide} chosen=${chosen === direction} hideValues=${hideValues} />`,
     )}
   </ul>`;

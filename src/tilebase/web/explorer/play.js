@@ -6,12 +6,13 @@ import { Board, emptyOnly, focusCell } from "./board.js";
 import { Course } from "./course.js";
 import { Game, newSeed } from "./game.js";
 import { SavedGames } from "./games.js";
+import { useNoting } from "./notebook.js";
 import { Button, Choice, CopyLink, Facts, Headline, Icon, Live, Notes, Notice, Slides, directionOf, letGo, useKeys, verdict } from "./parts.js";
 import { Setup } from "./setup.js";
 import { recall, remember, useSetting } from "./store.js";
 import { ENDS, capital, count, valueText } from "./text.js";
 import { later, readRoute } from "./route.js";
-import { boardText, largestOf, randomFor, sumName } from "./rules.js";
+import { boardText, isFree, largestOf, mirrored, randomFor, sumName, turned } from "./rules.js";
 import { boardWords, placeWord } from "./tiles.js";
 
 /** A game on a table that outlives renderings; the component is drawn again when it changes. */
@@ -32,7 +33,7 @@ export function bestOf({ answer: { best }, seed, at }) {
 export function GameBoard({ game, tile, onSlide, hints }) {
   const { cells, info } = game;
   const choosing = game.waits && game.mode === "chosen";
-  return html`<${Board} shape=${info.shape} cells=${cells} tokens=${game.tokens} ghosts=${game.ghosts} goals=${game.goals} label="Board"
+  return html`<${Board} shape=${info.shape} cells=${cells} shaken=${game.refusal} tokens=${game.tokens} ghosts=${game.ghosts} goals=${game.goals} label="Board"
     directions=${info.directions} onSlide=${onSlide} clickable=${emptyOnly(cells)} hint=${choosing ? hints : undefined}
     onCell=${choosing ? (cell) => game.spawn({ cell, tile }) : null} />`;
 }
@@ -42,7 +43,7 @@ export function spoken(game, words) {
   const { cells, info, entries, at } = game;
   if (!cells) return "";
   const before = entries[at - 1];
-  const parts = [];
+  const parts = game.refusal ? [game.refusal] : [];
   if (before?.slide && !game.waits) parts.push(`${capital(before.slide)}.`);
   if (before?.spawn && !game.waits) parts.push(`New ${before.spawn.tile} in ${placeWord(before.spawn.cell, info.shape)}.`);
   if (game.waits) parts.push("Choose the next tile.");
@@ -102,7 +103,7 @@ function useAutoplay(game, on, stop, speed) {
     if (problem || end || !answer || waits) return undefined;
     const best = bestOf(game);
     if (!best) stop();
-    const timer = setTimeout(() => best && game.slide(best), 1000 / speed);
+    const timer = setTimeout(() => best && game.slide(best, false), 1000 / speed);
     return () => clearTimeout(timer);
   }, [on, speed, answer, waits, problem, end, game.at]);
 }
@@ -119,8 +120,24 @@ function useHints(game, tile) {
 const MODES = [
   ["random", "Random"],
   ["chosen", "I choose"],
-  ["adversary", "Adversary"],
+  ["best", "Best"],
+  ["adversary", "Worst"],
 ];
+
+/** How tiles are spawned. */
+export const Spawning = ({ game }) => html`<${Choice} name="mode" label="Next spawn" value=${game.mode} options=${MODES} onChange=${(mode) => game.setMode(mode)} />`;
+
+/** Begin with the board turned or mirrored, where that changes nothing but the look. */
+export function Turn({ game }) {
+  const { info, cells } = game;
+  if (!isFree(info) || game.board.includes("x")) return null;
+  const show = (image) => () => game.attempt(() => game.begin(image(cells, info.shape)));
+  const square = info.shape[0] === info.shape[1];
+  return html`<div class="bar-of-buttons">
+    ${square && html`<${Button} onClick=${show(turned)}>Rotate<//>`}
+    <${Button} onClick=${show(mirrored)}>Mirror<//>
+  </div>`;
+}
 
 export function Play({ info, route, go, objective, unit, digits, setDigits }) {
   const game = useGame(info, objective);
@@ -130,6 +147,7 @@ export function Play({ info, route, go, objective, unit, digits, setDigits }) {
   const [editing, setEditing] = useState(false);
   const hints = useHints(game, tile);
   useAddress(game, route, go, true);
+  const lost = useNoting(game, "play");
   useAutoplay(game, auto, () => setAuto(false), speed);
   const slide = (direction) => {
     setAuto(false);
@@ -179,6 +197,7 @@ export function Play({ info, route, go, objective, unit, digits, setDigits }) {
     </div>
     <div class="side">
       <${Values} game=${game} digits=${digits} setDigits=${setDigits} unit=${unit} onSlide=${slide} />
+      ${lost && html`<${Notice}>${lost}<//>`}
       <${Tools} game=${game} onEdit=${() => setEditing(true)} />
     </div>
     <${Live}>${game.answer || game.end || game.waits ? spoken(game, game.answer?.value ? `Value ${valueText(game.answer.value, digits)}.` : "") : ""}<//>
@@ -188,6 +207,7 @@ export function Play({ info, route, go, objective, unit, digits, setDigits }) {
 /** What the game waits for, or how it ended, or what went wrong. */
 export function Status({ game, tile, setTile }) {
   if (game.problem) return html`<${Notice} again=${() => game.again()}>${game.problem}<//>`;
+  if (game.refusal) return html`<div class="notice refused" role="note"><p>${game.refusal}</p></div>`;
   if (game.waits && game.mode === "chosen") {
     const tiles = game.info.spawns.map((spawn) => [spawn.tile, String(spawn.tile)]);
     return html`<div class="notice choose" role="note"><p>Click an empty cell to put a tile there.</p>
@@ -224,7 +244,7 @@ function Tools({ game, onEdit }) {
     if (Number.isSafeInteger(number) && number >= 0) game.attempt(() => game.restart(number));
   };
   return html`<section class="card tools" aria-label="Game">
-    <${Choice} name="mode" label="Next spawn" value=${game.mode} options=${MODES} onChange=${(mode) => game.setMode(mode)} />
+    <${Spawning} game=${game} />
     <form onSubmit=${restart}>
       <label class="field" title="The same seed and the same slides give the same game.">
         <span>Seed</span>
@@ -236,6 +256,7 @@ function Tools({ game, onEdit }) {
       <${Button} icon="edit" onClick=${onEdit}>Set up a position<//>
       <${CopyLink} />
     </div>
+    <${Turn} game=${game} />
     <${SavedGames} game=${game} />
   </section>`;
 }

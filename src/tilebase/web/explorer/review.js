@@ -4,9 +4,10 @@ import { html, useEffect, useLayoutEffect, useRef, useState } from "./vendor/htm
 import { post } from "./api.js";
 import { StillBoard } from "./board.js";
 import { LineChart } from "./chart.js";
-import { Button, Facts, Icon, Notice, Toggle, sentence, useKeys } from "./parts.js";
+import { Button, Choice, Facts, Icon, Notice, Toggle, sentence, useKeys } from "./parts.js";
+import { addNew, notesOfReview } from "./notebook.js";
 import { wordsOf } from "./rules.js";
-import { recall, remember } from "./store.js";
+import { recall, remember, useSetting } from "./store.js";
 import { MISTAKE, capital, changeText, count, either, lessText, numberOf, percent, rounded, several, valueText } from "./text.js";
 
 const PART = 200; // rows that are drawn on either side of the current one, and by each click for more
@@ -25,11 +26,14 @@ export function Review({ info, go, objective, unit, digits, setDigits }) {
   const [kept, keep] = useKept(`review.${info.name}`);
   const [text, setText] = useState(kept.game);
   const [state, setState] = useState({ review: null, problem: null, busy: false });
+  const [by, setBy] = useSetting("review.by", "all");
+  const [files, setFiles] = useState([]);
   const turn = useRef(0);
   const ask = async (game) => {
     const mine = ++turn.current;
     setState({ review: null, problem: null, busy: true });
-    const answer = await post("review", { table: info.name, game, objective: objective || null }).then(
+    const asked = by === "all" ? { table: null, objective: null } : { table: info.name, objective: objective || null };
+    const answer = await post("review", { ...asked, game }).then(
       (review) => ({ review, problem: null }),
       (error) => ({ review: null, problem: error.message }),
     );
@@ -44,35 +48,39 @@ export function Review({ info, go, objective, unit, digits, setDigits }) {
     return () => {
       turn.current += 1;
     };
-  }, [objective]);
+  }, [objective, by]);
   const submit = (event) => {
     event.preventDefault();
     review(text);
   };
   const choose = async (event) => {
-    const [file] = event.target.files;
-    if (!file) return;
-    const content = await file.text();
-    setText(content);
-    review(content);
+    const chosen = [...event.target.files];
+    if (!chosen.length) return;
+    const read = await Promise.all(chosen.map(async (file) => ({ name: file.name, game: await file.text() })));
     event.target.value = "";
+    setFiles(read.length > 1 ? read : []);
+    show(read[0].game);
   };
-  const current = recall(`game.${info.name}`, null, "sessionStorage");
-  const own = () => {
-    const game = JSON.stringify(current.record);
+  const show = (game) => {
     setText(game);
     review(game);
   };
+  const current = recall(`game.${info.name}`, null, "sessionStorage");
+  const own = () => {
+    show(JSON.stringify(current.record));
+  };
   return html`<div class="review">
-    <form class="card" onSubmit=${submit}>
+    <form class="card" onSubmit=${submit}><details open=${!state.review}><summary>The game</summary>
       <label class="field"><span>A game: saved by tilebase, a 2048verse replay, or a list of positions, one a line</span>
         <textarea rows="5" spellcheck="false" value=${text} onInput=${(event) => setText(event.target.value)}></textarea>
       </label>
       <div class="bar-of-buttons">
         <button class="button main" disabled=${!text.trim() || state.busy}>Review</button>
-        <label class="button file"><input type="file" accept=".json,.txt,.csv,text/plain,application/json" onChange=${choose} /><span>Open a file</span></label>
+        <label class="button file"><input type="file" multiple accept=".json,.txt,.csv,text/plain,application/json" onChange=${choose} /><span>Open files</span></label>
         ${current?.record?.moves?.length > 0 && html`<${Button} onClick=${own}>Review the game just played<//>`}
-      </div>
+      </div></details>
+      ${files.length > 0 && html`<${Choice} name="file" label="File" value=${kept.game} options=${files.map((file) => [file.game, file.name])} onChange=${show} />`}
+      <${Choice} name="by" label="Judged by" value=${by} options=${[["all", "all tables here"], ["one", info.name]]} onChange=${setBy} />
     </form>
     ${state.problem && html`<${Notice}>${state.problem}<//>`}
     ${state.busy && html`<p class="wait">Reviewing …</p>`}
@@ -110,13 +118,18 @@ function Result({ review, info, unit, go, digits, setDigits, first, keep }) {
   const known = moves.findIndex((move) => move.value);
   const at = Math.min(first ?? (drops.length ? drops[0] - 1 : Math.max(0, known)), moves.length - 1);
   const [only, setOnly] = useState(false);
+  const [said, say] = useState("");
+  const note = () => addNew(notesOfReview(info, moves)).then((added) => say(`${several(added, "note")} added.`), (error) => say(error.message));
   const lucks = lucksOf(moves, unit);
   const move = moves[at];
   const step = (by) => keep(Math.max(0, Math.min(moves.length - 1, at + by)));
+  const mistakes = moves.filter((move) => move.mistake).map((move) => move.number - 1);
   useKeys((key) => {
     const by = { ArrowLeft: -1, ArrowRight: 1 }[key];
+    const to = { n: mistakes.find((one) => one > at), p: mistakes.findLast((one) => one < at) }[key];
     if (by) step(by);
-    return Boolean(by);
+    else if (to !== undefined) keep(to);
+    return Boolean(by) || ["n", "p"].includes(key);
   });
   const heading = `${several(review.positions, "position")}, read as ${review.form === "positions" ? "a list" : `a ${review.form}`}`;
   return html`<div class="play">
@@ -125,13 +138,15 @@ function Result({ review, info, unit, go, digits, setDigits, first, keep }) {
       <div class="bar-of-buttons">
         <${Button} icon="left" label="Position before" disabled=${at === 0} onClick=${() => step(-1)} />
         <${Button} icon="right" label="Next position" disabled=${at === moves.length - 1} onClick=${() => step(1)} />
-        <${Button} icon="play" onClick=${() => go({ view: "play", board: move.board })}>Play from here<//>
+        <${Button} icon="play" onClick=${() => go({ view: "play", board: move.board, table: move.table || info.name })}>Play from here<//>
       </div>
       <${Move} move=${move} last=${at === moves.length - 1} luck=${lucks[at]} digits=${digits} unit=${unit} />
     </div>
     <div class="side">
       <section class="card" aria-label="Summary">
         <h2>${heading}</h2>
+        <${Endgames} review=${review} at=${at} onPick=${keep} />
+        ${mistakes.length > 0 && html`<div class="bar-of-buttons"><${Button} onClick=${note}>Put the mistakes into the notebook<//><span class="said" role="status">${said}</span></div>`}
         ${known < 0
           ? html`<p>This table knows none of these positions. ${sentence(`of the last one: ${moves[moves.length - 1].problem}`)}</p>`
           : html`<${Summary} review=${review} at=${at} lucks=${lucks} unit=${unit} onPick=${keep} />`}
@@ -147,6 +162,24 @@ function Result({ review, info, unit, go, digits, setDigits, first, keep }) {
     </section>`}
   </div>`;
 }
+
+/** The parts of the game that tables judge, as a strip; a click goes to the first position of one. */
+function Endgames({ review, at, onPick }) {
+  const { endgames, moves } = review;
+  if (!endgames.length || !endgames[0].table) return null;
+  return html`<ul class="strip" aria-label="Endgames">
+    ${endgames.map(({ table, first, last }) => {
+      const mistakes = moves.slice(first - 1, last).filter((move) => move.mistake).length;
+      const now = at + 1 >= first && at + 1 <= last;
+      return html`<li><button type="button" aria-current=${now ? "true" : undefined} onClick=${() => onPick(first - 1)}>
+        <b>${table}</b> <span>moves ${count(first)} to ${count(last)}</span> <span class=${mistakes ? "loss-text" : "quiet"}>${several(mistakes, "mistake")}</span>
+      </button></li>`;
+    })}
+  </ul>`;
+}
+
+/** The endgame at a position, or the next one, or the last: its chart is drawn. */
+const endgameAt = ({ endgames }, at) => endgames.find(({ last }) => at + 1 <= last) || endgames[endgames.length - 1];
 
 function Summary({ review, at, lucks, unit, onPick }) {
   const { moves, drops } = review;
@@ -164,15 +197,17 @@ function Summary({ review, at, lucks, unit, onPick }) {
     review.unknown > missing && ["Not judged", count(review.unknown - missing)],
   ];
   return html`<${Facts} items=${[...(judged || []), ...others]} />
-    ${judged ? html`<${Stretches} moves=${moves} drops=${drops} at=${at} unit=${unit} onPick=${onPick} />` : html`<p>No slide of this game can be judged.</p>`}
+    ${judged ? html`<${Stretches} moves=${moves} part=${endgameAt(review, at)} drops=${drops} at=${at} unit=${unit} onPick=${onPick} />` : html`<p>No slide of this game can be judged.</p>`}
     ${drops.length > 0 &&
     html`<h3>Largest losses</h3>
       <ol class="drops">${drops.slice(0, 5).map((number) => html`<${Drop} move=${moves[number - 1]} onPick=${() => onPick(number - 1)} />`)}</ol>`}`;
 }
 
 /** A chart of the stretches of the game that the table judges, one behind the other. */
-function Stretches({ moves, drops, at, unit, onPick }) {
-  const rows = rowsOf(moves, (move) => plotted(move) !== null);
+function Stretches({ moves, part, drops, at, unit, onPick }) {
+  const stretch = part.table ? moves.slice(part.first - 1, part.last) : moves;
+  const rows = rowsOf(stretch, (move) => plotted(move) !== null);
+  if (!rows.some((row) => row.move)) return html`<p class="quiet">No slide of this endgame can be judged.</p>`;
   if (rows[0].from) rows.shift();
   if (rows[rows.length - 1].from) rows.pop();
   const numbers = rows.map((row) => row.move?.number ?? row.from);
@@ -181,7 +216,7 @@ function Stretches({ moves, drops, at, unit, onPick }) {
   const words = `Value from move ${count(first.number)} to move ${count(last.number)}, in ${stretches}: from ${rounded(numberOf(first.value), unit)} to ${rounded(numberOf(last.value), unit)}.`;
   return html`<${LineChart} values=${rows.map((row) => (row.move ? plotted(row.move) : null))}
     afters=${rows.map((row) => (row.move && row.move.loss !== null ? numberOf(row.move.slide_value) : null))}
-    marks=${drops.map((number) => numbers.indexOf(number))} current=${at < last.number ? numbers.findLastIndex((number) => number <= at + 1) : -1}
+    marks=${drops.map((number) => numbers.indexOf(number)).filter((index) => index >= 0)} current=${at < last.number ? numbers.findLastIndex((number) => number <= at + 1) : -1}
     onPick=${(index) => onPick(numbers[index] - 1)} unit=${unit} label=${words} left=${`Move ${count(first.number)}`} right=${`Move ${count(last.number)}`} />`;
 }
 

@@ -103,6 +103,18 @@ export function boardText(cells, shape) {
   return rows.join("/");
 }
 
+const rowsOf = (cells, [, columns]) => Array.from({ length: cells.length / columns }, (_, row) => cells.slice(row * columns, (row + 1) * columns));
+const textOf = (rows) => rows.map((row) => row.join(",")).join("/");
+
+/** The text of a square board after a quarter turn clockwise. */
+export const turned = (cells, shape) => textOf(rowsOf(cells, shape)[0].map((_, column) => rowsOf(cells, shape).map((row) => row[column]).reverse()));
+
+/** The text of a board mirrored left to right. */
+export const mirrored = (cells, shape) => textOf(rowsOf(cells, shape).map((row) => row.reverse()));
+
+/** Whether a board of a game may be turned and mirrored: the rules do not tell cells apart, or it is a real board. */
+export const isFree = (info) => info.shape.length === 2 && Boolean(info.plain || info.unmergeable);
+
 /** The largest tile of cells, unmergeable tiles and walls aside; 0 on an empty board. */
 export const largestOf = (cells) => Math.max(0, ...cells.map(Number).filter(Number.isFinite));
 

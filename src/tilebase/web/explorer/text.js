@@ -22,6 +22,14 @@ export const MISTAKE = "a thousandth of the value or more";
 /** Two significant digits and a power of ten: 3.1e-7. */
 const power = (number) => number.toExponential(1).replace(".0e", "e").replace("e+", "e");
 
+/** How good a slide was, in a word: by the part of the value that it lost. */
+export function gradeOf({ loss, best }, of) {
+  if (best) return "best";
+  if (loss === null) return null;
+  const part = of ? loss / of : 1;
+  return part < 0.001 ? "fine" : part < 0.01 ? "slip" : part < 0.05 ? "mistake" : "blunder";
+}
+
 /** Percent with one decimal, or so many that `margin` has two significant digits. */
 function percents(number, margin) {
   const decimals = Math.max(1, 1 - Math.floor(Math.log10(100 * margin)));
@@ -48,6 +56,15 @@ export function short(number, unit) {
   if (1 - number < NEAR_ONE) return "≈ 100 %";
   if (number < SMALL) return `${power(100 * number)} %`;
   return percents(number, Math.min(number, 1 - number));
+}
+
+/** Numbers of the slides of one position: with so many digits that those differ which are not negligibly near. */
+export function apart(numbers, unit) {
+  const texts = (more) => numbers.map((number) => (number === null || unit !== "probability" || !more ? short(number, unit) : `${(100 * number).toFixed(more)} %`));
+  const alike = (found) => numbers.some((one, at) => numbers.some((other, to) => to > at && found[at] === found[to] && Math.abs(one - other) >= NEGLIGIBLE * Math.abs(one)));
+  let more = 0;
+  while (more < 13 && alike(texts(more))) more += 1;
+  return texts(more);
 }
 
 /** As `short`, of a number that was rounded: 0 and 1 are not certain. */

@@ -4,8 +4,8 @@ import { placeOf } from "./rules.js";
 
 // FILLS[e - 1] is the colour of the tile 2**e; larger tiles are black.
 export const FILLS = [
-  "#f3ece2", "#eee0c9", "#f5bd85", "#f29e62", "#f0885c", "#c93f1e", "#f0d67c", "#ebcb5c",
-  "#e3bd3f", "#d6ac26", "#cda022", "#8fae5d", "#3f7d6d", "#34749c", "#4c529b", "#6d3b83",
+  "#f3ece2", "#eee0c9", "#f5bd85", "#f29e62", "#f0885c", "#c93f1e", "#f2dc8c", "#e9bf3a",
+  "#c4b84a", "#9dbb62", "#6fb58a", "#2b7f86", "#34749c", "#4c529b", "#6d3b83", "#8a2f5e",
 ];
 const X_FILL = "#2f2b3a";
 const [DARK, LIGHT] = ["#3d352e", "#ffffff"];

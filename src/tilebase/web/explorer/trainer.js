@@ -3,15 +3,14 @@
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { MiniBoard } from "./board.js";
 import { Game, newSeed } from "./game.js";
-import { Button, Facts, Live, Notes, Slides, directionOf, useKeys, verdict } from "./parts.js";
-import { GameBoard, Status, begin, spoken, useAddress, useGame } from "./play.js";
+import { Notebook, useNoting } from "./notebook.js";
+import { Button, Live, Notes, Notice, Slides, directionOf, useKeys, verdict } from "./parts.js";
+import { GameBoard, Spawning, Status, Turn, begin, spoken, useAddress, useGame } from "./play.js";
 import { sumName } from "./rules.js";
 import { useSetting } from "./store.js";
-import { MISTAKE, capital, count, either, lossText, numberOf, percent, valueText } from "./text.js";
+import { MISTAKE, capital, count, gradeOf, lossText, numberOf, percent, several, valueText } from "./text.js";
 
-const SHOWN = 12; // mistakes that are listed
-
-/** What the trainer knows of the slides so far: `judged` are {slide, loss, of, best, mistake, cells, board}. */
+/** What the trainer knows of the slides so far: `judged` are {slide, loss, of, best, mistake}. */
 function summary(judged) {
   let run = 0;
   let longest = 0;
@@ -31,7 +30,7 @@ function useJudged(game) {
   const [judged, setJudged] = useState([]);
   const seen = useRef(new Set());
   useEffect(() => {
-    const found = game.entries.filter((entry) => entry.slide && Game.made(entry) && !seen.current.has(entry));
+    const found = game.entries.filter((entry) => entry.own && Game.made(entry) && !seen.current.has(entry));
     if (!found.length) return;
     found.forEach((entry) => seen.current.add(entry));
     setJudged([...judged, ...found.map(judge).filter(Boolean)]);
@@ -43,7 +42,7 @@ function judge(entry) {
   const { answer } = entry;
   const made = Game.made(entry);
   if (!answer.best.length || made.loss === null) return null;
-  return { slide: made.direction, loss: made.loss, of: Math.abs(numberOf(answer.value) ?? 0), text: made.loss_text, best: made.best, mistake: made.mistake, bests: answer.best, cells: answer.cells, board: answer.board };
+  return { slide: made.direction, loss: made.loss, of: Math.abs(numberOf(answer.value) ?? 0), best: made.best, mistake: made.mistake };
 }
 
 const WAYS = [
@@ -57,13 +56,15 @@ function Starts({ game, info }) {
   const [sum, setSum] = useState("");
   const first = info.sums?.[0];
   const last = info.sums?.[1];
-  const start = (event) => {
+  const [busy, setBusy] = useState(false);
+  const start = async (event) => {
     event.preventDefault();
     const options = by === "start" ? {} : { by, sum: sum || undefined };
-    game.attempt(() => game.restart(newSeed(), options));
+    setBusy(true);
+    await game.attempt(() => game.restart(newSeed(), options));
+    setBusy(false);
   };
-  return html`<form class="card" onSubmit=${start} aria-label="Begin again">
-    <h2>Begin again</h2>
+  return html`<form onSubmit=${start} aria-label="Begin again">
     <label class="field"><span>From</span>
       <select value=${by} onChange=${(event) => setBy(event.target.value)}>
         ${WAYS.filter(([way]) => way === "start" || info.sums).map(([way, text]) => html`<option value=${way} selected=${way === by}>${text}</option>`)}
@@ -73,36 +74,18 @@ function Starts({ game, info }) {
     html`<label class="field"><span>${sumName(info)}${info.sums ? `, ${first} to ${last}` : ""}; empty for any</span>
       <input inputmode="numeric" pattern="[0-9]*" maxlength="7" value=${sum} onInput=${(event) => setSum(event.target.value)} />
     </label>`}
-    <button class="button">Start</button>
+    <button class="button" disabled=${busy}>${busy ? "Finding a position …" : "Start"}</button>
   </form>`;
 }
 
-function Mistakes({ judged, shape, onTry }) {
-  const mistakes = judged.filter((one) => one.mistake).sort((one, other) => other.loss - one.loss);
-  if (!mistakes.length) return null;
-  return html`<section class="card mistakes" aria-labelledby="mistakes">
-    <h2 id="mistakes">Mistakes</h2>
-    <p class="quiet">Slides that lost ${MISTAKE}.</p>
-    <ul class="boards">
-      ${mistakes.slice(0, SHOWN).map(
-        (one) => html`<li>
-          <${MiniBoard} cells=${one.cells} shape=${shape} />
-          <p>${capital(one.slide)} lost <b class="loss-text">${one.text}</b>.<br />Best was ${either(one.bests)}.</p>
-          <${Button} onClick=${() => onTry(one)}>Play again<//>
-        </li>`,
-      )}
-    </ul>
-    ${mistakes.length > SHOWN && html`<p class="quiet">The ${SHOWN} largest of ${count(mistakes.length)} are shown.</p>`}
-  </section>`;
-}
-
-/** The verdict on the last slide, and the run of slides without a mistake: beside the board, so that a phone shows it, too. */
+/** What the last slide was worth, in a word and a sentence: it stands beside the board, also on a phone. */
 function Verdict({ game, sums }) {
   const before = game.entries[game.at - 1];
   const made = Game.made(before);
   const words = made && (verdict(before, made) || "The table has no values here.");
-  return html`<div class="verdict" aria-label="Verdict" role="group">
-    <p class=${!made ? "quiet" : made.best ? "good" : made.mistake ? "loss-text" : ""}>${words || "Which slide is best?"}</p>
+  const grade = made && gradeOf(made, Math.abs(numberOf(before.answer.value) ?? 0));
+  return html`<div class=${`verdict ${grade || ""}`} aria-label="Verdict" role="group">
+    <p>${grade && html`<b>${capital(grade)}.</b>`} ${words || "Which slide is best?"}</p>
     <p class="run">Run <b>${count(sums.run)}</b></p>
   </div>`;
 }
@@ -118,7 +101,6 @@ function Feedback({ game, digits, unit }) {
     </section>`;
   }
   return html`<section class="card" aria-label="Last slide">
-    <h2>What the slides were worth</h2>
     <div class="before"><${MiniBoard} cells=${before.cells} shape=${game.info.shape} />
       <p>${before.answer.meaning}: <b>${valueText(before.answer.value, digits)}</b></p></div>
     <${Slides} info=${game.info} answer=${before.answer} digits=${digits} unit=${unit} chosen=${made.direction} />
@@ -126,58 +108,66 @@ function Feedback({ game, digits, unit }) {
   </section>`;
 }
 
+/** The slides of this sitting, in one line. */
+function Sitting({ judged, sums, unit, reset }) {
+  if (!judged.length) return null;
+  const parts = [
+    several(judged.length, "slide"), `${percent(sums.part)} best`, `${several(sums.mistakes, "mistake")} (${MISTAKE})`,
+    `${lossText(sums.total, unit, sums.of)} lost in all`, `${lossText(sums.mean, unit, sums.of)} a slide`, `longest run ${count(sums.longest)}`,
+  ];
+  return html`<p class="sitting" aria-label="Agreement" role="group">${parts.join(" · ")} <${Button} kind="plain" onClick=${reset}>Count from zero<//></p>`;
+}
+
 export function Trainer({ info, route, go, objective, unit, digits }) {
   const game = useGame(info, objective);
   const [judged, reset] = useJudged(game);
+  const lost = useNoting(game, "train");
   useAddress(game, route, go, false);
   const fresh = () => game.attempt(() => game.restart(newSeed()));
   useKeys((key) => {
     const direction = directionOf(key, info.directions);
     if (direction) game.slide(direction);
     else if (key === "n") fresh();
-    return Boolean(direction) || key === "n";
+    else if (["z", "u"].includes(key)) game.undo();
+    else return false;
+    return true;
   });
   if (!game.cells) {
     return html`<${Status} game=${{ problem: game.problem, again: () => begin(game, ""), info }} />${!game.problem && html`<p class="wait">Loading …</p>`}`;
   }
-  const again = async ({ board }) => {
+  const again = async (board) => {
     await game.attempt(() => game.begin(board));
-    document.querySelector(".stage").scrollIntoView({ block: "start" }); // the list of mistakes is far below it
+    document.querySelector(".stage").scrollIntoView({ block: "start" }); // the notebook is far below it
   };
   const sums = summary(judged);
   const last = verdict(game.entries[game.at - 1], Game.made(game.entries[game.at - 1]));
   const directions = game.answer?.slides.map((slide) => slide.direction);
-  const hidden = game.answer && { ...game.answer, best: [] };
-  return html`<div class="play">
-    <div class="stage">
-      <${GameBoard} game=${game} onSlide=${(direction) => game.slide(direction)} />
+  return html`<div class="play train">
+    <div class="stage"><${GameBoard} game=${game} tile=${info.spawns[0].tile} onSlide=${(direction) => game.slide(direction)} /></div>
+    <div class="side">
       <${Verdict} game=${game} sums=${sums} />
-      <${Status} game=${game} />
+      <${Status} game=${game} tile=${info.spawns[0].tile} />
       <div class="pad" role="group" aria-label="Slides">
         ${info.directions.map(
-          (direction) => html`<${Button} icon=${direction} aria-disabled=${Boolean(hidden && !directions.includes(direction))} onClick=${() => game.slide(direction)}>${capital(direction)}<//>`,
+          (direction) => html`<${Button} icon=${direction} aria-disabled=${Boolean(directions && !directions.includes(direction))} onClick=${() => game.slide(direction)}>${capital(direction)}<//>`,
         )}
       </div>
-      <section class="card" aria-label="Agreement">
-        <${Facts} items=${[
-          ["Best slides", percent(sums.part)],
-          ["Slides", count(judged.length)],
-          [`Mistakes (${MISTAKE})`, count(sums.mistakes)],
-          ["Mean loss", lossText(sums.mean, unit, sums.of)],
-          ["Total loss", lossText(judged.length ? sums.total : null, unit, sums.of)],
-          ["Longest run", count(sums.longest)],
-        ]} />
-        <div class="bar-of-buttons">
-          <${Button} icon="new" onClick=${fresh}>New game<//>
-          <${Button} disabled=${!judged.length} onClick=${reset}>Count from zero<//>
-        </div>
-      </section>
-    </div>
-    <div class="side">
+      <div class="bar-of-buttons">
+        <${Button} icon="new" onClick=${fresh}>New game<//>
+        <${Button} icon="undo" label="Undo (Z)" disabled=${!game.canUndo} onClick=${() => game.undo()} />
+      </div>
       <${Feedback} game=${game} digits=${digits} unit=${unit} />
-      <${Starts} game=${game} info=${info} />
     </div>
-    <${Mistakes} judged=${judged} shape=${info.shape} onTry=${again} />
+    <div class="below">
+      <${Sitting} judged=${judged} sums=${sums} unit=${unit} reset=${reset} />
+      ${lost && html`<${Notice}>${lost}<//>`}
+      <${Notebook} info=${info} onTry=${again} />
+      <details class="card"><summary>Where to begin, and what is spawned</summary>
+        <${Starts} game=${game} info=${info} />
+        <${Spawning} game=${game} />
+        <${Turn} game=${game} />
+      </details>
+    </div>
     <${Live}>${game.answer || game.end ? spoken(game, last) : ""}<//>
   </div>`;
 }

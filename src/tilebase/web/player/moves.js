@@ -6,6 +6,12 @@ import { several } from "../explorer/text.js";
 /** A sentence for the player: a board that is not one of the game. */
 export class BoardError extends Error {}
 
+/** All choices of so many of some cells. */
+function* choices(cells, number, begin = 0) {
+  if (!number) yield [];
+  else for (let at = begin; at < cells.length; at++) for (const rest of choices(cells, number - 1, at + 1)) yield [cells[at], ...rest];
+}
+
 const tileOf = (exponent) => String(2n ** BigInt(exponent));
 
 export class Rules {
@@ -89,7 +95,13 @@ export class Rules {
     return cells;
   }
 
-  /** The board of a text: tiles by rows.  Raises `BoardError`. */
+  /** The cells on which the goal wins, if it does not win on all. */
+  get goals() {
+    const single = this.patterns.map((pattern) => pattern.flatMap((code, cell) => (code === null ? [] : [cell]))).filter((cells) => cells.length === 1);
+    return [...new Set(single.flat())];
+  }
+
+  /** {cells, large}: the board of a text, tiles by rows, and by cell the tiles of a real board that are x.  Raises `BoardError`. */
   parse(text) {
     const words = text.toLowerCase().split(/[\s,/;|]+/).filter(Boolean);
     if (words.length !== this.cells) {
@@ -97,8 +109,49 @@ export class Rules {
       throw new BoardError(`This has ${several(words.length, "cell")}, but a ${shape} board has ${this.cells}: write 0 for an empty cell.`);
     }
     const cells = words.map((word, cell) => this.#word(word, cell));
+    if (this.x !== null && !cells.includes("x")) return this.#real(cells);
     this.#check(cells);
-    return cells;
+    return { cells, large: null };
+  }
+
+  /** A real board as one of the game: its large tiles are x, and it is rotated or mirrored so that they stand on a mask. */
+  #real(cells) {
+    const codes = this.codes(cells);
+    const goals = this.patterns.map((pattern) => Math.max(...pattern.map((code) => code ?? 0)));
+    const least = Math.min(this.goal ?? Infinity, ...goals);
+    const most = Math.max(...this.highest);
+    const count = this.words(this.start.boards[0]).filter((word) => word === "x").length;
+    const forced = codes.flatMap((code, cell) => (code > most ? [cell] : []));
+    const able = codes.flatMap((code, cell) => (code >= least && code <= most ? [cell] : []));
+    const there = forced.length + able.length;
+    if (forced.length > count || there < count) {
+      throw new BoardError(`This board has ${several(there, "large tile")} (${tileOf(least)} or more), but the game has ${count}.`);
+    }
+    for (const chosen of choices(able, count - forced.length)) {
+      const large = new Set([...forced, ...chosen]);
+      const marked = cells.map((word, cell) => (large.has(cell) ? "x" : word));
+      for (const image of this.#images()) {
+        const turned = image.map((cell) => marked[cell]);
+        if (this.#fits(turned)) return { cells: turned, large: image.map((cell) => (large.has(cell) ? cells[cell] : null)) };
+      }
+    }
+    throw new BoardError("The large tiles of this board do not stand where this game has them, however it is turned, or the board is won already.");
+  }
+
+  #fits(cells) {
+    return this.#stands(cells) && this.#allowed(cells) && !this.#wins(cells) && !this.#goalSum(cells) && (this.horizon === null || this.sum(cells) <= this.horizon);
+  }
+
+  /** The rotations and mirror images of the shape that keep the walls: by cell, which cell of the board comes there. */
+  #images() {
+    if (this.shape.length !== 2) return [Array.from({ length: this.cells }, (_, cell) => cell)];
+    const [rows, columns] = this.shape;
+    const across = (cells) => cells.map((_, at) => cells[Math.floor(at / columns) * columns + (columns - 1 - (at % columns))]);
+    const turn = (cells) => cells.map((_, at) => cells[(rows - 1 - (at % columns)) * columns + Math.floor(at / columns)]);
+    const found = [Array.from({ length: this.cells }, (_, cell) => cell)];
+    for (let at = 0; at < 3; at++) found.push(rows === columns ? turn(found[at]) : [...found[at]].reverse());
+    const wall = (cell) => this.walls.includes(cell);
+    return [...found, ...found.map(across)].filter((image) => image.every((cell, at) => wall(cell) === wall(at)));
   }
 
   #word(word, cell) {

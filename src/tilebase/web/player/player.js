@@ -33,14 +33,21 @@ const sizeText = (bytes) => (bytes < 2e6 ? `${count(Math.ceil(bytes / 1e3))} kB`
 /** A position of the game: the state, how it came about, and how the game stands. */
 const entryOf = (rules, cells, before = {}) => ({ cells, tokens: tokensOf(cells), ghosts: [], end: rules.end(cells), ...before });
 
+/** The first position of a board that was read: its x show their tiles, which tokens keep. */
+function entryRead(rules, { cells, large }) {
+  const entry = entryOf(rules, cells);
+  const labels = new Map(large ? entry.tokens.filter(({ word }) => word === "x").map(({ id, cell }) => [id, large[cell]]) : []);
+  return { ...entry, labels };
+}
+
 /** What a slide and a random spawn make of a position. */
-function follow(rules, slide, random) {
+function follow(rules, slide, random, labels) {
   const { direction, tokens, ghosts, cells, end } = slide;
-  if (end) return { cells, tokens, ghosts, end, direction };
+  if (end) return { cells, tokens, ghosts, end, direction, labels };
   const spawn = randomSpawn(cells, rules.spawns, random);
   const after = withSpawn(cells, spawn);
   const [tile] = tokensOf(after.map((word, cell) => (cell === spawn.cell ? word : "0")));
-  return { cells: after, tokens: [...tokens, { ...tile, spawned: true }], ghosts, end: rules.end(after), direction, spawn };
+  return { cells: after, tokens: [...tokens, { ...tile, spawned: true }], ghosts, end: rules.end(after), direction, spawn, labels };
 }
 
 /**
@@ -55,7 +62,7 @@ function useGame(rules, random) {
   const slide = (direction) => {
     const chosen = slides.find((one) => one.direction === direction);
     if (!chosen) return false;
-    setGame({ ...game, entries: [...game.entries.slice(0, game.at + 1), follow(rules, chosen, random)], at: game.at + 1 });
+    setGame({ ...game, entries: [...game.entries.slice(0, game.at + 1), follow(rules, chosen, random, now.labels)], at: game.at + 1 });
     return true;
   };
   const last = game.at + 1 === game.entries.length;
@@ -73,7 +80,7 @@ function useGame(rules, random) {
     canUndo: game.at > 0 || game.before !== null,
     canRedo: !last || game.next !== null,
     restart: () => begin(fresh()),
-    begin: (cells) => begin({ entries: [entryOf(rules, cells)], at: 0, next: null }),
+    begin: (read) => begin({ entries: [entryRead(rules, read)], at: 0, next: null }),
   };
 }
 
@@ -190,7 +197,7 @@ function Setup({ rules, cells, onBegin }) {
   };
   return html`<form class="card setup-field" onSubmit=${use} aria-label="Position">
     <div class="row">
-      <label class="field"><span>Set up a position: tiles by rows</span>
+      <label class="field"><span>Set up a position: tiles by rows, large ones as they are</span>
         <input inputmode="text" autocomplete="off" spellcheck="false" placeholder=${boardText(cells, rules.shape)} value=${text} onInput=${(event) => setText(event.target.value)} />
       </label>
       <button class="button"><${Icon} name="edit" /><span>Play it</span></button>
@@ -260,7 +267,7 @@ function Player({ policy }) {
   const { shape, directions } = header.rules;
   return html`<div class="play">
     <div class="stage">
-      <${Board} shape=${shape} cells=${now.cells} tokens=${now.tokens} ghosts=${now.ghosts} label="Board" directions=${directions} onSlide=${slide} />
+      <${Board} shape=${shape} cells=${now.cells} tokens=${now.tokens} ghosts=${now.ghosts} labels=${now.labels} goals=${rules.current.goals} label="Board" directions=${directions} onSlide=${slide} />
       <div class="bar-of-buttons">
         <${Button} icon="undo" label="Undo (Z)" disabled=${!game.canUndo} onClick=${undo} />
         <${Button} icon="redo" label="Redo (Y)" disabled=${!game.canRedo} onClick=${redo} />

@@ -1,0 +1,93 @@
+"""Boards without a table: the library answers, or what can be solved is listed."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tilebase.errors import MissingLayerError
+from tilebase.objectives.numbers import byte_text, chance_text
+from tilebase.runtime.measured import duration
+from tilebase.runtime.paths import library_folder
+from tilebase.runtime.rows import table_text
+
+if TYPE_CHECKING:
+    from tilebase.cli.output import Shown
+    from tilebase.tables.folders import TableFolder
+
+LARGE_EQUAL = (
+    "two large tiles of this board are equal: they can merge, which no table knows, so values are too low"
+)
+
+
+def is_board_alone(word: str) -> bool:
+    """Return whether a word is a board, and not the name of a file or a folder."""
+    from tilebase.questions.fitting import is_board
+
+    return is_board(word) and not os.path.lexists(word)
+
+
+def check_library() -> Path:
+    """Return the folder of the library.  Raises `MissingLayerError` if it holds no table."""
+    from tilebase.tables.folders import holds_tables
+
+    folder = library_folder()
+    if not holds_tables(folder):
+        raise MissingLayerError(
+            f"your library {folder} has no table: make one with tilebase solve ... -o {folder}/NAME, or name "
+            "another folder with TILEBASE_TABLES_DIR"
+        )
+    return folder
+
+
+def open_library() -> TableFolder:
+    """Open the tables of the library.  Raises `MissingLayerError` if it has none."""
+    from tilebase.tables.folders import open_tables
+
+    return open_tables(check_library())
+
+
+def offer(board: str, shown: Shown, why: str = "") -> None:
+    """Print which games can be solved to answer a board, and the command for the first of them.
+
+    Raises as `questions.fitting.fits`.
+    """
+    from tilebase.questions.fitting import Fit, fits
+
+    found = fits(board)
+    folder = library_folder()
+
+    def command(fit: Fit) -> str:
+        return shlex.join(["tilebase", "solve", *fit.words, "-o", str(folder / fit.name)])
+
+    possible, others = ([fit for fit in found if bool(fit.problem) == no] for no in (False, True))
+    rows = [
+        {
+            "": fit.name,
+            "x, o": fit.formation.picture if fit.formation else "",
+            "chance": chance_text(fit.chance),
+            "time": duration(max(1.0, fit.expected.seconds)),
+            "disk": byte_text(int(fit.expected.disk)),
+        }
+        for fit in possible
+    ]
+    text = f"{why}\n" if why else ""
+    text += f"These tables would hold the board:\n{table_text(rows)}" if rows else ""
+    if others:
+        names = ", ".join(f"{fit.name} ({fit.problem})" for fit in others)
+        text += f"not on this machine: {names}\n"
+    if found[0].equal:
+        text += f"{LARGE_EQUAL}\n"
+    if possible:
+        text += f"The first: {command(possible[0])}\n"
+    document: list[dict[str, Any]] = [
+        {
+            "name": fit.name, "formation": fit.formation.name if fit.formation else None, "goal": fit.goal,
+            "chance": fit.chance, "seconds": round(fit.expected.seconds, 1), "disk": int(fit.expected.disk),
+            "memory": fit.expected.memory, "problem": fit.problem, "command": command(fit),
+        }
+        for fit in found
+    ]  # fmt: skip
+    shown.write(rows, document, data=document, text=text, game=None)

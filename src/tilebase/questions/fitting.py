@@ -1,0 +1,246 @@
+"""Which games have a real board among their boards: what can be solved to answer it, and what that takes.
+
+A real board may be one of several formations, rotated or mirrored, and for several goals
+(`tables.large_tiles`).  Of each formation the largest of these goals counts, since play to a smaller one ends
+sooner.  A board of at most `MOST_CELLS` cells without large tiles is one of the game on its shape, for each
+goal above its largest tile.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property
+from math import isqrt
+from typing import Any
+
+from tilebase.costs.estimate import WEEK, Estimate
+from tilebase.costs.reachable import WIN, half_boards, solving
+from tilebase.costs.shares import measured
+from tilebase.errors import BoardError, GameError, MissingBoardError, UsageError
+from tilebase.game.formations import Formation, formation, formations
+from tilebase.game.game import Cells, Game
+from tilebase.game.grid import is_shape
+from tilebase.game.notation import split_cells
+from tilebase.objectives.numbers import byte_text
+from tilebase.runtime.documents import shown
+from tilebase.runtime.resources import Allowance
+from tilebase.sparse.halves import TABLE_LIMIT
+from tilebase.tables.large_tiles import NoReadingError, json_rows, large_tiles_of, read_tiles
+
+MOST_CELLS = 12
+"""Most cells of a shape whose whole game is offered."""
+WHOLE = {
+    "2x2": (16, 32),
+    "2x3": (32, 64),
+    "2x4": (64, 128),
+    "3x3": (128, 256, 512, 1024),
+    "3x4": (64, 128, 256),
+}
+"""The whole games of `catalogue`: shapes, and goals."""
+GOALS = 3
+"""How many goals of a whole game are offered."""
+LEAST_GOAL = 32
+"""The least goal of a formation that is offered: from a smaller one nobody learns anything."""
+LARGE = 64
+"""The exponent that stands for an x: it is larger than that of every tile."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A game that has a real board among its boards.
+
+    Attributes
+    ----------
+    game, goal:
+        The game, and the tile that wins.
+    formation:
+        The formation; None if it is the whole game on the shape of the board.
+    equal:
+        Whether two large tiles of the board are equal.  They can merge, which the game does not know.
+    """
+
+    game: Game
+    goal: int
+    formation: Formation | None = None
+    equal: bool = False
+
+    @property
+    def name(self) -> str:
+        """The usual name of its table, such as ``442-256`` or ``3x3-512``."""
+        return f"{self.formation.name if self.formation else self.game.shape_text}-{self.goal}"
+
+    @property
+    def words(self) -> list[str]:
+        """The arguments of ``tilebase solve``."""
+        return [
+            *(["--formation", self.formation.name] if self.formation else [self.game.shape_text]),
+            str(self.goal),
+        ]
+
+    @property
+    def chance(self) -> float | None:
+        """The probability to win from the start of a formation; None if it was never solved."""
+        known = measured().get((self.formation.name, self.goal)) if self.formation else None
+        return known.win if known else None
+
+    @cached_property
+    def expected(self) -> Estimate:
+        """What its table takes on this machine, with all processors."""
+        return solving(self.game, WIN, Allowance.of(), table=True)
+
+    @cached_property
+    def problem(self) -> str:
+        """Why it cannot be solved on this machine, in a few words; empty if it can."""
+        if half_boards(self.game) > TABLE_LIMIT:
+            return "too many boards for a table"
+        if self.expected.memory > Allowance.of().memory:
+            return f"needs {byte_text(self.expected.memory)} of memory"
+        return "takes more than a week" if self.expected.seconds > WEEK else ""
+
+
+def fits(board: Any) -> list[Fit]:
+    """Return the games that have a real board among their boards, what is solved soonest first.
+
+    `board` is text as `Table.probe` reads it, but no key, or a list of rows of tiles.
+
+    Raises
+    ------
+    BoardError
+        If this is not a board.
+    MissingBoardError
+        If there is no such game; the sentence says why the nearest formation is none.
+
+    >>> [fit.name for fit in fits("0,2,4,0/2,16,8,4/8,128,256,512/1024,2048,4096,8192")][:2]
+    ['442-256', '442t-256']
+    """
+    whole = Game(shape_of(board), 8)  # the tiles of a real board may be larger
+    tiles = read_tiles(whole, board, LARGE)
+    if tiles is None:
+        raise BoardError(f"{str(board)[:80]} does not say its shape: write a board as 2,4/0,8")
+    found = _formations(whole, tiles) or list(_whole(whole, tiles))
+    return sorted(found, key=lambda fit: fit.expected.seconds)
+
+
+def _formations(whole: Game, tiles: Cells) -> list[Fit]:
+    """Return the formations of a board, each with its largest goal: without equal large tiles if that can be.
+
+    Raises `MissingBoardError` if there is none.
+    """
+    nearest = -1, f"formations have boards of 4x4, and whole games at most {MOST_CELLS} cells"
+    found: dict[str, Fit] = {}
+    for one in formations():
+        goal = 0 if one.walled or one.shape != whole.shape else one.largest_goal
+        while goal >= max(LEAST_GOAL, one.least_goal):
+            game = one.game(goal)
+            try:
+                readings = large_tiles_of(game).readings(tiles)
+            except NoReadingError as error:
+                nearest = max(nearest, (error.stage, f"the nearest is {one.name} to {goal}: {error}"))
+            else:
+                apart = any(_are_distinct([tiles[cell] for cell in reading.large]) for reading in readings)
+                if apart or one.name not in found:
+                    found[one.name] = Fit(game, goal, one, equal=not apart)
+                if apart:
+                    break
+            goal //= 2
+    if not found and len(tiles) > MOST_CELLS:
+        raise MissingBoardError(f"no formation has this board; {nearest[1]}")
+    better = [fit for fit in found.values() if not fit.equal]
+    return better or list(found.values())
+
+
+def _are_distinct(tiles: list[int]) -> bool:
+    """Return whether no two large tiles can merge; any two may be written as x."""
+    known = [e for e in tiles if e != LARGE]
+    return len(set(known)) == len(known)
+
+
+def _whole(whole: Game, tiles: Cells) -> Iterator[Fit]:
+    """Yield the games on the shape of a board to goals above its largest tile."""
+    least = max(3, max(tiles) + 1)
+    for exponent in range(least, least + GOALS):
+        try:
+            game = Game(whole.shape, 1 << exponent)
+        except GameError:
+            return
+        yield Fit(game, 1 << exponent)
+
+
+@cache
+def catalogue() -> tuple[Fit, ...]:
+    """Return the tables that players solve: of each formation, and of small boards, by ascending goal.
+
+    >>> len(catalogue()), catalogue()[0].name
+    (142, 'L3-128')
+    """
+    found = []
+    for one in formations():
+        goals = (1 << e for e in range(7, 17))
+        found += [
+            Fit(one.game(g), g, one)
+            for g in goals
+            if one.least_goal <= g <= one.largest_goal and not one.walled
+        ]
+    found += [Fit(Game(shape, goal), goal) for shape, goals in WHOLE.items() for goal in goals]
+    return tuple(found)
+
+
+def fit_named(name: str) -> Fit:
+    """Return the table of a usual name, such as ``442-256`` or ``3x3-512``.
+
+    Raises `UsageError` or `GameError` if it names none.
+    """
+    what, _, goal = name.rpartition("-")
+    if not what or not goal.isdecimal() or len(goal) > 6:
+        raise UsageError(f"{shown(name, 40)} does not name a table: write 442-256 or 3x3-512")
+    if is_shape(what):
+        return Fit(Game(what, int(goal)), int(goal))
+    if what.endswith(".toml"):
+        raise UsageError("formations from files are solved by tilebase solve")
+    one = formation(what)
+    return Fit(one.game(int(goal)), int(goal), one)
+
+
+def is_board(text: str) -> bool:
+    """Return whether a text says a board and its shape, rather than the name of a table or a word.
+
+    >>> is_board("2,4/0,8"), is_board("3x3-512/"), is_board("442"), is_board("0123456789ab0000")
+    (True, False, False, True)
+    """
+    try:
+        shape_of(text)
+    except BoardError:
+        return False
+    return True
+
+
+def shape_of(board: Any) -> tuple[int, int]:
+    """Return rows and columns of a board: text with rows, the digits of a square, JSON, or a list of rows.
+
+    Raises `BoardError`.
+    """
+    if isinstance(board, str):
+        text = board.strip().lower()
+        if re.fullmatch(r"[0-9a-f]+", text) and isqrt(len(text)) ** 2 == len(text) > 1:
+            return isqrt(len(text)), isqrt(len(text))
+        if text[:1] in ("[", "{"):
+            board = json_rows(text)
+        else:
+            board = [split_cells(row) for row in text.split("/") if row.strip()]
+            known = (".", "-", "_", "x")
+            if not all(word.isdecimal() or word in known for row in board for word in row):
+                board = []
+    rows = board.tolist() if hasattr(board, "tolist") else board
+    widths = {len(row) for row in rows if isinstance(row, list | tuple)}
+    if (
+        len(rows) < 2
+        or len(widths) != 1
+        or min(widths) < 2
+        or not all(isinstance(row, list | tuple) for row in rows)
+    ):
+        raise BoardError(
+            f"{shown(str(board), 80)} is not a board with its shape: write its rows, such as 2,4/0,8"
+        )
+    return len(rows), min(widths)

@@ -1,0 +1,196 @@
+// The first screen: any board finds the tables that hold it, and the tables that players solve can be solved here.
+
+import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { post, useGet } from "./api.js";
+import { MiniBoard } from "./board.js";
+import { Button, Icon, Notice, sentence } from "./parts.js";
+import { hrefOf } from "./route.js";
+import { capital, either } from "./text.js";
+import { wordsOf } from "./rules.js";
+
+const EXAMPLE = "0,2,4,0 / 2,16,8,4 / 8,128,256,512 / 1024,2048,4096,8192";
+
+/** The cells of a formation's picture: large tiles as x, cells where the goal wins marked. */
+function Picture({ picture, shape }) {
+  if (!picture) return null;
+  const marks = picture.replaceAll("/", "").split("");
+  const sizes = shape.split("x").map(Number);
+  const cells = marks.map((mark) => (mark === "x" ? "x" : mark === "#" ? "#" : "0"));
+  return html`<${MiniBoard} cells=${cells} shape=${sizes} goals=${marks.flatMap((mark, cell) => (mark === "o" ? [cell] : []))} />`;
+}
+
+/** Call `act` when something changes, and not at first. */
+function useChange(act, what) {
+  const known = useRef(false);
+  useEffect(() => {
+    if (known.current) act();
+    known.current = true;
+  }, what);
+}
+
+/** What a table takes, and a button that solves it; or the command, where pages may not. */
+function Offer({ table, token, busy, onSolve }) {
+  const { name, state, problem, chance, time, disk, command } = table;
+  return html`<li class="offer">
+    <${Picture} ...${table} />
+    <div>
+      <strong>${name}</strong>
+      <p class="quiet">${[chance && `${chance} to win from its start`, time, disk].filter(Boolean).join(" · ")}</p>
+      ${problem && html`<p class="loss-text">${sentence(`Not on this machine: ${problem}`)}</p>`}
+    </div>
+    ${state === "ready"
+      ? html`<a class="button main" href=${hrefOf({ table: name, view: "play" })}>Open</a>`
+      : state === "solving"
+        ? html`<span class="quiet">Being solved</span>`
+        : problem
+          ? null
+          : token
+            ? html`<${Button} kind="main" disabled=${busy} onClick=${() => onSolve(name)}>${state === "begun" ? "Continue" : "Solve"}<//>`
+            : html`<code>${command}</code>`}
+  </li>`;
+}
+
+function Answer({ answer, go }) {
+  const { table, game, board, value, best, meaning, notes, orientation } = answer;
+  const open = (event) => {
+    event.preventDefault();
+    go({ table, board, view: "play", objective: "" });
+  };
+  return html`<li class="offer">
+    <${MiniBoard} cells=${wordsOf(board)} shape=${[board.split("/").length, board.split("/")[0].split(",").length]} />
+    <div>
+      <strong class="answer">${best.length ? html`<${Icon} name=${best[0]} /> ${capital(either(best))}` : "Nothing can be done"}</strong>
+      <p>${value?.short} <span class="quiet">${meaning}, by ${table}</span></p>
+      ${(orientation || notes.length > 0) && html`<p class="quiet">${[orientation && `Read ${orientation}`, ...notes].filter(Boolean).map(sentence).join(" ")}</p>`}
+    </div>
+    <a class="button main" href=${hrefOf({ table, board, view: "play" })} title=${game} onClick=${open}>Play</a>
+  </li>`;
+}
+
+function Found({ board, ready, token, busy, onSolve, go }) {
+  const { data, problem, again } = useGet("answers", { board });
+  useChange(again, [ready]);
+  if (problem) return html`<${Notice}>${problem}<//>`;
+  if (!data) return html`<p class="wait">Looking …</p>`;
+  const others = Object.entries(data.others);
+  const fits = data.fits.filter((one) => one.state !== "ready" && !one.problem);
+  const large = data.fits.filter((one) => one.problem);
+  return html`<div class="found" role="status">
+      ${data.answers.length > 0 && html`<ul>${data.answers.map((one) => html`<${Answer} answer=${one} go=${go} />`)}</ul>`}
+      ${!data.answers.length && html`<p>${data.problem ? sentence(data.problem) : fits.length ? "No table here holds this board. These would:" : "No table that this machine can solve holds this board."}</p>`}
+      ${data.answers.length > 0 && fits.length > 0 && html`<h3>Other tables that would hold it</h3>`}
+      <ul>${fits.map((one) => html`<${Offer} table=${one} token=${token} busy=${busy} onSolve=${onSolve} />`)}</ul>
+      ${fits.some((one) => one.equal) && html`<p class="quiet">Two large tiles are equal. They can merge, which no table knows.</p>`}
+    </div>
+    ${large.length > 0 &&
+    html`<details><summary>${large.length} more that this machine cannot solve</summary>
+      <ul>${large.map((one) => html`<${Offer} table=${one} />`)}</ul>
+    </details>`}
+    ${others.length > 0 &&
+    html`<details><summary>Why ${others.length === 1 ? "another table does" : `${others.length} other tables do`} not answer</summary>
+      <dl class="why">${others.map(([name, why]) => html`<div><dt>${name}</dt><dd>${sentence(why)}</dd></div>`)}</dl>
+    </details>`}`;
+}
+
+const LABELS = { ready: "solved", solving: "being solved", begun: "begun", failed: "stopped" };
+
+/** One formation, or one small board, with its goals; the chosen goal says what it takes. */
+function Family({ tables, token, busy, onSolve }) {
+  const [chosen, choose] = useState(null);
+  const [first] = tables;
+  const name = first.formation || first.shape;
+  const table = tables.find((one) => one.name === chosen);
+  const possible = tables.filter((one) => !one.problem || one.state === "ready");
+  const solved = tables.filter((one) => one.state === "ready").map((one) => one.goal);
+  const range = possible.length ? `${possible[0].time} to ${possible[possible.length - 1].time}` : "too large for this machine";
+  return html`<li><details class="family">
+    <summary>
+      <${Picture} ...${first} />
+      <span><b>${name}</b><span class="quiet">${first.free} ${first.formation ? "free cells" : "cells"}, ${range}${solved.length > 0 && html`<em>solved to ${solved.join(", ")}</em>`}</span></span>
+    </summary>
+    <div class="goals" role="group" aria-label=${`Goals of ${name}`}>
+      ${possible.map(
+        (one) => html`<button type="button" class=${`goal-button ${one.state}`} aria-pressed=${one.name === chosen} onClick=${() => choose(one.name === chosen ? null : one.name)}>
+          <b>${one.goal}</b><small>${LABELS[one.state] || one.time}</small>
+        </button>`,
+      )}
+    </div>
+    ${possible.length < tables.length && html`<p class="quiet">${possible.length ? "Larger goals" : "All goals"} take more memory or time than this machine has: ${tables.filter((one) => !possible.includes(one)).map((one) => `${one.goal} ${one.problem}`).join(", ")}.</p>`}
+    ${table && html`<ul><${Offer} table=${{ ...table, picture: null }} token=${token} busy=${busy} onSolve=${onSolve} /></ul><p class="quiet">About ${table.positions} positions.</p>`}
+  </details></li>`;
+}
+
+/** The tables of the list as families: neighbours with one formation or shape. */
+function familiesOf(tables) {
+  const found = new Map();
+  for (const one of tables) {
+    const key = one.formation || one.shape;
+    found.set(key, [...(found.get(key) || []), one]);
+  }
+  return [...found.values()];
+}
+
+function Solving({ table, onStop }) {
+  const { text, fraction } = table.progress || {};
+  return html`<section class="card" aria-label=${`Solving ${table.name}`}>
+    <div class="titles tight"><h2>Solving ${table.name}</h2>${onStop && html`<${Button} icon="pause" onClick=${onStop}>Stop<//>`}</div>
+    <progress max="1" value=${fraction ?? undefined} aria-label="Progress"></progress>
+    <p role="status" class="quiet">${text || "Starting …"} What is finished is kept, also if you stop.</p>
+  </section>`;
+}
+
+/** props: the list of tables, `again` to ask for it, the route and `go`. */
+export function Library({ tables, again, route, go }) {
+  const [text, setText] = useState(route.board);
+  const [said, say] = useState("");
+  const ready = tables.filter((one) => one.state === "ready").map((one) => one.name).join(" ");
+  const solving = tables.find((one) => one.state === "solving");
+  const { data, problem, again: look } = useGet("library");
+  useChange(look, [ready, solving?.name]);
+  useEffect(() => setText(route.board), [route.board]);
+  const act = async (path, body) => {
+    say("");
+    try {
+      await post(path, { ...body, token: data.token });
+      again();
+    } catch (error) {
+      say(error.message);
+    }
+  };
+  const find = (event) => {
+    event.preventDefault();
+    go({ board: text.trim().split(/\n+/).join("/") });
+  };
+  const offer = { token: data?.token, busy: Boolean(solving), onSolve: (name) => act("solve", { name }) };
+  const stopped = tables.filter((one) => one.state === "failed");
+  return html`<div class="library">
+    <section class="card ask">
+      <h1>Which slide is best?</h1>
+      <form onSubmit=${find}>
+        <label class="field"><span>Your board, row by row</span>
+          <textarea rows="4" spellcheck="false" placeholder=${EXAMPLE.replaceAll(" / ", "\n")} value=${text} onInput=${(event) => setText(event.target.value)}></textarea>
+        </label>
+        <div class="bar-of-buttons">
+          <button class="button main" disabled=${!text.trim()}>Find tables</button>
+          <${Button} onClick=${() => setText(EXAMPLE.replaceAll(" / ", "\n"))}>An example<//>
+        </div>
+      </form>
+      ${said && html`<${Notice}>${said}<//>`}
+      ${solving && html`<${Solving} table=${solving} onStop=${data?.token && (() => act("stop", {}))} />`}
+      ${stopped.map((one) => html`<${Notice}>${one.name}: ${one.problem}<//>`)}
+      ${route.board && html`<${Found} key=${route.board} board=${route.board} ready=${ready} ...${offer} go=${go} />`}
+    </section>
+    ${tables.some((one) => one.state === "ready") &&
+    html`<section aria-labelledby="here">
+      <h2 id="here">Served here</h2>
+      <ul class="here">${tables.filter((one) => one.state === "ready").map((one) => html`<li><a class="button" href=${hrefOf({ table: one.name })}>${one.name}</a></li>`)}</ul>
+    </section>`}
+    ${problem && html`<${Notice} again=${look}>${problem}<//>`}
+    ${data &&
+    html`<section aria-labelledby="tables">
+      <h2 id="tables">${data.token ? "Solve a table" : "Tables that can be solved"}</h2>
+      <p class="quiet">${data.folder ? `They lie in ${data.folder}. ` : ""}A formation keeps large tiles on the hatched cells and makes the goal with the others, on a dashed cell if there are any. Times are for this machine.</p>
+      <ul class="families">${familiesOf(data.tables).map((family) => html`<${Family} key=${family[0].name} tables=${family} ...${offer} />`)}</ul>
+    </section>`}
+  </div>`;
+}

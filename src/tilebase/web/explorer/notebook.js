@@ -1,0 +1,252 @@
+// The notebook: every slide of yours that a table judged, kept in this browser for all tables and all tabs.
+//
+// A note is {table, key, board, slide, best, loss, of, text, from, when}.  `key` is the same for symmetric boards;
+// `from` says where you slid: play, train or review.  Notes are only ever added, so that tabs do not overwrite each
+// other's; what is to be practised follows from them.
+
+import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { BarChart } from "./chart.js";
+import { MiniBoard } from "./board.js";
+import { download } from "./games.js";
+import { Game } from "./game.js";
+import { Button } from "./parts.js";
+import { boardText, isFree, mirrored, turned, wordsOf } from "./rules.js";
+import { useSetting } from "./store.js";
+import { capital, count, either, numberOf, percent, several } from "./text.js";
+
+const RIGHT = 3; // a position is practised until it was right so often in training
+const SHOWN = 12; // positions that are drawn
+const DAYS = 30; // of the picture of accuracy
+const DAY = 86_400_000;
+const FORMAT = "tilebase notebook";
+const THRESHOLDS = [[0.0001, "0.01 %"], [0.001, "0.1 %"], [0.01, "1 %"], [0.05, "5 %"]];
+const FULL = "This browser keeps no more notes: export the notebook, then delete it.";
+const FORBIDDEN = "This browser keeps nothing for this page, so the notebook is lost when you close it.";
+
+// -- what is kept -------------------------------------------------------------------------------
+
+let opened = null;
+
+/** The database; a browser may forbid it. */
+function database() {
+  opened ||= new Promise((done, fail) => {
+    const asked = indexedDB.open("tilebase", 1);
+    asked.onupgradeneeded = () => asked.result.createObjectStore("notes", { autoIncrement: true }).createIndex("table", "table");
+    asked.onsuccess = () => done(asked.result);
+    asked.onerror = () => fail(asked.error);
+  });
+  return opened;
+}
+
+/** Do something with the notes in one transaction; gives the result of the request that `work` returns. */
+async function transact(mode, work) {
+  const base = await database();
+  return new Promise((done, fail) => {
+    const change = base.transaction("notes", mode);
+    const request = work(change.objectStore("notes"));
+    change.oncomplete = () => done(request?.result);
+    change.onabort = () => fail(change.error);
+    change.onerror = () => fail(change.error);
+  });
+}
+
+/** The notes of a table, or of all. */
+export const notesOf = (table) => transact("readonly", (notes) => (table ? notes.index("table").getAll(table) : notes.getAll()));
+
+const CHANNEL = "tilebase.notebook";
+const told = new BroadcastChannel(CHANNEL);
+
+/** Change the notes, and tell all tabs. */
+async function write(work) {
+  await transact("readwrite", work);
+  told.postMessage("changed");
+}
+
+export const addNotes = (notes) => write((store) => void notes.forEach((note) => store.add(note)));
+
+const deleteAll = () => write((store) => store.clear());
+
+/** What equal notes have in common; a review can be noted twice. */
+const same = ({ table, board, slide, from, when }) => [table, board, slide, from === "review" || when].join(" ");
+
+// -- what is noted ------------------------------------------------------------------------------
+
+/** What symmetric boards have in common.  A board with x, or of a game with further rules, stands for itself alone. */
+export function keyOf(board, info) {
+  if (!isFree(info) || board.includes("x")) return board;
+  const { shape } = info;
+  const turn = (text) => turned(wordsOf(text), shape);
+  const half = boardText(wordsOf(board).reverse(), shape);
+  const turns = shape[0] === shape[1] ? [board, turn(board), half, turn(half)] : [board, half];
+  return turns.flatMap((one) => [one, mirrored(wordsOf(one), shape)]).sort()[0];
+}
+
+/** The note of a slide that the table judged, or null. */
+export function noteOf(info, answer, made, from) {
+  if (!made || made.loss === null || !answer.best.length) return null;
+  const { board, best } = answer;
+  const of = Math.abs(numberOf(answer.value) ?? 0);
+  return { table: info.name, key: keyOf(board, info), board, slide: made.direction, best, loss: made.loss, of, text: made.loss_text, from, when: Date.now() };
+}
+
+/** The notes of the mistakes of a review. */
+export const notesOfReview = (info, moves) =>
+  moves
+    .filter((move) => move.mistake && move.slides.length === 1)
+    .map((move) => ({
+      table: move.table || info.name, key: keyOf(move.board, info), board: move.board, slide: move.slides[0], best: move.best,
+      loss: move.loss, of: Math.abs(numberOf(move.value) ?? 0), text: move.loss_text, from: "review", when: Date.now(),
+    }));
+
+/** Add notes that are not there yet; gives how many, or throws an `Error` with a sentence. */
+export async function addNew(notes) {
+  try {
+    const known = new Set((await notesOf()).map(same));
+    const added = notes.filter((note) => !known.has(same(note)));
+    await addNotes(added);
+    return added.length;
+  } catch (error) {
+    throw new Error(error?.name === "QuotaExceededError" ? FULL : FORBIDDEN);
+  }
+}
+
+/** Note the slides of a game, each once, as soon as the table has judged it; returns what is wrong with the storage. */
+export function useNoting(game, from) {
+  const seen = useRef(new Set());
+  const [problem, tell] = useState("");
+  useEffect(() => {
+    const found = game.entries.filter((entry) => entry.own && Game.made(entry) && !seen.current.has(entry));
+    if (!found.length) return;
+    found.forEach((entry) => seen.current.add(entry));
+    const notes = found.map((entry) => noteOf(game.info, entry.answer, Game.made(entry), from)).filter(Boolean);
+    if (notes.length) addNotes(notes).then(() => tell(""), (error) => tell(error?.name === "QuotaExceededError" ? FULL : FORBIDDEN));
+  });
+  return problem;
+}
+
+/** The notes of a table, as they are after each change in any tab: {notes, problem}. */
+function useNotes(table) {
+  const [state, setState] = useState({ notes: [], problem: "" });
+  useEffect(() => {
+    let current = true;
+    const read = () => notesOf(table).then((notes) => current && setState({ notes, problem: "" }), () => current && setState({ notes: [], problem: FORBIDDEN }));
+    const heard = new BroadcastChannel(CHANNEL);
+    heard.onmessage = read;
+    read();
+    return () => {
+      current = false;
+      heard.close();
+    };
+  }, [table]);
+  return state;
+}
+
+// -- what is to be practised --------------------------------------------------------------------
+
+const isMistake = (note, least) => note.loss > 0 && note.loss >= least * note.of;
+
+/**
+ * The positions with a mistake that were not right three times since, what matters most first: by the part of the
+ * value that was lost, how often, and how long ago.
+ */
+export function positionsOf(notes, least, now = Date.now()) {
+  const found = new Map();
+  for (const note of notes) {
+    const one = found.get(note.key) || { key: note.key, times: 0, right: 0, worst: null, last: 0 };
+    if (isMistake(note, least)) {
+      const worse = !one.worst || note.loss > one.worst.loss;
+      found.set(note.key, { ...one, times: one.times + 1, right: 0, worst: worse ? note : one.worst, last: note.when });
+    } else if (one.worst) {
+      found.set(note.key, { ...one, right: one.right + (note.from === "train" && note.loss === 0), last: note.when });
+    }
+  }
+  const weight = ({ worst, times, last }) => (worst.loss / (worst.of || 1)) * times * (1 + (now - last) / DAY);
+  const open = [...found.values()].filter((one) => one.right < RIGHT);
+  return open.sort((one, other) => weight(other) - weight(one));
+}
+
+/** For each of the last days, how many slides were judged, and how many of these were mistakes. */
+function daysOf(notes, least, now = Date.now()) {
+  const today = Math.floor(now / DAY);
+  const days = Array.from({ length: DAYS }, (_, index) => ({ day: today - DAYS + 1 + index, slides: 0, mistakes: 0 }));
+  for (const note of notes) {
+    const day = days[Math.floor(note.when / DAY) - days[0].day];
+    if (!day) continue;
+    day.slides += 1;
+    day.mistakes += isMistake(note, least);
+  }
+  return days;
+}
+
+function Accuracy({ notes, least }) {
+  const days = daysOf(notes, least);
+  const bars = days.map(({ slides, mistakes }, index) => ({ from: index, to: index + 1, count: slides ? (100 * (slides - mistakes)) / slides : 0 }));
+  const slides = days.reduce((sum, one) => sum + one.slides, 0);
+  const right = slides - days.reduce((sum, one) => sum + one.mistakes, 0);
+  if (!slides) return null;
+  const label = `Slides without a mistake on each of the last ${DAYS} days: ${percent(right / slides)} of ${count(slides)} in all.`;
+  return html`<figure><figcaption class="quiet">${label}</figcaption><${BarChart} bars=${bars} label=${label} left="${DAYS} days ago" right="today" /></figure>`;
+}
+
+/** The notes of a file, as `Notebook` exports it.  Throws an `Error` with a sentence. */
+function imported(text) {
+  let found;
+  try {
+    found = JSON.parse(text);
+  } catch {
+    found = null;
+  }
+  const texts = ["table", "key", "board", "slide", "text", "from"];
+  const whole = (note) => texts.every((name) => typeof note?.[name] === "string") && ["loss", "of", "when"].every((name) => Number.isFinite(note[name])) && Array.isArray(note.best);
+  if (found?.format !== FORMAT || !Array.isArray(found.notes) || !found.notes.every(whole)) throw new Error("This file is not a notebook that was exported here.");
+  return found.notes;
+}
+
+/** props: the table's `info`, and `onTry(board)` to practise a position. */
+export function Notebook({ info, onTry }) {
+  const [least, setLeast] = useSetting("notebook.least", 0.001);
+  const [said, say] = useState("");
+  const { notes, problem } = useNotes(info.name);
+  const positions = positionsOf(notes, least);
+  const save = async () => download("tilebase-notebook.json", JSON.stringify({ format: FORMAT, version: 1, notes: await notesOf() }));
+  const read = async (event) => {
+    const [file] = event.target.files;
+    event.target.value = "";
+    try {
+      say(`${several(await addNew(imported(await file.text())), "note")} added.`);
+    } catch (error) {
+      say(error.message);
+    }
+  };
+  const forget = () => confirm("Delete all notes, of every table?") && deleteAll().then(() => say("The notebook is empty."), () => say(FORBIDDEN));
+  return html`<section class="card mistakes" aria-labelledby="notebook">
+    <div class="titles tight"><h2 id="notebook">Notebook</h2>
+      ${positions.length > 0 && html`<${Button} kind="main" icon="play" onClick=${() => onTry(positions[0].worst.board)}>Practise<//>`}
+    </div>
+    <p class="quiet">${problem || (notes.length ? `${several(notes.length, "slide")} of yours with this table. ${several(positions.length, "position")} to practise: each comes back until you were right ${RIGHT} times.` : "Your slides are kept here, in this browser. Positions in which you lose something come back.")}</p>
+    <ul class="boards">
+      ${positions.slice(0, SHOWN).map(
+        ({ key, worst, times, right }) => html`<li key=${key}>
+          <${MiniBoard} cells=${wordsOf(worst.board)} shape=${info.shape} />
+          <p>${capital(worst.slide)} lost <b class="loss-text">${worst.text}</b>${times > 1 && `, ${times} mistakes`}.<br />Best was ${either(worst.best)}.${right > 0 && ` Right ${several(right, "time")}.`}</p>
+          <${Button} onClick=${() => onTry(worst.board)}>Play again<//>
+        </li>`,
+      )}
+    </ul>
+    ${positions.length > SHOWN && html`<p class="quiet">The first ${SHOWN} are shown.</p>`}
+    <${Accuracy} notes=${notes} least=${least} />
+    <details><summary>Threshold, export, import, delete</summary>
+      <label class="field inline"><span>A mistake loses at least</span>
+        <select value=${least} onChange=${(event) => setLeast(+event.target.value)}>
+          ${THRESHOLDS.map(([value, text]) => html`<option value=${value} selected=${value === least}>${text} of the value</option>`)}
+        </select>
+      </label>
+      <div class="bar-of-buttons">
+        <${Button} onClick=${save}>Export<//>
+        <label class="button file"><input type="file" accept=".json,application/json" onChange=${read} /><span>Import</span></label>
+        <${Button} onClick=${forget}>Delete<//>
+      </div>
+    </details>
+    <p class="said" role="status">${said}</p>
+  </section>`;
+}

@@ -1,0 +1,256 @@
+"""Boards without a table: what the library says, what could be solved, and the first screen."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from serving import SECONDS, Served, check_accessible, serving
+from tilebase import open_table, solve
+from tilebase.cli import main
+from tilebase.errors import BoardError, MissingBoardError
+from tilebase.game.formations import formation
+from tilebase.game.game import Game
+from tilebase.questions.fitting import catalogue, fit_named, fits, is_board
+from tilebase.tables.large_tiles import large_tiles_of, read_tiles
+
+BOARD, SMALL = "0,2,4,0/2,16,8,4/8,128,256,512/1024,2048,4096,8192", "2,4,8/2,0,0"
+
+
+@pytest.fixture
+def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty library."""
+    monkeypatch.setenv("TILEBASE_TABLES_DIR", str(tmp_path / "tables"))
+    return tmp_path / "tables"
+
+
+# -- which games have a board ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("board", "names"),
+    [
+        (BOARD, ["442-256", "442t-256", "444-1024"]),
+        ("2,8,4,2/16,4,2,0/256,2048,1024,512/128,4096,8192,16384", ["44-128", "L3-512"]),
+        ("4,256,1024,8192/2,64,512,4096/2,32,64,2048/0,4,8,4", ["4421-512", "4431-1024"]),
+        ("2,0,0/4,8,2/16,32,64", ["3x3-128", "3x3-256", "3x3-512"]),
+        ("[[2, 4], [0, 8]]", ["2x2-16", "2x2-32"]),
+        ("1203", ["2x2-16", "2x2-32"]),
+    ],
+)
+def test_the_games_of_a_board(board: str, names: list[str]):
+    found = fits(board)
+    assert [fit.name for fit in found][: len(names)] == names
+    assert [fit.expected.seconds for fit in found] == sorted(fit.expected.seconds for fit in found)
+
+
+def test_each_formation_reads_the_board_and_no_larger_goal_does():
+    tiles = read_tiles(Game("4x4", 8), BOARD)
+    assert tiles is not None
+    for fit in fits(BOARD):
+        assert fit.formation is not None
+        assert large_tiles_of(fit.game).readings(tiles)
+        goal = 2 * fit.goal
+        while goal <= fit.formation.largest_goal:
+            with pytest.raises(BoardError):
+                large_tiles_of(fit.formation.game(goal)).readings(tiles)
+            goal *= 2
+
+
+def test_equal_large_tiles_count_only_if_there_is_no_other_way():
+    assert not any(fit.equal for fit in fits(BOARD))
+    equal = fits("0,2,4,0/0,8,16,2/2,4,512,1024/1024,2048,4096,8192")
+    assert equal
+    assert all(fit.equal for fit in equal)
+    two = "4,256,1024,8192/2,64,512,4096/2,32,64,2048/0,4,8,4"
+    assert {fit.name for fit in fits(two)}.isdisjoint({"free8-64", "free8-32"})
+
+
+@pytest.mark.parametrize(
+    ("board", "error", "why"),
+    [
+        ("2,4,2,4,2/4,2,4,2,4/2,4,2,4,2", MissingBoardError, "whole games at most 12 cells"),
+        ("2,4,2,4/4,2,4,2/2,4,2,4/4,2,4,2", MissingBoardError, "no formation has this board; the nearest is"),
+        ("0x123", BoardError, "write its rows"),
+        ("hello", BoardError, "write its rows"),
+        ("2,4/8", BoardError, "write its rows"),
+        ("3,4/0,8", BoardError, "3"),
+        ("{}", BoardError, "not a board in JSON"),
+    ],
+)
+def test_other_words_are_refused(board: str, error: type[Exception], why: str):
+    with pytest.raises(error, match=why):
+        fits(board)
+
+
+def test_words_that_are_boards():
+    assert [is_board(word) for word in ("2,4/0,8", "2 4/. 8", "1203", "[[2,4],[0,8]]", "x,2/0,4")] == [
+        True
+    ] * 5
+    assert not any(map(is_board, ("3x3-512/", "442", "tables/2x2", "game.json", "", "win", "3x3", "a/b")))
+
+
+def test_names_of_tables():
+    assert all(fit_named(fit.name) == fit for fit in catalogue())
+    assert len({fit.name for fit in catalogue()}) == len(catalogue())
+
+
+# -- on the command line -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["probe", "plan", "explain", "play"])
+def test_a_board_alone_finds_what_to_solve(command: str, library: Path, capsys: pytest.CaptureFixture[str]):
+    assert main([command, BOARD]) == (command in ("probe", "play"))
+    printed = capsys.readouterr()
+    assert f"tilebase solve --formation 442 256 -o {library}/442-256" in printed.out
+    assert not printed.err
+
+
+def test_offers_as_data(library: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["plan", BOARD, "-f", "json"]) == 0
+    first = json.loads(capsys.readouterr().out)[0]
+    assert (first["formation"], first["goal"], first["problem"]) == ("442", 256, "")
+    assert first["disk"] == int(fits(BOARD)[0].expected.disk)
+
+
+def test_the_library_answers(library: Path, capsys: pytest.CaptureFixture[str]):
+    for goal in (16, 32):
+        solve(Game("2x3", goal), table=library / f"2x3-{goal}")
+    assert main(["probe", SMALL]) == 0
+    printed = capsys.readouterr().out
+    assert "2x3-16: 2x3, to 16" in printed
+    with open_table(library / "2x3-32") as table:
+        answer = table.probe(SMALL)
+    assert f"2x3-32: 2x3, to 32\nprobability to win: {answer.value}" in printed
+    assert main(["play", SMALL, "--auto", "--delay", "0", "--seed", "1"]) == 0
+    assert "2x3-16" in capsys.readouterr().err  # the larger chance
+
+
+def test_a_game_is_reviewed_by_the_library(library: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    game = tmp_path / "game.txt"
+    game.write_text("2,4,8/2,0,0\n2,0,0/4,4,8\n")
+    assert main(["review", str(game)]) == 1
+    assert f"your library {library} has no table" in capsys.readouterr().err
+    solve(Game("2x3", 16), table=library / "2x3-16")
+    assert main(["review", str(game)]) == 0
+    alone = capsys.readouterr().out
+    assert main(["review", str(library), str(game)]) == 0
+    assert capsys.readouterr().out == alone
+
+
+# -- over HTTP and in the browser --------------------------------------------------------------------
+
+
+@pytest.fixture
+def served(library: Path) -> Iterator[Served]:
+    with serving() as found:
+        yield found
+
+
+def until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + SECONDS
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_a_page_solves_into_the_library(served: Served, library: Path):
+    known = served.get("/api/library").json
+    assert known["folder"] == str(library)
+    asked = {"name": "2x3-32", "token": known["token"]}
+    wrong = served.post("/api/solve", {**asked, "token": "no"})
+    assert (wrong.status, "load the page again" in wrong.json["detail"]) == (400, True)
+    foreign = served.ask("POST", "/api/solve", json.dumps(asked).encode(), {"Origin": "http://elsewhere"})
+    assert foreign.status == 403
+    for name in ("../2x3-32", "nothing-32", "2x3-33", "2x3", "a.toml-32"):
+        assert served.post("/api/solve", {**asked, "name": name}).status == 400
+    assert not library.exists()
+    assert served.post("/api/solve", asked).json["state"] == "solving"
+    until(lambda: served.get("/api/answers", board=SMALL).json["answers"] != [])
+    [answer] = served.get("/api/answers", board=SMALL).json["answers"]
+    with open_table(library / "2x3-32") as table:
+        expected = table.probe(SMALL)
+    assert (answer["table"], answer["value"]["text"], answer["best"]) == (
+        "2x3-32", str(expected.value), list(expected.best)
+    )  # fmt: skip
+    assert "solved already" in served.post("/api/solve", asked).json["detail"]
+    states = {one["name"]: one["state"] for one in served.get("/api/library").json["tables"]}
+    assert {name for name, state in states.items() if state != "new"} == {"2x3-32"}
+
+
+def test_solving_stops_and_goes_on(served: Served, library: Path):
+    token = served.get("/api/library").json["token"]
+    asked = {"name": "3x3-1024", "token": token}
+    assert served.post("/api/solve", asked).status == 200
+    again = served.post("/api/solve", {**asked, "name": "2x2-32"})
+    assert "another game is being solved" in again.json["detail"]
+    until(lambda: (library / "3x3-1024/counts.jsonl").exists())
+    assert served.post("/api/stop", {"token": token}).json == {"stopping": True}
+
+    def state(name: str) -> str:
+        tables = served.get("/api/tables").json["tables"]
+        return str(next(one["state"] for one in tables if one["name"] == name))
+
+    until(lambda: state("3x3-1024") == "failed")
+    listed = served.get("/api/library").json["tables"]
+    assert next(one["state"] for one in listed if one["name"] == "3x3-1024") == "begun"
+    assert served.post("/api/solve", {**asked, "name": "2x2-32"}).status == 200
+    until(lambda: state("2x2-32") == "ready")
+    assert served.post("/api/solve", asked).json["state"] == "solving"
+    assert served.post("/api/stop", {"token": token}).status == 200
+
+
+def test_named_tables_only_answer(library: Path):
+    table = library.parent / "2x2-16"
+    solve(Game("2x2", 16), table=table)
+    with serving(table) as served:
+        known = served.get("/api/library").json
+        assert (known["folder"], known["token"]) == (None, None)
+        refused = served.post("/api/solve", {"name": "2x2-32", "token": "x"})
+        assert refused.status == 400
+        assert not library.exists()
+
+
+@pytest.fixture
+def page(browser: Browser, served: Served) -> Iterator[Page]:
+    context = browser.new_context(viewport={"width": 390, "height": 844}, reduced_motion="reduce")
+    found = context.new_page()
+    problems: list[str] = []
+    found.on("pageerror", lambda error: problems.append(str(error)))
+    found.goto(served.address)
+    yield found
+    context.close()
+    assert not problems
+
+
+def test_from_a_board_to_the_best_slide(page: Page, library: Path):
+    page.get_by_label("Your board").fill("2 4 8\n2 0 0")
+    page.get_by_role("button", name="Find tables").click()
+    offer = page.locator(".offer", has_text="2x3-32")
+    check_accessible(page)
+    offer.get_by_role("button", name="Solve").click()
+    answer = page.locator(".offer", has_text="probability to win, by 2x3-32")
+    with_slide = answer.locator(".answer")
+    expect(with_slide).to_be_visible(timeout=1000 * SECONDS)
+    with open_table(library / "2x3-32") as table:
+        best = table.probe(SMALL).best
+    expect(with_slide).to_have_text(" or ".join(best).capitalize())
+    answer.get_by_role("link", name="Play").click()
+    expect(page.locator(".slide.best")).to_have_count(len(best))
+
+
+def test_formations_are_listed_with_what_they_take(page: Page):
+    family = page.locator(".family", has_text="442").first
+    family.locator("summary").click()
+    family.get_by_role("button", name="256").click()
+    size = next(fit for fit in catalogue() if fit.name == "442-256")
+    expect(family).to_contain_text(f"{100 * (size.chance or 0):.1f} % to win from its start")
+    expect(family.get_by_role("button", name="Solve")).to_be_enabled()
+    assert formation("442").free_cells == 10
+    expect(family).to_contain_text("10 free cells")
+    check_accessible(page)

@@ -1,0 +1,233 @@
+"""The notebook of the page: what is noted, what comes back, and what survives reloads and full storages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from serving import SECONDS, Served, check_accessible, serving
+from tilebase import open_table, solve
+from tilebase.game.game import Game
+from tilebase.tables.probe import Table
+
+START = "4,8,2/2,4,0"
+"""A position of 2x3 in which a slide loses more than a thousandth."""
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("notebook")
+    for goal in (16, 32):
+        solve(Game("2x3", goal), table=folder / f"2x3-{goal}")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def served(tables: Path) -> Iterator[Served]:
+    with serving(tables) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def table(tables: Path) -> Iterator[Table]:
+    with open_table(tables / "2x3-32") as opened:
+        yield opened
+
+
+@pytest.fixture
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    found = browser.new_context(viewport={"width": 390, "height": 844}, reduced_motion="reduce")
+    yield found
+    found.close()
+
+
+def train(context: BrowserContext, served: Served, board: str) -> Page:
+    """The trainer with a board in a tab of its own."""
+    page = context.new_page()
+    page.set_default_timeout(1000 * SECONDS)
+    page.goto(f"{served.address}?table=2x3-32&view=train&board={board}")
+    expect(page.get_by_role("group", name="Slides").get_by_role("button").first).to_be_visible()
+    expect(page.locator("#notebook")).to_be_visible()
+    return page
+
+
+def slide(page: Page, direction: str) -> None:
+    """Make a slide, and wait until it is judged."""
+    page.get_by_role("group", name="Slides").get_by_role("button", name=direction.capitalize()).click()
+    expect(page.locator(".slide.chosen")).to_contain_text(direction.capitalize())
+
+
+def worst(table: Table, board: str) -> str:
+    """The slide that loses most."""
+    answer = table.probe(board)
+    return max(answer.slides, key=lambda one: answer.loss(one.direction) or 0).direction
+
+
+def notes(page: Page) -> list[dict[str, Any]]:
+    """All notes of the browser, as they are exported."""
+    found = page.evaluate("import('./notebook.js').then((module) => module.notesOf())")
+    assert isinstance(found, list)
+    return found
+
+
+def said(page: Page, positions: str) -> None:
+    expect(page.locator("section.mistakes p.quiet").first).to_contain_text(f"{positions} to practise")
+
+
+def test_a_mistake_is_kept_and_comes_back_until_it_was_right_three_times(
+    context: BrowserContext, served: Served, table: Table
+):
+    page = train(context, served, START)
+    wrong, [best, *_] = worst(table, START), table.probe(START).best
+    slide(page, wrong)
+    said(page, "1 position")
+    answer = table.probe(START)
+    [note] = notes(page)
+    assert (note["board"], note["slide"], note["from"]) == (START, wrong, "train")
+    assert note["loss"] == pytest.approx(answer.loss(wrong))
+    check_accessible(page)
+    page.reload()
+    said(page, "1 position")
+    for turn in range(3):
+        page.get_by_role("button", name="Practise").click()
+        expect(page.locator(".slide.chosen")).to_have_count(0)
+        slide(page, best)
+        said(page, "0 positions" if turn == 2 else "1 position")
+    assert len(notes(page)) == 4
+
+
+def test_mirror_images_are_one_position(context: BrowserContext, served: Served, table: Table):
+    mirrored = "2,8,4/0,4,2"
+    turned = {"left": "right", "right": "left"}
+    wrong = worst(table, START)
+    page = train(context, served, START)
+    slide(page, wrong)
+    said(page, "1 position")
+    page.close()
+    page = train(context, served, mirrored)
+    slide(page, turned.get(wrong, wrong))
+    expect(page.locator("section.mistakes li")).to_contain_text("2 mistakes")
+    said(page, "1 position")
+
+
+def test_two_tabs_lose_nothing(context: BrowserContext, served: Served, table: Table):
+    other = "2,8,4/4,0,0"
+    one, two = train(context, served, START), train(context, served, other)
+    slide(one, worst(table, START))
+    slide(two, worst(table, other))
+    assert {note["board"] for note in notes(one)} == {START, other}
+    expect(one.locator("section.mistakes p.quiet").first).to_contain_text("2 slides")
+    expect(two.locator("section.mistakes p.quiet").first).to_contain_text("2 slides")
+
+
+def test_export_import_and_delete(context: BrowserContext, served: Served, table: Table, tmp_path: Path):
+    page = train(context, served, START)
+    slide(page, worst(table, START))
+    said(page, "1 position")
+    page.get_by_text("Threshold, export, import, delete").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Export").click()
+    file = tmp_path / "notebook.json"
+    download.value.save_as(file)
+    assert json.loads(file.read_text())["notes"] == notes(page)
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="Delete").click()
+    expect(page.get_by_text("The notebook is empty.")).to_be_visible()
+    assert notes(page) == []
+    choose = page.locator("section.mistakes input[type=file]")
+    choose.set_input_files(file)
+    expect(page.get_by_text("1 note added.")).to_be_visible()
+    choose.set_input_files(file)
+    expect(page.get_by_text("0 notes added.")).to_be_visible()
+    wrong = tmp_path / "wrong.json"
+    for content in ("{", "[]", '{"format": "tilebase notebook", "notes": [{}]}'):
+        wrong.write_text(content)
+        choose.set_input_files(wrong)
+        expect(page.get_by_text("not a notebook that was exported here")).to_be_visible()
+        choose.set_input_files(file)
+        expect(page.get_by_text("0 notes added.")).to_be_visible()
+
+
+def test_a_forbidden_storage_is_said(context: BrowserContext, served: Served, table: Table):
+    context.add_init_script("indexedDB.open = () => { throw new DOMException('no', 'SecurityError'); };")
+    page = train(context, served, START)
+    slide(page, worst(table, START))
+    expect(page.get_by_text("This browser keeps nothing for this page").first).to_be_visible()
+    expect(page.locator(".verdict")).to_contain_text("lost")  # training goes on
+
+
+def test_what_autoplay_and_loaded_games_do_is_not_noted(context: BrowserContext, served: Served):
+    page = context.new_page()
+    page.goto(f"{served.address}?table=2x3-32&view=play")
+    page.get_by_role("button", name="Autoplay").click()
+    expect(page.locator(".facts", has_text="Move").first).to_contain_text("3", timeout=1000 * SECONDS)
+    page.get_by_role("button", name="Autoplay").click()
+    assert notes(page) == []
+
+
+def test_a_refused_slide_is_explained_at_the_board(context: BrowserContext, served: Served):
+    page = train(context, served, "2,4,8/0,0,0")
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator(".notice.refused")).to_have_text("Left moves nothing.")
+    expect(page.get_by_role("status").last).to_contain_text("Left moves nothing.")
+
+
+@pytest.mark.parametrize("size", [(390, 844), (844, 390), (1280, 800)])
+def test_board_verdict_and_slides_are_in_one_viewport(
+    context: BrowserContext, served: Served, table: Table, size: tuple[int, int]
+):
+    page = train(context, served, START)
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    slide(page, worst(table, START))
+    page.evaluate("scrollTo(0, 0)")
+    for part in (".board", ".verdict", ".pad", "text=New game"):
+        frame = page.locator(part).first.bounding_box()
+        assert frame is not None
+        assert frame["y"] >= 0, part
+        assert frame["y"] + frame["height"] <= size[1], part
+
+
+# -- reviews by all tables ---------------------------------------------------------------------------
+
+GAME = json.dumps(
+    {
+        "format": "tilebase game", "version": 1, "start": START,
+        "moves": [["down", 2, 2], ["up", 5, 2]],
+    }
+)  # fmt: skip
+
+
+def test_a_review_by_all_tables_takes_the_largest_goal(served: Served, tables: Path):
+    found = served.post("/api/review", {"game": GAME}).json
+    one = served.post("/api/review", {"table": "2x3-32", "game": GAME}).json
+    assert {move["table"] for move in found["moves"]} == {"2x3-32"}
+    assert [move["loss"] for move in found["moves"]] == [move["loss"] for move in one["moves"]]
+    assert found["endgames"] == [{"table": "2x3-32", "first": 1, "last": len(one["moves"])}]
+
+
+def test_the_page_shows_endgames_and_puts_mistakes_into_the_notebook(context: BrowserContext, served: Served):
+    review = served.post("/api/review", {"game": GAME}).json
+    assert [move["number"] for move in review["moves"] if move["mistake"]] == [1, 2]
+    page = context.new_page()
+    page.goto(f"{served.address}?table=2x3-16&view=review")
+    page.get_by_label("A game").fill(GAME)
+    page.get_by_role("button", name="Review", exact=True).click()
+    strip = page.get_by_role("list", name="Endgames").get_by_role("button")
+    expect(strip).to_contain_text(["2x3-32"])
+    check_accessible(page)
+    strip.first.click()
+    page.locator("h1").click()  # the keys are for the page again
+    page.keyboard.press("n")
+    expect(page.locator(".stage .notice b")).to_have_text("Move 2.")
+    page.keyboard.press("p")
+    expect(page.locator(".stage .notice b")).to_have_text("Move 1.")
+    page.get_by_role("button", name="Put the mistakes into the notebook").click()
+    expect(page.get_by_text("2 notes added.")).to_be_visible()
+    assert {note["from"] for note in notes(page)} == {"review"}
+    page.get_by_role("button", name="Put the mistakes into the notebook").click()
+    expect(page.get_by_text("0 notes added.")).to_be_visible()
