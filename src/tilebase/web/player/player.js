@@ -197,7 +197,7 @@ function Setup({ rules, cells, onBegin }) {
   };
   return html`<form class="card setup-field" onSubmit=${use} aria-label="Position">
     <div class="row">
-      <label class="field"><span>Set up a position: tiles by rows, large ones as they are</span>
+      <label class="field"><span>Set up a position: tiles by rows${rules.x !== null && ", large ones as they are"}</span>
         <input inputmode="text" autocomplete="off" spellcheck="false" placeholder=${boardText(cells, rules.shape)} value=${text} onInput=${(event) => setText(event.target.value)} />
       </label>
       <button class="button"><${Icon} name="edit" /><span>Play it</span></button>
