@@ -22,6 +22,19 @@ a number is a filling:
 
 In both, boards that differ in D only are neighbours: both have the runs ``1 0``, ``1 1``, ``0 1``, ``0 0``.
 A word of `Matrices.words` is 64 columns of a row, column 0 in its lowest bit.
+
+Where the game keeps a mirror image (`Mirrors`), half of the boards are enough.  The parts have their fillings
+in the same order then, and an image exchanges parts:
+
+    top and bottom    A B  ->  C D     the matrix of h is the transposed one of units - h: only h up to the
+                      C D      A B     middle, units // 2, is stored
+    left and right    A B  ->  B A     only boards whose left half has no more than units // 2: in the row of
+                      C D      D C     A, B the columns up to some C, since columns are in the order of C
+
+So rows get shorter, the larger A is, and with both images a quarter of a layer is stored.  The two images
+change their roles in matrices by the left half.  A slide that leaves what is stored leads to an image that is
+there: a second transposed matrix, made of the images of the rows, completes the first (`_or_slides`).  A spawn
+leaves it by a few sums at most: states are stored as far beyond the middle as the largest spawn leads.
 """
 
 from __future__ import annotations
@@ -59,11 +72,20 @@ MASKS = tuple(
 
 
 class Matrices(NamedTuple):
-    """The matrices of a layer, or some of them."""
+    """The matrices of a layer, or some of them: those rows of them that are stored, as far as they are."""
 
-    words: Array  # uint64: the words of the matrices, one word after the other
-    at: Array  # int64: at[h] is the first word of the matrix whose outer halves have the sum h, -1 if none
-    wide: Array  # int64: wide[h] is the number of words in one of its rows
+    words: Array  # uint64: the rows, one after the other
+    at: Array  # int64: at[h, k] is the first word of the rows whose outer half has the sum h, its first part
+    #            the class k; -1 if there are none
+    wide: Array  # int64: wide[h, k] is the number of words in one of these rows
+
+
+class Mirrors(NamedTuple):
+    """The mirror images that keep the values, for matrices by the top or by the left half."""
+
+    halves: Any  # bool: outer and inner half exchanged
+    parts: Any  # bool: first and second part of both halves exchanged
+    more: Any  # int: the largest spawn in units
 
 
 class Successors(NamedTuple):
@@ -76,17 +98,30 @@ class Successors(NamedTuple):
 
 
 class MatrixScratch(NamedTuple):
-    """The scratch buffers of a thread: four matrices, three rows, a square and a list."""
+    """The scratch buffers of a thread: four matrices, three rows, a square and lists of half boards."""
 
-    transposed: Array  # uint64: the matrix in work, transposed
-    taken: Array  # uint64: another transposed matrix, made of rows of that one
-    back: Array  # uint64: the matrix that `taken` is transposed back to
-    other: Array  # uint64: a matrix in the order of the other side's halves, or one that is not stored yet
+    transposed: Array  # uint64: the matrix in work, transposed, and a row of zeros
+    made: Array  # uint64: the matrix that is made
+    back: Array  # uint64: the matrix that `transposed` is transposed back to
+    other: Array  # uint64: a matrix in the order of the other side's halves
     first_row: Array  # uint64: a bit for each inner half
     second_row: Array  # uint64: a bit for each half, inner or outer
     third_row: Array  # uint64: a bit for each inner half
     square: Array  # uint64: 64 rows of `LANES` words
     runs: Array  # int64: runs[k] describes the k-th block that `_gather_row` reads, see there
+    at: Array  # int64: at[n] is the first word of the n-th row that is transposed
+    bits: Array  # int64: bits[n] is the number of its bits
+    to: Array  # int64: to[n] is the first word of the row that the n-th column becomes
+    rows_at: Array  # int64: the same of the rows of the matrix in work
+    known: Array  # int64: known[n] is the number of bits of its n-th row
+    wanted: Array  # int64: so many are written
+    row_images: Array  # int64: the number of the image of each outer half
+    column_images: Array  # int64: and of each inner half
+    made_by: Array  # int64: the least sum of the first part from which a slide leads to a half
+    target: Array  # int64: target[j] is the j-th outer half to which a slide leads
+    number: Array  # int64: number[n] is the j of such a half
+    most: Array  # int64: most[i] is the number of bits of the longest of 64 rows
+    least: Array  # int64: and of the shortest
 
 
 @scalar
@@ -95,10 +130,80 @@ def _words(bits):
     return (bits + 63) >> 6
 
 
+# -- what is stored ------------------------------------------------------------------------------
+
+
 @scalar
-def _size(h, g, outer, inner):
-    """Return the words of a matrix whose outer and inner halves have the sums h and g."""
-    return (outer.begins[h + 1] - outer.begins[h]) * _words(inner.begins[g + 1] - inner.begins[g])
+def _middle(units, mirrored):
+    """Return the largest sum of a half of which the boards are worked out, if others are their images."""
+    return units >> 1 if mirrored else units
+
+
+@scalar
+def _last(units, mirrored, mirrors):
+    """Return the same of the boards that are stored: all to which spawns lead from those of layers below."""
+    return (units + mirrors.more) >> 1 if mirrored else units
+
+
+@scalar
+def _count_columns(h, half, g, inner, most, bits):
+    """Write for each half with the sum h how many columns its row has.
+
+    These are the inner halves with the sum g, in order, as long as both first parts have at most the sum
+    `most` together.
+    """
+    x, y, z, w = half.first, half.second, inner.first, inner.second
+    n, kz = 0, len(z.sums)
+    columns = inner.begins[g + 1] - inner.begins[g]
+    # The larger x, the fewer columns: those of the last z are taken off.
+    for kx in range(len(x.sums)):
+        ky = class_with(y, h - x.sums[kx])
+        if ky < 0:
+            continue
+        while kz and x.sums[kx] + z.sums[kz - 1] > most:
+            kz -= 1
+            kw = class_with(w, g - z.sums[kz])
+            if kw >= 0:
+                columns -= z.counts[kz] * w.counts[kw]
+        for _ in range(x.counts[kx] * y.counts[ky]):
+            bits[n] = columns
+            n += 1
+
+
+@scalar
+def _find_rows(h, half, layer, at):
+    """Write where the rows of a matrix begin in a layer."""
+    n = 0
+    for kx in range(len(half.first.sums)):
+        ky = class_with(half.second, h - half.first.sums[kx])
+        if ky >= 0:
+            row = layer.at[h, kx]
+            for _ in range(half.first.counts[kx] * half.second.counts[ky]):
+                at[n] = row
+                row += layer.wide[h, kx]
+                n += 1
+
+
+@scalar
+def _find_images(h, half, images):
+    """Write the numbers of the halves with the sum h whose parts are exchanged."""
+    first, second = half.first, half.second
+    n = 0
+    for kx in range(len(first.sums)):
+        ky = class_with(second, h - first.sums[kx])
+        if ky >= 0:
+            begin = half.firsts[ky, kx] - half.begins[h]
+            for ix in range(first.counts[kx]):
+                for iy in range(second.counts[ky]):
+                    images[n] = begin + iy * second.counts[kx] + ix
+                    n += 1
+
+
+@scalar
+def _space(at, count, wide):
+    """Write where rows of the same width begin."""
+    for n in range(count):
+        at[n] = n * wide
 
 
 # -- transposing a matrix ------------------------------------------------------------------------
@@ -131,9 +236,31 @@ def _transpose_square(square):
 
 
 @scalar
-def _transpose(source, rows, columns, out, square):
-    """Transpose a matrix of some rows and columns: `out` gets the columns as rows."""
-    wide, high = _words(columns), _words(rows)
+def _word(source, at, k, bits):
+    """Return the k-th word of a row of so many bits; others are 0."""
+    left = bits - 64 * k
+    if left <= 0:
+        return U0
+    word = source[np.uint64(at + k)]
+    return word if left >= 64 else word & (U1 << np.uint64(left)) - U1
+
+
+@scalar
+def _transpose(source, rows, out, add, scratch):
+    """Transpose a matrix of some rows, which ``scratch.at`` and ``scratch.bits`` describe.
+
+    Column c becomes the row of `out` that begins at ``to[c]``, or is added to what is there.  Words of `out`
+    that would hold no bit are not written.
+    """
+    at, bits, to, square = scratch.at, scratch.bits, scratch.to, scratch.square
+    most, least = scratch.most, scratch.least
+    high, columns = _words(rows), 0
+    for i in range(high):
+        most[i], least[i] = 0, bits[64 * i]
+        for row in range(64 * i, min(64 * i + 64, rows)):
+            most[i], least[i] = max(most[i], bits[row]), min(least[i], bits[row])
+        columns = max(columns, most[i])
+    wide = _words(columns)
     # Few words a row: the squares of the lanes lie below each other, or most lanes would be empty.
     if wide < LANES:
         for i in range(0, high, LANES):
@@ -145,41 +272,45 @@ def _transpose(source, rows, columns, out, square):
                 for lane in range(lanes):
                     row = 64 * (i + lane)
                     for k in range(min(64, rows - row)):
-                        square[LANES * k + lane] = source[(row + k) * wide + w]
+                        square[LANES * k + lane] = _word(source, at[row + k], w, bits[row + k])
                 _transpose_square(square)
                 for bit in range(min(64, columns - 64 * w)):
-                    to = (64 * w + bit) * high + i
+                    place = to[64 * w + bit] + i
                     for lane in range(lanes):
-                        out[to + lane] = square[LANES * bit + lane]
+                        if add:
+                            out[place + lane] |= square[LANES * bit + lane]
+                        else:
+                            out[place + lane] = square[LANES * bit + lane]
         return
     # Many words a row: they lie beside each other.  The loop over words is the outer one, so that what is
     # written of `out` stays in a cache.
     for w in range(0, wide, LANES):
         lanes = min(LANES, wide - w)
         for i in range(high):
-            n = min(64, rows - 64 * i)
-            if n < 64 or lanes < LANES:
-                square[:] = U0
+            if most[i] <= 64 * w:
+                continue
             # Unsigned: an index that is not negative for certain; and of a number of lanes that is known.
-            at = np.uint64(64 * i * wide + w)
-            if lanes == LANES:
-                for k in range(n):
+            if least[i] >= 64 * (w + LANES) and rows >= 64 * (i + 1):
+                for k in range(64):
+                    begin, place = np.uint64(at[64 * i + k] + w), EIGHT * np.uint64(k)
                     for lane in range(EIGHT):
-                        square[EIGHT * np.uint64(k) + lane] = source[at + lane]
-                    at += np.uint64(wide)
+                        square[place + lane] = source[begin + lane]
             else:
-                for k in range(n):
-                    for lane in range(np.uint64(lanes)):
-                        square[EIGHT * np.uint64(k) + lane] = source[at + lane]
-                    at += np.uint64(wide)
+                square[:] = U0
+                for k in range(min(64, rows - 64 * i)):
+                    row = 64 * i + k
+                    for lane in range(min(lanes, _words(bits[row]) - w)):
+                        square[LANES * k + lane] = _word(source, at[row], w + lane, bits[row])
             _transpose_square(square)
             # The bits of a lane's columns are rows now: write each that exists.
             for lane in range(lanes):
-                first = 64 * (w + lane)
-                to, word = np.uint64(first * high + i), np.uint64(lane)
-                for _ in range(min(64, columns - first)):
-                    out[to] = square[word]
-                    to += np.uint64(high)
+                first, word = 64 * (w + lane), np.uint64(lane)
+                for k in range(min(64, most[i] - first)):
+                    place = np.uint64(to[first + k] + i)
+                    if add:
+                        out[place] |= square[word]
+                    else:
+                        out[place] = square[word]
                     word += EIGHT
 
 
@@ -201,6 +332,15 @@ def _copy_row(out, to, source, row, wide):
 
 
 @scalar
+def _copy_bits(out, to, source, row, bits):
+    """Copy a row of so many bits; those behind them in its last word become 0."""
+    if bits:
+        last = _words(bits) - 1
+        _copy_row(out, to, source, row, last)
+        out[to + last] = _word(source, row, last, bits)
+
+
+@scalar
 def _or_row(out, to, source, row, wide):
     to, row = np.uint64(to), np.uint64(row)
     for k in range(np.uint64(wide)):
@@ -208,10 +348,11 @@ def _or_row(out, to, source, row, wide):
 
 
 @scalar
-def _and_spawns(h, half, units, spawns, above, wide, out):
+def _and_spawns(h, half, units, spawns, above, above_at, wide, bits, out):
     """Narrow the rows of `out` to what spawns of one exponent lead to.
 
-    The rows of `out` are the half boards of `half` with the sum h, those of `above` the ones with the sum
+    The rows of `out`, each of `wide` words of which as many are narrowed as hold its `bits`, are the half
+    boards of `half` with the sum h.  Those of `above`, which begin at `above_at`, are the ones with the sum
     h + `units`, and `spawns` lead from these to those.
     """
     first, second = half.first, half.second
@@ -223,13 +364,17 @@ def _and_spawns(h, half, units, spawns, above, wide, out):
             continue
         nx, ny = first.counts[kx], second.counts[ky]
         row = half.firsts[kx, ky] - here
-        # A spawn in the first part takes all ny rows of a filling to ny neighbouring rows: one AND of them.
+        some = _words(bits[row])
+        if not some:
+            continue
+        # A spawn in the first part takes all ny rows of a filling to ny neighbouring rows.
         in_first = spawns[0]
         if in_first.classes[kx] >= 0:
             there = half.firsts[in_first.classes[kx], ky] - half.begins[h + units]
             for s in range(in_first.start[first.starts[kx]], in_first.start[first.starts[kx] + nx]):
                 to, at = row + np.int64(in_first.source[s]) * ny, there + np.int64(in_first.target[s]) * ny
-                _and_row(out, to * wide, above, at * wide, ny * wide)
+                for iy in range(ny):
+                    _and_row(out, (to + iy) * wide, above, above_at[at + iy], some)
         # One in the second part takes one row of each filling of the first part to one row: nx ANDs.
         in_second = spawns[1]
         if in_second.classes[ky] >= 0:
@@ -238,7 +383,7 @@ def _and_spawns(h, half, units, spawns, above, wide, out):
             for s in range(in_second.start[second.starts[ky]], in_second.start[second.starts[ky] + ny]):
                 to, at = row + np.int64(in_second.source[s]), there + np.int64(in_second.target[s])
                 for ix in range(nx):
-                    _and_row(out, (to + ix * ny) * wide, above, (at + ix * more) * wide, wide)
+                    _and_row(out, (to + ix * ny) * wide, above, above_at[at + ix * more], some)
 
 
 @scalar
@@ -268,55 +413,67 @@ def _mark(h, half, masks, pattern, out):
 
 
 @kernel()
-def fold_spawns(sums, units, outer, inner, patterns, ups, first, last, afters, scratch):
+def fold_spawns(sums, units, outer, inner, mirrors, patterns, ups, first, last, afters, scratch):
     """Write the afterstates of some matrices to a layer: won if all spawns leave a state that is won.
 
     `sums` are the sums of their outer halves, ``ups[k]`` are the `Successors` by the k-th exponent.  A board
     without an empty cell counts as lost, one that holds a pattern as won.  Where not all exponents are given
     at once, the call that is not the `first` narrows what is there; only the `last` looks for such boards.
     """
-    transposed, found, back, square = scratch.transposed, scratch.taken, scratch.back, scratch.square
+    transposed, found, here = scratch.transposed, scratch.made, scratch.back
+    at, bits, to, known = scratch.at, scratch.bits, scratch.to, scratch.known
     columns_marked, rows_marked = scratch.first_row, scratch.second_row
+    middle = _middle(units, mirrors.parts)
     for h in sums:
+        if h > _middle(units, mirrors.halves):
+            continue
         g = units - h
         rows, columns = outer.begins[h + 1] - outer.begins[h], inner.begins[g + 1] - inner.begins[g]
-        wide, high = afters.wide[h], _words(rows)
-        # Spawns in the inner half: rows of the transposed matrix.
+        wide, high = _words(columns), _words(rows)
+        # Spawns in the inner half: rows of the transposed matrix, each with a bit for each outer half.
         found[: columns * high] = ALL
         for k in range(len(ups)):
             more, above = ups[k].units, ups[k].layer
-            if g + more + 1 < len(inner.begins) and above.at[h] >= 0:
-                wider = inner.begins[g + more + 1] - inner.begins[g + more]
-                _transpose(above.words[above.at[h] :], rows, wider, transposed, square)
-                _and_spawns(g, inner, more, ups[k].inner, transposed, high, found)
+            if g + more + 1 < len(inner.begins):
+                _find_rows(h, outer, above, at)
+                _count_columns(h, outer, g + more, inner, middle + more, bits)
+                _space(to, inner.begins[g + more + 1] - inner.begins[g + more], high)
+                _transpose(above.words, rows, transposed, False, scratch)
+                _count_columns(g, inner, h, outer, middle, known)
+                _and_spawns(g, inner, more, ups[k].inner, transposed, to, high, known, found)
         # Spawns in the outer half: rows of the matrix.
-        here = afters.words[afters.at[h] : afters.at[h] + rows * wide]
-        if first:
-            _transpose(found, columns, rows, here, square)
-        else:
-            _transpose(found, columns, rows, back, square)
-            _and_row(here, 0, back, 0, rows * wide)
+        _space(at, columns, high)
+        _count_columns(g, inner, h, outer, middle, bits)
+        _space(to, rows, wide)
+        _transpose(found, columns, here, False, scratch)
+        _count_columns(h, outer, g, inner, middle, known)
         for k in range(len(ups)):
             more, above = ups[k].units, ups[k].layer
-            if h + more + 1 < len(outer.begins) and above.at[h + more] >= 0:
-                _and_spawns(h, outer, more, ups[k].outer, above.words[above.at[h + more] :], wide, here)
-        if not last:
-            continue
-        # Boards without an empty cell are lost, and those that hold a pattern are won.
-        for pattern in range(-1, patterns):
-            masks = (outer.first.masks, outer.second.masks), (inner.first.masks, inner.second.masks)
-            if _mark(h, outer, masks[0], pattern, rows_marked[:high]) and _mark(
-                g, inner, masks[1], pattern, columns_marked[:wide]
-            ):
-                for row in range(rows):
-                    if rows_marked[row >> 6] >> np.uint64(row & 63) & U1:
-                        for k in range(wide):
-                            if pattern < 0:
-                                here[row * wide + k] &= ~columns_marked[k]
-                            else:
-                                here[row * wide + k] |= columns_marked[k]
-        if len(outer.first.stands):
-            _clear_off(h, g, outer, inner, here, scratch)
+            if h + more + 1 < len(outer.begins):
+                _find_rows(h + more, outer, above, at)
+                _and_spawns(h, outer, more, ups[k].outer, above.words, at, wide, known, here)
+        _find_rows(h, outer, afters, at)
+        if not first:
+            for row in range(rows):
+                _and_row(here, row * wide, afters.words, at[row], _words(known[row]))
+        if last:
+            # Boards without an empty cell are lost, and those that hold a pattern are won.
+            for pattern in range(-1, patterns):
+                masks = (outer.first.masks, outer.second.masks), (inner.first.masks, inner.second.masks)
+                if _mark(h, outer, masks[0], pattern, rows_marked[:high]) and _mark(
+                    g, inner, masks[1], pattern, columns_marked[:wide]
+                ):
+                    for row in range(rows):
+                        if rows_marked[row >> 6] >> np.uint64(row & 63) & U1:
+                            for k in range(_words(known[row])):
+                                if pattern < 0:
+                                    here[row * wide + k] &= ~columns_marked[k]
+                                else:
+                                    here[row * wide + k] |= columns_marked[k]
+            if len(outer.first.stands):
+                _clear_off(h, g, outer, inner, here, scratch)
+        for row in range(rows):
+            _copy_bits(afters.words, at[row], here, row * wide, known[row])
 
 
 @scalar
@@ -396,45 +553,126 @@ def _or_standing_wins(d, row0, rows, column0, columns, outer, inner, out, won, s
 
 
 @scalar
-def _or_slides(h, g, outer, inner, here, out, scratch):
-    """Add to `out` the boards from which some slide leads to one that is won `here`."""
-    transposed, taken, back, square = scratch.transposed, scratch.taken, scratch.back, scratch.square
+def _find_targets(d, h, half, scratch):
+    """List the halves to which slide `d` leads from those with the sum h, and return how many there are.
+
+    ``made_by[j]`` becomes the least sum of a first part from which it leads to the j-th of them or a later one.
+    """
+    first, second, number, target, made_by = (
+        half.first, half.second, scratch.number, scratch.target, scratch.made_by,
+    )  # fmt: skip
+    begin, count = half.begins[h], half.begins[h + 1] - half.begins[h]
+    number[:count] = -1
+    n = 0
+    for kx in range(len(first.sums)):
+        ky = class_with(second, h - first.sums[kx])
+        if ky >= 0:
+            for _ in range(first.counts[kx] * second.counts[ky]):
+                entry = half.table[d, begin + n]
+                n += 1
+                # The first from which it leads there has the least sum: the halves are in this order.
+                if not entry & (ENDS | BARRED) and number[np.int64(entry & NUMBER)] < 0:
+                    number[np.int64(entry & NUMBER)] = first.sums[kx]
+    found = 0
+    for n in range(count):
+        if number[n] >= 0:
+            target[found], made_by[found] = n, number[n]
+            number[n] = found
+            found += 1
+    for j in range(found - 2, -1, -1):
+        made_by[j] = min(made_by[j], made_by[j + 1])
+    return found
+
+
+@scalar
+def _take_targets(found, columns, complete, source, scratch):
+    """Write the rows of `source` to which a slide leads, transposed; rows that are not `complete` get the rest.
+
+    Bits that are not known are those of the images.
+    """
+    transposed, at, bits, to = scratch.transposed, scratch.at, scratch.bits, scratch.to
+    target, rows_at, known = scratch.target, scratch.rows_at, scratch.known
+    high = _words(found)
+    transposed[(0 if not complete else columns * high) : (columns + 1) * high] = U0
+    for j in range(found):
+        at[j], bits[j] = rows_at[target[j]], known[target[j]]
+    _space(to, columns, high)
+    _transpose(source, found, transposed, False, scratch)
+    if not complete:
+        #                                 y1 y2 y3 y4                            y3'y4'y1'y2'
+        #     x                            1  0  .  .    x', its image            .  .  1  1
+        for j in range(found):
+            image = scratch.row_images[target[j]]
+            at[j], bits[j] = rows_at[image], known[image]
+        for y in range(columns):
+            to[y] = scratch.column_images[y] * high
+        _transpose(source, found, transposed, True, scratch)
+
+
+@scalar
+def _or_slides(h, units, outer, inner, mirrors, source, out, scratch):
+    """Add to `out` the boards from which some slide leads to one that is won in `source`.
+
+    ``scratch.rows_at`` says where the rows of `source` begin.  The boards up to the middle are known there,
+    and all that are stored are written.
+    """
+    transposed, back = scratch.transposed, scratch.back
+    at, bits, to = scratch.at, scratch.bits, scratch.to
     moved, won, standing = scratch.first_row, scratch.second_row, scratch.third_row
+    g = units - h
     row0, column0 = outer.begins[h], inner.begins[g]
     rows, columns = outer.begins[h + 1] - row0, inner.begins[g + 1] - column0
-    wide, high = _words(columns), _words(rows)
-    # A row of `here` is an outer half, a column an inner one.  A slide takes each inner half to another: the
-    # columns are made rows, copied as rows, and made columns again.
+    wide = _words(columns)
+    last = _last(units, mirrors.parts, mirrors)
+    _count_columns(h, outer, g, inner, _middle(units, mirrors.parts), scratch.known)
+    _count_columns(h, outer, g, inner, last, scratch.wanted)
+    if mirrors.parts:
+        _find_images(h, outer, scratch.row_images)
+        _find_images(g, inner, scratch.column_images)
+    # A row of `source` is an outer half, a column an inner one.  A slide takes each inner half to another:
+    # the columns are made rows, and those to which it leads are made columns again.
     #
-    #     here           transposed       taken                  back                    out
-    #     x | y1 y2 y3   y1 | x1 x2       y1 | row of d(y1)      x | column of d(y1)     x |= row of d(x) in
-    #     ..| bits       y2 | bits        y2 | row of d(y2)      ..| column of d(y2)          `back`
+    #     source         transposed       back                   out
+    #     x | y1 y2 y3   y1 | x1 x2       x | column of d(y1)    x |= row of d(x) in `back`
+    #     ..| bits       y2 | bits        ..| column of d(y2)
     #
-    # So bit (x, y) of `out` becomes bit (d(x), d(y)) of `here`, where d is the slide of a half.
-    _transpose(here, rows, columns, transposed, square)
+    # So bit (x, y) of `out` becomes bit (d(x), d(y)) of `source`, where d is the slide of a half.  Of the x only
+    # those are taken to which the slide leads: about a third.
     for d in range(len(outer.table)):
-        # The inner halves: masks of what the slide does to them, and a row for each of those that it makes.
+        found = _find_targets(d, h, outer, scratch)
+        high = _words(found)
+        _take_targets(found, columns, not mirrors.parts, source, scratch)
+        # The inner halves: masks of what the slide does to them, and the row of each of those that it makes.
         moved[:wide] = U0
         won[:wide] = U0
         standing[:wide] = U0
         wins = False
-        for column in range(columns):
-            entry = inner.table[d, column0 + column]
-            bit = U1 << np.uint64(column & 63)
-            to = column * high
-            if entry & MOVED:
-                moved[column >> 6] |= bit
-            if entry & WIN:
-                won[column >> 6] |= bit
-                wins = True
-            if not entry & BARRED:
-                standing[column >> 6] |= bit
-            if entry & ENDS:
-                taken[to : to + high] = U0
-            else:
-                _copy_row(taken, to, transposed, np.int64(entry & NUMBER) * high, high)
+        column, some = 0, found
+        for kz in range(len(inner.first.sums)):
+            kw = class_with(inner.second, g - inner.first.sums[kz])
+            if kw < 0:
+                continue
+            # The columns of a row end where both first parts have more than is stored: of the targets only
+            # those are needed to which the slide leads from rows that have the column.
+            while some and mirrors.parts and inner.first.sums[kz] + scratch.made_by[some - 1] > last:
+                some -= 1
+            for _ in range(inner.first.counts[kz] * inner.second.counts[kw]):
+                entry = inner.table[d, column0 + column]
+                bit = U1 << np.uint64(column & 63)
+                if entry & MOVED:
+                    moved[column >> 6] |= bit
+                if entry & WIN:
+                    won[column >> 6] |= bit
+                    wins = True
+                if not entry & BARRED:
+                    standing[column >> 6] |= bit
+                at[column] = (columns if entry & ENDS else np.int64(entry & NUMBER)) * high
+                bits[column] = some
+                column += 1
         # The outer halves: a row of what was transposed back for each, or what wins or stands in their own.
-        _transpose(taken, columns, rows, back, square)
+        _space(to, found, wide)
+        if found:
+            _transpose(transposed, columns, back, False, scratch)
         if outer.stands.shape[1]:
             _or_standing_wins(d, row0, rows, column0, columns, outer, inner, out, won, standing)
             won[:wide] = U0
@@ -443,31 +681,31 @@ def _or_slides(h, g, outer, inner, here, out, scratch):
         # the goal; a goal wins whatever the other half does; then a limit that is broken bars the slide.
         for row in range(rows):
             entry = outer.table[d, row0 + row]
-            to = row * wide
+            place, some = row * wide, _words(scratch.wanted[row])
             if entry & BARRED:
                 continue
             if entry & WIN:
-                _or_row(out, to, standing, 0, wide)
+                _or_row(out, place, standing, 0, some)
                 continue
             if wins:
-                _or_row(out, to, won, 0, wide)
+                _or_row(out, place, won, 0, some)
             if not entry & ENDS:
                 # If the outer half does not move, the slide is one only where the inner half moves.
-                source = np.int64(entry & NUMBER) * wide
+                begin = scratch.number[np.int64(entry & NUMBER)] * wide
                 if entry & MOVED:
-                    _or_row(out, to, back, source, wide)
+                    _or_row(out, place, back, begin, some)
                 else:
-                    at, begin = np.uint64(to), np.uint64(source)
-                    for k in range(np.uint64(wide)):
-                        out[at + k] |= back[begin + k] & moved[k]
+                    begin, end = np.uint64(begin), np.uint64(place)
+                    for k in range(np.uint64(some)):
+                        out[end + k] |= back[begin + k] & moved[k]
 
 
 @scalar
-def _rearrange(h, units, outer, inner, from_outer, from_inner, layer, out, runs):
+def _rearrange(h, units, outer, inner, from_inner, layer, most, out, runs):
     """Write the matrix with the outer halves x, y and the inner halves z, w to `out`.
 
-    It is taken from matrices with the outer halves x, z and the inner halves y, w; the boards of those that
-    `layer` has not are not won.  `runs` is scratch.
+    It is taken from matrices with the outer halves x, z and the inner halves y, w, as long as these have at
+    most the sum `most`; the boards of those that `layer` has not are not won.  `runs` is scratch.
     """
     x, y, z, w = outer.first, outer.second, inner.first, inner.second
     left = units - h
@@ -483,11 +721,10 @@ def _rearrange(h, units, outer, inner, from_outer, from_inner, layer, out, runs)
         blocks = 0
         for kz in range(len(z.sums)):
             kw = class_with(w, left - z.sums[kz])
-            if kw >= 0:
-                s = x.sums[kx] + z.sums[kz]
-                row = from_outer.firsts[kx, kz] - from_outer.begins[s]
-                runs[blocks, BEGIN] = layer.at[s] + row * layer.wide[s] if layer.at[s] >= 0 else -1
-                runs[blocks, APART] = layer.wide[s]
+            s = x.sums[kx] + z.sums[kz]
+            if kw >= 0 and s <= most:
+                runs[blocks, BEGIN] = layer.at[s, kx]
+                runs[blocks, APART] = layer.wide[s, kx]
                 runs[blocks, COLUMN] = from_inner.firsts[ky, kw] - from_inner.begins[units - s]
                 runs[blocks, ROWS] = z.counts[kz]
                 runs[blocks, WIDTH] = w.counts[kw]
@@ -550,68 +787,136 @@ def _gather_row(words, runs, blocks, ix, iy, out, to):
         out[at] = gathered
 
 
+@scalar
+def _store(h, units, outer, inner, mirrors, source, layer, scratch):
+    """Write a matrix of which only the sums up to the middle were worked out to a layer, from one of these."""
+    at, bits, to, wanted = scratch.at, scratch.bits, scratch.to, scratch.wanted
+    g = units - h
+    rows, columns = outer.begins[h + 1] - outer.begins[h], inner.begins[g + 1] - inner.begins[g]
+    wide, last = _words(columns), _last(units, mirrors.parts, mirrors)
+    if h > _middle(units, mirrors.halves):
+        # `source` is that of g, whose columns are the rows here.
+        _space(at, columns, _words(rows))
+        _count_columns(g, outer, h, inner, last, bits)
+        _space(to, rows, wide)
+        _transpose(source, columns, scratch.back, False, scratch)
+        source = scratch.back
+    _count_columns(h, outer, g, inner, last, wanted)
+    _find_rows(h, outer, layer, to)
+    for row in range(rows):
+        _copy_bits(layer.words, to[row], source, row * wide, wanted[row])
+
+
+@scalar
+def _write_slides(h, units, outer, inner, mirrors, source, out, scratch):
+    """Write the matrix of h to a layer: the boards that slides win.
+
+    `source` and ``scratch.rows_at`` are those of h, or of its mirror image if this is not above the middle.
+    """
+    low = min(h, units - h) if mirrors.halves else h
+    rows, columns = outer.begins[low + 1] - outer.begins[low], inner.begins[units - low + 1]
+    columns -= inner.begins[units - low]
+    scratch.made[: rows * _words(columns)] = U0
+    _or_slides(low, units, outer, inner, mirrors, source, scratch.made, scratch)
+    _store(h, units, outer, inner, mirrors, scratch.made, out, scratch)
+
+
 @kernel()
-def slide_columns(sums, units, left, right, top, bottom, afters, columns, scratch):
+def slide_columns(sums, units, left, right, bottom, mirrors, afters, columns, scratch):
     """Write to `columns` which boards some slide along columns wins: matrices by the left half."""
+    most = _middle(units, mirrors.parts)
     for h in sums:
-        size = _size(h, units - h, left, right)
-        _rearrange(h, units, left, right, top, bottom, afters, scratch.other, scratch.runs)
-        here = columns.words[columns.at[h] : columns.at[h] + size]
-        here[:] = U0
-        _or_slides(h, units - h, left, right, scratch.other, here, scratch)
+        low = min(h, units - h) if mirrors.halves else h
+        _rearrange(low, units, left, right, bottom, afters, most, scratch.other, scratch.runs)
+        g = units - low
+        _space(
+            scratch.rows_at, left.begins[low + 1] - left.begins[low],
+            _words(right.begins[g + 1] - right.begins[g]),
+        )  # fmt: skip
+        _write_slides(h, units, left, right, mirrors, scratch.other, columns, scratch)
 
 
 @kernel()
-def slide_rows(sums, units, top, bottom, left, right, columns, layer, scratch):
+def slide_rows(sums, units, top, bottom, right, mirrors, columns, layer, scratch):
     """Replace afterstates in `layer` by states: won by a slide along columns, or now along rows."""
+    most = _last(units, mirrors.parts, mirrors)
     for h in sums:
-        size = _size(h, units - h, top, bottom)
-        _rearrange(h, units, top, bottom, left, right, columns, scratch.other, scratch.runs)
-        here = layer.words[layer.at[h] : layer.at[h] + size]
-        _or_slides(h, units - h, top, bottom, here, scratch.other, scratch)
-        # As a slice Numba would copy it first, for which it has no memory.
-        _copy_row(here, 0, scratch.other, 0, size)
+        if h > _middle(units, mirrors.halves):
+            continue
+        _rearrange(h, units, top, bottom, right, columns, most, scratch.other, scratch.runs)
+        _find_rows(h, top, layer, scratch.rows_at)
+        _or_slides(h, units, top, bottom, mirrors, layer.words, scratch.other, scratch)
+        _store(h, units, top, bottom, mirrors, scratch.other, layer, scratch)
+        # The image beyond the middle: its afterstates were not worked out, and nobody reads them.
+        if mirrors.halves and h < units - h <= _last(units, True, mirrors):
+            _store(units - h, units, top, bottom, mirrors, scratch.other, layer, scratch)
+
+
+@scalar
+def _or_columns(h, units, top, bottom, right, mirrors, columns, layer, scratch):
+    """Add to the states of a matrix what slides along columns win."""
+    most, at, wanted = _last(units, mirrors.parts, mirrors), scratch.at, scratch.wanted
+    g = units - h
+    wide = _words(bottom.begins[g + 1] - bottom.begins[g])
+    _rearrange(h, units, top, bottom, right, columns, most, scratch.other, scratch.runs)
+    _find_rows(h, top, layer, at)
+    _count_columns(h, top, g, bottom, most, wanted)
+    for row in range(top.begins[h + 1] - top.begins[h]):
+        _or_row(layer.words, at[row], scratch.other, row * wide, _words(wanted[row]))
 
 
 @kernel()
-def join_columns(sums, units, top, bottom, left, right, columns, layer, scratch):
+def join_columns(sums, units, top, bottom, right, mirrors, columns, layer, scratch):
     """Add to states of `layer`, after `slide_rows`, what slides along other columns win."""
     for h in sums:
-        size = _size(h, units - h, top, bottom)
-        _rearrange(h, units, top, bottom, left, right, columns, scratch.other, scratch.runs)
-        _or_row(layer.words, layer.at[h], scratch.other, 0, size)
+        _or_columns(h, units, top, bottom, right, mirrors, columns, layer, scratch)
 
 
 @kernel()
-def slide_alike(sums, units, top, bottom, afters, columns, scratch):
+def slide_alike(sums, units, top, bottom, mirrors, afters, columns, scratch):
     """Do `slide_columns` where a board and its mirror image, B and C exchanged, have the same value.
 
     Then the matrix of the left halves is that of the top halves, and so are the slides.
     """
     for h in sums:
-        size = _size(h, units - h, top, bottom)
-        here = columns.words[columns.at[h] : columns.at[h] + size]
-        here[:] = U0
-        _or_slides(h, units - h, top, bottom, afters.words[columns.at[h] :], here, scratch)
+        _find_rows(min(h, units - h) if mirrors.halves else h, top, afters, scratch.rows_at)
+        _write_slides(h, units, top, bottom, mirrors, afters.words, columns, scratch)
 
 
 @kernel()
-def join_alike(sums, units, top, bottom, columns, layer, scratch):
+def join_alike(sums, units, top, bottom, mirrors, columns, layer, scratch):
     """Do `slide_rows` after `slide_alike`: what rows win is what columns win of the mirror images."""
     for h in sums:
-        size = _size(h, units - h, top, bottom)
-        _rearrange(h, units, top, bottom, top, bottom, columns, scratch.other, scratch.runs)
-        _copy_row(layer.words, layer.at[h], scratch.other, 0, size)
-        _or_row(layer.words, layer.at[h], columns.words, layer.at[h], size)
+        for k in range(layer.at.shape[1]):
+            if layer.at[h, k] >= 0:
+                ky = class_with(top.second, h - top.first.sums[k])
+                size = top.first.counts[k] * top.second.counts[ky] * layer.wide[h, k]
+                _copy_row(layer.words, layer.at[h, k], columns.words, layer.at[h, k], size)
+        _or_columns(h, units, top, bottom, bottom, mirrors, columns, layer, scratch)
 
 
 # -- reading -------------------------------------------------------------------------------------
 
 
 @kernel()
-def count_ones(words):
-    """Count the bits that are set."""
-    found = U0
-    for k in range(len(words)):
-        found += ones(words[k])
+def count_won(sums, units, outer, inner, mirrors, layer, scratch):
+    """Return how many boards of some matrices are won, all of them if only some are stored."""
+    middle, at, known, rest = _middle(units, mirrors.parts), scratch.at, scratch.known, scratch.wanted
+    found = 0
+    for h in sums:
+        if h > _middle(units, mirrors.halves):
+            continue
+        g, here = units - h, 0
+        _find_rows(h, outer, layer, at)
+        _count_columns(h, outer, g, inner, middle, known)
+        # Boards in the middle are their own image, or are stored beside it.
+        own = 2 * middle == units
+        if mirrors.parts:
+            _count_columns(h, outer, g, inner, middle - own, rest)
+        for row in range(outer.begins[h + 1] - outer.begins[h]):
+            for k in range(_words(known[row])):
+                here += np.int64(ones(_word(layer.words, at[row], k, known[row])))
+                if mirrors.parts:
+                    here += np.int64(ones(_word(layer.words, at[row], k, rest[row])))
+        found += here if not mirrors.halves or 2 * h == units else 2 * here
     return found
