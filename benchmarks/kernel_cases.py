@@ -776,7 +776,7 @@ class DenseLayers:
         self.game, self.total, index = game, total, PerfectIndex(game)
         (one,) = parse_objectives(objective)
         backup, pool, sizes = make_backup(game, one), Pool(1), index.sizes()
-        rules = DenseRules(index, pool, merge=one.merge)
+        rules = DenseRules(index.mirrored() if bits else index, pool, merge=one.merge)
         self.backend: Any = (
             Bits(rules, pool, words := Words.of(index, sizes), words.layer)
             if bits

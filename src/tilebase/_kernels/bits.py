@@ -1,91 +1,46 @@
 """Kernels of the dense pass over Boolean values: one bit per board, 64 boards at a time.
 
-The boards of a layer whose outer half has one sum are a *matrix* of bits: a row for each outer half, a
-column for each inner half of the sum that is left, both in the order of `_kernels.dense.Half`.  Rows are
-whole words, the lowest bit first; bits behind the last column are 0.
+Layers are matrices of bits, of which a half or a quarter is stored (`_kernels.matrices`).
 
 What happens in the outer half alone is the same for a whole row, and what happens in the inner half alone
 for a whole column, which is a row of the transposed matrix.  So a spawn is the AND of rows of one or of the
 other, and a slide takes rows of the transposed matrix, then rows of the matrix that this is transposed back
 to.  Slides along columns want the left and the right half instead of the top and the bottom one: to
 `rearrange` a matrix moves the boards that differ in D only, neighbours in both orders.
-
-As in `_kernels.dense`, sums are counted in units of 2: `units` is that of the boards, h that of an outer and
-g that of an inner half.
-
-Two matrices of the same boards, by the top and by the left halves.  Parts are A, B above C, D; a letter with
-a number is a filling:
-
-    top halves are rows          c1d1 c1d2 c2d1 c2d2      left halves are rows       b1d1 b1d2 b2d1 b2d2
-    a1b1                          1    0    1    1        a1c1                        1    0    0    1
-    a1b2                          0    1    0    0        a1c2                        1    1    0    0
-
-In both, boards that differ in D only are neighbours: both have the runs ``1 0``, ``1 1``, ``0 1``, ``0 0``.
-A word of `Matrices.words` is 64 columns of a row, column 0 in its lowest bit.
-
-Where the game keeps a mirror image (`Mirrors`), half of the boards are enough.  The parts have their fillings
-in the same order then, and an image exchanges parts:
-
-    top and bottom    A B  ->  C D     the matrix of h is the transposed one of units - h: only h up to the
-                      C D      A B     middle, units // 2, is stored
-    left and right    A B  ->  B A     only boards whose left half has no more than units // 2: in the row of
-                      C D      D C     A, B the columns up to some C, since columns are in the order of C
-
-So rows get shorter, the larger A is, and with both images a quarter of a layer is stored.  The two images
-change their roles in matrices by the left half.  A slide that leaves what is stored leads to an image that is
-there: a second transposed matrix, made of the images of the rows, completes the first (`_or_slides`).  A spawn
-leaves it by a few sums at most: states are stored as far beyond the middle as the largest spawn leads.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from tilebase._kernels.dense import Array, Spawns, class_with
+from tilebase._kernels.dense import Spawns, class_with
 from tilebase._kernels.halves import BARRED, CLASS, ENDS, MOVED, POSITION, U20, U40, WIN
 from tilebase._kernels.jit import kernel, scalar
+from tilebase._kernels.matrices import (
+    ALL,
+    Matrices,
+    and_row,
+    copy_bits,
+    copy_row,
+    count_columns,
+    find_images,
+    find_rows,
+    last_of,
+    middle_of,
+    or_row,
+    space_rows,
+    transpose,
+    word_of,
+    words_of,
+)
 from tilebase._kernels.scalar import U0, U1, U6, U63, U64, ones
 
-ALL = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 NUMBER = MOVED - U1
-LANES = 8
-"""Words of a row that are transposed at a time: as many as a processor's widest registers have."""
-EIGHT = np.uint64(LANES)
+"""The bits of an entry of a table that name the half, after `number_targets`."""
 BEGIN, APART, COLUMN, ROWS, WIDTH = range(5)
 """The columns of `MatrixScratch.runs`."""
-MASKS = tuple(
-    np.uint64(mask)
-    for mask in (
-        0x0000_0000_FFFF_FFFF,
-        0x0000_FFFF_0000_FFFF,
-        0x00FF_00FF_00FF_00FF,
-        0x0F0F_0F0F_0F0F_0F0F,
-        0x3333_3333_3333_3333,
-        0x5555_5555_5555_5555,
-    )
-)
-
-
-# -- what kernels take ---------------------------------------------------------------------------
-
-
-class Matrices(NamedTuple):
-    """The matrices of a layer, or some of them: those rows of them that are stored, as far as they are."""
-
-    words: Array  # uint64: the rows, one after the other
-    at: Array  # int64: at[h, k] is the first word of the rows whose outer half has the sum h, its first part
-    #            the class k; -1 if there are none
-    wide: Array  # int64: wide[h, k] is the number of words in one of these rows
-
-
-class Mirrors(NamedTuple):
-    """The mirror images that keep the values, for matrices by the top or by the left half."""
-
-    halves: Any  # bool: outer and inner half exchanged
-    parts: Any  # bool: first and second part of both halves exchanged
-    more: Any  # int: the largest spawn in units
 
 
 class Successors(NamedTuple):
@@ -97,254 +52,7 @@ class Successors(NamedTuple):
     layer: Matrices
 
 
-class MatrixScratch(NamedTuple):
-    """The scratch buffers of a thread: four matrices, three rows, a square and lists of half boards."""
-
-    transposed: Array  # uint64: the matrix in work, transposed, and a row of zeros
-    made: Array  # uint64: the matrix that is made
-    back: Array  # uint64: the matrix that `transposed` is transposed back to
-    other: Array  # uint64: a matrix in the order of the other side's halves
-    first_row: Array  # uint64: a bit for each inner half
-    second_row: Array  # uint64: a bit for each half, inner or outer
-    third_row: Array  # uint64: a bit for each inner half
-    square: Array  # uint64: 64 rows of `LANES` words
-    runs: Array  # int64: runs[k] describes the k-th block that `_gather_row` reads, see there
-    at: Array  # int64: at[n] is the first word of the n-th row that is transposed
-    bits: Array  # int64: bits[n] is the number of its bits
-    to: Array  # int64: to[n] is the first word of the row that the n-th column becomes
-    rows_at: Array  # int64: the same of the rows of the matrix in work
-    known: Array  # int64: known[n] is the number of bits of its n-th row
-    wanted: Array  # int64: so many are written
-    row_images: Array  # int64: the number of the image of each outer half
-    column_images: Array  # int64: and of each inner half
-    made_by: Array  # int64: the least sum of the first part from which a slide leads to a half
-    target: Array  # int64: target[j] is the j-th outer half to which a slide leads
-    number: Array  # int64: number[n] is the j of such a half
-    most: Array  # int64: most[i] is the number of bits of the longest of 64 rows
-    least: Array  # int64: and of the shortest
-
-
-@scalar
-def _words(bits):
-    """Return the words that hold so many bits."""
-    return (bits + 63) >> 6
-
-
-# -- what is stored ------------------------------------------------------------------------------
-
-
-@scalar
-def _middle(units, mirrored):
-    """Return the largest sum of a half of which the boards are worked out, if others are their images."""
-    return units >> 1 if mirrored else units
-
-
-@scalar
-def _last(units, mirrored, mirrors):
-    """Return the same of the boards that are stored: all to which spawns lead from those of layers below."""
-    return (units + mirrors.more) >> 1 if mirrored else units
-
-
-@scalar
-def _count_columns(h, half, g, inner, most, bits):
-    """Write for each half with the sum h how many columns its row has.
-
-    These are the inner halves with the sum g, in order, as long as both first parts have at most the sum
-    `most` together.
-    """
-    x, y, z, w = half.first, half.second, inner.first, inner.second
-    n, kz = 0, len(z.sums)
-    columns = inner.begins[g + 1] - inner.begins[g]
-    # The larger x, the fewer columns: those of the last z are taken off.
-    for kx in range(len(x.sums)):
-        ky = class_with(y, h - x.sums[kx])
-        if ky < 0:
-            continue
-        while kz and x.sums[kx] + z.sums[kz - 1] > most:
-            kz -= 1
-            kw = class_with(w, g - z.sums[kz])
-            if kw >= 0:
-                columns -= z.counts[kz] * w.counts[kw]
-        for _ in range(x.counts[kx] * y.counts[ky]):
-            bits[n] = columns
-            n += 1
-
-
-@scalar
-def _find_rows(h, half, layer, at):
-    """Write where the rows of a matrix begin in a layer."""
-    n = 0
-    for kx in range(len(half.first.sums)):
-        ky = class_with(half.second, h - half.first.sums[kx])
-        if ky >= 0:
-            row = layer.at[h, kx]
-            for _ in range(half.first.counts[kx] * half.second.counts[ky]):
-                at[n] = row
-                row += layer.wide[h, kx]
-                n += 1
-
-
-@scalar
-def _find_images(h, half, images):
-    """Write the numbers of the halves with the sum h whose parts are exchanged."""
-    first, second = half.first, half.second
-    n = 0
-    for kx in range(len(first.sums)):
-        ky = class_with(second, h - first.sums[kx])
-        if ky >= 0:
-            begin = half.firsts[ky, kx] - half.begins[h]
-            for ix in range(first.counts[kx]):
-                for iy in range(second.counts[ky]):
-                    images[n] = begin + iy * second.counts[kx] + ix
-                    n += 1
-
-
-@scalar
-def _space(at, count, wide):
-    """Write where rows of the same width begin."""
-    for n in range(count):
-        at[n] = n * wide
-
-
-# -- transposing a matrix ------------------------------------------------------------------------
-
-
-@scalar
-def _swap(upper, lower, shift, mask):
-    """Exchange the bits of `upper` that lie `shift` above the mask with those of `lower` in it."""
-    for k in range(len(upper)):
-        # The bits in which both differ: to flip them in both is to exchange them.
-        moved = (upper[k] >> shift ^ lower[k]) & mask
-        lower[k] ^= moved
-        upper[k] ^= moved << shift
-
-
-@scalar
-def _transpose_square(square):
-    """Transpose 64 x 64 bits, `LANES` such squares beside each other."""
-    # Exchange the upper right and the lower left quarter of the square, then the same in each quarter, and so
-    # on down to squares of 2 x 2 bits:
-    #
-    #     p q      p r
-    #     r s  ->  q s
-    rows = 32
-    for mask in MASKS:
-        for base in range(0, 64 * LANES, 2 * rows * LANES):
-            middle = base + rows * LANES
-            _swap(square[base:middle], square[middle : middle + rows * LANES], np.uint64(rows), mask)
-        rows >>= 1
-
-
-@scalar
-def _word(source, at, k, bits):
-    """Return the k-th word of a row of so many bits; others are 0."""
-    left = bits - 64 * k
-    if left <= 0:
-        return U0
-    word = source[np.uint64(at + k)]
-    return word if left >= 64 else word & (U1 << np.uint64(left)) - U1
-
-
-@scalar
-def _transpose(source, rows, out, add, scratch):
-    """Transpose a matrix of some rows, which ``scratch.at`` and ``scratch.bits`` describe.
-
-    Column c becomes the row of `out` that begins at ``to[c]``, or is added to what is there.  Words of `out`
-    that would hold no bit are not written.
-    """
-    at, bits, to, square = scratch.at, scratch.bits, scratch.to, scratch.square
-    most, least = scratch.most, scratch.least
-    high, columns = _words(rows), 0
-    for i in range(high):
-        most[i], least[i] = 0, bits[64 * i]
-        for row in range(64 * i, min(64 * i + 64, rows)):
-            most[i], least[i] = max(most[i], bits[row]), min(least[i], bits[row])
-        columns = max(columns, most[i])
-    wide = _words(columns)
-    # Few words a row: the squares of the lanes lie below each other, or most lanes would be empty.
-    if wide < LANES:
-        for i in range(0, high, LANES):
-            lanes = min(LANES, high - i)
-            for w in range(wide):
-                # Rows that do not exist are zeros, and so the bits behind the last column of the result.
-                if lanes < LANES or rows < 64 * (i + LANES):
-                    square[:] = U0
-                for lane in range(lanes):
-                    row = 64 * (i + lane)
-                    for k in range(min(64, rows - row)):
-                        square[LANES * k + lane] = _word(source, at[row + k], w, bits[row + k])
-                _transpose_square(square)
-                for bit in range(min(64, columns - 64 * w)):
-                    place = to[64 * w + bit] + i
-                    for lane in range(lanes):
-                        if add:
-                            out[place + lane] |= square[LANES * bit + lane]
-                        else:
-                            out[place + lane] = square[LANES * bit + lane]
-        return
-    # Many words a row: they lie beside each other.  The loop over words is the outer one, so that what is
-    # written of `out` stays in a cache.
-    for w in range(0, wide, LANES):
-        lanes = min(LANES, wide - w)
-        for i in range(high):
-            if most[i] <= 64 * w:
-                continue
-            # Unsigned: an index that is not negative for certain; and of a number of lanes that is known.
-            if least[i] >= 64 * (w + LANES) and rows >= 64 * (i + 1):
-                for k in range(64):
-                    begin, place = np.uint64(at[64 * i + k] + w), EIGHT * np.uint64(k)
-                    for lane in range(EIGHT):
-                        square[place + lane] = source[begin + lane]
-            else:
-                square[:] = U0
-                for k in range(min(64, rows - 64 * i)):
-                    row = 64 * i + k
-                    for lane in range(min(lanes, _words(bits[row]) - w)):
-                        square[LANES * k + lane] = _word(source, at[row], w + lane, bits[row])
-            _transpose_square(square)
-            # The bits of a lane's columns are rows now: write each that exists.
-            for lane in range(lanes):
-                first, word = 64 * (w + lane), np.uint64(lane)
-                for k in range(min(64, most[i] - first)):
-                    place = np.uint64(to[first + k] + i)
-                    if add:
-                        out[place] |= square[word]
-                    else:
-                        out[place] = square[word]
-                    word += EIGHT
-
-
 # -- the adversary: all spawns -------------------------------------------------------------------
-
-
-@scalar
-def _and_row(out, to, source, row, wide):
-    to, row = np.uint64(to), np.uint64(row)
-    for k in range(np.uint64(wide)):
-        out[to + k] &= source[row + k]
-
-
-@scalar
-def _copy_row(out, to, source, row, wide):
-    to, row = np.uint64(to), np.uint64(row)
-    for k in range(np.uint64(wide)):
-        out[to + k] = source[row + k]
-
-
-@scalar
-def _copy_bits(out, to, source, row, bits):
-    """Copy a row of so many bits; those behind them in its last word become 0."""
-    if bits:
-        last = _words(bits) - 1
-        _copy_row(out, to, source, row, last)
-        out[to + last] = _word(source, row, last, bits)
-
-
-@scalar
-def _or_row(out, to, source, row, wide):
-    to, row = np.uint64(to), np.uint64(row)
-    for k in range(np.uint64(wide)):
-        out[to + k] |= source[row + k]
 
 
 @scalar
@@ -364,7 +72,7 @@ def _and_spawns(h, half, units, spawns, above, above_at, wide, bits, out):
             continue
         nx, ny = first.counts[kx], second.counts[ky]
         row = half.firsts[kx, ky] - here
-        some = _words(bits[row])
+        some = words_of(bits[row])
         if not some:
             continue
         # A spawn in the first part takes all ny rows of a filling to ny neighbouring rows.
@@ -374,7 +82,7 @@ def _and_spawns(h, half, units, spawns, above, above_at, wide, bits, out):
             for s in range(in_first.start[first.starts[kx]], in_first.start[first.starts[kx] + nx]):
                 to, at = row + np.int64(in_first.source[s]) * ny, there + np.int64(in_first.target[s]) * ny
                 for iy in range(ny):
-                    _and_row(out, (to + iy) * wide, above, above_at[at + iy], some)
+                    and_row(out, (to + iy) * wide, above, above_at[at + iy], some)
         # One in the second part takes one row of each filling of the first part to one row: nx ANDs.
         in_second = spawns[1]
         if in_second.classes[ky] >= 0:
@@ -383,7 +91,7 @@ def _and_spawns(h, half, units, spawns, above, above_at, wide, bits, out):
             for s in range(in_second.start[second.starts[ky]], in_second.start[second.starts[ky] + ny]):
                 to, at = row + np.int64(in_second.source[s]), there + np.int64(in_second.target[s])
                 for ix in range(nx):
-                    _and_row(out, (to + ix * ny) * wide, above, above_at[at + ix * more], some)
+                    and_row(out, (to + ix * ny) * wide, above, above_at[at + ix * more], some)
 
 
 @scalar
@@ -423,39 +131,39 @@ def fold_spawns(sums, units, outer, inner, mirrors, patterns, ups, first, last, 
     transposed, found, here = scratch.transposed, scratch.made, scratch.back
     at, bits, to, known = scratch.at, scratch.bits, scratch.to, scratch.known
     columns_marked, rows_marked = scratch.first_row, scratch.second_row
-    middle = _middle(units, mirrors.parts)
+    middle = middle_of(units, mirrors.parts)
     for h in sums:
-        if h > _middle(units, mirrors.halves):
+        if h > middle_of(units, mirrors.halves):
             continue
         g = units - h
         rows, columns = outer.begins[h + 1] - outer.begins[h], inner.begins[g + 1] - inner.begins[g]
-        wide, high = _words(columns), _words(rows)
+        wide, high = words_of(columns), words_of(rows)
         # Spawns in the inner half: rows of the transposed matrix, each with a bit for each outer half.
         found[: columns * high] = ALL
         for k in range(len(ups)):
             more, above = ups[k].units, ups[k].layer
             if g + more + 1 < len(inner.begins):
-                _find_rows(h, outer, above, at)
-                _count_columns(h, outer, g + more, inner, middle + more, bits)
-                _space(to, inner.begins[g + more + 1] - inner.begins[g + more], high)
-                _transpose(above.words, rows, transposed, False, scratch)
-                _count_columns(g, inner, h, outer, middle, known)
+                find_rows(h, outer, above, at)
+                count_columns(h, outer, g + more, inner, middle + more, bits)
+                space_rows(to, inner.begins[g + more + 1] - inner.begins[g + more], high)
+                transpose(above.words, rows, transposed, False, scratch)
+                count_columns(g, inner, h, outer, middle, known)
                 _and_spawns(g, inner, more, ups[k].inner, transposed, to, high, known, found)
         # Spawns in the outer half: rows of the matrix.
-        _space(at, columns, high)
-        _count_columns(g, inner, h, outer, middle, bits)
-        _space(to, rows, wide)
-        _transpose(found, columns, here, False, scratch)
-        _count_columns(h, outer, g, inner, middle, known)
+        space_rows(at, columns, high)
+        count_columns(g, inner, h, outer, middle, bits)
+        space_rows(to, rows, wide)
+        transpose(found, columns, here, False, scratch)
+        count_columns(h, outer, g, inner, middle, known)
         for k in range(len(ups)):
             more, above = ups[k].units, ups[k].layer
             if h + more + 1 < len(outer.begins):
-                _find_rows(h + more, outer, above, at)
+                find_rows(h + more, outer, above, at)
                 _and_spawns(h, outer, more, ups[k].outer, above.words, at, wide, known, here)
-        _find_rows(h, outer, afters, at)
+        find_rows(h, outer, afters, at)
         if not first:
             for row in range(rows):
-                _and_row(here, row * wide, afters.words, at[row], _words(known[row]))
+                and_row(here, row * wide, afters.words, at[row], words_of(known[row]))
         if last:
             # Boards without an empty cell are lost, and those that hold a pattern are won.
             for pattern in range(-1, patterns):
@@ -465,7 +173,7 @@ def fold_spawns(sums, units, outer, inner, mirrors, patterns, ups, first, last, 
                 ):
                     for row in range(rows):
                         if rows_marked[row >> 6] >> np.uint64(row & 63) & U1:
-                            for k in range(_words(known[row])):
+                            for k in range(words_of(known[row])):
                                 if pattern < 0:
                                     here[row * wide + k] &= ~columns_marked[k]
                                 else:
@@ -473,7 +181,7 @@ def fold_spawns(sums, units, outer, inner, mirrors, patterns, ups, first, last, 
             if len(outer.first.stands):
                 _clear_off(h, g, outer, inner, here, scratch)
         for row in range(rows):
-            _copy_bits(afters.words, at[row], here, row * wide, known[row])
+            copy_bits(afters.words, at[row], here, row * wide, known[row])
 
 
 @scalar
@@ -481,7 +189,7 @@ def _clear_off(h, g, outer, inner, here, scratch):
     """Clear the boards of a matrix that stand on none of several masks."""
     standing, columns_marked, rows_marked = scratch.transposed, scratch.first_row, scratch.second_row
     rows = outer.begins[h + 1] - outer.begins[h]
-    wide, high = _words(inner.begins[g + 1] - inner.begins[g]), _words(rows)
+    wide, high = words_of(inner.begins[g + 1] - inner.begins[g]), words_of(rows)
     of_rows, of_columns = (outer.first.stands, outer.second.stands), (inner.first.stands, inner.second.stands)
     standing[: rows * wide] = U0
     # Masks with which some filling of the first part agrees; there are at most 64, and mostly few.
@@ -527,7 +235,7 @@ def number_targets(half):
 @scalar
 def _or_standing_wins(d, row0, rows, column0, columns, outer, inner, out, won, standing):
     """Add to `out` the boards that slide `d` wins, if there are several masks: both halves agree with one."""
-    wide = _words(columns)
+    wide = words_of(columns)
     # The masks with which some inner half agrees after the slide.
     every = U0
     for column in range(columns):
@@ -556,7 +264,7 @@ def _or_standing_wins(d, row0, rows, column0, columns, outer, inner, out, won, s
 def _find_targets(d, h, half, scratch):
     """List the halves to which slide `d` leads from those with the sum h, and return how many there are.
 
-    ``made_by[j]`` becomes the least sum of a first part from which it leads to the j-th of them or a later one.
+    ``made_by[j]`` becomes the least sum of a first part from which it leads to the j-th or a later one.
     """
     first, second, number, target, made_by = (
         half.first, half.second, scratch.number, scratch.target, scratch.made_by,
@@ -586,18 +294,18 @@ def _find_targets(d, h, half, scratch):
 
 @scalar
 def _take_targets(found, columns, complete, source, scratch):
-    """Write the rows of `source` to which a slide leads, transposed; rows that are not `complete` get the rest.
+    """Write the rows of `source` to which a slide leads, transposed.
 
-    Bits that are not known are those of the images.
+    If they are not `complete`, the bits that are not known are those of the images.
     """
     transposed, at, bits, to = scratch.transposed, scratch.at, scratch.bits, scratch.to
     target, rows_at, known = scratch.target, scratch.rows_at, scratch.known
-    high = _words(found)
+    high = words_of(found)
     transposed[(0 if not complete else columns * high) : (columns + 1) * high] = U0
     for j in range(found):
         at[j], bits[j] = rows_at[target[j]], known[target[j]]
-    _space(to, columns, high)
-    _transpose(source, found, transposed, False, scratch)
+    space_rows(to, columns, high)
+    transpose(source, found, transposed, False, scratch)
     if not complete:
         #                                 y1 y2 y3 y4                            y3'y4'y1'y2'
         #     x                            1  0  .  .    x', its image            .  .  1  1
@@ -606,7 +314,7 @@ def _take_targets(found, columns, complete, source, scratch):
             at[j], bits[j] = rows_at[image], known[image]
         for y in range(columns):
             to[y] = scratch.column_images[y] * high
-        _transpose(source, found, transposed, True, scratch)
+        transpose(source, found, transposed, True, scratch)
 
 
 @scalar
@@ -622,13 +330,13 @@ def _or_slides(h, units, outer, inner, mirrors, source, out, scratch):
     g = units - h
     row0, column0 = outer.begins[h], inner.begins[g]
     rows, columns = outer.begins[h + 1] - row0, inner.begins[g + 1] - column0
-    wide = _words(columns)
-    last = _last(units, mirrors.parts, mirrors)
-    _count_columns(h, outer, g, inner, _middle(units, mirrors.parts), scratch.known)
-    _count_columns(h, outer, g, inner, last, scratch.wanted)
+    wide = words_of(columns)
+    last = last_of(units, mirrors.parts, mirrors)
+    count_columns(h, outer, g, inner, middle_of(units, mirrors.parts), scratch.known)
+    count_columns(h, outer, g, inner, last, scratch.wanted)
     if mirrors.parts:
-        _find_images(h, outer, scratch.row_images)
-        _find_images(g, inner, scratch.column_images)
+        find_images(h, outer, scratch.row_images)
+        find_images(g, inner, scratch.column_images)
     # A row of `source` is an outer half, a column an inner one.  A slide takes each inner half to another:
     # the columns are made rows, and those to which it leads are made columns again.
     #
@@ -636,11 +344,11 @@ def _or_slides(h, units, outer, inner, mirrors, source, out, scratch):
     #     x | y1 y2 y3   y1 | x1 x2       x | column of d(y1)    x |= row of d(x) in `back`
     #     ..| bits       y2 | bits        ..| column of d(y2)
     #
-    # So bit (x, y) of `out` becomes bit (d(x), d(y)) of `source`, where d is the slide of a half.  Of the x only
-    # those are taken to which the slide leads: about a third.
+    # So bit (x, y) of `out` becomes bit (d(x), d(y)) of `source`, where d is the slide of a half.  Of the x
+    # only those are taken to which the slide leads: about a third.
     for d in range(len(outer.table)):
         found = _find_targets(d, h, outer, scratch)
-        high = _words(found)
+        high = words_of(found)
         _take_targets(found, columns, not mirrors.parts, source, scratch)
         # The inner halves: masks of what the slide does to them, and the row of each of those that it makes.
         moved[:wide] = U0
@@ -670,9 +378,9 @@ def _or_slides(h, units, outer, inner, mirrors, source, out, scratch):
                 bits[column] = some
                 column += 1
         # The outer halves: a row of what was transposed back for each, or what wins or stands in their own.
-        _space(to, found, wide)
+        space_rows(to, found, wide)
         if found:
-            _transpose(transposed, columns, back, False, scratch)
+            transpose(transposed, columns, back, False, scratch)
         if outer.stands.shape[1]:
             _or_standing_wins(d, row0, rows, column0, columns, outer, inner, out, won, standing)
             won[:wide] = U0
@@ -681,19 +389,19 @@ def _or_slides(h, units, outer, inner, mirrors, source, out, scratch):
         # the goal; a goal wins whatever the other half does; then a limit that is broken bars the slide.
         for row in range(rows):
             entry = outer.table[d, row0 + row]
-            place, some = row * wide, _words(scratch.wanted[row])
+            place, some = row * wide, words_of(scratch.wanted[row])
             if entry & BARRED:
                 continue
             if entry & WIN:
-                _or_row(out, place, standing, 0, some)
+                or_row(out, place, standing, 0, some)
                 continue
             if wins:
-                _or_row(out, place, won, 0, some)
+                or_row(out, place, won, 0, some)
             if not entry & ENDS:
                 # If the outer half does not move, the slide is one only where the inner half moves.
                 begin = scratch.number[np.int64(entry & NUMBER)] * wide
                 if entry & MOVED:
-                    _or_row(out, place, back, begin, some)
+                    or_row(out, place, back, begin, some)
                 else:
                     begin, end = np.uint64(begin), np.uint64(place)
                     for k in range(np.uint64(some)):
@@ -709,7 +417,7 @@ def _rearrange(h, units, outer, inner, from_inner, layer, most, out, runs):
     """
     x, y, z, w = outer.first, outer.second, inner.first, inner.second
     left = units - h
-    wide = _words(inner.begins[left + 1] - inner.begins[left])
+    wide = words_of(inner.begins[left + 1] - inner.begins[left])
     to = 0
     # The rows of `out` by the classes of x and y; all rows of one pair of classes read the same blocks.
     for kx in range(len(x.sums)):
@@ -789,22 +497,22 @@ def _gather_row(words, runs, blocks, ix, iy, out, to):
 
 @scalar
 def _store(h, units, outer, inner, mirrors, source, layer, scratch):
-    """Write a matrix of which only the sums up to the middle were worked out to a layer, from one of these."""
+    """Write a matrix to a layer; `source` is that of its image if h is above the middle."""
     at, bits, to, wanted = scratch.at, scratch.bits, scratch.to, scratch.wanted
     g = units - h
     rows, columns = outer.begins[h + 1] - outer.begins[h], inner.begins[g + 1] - inner.begins[g]
-    wide, last = _words(columns), _last(units, mirrors.parts, mirrors)
-    if h > _middle(units, mirrors.halves):
+    wide, last = words_of(columns), last_of(units, mirrors.parts, mirrors)
+    if h > middle_of(units, mirrors.halves):
         # `source` is that of g, whose columns are the rows here.
-        _space(at, columns, _words(rows))
-        _count_columns(g, outer, h, inner, last, bits)
-        _space(to, rows, wide)
-        _transpose(source, columns, scratch.back, False, scratch)
+        space_rows(at, columns, words_of(rows))
+        count_columns(g, outer, h, inner, last, bits)
+        space_rows(to, rows, wide)
+        transpose(source, columns, scratch.back, False, scratch)
         source = scratch.back
-    _count_columns(h, outer, g, inner, last, wanted)
-    _find_rows(h, outer, layer, to)
+    count_columns(h, outer, g, inner, last, wanted)
+    find_rows(h, outer, layer, to)
     for row in range(rows):
-        _copy_bits(layer.words, to[row], source, row * wide, wanted[row])
+        copy_bits(layer.words, to[row], source, row * wide, wanted[row])
 
 
 @scalar
@@ -816,7 +524,7 @@ def _write_slides(h, units, outer, inner, mirrors, source, out, scratch):
     low = min(h, units - h) if mirrors.halves else h
     rows, columns = outer.begins[low + 1] - outer.begins[low], inner.begins[units - low + 1]
     columns -= inner.begins[units - low]
-    scratch.made[: rows * _words(columns)] = U0
+    scratch.made[: rows * words_of(columns)] = U0
     _or_slides(low, units, outer, inner, mirrors, source, scratch.made, scratch)
     _store(h, units, outer, inner, mirrors, scratch.made, out, scratch)
 
@@ -824,14 +532,14 @@ def _write_slides(h, units, outer, inner, mirrors, source, out, scratch):
 @kernel()
 def slide_columns(sums, units, left, right, bottom, mirrors, afters, columns, scratch):
     """Write to `columns` which boards some slide along columns wins: matrices by the left half."""
-    most = _middle(units, mirrors.parts)
+    most = middle_of(units, mirrors.parts)
     for h in sums:
         low = min(h, units - h) if mirrors.halves else h
         _rearrange(low, units, left, right, bottom, afters, most, scratch.other, scratch.runs)
         g = units - low
-        _space(
+        space_rows(
             scratch.rows_at, left.begins[low + 1] - left.begins[low],
-            _words(right.begins[g + 1] - right.begins[g]),
+            words_of(right.begins[g + 1] - right.begins[g]),
         )  # fmt: skip
         _write_slides(h, units, left, right, mirrors, scratch.other, columns, scratch)
 
@@ -839,30 +547,30 @@ def slide_columns(sums, units, left, right, bottom, mirrors, afters, columns, sc
 @kernel()
 def slide_rows(sums, units, top, bottom, right, mirrors, columns, layer, scratch):
     """Replace afterstates in `layer` by states: won by a slide along columns, or now along rows."""
-    most = _last(units, mirrors.parts, mirrors)
+    most = last_of(units, mirrors.parts, mirrors)
     for h in sums:
-        if h > _middle(units, mirrors.halves):
+        if h > middle_of(units, mirrors.halves):
             continue
         _rearrange(h, units, top, bottom, right, columns, most, scratch.other, scratch.runs)
-        _find_rows(h, top, layer, scratch.rows_at)
+        find_rows(h, top, layer, scratch.rows_at)
         _or_slides(h, units, top, bottom, mirrors, layer.words, scratch.other, scratch)
         _store(h, units, top, bottom, mirrors, scratch.other, layer, scratch)
         # The image beyond the middle: its afterstates were not worked out, and nobody reads them.
-        if mirrors.halves and h < units - h <= _last(units, True, mirrors):
+        if mirrors.halves and h < units - h <= last_of(units, True, mirrors):
             _store(units - h, units, top, bottom, mirrors, scratch.other, layer, scratch)
 
 
 @scalar
 def _or_columns(h, units, top, bottom, right, mirrors, columns, layer, scratch):
     """Add to the states of a matrix what slides along columns win."""
-    most, at, wanted = _last(units, mirrors.parts, mirrors), scratch.at, scratch.wanted
+    most, at, wanted = last_of(units, mirrors.parts, mirrors), scratch.at, scratch.wanted
     g = units - h
-    wide = _words(bottom.begins[g + 1] - bottom.begins[g])
+    wide = words_of(bottom.begins[g + 1] - bottom.begins[g])
     _rearrange(h, units, top, bottom, right, columns, most, scratch.other, scratch.runs)
-    _find_rows(h, top, layer, at)
-    _count_columns(h, top, g, bottom, most, wanted)
+    find_rows(h, top, layer, at)
+    count_columns(h, top, g, bottom, most, wanted)
     for row in range(top.begins[h + 1] - top.begins[h]):
-        _or_row(layer.words, at[row], scratch.other, row * wide, _words(wanted[row]))
+        or_row(layer.words, at[row], scratch.other, row * wide, words_of(wanted[row]))
 
 
 @kernel()
@@ -879,7 +587,7 @@ def slide_alike(sums, units, top, bottom, mirrors, afters, columns, scratch):
     Then the matrix of the left halves is that of the top halves, and so are the slides.
     """
     for h in sums:
-        _find_rows(min(h, units - h) if mirrors.halves else h, top, afters, scratch.rows_at)
+        find_rows(min(h, units - h) if mirrors.halves else h, top, afters, scratch.rows_at)
         _write_slides(h, units, top, bottom, mirrors, afters.words, columns, scratch)
 
 
@@ -891,7 +599,7 @@ def join_alike(sums, units, top, bottom, mirrors, columns, layer, scratch):
             if layer.at[h, k] >= 0:
                 ky = class_with(top.second, h - top.first.sums[k])
                 size = top.first.counts[k] * top.second.counts[ky] * layer.wide[h, k]
-                _copy_row(layer.words, layer.at[h, k], columns.words, layer.at[h, k], size)
+                copy_row(layer.words, layer.at[h, k], columns.words, layer.at[h, k], size)
         _or_columns(h, units, top, bottom, bottom, mirrors, columns, layer, scratch)
 
 
@@ -901,22 +609,23 @@ def join_alike(sums, units, top, bottom, mirrors, columns, layer, scratch):
 @kernel()
 def count_won(sums, units, outer, inner, mirrors, layer, scratch):
     """Return how many boards of some matrices are won, all of them if only some are stored."""
-    middle, at, known, rest = _middle(units, mirrors.parts), scratch.at, scratch.known, scratch.wanted
-    found = 0
+    middle, at, known, rest = middle_of(units, mirrors.parts), scratch.at, scratch.known, scratch.wanted
+    found: Any = 0
     for h in sums:
-        if h > _middle(units, mirrors.halves):
+        if h > middle_of(units, mirrors.halves):
             continue
-        g, here = units - h, 0
-        _find_rows(h, outer, layer, at)
-        _count_columns(h, outer, g, inner, middle, known)
+        g = units - h
+        here: Any = 0
+        find_rows(h, outer, layer, at)
+        count_columns(h, outer, g, inner, middle, known)
         # Boards in the middle are their own image, or are stored beside it.
         own = 2 * middle == units
         if mirrors.parts:
-            _count_columns(h, outer, g, inner, middle - own, rest)
+            count_columns(h, outer, g, inner, middle - own, rest)
         for row in range(outer.begins[h + 1] - outer.begins[h]):
-            for k in range(_words(known[row])):
-                here += np.int64(ones(_word(layer.words, at[row], k, known[row])))
+            for k in range(words_of(known[row])):
+                here += np.int64(ones(word_of(layer.words, at[row], k, known[row])))
                 if mirrors.parts:
-                    here += np.int64(ones(_word(layer.words, at[row], k, rest[row])))
+                    here += np.int64(ones(word_of(layer.words, at[row], k, rest[row])))
         found += here if not mirrors.halves or 2 * h == units else 2 * here
     return found

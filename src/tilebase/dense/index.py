@@ -195,7 +195,11 @@ class PerfectIndex:
     """
 
     def __init__(
-        self, game: Game, most_bytes: int | None = None, *, cells: tuple[Cells, Cells, Cells, Cells] | None = None
+        self,
+        game: Game,
+        most_bytes: int | None = None,
+        *,
+        cells: tuple[Cells, Cells, Cells, Cells] | None = None,
     ) -> None:
         check_is_game(game)
         self.game = game

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import logging
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -203,6 +203,10 @@ class DensePass:
     def layout(self) -> str:
         """How the backend orders values: "values" or "bits"."""
         return self._layers.layout
+
+    def worked(self, totals: Iterable[int]) -> float:
+        """Return how many boards of some sums were worked out, about: others are mirror images of these."""
+        return self._plan.worked / self._plan.boards * sum(self.sizes[total] for total in totals)
 
     @property
     def pages(self) -> Pages:

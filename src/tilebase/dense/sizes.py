@@ -126,7 +126,9 @@ class Halves:
         The largest spawn, in units of 2 as all sums here.
     """
 
-    def __init__(self, outer: tuple[Part, Part], inner: tuple[Part, Part], mirrors: Sequence[bool], more: int) -> None:
+    def __init__(
+        self, outer: tuple[Part, Part], inner: tuple[Part, Part], mirrors: Sequence[bool], more: int
+    ) -> None:
         self.halves, self.parts = mirrors
         self.more = more
         self.rows = _by_class(*outer)
@@ -166,8 +168,8 @@ class Matrices:
     units:
         The sum of the boards.
     at:
-        int64[h, k]: the first word of the rows whose outer halves have the sum h and a first part of the class
-        k; -1 if there are none.
+        int64[h, k]: the first word of the rows whose outer halves have the sum h and a first part of the
+        class k; -1 if there are none.
     wide:
         int64[h, k]: the words of such a row.
     rows, columns:

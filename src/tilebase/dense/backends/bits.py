@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import bits as kernels
+from tilebase._kernels import matrices
 from tilebase.dense.backends.protocol import DenseWork, Tell
 from tilebase.dense.backends.threads import JobRunner
 from tilebase.dense.index import PerfectIndex
@@ -31,7 +32,7 @@ WORD = np.dtype(np.uint64)
 WHOLE = Blocks()
 NO_SUM = 1 << 40
 """What spawns add to a sum from which on nothing is spawned: then a kernel looks for no boards above."""
-Job = Callable[[Array, kernels.MatrixScratch], None]
+Job = Callable[[Array, matrices.MatrixScratch], None]
 """A function that works some matrices of a step: those whose outer halves have the sums in an array."""
 
 
@@ -97,12 +98,12 @@ class BitLayer:
                 matrix[:, -1] = (1 << rest) - 1
 
     @property
-    def arrays(self) -> kernels.Matrices:
+    def arrays(self) -> matrices.Matrices:
         """What kernels take of it."""
-        return kernels.Matrices(self.words, self.map.at, self.map.wide)
+        return matrices.Matrices(self.words, self.map.at, self.map.wide)
 
-    def value(self, board: Cells) -> int:
-        word, bit = self._bits.place(self.map, board)
+    def value(self, where: Cells) -> int:
+        word, bit = self._bits.place(self.map, where)
         return int(self.words[word]) >> bit & 1
 
     def summary(self) -> ChunkSummary:
@@ -125,7 +126,7 @@ class Bits:
         self._rules, self.sizes = rules, rules.index.sizes(won=True)
         self._exponents = sorted(rules.game.spawn_exponents, reverse=True)
         self._top, self._left = outer_and_inner(rules.index)
-        self._mirrors = [kernels.Mirrors(one.halves, one.parts, one.more) for one in (self._top, self._left)]
+        self._mirrors = [matrices.Mirrors(one.halves, one.parts, one.more) for one in (self._top, self._left)]
         self._alike = _are_alike(rules.index)
         self._memory = Memory(WORD, words.layer + 1)  # a run of bits may be read with the word behind it
         self._windows = Memory(WORD, window + 1)
@@ -173,7 +174,7 @@ class Bits:
             do = self._fold(step.total, dict(zip(self._exponents, reads, strict=False)), writes)
         else:
             (afters,) = reads
-            by_left = kernels.Matrices(writes.words, columns.at, columns.wide)
+            by_left = matrices.Matrices(writes.words, columns.at, columns.wide)
             slide = self._columns if step.kind is Step.COLUMNS else self._rows
             do = slide(units, afters.arrays, by_left, alike=self._alike)
         self._runner.run(step.kind.value, do, blocks.jobs(), work, tell)
@@ -207,7 +208,7 @@ class Bits:
         (top, bottom), (_, right), mirrors = self._rules.rows, self._rules.columns, self._mirrors[0]
         units, layer, by_left = states.map.units, states.arrays, won.arrays
 
-        def join(job: Array, scratch: kernels.MatrixScratch) -> None:
+        def join(job: Array, scratch: matrices.MatrixScratch) -> None:
             kernels.join_columns(job, units, top, bottom, right, mirrors, by_left, layer, scratch)
 
         self._runner.run(Step.ROWS.value, join, states.map.jobs(), work, tell)
@@ -230,35 +231,33 @@ class Bits:
         )
         first, last = (not states or e in states for e in (self._exponents[0], self._exponents[-1]))
 
-        def do(job: Array, scratch: kernels.MatrixScratch) -> None:
-            kernels.fold_spawns(
-                job, units, outer, inner, mirrors, patterns, ups, first, last, out, scratch
-            )
+        def do(job: Array, scratch: matrices.MatrixScratch) -> None:
+            kernels.fold_spawns(job, units, outer, inner, mirrors, patterns, ups, first, last, out, scratch)
 
         return do
 
     def _columns(
-        self, units: int, afters: kernels.Matrices, by_left: kernels.Matrices, *, alike: bool
+        self, units: int, afters: matrices.Matrices, by_left: matrices.Matrices, *, alike: bool
     ) -> Job:
         """Return the states that are won by a slide along columns, by the left half."""
         (top, bottom), (left, right), mirrors = self._rules.rows, self._rules.columns, self._mirrors[1]
 
-        def along_columns(job: Array, scratch: kernels.MatrixScratch) -> None:
+        def along_columns(job: Array, scratch: matrices.MatrixScratch) -> None:
             kernels.slide_columns(job, units, left, right, bottom, mirrors, afters, by_left, scratch)
 
-        def mirrored(job: Array, scratch: kernels.MatrixScratch) -> None:
+        def mirrored(job: Array, scratch: matrices.MatrixScratch) -> None:
             kernels.slide_alike(job, units, top, bottom, mirrors, afters, by_left, scratch)
 
         return mirrored if alike else along_columns
 
-    def _rows(self, units: int, layer: kernels.Matrices, by_left: kernels.Matrices, *, alike: bool) -> Job:
+    def _rows(self, units: int, layer: matrices.Matrices, by_left: matrices.Matrices, *, alike: bool) -> Job:
         """Return all states that are won, written over the afterstates."""
         (top, bottom), (_, right), mirrors = self._rules.rows, self._rules.columns, self._mirrors[0]
 
-        def along_rows(job: Array, scratch: kernels.MatrixScratch) -> None:
+        def along_rows(job: Array, scratch: matrices.MatrixScratch) -> None:
             kernels.slide_rows(job, units, top, bottom, right, mirrors, by_left, layer, scratch)
 
-        def join(job: Array, scratch: kernels.MatrixScratch) -> None:
+        def join(job: Array, scratch: matrices.MatrixScratch) -> None:
             kernels.join_alike(job, units, top, bottom, mirrors, by_left, layer, scratch)
 
         return join if alike else along_rows
@@ -276,11 +275,11 @@ def _are_alike(index: PerfectIndex) -> bool:
     return len(b) == len(c) and tuple(images[cell] for cell in sorted(images)) in symmetries(index.game)
 
 
-def _scratch(words: Words, index: PerfectIndex) -> kernels.MatrixScratch:
+def _scratch(words: Words, index: PerfectIndex) -> matrices.MatrixScratch:
     """Return what a thread works in."""
-    matrices = (np.empty(words.matrix + 1, dtype=WORD) for _ in range(MATRICES))
+    work = (np.empty(words.matrix + 1, dtype=WORD) for _ in range(MATRICES))
     rows = (np.empty(words.row, dtype=WORD) for _ in range(3))
-    square = np.empty(64 * kernels.LANES, dtype=WORD)
+    square = np.empty(64 * matrices.LANES, dtype=WORD)
     runs = np.empty((max(len(part.sums) for part in index.parts), 5), dtype=np.int64)
     lists = (np.empty(words.halves, dtype=np.int64) for _ in range(LISTS))
-    return kernels.MatrixScratch(*matrices, *rows, square, runs, *lists)
+    return matrices.MatrixScratch._make([*work, *rows, square, runs, *lists])
