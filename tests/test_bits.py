@@ -280,6 +280,19 @@ def test_mirror_images_change_no_board(game, mirrors, tmp_path, monkeypatch):
     assert solved(tmp_path / "sums-of-all", game) == wins
 
 
+@pytest.mark.parametrize(
+    ("shape", "goal", "forced"), [("2x3", 32, False), ("2x4", 32, True), ("3x3", 32, True)]
+)
+def test_two_large_tiles_anywhere(shape, goal, forced, tmp_path):
+    """A pattern of 36 in words of ten bits: the same boards as the diagrams count."""
+    game = Game(shape, goal, pattern="two", start="empty")
+    found = force(game, engine="dense", again="diagrams")
+    assert found.forced is forced
+    assert found.again is not None
+    assert not found.again.differ
+    assert force(game, engine="search").forced is forced
+
+
 @settings(max_examples=25, deadline=None)
 @given(
     half=st.lists(st.sampled_from([4, 8, 16]), min_size=4, max_size=4),
@@ -440,8 +453,8 @@ def test_a_pass_has_to_be_worth_it(monkeypatch):
     assert costs.patience_for(large, Allowance(memory=OVERHEAD, threads=2)) == math.inf
     assert costs.patience_for(Game("3x3", 32, start="empty"), EIGHT) < math.inf
     assert costs.patience_for(Game("2x4", 32, start="empty"), EIGHT) == math.inf
-    pairs = itertools.islice(itertools.combinations(range(12), 2), 65)
-    many = "|".join(",".join("8" if cell in pair else "*" for cell in range(12)) for pair in pairs)
+    ends = itertools.islice(itertools.product((2, 4, 8, 16, 32), repeat=3), 65)  # none of which become one
+    many = "|".join("{0},{1},{2},*,*,*/*,*,*,{0},{1},{2}".format(*tiles) for tiles in ends)
     assert costs.patience_for(large.changed(pattern=many), EIGHT) == math.inf
     monkeypatch.setattr(jit, "is_compiled", lambda _: False)
     assert costs.patience_for(large, EIGHT) == pytest.approx(patience + costs.COMPILING)

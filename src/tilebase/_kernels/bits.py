@@ -23,7 +23,6 @@ from tilebase._kernels.matrices import (
     Matrices,
     and_row,
     copy_bits,
-    copy_row,
     count_columns,
     find_images,
     find_rows,
@@ -530,30 +529,40 @@ def _write_slides(h, units, outer, inner, mirrors, source, out, scratch):
 
 
 @kernel()
-def slide_columns(sums, units, left, right, bottom, mirrors, afters, columns, scratch):
-    """Write to `columns` which boards some slide along columns wins: matrices by the left half."""
+def slide_columns(sums, units, left, right, bottom, mirrors, alike, afters, columns, scratch):
+    """Write to `columns` which boards some slide along columns wins: matrices by the left half.
+
+    Where a board and its mirror image, B and C exchanged, are `alike`, such a matrix is that of the top half.
+    """
     most = middle_of(units, mirrors.parts)
     for h in sums:
         low = min(h, units - h) if mirrors.halves else h
-        _rearrange(low, units, left, right, bottom, afters, most, scratch.other, scratch.runs)
-        g = units - low
-        space_rows(
-            scratch.rows_at, left.begins[low + 1] - left.begins[low],
-            words_of(right.begins[g + 1] - right.begins[g]),
-        )  # fmt: skip
-        _write_slides(h, units, left, right, mirrors, scratch.other, columns, scratch)
+        if alike:
+            find_rows(low, left, afters, scratch.rows_at)
+            _write_slides(h, units, left, right, mirrors, afters.words, columns, scratch)
+        else:
+            wide = words_of(right.begins[units - low + 1] - right.begins[units - low])
+            _rearrange(low, units, left, right, bottom, afters, most, scratch.other, scratch.runs)
+            space_rows(scratch.rows_at, left.begins[low + 1] - left.begins[low], wide)
+            _write_slides(h, units, left, right, mirrors, scratch.other, columns, scratch)
 
 
 @kernel()
-def slide_rows(sums, units, top, bottom, right, mirrors, columns, layer, scratch):
-    """Replace afterstates in `layer` by states: won by a slide along columns, or now along rows."""
+def slide_rows(sums, units, top, bottom, right, mirrors, alike, columns, layer, scratch):
+    """Replace afterstates in `layer` by states: won by a slide along columns, or now along rows.
+
+    Where mirror images are `alike`, rows win what columns win of the images.
+    """
     most = last_of(units, mirrors.parts, mirrors)
     for h in sums:
         if h > middle_of(units, mirrors.halves):
             continue
         _rearrange(h, units, top, bottom, right, columns, most, scratch.other, scratch.runs)
-        find_rows(h, top, layer, scratch.rows_at)
-        _or_slides(h, units, top, bottom, mirrors, layer.words, scratch.other, scratch)
+        if alike:
+            _or_rows(h, units, top, bottom, most, columns, scratch, False)
+        else:
+            find_rows(h, top, layer, scratch.rows_at)
+            _or_slides(h, units, top, bottom, mirrors, layer.words, scratch.other, scratch)
         _store(h, units, top, bottom, mirrors, scratch.other, layer, scratch)
         # The image beyond the middle: its afterstates were not worked out, and nobody reads them.
         if mirrors.halves and h < units - h <= last_of(units, True, mirrors):
@@ -561,46 +570,27 @@ def slide_rows(sums, units, top, bottom, right, mirrors, columns, layer, scratch
 
 
 @scalar
-def _or_columns(h, units, top, bottom, right, mirrors, columns, layer, scratch):
-    """Add to the states of a matrix what slides along columns win."""
-    most, at, wanted = last_of(units, mirrors.parts, mirrors), scratch.at, scratch.wanted
+def _or_rows(h, units, outer, inner, most, layer, scratch, back):
+    """Add a matrix of a layer to ``scratch.other``, or the other way `back`."""
+    at, wanted, other = scratch.at, scratch.wanted, scratch.other
     g = units - h
-    wide = words_of(bottom.begins[g + 1] - bottom.begins[g])
-    _rearrange(h, units, top, bottom, right, columns, most, scratch.other, scratch.runs)
-    find_rows(h, top, layer, at)
-    count_columns(h, top, g, bottom, most, wanted)
-    for row in range(top.begins[h + 1] - top.begins[h]):
-        or_row(layer.words, at[row], scratch.other, row * wide, words_of(wanted[row]))
+    wide = words_of(inner.begins[g + 1] - inner.begins[g])
+    find_rows(h, outer, layer, at)
+    count_columns(h, outer, g, inner, most, wanted)
+    for row in range(outer.begins[h + 1] - outer.begins[h]):
+        if back:
+            or_row(layer.words, at[row], other, row * wide, words_of(wanted[row]))
+        else:
+            or_row(other, row * wide, layer.words, at[row], words_of(wanted[row]))
 
 
 @kernel()
 def join_columns(sums, units, top, bottom, right, mirrors, columns, layer, scratch):
     """Add to states of `layer`, after `slide_rows`, what slides along other columns win."""
+    most = last_of(units, mirrors.parts, mirrors)
     for h in sums:
-        _or_columns(h, units, top, bottom, right, mirrors, columns, layer, scratch)
-
-
-@kernel()
-def slide_alike(sums, units, top, bottom, mirrors, afters, columns, scratch):
-    """Do `slide_columns` where a board and its mirror image, B and C exchanged, have the same value.
-
-    Then the matrix of the left halves is that of the top halves, and so are the slides.
-    """
-    for h in sums:
-        find_rows(min(h, units - h) if mirrors.halves else h, top, afters, scratch.rows_at)
-        _write_slides(h, units, top, bottom, mirrors, afters.words, columns, scratch)
-
-
-@kernel()
-def join_alike(sums, units, top, bottom, mirrors, columns, layer, scratch):
-    """Do `slide_rows` after `slide_alike`: what rows win is what columns win of the mirror images."""
-    for h in sums:
-        for k in range(layer.at.shape[1]):
-            if layer.at[h, k] >= 0:
-                ky = class_with(top.second, h - top.first.sums[k])
-                size = top.first.counts[k] * top.second.counts[ky] * layer.wide[h, k]
-                copy_row(layer.words, layer.at[h, k], columns.words, layer.at[h, k], size)
-        _or_columns(h, units, top, bottom, bottom, mirrors, columns, layer, scratch)
+        _rearrange(h, units, top, bottom, right, columns, most, scratch.other, scratch.runs)
+        _or_rows(h, units, top, bottom, most, layer, scratch, True)
 
 
 # -- reading -------------------------------------------------------------------------------------

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tilebase.dense.index import Part, PerfectIndex
+from tilebase.dense.index import Part, PerfectIndex, cut_into_parts
 from tilebase.dense.steps import Range, within
 from tilebase.errors import ResourceError, UsageError
-from tilebase.game.game import Game
+from tilebase.game.game import Cells, Game
 
 Array = npt.NDArray[Any]
 
@@ -38,10 +38,36 @@ JOB_BOARDS = 1 << 22
 """Least boards of a job, if the pass has as many; a matrix is not cut."""
 
 
+Conditions = tuple[frozenset[tuple[int | None, ...]], ...]
+"""For each part of the board what it may hold: one of some fillings, in which None stands for any tile."""
+
+
+def patterns_of(game: Game, parts: Sequence[Cells]) -> list[Conditions]:
+    """Return the patterns by the parts of the board; those that differ in one part only become one.
+
+    >>> len(patterns_of(Game("3x4", 64, pattern="two"), cut_into_parts(Game("3x4"))[1]))  # of 66
+    10
+    """
+    found: list[Conditions] = [
+        tuple(frozenset({tuple(pattern[cell] for cell in cells)}) for cells in parts)
+        for pattern in game.patterns
+    ]
+    before = 0
+    while len(found) != before:
+        before = len(found)
+        for part in range(len(parts)):
+            others: dict[Conditions, frozenset[tuple[int | None, ...]]] = {}
+            for one in found:
+                rest = one[:part] + one[part + 1 :]
+                others[rest] = others.get(rest, frozenset()) | one[part]
+            found = [(*rest[:part], held, *rest[part:]) for rest, held in others.items()]
+    return found
+
+
 def check_rules(game: Game) -> None:
-    """Raise `UsageError` for more than 64 patterns."""
-    if len(game.patterns) > MOST_PATTERNS:
-        raise UsageError(f"{len(game.patterns)} patterns; the dense space takes at most {MOST_PATTERNS}")
+    """Raise `UsageError` for more than 64 patterns, by parts of the board."""
+    if (found := len(patterns_of(game, cut_into_parts(game)[1]))) > MOST_PATTERNS:
+        raise UsageError(f"{found} patterns; the dense space takes at most {MOST_PATTERNS}")
 
 
 def check_index(index: PerfectIndex) -> None:

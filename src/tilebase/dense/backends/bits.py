@@ -224,7 +224,7 @@ class Bits:
             rules.rows.outer._replace(first=a, second=b),
             rules.rows.inner._replace(first=c, second=d),
         )
-        out, patterns, mirrors = afters.arrays, len(rules.game.patterns), self._mirrors[0]
+        out, patterns, mirrors = afters.arrays, rules.patterns, self._mirrors[0]
         ups = tuple(
             _above(spawns[e], 1 << (e - 1), states[e]) if e in states else _above(spawns[e], NO_SUM, afters)
             for e in self._exponents
@@ -240,27 +240,23 @@ class Bits:
         self, units: int, afters: matrices.Matrices, by_left: matrices.Matrices, *, alike: bool
     ) -> Job:
         """Return the states that are won by a slide along columns, by the left half."""
-        (top, bottom), (left, right), mirrors = self._rules.rows, self._rules.columns, self._mirrors[1]
+        bottom, mirrors = self._rules.rows.inner, self._mirrors[1]
+        # Rows may slide along a third axis, too: if images are alike, these slides are among those of columns.
+        left, right = self._rules.rows if alike else self._rules.columns
 
         def along_columns(job: Array, scratch: matrices.MatrixScratch) -> None:
-            kernels.slide_columns(job, units, left, right, bottom, mirrors, afters, by_left, scratch)
+            kernels.slide_columns(job, units, left, right, bottom, mirrors, alike, afters, by_left, scratch)
 
-        def mirrored(job: Array, scratch: matrices.MatrixScratch) -> None:
-            kernels.slide_alike(job, units, top, bottom, mirrors, afters, by_left, scratch)
-
-        return mirrored if alike else along_columns
+        return along_columns
 
     def _rows(self, units: int, layer: matrices.Matrices, by_left: matrices.Matrices, *, alike: bool) -> Job:
         """Return all states that are won, written over the afterstates."""
-        (top, bottom), (_, right), mirrors = self._rules.rows, self._rules.columns, self._mirrors[0]
+        (top, bottom), right, mirrors = self._rules.rows, self._rules.columns.inner, self._mirrors[0]
 
         def along_rows(job: Array, scratch: matrices.MatrixScratch) -> None:
-            kernels.slide_rows(job, units, top, bottom, right, mirrors, by_left, layer, scratch)
+            kernels.slide_rows(job, units, top, bottom, right, mirrors, alike, by_left, layer, scratch)
 
-        def join(job: Array, scratch: matrices.MatrixScratch) -> None:
-            kernels.join_alike(job, units, top, bottom, mirrors, by_left, layer, scratch)
-
-        return join if alike else along_rows
+        return along_rows
 
 
 def _above(spawns: AllSpawns, units: int, states: BitLayer) -> kernels.Successors:
