@@ -7,6 +7,7 @@ nobody keeps.  Layers are in memory, or all but one are in files and read in win
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from tilebase.dense.backends.protocol import DenseWork, Tell
 from tilebase.dense.backends.threads import JobRunner
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.layers import Memory
-from tilebase.dense.sizes import LISTS, MATRICES, Halves, Matrices, Words, outer_and_inner
+from tilebase.dense.sizes import LISTS, MATRICES, Matrices, Words, outer_and_inner
 from tilebase.dense.steps import Blocks, BlockStep, Range, Source, Step
 from tilebase.dense.tables import AllSpawns, DenseRules
 from tilebase.game.game import Cells
@@ -34,24 +35,6 @@ NO_SUM = 1 << 40
 """What spawns add to a sum from which on nothing is spawned: then a kernel looks for no boards above."""
 Job = Callable[[Array, matrices.MatrixScratch], None]
 """A function that works some matrices of a step: those whose outer halves have the sums in an array."""
-
-
-def place(rules: DenseRules, halves: Halves, blocks: Matrices, board: Cells) -> tuple[int, int]:
-    """Return the word of a layer by the top half in which a board or its image is, and its bit there."""
-    parts, (top, bottom), units = rules.index.parts, rules.rows, blocks.units
-    # The class and the position of each part; their sums say which image is stored.
-    a, b, c, d = (part.position(board) for part in parts)
-    sums = [int(part.sums[its_class]) for part, (its_class, _) in zip(parts, (a, b, c, d), strict=True)]
-    if halves.halves and 2 * (sums[0] + sums[1]) > units:
-        a, b, c, d, sums = c, d, a, b, sums[2:] + sums[:2]
-    if halves.parts and 2 * (sums[0] + sums[2]) > units:
-        a, b, c, d = b, a, d, c
-        sums = [sums[1], sums[0], sums[3], sums[2]]
-    h = sums[0] + sums[1]
-    row = a[1] * int(top.second.counts[b[0]]) + b[1]
-    column = int(bottom.firsts[c[0], d[0]]) + c[1] * int(bottom.second.counts[d[0]]) + d[1]
-    column -= int(bottom.begins[units - h])
-    return int(blocks.at[h, a[0]] + row * blocks.wide[h, a[0]]) + (column >> 6), column & 63
 
 
 class BitLayer:
@@ -127,6 +110,7 @@ class Bits:
         self._exponents = sorted(rules.game.spawn_exponents, reverse=True)
         self._top, self._left = outer_and_inner(rules.index)
         self._mirrors = [matrices.Mirrors(one.halves, one.parts, one.more) for one in (self._top, self._left)]
+        self._matrices = lru_cache(maxsize=8)(Matrices)  # for all steps of a layer
         self._alike = _are_alike(rules.index)
         self._memory = Memory(WORD, words.layer + 1)  # a run of bits may be read with the word behind it
         self._windows = Memory(WORD, window + 1)
@@ -145,15 +129,27 @@ class Bits:
 
     def by_top(self, total: int) -> Matrices:
         """Return where the matrices of a layer begin, as states and afterstates lie."""
-        return Matrices(self._rules.index.units(total), self._top)
+        return self._matrices(self._rules.index.units(total), self._top)
 
     def by_left(self, total: int) -> Matrices:
         """Return the same by the left half, as slides along columns want it."""
-        return Matrices(self._rules.index.units(total), self._left)
+        return self._matrices(self._rules.index.units(total), self._left)
 
     def place(self, blocks: Matrices, board: Cells) -> tuple[int, int]:
         """Return the word of a layer by the top half in which a board or its image is, and its bit there."""
-        return place(self._rules, self._top, blocks, board)
+        parts, (top, bottom), units = self._rules.index.parts, self._rules.rows, blocks.units
+        # The class and the position of each part, and its sum: the sums say which image is stored.
+        found = [(*part.position(board), part) for part in parts]
+        a, b, c, d = ((k, position, int(part.sums[k])) for k, position, part in found)
+        if self._top.halves and 2 * (a[2] + b[2]) > units:
+            a, b, c, d = c, d, a, b
+        if self._top.parts and 2 * (a[2] + c[2]) > units:
+            a, b, c, d = b, a, d, c
+        h = a[2] + b[2]
+        row = a[1] * int(top.second.counts[b[0]]) + b[1]
+        column = int(bottom.firsts[c[0], d[0]]) + c[1] * int(bottom.second.counts[d[0]]) + d[1]
+        column -= int(bottom.begins[units - h])
+        return int(blocks.at[h, a[0]] + row * blocks.wide[h, a[0]]) + (column >> 6), column & 63
 
     def count(self, layer: BitLayer) -> int:
         """Return how many boards of a whole layer of afterstates are won."""
@@ -241,7 +237,7 @@ class Bits:
     ) -> Job:
         """Return the states that are won by a slide along columns, by the left half."""
         bottom, mirrors = self._rules.rows.inner, self._mirrors[1]
-        # Rows may slide along a third axis, too: if images are alike, these slides are among those of columns.
+        # Rows slide along a third axis, too: where images are alike, columns take these slides.
         left, right = self._rules.rows if alike else self._rules.columns
 
         def along_columns(job: Array, scratch: matrices.MatrixScratch) -> None:
