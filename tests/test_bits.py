@@ -40,6 +40,7 @@ AMPLE = Allowance(memory=1 << 40, threads=2)
 EIGHT = Allowance(memory=8 << 30, threads=2)
 LIMITED = Game("3x3", 64, limits="32,32,16/16,16,16/8,8,8", start="empty")
 SEVERAL = Game("2x4", 16, masks="x..x/....|..../x..x|.xx./....", start="after x,2,0,x/0,2,0,0", horizon=26)
+MIRRORED_GAME = Game("2x4", 32, start="empty")
 Summaries = dict[int, LayerSummary | None]
 
 
@@ -343,15 +344,16 @@ def test_bits_are_taken_where_they_fit(monkeypatch):
     assert Plan.of(index, Objective("lower"), AMPLE).words is None
 
 
+@pytest.mark.parametrize("game", [LIMITED, MIRRORED_GAME], ids=str)
 @pytest.mark.parametrize("windows", [False, True])
-def test_an_interrupted_pass_goes_on(tmp_path, monkeypatch, windows):
-    memory = least_memory(LIMITED) if windows else 1 << 32
-    expected = solved(tmp_path / "whole", LIMITED)
+def test_an_interrupted_pass_goes_on(tmp_path, monkeypatch, windows, game):
+    memory = least_memory(game) if windows else 1 << 32
+    expected = solved(tmp_path / "whole", game)
     layers = stop_at(monkeypatch, (5, 30))
     for _ in range(2):
         with pytest.raises(KeyboardInterrupt):
-            solved(tmp_path / "cut", LIMITED, memory=memory)
-    assert solved(tmp_path / "cut", LIMITED, memory=memory) == expected
+            solved(tmp_path / "cut", game, memory=memory)
+    assert solved(tmp_path / "cut", game, memory=memory) == expected
     assert len(layers) == len(set(layers)) + 2
 
 
@@ -400,7 +402,9 @@ def test_what_an_interrupted_pass_leaves_can_be_removed(folder, monkeypatch):
     assert not left.path.exists()
 
 
-@pytest.mark.parametrize(("game", "stops"), [(LIMITED, (20, 40, 60)), (SEVERAL, (4, 8, 11))])
+@pytest.mark.parametrize(
+    ("game", "stops"), [(LIMITED, (20, 40, 60)), (SEVERAL, (4, 8, 11)), (MIRRORED_GAME, (9, 20, 33))]
+)
 def test_a_checkpoint_of_bits_continues_with_windows_and_not_as_bytes(tmp_path, monkeypatch, game, stops):
     expected = solved(tmp_path / "whole", game)
     few = least_memory(game)
