@@ -139,6 +139,7 @@ def fold_spawns(sums, units, outer, inner, mirrors, patterns, ups, first, last, 
         wide, high = words_of(columns), words_of(rows)
         # Spawns in the inner half: rows of the transposed matrix, each with a bit for each outer half.
         found[: columns * high] = ALL
+        count_columns(g, inner, h, outer, middle, known)
         for k in range(len(ups)):
             more, above = ups[k].units, ups[k].layer
             if g + more + 1 < len(inner.begins):
@@ -146,7 +147,6 @@ def fold_spawns(sums, units, outer, inner, mirrors, patterns, ups, first, last, 
                 count_columns(h, outer, g + more, inner, middle + more, bits)
                 space_rows(to, inner.begins[g + more + 1] - inner.begins[g + more], high)
                 transpose(above.words, rows, transposed, False, scratch)
-                count_columns(g, inner, h, outer, middle, known)
                 _and_spawns(g, inner, more, ups[k].inner, transposed, to, high, known, found)
         # Spawns in the outer half: rows of the matrix.
         space_rows(at, columns, high)

@@ -252,9 +252,12 @@ def transpose(source, rows, out, add, scratch):
                 if lanes < LANES or rows < 64 * (i + LANES):
                     square[:] = U0
                 for lane in range(lanes):
-                    row = 64 * (i + lane)
+                    row, full = 64 * (i + lane), least[i + lane] >= 64 * (w + 1)
                     for k in range(min(64, rows - row)):
-                        square[LANES * k + lane] = word_of(source, at[row + k], w, bits[row + k])
+                        if full:
+                            square[LANES * k + lane] = source[np.uint64(at[row + k] + w)]
+                        else:
+                            square[LANES * k + lane] = word_of(source, at[row + k], w, bits[row + k])
                 _transpose_square(square)
                 for bit in range(min(64, columns - 64 * w)):
                     place = to[64 * w + bit] + i
@@ -272,14 +275,16 @@ def transpose(source, rows, out, add, scratch):
             if most[i] <= 64 * w:
                 continue
             # Unsigned: an index that is not negative for certain; and of a number of lanes that is known.
-            if least[i] >= 64 * (w + LANES) and rows >= 64 * (i + 1):
-                for k in range(64):
+            n = min(64, rows - 64 * i)
+            if n < 64 or least[i] < 64 * (w + LANES):
+                square[:] = U0
+            if least[i] >= 64 * (w + LANES):
+                for k in range(n):
                     begin, place = np.uint64(at[64 * i + k] + w), EIGHT * np.uint64(k)
                     for lane in range(EIGHT):
                         square[place + lane] = source[begin + lane]
             else:
-                square[:] = U0
-                for k in range(min(64, rows - 64 * i)):
+                for k in range(n):
                     row = 64 * i + k
                     for lane in range(min(lanes, words_of(bits[row]) - w)):
                         square[LANES * k + lane] = word_of(source, at[row], w + lane, bits[row])
