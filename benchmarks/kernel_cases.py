@@ -776,7 +776,7 @@ class DenseLayers:
         self.game, self.total, index = game, total, PerfectIndex(game)
         (one,) = parse_objectives(objective)
         backup, pool, sizes = make_backup(game, one), Pool(1), index.sizes()
-        rules = DenseRules(index, pool, merge=one.merge)
+        rules = DenseRules(index.mirrored() if bits else index, pool, merge=one.merge)
         self.backend: Any = (
             Bits(rules, pool, words := Words.of(index, sizes), words.layer)
             if bits
@@ -869,7 +869,8 @@ def tabulate(inputs: Inputs) -> Case:
     """Fill the tables of slides to the left and right in the top half, what merges score included."""
     game = inputs.tabulated
     index = PerfectIndex(game)
-    parts = [kernel_part(part, masks(game, part), free_cells(game, part)) for part in index.parts[:2]]
+    marks = masks(game, index.parts)
+    parts = [kernel_part(index.parts[k], marks[k], free_cells(game, index.parts[k])) for k in (0, 1)]
     top = HalfTables(index, (0, 1), (parts[0], parts[1]), ["left", "right"], "tile")
 
     def run() -> int:

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from batching import dense_pass
 from stopping import stop_at
 from tilebase import force
-from tilebase._kernels import bits as kernels
-from tilebase._kernels import jit
+from tilebase._kernels import jit, matrices
 from tilebase._kernels.jit import kernel
 from tilebase.cli import main
 from tilebase.costs import passes as costs
@@ -28,8 +27,9 @@ from tilebase.dense import plan as plans
 from tilebase.dense.backends import bits
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.plan import Plan
-from tilebase.dense.sizes import Matrices, outer_and_inner
+from tilebase.dense.sizes import LISTS, Matrices, outer_and_inner
 from tilebase.errors import CorruptError, ResourceError, StorageError
+from tilebase.files.run import first_sum
 from tilebase.files.work_folders import list_runs, remove_runs
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
@@ -40,6 +40,7 @@ AMPLE = Allowance(memory=1 << 40, threads=2)
 EIGHT = Allowance(memory=8 << 30, threads=2)
 LIMITED = Game("3x3", 64, limits="32,32,16/16,16,16/8,8,8", start="empty")
 SEVERAL = Game("2x4", 16, masks="x..x/....|..../x..x|.xx./....", start="after x,2,0,x/0,2,0,0", horizon=26)
+MIRRORED_GAME = Game("2x4", 32, start="empty")
 Summaries = dict[int, LayerSummary | None]
 
 
@@ -120,7 +121,7 @@ def test_a_window_is_smaller_than_a_layer(tmp_path):
     assert one.work.batches > 5
     assert one.work.least < one.work.read + one.work.written
     assert one.work.seconds.keys() >= {"fold", "columns", "rows", "disk"}
-    layers = sum(Matrices(total >> 1, *outer_and_inner(one.index)[0]).size for total in one.sizes)
+    layers = sum(Matrices(total >> 1, outer_and_inner(one.index)[0]).size for total in one.sizes)
     assert 8 * layers < one.work.written < one.work.read < 8 * 6 * layers
 
 
@@ -155,43 +156,168 @@ def test_threads_and_jobs_change_nothing(tmp_path, monkeypatch, whole):
 
 
 @kernel()
-def transpose(source, rows, columns, out, square):
-    kernels._transpose(source, rows, columns, out, square)
+def transpose(source, rows, out, add, scratch):
+    matrices.transpose(source, rows, out, add, scratch)
+
+
+def packed(matrix):
+    """A matrix of bits as rows of words."""
+    wide = -(-matrix.shape[1] // 64)
+    padded = np.zeros((len(matrix), 64 * wide), dtype=np.uint8)
+    padded[:, : matrix.shape[1]] = matrix
+    return np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
 
 
 @pytest.mark.parametrize(
     ("rows", "columns"),
     [(1, 1), (63, 65), (64, 64), (70, 600), (600, 70), (1000, 3), (3, 1000), (512, 511), (130, 1030)],
 )
-def test_a_transposed_matrix(rows, columns):
-    """Narrow ones and wide ones are transposed in different orders; nothing is left of what was there."""
-    held = np.random.default_rng(rows).integers(0, 2, (rows, columns), dtype=np.uint8)
+@pytest.mark.parametrize("shortest", [1.0, 0.3, 0.0])
+def test_a_transposed_matrix(rows, columns, shortest):
+    """Rows anywhere, of which some bits count; narrow and wide ones are transposed in different orders."""
+    random = np.random.default_rng(rows)
+    held = random.integers(0, 2, (rows, columns), dtype=np.uint8)
+    bits = np.sort(random.integers(int(shortest * columns), columns + 1, rows))[::-1].copy()
+    places, order = random.permutation(rows), random.permutation(columns)
+    wide, high = -(-columns // 64), -(-rows // 64)
+    words = np.full((rows + 1, wide), 2**64 - 1, dtype=np.uint64)
+    words[places] = packed(held)
+    size = max(rows, columns) + 1
+    lists = [np.zeros(size, dtype=np.int64) for _ in range(LISTS)]
+    scratch = matrices.MatrixScratch(
+        *[words.ravel()] * 7, words.ravel()[:0], np.zeros((1, 5), np.int64), *lists
+    )
+    scratch = scratch._replace(square=np.full(64 * matrices.LANES, 2**64 - 1, dtype=np.uint64))
+    scratch.at[:rows], scratch.bits[:rows], scratch.to[:columns] = places * wide, bits, order * high
+    known = held * (np.arange(columns) < bits[:, None])
+    out = np.zeros((columns, high), dtype=np.uint64)
+    transpose(words.ravel(), rows, out.ravel(), False, scratch)
+    assert np.array_equal(out[order], packed(known.T.copy()))
+    before = random.integers(0, 2, (columns, rows), dtype=np.uint8)
+    out[order] = packed(before)
+    transpose(words.ravel(), rows, out.ravel(), True, scratch)
+    assert np.array_equal(out[order], packed(before | known.T))
 
-    def words(matrix):
-        wide = -(-matrix.shape[1] // 64)
-        padded = np.zeros((len(matrix), 64 * wide), dtype=np.uint8)
-        padded[:, : matrix.shape[1]] = matrix
-        return np.packbits(padded, axis=1, bitorder="little").view(np.uint64).ravel().copy()
 
-    wanted = words(held.T.copy())
-    out = np.full(len(wanted), 2**64 - 1, dtype=np.uint64)
-    square = np.full(64 * kernels.LANES, 2**64 - 1, dtype=np.uint64)
-    transpose(words(held), rows, columns, out, square)
-    assert np.array_equal(out, wanted)
-
-
-def test_matrices_hold_each_board_once():
-    index = PerfectIndex(LIMITED)
-    for outer, inner in outer_and_inner(index):
+@pytest.mark.parametrize("game", [LIMITED, Game("2x4", 32), Game("3x4", 16), Game("2x2x2", 32)], ids=str)
+def test_matrices_hold_each_board_or_its_image(game):
+    """No board but those a spawn beyond the middle is stored whose image is, and no word has two owners."""
+    index = PerfectIndex(game)
+    for halves in outer_and_inner(index):
         for total, size in index.sizes().items():
-            blocks = Matrices(total >> 1, outer, inner)
-            assert blocks.boards.sum() == size
-            jobs = np.concatenate(blocks.jobs())
-            assert sorted(jobs) == list(np.flatnonzero(blocks.boards))
-            taken = sorted((blocks.at[h], blocks.at[h] + outer[h] * blocks.wide[h]) for h in jobs)
-            assert taken[0][0] == 0
-            assert taken[-1][1] == blocks.size
-            assert all(end == begin for (_, end), (begin, _) in itertools.pairwise(taken))
+            blocks, units = Matrices(total >> 1, halves), total >> 1
+            if not any(index.mirrors):
+                assert blocks.boards.sum() == size
+            assert blocks.boards.sum() <= size
+            assert (
+                len(blocks.boards) > units // 2
+                or not halves.halves
+                or blocks.boards[units // 2 + 2 :].sum() == 0
+            )
+            assert sorted(np.concatenate(blocks.jobs())) == list(np.flatnonzero(blocks.boards))
+            stored = blocks.at >= 0
+            begins = blocks.at[stored]
+            ends = begins + (blocks.rows * blocks.wide)[stored]
+            assert [*begins[1:], blocks.size] == list(ends)
+            assert begins[0] == 0
+
+
+# -- mirror images ---------------------------------------------------------------------------------
+
+
+def every_state(folder: Path, game: Game, layout: str = "bits", memory: int = 1 << 32) -> dict[object, bool]:
+    """Whether each board that the index has is won."""
+    found, options = {}, {"memory": memory, "keep": layout == "values"}
+    boards = PerfectIndex(game)
+    with dense_pass(folder / layout, game, Objective("guaranteed"), **options) as one:
+        solve = one._layers.solve
+
+        def solved_layer(total, *arguments):
+            solve(total, *arguments)
+            found.update((board, bool(one._layers.value(total, board))) for board in boards.boards(total))
+
+        one._layers.solve = solved_layer
+        one.run()
+        assert one.layout == layout
+    return found
+
+
+MIRRORED = pytest.mark.parametrize(
+    ("game", "mirrors"),
+    [
+        (Game("2x2", 32), (True, True)),
+        (Game("2x2", 16, spawn=0), (True, True)),
+        (Game("2x3", 16), (True, False)),
+        (Game("3x2", 16), (False, True)),
+        (Game("2x4", 8), (True, True)),
+        (Game("4x2", 8), (True, True)),
+        (Game("2x2x2", 8), (True, True)),
+        (Game("2x4", 32, limits="8,4,4,8/8,4,4,8", start="empty"), (True, True)),
+        (Game("2x4", 32, limits="8,8,4,4/8,8,4,4", start="empty"), (True, False)),
+        (Game("2x4", 32, limits="8,4,4,8/4,4,4,4", start="empty"), (False, True)),
+        (Game("2x4", 32, limits="8,4,4,4/4,4,4,8", start="empty"), (False, False)),
+        (Game("2x4", 8, walls=[1, 2]), (False, True)),
+        (Game("2x4", 16, walls=[0, 3, 4, 7], start="empty"), (True, True)),
+        (Game("2x4", 8, start="empty", pattern="4,*,*,*/*,*,*,4|*,*,*,4/4,*,*,*"), (True, True)),
+        (Game("2x4", 8, start="empty", pattern="4,*,*,*/4,*,*,*"), (True, False)),
+        (Game("2x3", 16, start="empty", unmergeable=[0, 5]), (True, False)),
+        (SEVERAL.changed(goal=8), (True, False)),
+        (Game("2x4", 8, masks="x.../x...", start="after x,2,0,0/x,2,0,0", horizon=26), (True, False)),
+    ],
+    ids=str,
+)  # fmt: skip
+
+
+@MIRRORED
+def test_mirror_images_change_no_board(game, mirrors, tmp_path, monkeypatch):
+    """Board by board: the quarter or half that is stored, all boards as bits, and as bytes."""
+    index = PerfectIndex(game)
+    assert sorted(index.mirrors) == sorted(mirrors)
+    expected, wins = every_state(tmp_path / "bytes", game, "values"), solved(tmp_path / "sums", game)
+    assert len(expected) == sum(size for total, size in index.sizes().items() if total >= first_sum(game))
+    assert every_state(tmp_path / "some", game) == expected
+    for spare in (0.0, 0.3):
+        memory = least_memory(game, spare=spare)
+        assert every_state(tmp_path / f"windows-{spare}", game, memory=memory) == expected
+    monkeypatch.setattr(PerfectIndex, "mirrors", (False, False))
+    assert every_state(tmp_path / "all", game) == expected
+    assert solved(tmp_path / "sums-of-all", game) == wins
+
+
+@pytest.mark.parametrize(
+    ("shape", "goal", "forced"), [("2x3", 32, False), ("2x4", 32, True), ("3x3", 32, True)]
+)
+def test_two_large_tiles_anywhere(shape, goal, forced, tmp_path):
+    """A pattern of 36 in words of ten bits: the same boards as the diagrams count."""
+    game = Game(shape, goal, pattern="two", start="empty")
+    found = force(game, engine="dense", again="diagrams")
+    assert found.forced is forced
+    assert found.again is not None
+    assert not found.again.differ
+    assert force(game, engine="search").forced is forced
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    half=st.lists(st.sampled_from([4, 8, 16]), min_size=4, max_size=4),
+    image=st.sampled_from([(0, 1, 2, 3, 0, 1, 2, 3), (0, 1, 1, 0, 2, 3, 3, 2)]),
+    drops=st.sampled_from([0, "1/10"]),
+)
+def test_any_limits_that_keep_an_image(tmp_path_factory, half, image, drops):
+    game = Game("2x4", 32, limits=[half[k] for k in image], spawn=drops, start="empty")
+    assert any(PerfectIndex(game).mirrors)
+    folder = tmp_path_factory.mktemp("limits")
+    assert solved(folder, game) == solved(folder, game, "values")
+
+
+def test_a_quarter_is_stored_and_worked_out():
+    """The sums near the middle are more than a quarter; the larger the goal, the fewer these are."""
+    for goal, least, most in ((16, 1.8, 2), (64, 3, 3.2), (256, 3.6, 3.8)):
+        plan = Plan.of(PerfectIndex(Game("2x4", goal)), Objective("guaranteed"), AMPLE)
+        assert least < plan.boards / plan.worked < most
+    plan = Plan.of(PerfectIndex(Game("4x4", 64)), Objective("guaranteed"), AMPLE)
+    assert plan.layer_bytes / 4 < plan.largest / 8 / 3
+    assert Plan.of(PerfectIndex(LIMITED), Objective("guaranteed"), AMPLE).worked == 6**2 * 5**4 * 4**3
 
 
 # -- resources and interruptions -------------------------------------------------------------------
@@ -202,11 +328,11 @@ def test_bits_are_taken_where_they_fit(monkeypatch):
     index, guaranteed = PerfectIndex(Game("2x6", 128, start="empty")), Objective("guaranteed")
     plan = Plan.of(index, guaranteed, AMPLE)
     assert plan.words is not None
-    assert plan.words.layer * 64 >= plan.largest
-    assert plan.value_bytes < 0.13
+    assert plan.largest < 4 * 64 * plan.words.layer < 1.3 * plan.largest
+    assert plan.value_bytes < 0.04
     values = Plan.of(index, guaranteed, AMPLE, bits=False)
     assert values.words is None
-    assert 5 * (values.whole_bytes - values.table_bytes) > 6 * (plan.whole_bytes - plan.table_bytes)
+    assert values.layer_bytes > 20 * plan.layer_bytes
     assert (plan.as_bits, values.as_bits) == (True, False)
     assert Plan.of(index, guaranteed, replace(AMPLE, memory=plan.whole_bytes)).words == plan.words
     lean = Plan.of(index, guaranteed, replace(AMPLE, memory=plan.whole_bytes - 1))
@@ -221,14 +347,15 @@ def test_bits_are_taken_where_they_fit(monkeypatch):
     assert Plan.of(index, Objective("lower"), AMPLE).words is None
 
 
+@pytest.mark.parametrize("game", [LIMITED, MIRRORED_GAME], ids=str)
 @pytest.mark.parametrize("windows", [False, True])
-def test_an_interrupted_pass_goes_on(tmp_path, monkeypatch, whole, windows):
-    memory, expected = least_memory(LIMITED) if windows else 1 << 32, whole(LIMITED)
+def test_an_interrupted_pass_goes_on(tmp_path, monkeypatch, whole, windows, game):
+    memory, expected = least_memory(game) if windows else 1 << 32, whole(game)
     layers = stop_at(monkeypatch, (5, 30))
     for _ in range(2):
         with pytest.raises(KeyboardInterrupt):
-            solved(tmp_path, LIMITED, memory=memory)
-    assert solved(tmp_path, LIMITED, memory=memory) == expected
+            solved(tmp_path, game, memory=memory)
+    assert solved(tmp_path, game, memory=memory) == expected
     assert len(layers) == len(set(layers)) + 2
 
 
@@ -277,7 +404,9 @@ def test_what_an_interrupted_pass_leaves_can_be_removed(folder, monkeypatch):
     assert not left.path.exists()
 
 
-@pytest.mark.parametrize(("game", "stops"), [(LIMITED, (20, 40, 60)), (SEVERAL, (4, 8, 11))])
+@pytest.mark.parametrize(
+    ("game", "stops"), [(LIMITED, (20, 40, 60)), (SEVERAL, (4, 8, 11)), (MIRRORED_GAME, (9, 20, 33))]
+)
 def test_a_checkpoint_of_bits_continues_with_windows_and_not_as_bytes(
     tmp_path, monkeypatch, whole, game, stops
 ):
@@ -322,14 +451,17 @@ def test_a_pass_has_to_be_worth_it(monkeypatch):
     monkeypatch.setattr(jit, "is_compiled", lambda _: True)
     large = Game("2x6", 128, start="empty")
     patience = costs.patience_for(large, EIGHT)
-    assert patience == pytest.approx(0.1 * 7**12 * RATES["bits"] / of_cores(2))
+    plan = costs.replacing_pass(large, EIGHT)
+    assert plan is not None
+    assert 3.5 * plan.worked < 7**12 < 4 * plan.worked
+    assert patience == pytest.approx(0.1 * plan.worked * RATES["bits"] / of_cores(2))
     assert costs.patience_for(large, EIGHT, most=21 * patience) == patience
     assert costs.patience_for(large, EIGHT, most=19 * patience) == math.inf
     assert costs.patience_for(large, Allowance(memory=OVERHEAD, threads=2)) == math.inf
     assert costs.patience_for(Game("3x3", 32, start="empty"), EIGHT) < math.inf
     assert costs.patience_for(Game("2x4", 32, start="empty"), EIGHT) == math.inf
-    pairs = itertools.islice(itertools.combinations(range(12), 2), 65)
-    many = "|".join(",".join("8" if cell in pair else "*" for cell in range(12)) for pair in pairs)
+    ends = itertools.islice(itertools.product((2, 4, 8, 16, 32), repeat=3), 65)  # none of which become one
+    many = "|".join("{0},{1},{2},*,*,*/*,*,*,{0},{1},{2}".format(*tiles) for tiles in ends)
     assert costs.patience_for(large.changed(pattern=many), EIGHT) == math.inf
     monkeypatch.setattr(jit, "is_compiled", lambda _: False)
     assert costs.patience_for(large, EIGHT) == pytest.approx(patience + costs.COMPILING)

@@ -1,69 +1,45 @@
 """Kernels of the dense pass over Boolean values: one bit per board, 64 boards at a time.
 
-The boards of a layer whose outer half has one sum are a *matrix* of bits: a row for each outer half, a
-column for each inner half of the sum that is left, both in the order of `_kernels.dense.Half`.  Rows are
-whole words, the lowest bit first; bits behind the last column are 0.
+Layers are matrices of bits, of which a half or a quarter is stored (`_kernels.matrices`).
 
 What happens in the outer half alone is the same for a whole row, and what happens in the inner half alone
 for a whole column, which is a row of the transposed matrix.  So a spawn is the AND of rows of one or of the
 other, and a slide takes rows of the transposed matrix, then rows of the matrix that this is transposed back
 to.  Slides along columns want the left and the right half instead of the top and the bottom one: to
 `rearrange` a matrix moves the boards that differ in D only, neighbours in both orders.
-
-As in `_kernels.dense`, sums are counted in units of 2: `units` is that of the boards, h that of an outer and
-g that of an inner half.
-
-Two matrices of the same boards, by the top and by the left halves.  Parts are A, B above C, D; a letter with
-a number is a filling:
-
-    top halves are rows          c1d1 c1d2 c2d1 c2d2      left halves are rows       b1d1 b1d2 b2d1 b2d2
-    a1b1                          1    0    1    1        a1c1                        1    0    0    1
-    a1b2                          0    1    0    0        a1c2                        1    1    0    0
-
-In both, boards that differ in D only are neighbours: both have the runs ``1 0``, ``1 1``, ``0 1``, ``0 0``.
-A word of `Matrices.words` is 64 columns of a row, column 0 in its lowest bit.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from tilebase._kernels.dense import Array, Spawns, class_with
+from tilebase._kernels.dense import Spawns, class_with
 from tilebase._kernels.halves import BARRED, CLASS, ENDS, MOVED, POSITION, U20, U40, WIN
 from tilebase._kernels.jit import kernel, scalar
+from tilebase._kernels.matrices import (
+    ALL,
+    Matrices,
+    and_row,
+    copy_bits,
+    count_columns,
+    find_images,
+    find_rows,
+    last_of,
+    middle_of,
+    or_row,
+    space_rows,
+    transpose,
+    word_of,
+    words_of,
+)
 from tilebase._kernels.scalar import U0, U1, U6, U63, U64, ones
 
-ALL = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 NUMBER = MOVED - U1
-LANES = 8
-"""Words of a row that are transposed at a time: as many as a processor's widest registers have."""
-EIGHT = np.uint64(LANES)
+"""The bits of an entry of a table that name the half, after `number_targets`."""
 BEGIN, APART, COLUMN, ROWS, WIDTH = range(5)
 """The columns of `MatrixScratch.runs`."""
-MASKS = tuple(
-    np.uint64(mask)
-    for mask in (
-        0x0000_0000_FFFF_FFFF,
-        0x0000_FFFF_0000_FFFF,
-        0x00FF_00FF_00FF_00FF,
-        0x0F0F_0F0F_0F0F_0F0F,
-        0x3333_3333_3333_3333,
-        0x5555_5555_5555_5555,
-    )
-)
-
-
-# -- what kernels take ---------------------------------------------------------------------------
-
-
-class Matrices(NamedTuple):
-    """The matrices of a layer, or some of them."""
-
-    words: Array  # uint64: the words of the matrices, one word after the other
-    at: Array  # int64: at[h] is the first word of the matrix whose outer halves have the sum h, -1 if none
-    wide: Array  # int64: wide[h] is the number of words in one of its rows
 
 
 class Successors(NamedTuple):
@@ -75,143 +51,15 @@ class Successors(NamedTuple):
     layer: Matrices
 
 
-class MatrixScratch(NamedTuple):
-    """The scratch buffers of a thread: four matrices, three rows, a square and a list."""
-
-    transposed: Array  # uint64: the matrix in work, transposed
-    taken: Array  # uint64: another transposed matrix, made of rows of that one
-    back: Array  # uint64: the matrix that `taken` is transposed back to
-    other: Array  # uint64: a matrix in the order of the other side's halves, or one that is not stored yet
-    first_row: Array  # uint64: a bit for each inner half
-    second_row: Array  # uint64: a bit for each half, inner or outer
-    third_row: Array  # uint64: a bit for each inner half
-    square: Array  # uint64: 64 rows of `LANES` words
-    runs: Array  # int64: runs[k] describes the k-th block that `_gather_row` reads, see there
-
-
-@scalar
-def _words(bits):
-    """Return the words that hold so many bits."""
-    return (bits + 63) >> 6
-
-
-@scalar
-def _size(h, g, outer, inner):
-    """Return the words of a matrix whose outer and inner halves have the sums h and g."""
-    return (outer.begins[h + 1] - outer.begins[h]) * _words(inner.begins[g + 1] - inner.begins[g])
-
-
-# -- transposing a matrix ------------------------------------------------------------------------
-
-
-@scalar
-def _swap(upper, lower, shift, mask):
-    """Exchange the bits of `upper` that lie `shift` above the mask with those of `lower` in it."""
-    for k in range(len(upper)):
-        # The bits in which both differ: to flip them in both is to exchange them.
-        moved = (upper[k] >> shift ^ lower[k]) & mask
-        lower[k] ^= moved
-        upper[k] ^= moved << shift
-
-
-@scalar
-def _transpose_square(square):
-    """Transpose 64 x 64 bits, `LANES` such squares beside each other."""
-    # Exchange the upper right and the lower left quarter of the square, then the same in each quarter, and so
-    # on down to squares of 2 x 2 bits:
-    #
-    #     p q      p r
-    #     r s  ->  q s
-    rows = 32
-    for mask in MASKS:
-        for base in range(0, 64 * LANES, 2 * rows * LANES):
-            middle = base + rows * LANES
-            _swap(square[base:middle], square[middle : middle + rows * LANES], np.uint64(rows), mask)
-        rows >>= 1
-
-
-@scalar
-def _transpose(source, rows, columns, out, square):
-    """Transpose a matrix of some rows and columns: `out` gets the columns as rows."""
-    wide, high = _words(columns), _words(rows)
-    # Few words a row: the squares of the lanes lie below each other, or most lanes would be empty.
-    if wide < LANES:
-        for i in range(0, high, LANES):
-            lanes = min(LANES, high - i)
-            for w in range(wide):
-                # Rows that do not exist are zeros, and so the bits behind the last column of the result.
-                if lanes < LANES or rows < 64 * (i + LANES):
-                    square[:] = U0
-                for lane in range(lanes):
-                    row = 64 * (i + lane)
-                    for k in range(min(64, rows - row)):
-                        square[LANES * k + lane] = source[(row + k) * wide + w]
-                _transpose_square(square)
-                for bit in range(min(64, columns - 64 * w)):
-                    to = (64 * w + bit) * high + i
-                    for lane in range(lanes):
-                        out[to + lane] = square[LANES * bit + lane]
-        return
-    # Many words a row: they lie beside each other.  The loop over words is the outer one, so that what is
-    # written of `out` stays in a cache.
-    for w in range(0, wide, LANES):
-        lanes = min(LANES, wide - w)
-        for i in range(high):
-            n = min(64, rows - 64 * i)
-            if n < 64 or lanes < LANES:
-                square[:] = U0
-            # Unsigned: an index that is not negative for certain; and of a number of lanes that is known.
-            at = np.uint64(64 * i * wide + w)
-            if lanes == LANES:
-                for k in range(n):
-                    for lane in range(EIGHT):
-                        square[EIGHT * np.uint64(k) + lane] = source[at + lane]
-                    at += np.uint64(wide)
-            else:
-                for k in range(n):
-                    for lane in range(np.uint64(lanes)):
-                        square[EIGHT * np.uint64(k) + lane] = source[at + lane]
-                    at += np.uint64(wide)
-            _transpose_square(square)
-            # The bits of a lane's columns are rows now: write each that exists.
-            for lane in range(lanes):
-                first = 64 * (w + lane)
-                to, word = np.uint64(first * high + i), np.uint64(lane)
-                for _ in range(min(64, columns - first)):
-                    out[to] = square[word]
-                    to += np.uint64(high)
-                    word += EIGHT
-
-
 # -- the adversary: all spawns -------------------------------------------------------------------
 
 
 @scalar
-def _and_row(out, to, source, row, wide):
-    to, row = np.uint64(to), np.uint64(row)
-    for k in range(np.uint64(wide)):
-        out[to + k] &= source[row + k]
-
-
-@scalar
-def _copy_row(out, to, source, row, wide):
-    to, row = np.uint64(to), np.uint64(row)
-    for k in range(np.uint64(wide)):
-        out[to + k] = source[row + k]
-
-
-@scalar
-def _or_row(out, to, source, row, wide):
-    to, row = np.uint64(to), np.uint64(row)
-    for k in range(np.uint64(wide)):
-        out[to + k] |= source[row + k]
-
-
-@scalar
-def _and_spawns(h, half, units, spawns, above, wide, out):
+def _and_spawns(h, half, units, spawns, above, above_at, wide, bits, out):
     """Narrow the rows of `out` to what spawns of one exponent lead to.
 
-    The rows of `out` are the half boards of `half` with the sum h, those of `above` the ones with the sum
+    The rows of `out`, each of `wide` words of which as many are narrowed as hold its `bits`, are the half
+    boards of `half` with the sum h.  Those of `above`, which begin at `above_at`, are the ones with the sum
     h + `units`, and `spawns` lead from these to those.
     """
     first, second = half.first, half.second
@@ -223,13 +71,17 @@ def _and_spawns(h, half, units, spawns, above, wide, out):
             continue
         nx, ny = first.counts[kx], second.counts[ky]
         row = half.firsts[kx, ky] - here
-        # A spawn in the first part takes all ny rows of a filling to ny neighbouring rows: one AND of them.
+        some = words_of(bits[row])
+        if not some:
+            continue
+        # A spawn in the first part takes all ny rows of a filling to ny neighbouring rows.
         in_first = spawns[0]
         if in_first.classes[kx] >= 0:
             there = half.firsts[in_first.classes[kx], ky] - half.begins[h + units]
             for s in range(in_first.start[first.starts[kx]], in_first.start[first.starts[kx] + nx]):
                 to, at = row + np.int64(in_first.source[s]) * ny, there + np.int64(in_first.target[s]) * ny
-                _and_row(out, to * wide, above, at * wide, ny * wide)
+                for iy in range(ny):
+                    and_row(out, (to + iy) * wide, above, above_at[at + iy], some)
         # One in the second part takes one row of each filling of the first part to one row: nx ANDs.
         in_second = spawns[1]
         if in_second.classes[ky] >= 0:
@@ -238,7 +90,7 @@ def _and_spawns(h, half, units, spawns, above, wide, out):
             for s in range(in_second.start[second.starts[ky]], in_second.start[second.starts[ky] + ny]):
                 to, at = row + np.int64(in_second.source[s]), there + np.int64(in_second.target[s])
                 for ix in range(nx):
-                    _and_row(out, (to + ix * ny) * wide, above, (at + ix * more) * wide, wide)
+                    and_row(out, (to + ix * ny) * wide, above, above_at[at + ix * more], some)
 
 
 @scalar
@@ -268,55 +120,67 @@ def _mark(h, half, masks, pattern, out):
 
 
 @kernel()
-def fold_spawns(sums, units, outer, inner, patterns, ups, first, last, afters, scratch):
+def fold_spawns(sums, units, outer, inner, mirrors, patterns, ups, first, last, afters, scratch):
     """Write the afterstates of some matrices to a layer: won if all spawns leave a state that is won.
 
     `sums` are the sums of their outer halves, ``ups[k]`` are the `Successors` by the k-th exponent.  A board
     without an empty cell counts as lost, one that holds a pattern as won.  Where not all exponents are given
     at once, the call that is not the `first` narrows what is there; only the `last` looks for such boards.
     """
-    transposed, found, back, square = scratch.transposed, scratch.taken, scratch.back, scratch.square
+    transposed, found, here = scratch.transposed, scratch.made, scratch.back
+    at, bits, to, known = scratch.at, scratch.bits, scratch.to, scratch.known
     columns_marked, rows_marked = scratch.first_row, scratch.second_row
+    middle = middle_of(units, mirrors.parts)
     for h in sums:
+        if h > middle_of(units, mirrors.halves):
+            continue
         g = units - h
         rows, columns = outer.begins[h + 1] - outer.begins[h], inner.begins[g + 1] - inner.begins[g]
-        wide, high = afters.wide[h], _words(rows)
-        # Spawns in the inner half: rows of the transposed matrix.
+        wide, high = words_of(columns), words_of(rows)
+        # Spawns in the inner half: rows of the transposed matrix, each with a bit for each outer half.
         found[: columns * high] = ALL
+        count_columns(g, inner, h, outer, middle, known)
         for k in range(len(ups)):
             more, above = ups[k].units, ups[k].layer
-            if g + more + 1 < len(inner.begins) and above.at[h] >= 0:
-                wider = inner.begins[g + more + 1] - inner.begins[g + more]
-                _transpose(above.words[above.at[h] :], rows, wider, transposed, square)
-                _and_spawns(g, inner, more, ups[k].inner, transposed, high, found)
+            if g + more + 1 < len(inner.begins):
+                find_rows(h, outer, above, at)
+                count_columns(h, outer, g + more, inner, middle + more, bits)
+                space_rows(to, inner.begins[g + more + 1] - inner.begins[g + more], high)
+                transpose(above.words, rows, transposed, False, scratch)
+                _and_spawns(g, inner, more, ups[k].inner, transposed, to, high, known, found)
         # Spawns in the outer half: rows of the matrix.
-        here = afters.words[afters.at[h] : afters.at[h] + rows * wide]
-        if first:
-            _transpose(found, columns, rows, here, square)
-        else:
-            _transpose(found, columns, rows, back, square)
-            _and_row(here, 0, back, 0, rows * wide)
+        space_rows(at, columns, high)
+        count_columns(g, inner, h, outer, middle, bits)
+        space_rows(to, rows, wide)
+        transpose(found, columns, here, False, scratch)
+        count_columns(h, outer, g, inner, middle, known)
         for k in range(len(ups)):
             more, above = ups[k].units, ups[k].layer
-            if h + more + 1 < len(outer.begins) and above.at[h + more] >= 0:
-                _and_spawns(h, outer, more, ups[k].outer, above.words[above.at[h + more] :], wide, here)
-        if not last:
-            continue
-        # Boards without an empty cell are lost, and those that hold a pattern are won.
-        for pattern in range(-1, patterns):
-            masks = (outer.first.masks, outer.second.masks), (inner.first.masks, inner.second.masks)
-            if _mark(h, outer, masks[0], pattern, rows_marked[:high]) and _mark(
-                g, inner, masks[1], pattern, columns_marked[:wide]
-            ):
-                for row in range(rows):
-                    if rows_marked[row >> 6] >> np.uint64(row & 63) & U1:
-                        for k in range(wide):
-                            if pattern < 0:
-                                here[row * wide + k] &= ~columns_marked[k]
-                            else:
-                                here[row * wide + k] |= columns_marked[k]
-        if len(outer.first.stands):
-            _clear_off(h, g, outer, inner, here, scratch)
+            if h + more + 1 < len(outer.begins):
+                find_rows(h + more, outer, above, at)
+                _and_spawns(h, outer, more, ups[k].outer, above.words, at, wide, known, here)
+        find_rows(h, outer, afters, at)
+        if not first:
+            for row in range(rows):
+                and_row(here, row * wide, afters.words, at[row], words_of(known[row]))
+        if last:
+            # Boards without an empty cell are lost, and those that hold a pattern are won.
+            for pattern in range(-1, patterns):
+                masks = (outer.first.masks, outer.second.masks), (inner.first.masks, inner.second.masks)
+                if _mark(h, outer, masks[0], pattern, rows_marked[:high]) and _mark(
+                    g, inner, masks[1], pattern, columns_marked[:wide]
+                ):
+                    for row in range(rows):
+                        if rows_marked[row >> 6] >> np.uint64(row & 63) & U1:
+                            for k in range(words_of(known[row])):
+                                if pattern < 0:
+                                    here[row * wide + k] &= ~columns_marked[k]
+                                else:
+                                    here[row * wide + k] |= columns_marked[k]
+            if len(outer.first.stands):
+                _clear_off(h, g, outer, inner, here, scratch)
+        for row in range(rows):
+            copy_bits(afters.words, at[row], here, row * wide, known[row])
 
 
 @scalar
@@ -324,7 +188,7 @@ def _clear_off(h, g, outer, inner, here, scratch):
     """Clear the boards of a matrix that stand on none of several masks."""
     standing, columns_marked, rows_marked = scratch.transposed, scratch.first_row, scratch.second_row
     rows = outer.begins[h + 1] - outer.begins[h]
-    wide, high = _words(inner.begins[g + 1] - inner.begins[g]), _words(rows)
+    wide, high = words_of(inner.begins[g + 1] - inner.begins[g]), words_of(rows)
     of_rows, of_columns = (outer.first.stands, outer.second.stands), (inner.first.stands, inner.second.stands)
     standing[: rows * wide] = U0
     # Masks with which some filling of the first part agrees; there are at most 64, and mostly few.
@@ -370,7 +234,7 @@ def number_targets(half):
 @scalar
 def _or_standing_wins(d, row0, rows, column0, columns, outer, inner, out, won, standing):
     """Add to `out` the boards that slide `d` wins, if there are several masks: both halves agree with one."""
-    wide = _words(columns)
+    wide = words_of(columns)
     # The masks with which some inner half agrees after the slide.
     every = U0
     for column in range(columns):
@@ -396,45 +260,126 @@ def _or_standing_wins(d, row0, rows, column0, columns, outer, inner, out, won, s
 
 
 @scalar
-def _or_slides(h, g, outer, inner, here, out, scratch):
-    """Add to `out` the boards from which some slide leads to one that is won `here`."""
-    transposed, taken, back, square = scratch.transposed, scratch.taken, scratch.back, scratch.square
+def _find_targets(d, h, half, scratch):
+    """List the halves to which slide `d` leads from those with the sum h, and return how many there are.
+
+    ``made_by[j]`` becomes the least sum of a first part from which it leads to the j-th or a later one.
+    """
+    first, second, number, target, made_by = (
+        half.first, half.second, scratch.number, scratch.target, scratch.made_by,
+    )  # fmt: skip
+    begin, count = half.begins[h], half.begins[h + 1] - half.begins[h]
+    number[:count] = -1
+    n = 0
+    for kx in range(len(first.sums)):
+        ky = class_with(second, h - first.sums[kx])
+        if ky >= 0:
+            for _ in range(first.counts[kx] * second.counts[ky]):
+                entry = half.table[d, begin + n]
+                n += 1
+                # The first from which it leads there has the least sum: the halves are in this order.
+                if not entry & (ENDS | BARRED) and number[np.int64(entry & NUMBER)] < 0:
+                    number[np.int64(entry & NUMBER)] = first.sums[kx]
+    found = 0
+    for n in range(count):
+        if number[n] >= 0:
+            target[found], made_by[found] = n, number[n]
+            number[n] = found
+            found += 1
+    for j in range(found - 2, -1, -1):
+        made_by[j] = min(made_by[j], made_by[j + 1])
+    return found
+
+
+@scalar
+def _take_targets(found, columns, complete, source, scratch):
+    """Write the rows of `source` to which a slide leads, transposed.
+
+    If they are not `complete`, the bits that are not known are those of the images.
+    """
+    transposed, at, bits, to = scratch.transposed, scratch.at, scratch.bits, scratch.to
+    target, rows_at, known = scratch.target, scratch.rows_at, scratch.known
+    high = words_of(found)
+    transposed[(0 if not complete else columns * high) : (columns + 1) * high] = U0
+    for j in range(found):
+        at[j], bits[j] = rows_at[target[j]], known[target[j]]
+    space_rows(to, columns, high)
+    transpose(source, found, transposed, False, scratch)
+    if not complete:
+        #                                 y1 y2 y3 y4                            y3'y4'y1'y2'
+        #     x                            1  0  .  .    x', its image            .  .  1  1
+        for j in range(found):
+            image = scratch.row_images[target[j]]
+            at[j], bits[j] = rows_at[image], known[image]
+        for y in range(columns):
+            to[y] = scratch.column_images[y] * high
+        transpose(source, found, transposed, True, scratch)
+
+
+@scalar
+def _or_slides(h, units, outer, inner, mirrors, source, out, scratch):
+    """Add to `out` the boards from which some slide leads to one that is won in `source`.
+
+    ``scratch.rows_at`` says where the rows of `source` begin.  The boards up to the middle are known there,
+    and all that are stored are written.
+    """
+    transposed, back = scratch.transposed, scratch.back
+    at, bits, to = scratch.at, scratch.bits, scratch.to
     moved, won, standing = scratch.first_row, scratch.second_row, scratch.third_row
+    g = units - h
     row0, column0 = outer.begins[h], inner.begins[g]
     rows, columns = outer.begins[h + 1] - row0, inner.begins[g + 1] - column0
-    wide, high = _words(columns), _words(rows)
-    # A row of `here` is an outer half, a column an inner one.  A slide takes each inner half to another: the
-    # columns are made rows, copied as rows, and made columns again.
+    wide = words_of(columns)
+    last = last_of(units, mirrors.parts, mirrors)
+    count_columns(h, outer, g, inner, middle_of(units, mirrors.parts), scratch.known)
+    count_columns(h, outer, g, inner, last, scratch.wanted)
+    if mirrors.parts:
+        find_images(h, outer, scratch.row_images)
+        find_images(g, inner, scratch.column_images)
+    # A row of `source` is an outer half, a column an inner one.  A slide takes each inner half to another:
+    # the columns are made rows, and those to which it leads are made columns again.
     #
-    #     here           transposed       taken                  back                    out
-    #     x | y1 y2 y3   y1 | x1 x2       y1 | row of d(y1)      x | column of d(y1)     x |= row of d(x) in
-    #     ..| bits       y2 | bits        y2 | row of d(y2)      ..| column of d(y2)          `back`
+    #     source         transposed       back                   out
+    #     x | y1 y2 y3   y1 | x1 x2       x | column of d(y1)    x |= row of d(x) in `back`
+    #     ..| bits       y2 | bits        ..| column of d(y2)
     #
-    # So bit (x, y) of `out` becomes bit (d(x), d(y)) of `here`, where d is the slide of a half.
-    _transpose(here, rows, columns, transposed, square)
+    # So bit (x, y) of `out` becomes bit (d(x), d(y)) of `source`, where d is the slide of a half.  Of the x
+    # only those are taken to which the slide leads: about a third.
     for d in range(len(outer.table)):
-        # The inner halves: masks of what the slide does to them, and a row for each of those that it makes.
+        found = _find_targets(d, h, outer, scratch)
+        high = words_of(found)
+        _take_targets(found, columns, not mirrors.parts, source, scratch)
+        # The inner halves: masks of what the slide does to them, and the row of each of those that it makes.
         moved[:wide] = U0
         won[:wide] = U0
         standing[:wide] = U0
         wins = False
-        for column in range(columns):
-            entry = inner.table[d, column0 + column]
-            bit = U1 << np.uint64(column & 63)
-            to = column * high
-            if entry & MOVED:
-                moved[column >> 6] |= bit
-            if entry & WIN:
-                won[column >> 6] |= bit
-                wins = True
-            if not entry & BARRED:
-                standing[column >> 6] |= bit
-            if entry & ENDS:
-                taken[to : to + high] = U0
-            else:
-                _copy_row(taken, to, transposed, np.int64(entry & NUMBER) * high, high)
+        column, some = 0, found
+        for kz in range(len(inner.first.sums)):
+            kw = class_with(inner.second, g - inner.first.sums[kz])
+            if kw < 0:
+                continue
+            # The columns of a row end where both first parts have more than is stored: of the targets only
+            # those are needed to which the slide leads from rows that have the column.
+            while some and mirrors.parts and inner.first.sums[kz] + scratch.made_by[some - 1] > last:
+                some -= 1
+            for _ in range(inner.first.counts[kz] * inner.second.counts[kw]):
+                entry = inner.table[d, column0 + column]
+                bit = U1 << np.uint64(column & 63)
+                if entry & MOVED:
+                    moved[column >> 6] |= bit
+                if entry & WIN:
+                    won[column >> 6] |= bit
+                    wins = True
+                if not entry & BARRED:
+                    standing[column >> 6] |= bit
+                at[column] = (columns if entry & ENDS else np.int64(entry & NUMBER)) * high
+                bits[column] = some
+                column += 1
         # The outer halves: a row of what was transposed back for each, or what wins or stands in their own.
-        _transpose(taken, columns, rows, back, square)
+        space_rows(to, found, wide)
+        if found:
+            transpose(transposed, columns, back, False, scratch)
         if outer.stands.shape[1]:
             _or_standing_wins(d, row0, rows, column0, columns, outer, inner, out, won, standing)
             won[:wide] = U0
@@ -443,35 +388,35 @@ def _or_slides(h, g, outer, inner, here, out, scratch):
         # the goal; a goal wins whatever the other half does; then a limit that is broken bars the slide.
         for row in range(rows):
             entry = outer.table[d, row0 + row]
-            to = row * wide
+            place, some = row * wide, words_of(scratch.wanted[row])
             if entry & BARRED:
                 continue
             if entry & WIN:
-                _or_row(out, to, standing, 0, wide)
+                or_row(out, place, standing, 0, some)
                 continue
             if wins:
-                _or_row(out, to, won, 0, wide)
+                or_row(out, place, won, 0, some)
             if not entry & ENDS:
                 # If the outer half does not move, the slide is one only where the inner half moves.
-                source = np.int64(entry & NUMBER) * wide
+                begin = scratch.number[np.int64(entry & NUMBER)] * wide
                 if entry & MOVED:
-                    _or_row(out, to, back, source, wide)
+                    or_row(out, place, back, begin, some)
                 else:
-                    at, begin = np.uint64(to), np.uint64(source)
-                    for k in range(np.uint64(wide)):
-                        out[at + k] |= back[begin + k] & moved[k]
+                    begin, end = np.uint64(begin), np.uint64(place)
+                    for k in range(np.uint64(some)):
+                        out[end + k] |= back[begin + k] & moved[k]
 
 
 @scalar
-def _rearrange(h, units, outer, inner, from_outer, from_inner, layer, out, runs):
+def _rearrange(h, units, outer, inner, from_inner, layer, most, out, runs):
     """Write the matrix with the outer halves x, y and the inner halves z, w to `out`.
 
-    It is taken from matrices with the outer halves x, z and the inner halves y, w; the boards of those that
-    `layer` has not are not won.  `runs` is scratch.
+    It is taken from matrices with the outer halves x, z and the inner halves y, w, as long as these have at
+    most the sum `most`; the boards of those that `layer` has not are not won.  `runs` is scratch.
     """
     x, y, z, w = outer.first, outer.second, inner.first, inner.second
     left = units - h
-    wide = _words(inner.begins[left + 1] - inner.begins[left])
+    wide = words_of(inner.begins[left + 1] - inner.begins[left])
     to = 0
     # The rows of `out` by the classes of x and y; all rows of one pair of classes read the same blocks.
     for kx in range(len(x.sums)):
@@ -483,11 +428,10 @@ def _rearrange(h, units, outer, inner, from_outer, from_inner, layer, out, runs)
         blocks = 0
         for kz in range(len(z.sums)):
             kw = class_with(w, left - z.sums[kz])
-            if kw >= 0:
-                s = x.sums[kx] + z.sums[kz]
-                row = from_outer.firsts[kx, kz] - from_outer.begins[s]
-                runs[blocks, BEGIN] = layer.at[s] + row * layer.wide[s] if layer.at[s] >= 0 else -1
-                runs[blocks, APART] = layer.wide[s]
+            s = x.sums[kx] + z.sums[kz]
+            if kw >= 0 and s <= most:
+                runs[blocks, BEGIN] = layer.at[s, kx]
+                runs[blocks, APART] = layer.wide[s, kx]
                 runs[blocks, COLUMN] = from_inner.firsts[ky, kw] - from_inner.begins[units - s]
                 runs[blocks, ROWS] = z.counts[kz]
                 runs[blocks, WIDTH] = w.counts[kw]
@@ -550,68 +494,128 @@ def _gather_row(words, runs, blocks, ix, iy, out, to):
         out[at] = gathered
 
 
-@kernel()
-def slide_columns(sums, units, left, right, top, bottom, afters, columns, scratch):
-    """Write to `columns` which boards some slide along columns wins: matrices by the left half."""
-    for h in sums:
-        size = _size(h, units - h, left, right)
-        _rearrange(h, units, left, right, top, bottom, afters, scratch.other, scratch.runs)
-        here = columns.words[columns.at[h] : columns.at[h] + size]
-        here[:] = U0
-        _or_slides(h, units - h, left, right, scratch.other, here, scratch)
+@scalar
+def _store(h, units, outer, inner, mirrors, source, layer, scratch):
+    """Write a matrix to a layer; `source` is that of its image if h is above the middle."""
+    at, bits, to, wanted = scratch.at, scratch.bits, scratch.to, scratch.wanted
+    g = units - h
+    rows, columns = outer.begins[h + 1] - outer.begins[h], inner.begins[g + 1] - inner.begins[g]
+    wide, last = words_of(columns), last_of(units, mirrors.parts, mirrors)
+    if h > middle_of(units, mirrors.halves):
+        # `source` is that of g, whose columns are the rows here.
+        space_rows(at, columns, words_of(rows))
+        count_columns(g, outer, h, inner, last, bits)
+        space_rows(to, rows, wide)
+        transpose(source, columns, scratch.back, False, scratch)
+        source = scratch.back
+    count_columns(h, outer, g, inner, last, wanted)
+    find_rows(h, outer, layer, to)
+    for row in range(rows):
+        copy_bits(layer.words, to[row], source, row * wide, wanted[row])
 
 
-@kernel()
-def slide_rows(sums, units, top, bottom, left, right, columns, layer, scratch):
-    """Replace afterstates in `layer` by states: won by a slide along columns, or now along rows."""
-    for h in sums:
-        size = _size(h, units - h, top, bottom)
-        _rearrange(h, units, top, bottom, left, right, columns, scratch.other, scratch.runs)
-        here = layer.words[layer.at[h] : layer.at[h] + size]
-        _or_slides(h, units - h, top, bottom, here, scratch.other, scratch)
-        # As a slice Numba would copy it first, for which it has no memory.
-        _copy_row(here, 0, scratch.other, 0, size)
+@scalar
+def _write_slides(h, units, outer, inner, mirrors, source, out, scratch):
+    """Write the matrix of h to a layer: the boards that slides win.
 
-
-@kernel()
-def join_columns(sums, units, top, bottom, left, right, columns, layer, scratch):
-    """Add to states of `layer`, after `slide_rows`, what slides along other columns win."""
-    for h in sums:
-        size = _size(h, units - h, top, bottom)
-        _rearrange(h, units, top, bottom, left, right, columns, scratch.other, scratch.runs)
-        _or_row(layer.words, layer.at[h], scratch.other, 0, size)
-
-
-@kernel()
-def slide_alike(sums, units, top, bottom, afters, columns, scratch):
-    """Do `slide_columns` where a board and its mirror image, B and C exchanged, have the same value.
-
-    Then the matrix of the left halves is that of the top halves, and so are the slides.
+    `source` and ``scratch.rows_at`` are those of h, or of its mirror image if this is not above the middle.
     """
-    for h in sums:
-        size = _size(h, units - h, top, bottom)
-        here = columns.words[columns.at[h] : columns.at[h] + size]
-        here[:] = U0
-        _or_slides(h, units - h, top, bottom, afters.words[columns.at[h] :], here, scratch)
+    low = min(h, units - h) if mirrors.halves else h
+    rows, columns = outer.begins[low + 1] - outer.begins[low], inner.begins[units - low + 1]
+    columns -= inner.begins[units - low]
+    scratch.made[: rows * words_of(columns)] = U0
+    _or_slides(low, units, outer, inner, mirrors, source, scratch.made, scratch)
+    _store(h, units, outer, inner, mirrors, scratch.made, out, scratch)
 
 
 @kernel()
-def join_alike(sums, units, top, bottom, columns, layer, scratch):
-    """Do `slide_rows` after `slide_alike`: what rows win is what columns win of the mirror images."""
+def slide_columns(sums, units, left, right, bottom, mirrors, alike, afters, columns, scratch):
+    """Write to `columns` which boards some slide along columns wins: matrices by the left half.
+
+    Where a board and its mirror image, B and C exchanged, are `alike`, such a matrix is that of the top half.
+    """
+    most = middle_of(units, mirrors.parts)
     for h in sums:
-        size = _size(h, units - h, top, bottom)
-        _rearrange(h, units, top, bottom, top, bottom, columns, scratch.other, scratch.runs)
-        _copy_row(layer.words, layer.at[h], scratch.other, 0, size)
-        _or_row(layer.words, layer.at[h], columns.words, layer.at[h], size)
+        low = min(h, units - h) if mirrors.halves else h
+        if alike:
+            find_rows(low, left, afters, scratch.rows_at)
+            _write_slides(h, units, left, right, mirrors, afters.words, columns, scratch)
+        else:
+            wide = words_of(right.begins[units - low + 1] - right.begins[units - low])
+            _rearrange(low, units, left, right, bottom, afters, most, scratch.other, scratch.runs)
+            space_rows(scratch.rows_at, left.begins[low + 1] - left.begins[low], wide)
+            _write_slides(h, units, left, right, mirrors, scratch.other, columns, scratch)
+
+
+@kernel()
+def slide_rows(sums, units, top, bottom, right, mirrors, alike, columns, layer, scratch):
+    """Replace afterstates in `layer` by states: won by a slide along columns, or now along rows.
+
+    Where mirror images are `alike`, rows win what columns win of the images.
+    """
+    most = last_of(units, mirrors.parts, mirrors)
+    for h in sums:
+        if h > middle_of(units, mirrors.halves):
+            continue
+        _rearrange(h, units, top, bottom, right, columns, most, scratch.other, scratch.runs)
+        if alike:
+            _or_rows(h, units, top, bottom, most, columns, scratch, False)
+        else:
+            find_rows(h, top, layer, scratch.rows_at)
+            _or_slides(h, units, top, bottom, mirrors, layer.words, scratch.other, scratch)
+        _store(h, units, top, bottom, mirrors, scratch.other, layer, scratch)
+        # The image beyond the middle: its afterstates were not worked out, and nobody reads them.
+        if mirrors.halves and h < units - h <= last_of(units, True, mirrors):
+            _store(units - h, units, top, bottom, mirrors, scratch.other, layer, scratch)
+
+
+@scalar
+def _or_rows(h, units, outer, inner, most, layer, scratch, back):
+    """Add a matrix of a layer to ``scratch.other``, or the other way `back`."""
+    at, wanted, other = scratch.at, scratch.wanted, scratch.other
+    g = units - h
+    wide = words_of(inner.begins[g + 1] - inner.begins[g])
+    find_rows(h, outer, layer, at)
+    count_columns(h, outer, g, inner, most, wanted)
+    for row in range(outer.begins[h + 1] - outer.begins[h]):
+        if back:
+            or_row(layer.words, at[row], other, row * wide, words_of(wanted[row]))
+        else:
+            or_row(other, row * wide, layer.words, at[row], words_of(wanted[row]))
+
+
+@kernel()
+def join_columns(sums, units, top, bottom, right, mirrors, columns, layer, scratch):
+    """Add to states of `layer`, after `slide_rows`, what slides along other columns win."""
+    most = last_of(units, mirrors.parts, mirrors)
+    for h in sums:
+        _rearrange(h, units, top, bottom, right, columns, most, scratch.other, scratch.runs)
+        _or_rows(h, units, top, bottom, most, layer, scratch, True)
 
 
 # -- reading -------------------------------------------------------------------------------------
 
 
 @kernel()
-def count_ones(words):
-    """Count the bits that are set."""
-    found = U0
-    for k in range(len(words)):
-        found += ones(words[k])
+def count_won(sums, units, outer, inner, mirrors, layer, scratch):
+    """Return how many boards of some matrices are won, all of them if only some are stored."""
+    middle, at, known, rest = middle_of(units, mirrors.parts), scratch.at, scratch.known, scratch.wanted
+    found: Any = 0
+    for h in sums:
+        if h > middle_of(units, mirrors.halves):
+            continue
+        g = units - h
+        here: Any = 0
+        find_rows(h, outer, layer, at)
+        count_columns(h, outer, g, inner, middle, known)
+        # Boards in the middle are their own image, or are stored beside it.
+        own = 2 * middle == units
+        if mirrors.parts:
+            count_columns(h, outer, g, inner, middle - own, rest)
+        for row in range(outer.begins[h + 1] - outer.begins[h]):
+            for k in range(words_of(known[row])):
+                here += np.int64(ones(word_of(layer.words, at[row], k, known[row])))
+                if mirrors.parts:
+                    here += np.int64(ones(word_of(layer.words, at[row], k, rest[row])))
+        found += here if not mirrors.halves or 2 * h == units else 2 * here
     return found

@@ -80,7 +80,7 @@ ForcedStartOption = Annotated[
 LimitsOption = Annotated[str | None, Parameter(help="Largest tile of each cell, 16,16/16,8, or of all, 16.")]
 PatternOption = Annotated[
     str | None,
-    Parameter(help="Tiles on cells that win too, * for any: `64,32,*/*,*,*`, or lemma1, or pair."),
+    Parameter(help="Tiles on cells that win too, * for any: `64,32,*/*,*,*`, or lemma1, pair or two."),
 ]
 TimeOption = Annotated[
     str | None, Parameter(group=USED, help="Give up, undecided, after this time: 90s, 10min, 2h.")

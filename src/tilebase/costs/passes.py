@@ -89,14 +89,15 @@ def passing(
         s: n for s, n in boards_by_sum(game).items() if lowest <= s and (highest is None or s <= highest)
     }
     boards = sum(sizes.values())
+    bits = not (value_bytes or keep)
     if thorough:
         index = planned_index(game)
-    elif pass_seconds(boards, allowed.cores) < WEEK:
+    elif pass_seconds(boards, allowed.cores, bits=bits and all(one.is_boolean for one in objectives)) < WEEK:
         with suppress(ResourceError, UsageError):
             index = planned_index(game)
     if index is not None and index.block_count > PLANNED_BLOCKS:
         index = None
-    options: dict[str, Any] = {"value_bytes": value_bytes, "bits": not (value_bytes or keep)}
+    options: dict[str, Any] = {"value_bytes": value_bytes, "bits": bits}
     takes = disk = moved = 0.0
     memory = OVERHEAD
     for one in objectives:
@@ -108,7 +109,7 @@ def passing(
             plan = worker_plan(index, one, replace(allowed, threads=1), lowest=lowest)
         else:
             plan = Plan.of(index, one, allowed, sums=(lowest, highest), **options)
-        takes += pass_seconds(plan.boards, allowed.cores, bits=plan.as_bits, moved=plan.moved_bytes)
+        takes += pass_seconds(plan.worked, allowed.cores, bits=plan.as_bits, moved=plan.moved_bytes)
         moved += plan.moved_bytes
         memory = max(memory, min(plan.whole_bytes, plan.memory))
         disk = max(disk, plan.disk_bytes + (stored_bytes([one]) * plan.boards if keep else 0.0))
@@ -185,7 +186,7 @@ def replacing_pass(game: Game, allowed: Allowance) -> Plan | None:
 
 def replacing_seconds(plan: Plan, allowed: Allowance) -> float:
     """Estimate the seconds of such a pass, once its kernels are compiled."""
-    return pass_seconds(plan.boards, allowed.cores, bits=plan.as_bits)
+    return pass_seconds(plan.worked, allowed.cores, bits=plan.as_bits)
 
 
 def compile_seconds() -> float:

@@ -58,6 +58,7 @@ import numpy.typing as npt
 from tilebase.counting.combinatorics import convolved, fillings_by_sum
 from tilebase.errors import BoardError, ResourceError, UsageError
 from tilebase.game.game import Cells, Game, check_is_game
+from tilebase.game.symmetry import symmetries
 
 LOG = logging.getLogger(__name__)
 Array = npt.NDArray[Any]
@@ -193,10 +194,17 @@ class PerfectIndex:
     (1, 1, 0, 2)
     """
 
-    def __init__(self, game: Game, most_bytes: int | None = None) -> None:
+    def __init__(
+        self,
+        game: Game,
+        most_bytes: int | None = None,
+        *,
+        cells: tuple[Cells, Cells, Cells, Cells] | None = None,
+    ) -> None:
         check_is_game(game)
         self.game = game
-        self.axes, cells = cut_into_parts(game)
+        self.axes, cut = cut_into_parts(game)
+        cells = cells or cut
         movable = len(game.unmergeable) - len(game.held)
         # More than all tiles together, and the spawn of a 4.
         self._weight = 3 + sum(2**top for top in game.tops if top) // 2 if movable else 0
@@ -235,6 +243,35 @@ class PerfectIndex:
     def nbytes(self) -> int:
         """Bytes of its tables, and of the offsets of the layers that a pass has at once."""
         return sum(part.fillings.nbytes + 12 * len(part) for part in self.parts) + 90 * self.block_count
+
+    @cached_property
+    def mirrors(self) -> tuple[bool, bool]:
+        """Whether the game keeps the mirror images that exchange top and bottom, left and right half."""
+        a, b, c, _ = (part.cells for part in self.parts)
+        up_down, left_right = (
+            tuple(self._image(axis, range(self.game.cells))) in symmetries(self.game)
+            and {*self._image(axis, a)} == {*other}
+            for axis, other in zip(self.axes, (c, b), strict=True)
+        )
+        return up_down, left_right
+
+    def mirrored(self) -> PerfectIndex:
+        """Return the index whose parts have their cells, and so their fillings, in the order of their images.
+
+        Its ranks are others.
+        """
+        (rows, columns), (up_down, left_right) = self.axes, self.mirrors
+        a, b, c, d = (part.cells for part in self.parts)
+        if left_right:
+            b, d = self._image(columns, a), self._image(columns, c)
+        if up_down:
+            c, d = self._image(rows, a), self._image(rows, b)
+        return PerfectIndex(self.game, cells=(a, b, c, d))
+
+    def _image(self, axis: int, cells: Sequence[int]) -> Cells:
+        """Return where a reflection of an axis puts cells."""
+        flipped = np.flip(np.arange(self.game.cells).reshape(self.game.shape), axis).ravel()
+        return tuple(flipped[list(cells)].tolist())
 
     # -- blocks in the order of ranks, which plans do without -------------------------------------
 

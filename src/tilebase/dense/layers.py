@@ -105,8 +105,8 @@ class DenseLayer:
     def nbytes(self) -> int:
         return int(self.map.size * self.values.dtype.itemsize)
 
-    def value(self, rank: int) -> Any:
-        return self.numpy()[FIRST + rank]
+    def value(self, where: Any) -> Any:
+        return self.numpy()[FIRST + where]
 
     def summary(self) -> ChunkSummary | None:
         return None

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import logging
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -178,13 +178,14 @@ class DensePass:
     def _make_layers(self, backend: str) -> Workspace[Any, Any]:
         """Return the layers, in memory or in files, with the backend that works them."""
         since = working_time()
-        self._tables = rules = DenseRules(self.index, self._pool, merge=self.objective.merge)
+        index = self.index.mirrored() if self._plan.words is not None else self.index
+        rules = DenseRules(index, self._pool, merge=self.objective.merge)
         self.work.add("tables", since)
         what = (self.index, self.folder, self.objective, self.backup, self.work)
         if self._plan.words is not None:
             bits = Bits(rules, self._pool, self._plan.words, self._plan.window)
             if window := self._plan.window:
-                return InWindows(rules, self._pool, window, bits, *what)
+                return InWindows(self._pool, window, bits, *what)
             return InMemory(bits, *what, lean=self._plan.lean)
         largest = None if self._plan.batched else self._plan.largest
         worker: Cuda | Threads
@@ -202,6 +203,10 @@ class DensePass:
     def layout(self) -> str:
         """How the backend orders values: "values" or "bits"."""
         return self._layers.layout
+
+    def worked(self, totals: Iterable[int]) -> float:
+        """Return how many boards of some sums were worked out, about: others are mirror images of these."""
+        return self._plan.worked / self._plan.boards * sum(self.sizes[total] for total in totals)
 
     @property
     def pages(self) -> Pages:
@@ -330,7 +335,7 @@ class DensePass:
             summary = values.finish()
         # The values of the start states, with what their best slide adds.
         boards = [board for board, _ in self.game.starts() if self.game.sum(board) == total]
-        stored = {board: self._layers.value(total, self.index.rank(board)) for board in boards}
+        stored = {board: self._layers.value(total, board) for board in boards}
         starts = {board: state_value(self.objective, self.backup, value) for board, value in stored.items()}
         if discounts_states(self.game, self.objective):
             self._layers.discount(total)

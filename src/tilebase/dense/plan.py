@@ -123,6 +123,11 @@ class Plan:
         return self.words is not None or self.value_bytes < 1
 
     @property
+    def worked(self) -> int:
+        """The boards that are worked out: others are mirror images of these."""
+        return self.words.boards if self.words is not None else self.boards
+
+    @property
     def base(self) -> int:
         """Bytes that are needed for batches of any size: tables, scratch buffers and the program."""
         return self.table_bytes + OVERHEAD
@@ -242,7 +247,7 @@ class Plan:
     @classmethod
     def _of_bits(cls, index: PerfectIndex, sizes: dict[int, int], allowed: Allowance) -> Plan | None:
         boards, largest = sum(sizes.values()), max(sizes.values())
-        if largest / 8 > allowed.memory:
+        if largest / 8 / 2 ** sum(index.mirrors) > allowed.memory:
             return None  # not even one layer fits
         words = Words.of(index, sizes)
         tables = table_bytes(index, merge="") + index.nbytes + allowed.threads * words.scratch_bytes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Any
@@ -9,10 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tilebase.dense.index import Part, PerfectIndex
+from tilebase.dense.index import Part, PerfectIndex, cut_into_parts
 from tilebase.dense.steps import Range, within
 from tilebase.errors import ResourceError, UsageError
-from tilebase.game.game import Game
+from tilebase.game.game import Cells, Game
 
 Array = npt.NDArray[Any]
 
@@ -31,14 +32,42 @@ LAYERS = 4
 """Sets of bits in memory at once: two of states, one of afterstates, one of wins by slides along columns."""
 MATRICES = 4
 """Matrices in the scratch buffer of a thread."""
+LISTS = 13
+"""Lists of half boards there."""
 JOB_BOARDS = 1 << 22
 """Least boards of a job, if the pass has as many; a matrix is not cut."""
 
 
+Conditions = tuple[frozenset[tuple[int | None, ...]], ...]
+"""For each part of the board what it may hold: one of some fillings, in which None stands for any tile."""
+
+
+def patterns_of(game: Game, parts: Sequence[Cells]) -> list[Conditions]:
+    """Return the patterns by the parts of the board; those that differ in one part only become one.
+
+    >>> len(patterns_of(Game("3x4", 64, pattern="two"), cut_into_parts(Game("3x4"))[1]))  # of 66
+    10
+    """
+    found: list[Conditions] = [
+        tuple(frozenset({tuple(pattern[cell] for cell in cells)}) for cells in parts)
+        for pattern in game.patterns
+    ]
+    before = 0
+    while len(found) != before:
+        before = len(found)
+        for part in range(len(parts)):
+            others: dict[Conditions, frozenset[tuple[int | None, ...]]] = {}
+            for one in found:
+                rest = one[:part] + one[part + 1 :]
+                others[rest] = others.get(rest, frozenset()) | one[part]
+            found = [(*rest[:part], held, *rest[part:]) for rest, held in others.items()]
+    return found
+
+
 def check_rules(game: Game) -> None:
-    """Raise `UsageError` for more than 64 patterns."""
-    if len(game.patterns) > MOST_PATTERNS:
-        raise UsageError(f"{len(game.patterns)} patterns; the dense space takes at most {MOST_PATTERNS}")
+    """Raise `UsageError` for more than 64 patterns, by parts of the board."""
+    if (found := len(patterns_of(game, cut_into_parts(game)[1]))) > MOST_PATTERNS:
+        raise UsageError(f"{found} patterns; the dense space takes at most {MOST_PATTERNS}")
 
 
 def check_index(index: PerfectIndex) -> None:
@@ -108,46 +137,94 @@ def _words(bits: Any) -> Any:
     return (bits + 63) >> 6
 
 
+class Halves:
+    """The outer and the inner halves of a board: top and bottom, or left and right.
+
+    Attributes
+    ----------
+    rows:
+        int64[h, k]: the outer halves with the sum h whose first part has the class k.
+    columns:
+        int64[g, k]: the inner halves with the sum g whose first part has a class below k.
+    halves, parts:
+        Whether the game keeps the mirror images that exchange the two halves, and the parts of both.
+    more:
+        The largest spawn, in units of 2 as all sums here.
+    """
+
+    def __init__(
+        self, outer: tuple[Part, Part], inner: tuple[Part, Part], mirrors: Sequence[bool], more: int
+    ) -> None:
+        self.halves, self.parts = mirrors
+        self.more = more
+        self.rows = _by_class(*outer)
+        self.columns = np.pad(np.cumsum(_by_class(*inner), axis=1), ((0, 0), (1, 0)))
+        self._outer, self._inner = outer[0].sums, inner[0].sums
+
+    def last(self, units: int, mirrored: bool) -> int:
+        """Return the largest sum of a half that is stored of boards of a sum, if larger ones are images."""
+        return (units + self.more) >> 1 if mirrored else units
+
+    def stored_columns(self, units: int) -> Array:
+        """int64[h, k]: the columns that are stored of such rows."""
+        found = np.zeros_like(self.rows)
+        first, last = max(0, units - len(self.columns) + 1), min(units + 1, len(found))
+        if self.halves:
+            last = min(last, self.last(units, True) + 1)
+        if first < last:
+            # The first parts of both halves have no more than `last` together.
+            below = np.searchsorted(self._inner, self.last(units, self.parts) - self._outer, side="right")
+            found[first:last] = self.columns[units - np.arange(first, last)][:, below]
+        return found
+
+
+def _by_class(first: Part, second: Part) -> Array:
+    """int64[h, k]: the half boards with the sum h whose first part has the class k."""
+    found = np.zeros((int(first.sums[-1] + second.sums[-1]) + 1, len(first.sums)), dtype=np.int64)
+    classes = np.arange(len(first.sums))[:, None]
+    found[first.sums[:, None] + second.sums, classes] = first.counts[:, None] * second.counts
+    return found
+
+
 class Matrices:
     """Where the matrices of a layer, or a window of it, begin: the boards whose outer halves have one sum.
 
     Attributes
     ----------
     units:
-        The sum of the boards in units of 2, as all sums here.
+        The sum of the boards.
     at:
-        int64[h]: the first word of the matrix whose outer halves have the sum h; -1 if there is none.
+        int64[h, k]: the first word of the rows whose outer halves have the sum h and a first part of the
+        class k; -1 if there are none.
     wide:
-        int64[h]: the words of its rows.
-    rows, columns, boards:
-        int64[h]: the outer halves with the sum h, the inner halves that fit them, and the boards.
+        int64[h, k]: the words of such a row.
+    rows, columns:
+        int64[h, k]: such rows, and the bits of each.
+    boards:
+        int64[h]: the boards that are stored of a matrix.
     first, size:
         Of the layer, the word with which it begins, 0 for a whole one, and the words.
     """
 
     first = 0
 
-    def __init__(self, units: int, outer: Array, inner: Array) -> None:
-        """Return `outer[h]` and `inner[h]`: how many halves of the board have the sum h."""
-        self.units = units
-        columns = np.zeros(len(outer), dtype=np.int64)
-        first, last = max(0, units - len(inner) + 1), min(units + 1, len(outer))
-        if first < last:
-            columns[first:last] = inner[units - last + 1 : units - first + 1][::-1]
-        self.wide = _words(columns)
-        self.rows, self.columns = outer, columns
-        self.boards = outer * columns
-        self._sizes = sizes = outer * self.wide
-        ends = np.cumsum(sizes)
-        self.at = np.where(sizes > 0, ends - sizes, -1)
-        self.size = int(ends[-1])
+    def __init__(self, units: int, halves: Halves) -> None:
+        self.units, self.rows = units, halves.rows
+        self.columns = halves.stored_columns(units)
+        self.wide = _words(self.columns) * (self.rows > 0)
+        self.boards = (self.rows * self.columns).sum(axis=1)
+        words = self.rows * self.wide
+        self._sizes = words.sum(axis=1)
+        ends = np.cumsum(words).reshape(words.shape)
+        self.at = np.where(words > 0, ends - words, -1)
+        self.size = int(ends[-1, -1])
 
     def window(self, sums: Range) -> Matrices:
         """Return the matrices of some sums of outer halves alone."""
         inside, found = within(np.arange(len(self.at)), sums), copy(self)
         found._sizes, found.boards = np.where(inside, self._sizes, 0), np.where(inside, self.boards, 0)
         found.first, found.size = int(self._sizes[: sums.begin].sum()), int(found._sizes.sum())
-        found.at = np.where(found._sizes > 0, self.at - found.first, -1)
+        found.at = np.where(inside[:, None] & (self.at >= 0), self.at - found.first, -1)
         return found
 
     def cut(self, words: int, more: int = 0) -> list[Range]:
@@ -190,36 +267,41 @@ class Words:
         Words of a row, at most.
     window:
         Words of the least window of a layer that a step reads at once.
+    halves:
+        The most half boards with one sum.
+    boards:
+        The boards of all layers that are stored.
     """
 
     layer: int
     matrix: int
     row: int
     window: int
+    halves: int
+    boards: int
 
     @classmethod
     def of(cls, index: PerfectIndex, sizes: dict[int, int]) -> Words:
         """For all layers of a game."""
-        layer, matrix, row, window = 0, 0, 0, 0
-        more = max(1 << (e - 1) for e in index.game.spawn_exponents)
-        by_rows, by_columns = outer_and_inner(index)
-        alike = all(np.array_equal(*pair) for pair in zip(by_rows, by_columns, strict=True))
-        for outer, inner in [by_rows] if alike else [by_rows, by_columns]:
-            layers = [Matrices(index.units(total), outer, inner) for total in sizes]
-            layer = max(layer, *(one.size for one in layers))
-            window = max(window, *(one.largest(more) for one in layers))
-            rows, columns = int(outer.max()), int(inner.max())
-            matrix = max(matrix, rows * _words(columns), columns * _words(rows))
-            row = max(row, _words(rows), _words(columns))
-        return cls(layer, matrix, row, window)
+        layer, matrix, row, window, most, boards = 0, 0, 0, 0, 0, 0
+        for side, halves in enumerate(outer_and_inner(index)):
+            for total in sizes:
+                one = Matrices(index.units(total), halves)
+                layer, window = max(layer, one.size), max(window, one.largest(halves.more))
+                boards += 0 if side else int(one.boards.sum())
+            rows, columns = int(halves.rows.sum(axis=1).max()), int(halves.columns[:, -1].max())
+            matrix = max(matrix, rows * _words(columns), (columns + 1) * _words(rows))
+            row, most = max(row, _words(rows), _words(columns)), max(most, rows, columns)
+        return cls(layer, matrix, row, window, most, boards)
 
     @property
     def scratch_bytes(self) -> int:
         """Bytes that a thread works in."""
-        return 8 * (MATRICES * self.matrix + 3 * self.row)
+        return 8 * (MATRICES * self.matrix + 3 * self.row + LISTS * self.halves)
 
 
-def outer_and_inner(index: PerfectIndex) -> list[tuple[Array, Array]]:
-    """Return how many outer and inner halves have each sum: top and bottom, left and right."""
+def outer_and_inner(index: PerfectIndex) -> tuple[Halves, Halves]:
+    """Return the halves of boards: top and bottom, left and right."""
     a, b, c, d = index.parts
-    return [(half_counts(a, b), half_counts(c, d)), (half_counts(a, c), half_counts(b, d))]
+    more = max(1 << (e - 1) for e in index.game.spawn_exponents)
+    return Halves((a, b), (c, d), index.mirrors, more), Halves((a, c), (b, d), index.mirrors[::-1], more)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from tilebase._kernels import dense as kernels
 from tilebase._kernels import halves
 from tilebase.dense.index import NO_FILLING, Part, PerfectIndex
-from tilebase.dense.sizes import check_index, directions, half_begins
+from tilebase.dense.sizes import check_index, directions, half_begins, patterns_of
 from tilebase.dense.steps import Step
 from tilebase.files.format import CHUNK_KEYS
 from tilebase.game.game import Game
@@ -163,9 +163,11 @@ class DenseRules:
         game = index.game
         self.game, self.index = game, index
         check_index(index)
+        fits = masks(game, index.parts)
+        self.patterns = len(patterns_of(game, [part.cells for part in index.parts]))
         self.parts = tuple(
-            kernel_part(part, masks(game, part), free_cells(game, part), stands(game, part))
-            for part in index.parts
+            kernel_part(part, marks, free_cells(game, part), stands(game, part))
+            for part, marks in zip(index.parts, fits, strict=True)
         )
         along_rows, along_columns = directions(index)
 
@@ -234,18 +236,21 @@ def tops(game: Game, part: Part) -> Array:
     return found
 
 
-def masks(game: Game, part: Part, tops: Sequence[int] | None = None) -> Array:
-    """For each filling a bit for each pattern that it fits, without a tile above `tops` elsewhere."""
-    found = np.zeros(len(part), dtype=np.uint64)
-    for k, pattern in enumerate(game.patterns):
-        fits = np.ones(len(part), dtype=bool)
-        if tops is not None:
-            low = part.fillings <= [tops[cell] for cell in part.cells]
-            fits &= (low | (part.fillings == game.x) & bool(game.unmergeable)).all(axis=1)
-        for position, cell in enumerate(part.cells):
-            if pattern[cell] is not None:
-                fits &= part.fillings[:, position] == pattern[cell]
-        found |= fits.astype(np.uint64) << np.uint64(k)
+def masks(game: Game, parts: Sequence[Part], tops: Sequence[int] | None = None) -> list[Array]:
+    """For each part and filling a bit for each pattern that it fits, without a tile above `tops`."""
+    found = [np.zeros(len(part), dtype=np.uint64) for part in parts]
+    low = [np.ones(len(part), dtype=bool) for part in parts]
+    if tops is not None:
+        for k, part in enumerate(parts):
+            inside = part.fillings <= [tops[cell] for cell in part.cells]
+            low[k] = (inside | (part.fillings == game.x) & bool(game.unmergeable)).all(axis=1)
+    for bit, pattern in enumerate(patterns_of(game, [part.cells for part in parts])):
+        for k, (part, conditions) in enumerate(zip(parts, pattern, strict=True)):
+            fits = np.zeros(len(part), dtype=bool)
+            for held in conditions:
+                given = [position for position, code in enumerate(held) if code is not None]
+                fits |= (part.fillings[:, given] == [held[position] for position in given]).all(axis=1)
+            found[k] |= (fits & low[k]).astype(np.uint64) << np.uint64(bit)
     return found
 
 

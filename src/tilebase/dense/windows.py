@@ -21,15 +21,15 @@ from typing import Any
 
 import numpy as np
 
-from tilebase.dense.backends.bits import WORD, BitLayer, Bits, place
+from tilebase.dense.backends.bits import WORD, BitLayer, Bits
 from tilebase.dense.backends.protocol import Tell
 from tilebase.dense.layers import RawLayer, joined_checksum, released_on_error
 from tilebase.dense.sizes import Matrices
 from tilebase.dense.steps import ALL, SHARES, Range, Source, Step, spawned
-from tilebase.dense.tables import DenseRules
 from tilebase.dense.values import LayerValues, checksum_parts
 from tilebase.dense.workspace import Shares, Stored
 from tilebase.files import places
+from tilebase.game.game import Cells
 from tilebase.runtime.measured import working_time
 from tilebase.runtime.storage import part_path
 from tilebase.runtime.threads import Pool
@@ -41,9 +41,9 @@ ADDED = 0.1
 class InWindows(Stored[BitLayer, RawLayer]):
     """States as bits in files; a window has at most so many `words`, and the least one of `Words`."""
 
-    def __init__(self, rules: DenseRules, pool: Pool, words: int, bits: Bits, *arguments: Any) -> None:
+    def __init__(self, pool: Pool, words: int, bits: Bits, *arguments: Any) -> None:
         super().__init__(bits, *arguments)
-        self._bits, self._tables, self._pool, self._words = bits, rules, pool, words
+        self._bits, self._pool, self._words = bits, pool, words
 
     def solve(self, total: int, kept: LayerValues, tell: Tell) -> None:
         states = self._store(total, part_path(self._path(total)))
@@ -134,8 +134,8 @@ class InWindows(Stored[BitLayer, RawLayer]):
     def _file(self, path: Path, blocks: Matrices) -> RawLayer:
         return RawLayer(path, blocks.size, WORD, self._work)
 
-    def value(self, total: int, rank: int) -> int:
-        word, bit = place(self._tables, self._bits.by_top(total), total, rank)
+    def value(self, total: int, board: Cells) -> int:
+        word, bit = self._bits.place(self._bits.by_top(total), board)
         found = np.empty(1, dtype=WORD)
         self._states[total].read_at(word, found)
         return int(found[0]) >> bit & 1

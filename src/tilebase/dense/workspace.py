@@ -29,6 +29,7 @@ from tilebase.dense.plan import Plan
 from tilebase.dense.steps import Blocks, BlockStep, Source, Step, spawned, whole_steps
 from tilebase.dense.values import LayerValues
 from tilebase.files import places
+from tilebase.game.game import Cells
 from tilebase.objectives.encoding import Backup, discounted, value_above
 from tilebase.objectives.objective import Objective
 from tilebase.runtime.storage import part_path
@@ -119,10 +120,10 @@ class Workspace(ABC, Generic[L, S]):
     def release_above(self, total: int) -> None:
         """Release the layers of larger sums."""
 
-    def value(self, total: int, rank: int) -> Any:
+    def value(self, total: int, board: Cells) -> Any:
         """Return what one state is worth."""
         state: Any = self._states[total]
-        return state.value(rank)
+        return state.value(board if self.layout == "bits" else self._index.rank(board))
 
 
 class InMemory(Workspace[L, L]):

@@ -6,6 +6,7 @@ e > 0 the tile 2**e.  An unmergeable tile has the code whose bits are all set.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -27,6 +28,7 @@ from tilebase.game.notation import (
 )
 from tilebase.game.spawns import ORIGINAL, SpawnLaw
 
+NAMED_PATTERNS = ("lemma1", "pair", "two")
 UNBOUNDED = 64
 """Stands for the largest exponent where no rule bounds tiles; a packed key holds far less."""
 
@@ -253,14 +255,15 @@ class Boards:
         """The patterns, one of which is enough to win: an exponent for each cell, None for any."""
         if self.pattern is None:
             return ()
-        if self.pattern not in ("lemma1", "pair"):
+        if self.pattern not in NAMED_PATTERNS:
             return parse_patterns(self.pattern, self.grid, self.walls, self._x_code)
         top = (self.goal_exponent or 0) - 1
         if self.pattern == "lemma1":
             second = self.shape[-1]  # where the second row begins
             placed = [{0: top, 1: top - 1, second: top - 2, second + 1: top - 3, second + 2: top - 3}]
         else:
-            pairs = self.grid.neighbours
+            anywhere = self.pattern == "two"
+            pairs = itertools.combinations(range(self.cells), 2) if anywhere else self.grid.neighbours
             placed = [dict.fromkeys(pair, top) for pair in pairs if all(self.tops[c] >= top for c in pair)]
         return tuple(tuple(map(one.get, range(self.cells))) for one in placed)
 

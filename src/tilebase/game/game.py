@@ -35,7 +35,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from tilebase.errors import BoardError, GameError, check_first
-from tilebase.game.boards import Boards
+from tilebase.game.boards import NAMED_PATTERNS, Boards
 from tilebase.game.grid import Cells as Cells
 from tilebase.game.grid import grid_of, parse_shape
 from tilebase.game.notation import (
@@ -84,7 +84,7 @@ class Game(Boards):
         board with ``*`` for any tile or none, such as ``"64,32,*/*,*,*"``.  Several patterns have ``|``
         between them; one is enough.  ``"lemma1"``: the first row begins with the tiles T/2, T/4
         and the second with T/8, T/16, T/16, for the goal T of 64 or more (Slizkov, lemma 1).
-        ``"pair"``: any two neighbouring tiles T/2.  None for no pattern.
+        ``"pair"``: any two neighbouring tiles T/2; ``"two"``: any two tiles T/2.  None for no pattern.
     goal_sum:
         The sum of the tiles that wins, an even number: a board is won as soon as a spawn makes its sum
         that large, even if no slide is left.  None for no such sum.
@@ -144,7 +144,7 @@ class Game(Boards):
             first = begin.boards[0] if begin.boards else ()
             x_cells = tuple(cell for cell, exponent in enumerate(first) if exponent == x) or mask_cells[0]
         wins_by = None if pattern is None else str(pattern).strip().lower()
-        if wins_by not in (None, "lemma1", "pair"):
+        if wins_by is not None and wins_by not in NAMED_PATTERNS:
             wins_by = patterns_text(parse_patterns(wins_by, grid, wall_cells, x), grid, x)
         super().__init__(
             shape=grid.shape,
@@ -497,7 +497,7 @@ def _check_sums(game: Game) -> None:
 
 def _check_patterns(game: Game) -> None:
     """Raise `GameError` unless each pattern can occur."""
-    if game.pattern in ("lemma1", "pair"):
+    if game.pattern in NAMED_PATTERNS:
         least = 64 if game.pattern == "lemma1" else 4
         if game.goal is None or game.goal < least:
             raise GameError(f"the pattern {game.pattern} needs a goal of at least {least}")

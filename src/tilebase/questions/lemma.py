@@ -310,7 +310,8 @@ class _Search:
         adds = (TakeLargest(least, np.int64(-1)),) * len(steps)
         self.backup = Backup(VALUE, 0, CERTAIN, adds, KeepLargest(least), start, start, "i8")
         self._fitting = tuple(
-            kernel_part(part, masks(game, part, tops), free_cells(game, part)) for part in index.parts
+            kernel_part(part, marks, free_cells(game, part))
+            for part, marks in zip(index.parts, masks(game, index.parts, tops), strict=True)
         )
 
     def least_of(self, total: int, states: DenseLayer) -> tuple[int, int, int]:

@@ -236,7 +236,7 @@ def least_limits(game: Game) -> Limits:
     first corner.  From the smallest of them, the limits are divided by 2 from cell to cell, down to 4.
     """
     free = [pair for pair in game.grid.neighbours if _without_tiles(game).isdisjoint(pair)]
-    if game.pattern in (None, "pair"):
+    if game.pattern in (None, "pair", "two"):
         tiles = dict.fromkeys(free[0] if free else (), (game.goal or 16) // 2)
     else:
         tiles = {cell: 1 << wanted for cell, wanted in enumerate(game.patterns[0]) if wanted}

@@ -408,7 +408,7 @@ def _solve_all(ask: Ask, run: Run, keep: Keep) -> Solution:
                     found = dense.run()
                     if not (begun or run.cluster or ask.on_device):
                         kind = "bits" if dense.layout == "bits" else "pass"
-                        done[kind] = sum(dense.sizes[total] for total in found)
+                        done[kind] = dense.worked(found)
                 if keep.whole:
                     pages[one.label] = dense.pages
             positions = sum(dense.sizes[total] for total in found if total >= ask.least)

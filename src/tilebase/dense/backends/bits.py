@@ -7,19 +7,22 @@ nobody keeps.  Layers are in memory, or all but one are in files and read in win
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import bits as kernels
+from tilebase._kernels import matrices
 from tilebase.dense.backends.protocol import DenseWork, Tell
 from tilebase.dense.backends.threads import JobRunner
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.layers import Memory
-from tilebase.dense.sizes import MATRICES, Matrices, Words, outer_and_inner
+from tilebase.dense.sizes import LISTS, MATRICES, Matrices, Words, outer_and_inner
 from tilebase.dense.steps import Blocks, BlockStep, Range, Source, Step
 from tilebase.dense.tables import AllSpawns, DenseRules
+from tilebase.game.game import Cells
 from tilebase.game.symmetry import symmetries
 from tilebase.objectives.results import ChunkSummary
 from tilebase.runtime.threads import Pool
@@ -30,21 +33,8 @@ WORD = np.dtype(np.uint64)
 WHOLE = Blocks()
 NO_SUM = 1 << 40
 """What spawns add to a sum from which on nothing is spawned: then a kernel looks for no boards above."""
-Job = Callable[[Array, kernels.MatrixScratch], None]
+Job = Callable[[Array, matrices.MatrixScratch], None]
 """A function that works some matrices of a step: those whose outer halves have the sums in an array."""
-
-
-def place(rules: DenseRules, blocks: Matrices, total: int, rank: int) -> tuple[int, int]:
-    """Return the word of a layer by the top half in which a board is, and its bit there."""
-    index, (top, bottom) = rules.index, rules.rows
-    board = index.unrank(total, rank)
-    (a, ia), (b, ib), (c, ic), (d, id_) = (part.position(board) for part in index.parts)
-    row = int(top.firsts[a, b]) + ia * int(top.second.counts[b]) + ib
-    column = int(bottom.firsts[c, d]) + ic * int(bottom.second.counts[d]) + id_
-    h = int(top.first.sums[a] + top.second.sums[b])
-    row -= int(top.begins[h])
-    column -= int(bottom.begins[blocks.units - h])
-    return int(blocks.at[h] + row * blocks.wide[h]) + (column >> 6), column & 63
 
 
 class BitLayer:
@@ -55,8 +45,8 @@ class BitLayer:
 
     _memory: Memory | None = None
 
-    def __init__(self, total: int, blocks: Matrices, rules: DenseRules, memory: Memory) -> None:
-        self.total, self.map, self._rules = total, blocks, rules
+    def __init__(self, total: int, blocks: Matrices, bits: Bits, memory: Memory) -> None:
+        self.total, self.map, self._bits = total, blocks, bits
         self.words = memory.take()
         self._memory = memory
 
@@ -82,24 +72,25 @@ class BitLayer:
     def fill(self, value: Any) -> None:
         # Bits beyond the last board of a row are 0.
         blocks = self.map
-        for h in np.flatnonzero(blocks.at >= 0).tolist():
-            rows, wide, rest = int(blocks.rows[h]), int(blocks.wide[h]), int(blocks.columns[h]) & 63
-            matrix = self.words[blocks.at[h] : blocks.at[h] + rows * wide].reshape(rows, wide)
-            matrix[:] = ~WORD.type(0) if value else 0
-            if value and rest:
+        self.data[:] = 0
+        for h, k in np.argwhere(blocks.at >= 0).tolist() if value else ():
+            rows, wide, rest = int(blocks.rows[h, k]), int(blocks.wide[h, k]), int(blocks.columns[h, k]) & 63
+            matrix = self.words[blocks.at[h, k] : blocks.at[h, k] + rows * wide].reshape(rows, wide)
+            matrix[:] = ~WORD.type(0)
+            if rest:
                 matrix[:, -1] = (1 << rest) - 1
 
     @property
-    def arrays(self) -> kernels.Matrices:
+    def arrays(self) -> matrices.Matrices:
         """What kernels take of it."""
-        return kernels.Matrices(self.words, self.map.at, self.map.wide)
+        return matrices.Matrices(self.words, self.map.at, self.map.wide)
 
-    def value(self, rank: int) -> int:
-        word, bit = place(self._rules, self.map, self.total, rank)
+    def value(self, where: Cells) -> int:
+        word, bit = self._bits.place(self.map, where)
         return int(self.words[word]) >> bit & 1
 
     def summary(self) -> ChunkSummary:
-        won, boards = int(kernels.count_ones(self.data)), int(self.map.boards.sum())
+        won, boards = self._bits.count(self), self._bits.sizes[self.total]
         return float(won == boards), float(won > 0), float(won), won, boards - won
 
 
@@ -107,38 +98,67 @@ class Bits:
     """The steps of the pass for Boolean values: a `backends.protocol.Backend`.
 
     Columns come before rows: they write the layer of states as matrices by the left half, which rows then
-    replace by the states.
+    replace by the states.  The parts of the index have their fillings in the order of their images
+    (`PerfectIndex.mirrored`).
     """
 
     layout, dtype = "bits", WORD
     steps = (Step.FOLD, Step.COLUMNS, Step.ROWS)
 
     def __init__(self, rules: DenseRules, pool: Pool, words: Words, window: int = 0) -> None:
-        self._rules = rules
+        self._rules, self.sizes = rules, rules.index.sizes(won=True)
         self._exponents = sorted(rules.game.spawn_exponents, reverse=True)
-        self._counts = outer_and_inner(rules.index)
+        self._top, self._left = outer_and_inner(rules.index)
+        self._mirrors = [matrices.Mirrors(one.halves, one.parts, one.more) for one in (self._top, self._left)]
+        self._matrices = lru_cache(maxsize=8)(Matrices)  # for all steps of a layer
         self._alike = _are_alike(rules.index)
         self._memory = Memory(WORD, words.layer + 1)  # a run of bits may be read with the word behind it
         self._windows = Memory(WORD, window + 1)
-        self._runner = JobRunner(pool, [_scratch(words, rules.index) for _ in range(pool.threads)])
+        self._scratch = [_scratch(words, rules.index) for _ in range(pool.threads)]
+        self._runner = JobRunner(pool, self._scratch)
         for half in (*rules.rows, *rules.columns):
             kernels.number_targets(half)
 
     def layer(self, source: Source) -> BitLayer:
         assert source.blocks == WHOLE, "a window of bits is cut by `window`"
-        return BitLayer(source.total, self.by_top(source.total), self._rules, self._memory)
+        return BitLayer(source.total, self.by_top(source.total), self, self._memory)
 
     def window(self, total: int, blocks: Matrices) -> BitLayer:
         """Return the memory for a window of a layer, of at most the words that were said."""
-        return BitLayer(total, blocks, self._rules, self._windows)
+        return BitLayer(total, blocks, self, self._windows)
 
     def by_top(self, total: int) -> Matrices:
         """Return where the matrices of a layer begin, as states and afterstates lie."""
-        return Matrices(self._rules.index.units(total), *self._counts[0])
+        return self._matrices(self._rules.index.units(total), self._top)
 
     def by_left(self, total: int) -> Matrices:
         """Return the same by the left half, as slides along columns want it."""
-        return Matrices(self._rules.index.units(total), *self._counts[1])
+        return self._matrices(self._rules.index.units(total), self._left)
+
+    def place(self, blocks: Matrices, board: Cells) -> tuple[int, int]:
+        """Return the word of a layer by the top half in which a board or its image is, and its bit there."""
+        parts, (top, bottom), units = self._rules.index.parts, self._rules.rows, blocks.units
+        # The class and the position of each part, and its sum: the sums say which image is stored.
+        found = [(*part.position(board), part) for part in parts]
+        a, b, c, d = ((k, position, int(part.sums[k])) for k, position, part in found)
+        if self._top.halves and 2 * (a[2] + b[2]) > units:
+            a, b, c, d = c, d, a, b
+        if self._top.parts and 2 * (a[2] + c[2]) > units:
+            a, b, c, d = b, a, d, c
+        h = a[2] + b[2]
+        row = a[1] * int(top.second.counts[b[0]]) + b[1]
+        column = int(bottom.firsts[c[0], d[0]]) + c[1] * int(bottom.second.counts[d[0]]) + d[1]
+        column -= int(bottom.begins[units - h])
+        return int(blocks.at[h, a[0]] + row * blocks.wide[h, a[0]]) + (column >> 6), column & 63
+
+    def count(self, layer: BitLayer) -> int:
+        """Return how many boards of a whole layer of afterstates are won."""
+        (top, bottom), sums = self._rules.rows, np.flatnonzero(layer.map.boards)
+        return int(
+            kernels.count_won(
+                sums, layer.map.units, top, bottom, self._mirrors[0], layer.arrays, self._scratch[0]
+            )
+        )
 
     def do(
         self, step: BlockStep, reads: Sequence[BitLayer], writes: BitLayer, work: DenseWork, tell: Tell
@@ -150,7 +170,7 @@ class Bits:
             do = self._fold(step.total, dict(zip(self._exponents, reads, strict=False)), writes)
         else:
             (afters,) = reads
-            by_left = kernels.Matrices(writes.words, columns.at, columns.wide)
+            by_left = matrices.Matrices(writes.words, columns.at, columns.wide)
             slide = self._columns if step.kind is Step.COLUMNS else self._rows
             do = slide(units, afters.arrays, by_left, alike=self._alike)
         self._runner.run(step.kind.value, do, blocks.jobs(), work, tell)
@@ -181,11 +201,11 @@ class Bits:
 
     def add_window(self, states: BitLayer, won: BitLayer, work: DenseWork, tell: Tell) -> None:
         """Add to the states those that slides along columns win, in another window."""
-        (top, bottom), (left, right) = self._rules.rows, self._rules.columns
+        (top, bottom), (_, right), mirrors = self._rules.rows, self._rules.columns, self._mirrors[0]
         units, layer, by_left = states.map.units, states.arrays, won.arrays
 
-        def join(job: Array, scratch: kernels.MatrixScratch) -> None:
-            kernels.join_columns(job, units, top, bottom, left, right, by_left, layer, scratch)
+        def join(job: Array, scratch: matrices.MatrixScratch) -> None:
+            kernels.join_columns(job, units, top, bottom, right, mirrors, by_left, layer, scratch)
 
         self._runner.run(Step.ROWS.value, join, states.map.jobs(), work, tell)
 
@@ -200,43 +220,39 @@ class Bits:
             rules.rows.outer._replace(first=a, second=b),
             rules.rows.inner._replace(first=c, second=d),
         )
-        out, patterns = afters.arrays, len(rules.game.patterns)
+        out, patterns, mirrors = afters.arrays, rules.patterns, self._mirrors[0]
         ups = tuple(
             _above(spawns[e], 1 << (e - 1), states[e]) if e in states else _above(spawns[e], NO_SUM, afters)
             for e in self._exponents
         )
         first, last = (not states or e in states for e in (self._exponents[0], self._exponents[-1]))
 
-        def do(job: Array, scratch: kernels.MatrixScratch) -> None:
-            kernels.fold_spawns(job, units, outer, inner, patterns, ups, first, last, out, scratch)
+        def do(job: Array, scratch: matrices.MatrixScratch) -> None:
+            kernels.fold_spawns(job, units, outer, inner, mirrors, patterns, ups, first, last, out, scratch)
 
         return do
 
     def _columns(
-        self, units: int, afters: kernels.Matrices, by_left: kernels.Matrices, *, alike: bool
+        self, units: int, afters: matrices.Matrices, by_left: matrices.Matrices, *, alike: bool
     ) -> Job:
         """Return the states that are won by a slide along columns, by the left half."""
-        (top, bottom), (left, right) = self._rules.rows, self._rules.columns
+        bottom, mirrors = self._rules.rows.inner, self._mirrors[1]
+        # Rows slide along a third axis, too: where images are alike, columns take these slides.
+        left, right = self._rules.rows if alike else self._rules.columns
 
-        def along_columns(job: Array, scratch: kernels.MatrixScratch) -> None:
-            kernels.slide_columns(job, units, left, right, top, bottom, afters, by_left, scratch)
+        def along_columns(job: Array, scratch: matrices.MatrixScratch) -> None:
+            kernels.slide_columns(job, units, left, right, bottom, mirrors, alike, afters, by_left, scratch)
 
-        def mirrored(job: Array, scratch: kernels.MatrixScratch) -> None:
-            kernels.slide_alike(job, units, top, bottom, afters, by_left, scratch)
+        return along_columns
 
-        return mirrored if alike else along_columns
-
-    def _rows(self, units: int, layer: kernels.Matrices, by_left: kernels.Matrices, *, alike: bool) -> Job:
+    def _rows(self, units: int, layer: matrices.Matrices, by_left: matrices.Matrices, *, alike: bool) -> Job:
         """Return all states that are won, written over the afterstates."""
-        (top, bottom), (left, right) = self._rules.rows, self._rules.columns
+        (top, bottom), right, mirrors = self._rules.rows, self._rules.columns.inner, self._mirrors[0]
 
-        def along_rows(job: Array, scratch: kernels.MatrixScratch) -> None:
-            kernels.slide_rows(job, units, top, bottom, left, right, by_left, layer, scratch)
+        def along_rows(job: Array, scratch: matrices.MatrixScratch) -> None:
+            kernels.slide_rows(job, units, top, bottom, right, mirrors, alike, by_left, layer, scratch)
 
-        def join(job: Array, scratch: kernels.MatrixScratch) -> None:
-            kernels.join_alike(job, units, top, bottom, by_left, layer, scratch)
-
-        return join if alike else along_rows
+        return along_rows
 
 
 def _above(spawns: AllSpawns, units: int, states: BitLayer) -> kernels.Successors:
@@ -251,12 +267,11 @@ def _are_alike(index: PerfectIndex) -> bool:
     return len(b) == len(c) and tuple(images[cell] for cell in sorted(images)) in symmetries(index.game)
 
 
-def _scratch(words: Words, index: PerfectIndex) -> kernels.MatrixScratch:
+def _scratch(words: Words, index: PerfectIndex) -> matrices.MatrixScratch:
     """Return what a thread works in."""
-    transposed, taken, back, other = (np.empty(words.matrix + 1, dtype=WORD) for _ in range(MATRICES))
-    first_row, second_row, third_row = (np.empty(words.row, dtype=WORD) for _ in range(3))
-    square = np.empty(64 * kernels.LANES, dtype=WORD)
+    work = (np.empty(words.matrix + 1, dtype=WORD) for _ in range(MATRICES))
+    rows = (np.empty(words.row, dtype=WORD) for _ in range(3))
+    square = np.empty(64 * matrices.LANES, dtype=WORD)
     runs = np.empty((max(len(part.sums) for part in index.parts), 5), dtype=np.int64)
-    return kernels.MatrixScratch(
-        transposed, taken, back, other, first_row, second_row, third_row, square, runs
-    )
+    lists = (np.empty(words.halves, dtype=np.int64) for _ in range(LISTS))
+    return matrices.MatrixScratch._make([*work, *rows, square, runs, *lists])

@@ -122,8 +122,8 @@ class DeviceLayer(DenseLayer):
         found: Array = self.values.copy_to_host()
         return found
 
-    def value(self, rank: int) -> Any:
-        return self.values[FIRST + rank : FIRST + rank + 1].copy_to_host()[0]
+    def value(self, where: Any) -> Any:
+        return self.values[FIRST + where : FIRST + where + 1].copy_to_host()[0]
 
     def buffer(self) -> Array:
         return np.empty(self.map.size, dtype=self.values.dtype)

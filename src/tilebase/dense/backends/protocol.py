@@ -48,8 +48,8 @@ class Layer(Protocol):
     def fill(self, value: Any) -> None:
         """Give all boards one value."""
 
-    def value(self, rank: int) -> Any:
-        """Return the value of one board."""
+    def value(self, where: Any) -> Any:
+        """Return the value of one board, by its rank, or as bits by the board itself."""
 
     def summary(self) -> ChunkSummary | None:
         """What is to be known of the values, if the layer counts them faster than one by one; else None."""

@@ -1,0 +1,343 @@
+"""Matrices of bits: how the dense pass over Boolean values (`_kernels.bits`) keeps the boards of a layer.
+
+The boards of a layer whose outer half has one sum are a *matrix* of bits: a row for each outer half, a
+column for each inner half of the sum that is left, both in the order of `_kernels.dense.Half`.  Rows are
+whole words, the lowest bit first; bits behind the last column are 0.
+
+As in `_kernels.dense`, sums are counted in units of 2: `units` is that of the boards, h that of an outer and
+g that of an inner half.
+
+Two matrices of the same boards, by the top and by the left halves.  Parts are A, B above C, D; a letter with
+a number is a filling:
+
+    top halves are rows          c1d1 c1d2 c2d1 c2d2      left halves are rows       b1d1 b1d2 b2d1 b2d2
+    a1b1                          1    0    1    1        a1c1                        1    0    0    1
+    a1b2                          0    1    0    0        a1c2                        1    1    0    0
+
+In both, boards that differ in D only are neighbours: both have the runs ``1 0``, ``1 1``, ``0 1``, ``0 0``.
+A word of `Matrices.words` is 64 columns of a row, column 0 in its lowest bit.
+
+Where the game keeps a mirror image (`Mirrors`), half of the boards are enough.  The parts have their fillings
+in the same order then, and an image exchanges parts:
+
+    top and bottom    A B  ->  C D     the matrix of h is the transposed one of units - h: only h up to the
+                      C D      A B     middle, units // 2, is stored
+    left and right    A B  ->  B A     only boards whose left half has no more than units // 2: in the row of
+                      C D      D C     A, B the columns up to some C, since columns are in the order of C
+
+So rows get shorter, the larger A is, and with both images a quarter of a layer is stored.  The two images
+change their roles in matrices by the left half.  A slide that leaves what is stored leads to an image that
+is there: a second transposed matrix, made of the images of the rows, completes the first
+(`bits._take_targets`).  A spawn leaves it by a few sums at most: states are stored as far beyond the middle
+as the largest spawn leads.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tilebase._kernels.dense import Array, class_with
+from tilebase._kernels.jit import scalar
+from tilebase._kernels.scalar import U0, U1, request
+
+ALL = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
+LANES = 8
+"""Words of a row that are transposed at a time: as many as a processor's widest registers have."""
+EIGHT = np.uint64(LANES)
+MASKS = tuple(
+    np.uint64(mask)
+    for mask in (
+        0x0000_0000_FFFF_FFFF,
+        0x0000_FFFF_0000_FFFF,
+        0x00FF_00FF_00FF_00FF,
+        0x0F0F_0F0F_0F0F_0F0F,
+        0x3333_3333_3333_3333,
+        0x5555_5555_5555_5555,
+    )
+)
+
+
+# -- what kernels take ---------------------------------------------------------------------------
+
+
+class Matrices(NamedTuple):
+    """The matrices of a layer, or some of them: those rows of them that are stored, as far as they are."""
+
+    words: Array  # uint64: the rows, one after the other
+    at: Array  # int64: at[h, k] is the first word of the rows whose outer half has the sum h, its first part
+    #            the class k; -1 if there are none
+    wide: Array  # int64: wide[h, k] is the number of words in one of these rows
+
+
+class Mirrors(NamedTuple):
+    """The mirror images that keep the values, for matrices by the top or by the left half."""
+
+    halves: bool  # outer and inner half exchanged
+    parts: bool  # first and second part of both halves exchanged
+    more: int  # the largest spawn, in units
+
+
+class MatrixScratch(NamedTuple):
+    """The scratch buffers of a thread: four matrices, three rows, a square and lists of half boards."""
+
+    transposed: Array  # uint64: the matrix in work, transposed, and a row of zeros
+    made: Array  # uint64: the matrix that is made
+    back: Array  # uint64: the matrix that `transposed` is transposed back to
+    other: Array  # uint64: a matrix in the order of the other side's halves
+    first_row: Array  # uint64: a bit for each inner half
+    second_row: Array  # uint64: a bit for each half, inner or outer
+    third_row: Array  # uint64: a bit for each inner half
+    square: Array  # uint64: 64 rows of `LANES` words
+    runs: Array  # int64: runs[k] describes the k-th block that `bits._gather_row` reads, see there
+    at: Array  # int64: at[n] is the first word of the n-th row that is transposed
+    bits: Array  # int64: bits[n] is the number of its bits
+    to: Array  # int64: to[n] is the first word of the row that the n-th column becomes
+    rows_at: Array  # int64: the same of the rows of the matrix in work
+    known: Array  # int64: known[n] is the number of bits of its n-th row
+    wanted: Array  # int64: so many are written
+    row_images: Array  # int64: the number of the image of each outer half
+    column_images: Array  # int64: and of each inner half
+    made_by: Array  # int64: the least sum of the first part from which a slide leads to a half
+    target: Array  # int64: target[j] is the j-th outer half to which a slide leads
+    number: Array  # int64: number[n] is the j of such a half
+    most: Array  # int64: most[i] is the number of bits of the longest of 64 rows
+    least: Array  # int64: and of the shortest
+
+
+@scalar
+def words_of(bits):
+    """Return the words that hold so many bits."""
+    return (bits + 63) >> 6
+
+
+# -- what is stored ------------------------------------------------------------------------------
+
+
+@scalar
+def middle_of(units, mirrored):
+    """Return the largest sum of a half of which the boards are worked out, if others are their images."""
+    return units >> 1 if mirrored else units
+
+
+@scalar
+def last_of(units, mirrored, mirrors):
+    """Return the same of the boards that are stored: all to which spawns lead from those of layers below."""
+    return (units + mirrors.more) >> 1 if mirrored else units
+
+
+@scalar
+def count_columns(h, half, g, inner, most, bits):
+    """Write for each half with the sum h how many columns its row has.
+
+    These are the inner halves with the sum g, in order, as long as both first parts have at most the sum
+    `most` together.
+    """
+    x, y, z, w = half.first, half.second, inner.first, inner.second
+    n, kz = 0, len(z.sums)
+    columns = inner.begins[g + 1] - inner.begins[g]
+    # The larger x, the fewer columns: those of the last z are taken off.
+    for kx in range(len(x.sums)):
+        ky = class_with(y, h - x.sums[kx])
+        if ky < 0:
+            continue
+        while kz and x.sums[kx] + z.sums[kz - 1] > most:
+            kz -= 1
+            kw = class_with(w, g - z.sums[kz])
+            if kw >= 0:
+                columns -= z.counts[kz] * w.counts[kw]
+        for _ in range(x.counts[kx] * y.counts[ky]):
+            bits[n] = columns
+            n += 1
+
+
+@scalar
+def find_rows(h, half, layer, at):
+    """Write where the rows of a matrix begin in a layer."""
+    n = 0
+    for kx in range(len(half.first.sums)):
+        ky = class_with(half.second, h - half.first.sums[kx])
+        if ky >= 0:
+            row = layer.at[h, kx]
+            for _ in range(half.first.counts[kx] * half.second.counts[ky]):
+                at[n] = row
+                row += layer.wide[h, kx]
+                n += 1
+
+
+@scalar
+def find_images(h, half, images):
+    """Write the numbers of the halves with the sum h whose parts are exchanged."""
+    first, second = half.first, half.second
+    n = 0
+    for kx in range(len(first.sums)):
+        ky = class_with(second, h - first.sums[kx])
+        if ky >= 0:
+            begin = half.firsts[ky, kx] - half.begins[h]
+            for ix in range(first.counts[kx]):
+                for iy in range(second.counts[ky]):
+                    images[n] = begin + iy * second.counts[kx] + ix
+                    n += 1
+
+
+@scalar
+def space_rows(at, count, wide):
+    """Write where rows of the same width begin."""
+    for n in range(count):
+        at[n] = n * wide
+
+
+# -- transposing a matrix ------------------------------------------------------------------------
+
+
+@scalar
+def _swap(upper, lower, shift, mask):
+    """Exchange the bits of `upper` that lie `shift` above the mask with those of `lower` in it."""
+    for k in range(len(upper)):
+        # The bits in which both differ: to flip them in both is to exchange them.
+        moved = (upper[k] >> shift ^ lower[k]) & mask
+        lower[k] ^= moved
+        upper[k] ^= moved << shift
+
+
+@scalar
+def _transpose_square(square):
+    """Transpose 64 x 64 bits, `LANES` such squares beside each other."""
+    # Exchange the upper right and the lower left quarter of the square, then the same in each quarter, and so
+    # on down to squares of 2 x 2 bits:
+    #
+    #     p q      p r
+    #     r s  ->  q s
+    rows = 32
+    for mask in MASKS:
+        for base in range(0, 64 * LANES, 2 * rows * LANES):
+            middle = base + rows * LANES
+            _swap(square[base:middle], square[middle : middle + rows * LANES], np.uint64(rows), mask)
+        rows >>= 1
+
+
+@scalar
+def word_of(source, at, k, bits):
+    """Return the k-th word of a row of so many bits; others are 0."""
+    left = bits - 64 * k
+    if left <= 0:
+        return U0
+    word = source[np.uint64(at + k)]
+    return word if left >= 64 else word & (U1 << np.uint64(left)) - U1
+
+
+@scalar
+def transpose(source, rows, out, add, scratch):
+    """Transpose a matrix of some rows, which ``scratch.at`` and ``scratch.bits`` describe.
+
+    Column c becomes the row of `out` that begins at ``to[c]``, or is added to what is there.  Words of `out`
+    that would hold no bit are not written.
+    """
+    at, bits, to, square = scratch.at, scratch.bits, scratch.to, scratch.square
+    most, least = scratch.most, scratch.least
+    high, columns = words_of(rows), 0
+    for i in range(high):
+        most[i], least[i] = 0, bits[64 * i]
+        for row in range(64 * i, min(64 * i + 64, rows)):
+            most[i], least[i] = max(most[i], bits[row]), min(least[i], bits[row])
+        columns = max(columns, most[i])
+    wide = words_of(columns)
+    # Few words a row: the squares of the lanes lie below each other, or most lanes would be empty.
+    if wide < LANES:
+        for i in range(0, high, LANES):
+            lanes = min(LANES, high - i)
+            for w in range(wide):
+                # Rows that do not exist are zeros, and so the bits behind the last column of the result.
+                if lanes < LANES or rows < 64 * (i + LANES):
+                    square[:] = U0
+                for lane in range(lanes):
+                    row, full = 64 * (i + lane), least[i + lane] >= 64 * (w + 1)
+                    for k in range(min(64, rows - row)):
+                        if full:
+                            square[LANES * k + lane] = source[np.uint64(at[row + k] + w)]
+                        else:
+                            square[LANES * k + lane] = word_of(source, at[row + k], w, bits[row + k])
+                _transpose_square(square)
+                for bit in range(min(64, columns - 64 * w)):
+                    place = to[64 * w + bit] + i
+                    for lane in range(lanes):
+                        if add:
+                            out[place + lane] |= square[LANES * bit + lane]
+                        else:
+                            out[place + lane] = square[LANES * bit + lane]
+        return
+    # Many words a row: they lie beside each other.  The loop over words is the outer one, so that what is
+    # written of `out` stays in a cache.
+    for w in range(0, wide, LANES):
+        lanes = min(LANES, wide - w)
+        for i in range(high):
+            if most[i] <= 64 * w:
+                continue
+            # Unsigned: an index that is not negative for certain; and of a number of lanes that is known.
+            n = min(64, rows - 64 * i)
+            if n < 64 or least[i] < 64 * (w + LANES):
+                square[:] = U0
+            if least[i] >= 64 * (w + LANES):
+                for k in range(n):
+                    begin, place = np.uint64(at[64 * i + k] + w), EIGHT * np.uint64(k)
+                    for lane in range(EIGHT):
+                        square[place + lane] = source[begin + lane]
+            else:
+                for k in range(n):
+                    row = 64 * i + k
+                    for lane in range(min(lanes, words_of(bits[row]) - w)):
+                        square[LANES * k + lane] = word_of(source, at[row], w + lane, bits[row])
+            # Large matrices are in no cache: what the next squares read and write is requested meanwhile.
+            for row in range(64 * (i + 1), min(64 * (i + 2), rows)):
+                if bits[row] > 64 * w:
+                    request(source, np.uint64(at[row] + w))
+                    request(source, np.uint64(at[row] + w + LANES - 1))
+            ahead, column = i // LANES * LANES + LANES, 64 * (w + i % LANES)
+            if ahead < high:
+                for k in range(column, min(column + 64, columns)):
+                    request(out, np.uint64(to[k] + ahead))
+            _transpose_square(square)
+            # The bits of a lane's columns are rows now: write each that exists.
+            for lane in range(lanes):
+                first, word = 64 * (w + lane), np.uint64(lane)
+                for k in range(min(64, most[i] - first)):
+                    place = np.uint64(to[first + k] + i)
+                    if add:
+                        out[place] |= square[word]
+                    else:
+                        out[place] = square[word]
+                    word += EIGHT
+
+
+# -- rows ----------------------------------------------------------------------------------------
+
+
+@scalar
+def and_row(out, to, source, row, wide):
+    to, row = np.uint64(to), np.uint64(row)
+    for k in range(np.uint64(wide)):
+        out[to + k] &= source[row + k]
+
+
+@scalar
+def copy_row(out, to, source, row, wide):
+    to, row = np.uint64(to), np.uint64(row)
+    for k in range(np.uint64(wide)):
+        out[to + k] = source[row + k]
+
+
+@scalar
+def copy_bits(out, to, source, row, bits):
+    """Copy a row of so many bits; those behind them in its last word become 0."""
+    if bits:
+        last = words_of(bits) - 1
+        copy_row(out, to, source, row, last)
+        out[to + last] = word_of(source, row, last, bits)
+
+
+@scalar
+def or_row(out, to, source, row, wide):
+    to, row = np.uint64(to), np.uint64(row)
+    for k in range(np.uint64(wide)):
+        out[to + k] |= source[row + k]
