@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from itertools import pairwise
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from cyclopts import ArgumentOrderError, CycloptsError, MissingArgumentError, UnusedCliTokensError
@@ -82,7 +83,7 @@ def every_command(console: Console, options: ConsoleOptions, panel: HelpPanel) -
     if _OF_ALL.get():
         wide = max(len(command) for command, _ in EXAMPLES)
         lines = ["Environment variables (tilebase explain NAME says what each is for):"]
-        lines += [" ".join(VARIABLES), ""]
+        lines += [fill(" ".join(VARIABLES), 80), ""]
         lines += [f"{command:{wide}}  {what}" for command, what in EXAMPLES]
         console.print(Text("\n".join(["", *lines])), soft_wrap=True)
 
