@@ -466,7 +466,7 @@ def test_the_index_command(capsys):
     out = capsys.readouterr().out
     assert "1,353,817,378,016" in out
     assert "281,474,976,710,656" in out
-    assert re.search(r"layers in memory, Boolean +677 GB", out)  # an eighth of bytes, and gaps behind rows
+    assert re.search(r"layers in memory, Boolean +181 GB", out)  # bits of a quarter of the boards
     assert re.search(r"layers in memory, uint16, float16 +10\.8 TB", out)
     assert main(["rank", "2x2", "32", "-f", "csv"]) == 0
     lines = capsys.readouterr().out.splitlines()

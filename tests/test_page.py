@@ -662,6 +662,7 @@ def test_a_game_is_shown_where_the_table_knows_it(visit, served, tables, tmp_pat
     )
     assert page.locator(".chart, .moves, .facts").count() == 0
     check_accessible(page)
+    page.get_by_role("radio", name="44-32").check()
     reviewed(page, tmp_path / "game.txt", game)
     rows = page.locator(".moves tbody tr")
     expect(rows).to_have_count(2 + len(judged))

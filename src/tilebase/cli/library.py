@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tilebase.cli.output import tell_doubts
 from tilebase.errors import MissingLayerError
 from tilebase.objectives.numbers import byte_text, chance_text
 from tilebase.runtime.measured import duration
@@ -91,3 +92,4 @@ def offer(board: str, shown: Shown, why: str = "") -> None:
         for fit in found
     ]  # fmt: skip
     shown.write(rows, document, data=document, text=text, game=None)
+    tell_doubts()

@@ -65,7 +65,7 @@ def probe(
         str,
         Parameter(
             help="Folder, zip file or URL of a table or a winning set, a certificate, or a folder of tables. "
-            "Default: your library."
+            "Without one, your library answers."
         ),
     ],
     board: Annotated[

@@ -30,7 +30,7 @@ def review(
     table: Annotated[
         str,
         Parameter(
-            help="Folder, zip file or URL of a table, or a folder of tables. Default: your library.",
+            help="Folder, zip file or URL of a table, or a folder of tables. Without it, your library.",
             allow_leading_hyphen=True,
         ),
     ],

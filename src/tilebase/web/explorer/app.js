@@ -47,7 +47,7 @@ function useTables() {
 const STATES = { solving: " (being solved)", failed: " (cannot be read)" };
 
 function Header({ tables, table, route, go, theme, setTheme, onHelp }) {
-  const pick = (event) => go({ table: event.target.value, board: "", objective: "", slide: "", sum: "", view: "" });
+  const pick = (event) => go({ table: event.target.value, board: route.table ? "" : route.board, objective: "", slide: "", sum: "", view: "" });
   const next = { auto: "light", light: "dark", dark: "auto" };
   return html`<header>
     <a class="logo" href="?" aria-label="tilebase, first page">

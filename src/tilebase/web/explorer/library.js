@@ -52,9 +52,9 @@ function Offer({ table, token, busy, onSolve }) {
 
 function Answer({ answer, go }) {
   const { table, game, board, value, best, meaning, notes, orientation } = answer;
-  const open = (event) => {
+  const open = (view) => (event) => {
     event.preventDefault();
-    go({ table, board, view: "play", objective: "" });
+    go({ table, board, view, objective: "" });
   };
   return html`<li class="offer">
     <${MiniBoard} cells=${wordsOf(board)} shape=${[board.split("/").length, board.split("/")[0].split(",").length]} />
@@ -63,7 +63,8 @@ function Answer({ answer, go }) {
       <p>${value?.short} <span class="quiet">${meaning}, by ${table}</span></p>
       ${(orientation || notes.length > 0) && html`<p class="quiet">${[orientation && `Read ${orientation}`, ...notes].filter(Boolean).map(sentence).join(" ")}</p>`}
     </div>
-    <a class="button main" href=${hrefOf({ table, board, view: "play" })} title=${game} onClick=${open}>Play</a>
+    <a class="button" href=${hrefOf({ table, board, view: "train" })} title=${game} onClick=${open("train")}>Train</a>
+    <a class="button main" href=${hrefOf({ table, board, view: "play" })} title=${game} onClick=${open("play")}>Play</a>
   </li>`;
 }
 
@@ -102,7 +103,8 @@ function Family({ tables, token, busy, onSolve }) {
   const table = tables.find((one) => one.name === chosen);
   const possible = tables.filter((one) => !one.problem || one.state === "ready");
   const solved = tables.filter((one) => one.state === "ready").map((one) => one.goal);
-  const range = possible.length ? `${possible[0].time} to ${possible[possible.length - 1].time}` : "too large for this machine";
+  const [least, most] = [possible[0]?.time, possible[possible.length - 1]?.time];
+  const range = !possible.length ? "too large for this machine" : least === most ? least : `${least} to ${most}`;
   return html`<li><details class="family">
     <summary>
       <${Picture} ...${first} />

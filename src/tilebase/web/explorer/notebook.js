@@ -228,7 +228,7 @@ export function Notebook({ info, onTry }) {
       ${positions.slice(0, SHOWN).map(
         ({ key, worst, times, right }) => html`<li key=${key}>
           <${MiniBoard} cells=${wordsOf(worst.board)} shape=${info.shape} />
-          <p>${capital(worst.slide)} lost <b class="loss-text">${worst.text}</b>${times > 1 && `, ${times} mistakes`}.<br />Best was ${either(worst.best)}.${right > 0 && ` Right ${several(right, "time")}.`}</p>
+          <p>${capital(worst.slide)} lost <b class="loss-text">${worst.text}</b>${times > 1 && `, ${times} mistakes`}.<br />Best was ${either(worst.best)}.${right > 0 && ` Correct ${several(right, "time")} since.`}</p>
           <${Button} onClick=${() => onTry(worst.board)}>Play again<//>
         </li>`,
       )}
