@@ -27,7 +27,7 @@ from numba.core import config
 from daily import daily
 from repetition import one_in
 from tilebase import Game
-from tilebase._kernels import bits, boards, jit, machine_code
+from tilebase._kernels import boards, codec, jit, machine_code
 from tilebase._kernels.coded import decode, encode
 from tilebase._kernels.packed import packed
 from tilebase.cli.progress import counting_progress, watching_compiler
@@ -447,14 +447,14 @@ def test_a_linked_kernel_is_made_when_it_is_called_and_wanted():
 
 
 def test_a_kernel_of_the_cache_is_compiled_into_another():
-    words = np.array([7, 1], dtype=np.uint64)
-    assert bits.count_ones(words) == 4  # now the cache has it
-    kept = jit.kernel()(bits.count_ones.py_func)
-    twice = jit.kernel()(lambda words: 2 * kept(words))
-    assert twice(words) == 8
+    words, out = np.arange(0, 50, 10, dtype=np.uint64), np.zeros(64, dtype=np.uint8)
+    assert codec.encode_deltas(words, out) == 4  # now the cache has it
+    kept = jit.kernel()(codec.encode_deltas.py_func)
+    twice = jit.kernel()(lambda words, out: 2 * kept(words, out))
+    assert twice(words, out) == 8
     (loaded,) = kept.overloads.values()
     assert isinstance(loaded.library, machine_code.MachineCode)
-    assert kept(words) == 4
+    assert kept(words, out) == 4
 
 
 def test_a_release_of_numba_that_was_not_tried_loads_kernels_its_own_way(tmp_path, monkeypatch):
@@ -463,10 +463,10 @@ def test_a_release_of_numba_that_was_not_tried_loads_kernels_its_own_way(tmp_pat
     assert first <= numba.version_info.short <= last
     monkeypatch.setattr(machine_code, "TRIED", (first, (0, 0)))
     monkeypatch.setattr(jit, "_kernel_cache", lambda _module: str(tmp_path))
-    words = np.array([7, 1], dtype=np.uint64)
+    words, out = np.arange(0, 50, 10, dtype=np.uint64), np.zeros(64, dtype=np.uint8)
     for hits in ([], [1]):
-        kept = jit.kernel()(bits.count_ones.py_func)
-        assert kept(words) == 4
+        kept = jit.kernel()(codec.encode_deltas.py_func)
+        assert kept(words, out) == 4
         (compiled,) = kept.overloads.values()
         assert not isinstance(compiled.library, machine_code.MachineCode)
         assert list(kept._cache_hits.values()) == hits
@@ -476,11 +476,11 @@ def test_a_release_of_numba_that_was_not_tried_loads_kernels_its_own_way(tmp_pat
 @pytest.mark.parametrize("damage", ["flipped", "cut off", "empty"])
 def test_a_damaged_file_of_the_cache_is_compiled_anew(damage, suffix, tmp_path, monkeypatch):
     def counted() -> list[int]:
-        kept = jit.kernel()(bits.count_ones.py_func)
-        assert kept(words) == 4
+        kept = jit.kernel()(codec.encode_deltas.py_func)
+        assert kept(words, out) == 4
         return list(kept._cache_hits.values())
 
-    words = np.array([7, 1], dtype=np.uint64)
+    words, out = np.arange(0, 50, 10, dtype=np.uint64), np.zeros(64, dtype=np.uint8)
     monkeypatch.setattr(jit, "_kernel_cache", lambda _module: str(tmp_path))
     assert (counted(), counted()) == ([], [1])
     (file,) = tmp_path.rglob(f"*{suffix}")
@@ -501,8 +501,8 @@ def test_a_kernel_that_cannot_be_kept_works_all_the_same(tmp_path, monkeypatch):
 
     monkeypatch.setattr(jit, "_kernel_cache", lambda _module: str(tmp_path))
     monkeypatch.setattr(os, "replace", refuse)
-    kept = jit.kernel()(bits.count_ones.py_func)
-    assert kept(np.array([7, 1], dtype=np.uint64)) == 4
+    kept = jit.kernel()(codec.encode_deltas.py_func)
+    assert kept(np.arange(0, 50, 10, dtype=np.uint64), np.zeros(64, dtype=np.uint8)) == 4
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
