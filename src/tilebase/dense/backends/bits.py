@@ -154,11 +154,8 @@ class Bits:
     def count(self, layer: BitLayer) -> int:
         """Return how many boards of a whole layer of afterstates are won."""
         (top, bottom), sums = self._rules.rows, np.flatnonzero(layer.map.boards)
-        return int(
-            kernels.count_won(
-                sums, layer.map.units, top, bottom, self._mirrors[0], layer.arrays, self._scratch[0]
-            )
-        )
+        mirrors, scratch = self._mirrors[0], self._scratch[0]
+        return int(kernels.count_won(sums, layer.map.units, top, bottom, mirrors, layer.arrays, scratch))
 
     def do(
         self, step: BlockStep, reads: Sequence[BitLayer], writes: BitLayer, work: DenseWork, tell: Tell
