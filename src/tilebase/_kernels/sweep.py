@@ -14,11 +14,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tilebase._kernels.bits import ALL, _or_row, _rearrange, _size, _transpose, _words
+from tilebase._kernels.bits import ALL, _copy_row, _or_row, _rearrange, _size, _transpose, _words
 from tilebase._kernels.dense import Array
 from tilebase._kernels.jit import kernel, scalar
 from tilebase._kernels.scalar import U0, U1, U6, U63, ones, trailing_zeros
 
+U32, LOW = np.uint64(32), np.uint64(0xFFFF_FFFF)
 MOVES = 128
 """Added in `Slides.to` if the slide changes the half board."""
 
@@ -34,6 +35,11 @@ class Slides(NamedTuple):
     at: Array  # uint32: at[v, n] is the row or column of the half board after a slide, in an image
     lower: Array  # uint8: lower[e, n] is the number of cells that are empty or hold less than exponent e
     holds: Array  # uint32: bit e of holds[n] is set if a cell holds exponent e
+    word: Array  # int64: word[h] is where the sum h begins in rows of bits, one for each half board
+    moving: Array  # uint64: moving[d, w]: the half boards that slide d changes, as rows of bits
+    leaving: Array  # uint64: leaving[d, w]: those of which slide d moves tiles k, or makes some
+    some: Array  # uint64: some[e, t, w]: those with at least t cells lower than e
+    fits: Array  # uint64: fits[e, t, w]: these, and those without exponent e
 
 
 class Pairs(NamedTuple):
@@ -42,6 +48,7 @@ class Pairs(NamedTuple):
     matrix: Array  # int64: matrix[d, a, b] is the row of `Stored` for both, -1 if every board is won
     outer: Array  # int64: outer[d, a, b] is the row of `Slides.at` for the outer half
     inner: Array  # int64: inner[d, a, b] is that for the inner half
+    own: Array  # int64: own[d] are the placements a and b if slide d moves no tile k, -1 if it always does
     less: Array  # int64: less[d, a] is what merges into tiles k take from the sum of the outer half
 
 
@@ -57,104 +64,128 @@ class SweepScratch(NamedTuple):
     """What a thread works in."""
 
     possible: Array  # uint64: a bit for each column, of the boards of a row that are counted at all
-    moving: Array  # uint64: moving[d, k] is word k of the columns that slide d changes
-    some: Array  # uint64: some[e, t, k]: the columns with at least t cells lower than e
-    fits: Array  # uint64: fits[e, t, k]: these, and the columns without exponent e
+    begin: Array  # uint64: begin[d, a, b] is the bit where the matrix begins to which a pair leads
+    step: Array  # uint64: step[d, a, b] is the number of bits in one of its rows; 0 if all boards are won
+    lead: Array  # uint64: lead[d, a, c] is the placement after slide d of column c, and 32 bits for where it is
     base: Array  # uint64: base[b] is the bit where the row begins to which an inner placement b leads
-    image: Array  # int64: image[b] is the row of `Slides.at` for it
 
 
 # -- the player: slides --------------------------------------------------------------------------
 
 
 @scalar
-def _list_columns(first, columns, inner, fresh, scratch):
-    """Note for the columns of a matrix which of them slides change, and how many low cells they have."""
-    wide = _words(columns)
-    free = len(scratch.some[0]) - 2
-    scratch.moving[:, :wide] = U0
-    if fresh >= 0:
-        scratch.some[:, :, :wide] = U0
-        scratch.fits[:, :, :wide] = U0
-    for column in range(columns):
-        n, k, bit = first + column, column >> 6, U1 << np.uint64(column & 63)
-        for d in range(len(inner.to)):
-            if inner.to[d, n] & MOVES:
-                scratch.moving[d, k] |= bit
-        if fresh >= 0:
-            for e in range(fresh + 1, len(inner.lower)):
-                low = np.int64(inner.lower[e, n])
-                for t in range(1, low + 1):
-                    scratch.some[e, t, k] |= bit
-                    scratch.fits[e, t, k] |= bit
-                if not inner.holds[n] >> np.uint32(e) & np.uint32(1):
-                    for t in range(low + 1, free + 2):
-                        scratch.fits[e, t, k] |= bit
+def _list_targets(h, first, columns, outer, inner, pairs, stored, scratch):
+    """Note for a matrix where slides lead: the matrices of each pair of placements, and each column's place."""
+    for d in range(len(outer.to)):
+        for a in range(pairs.matrix.shape[1]):
+            for b in range(pairs.matrix.shape[2]):
+                m, left = pairs.matrix[d, a, b], h - pairs.less[d, a]
+                there = m >= 0 and left >= 0 and stored.at[m, left] >= 0
+                scratch.begin[d, a, b] = np.uint64(stored.at[m, left]) << U6 if there else U0
+                scratch.step[d, a, b] = np.uint64(stored.wide[m, left]) << U6 if there else U0
+            for column in range(columns):
+                n = first + column
+                b = np.int64(inner.to[d, n]) & (MOVES - 1)
+                scratch.lead[d, a, column] = np.uint64(b) << U32 | np.uint64(inner.at[pairs.inner[d, a, b], n])
 
 
 @scalar
-def _list_possible(row, columns, outer, fresh, scratch):
+def _list_possible(row, columns, outer, inner, word, fresh, possible):
     """Set the bits of the boards of a row that are counted: all, or those that corollary 7 allows."""
     wide = _words(columns)
-    possible = scratch.possible
     possible[:wide] = ALL
     if columns & 63:
         possible[wide - 1] = (U1 << np.uint64(columns & 63)) - U1
     if fresh < 0:
         return
-    most = len(scratch.some[0]) - 1
+    most = inner.some.shape[1] - 1
     for e in range(fresh + 1, len(outer.lower)):
         # A tile e needs e - fresh lower cells; the outer half has some, the inner half must have the others.
         needed = min(e - fresh - np.int64(outer.lower[e, row]), most)
         if needed > 0:
-            here = outer.holds[row] >> np.uint32(e) & np.uint32(1)
-            columns_with = scratch.some[e, needed] if here else scratch.fits[e, needed]
-            for k in range(wide):
-                possible[k] &= columns_with[k]
+            if outer.holds[row] >> np.uint32(e) & np.uint32(1):
+                for k in range(wide):
+                    possible[k] &= inner.some[e, needed, word + k]
+            else:
+                for k in range(wide):
+                    possible[k] &= inner.fits[e, needed, word + k]
+
+
+@scalar
+def _or_own_slides(h, g, outer, inner, pairs, here, out, to, work):
+    """Add to `out`, from word `to`, the states from which a slide that moves no tile k leads to a won board.
+
+    As `_kernels.bits._or_slides`: columns are copied as rows of the transposed matrix, then rows.
+    """
+    row0, column0 = outer.begins[h], inner.begins[g]
+    rows, columns = outer.begins[h + 1] - row0, inner.begins[g + 1] - column0
+    wide, high, word = _words(columns), _words(rows), inner.word[g]
+    _transpose(here, rows, columns, work.transposed, work.square)
+    for d in range(len(outer.to)):
+        a, b = pairs.own[d, 0], pairs.own[d, 1]
+        if a < 0:
+            continue
+        of_outer, of_inner = pairs.outer[d, a, b], pairs.inner[d, a, b]
+        for column in range(columns):
+            n = column0 + column
+            if np.int64(inner.to[d, n]) & (MOVES - 1) == b:
+                _copy_row(work.taken, column * high, work.transposed, np.int64(inner.at[of_inner, n]) * high, high)
+            else:
+                work.taken[column * high : (column + 1) * high] = U0
+        _transpose(work.taken, columns, rows, work.back, work.square)
+        for row in range(rows):
+            n = row0 + row
+            if np.int64(outer.to[d, n]) & (MOVES - 1) != a:
+                continue
+            source, at = np.int64(outer.at[of_outer, n]) * wide, to + row * wide
+            if outer.to[d, n] & MOVES:
+                _or_row(out, at, work.back, source, wide)
+            else:
+                for k in range(wide):
+                    out[at + k] |= work.back[source + k] & inner.moving[d, word + k]
 
 
 @kernel()
-def slide_sweep(sums, units, outer, inner, pairs, fresh, stored, out, scratch):
+def slide_sweep(sums, units, outer, inner, pairs, fresh, own, stored, out, scratch, work):
     """Write to `out` which states of a placement some slide along the lines of the halves wins.
 
-    `fresh` is the largest exponent that is spawned, if only states are counted that corollary 7 allows, or
-    -1.
+    `own` is the row of `stored` for the placement itself.  `fresh` is the largest exponent that is spawned, if
+    only states are counted that corollary 7 allows, or -1.
     """
-    base, image, possible, words = scratch.base, scratch.image, scratch.possible, stored.words
+    base, possible, words = scratch.base, scratch.possible, stored.words
     for h in sums:
         row0, column0 = outer.begins[h], inner.begins[units - h]
-        columns = inner.begins[units - h + 1] - column0
-        wide = _words(columns)
-        _list_columns(column0, columns, inner, fresh, scratch)
+        columns, word = inner.begins[units - h + 1] - column0, inner.word[units - h]
+        wide, begin = _words(columns), out.at[h]
+        for k in range(begin, begin + (outer.begins[h + 1] - row0) * wide):
+            out.words[k] = U0
+        _or_own_slides(h, units - h, outer, inner, pairs, words[stored.at[own, h] :], out.words, begin, work)
+        _list_targets(h, column0, columns, outer, inner, pairs, stored, scratch)
         for row in range(row0, outer.begins[h + 1]):
-            to = out.at[h] + (row - row0) * wide
+            to = begin + (row - row0) * wide
+            _list_possible(row, columns, outer, inner, word, fresh, possible)
             for k in range(wide):
-                out.words[to + k] = U0
-            _list_possible(row, columns, outer, fresh, scratch)
+                out.words[to + k] &= possible[k]
             for d in range(len(outer.to)):
                 a = np.int64(outer.to[d, row]) & (MOVES - 1)
-                still = not outer.to[d, row] & MOVES
+                still, stays = not outer.to[d, row] & MOVES, a == pairs.own[d, 0]
                 # The row that the outer half leads to, for each placement that the inner half can lead to.
                 for b in range(pairs.matrix.shape[2]):
-                    m = pairs.matrix[d, a, b]
-                    if m < 0:
-                        base[b], image[b] = U0, 0
-                    else:
-                        left = h - pairs.less[d, a]
-                        at = stored.at[m, left] + np.int64(outer.at[pairs.outer[d, a, b], row]) * stored.wide[m, left]
-                        base[b], image[b] = np.uint64(at) << U6, pairs.inner[d, a, b]
-                # The boards that are not won yet and that the slide changes, one by one.
+                    at = np.uint64(outer.at[pairs.outer[d, a, b], row])
+                    base[b] = scratch.begin[d, a, b] + at * scratch.step[d, a, b]
+                # The boards that are not won yet and whose tiles k the slide moves, one by one.
                 for k in range(wide):
                     found = out.words[to + k]
                     open_boards = possible[k] & ~found
                     if still:
-                        open_boards &= scratch.moving[d, k]
-                    first = np.uint64(column0 + 64 * k)
+                        open_boards &= inner.moving[d, word + k]
+                    if stays:
+                        open_boards &= inner.leaving[d, word + k]
+                    first = np.uint64(64 * k)
                     while open_boards:
                         j = trailing_zeros(open_boards)
-                        n = first + j
-                        b = np.uint64(inner.to[d, n] & np.uint8(MOVES - 1))
-                        bit = base[b] + np.uint64(inner.at[np.uint64(image[b]), n])
+                        lead = scratch.lead[d, a, first + j]
+                        bit = base[lead >> U32] + (lead & LOW)
                         found |= (words[bit >> U6] >> (bit & U63) & U1) << j
                         open_boards &= open_boards - U1
                     out.words[to + k] = found

@@ -192,20 +192,43 @@ class HalfSlides:
                     at[row, there] = rules.half(rules.half_of(image), held).ranks(image)
         values = np.array([before[cell] for cell in before if cell not in self.held], dtype=np.uint8)
         values = values.reshape(-1, at.shape[1])
+        lower = np.array([(values < e).sum(axis=0) for e in range(rules.k)], dtype=np.uint8)
+        holds = np.bitwise_or.reduce(np.uint32(1) << values.astype(np.uint32), axis=0, initial=0).astype(np.uint32)
+        # As rows of bits, of inner halves only: each sum begins with a word of its own.
+        begins, counts = self.boards.begins, self.boards.counts
+        word = np.concatenate([[0], np.cumsum(counts + 63 >> 6)])
+        if self.half in (TOP, LEFT):
+            word[:] = 0
+        bit = np.arange(at.shape[1]) + np.repeat(64 * word[:-1] - begins[:-1], counts)
+
+        def rows(marks: Array) -> Array:
+            if not word[-1]:
+                return np.zeros(0, dtype=np.uint64)
+            found = np.zeros(64 * word[-1], dtype=bool)
+            found[bit] = marks
+            return np.packbits(found, bitorder="little").view(np.uint64)
+
+        own = [after.index(self.held) if self.held in after else -1 for after in self.after]
+        some = np.zeros((rules.k, len(values) + 2, word[-1]), dtype=np.uint64)
+        fits = np.zeros_like(some)
+        for e in range(rules.fresh + 1, rules.k) if rules.fresh >= 0 else ():
+            lacks = holds >> np.uint32(e) & np.uint32(1) == 0
+            for t in range(1, len(values) + 2):
+                some[e, t], fits[e, t] = rows(lower[e] >= t), rows((lower[e] >= t) | lacks)
         return kernels.Slides(
-            self.boards.begins,
-            self._to,
-            at,
-            np.array([(values < e).sum(axis=0) for e in range(rules.k)], dtype=np.uint8),
-            np.bitwise_or.reduce(np.uint32(1) << values.astype(np.uint32), axis=0, initial=0).astype(np.uint32),
-        )
+            begins, self._to, at, lower, holds, word,
+            np.array([rows(to >= kernels.MOVES) for to in self._to]),
+            np.array([rows(to & (kernels.MOVES - 1) != b) for to, b in zip(self._to, own, strict=True)]),
+            some, fits,
+        )  # fmt: skip
 
 
 class SweepRules:
     """A game for sweep lines below the goal: its placements, and the tables of its half boards."""
 
-    def __init__(self, game: Game, least: int) -> None:
+    def __init__(self, game: Game, least: int, *, corollary7: bool) -> None:
         self.game, self.k = game, max(game.tops)
+        self.fresh = game.spawn_exponents[-1] if corollary7 else -1
         self.units = 1 << self.k - 1
         _, self.quarters = cut_into_parts(game)
         self._cells = tuple(frozenset(self.quarters[a] + self.quarters[b]) for a, b in PARTS)
@@ -219,17 +242,17 @@ class SweepRules:
             placement
             for count in range(least, game.cells + 1)
             for placement in map(frozenset, combinations(range(game.cells), count))
-            if self.is_independent(placement)
+            if self.is_independent(placement) and game.cells - count >= self.k - self.fresh * (self.fresh >= 0) - self.k * (self.fresh < 0)
         ]
         # Of each orbit the placement whose top and left halves have most tiles k: rows are then short lists.
         self.reduced: dict[Placement, tuple[Placement, Cells]] = {}
         for placement in self.placements:
             images = [(self.image(p, placement), p) for p in self._group]
-            self.reduced[placement] = max(images, key=lambda one: (self._order(one[0]), one[1]))
+            self.reduced[placement] = max(images, key=lambda one: self._order(one[0]))  # of several symmetries the first, the identity
 
-    def _order(self, placement: Placement) -> tuple[int, int, list[int]]:
+    def _order(self, placement: Placement) -> tuple[int, int, int, list[int]]:
         top, left = (len(placement & self._cells[half]) for half in (TOP, LEFT))
-        return top, left, sorted(placement)
+        return -len(placement & set(self.quarters[3])), top, left, sorted(placement)
 
     @staticmethod
     def image(symmetry: Cells, cells: Placement) -> Placement:
@@ -317,9 +340,9 @@ class SweepPass:
     """
 
     def __init__(self, game: Game, least: int, threads: int, *, corollary7: bool) -> None:
-        self.rules = rules = SweepRules(game, least)
+        self.rules = rules = SweepRules(game, least, corollary7=corollary7)
         self.game, self._least = game, least
-        self._fresh = game.spawn_exponents[-1] if corollary7 else -1
+        self._fresh = rules.fresh
         orbits = [rules.reduced[placement][0] for placement in rules.placements]
         self._placed = [Placing(cells, orbits.count(cells)) for cells in dict.fromkeys(orbits)]
         self._number = {one.cells: r for r, one in enumerate(self._placed)}
@@ -355,7 +378,12 @@ class SweepPass:
                     matrix[d, a, b] = 4 * self._number[cells] + image
                     outers[d, a, b] = outer.image(d, a, symmetry)
                     inners[d, a, b] = inner.image(d, b, symmetry)
-        return View(half, outer, inner, kernels.Pairs(matrix, outers, inners, less))
+        # A slide that leaves the tiles k where they are leads to the same matrices, if there is one.
+        own = np.full((shape[0], 2), -1, dtype=np.int64)
+        for d in range(shape[0]):
+            if outer.held in outer.after[d] and inner.held in inner.after[d]:
+                own[d] = outer.after[d].index(outer.held), inner.after[d].index(inner.held)
+        return View(half, outer, inner, kernels.Pairs(matrix, outers, inners, own, less))
 
     # -- the pass ------------------------------------------------------------------------------------
 
@@ -413,8 +441,8 @@ class SweepPass:
             (TOP, lambda r, one, units: _transposed(one.views[0], units, afters[r, TOP], afters[r, BOTTOM])),
             (LEFT, lambda r, one, units: _turned(one, units, afters[r, TOP], afters[r, LEFT])),
             (LEFT, lambda r, one, units: _transposed(one.views[1], units, afters[r, LEFT], afters[r, RIGHT])),
-            (TOP, lambda r, one, units: self._slide(one.views[0], units, stored, states[r])),
-            (LEFT, lambda r, one, units: self._slide(one.views[1], units, stored, columns[r])),
+            (TOP, lambda r, one, units: self._slide(4 * r + TOP, one.views[0], units, stored, states[r])),
+            (LEFT, lambda r, one, units: self._slide(4 * r + LEFT, one.views[1], units, stored, columns[r])),
             (
                 TOP,
                 lambda r, one, units: self._join(one, units, columns[r], afters[r, TOP], states[r], counts[r]),
@@ -450,9 +478,9 @@ class SweepPass:
         args = units, outer.arrays, inner.arrays, 0, tuple(ups), True, True, out
         return lambda sums, scratch: bits.fold_spawns(sums, *args, scratch[0])
 
-    def _slide(self, view: View, units: int, stored: kernels.Stored, out: bits.Matrices) -> Callable[[Array, Any], None]:
-        args = units, view.outer.arrays, view.inner.arrays, view.pairs, self._fresh, stored, out
-        return lambda sums, scratch: kernels.slide_sweep(sums, *args, scratch[1])
+    def _slide(self, own: int, view: View, units: int, stored: kernels.Stored, out: bits.Matrices) -> Callable[[Array, Any], None]:
+        args = units, view.outer.arrays, view.inner.arrays, view.pairs, self._fresh, own, stored, out
+        return lambda sums, scratch: kernels.slide_sweep(sums, *args, scratch[1], scratch[0])
 
     def _join(
         self, one: Placing, units: int, columns: bits.Matrices, afters: bits.Matrices, states: bits.Matrices, counts: Array
@@ -502,16 +530,16 @@ class SweepPass:
                 matrix = max(matrix, a * ((b >> 6) + 1), b * ((a >> 6) + 1))
         classes = max(len(part.part.sums) for half in self._halves for part in (half.first, half.second))
         slides = max(len(view.outer.after) for one in self._placed for view in one.views)
-        free = max(map(len, self.rules._cells))
+        placements = np.max([view.pairs.matrix.shape[1:] for one in self._placed for view in one.views], axis=0)
         return (
             bits.MatrixScratch(
                 *(np.empty(matrix + 1, WORD) for _ in range(4)), *(np.empty(row, WORD) for _ in range(3)),
                 np.empty(64 * bits.LANES, WORD), np.empty((classes, 5), np.int64),
             ),
             kernels.SweepScratch(
-                np.empty(row, WORD), np.empty((slides, row), WORD),
-                np.empty((self.rules.k, free + 2, row), WORD), np.empty((self.rules.k, free + 2, row), WORD),
-                np.empty(kernels.MOVES, WORD), np.empty(kernels.MOVES, np.int64),
+                np.empty(row, WORD), *(np.empty((slides, *placements), WORD) for _ in range(2)),
+                np.empty((slides, placements[0], 64 * row), WORD),
+                np.empty(kernels.MOVES, WORD),
             ),
         )  # fmt: skip
 
