@@ -19,7 +19,7 @@ from tilebase._kernels.dense import Array
 from tilebase._kernels.jit import kernel, scalar
 from tilebase._kernels.scalar import U0, U1, U6, U63, ones, trailing_zeros
 
-U32, LOW = np.uint64(32), np.uint64(0xFFFF_FFFF)
+U24, LOW = np.uint32(24), np.uint32(0xFF_FFFF)
 MOVES = 128
 """Added in `Slides.to` if the slide changes the half board."""
 
@@ -66,7 +66,7 @@ class SweepScratch(NamedTuple):
     possible: Array  # uint64: a bit for each column, of the boards of a row that are counted at all
     begin: Array  # uint64: begin[d, a, b] is the bit where the matrix begins to which a pair leads
     step: Array  # uint64: step[d, a, b] is the number of bits in one of its rows; 0 if all boards are won
-    lead: Array  # uint64: lead[d, a, c] is the placement after slide d of column c, and 32 bits for where it is
+    lead: Array  # uint32: lead[d, a, c] is the placement after slide d of column c, and 24 bits for where it is
     base: Array  # uint64: base[b] is the bit where the row begins to which an inner placement b leads
 
 
@@ -86,7 +86,7 @@ def _list_targets(h, first, columns, outer, inner, pairs, stored, scratch):
             for column in range(columns):
                 n = first + column
                 b = np.int64(inner.to[d, n]) & (MOVES - 1)
-                scratch.lead[d, a, column] = np.uint64(b) << U32 | np.uint64(inner.at[pairs.inner[d, a, b], n])
+                scratch.lead[d, a, column] = np.uint32(b) << U24 | inner.at[pairs.inner[d, a, b], n]
 
 
 @scalar
@@ -164,8 +164,12 @@ def slide_sweep(sums, units, outer, inner, pairs, fresh, own, stored, out, scrat
         for row in range(row0, outer.begins[h + 1]):
             to = begin + (row - row0) * wide
             _list_possible(row, columns, outer, inner, word, fresh, possible)
+            counted = U0
             for k in range(wide):
+                counted |= possible[k]
                 out.words[to + k] &= possible[k]
+            if not counted:
+                continue
             for d in range(len(outer.to)):
                 a = np.int64(outer.to[d, row]) & (MOVES - 1)
                 still, stays = not outer.to[d, row] & MOVES, a == pairs.own[d, 0]
@@ -185,7 +189,7 @@ def slide_sweep(sums, units, outer, inner, pairs, fresh, own, stored, out, scrat
                     while open_boards:
                         j = trailing_zeros(open_boards)
                         lead = scratch.lead[d, a, first + j]
-                        bit = base[lead >> U32] + (lead & LOW)
+                        bit = base[np.uint64(lead >> U24)] + np.uint64(lead & LOW)
                         found |= (words[bit >> U6] >> (bit & U63) & U1) << j
                         open_boards &= open_boards - U1
                     out.words[to + k] = found
@@ -208,6 +212,26 @@ def transpose_layer(sums, units, outer, inner, layer, out, square):
         g = units - h
         rows, columns = outer.begins[h + 1] - outer.begins[h], inner.begins[g + 1] - inner.begins[g]
         _transpose(layer.words[layer.at[h] :], rows, columns, out.words[out.at[g] :], square)
+
+
+@kernel()
+def copy_image(sums, units, left, right, of_left, of_right, layer, out, work):
+    """Write states by the left halves that are images of those by the top halves.
+
+    ``of_left[n]`` and ``of_right[n]`` are the row and the column of the image of a half board.
+    """
+    for h in sums:
+        g = units - h
+        rows, columns = left.begins[h + 1] - left.begins[h], right.begins[g + 1] - right.begins[g]
+        wide, high = _words(columns), _words(rows)
+        _transpose(layer.words[layer.at[h] :], rows, columns, work.transposed, work.square)
+        for column in range(columns):
+            source = np.int64(of_right[right.begins[g] + column]) * high
+            _copy_row(work.taken, column * high, work.transposed, source, high)
+        _transpose(work.taken, columns, rows, work.back, work.square)
+        for row in range(rows):
+            source = np.int64(of_left[left.begins[h] + row]) * wide
+            _copy_row(out.words, out.at[h] + row * wide, work.back, source, wide)
 
 
 @kernel()

@@ -41,6 +41,8 @@ from tilebase.game.symmetry import symmetries
 from tilebase.runtime.threads import Pool, drain
 
 Array = npt.NDArray[Any]
+Task = Callable[[Array, Any], None]
+"""Does matrices of a step, given by the sums of their outer halves, with the scratch buffers of a thread."""
 Placement = frozenset[int]
 """The cells that hold a tile of exponent k."""
 WORD = np.dtype(np.uint64)
@@ -237,7 +239,7 @@ class SweepRules:
         length = max(map(len, game.grid.all_lines))
         self._lines = {n: _line_table(n, self.k) for n in {len(line) for line in game.grid.all_lines}}
         del length
-        self._group = [p for p in symmetries(game) if {self.image(p, half) for half in self._cells} == set(self._cells)]
+        self.group = [p for p in symmetries(game) if {self.image(p, half) for half in self._cells} == set(self._cells)]
         self.placements = [
             placement
             for count in range(least, game.cells + 1)
@@ -245,19 +247,42 @@ class SweepRules:
             if self.is_independent(placement) and game.cells - count >= self.k - self.fresh * (self.fresh >= 0) - self.k * (self.fresh < 0)
         ]
         # Of each orbit the placement whose top and left halves have most tiles k: rows are then short lists.
-        self.reduced: dict[Placement, tuple[Placement, Cells]] = {}
-        for placement in self.placements:
-            images = [(self.image(p, placement), p) for p in self._group]
-            self.reduced[placement] = max(images, key=lambda one: self._order(one[0]))  # of several symmetries the first, the identity
+        self.reduced = {
+            placement: max((self.image(p, placement) for p in self.group), key=self._order)
+            for placement in self.placements
+        }
 
     def _order(self, placement: Placement) -> tuple[int, int, int, list[int]]:
         top, left = (len(placement & self._cells[half]) for half in (TOP, LEFT))
         return -len(placement & set(self.quarters[3])), top, left, sorted(placement)
 
+    def symmetry(self, placement: Placement, half: int, wanted: tuple[int, ...]) -> Cells | None:
+        """Return a symmetry that maps a placement to the one that is stored, and a half to a wanted one."""
+        reduced, ends = self.reduced[placement], [self._cells[one] for one in wanted]
+        for p in self.group:
+            if self.image(p, placement) == reduced and self.image(p, self._cells[half]) in ends:
+                return p
+        return None
+
     @staticmethod
     def image(symmetry: Cells, cells: Placement) -> Placement:
         """Return where a symmetry maps cells."""
         return frozenset(i for i, source in enumerate(symmetry) if source in cells)
+
+    def columns_image(self, placement: Placement) -> tuple[Array, Array] | None:
+        """Return the rows and columns of the images of left and right halves, if a symmetry has such images.
+
+        It keeps the placement and maps the left half of the board to the top half.
+        """
+        symmetry = self.symmetry(placement, LEFT, (TOP,))
+        if symmetry is None:
+            return None
+        found = []
+        for half, other in ((LEFT, TOP), (RIGHT, BOTTOM)):
+            cells = self.half(half, self.inside(placement, half)).cells()
+            image = {i: cells[source] for i, source in enumerate(symmetry) if source in cells}
+            found.append(self.half(other, self.inside(placement, other)).ranks(image).astype(np.uint32))
+        return found[0], found[1]
 
     def half_of(self, cells: Any) -> int:
         """Return the half of the board that has these cells."""
@@ -330,6 +355,8 @@ class Placing:
 
     cells: Placement
     weight: int
+    halves: tuple[HalfBoards, ...]
+    image: tuple[Array, Array] | None
     views: list[View] = field(default_factory=list)
 
 
@@ -343,12 +370,18 @@ class SweepPass:
         self.rules = rules = SweepRules(game, least, corollary7=corollary7)
         self.game, self._least = game, least
         self._fresh = rules.fresh
-        orbits = [rules.reduced[placement][0] for placement in rules.placements]
-        self._placed = [Placing(cells, orbits.count(cells)) for cells in dict.fromkeys(orbits)]
+        orbits = list(rules.reduced.values())
+        self._placed = [
+            Placing(
+                cells, orbits.count(cells),
+                tuple(rules.half(half, rules.inside(cells, half)) for half in range(4)), rules.columns_image(cells),
+            )
+            for cells in dict.fromkeys(orbits)
+        ]  # fmt: skip
         self._number = {one.cells: r for r, one in enumerate(self._placed)}
         self._slides = cache(self._make_slides)
         for one in self._placed:
-            one.views = [self._view(one, half) for half in (TOP, LEFT)]
+            one.views = [self._view(one, half) for half in ((TOP,) if one.image else (TOP, LEFT))]
         self.won: dict[int, list[int]] = {}
         self._pool = Pool(threads)
         self._buffers: dict[str, Array] = {}
@@ -373,7 +406,11 @@ class SweepPass:
                     continue
                 less[d, a] = (len(top) - len(outer.held)) * rules.units
                 if top | bottom in rules.reduced:
-                    cells, symmetry = rules.reduced[top | bottom]
+                    cells = rules.reduced[top | bottom]
+                    # By the top or the bottom half, if the columns of that placement are images of its rows.
+                    symmetry = rules.symmetry(top | bottom, half, (TOP, BOTTOM)) if self._placed[self._number[cells]].image else None
+                    symmetry = symmetry or rules.symmetry(top | bottom, half, (TOP, BOTTOM, LEFT, RIGHT))
+                    assert symmetry is not None
                     image = rules.half_of(rules.image(symmetry, rules._cells[half]))
                     matrix[d, a, b] = 4 * self._number[cells] + image
                     outers[d, a, b] = outer.image(d, a, symmetry)
@@ -420,10 +457,11 @@ class SweepPass:
         at = np.full((4 * len(self._placed), self._sums), -1, dtype=np.int64)
         wide = np.zeros_like(at)
         for r, one, units in here:
-            for half in range(4):
-                view = one.views[half >> 1]
-                outer, inner = (view.outer, view.inner) if half == view.half else (view.inner, view.outer)
-                maps[r, half] = found = Matrices(units, outer.boards.counts, inner.boards.counts)
+            for half in range(3 if one.image else 4):
+                outer, inner = one.halves[half], one.halves[ACROSS[half]]
+                maps[r, half] = found = Matrices(units, outer.counts, inner.counts)
+                if half == LEFT and one.image:
+                    continue
                 at[4 * r + half, : len(found.at)] = np.where(found.at >= 0, found.at + size, -1)
                 wide[4 * r + half, : len(found.at)] = found.wide
                 size += found.size
@@ -436,27 +474,27 @@ class SweepPass:
         states = self._states_of(f"states {total % (1 + (1 << game.spawn_exponents[-1] - 1))}", maps, TOP)
         columns = self._states_of("columns", maps, LEFT)
         counts = {r: np.zeros((len(maps[r, TOP].at), 3), dtype=np.uint64) for r, _, _ in here}
-        steps: tuple[tuple[int, Callable[..., Callable[[Array, Any], None]]], ...] = (
-            (TOP, lambda r, one, units: self._fold(total, r, one, units, afters[r, TOP])),
-            (TOP, lambda r, one, units: _transposed(one.views[0], units, afters[r, TOP], afters[r, BOTTOM])),
-            (LEFT, lambda r, one, units: _turned(one, units, afters[r, TOP], afters[r, LEFT])),
-            (LEFT, lambda r, one, units: _transposed(one.views[1], units, afters[r, LEFT], afters[r, RIGHT])),
-            (TOP, lambda r, one, units: self._slide(4 * r + TOP, one.views[0], units, stored, states[r])),
-            (LEFT, lambda r, one, units: self._slide(4 * r + LEFT, one.views[1], units, stored, columns[r])),
-            (
-                TOP,
-                lambda r, one, units: self._join(one, units, columns[r], afters[r, TOP], states[r], counts[r]),
-            ),
+        images = [one for one in here if one[1].image]
+        others = [one for one in here if not one[1].image]
+        steps: tuple[tuple[int, list[tuple[int, Placing, int]], Callable[..., Task]], ...] = (
+            (TOP, here, lambda r, one, units: self._fold(total, r, one, units, afters[r, TOP])),
+            (TOP, here, lambda r, one, units: _transposed(one, TOP, units, afters[r, TOP], afters[r, BOTTOM])),
+            (LEFT, others, lambda r, one, units: _turned(one, units, afters[r, TOP], afters[r, LEFT])),
+            (LEFT, others, lambda r, one, units: _transposed(one, LEFT, units, afters[r, LEFT], afters[r, RIGHT])),
+            (TOP, here, lambda r, one, units: self._slide(4 * r + TOP, one.views[0], units, stored, states[r])),
+            (LEFT, others, lambda r, one, units: self._slide(4 * r + LEFT, one.views[1], units, stored, columns[r])),
+            (LEFT, images, lambda r, one, units: _copied(one, units, states[r], columns[r])),
+            (TOP, here, lambda r, one, units: self._join(one, units, columns[r], afters[r, TOP], states[r], counts[r])),
         )
-        for half, step in steps:
-            self._do([(step(r, one, units), job) for r, one, units in here for job in maps[r, half].jobs()], spares)
+        for half, some, step in steps:
+            self._do([(step(*one), job) for one in some for job in maps[one[0], half].jobs()], spares)
         self._states[total] = states
         for r, one, _ in here:
             sums = [int(n) * one.weight for n in counts[r].sum(axis=0)]
             self.won[len(one.cells)] = [a + b for a, b in zip(self.won.get(len(one.cells), (0, 0, 0)), sums)]
         return sum(int(maps[r, TOP].boards.sum()) for r, _, _ in here)
 
-    def _do(self, jobs: list[tuple[Callable[[Array, Any], None], Array]], spares: list[Any]) -> None:
+    def _do(self, jobs: list[tuple[Task, Array]], spares: list[Any]) -> None:
         """Do the jobs of a step, shared out over threads."""
         waiting = deque(jobs)
 
@@ -465,8 +503,8 @@ class SweepPass:
 
         self._pool.together(work, spares)
 
-    def _fold(self, total: int, r: int, one: Placing, units: int, out: bits.Matrices) -> Callable[[Array, Any], None]:
-        outer, inner = (side.boards for side in (one.views[0].outer, one.views[0].inner))
+    def _fold(self, total: int, r: int, one: Placing, units: int, out: bits.Matrices) -> Task:
+        outer, inner = one.halves[:2]
         ups = []
         for e in sorted(self.game.spawn_exponents, reverse=True):
             more = 1 << e - 1
@@ -478,16 +516,15 @@ class SweepPass:
         args = units, outer.arrays, inner.arrays, 0, tuple(ups), True, True, out
         return lambda sums, scratch: bits.fold_spawns(sums, *args, scratch[0])
 
-    def _slide(self, own: int, view: View, units: int, stored: kernels.Stored, out: bits.Matrices) -> Callable[[Array, Any], None]:
+    def _slide(self, own: int, view: View, units: int, stored: kernels.Stored, out: bits.Matrices) -> Task:
         args = units, view.outer.arrays, view.inner.arrays, view.pairs, self._fresh, own, stored, out
         return lambda sums, scratch: kernels.slide_sweep(sums, *args, scratch[1], scratch[0])
 
     def _join(
         self, one: Placing, units: int, columns: bits.Matrices, afters: bits.Matrices, states: bits.Matrices, counts: Array
-    ) -> Callable[[Array, Any], None]:  # fmt: skip
-        sides = [side for view in one.views for side in (view.outer, view.inner)]
-        halves = tuple(side.boards.arrays for side in sides)
-        slides = tuple(side.arrays for side in sides[:2])
+    ) -> Task:  # fmt: skip
+        halves = tuple(half.arrays for half in one.halves)
+        slides = one.views[0].outer.arrays, one.views[0].inner.arrays
         args = units, halves, slides, self._fresh, columns, afters, states
 
         return lambda sums, scratch: kernels.join_sweep(sums, *args, scratch[0].other, scratch[0].runs, counts)
@@ -496,7 +533,7 @@ class SweepPass:
 
     @cached_property
     def _halves(self) -> list[HalfBoards]:
-        return [side.boards for one in self._placed for view in one.views for side in (view.outer, view.inner)]
+        return [half for one in self._placed for half in one.halves]
 
     @cached_property
     def _ones(self) -> int:
@@ -525,8 +562,8 @@ class SweepPass:
         row = self._ones + 1
         matrix = 1
         for one in self._placed:
-            for view in one.views:
-                a, b = (int(side.boards.counts.max()) for side in (view.outer, view.inner))
+            for half in (TOP, LEFT):
+                a, b = (int(one.halves[side].counts.max()) for side in (half, ACROSS[half]))
                 matrix = max(matrix, a * ((b >> 6) + 1), b * ((a >> 6) + 1))
         classes = max(len(part.part.sums) for half in self._halves for part in (half.first, half.second))
         slides = max(len(view.outer.after) for one in self._placed for view in one.views)
@@ -538,7 +575,7 @@ class SweepPass:
             ),
             kernels.SweepScratch(
                 np.empty(row, WORD), *(np.empty((slides, *placements), WORD) for _ in range(2)),
-                np.empty((slides, placements[0], 64 * row), WORD),
+                np.empty((slides, placements[0], 64 * row), np.uint32),
                 np.empty(kernels.MOVES, WORD),
             ),
         )  # fmt: skip
@@ -572,14 +609,18 @@ class SweepPass:
         return found[0], found[1], found[2]
 
 
-def _transposed(view: View, units: int, source: bits.Matrices, out: bits.Matrices) -> Callable[[Array, Any], None]:
-    args = units, view.outer.boards.arrays, view.inner.boards.arrays, source, out
+def _transposed(one: Placing, half: int, units: int, source: bits.Matrices, out: bits.Matrices) -> Task:
+    args = units, one.halves[half].arrays, one.halves[ACROSS[half]].arrays, source, out
     return lambda sums, scratch: kernels.transpose_layer(sums, *args, scratch[0].square)
 
 
-def _turned(one: Placing, units: int, source: bits.Matrices, out: bits.Matrices) -> Callable[[Array, Any], None]:
-    top, bottom, left, right = (
-        side.boards.arrays for view in one.views for side in (view.outer, view.inner)
-    )
+def _turned(one: Placing, units: int, source: bits.Matrices, out: bits.Matrices) -> Task:
+    top, bottom, left, right = (half.arrays for half in one.halves)
     args = units, left, right, top, bottom, source, out
     return lambda sums, scratch: kernels.turn(sums, *args, scratch[0].square, scratch[0].runs)
+
+
+def _copied(one: Placing, units: int, source: bits.Matrices, out: bits.Matrices) -> Task:
+    assert one.image is not None
+    args = units, one.halves[LEFT].arrays, one.halves[RIGHT].arrays, *one.image, source, out
+    return lambda sums, scratch: kernels.copy_image(sums, *args, scratch[0])
