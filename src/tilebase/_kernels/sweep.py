@@ -1,11 +1,11 @@
-"""Kernels of sweep lines in bits: boards whose largest tiles stand on given cells (`tilebase.dense.sweep`).
+"""Kernels of sweep lines in bits: boards whose largest tiles, of exponent k, stand on given cells.
 
-The boards of a *placement*, a set of cells with tiles of exponent k, are matrices as in `_kernels.bits`, by the
-sum of the other tiles of an outer half.  A slide can move and add tiles k.  So it leads from one matrix to
-several, which are those of other placements, or of their images under a symmetry of the board: each is stored
-by the top, bottom, left and right half.  Only boards that nothing has decided are looked up, one by one.
+The boards of a *placement*, a set of cells with tiles k, are matrices as in `_kernels.bits`, by the sum of the
+other tiles of an outer half.  A slide can move tiles k, and make some.  So it leads from one matrix to several:
+those of other placements, or of their images under a symmetry, which are stored by all four halves.  Where
+tiles k stay, 64 boards are done at a time; others are looked up one by one, if they are not won yet.
 
-The words of all matrices begin with `ONES`, words of ones that stand for every board with neighbouring tiles k.
+The words of all matrices begin with words of ones, which stand for boards with neighbouring tiles k.
 """
 
 from __future__ import annotations
@@ -19,12 +19,9 @@ from tilebase._kernels.dense import Array
 from tilebase._kernels.jit import kernel, scalar
 from tilebase._kernels.scalar import U0, U1, U6, U63, ones, trailing_zeros
 
-U24, LOW = np.uint32(24), np.uint32(0xFF_FFFF)
 MOVES = 128
 """Added in `Slides.to` if the slide changes the half board."""
-
-
-# -- what kernels take ---------------------------------------------------------------------------
+U24, LOW = np.uint32(24), np.uint32(0xFF_FFFF)
 
 
 class Slides(NamedTuple):
@@ -32,14 +29,12 @@ class Slides(NamedTuple):
 
     begins: Array  # int64: begins[h] is the first n whose other tiles have the sum h, in units of 2
     to: Array  # uint8: to[d, n] is the placement after slide d, 0 if the board is won, plus `MOVES`
-    at: Array  # uint32: at[v, n] is the row or column of the half board after a slide, in an image
+    at: Array  # uint32: at[v, n] is the row or column of the half board after a slide, in image v
     lower: Array  # uint8: lower[e, n] is the number of cells that are empty or hold less than exponent e
-    holds: Array  # uint32: bit e of holds[n] is set if a cell holds exponent e
-    word: Array  # int64: word[h] is where the sum h begins in rows of bits, one for each half board
-    moving: Array  # uint64: moving[d, w]: the half boards that slide d changes, as rows of bits
+    word: Array  # int64: word[h] is where the sum h begins in the rows of bits below, of inner halves
+    moving: Array  # uint64: moving[d, w]: the half boards that slide d changes
     leaving: Array  # uint64: leaving[d, w]: those of which slide d moves tiles k, or makes some
-    some: Array  # uint64: some[e, t, w]: those with at least t cells lower than e
-    fits: Array  # uint64: fits[e, t, w]: these, and those without exponent e
+    some: Array  # uint64: some[e, t, w]: those with lower[e] at least t
 
 
 class Pairs(NamedTuple):
@@ -48,14 +43,14 @@ class Pairs(NamedTuple):
     matrix: Array  # int64: matrix[d, a, b] is the row of `Stored` for both, -1 if every board is won
     outer: Array  # int64: outer[d, a, b] is the row of `Slides.at` for the outer half
     inner: Array  # int64: inner[d, a, b] is that for the inner half
-    own: Array  # int64: own[d] are the placements a and b if slide d moves no tile k, -1 if it always does
+    own: Array  # int64: own[d] are a and b if slide d moves no tile k, -1 if it always moves one
     less: Array  # int64: less[d, a] is what merges into tiles k take from the sum of the outer half
 
 
 class Stored(NamedTuple):
     """The matrices of the afterstates of a layer: row m is those of a placement by one of its halves."""
 
-    words: Array  # uint64: the words of the matrices, one word after the other, behind those of ones
+    words: Array  # uint64: words of ones, then the words of the matrices, one after the other
     at: Array  # int64: at[m, h] is the first word of the matrix whose outer halves have the sum h
     wide: Array  # int64: wide[m, h] is the number of words in one of its rows
 
@@ -63,19 +58,16 @@ class Stored(NamedTuple):
 class SweepScratch(NamedTuple):
     """What a thread works in."""
 
-    possible: Array  # uint64: a bit for each column, of the boards of a row that are counted at all
+    possible: Array  # uint64: a bit for each column, of the boards of a row that are counted
     begin: Array  # uint64: begin[d, a, b] is the bit where the matrix begins to which a pair leads
     step: Array  # uint64: step[d, a, b] is the number of bits in one of its rows; 0 if all boards are won
-    lead: Array  # uint32: lead[d, a, c] is the placement after slide d of column c, and 24 bits for where it is
-    base: Array  # uint64: base[b] is the bit where the row begins to which an inner placement b leads
-
-
-# -- the player: slides --------------------------------------------------------------------------
+    base: Array  # uint64: base[b] is the bit where the row begins to which a row leads
+    lead: Array  # uint32: lead[d, a, c] is b for column c, in 8 bits, and its column there, in 24
 
 
 @scalar
 def _list_targets(h, first, columns, outer, inner, pairs, stored, scratch):
-    """Note for a matrix where slides lead: the matrices of each pair of placements, and each column's place."""
+    """Note where slides lead from a matrix: the matrix of each pair of placements, and each column."""
     for d in range(len(outer.to)):
         for a in range(pairs.matrix.shape[1]):
             for b in range(pairs.matrix.shape[2]):
@@ -84,73 +76,64 @@ def _list_targets(h, first, columns, outer, inner, pairs, stored, scratch):
                 scratch.begin[d, a, b] = np.uint64(stored.at[m, left]) << U6 if there else U0
                 scratch.step[d, a, b] = np.uint64(stored.wide[m, left]) << U6 if there else U0
             for column in range(columns):
-                n = first + column
-                b = np.int64(inner.to[d, n]) & (MOVES - 1)
-                scratch.lead[d, a, column] = np.uint32(b) << U24 | inner.at[pairs.inner[d, a, b], n]
+                b = np.int64(inner.to[d, first + column]) & (MOVES - 1)
+                at = inner.at[pairs.inner[d, a, b], first + column]
+                scratch.lead[d, a, column] = np.uint32(b) << U24 | at
 
 
 @scalar
 def _list_possible(row, columns, outer, inner, word, fresh, possible):
     """Set the bits of the boards of a row that are counted: all, or those that corollary 7 allows."""
-    wide = _words(columns)
+    wide, k = _words(columns), len(outer.lower) - 1
     possible[:wide] = ALL
     if columns & 63:
         possible[wide - 1] = (U1 << np.uint64(columns & 63)) - U1
-    if fresh < 0:
-        return
-    most = inner.some.shape[1] - 1
-    for e in range(fresh + 1, len(outer.lower)):
-        # A tile e needs e - fresh lower cells; the outer half has some, the inner half must have the others.
-        needed = min(e - fresh - np.int64(outer.lower[e, row]), most)
+    # If some cell holds e or more, e - fresh cells hold less; the outer half has some of them.
+    cells = np.int64(outer.lower[k, row]) + np.int64(inner.lower[k, 0])
+    for e in range(fresh + 1, k if fresh >= 0 else 0):
+        needed = min(e - fresh, cells) - np.int64(outer.lower[e, row])
         if needed > 0:
-            if outer.holds[row] >> np.uint32(e) & np.uint32(1):
-                for k in range(wide):
-                    possible[k] &= inner.some[e, needed, word + k]
-            else:
-                for k in range(wide):
-                    possible[k] &= inner.fits[e, needed, word + k]
+            needed = min(needed, inner.some.shape[1] - 1)  # more than all of them
+            for w in range(wide):
+                possible[w] &= inner.some[e, needed, word + w]
 
 
 @scalar
 def _or_own_slides(h, g, outer, inner, pairs, here, out, to, work):
-    """Add to `out`, from word `to`, the states from which a slide that moves no tile k leads to a won board.
-
-    As `_kernels.bits._or_slides`: columns are copied as rows of the transposed matrix, then rows.
-    """
+    """Add to `out`, from word `to`, what is won by slides that move no tile k: `_kernels.bits._or_slides`."""
     row0, column0 = outer.begins[h], inner.begins[g]
     rows, columns = outer.begins[h + 1] - row0, inner.begins[g + 1] - column0
-    wide, high, word = _words(columns), _words(rows), inner.word[g]
+    wide, high = _words(columns), _words(rows)
     _transpose(here, rows, columns, work.transposed, work.square)
     for d in range(len(outer.to)):
         a, b = pairs.own[d, 0], pairs.own[d, 1]
         if a < 0:
             continue
+        # The columns are rows of the transposed matrix; then the rows of what is transposed back.
         of_outer, of_inner = pairs.outer[d, a, b], pairs.inner[d, a, b]
         for column in range(columns):
             n = column0 + column
             if np.int64(inner.to[d, n]) & (MOVES - 1) == b:
-                _copy_row(work.taken, column * high, work.transposed, np.int64(inner.at[of_inner, n]) * high, high)
+                source = np.int64(inner.at[of_inner, n]) * high
+                _copy_row(work.taken, column * high, work.transposed, source, high)
             else:
                 work.taken[column * high : (column + 1) * high] = U0
         _transpose(work.taken, columns, rows, work.back, work.square)
         for row in range(rows):
             n = row0 + row
-            if np.int64(outer.to[d, n]) & (MOVES - 1) != a:
-                continue
-            source, at = np.int64(outer.at[of_outer, n]) * wide, to + row * wide
-            if outer.to[d, n] & MOVES:
-                _or_row(out, at, work.back, source, wide)
-            else:
+            if np.int64(outer.to[d, n]) & (MOVES - 1) == a:
+                source, at = np.int64(outer.at[of_outer, n]) * wide, to + row * wide
                 for k in range(wide):
-                    out[at + k] |= work.back[source + k] & inner.moving[d, word + k]
+                    moved = ALL if outer.to[d, n] & MOVES else inner.moving[d, inner.word[g] + k]
+                    out[at + k] |= work.back[source + k] & moved
 
 
 @kernel()
-def slide_sweep(sums, units, outer, inner, pairs, fresh, own, stored, out, scratch, work):
+def slide_sweep(sums, units, outer, inner, pairs, fresh, own, stored, out, work, scratch):
     """Write to `out` which states of a placement some slide along the lines of the halves wins.
 
-    `own` is the row of `stored` for the placement itself.  `fresh` is the largest exponent that is spawned, if
-    only states are counted that corollary 7 allows, or -1.
+    `own` is the row of `stored` for the placement.  `fresh` is the largest exponent that is spawned if only
+    states are counted that corollary 7 allows, otherwise -1.
     """
     base, possible, words = scratch.base, scratch.possible, stored.words
     for h in sums:
@@ -168,101 +151,88 @@ def slide_sweep(sums, units, outer, inner, pairs, fresh, own, stored, out, scrat
             for k in range(wide):
                 counted |= possible[k]
                 out.words[to + k] &= possible[k]
-            if not counted:
-                continue
-            for d in range(len(outer.to)):
+            for d in range(len(outer.to) if counted else 0):
                 a = np.int64(outer.to[d, row]) & (MOVES - 1)
                 still, stays = not outer.to[d, row] & MOVES, a == pairs.own[d, 0]
-                # The row that the outer half leads to, for each placement that the inner half can lead to.
+                # The row to which this one leads, for each placement to which the inner half can lead.
                 for b in range(pairs.matrix.shape[2]):
                     at = np.uint64(outer.at[pairs.outer[d, a, b], row])
                     base[b] = scratch.begin[d, a, b] + at * scratch.step[d, a, b]
                 # The boards that are not won yet and whose tiles k the slide moves, one by one.
                 for k in range(wide):
                     found = out.words[to + k]
-                    open_boards = possible[k] & ~found
+                    left = possible[k] & ~found
                     if still:
-                        open_boards &= inner.moving[d, word + k]
+                        left &= inner.moving[d, word + k]
                     if stays:
-                        open_boards &= inner.leaving[d, word + k]
-                    first = np.uint64(64 * k)
-                    while open_boards:
-                        j = trailing_zeros(open_boards)
-                        lead = scratch.lead[d, a, first + j]
+                        left &= inner.leaving[d, word + k]
+                    while left:
+                        j = trailing_zeros(left)
+                        lead = scratch.lead[d, a, np.uint64(64 * k) + j]
                         bit = base[np.uint64(lead >> U24)] + np.uint64(lead & LOW)
                         found |= (words[bit >> U6] >> (bit & U63) & U1) << j
-                        open_boards &= open_boards - U1
+                        left &= left - U1
                     out.words[to + k] = found
 
 
-# -- the same boards by other halves -------------------------------------------------------------
-
-
 @kernel()
-def turn(sums, units, outer, inner, from_outer, from_inner, layer, out, square, runs):
-    """Write afterstates by the left halves; from matrices by the top halves."""
+def turn(sums, units, left, right, top, bottom, afters, out, work):
+    """Write afterstates by the left halves, from matrices by the top halves."""
     for h in sums:
-        _rearrange(h, units, outer, inner, from_outer, from_inner, layer, out.words[out.at[h] :], runs)
+        _rearrange(h, units, left, right, top, bottom, afters, out.words[out.at[h] :], work.runs)
 
 
 @kernel()
-def transpose_layer(sums, units, outer, inner, layer, out, square):
-    """Write matrices by the outer halves with rows and columns exchanged."""
+def exchange(sums, units, outer, inner, layer, out, work):
+    """Write matrices with rows and columns exchanged."""
     for h in sums:
         g = units - h
         rows, columns = outer.begins[h + 1] - outer.begins[h], inner.begins[g + 1] - inner.begins[g]
-        _transpose(layer.words[layer.at[h] :], rows, columns, out.words[out.at[g] :], square)
+        _transpose(layer.words[layer.at[h] :], rows, columns, out.words[out.at[g] :], work.square)
 
 
 @kernel()
-def copy_image(sums, units, left, right, of_left, of_right, layer, out, work):
+def copy_image(sums, units, left, right, rows_of, columns_of, layer, out, work):
     """Write states by the left halves that are images of those by the top halves.
 
-    ``of_left[n]`` and ``of_right[n]`` are the row and the column of the image of a half board.
+    ``rows_of[n]`` and ``columns_of[n]`` are the row and the column of the image of a half board.
     """
     for h in sums:
-        g = units - h
-        rows, columns = left.begins[h + 1] - left.begins[h], right.begins[g + 1] - right.begins[g]
+        row0, column0 = left.begins[h], right.begins[units - h]
+        rows, columns = left.begins[h + 1] - row0, right.begins[units - h + 1] - column0
         wide, high = _words(columns), _words(rows)
         _transpose(layer.words[layer.at[h] :], rows, columns, work.transposed, work.square)
         for column in range(columns):
-            source = np.int64(of_right[right.begins[g] + column]) * high
+            source = np.int64(columns_of[column0 + column]) * high
             _copy_row(work.taken, column * high, work.transposed, source, high)
         _transpose(work.taken, columns, rows, work.back, work.square)
         for row in range(rows):
-            source = np.int64(of_left[left.begins[h] + row]) * wide
+            source = np.int64(rows_of[row0 + row]) * wide
             _copy_row(out.words, out.at[h] + row * wide, work.back, source, wide)
 
 
 @kernel()
-def join_sweep(sums, units, halves, slides, fresh, columns, afters, layer, other, runs, counts):
-    """Add to states by the top half those that slides along columns win, and count.
+def join_sweep(sums, units, halves, outer, inner, fresh, columns, afters, layer, counts, work):
+    """Add to states by the top halves those that slides along columns win, and count.
 
     ``counts[h]`` gets the won afterstates, the won states, and those of them without a spawned tile.
     """
     top, bottom, left, right = halves
-    outer, inner = slides
-    young = np.uint32(0)
-    for e in range(1, fresh + 1):
-        young |= np.uint32(1) << np.uint32(e)
+    last = max(1, fresh + 1)
     for h in sums:
-        size = _size(h, units - h, top, bottom)
-        _rearrange(h, units, top, bottom, left, right, columns, other, runs)
-        _or_row(layer.words, layer.at[h], other, 0, size)
-        row0, column0 = outer.begins[h], inner.begins[units - h]
-        wide = layer.wide[h]
-        # The columns without a spawned tile, as one row.
-        other[:wide] = U0
+        _rearrange(h, units, top, bottom, left, right, columns, work.other, work.runs)
+        _or_row(layer.words, layer.at[h], work.other, 0, _size(h, units - h, top, bottom))
+        # The columns without a spawned tile, as one row: no cell holds more than nothing and at most that.
+        row0, column0, wide, old = outer.begins[h], inner.begins[units - h], layer.wide[h], work.first_row
+        old[:wide] = U0
         for column in range(inner.begins[units - h + 1] - column0):
-            if not inner.holds[column0 + column] & young:
-                other[column >> 6] |= U1 << np.uint64(column & 63)
-        won_afters, won, old = U0, U0, U0
+            if inner.lower[last, column0 + column] == inner.lower[1, column0 + column]:
+                old[column >> 6] |= U1 << np.uint64(column & 63)
+        counts[h] = U0
         for row in range(outer.begins[h + 1] - row0):
-            lacks = not outer.holds[row0 + row] & young
+            lacks = outer.lower[last, row0 + row] == outer.lower[1, row0 + row]
             for k in range(row * wide, (row + 1) * wide):
-                won_afters += ones(afters.words[afters.at[h] + k])
-                word = layer.words[layer.at[h] + k]
-                won += ones(word)
+                counts[h, 0] += ones(afters.words[afters.at[h] + k])
+                counts[h, 1] += ones(layer.words[layer.at[h] + k])
                 if lacks:
-                    old += ones(word & other[k - row * wide])
-        counts[h, 0], counts[h, 1], counts[h, 2] = won_afters, won, old
+                    counts[h, 2] += ones(layer.words[layer.at[h] + k] & old[k - row * wide])

@@ -1,30 +1,27 @@
-"""Sweep lines in bits, for the largest tiles below the goal: lines (k, l) where two tiles k make the goal.
+"""Sweep lines in bits: lines (k, l) where k is one below the goal, and two tiles k make it.
 
-A sweep line (k, l) has the boards with l tiles of exponent k and none above (`bdd.strategies`).  If k is one
-below the goal, a board with two neighbouring tiles k is won: the next slide merges them, and no spawn comes
-between.  What is left are boards whose tiles k stand on *independent* cells, no two of them neighbours: 114
-placements for six tiles on 4x4, 20 for seven, 2 for eight, and none for more.  So few placements are stored
-as matrices of bits, one of each orbit under the symmetries that map halves of the board to halves, and
-nothing is iterated: layer by layer, the largest sum first, for all lines at once, since a slide can lead from
-one line to a smaller one with more tiles k.
+A sweep line (k, l) has the boards with l tiles of exponent k and none above (`bdd.strategies`).  A board with
+two neighbouring tiles k is won: the next slide merges them, and no spawn comes between.  So only *placements*
+of tiles k on cells of which no two are neighbours are left: on 4x4 there are 114 of six tiles, 20 of seven, 2
+of eight, and none of more.  They are matrices of bits, one of each orbit under the symmetries that map halves
+of the board to halves.  Nothing is iterated: all lines are solved layer by layer, the largest sum first, since
+a slide keeps the sum, and leads to lines with at least as many tiles k.
 
-    for each sum s, downwards:                                             in `_kernels.sweep`
-        states[s+2], [s+4]  --fold--> afterstates[s], by the top halves    `_kernels.bits.fold_spawns`
-        afterstates[s] by the bottom, left and right halves                turn, transpose_layer
-        afterstates[s]  --rows--> states[s], --columns--> states[s]        slide_sweep, join_sweep
+    for each sum s, downwards:                                             kernels of `_kernels.sweep`
+        states[s+2], [s+4]  --fold--> afterstates[s] by the top halves     (`_kernels.bits.fold_spawns`)
+        the same by the bottom, left and right halves                      exchange, turn
+        afterstates[s]  --rows, columns--> states[s]                       slide_sweep, join_sweep
 
-The boards with neighbouring tiles k are counted by formula.
+Boards with neighbouring tiles k are counted without being stored.
 """
 
 from __future__ import annotations
 
 import math
-from collections import deque
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from functools import cache, cached_property
-from itertools import combinations, combinations_with_replacement, product
-from threading import Event
+from collections import Counter, deque
+from collections.abc import Callable, Iterable
+from functools import cached_property, lru_cache
+from itertools import combinations_with_replacement, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,593 +31,520 @@ from tilebase._kernels import bits
 from tilebase._kernels import dense as dense_kernels
 from tilebase._kernels import sweep as kernels
 from tilebase.dense.index import Part, cut_into_parts
-from tilebase.dense.sizes import Matrices
-from tilebase.dense.tables import _first_halves, classes_of, free_cells, kernel_part, spawns
+from tilebase.dense.sizes import Matrices, half_counts
+from tilebase.dense.tables import classes_of, first_halves, free_cells, kernel_part, spawns
+from tilebase.errors import ResourceError
 from tilebase.game.game import Cells, Game, merge_line
 from tilebase.game.symmetry import symmetries
 from tilebase.runtime.threads import Pool, drain
 
 Array = npt.NDArray[Any]
-Task = Callable[[Array, Any], None]
-"""Does matrices of a step, given by the sums of their outer halves, with the scratch buffers of a thread."""
 Placement = frozenset[int]
-"""The cells that hold a tile of exponent k."""
+"""Cells that hold a tile of exponent k."""
+Boards = dict[int, Array]
+"""Boards or half boards: for each cell, what it holds on each of them."""
+Work = tuple[int, int, Callable[..., Any], tuple[Any, ...]]
+"""A placement by its number, the outer half, a kernel, and the arguments between sums and scratch."""
 WORD = np.dtype(np.uint64)
 TOP, BOTTOM, LEFT, RIGHT = range(4)
-PARTS = ((0, 1), (2, 3), (0, 2), (1, 3))
-"""The quarters of the top, the bottom, the left and the right half."""
-ACROSS = (BOTTOM, TOP, RIGHT, LEFT)
-"""The other half of the board."""
+QUARTERS = ((0, 1), (2, 3), (0, 2), (1, 3))
+"""The quarters of each half; half ^ 1 is the half across."""
+HALF_BYTES, LAYERS = 100, 9
+"""Bytes for a half board in tables, and layers of bits in memory, spare words included."""
 
 
 class Won(NamedTuple):
-    """What is won of a sweep line: states, states with a tile that can have been spawned, afterstates."""
+    """How many boards of a line are won: states, those without a spawned tile among them, afterstates."""
 
     states: int
-    fresh: int
+    old: int
     afterstates: int
 
 
 class Placed(NamedTuple):
-    """What parts of boards need of a game: all exponents below k, but k on some cells."""
+    """What the parts of an index need of a game: cells with tiles k, and anything below on the others."""
 
-    k: int
+    x: int
     held: Placement
-    walls: frozenset[int] = frozenset()
+    walls: Placement = frozenset()
 
-    def codes(self, cell: int) -> tuple[int, ...]:
-        return (self.k,) if cell in self.held else tuple(range(self.k))
+    def codes(self, cell: int) -> Cells:
+        """Return what a cell may hold."""
+        return (self.x,) if cell in self.held else tuple(range(self.x))
 
     def is_x(self, code: int) -> bool:
-        return code == self.k
+        """Return whether a code is that of a tile k, which counts for nothing in sums."""
+        return code == self.x
 
     def sum(self, cells: Cells) -> int:
+        """Return the sum of tiles."""
         return sum(2**code for code in cells if code)
 
 
 class Quarter:
-    """The fillings of a quarter with tiles k on some cells: `part`, and what kernels take of it."""
+    """The fillings of a quarter with tiles k on some cells."""
 
-    def __init__(self, k: int, cells: Cells, held: Placement, exponents: tuple[int, ...]) -> None:
-        placed: Any = Placed(k, held)
+    def __init__(self, placed: Any, cells: Cells, exponents: Iterable[int]) -> None:
         self.part = part = Part(placed, cells)
-        self.arrays = kernel_part(part, np.zeros(len(part), np.uint64), free_cells(placed, part))
+        self.arrays = kernel_part(part, np.zeros(len(part), WORD), free_cells(placed, part))
         self.spawns = {e: spawns(placed, part, e) for e in exponents}
         self.classes = classes_of(part).astype(np.int64)
         self.positions = np.arange(len(part)) - part.starts[self.classes]
 
-    def fillings(self, cells: dict[int, Array]) -> Array:
-        """Return the number of the filling of some boards, given by cell."""
-        number = np.zeros(len(next(iter(cells.values()))), dtype=np.int64)
+    def fillings(self, boards: Boards) -> Array:
+        """Return the filling of each board."""
+        number = np.zeros((), dtype=np.int64)
         for cell, radix in zip(self.part.cells, self.part.radix, strict=True):
-            number = number * radix + (cells[cell] if radix > 1 else 0)
+            number = number * radix + boards[cell] * (radix > 1)
         found: Array = self.part.index_of[number]
         return found
 
 
 class HalfBoards:
-    """The half boards of two quarters, in the order of `_kernels.dense.Half`, without slides."""
+    """The half boards with tiles k on some cells, in the order of `_kernels.dense.Half`, and their slides."""
 
-    def __init__(self, first: Quarter, second: Quarter) -> None:
-        self.first, self.second = first, second
-        one, other = first.part, second.part
-        sums = (one.sums[:, None] + other.sums).ravel()
-        self.counts = np.zeros(int(sums.max()) + 1, dtype=np.int64)
-        np.add.at(self.counts, sums, (one.counts[:, None] * other.counts).ravel())
+    def __init__(self, sweep: SweepPass, half: int, held: Placement) -> None:
+        self._sweep, self.half, self.held = sweep, half, held
+        self.quarters = one, other = tuple(sweep.quarter(q, held & sweep.parts[q]) for q in QUARTERS[half])
+        self.counts = half_counts(one.part, other.part)
         self.begins = np.concatenate([[0], np.cumsum(self.counts)])
-        nothing = np.zeros((0, 0), np.uint64)
-        self.arrays = dense_kernels.Half(
-            first.arrays, second.arrays, _first_halves(one, other), self.begins,
-            nothing, np.zeros((0, 0), np.int32), nothing,
+        unused = np.zeros((0, 0), WORD), np.zeros((0, 0), np.int32), np.zeros((0, 0), WORD)
+        firsts = first_halves(one.part, other.part)
+        self.arrays = dense_kernels.Half(one.arrays, other.arrays, firsts, self.begins, *unused)
+        self._images: dict[tuple[int, Cells], set[int]] = {}
+
+    def _numbers(self, fillings: tuple[Array, ...]) -> Array:
+        """Return the numbers of half boards, of which the fillings of both quarters are given."""
+        (one, other), (first, second) = fillings, self.quarters
+        a, b = first.classes[one], second.classes[other]
+        rows: Array = self.arrays.firsts[a, b] + first.positions[one] * second.part.counts[b]
+        return rows + second.positions[other]
+
+    def ranks(self, boards: Boards) -> Array:
+        """Return the row or column of each board in the matrices of its sum."""
+        fillings = tuple(quarter.fillings(boards) for quarter in self.quarters)
+        sums = sum(quarter.part.units[one] for quarter, one in zip(self.quarters, fillings, strict=True))
+        found: Array = self._numbers(fillings) - self.begins[sums]
+        return found
+
+    def boards(self) -> Boards:
+        """Return all half boards."""
+        fillings = np.indices([len(quarter.part) for quarter in self.quarters]).reshape(2, -1)
+        fillings = fillings[:, np.argsort(self._numbers(tuple(fillings)))]
+        return {
+            cell: quarter.part.fillings[filling, i]
+            for quarter, filling in zip(self.quarters, fillings, strict=True)
+            for i, cell in enumerate(quarter.part.cells)
+        }
+
+    @cached_property
+    def _slid(self) -> tuple[list[list[Placement]], Array]:
+        """The placements after each slide, the first for won boards, and `Slides.to`."""
+        sweep, before = self._sweep, self.boards()
+        found, to = [], []
+        for direction in sweep.directions(self.half):
+            after, won, moved = sweep.slide(before, direction)
+            marks = sum((after[cell] == sweep.k).astype(np.int64) << cell for cell in after)
+            masks, which = np.unique(marks, return_inverse=True)
+            placements = [frozenset(cell for cell in after if int(mask) >> cell & 1) for mask in masks]
+            there = [placement for placement in placements if sweep.is_apart(placement)]
+            slots = np.array([there.index(one) + 1 if one in there else 0 for one in placements])
+            found.append([frozenset[int](), *there])
+            to.append(np.where(won, 0, slots[which.ravel()]) + kernels.MOVES * moved)
+        return found, np.array(to, dtype=np.uint8)
+
+    @property
+    def after(self) -> list[list[Placement]]:
+        """For each slide the placements after it; the first stands for boards that are won."""
+        return self._slid[0]
+
+    def image(self, d: int, slot: int, symmetry: Cells) -> int:
+        """Return the row of `Slides.at` for a placement after slide d, as a symmetry maps it."""
+        self._images.setdefault((d, symmetry), set()).add(slot)
+        return list(self._images).index((d, symmetry))
+
+    @cached_property
+    def slides(self) -> kernels.Slides:
+        """What kernels take of the slides; to be used when all images are known."""
+        sweep, before, (after, to) = self._sweep, self.boards(), self._slid
+        at = np.zeros((max(1, len(self._images)), to.shape[1]), dtype=np.uint32)
+        for row, ((d, symmetry), slots) in enumerate(self._images.items()):
+            boards, _, _ = sweep.slide(before, sweep.directions(self.half)[d])
+            for slot in slots:
+                there = np.flatnonzero(to[d] & (kernels.MOVES - 1) == slot)
+                image = mapped(symmetry, {cell: held[there] for cell, held in boards.items()})
+                held = frozenset(mapped(symmetry, dict.fromkeys(after[d][slot])))
+                at[row, there] = sweep.half(sweep.halves.index(frozenset(image)), held).ranks(image)
+        free = [before[cell] for cell in before if cell not in self.held]
+        lower = np.zeros((sweep.k + 1, to.shape[1]), dtype=np.uint8)
+        for e, held in product(range(sweep.k + 1), free):
+            lower[e] += held < e
+        # Rows of bits, of inner halves only: each sum begins with a word of its own.
+        word = np.concatenate([[0], np.cumsum(self.counts + 63 >> 6)]) * (self.half in (BOTTOM, RIGHT))
+        bit = np.arange(to.shape[1]) + np.repeat(64 * word[:-1] - self.begins[:-1], self.counts)
+
+        def rows(marks: Iterable[Array]) -> Array:
+            found = np.zeros((len(list(marks := list(marks))), word[-1]), dtype=WORD)
+            for row, marked in zip(found if word[-1] else (), marks, strict=False):
+                all_bits = np.zeros(64 * len(row), dtype=bool)
+                all_bits[bit] = marked
+                row[:] = np.packbits(all_bits, bitorder="little").view(WORD)
+            return found
+
+        own = [placed.index(self.held, 1) if self.held in placed[1:] else -1 for placed in after]
+        some = rows(low >= t for low in lower for t in range(len(free) + 2))
+        return kernels.Slides(
+            self.begins, to, at, lower, word, rows(to >= kernels.MOVES),
+            rows(one & (kernels.MOVES - 1) != slot for one, slot in zip(to, own, strict=True)),
+            some.reshape(len(lower), len(free) + 2, -1),
         )  # fmt: skip
 
-    def numbers(self, one: Array, other: Array) -> Array:
-        """Return the numbers of the half boards of two arrays of fillings, which are broadcast."""
-        a, b = self.first.classes[one], self.second.classes[other]
-        found: Array = self.arrays.firsts[a, b] + self.second.part.counts[b] * self.first.positions[one]
-        return found + self.second.positions[other]
 
-    def ranks(self, cells: dict[int, Array]) -> Array:
-        """Return the row or column of some boards in the matrices of their sum, given by cell."""
-        one, other = self.first.fillings(cells), self.second.fillings(cells)
-        units = self.first.part.units[one] + self.second.part.units[other]
-        found: Array = self.numbers(one, other) - self.begins[units]
-        return found
-
-    def cells(self) -> dict[int, Array]:
-        """Return what each cell holds, of all half boards in their order."""
-        one, other = np.indices((len(self.first.part), len(self.second.part))).reshape(2, -1)
-        order = np.empty_like(one)
-        order[self.numbers(one, other)] = np.arange(len(order))
-        found = {}
-        for quarter, filling in ((self.first, one[order]), (self.second, other[order])):
-            for i, cell in enumerate(quarter.part.cells):
-                found[cell] = quarter.part.fillings[filling, i]
-        return found
-
-
-class HalfSlides:
-    """Where the slides of a half lead, with tiles k on some cells.
+class Stage:
+    """A placement that is stored: how many it stands for, its halves, and its slides along rows and columns.
 
     Attributes
     ----------
-    after:
-        For each slide the placements of this half after it; None, the first, stands for won boards.
+    image:
+        If a symmetry keeps the placement and maps the left half of the board to the top half: the rows and
+        columns to which it maps left and right halves.  Then slides along rows decide those along columns.
+    pairs:
+        For the top half, and unless there is an `image` for the left half, where slides lead.
     """
 
-    def __init__(self, rules: SweepRules, half: int, held: Placement, directions: list[str]) -> None:
-        self._rules, self.half, self.held, self._directions = rules, half, held, directions
-        self.boards = rules.half(half, held)
-        self._before = self.boards.cells()
-        self._images: dict[tuple[int, Cells], tuple[int, set[int]]] = {}
-        self.after: list[list[Placement | None]] = []
-        to = []
-        for direction in directions:
-            cells, won, moved = rules.slide(self._before, direction)
-            bits_of = sum((cells[cell] == rules.k).astype(np.int64) << i for i, cell in enumerate(cells))
-            found, slots = np.unique(bits_of, return_inverse=True)
-            placements = [frozenset(c for i, c in enumerate(cells) if number >> i & 1) for number in found]
-            placed: list[Placement | None] = [None]
-            slot_of = []
-            for placement in placements:
-                independent = rules.is_independent(placement)
-                slot_of.append(len(placed) if independent else 0)
-                placed += [placement] if independent else []
-            self.after.append(placed)
-            to.append(np.where(won, 0, np.array(slot_of)[slots.ravel()]) + kernels.MOVES * moved)
-        self._to = np.array(to, dtype=np.uint8)
-
-    def image(self, d: int, slot: int, symmetry: Cells) -> int:
-        """Return the row of `Slides.at` for what slide d makes, as a symmetry maps it."""
-        row, slots = self._images.setdefault((d, symmetry), (len(self._images), set()))
-        slots.add(slot)
-        return row
-
-    @cached_property
-    def arrays(self) -> kernels.Slides:
-        """What kernels take of it; to be used when all images are known."""
-        rules, before = self._rules, self._before
-        at = np.zeros((max(1, len(self._images)), int(self.boards.begins[-1])), dtype=np.uint32)
-        for d, direction in enumerate(self._directions):
-            cells, _, _ = rules.slide(before, direction)
-            for (other, symmetry), (row, slots) in self._images.items():
-                for slot in slots if other == d else ():
-                    placement = self.after[d][slot]
-                    assert placement is not None
-                    there = np.flatnonzero(self._to[d] & (kernels.MOVES - 1) == slot)
-                    # A symmetry maps a board to the one whose cell i holds what was on cell symmetry[i].
-                    image = {i: cells[source][there] for i, source in enumerate(symmetry) if source in cells}
-                    held = frozenset(i for i, source in enumerate(symmetry) if source in placement)
-                    at[row, there] = rules.half(rules.half_of(image), held).ranks(image)
-        values = np.array([before[cell] for cell in before if cell not in self.held], dtype=np.uint8)
-        values = values.reshape(-1, at.shape[1])
-        lower = np.array([(values < e).sum(axis=0) for e in range(rules.k)], dtype=np.uint8)
-        holds = np.bitwise_or.reduce(np.uint32(1) << values.astype(np.uint32), axis=0, initial=0).astype(np.uint32)
-        # As rows of bits, of inner halves only: each sum begins with a word of its own.
-        begins, counts = self.boards.begins, self.boards.counts
-        word = np.concatenate([[0], np.cumsum(counts + 63 >> 6)])
-        if self.half in (TOP, LEFT):
-            word[:] = 0
-        bit = np.arange(at.shape[1]) + np.repeat(64 * word[:-1] - begins[:-1], counts)
-
-        def rows(marks: Array) -> Array:
-            if not word[-1]:
-                return np.zeros(0, dtype=np.uint64)
-            found = np.zeros(64 * word[-1], dtype=bool)
-            found[bit] = marks
-            return np.packbits(found, bitorder="little").view(np.uint64)
-
-        own = [after.index(self.held) if self.held in after else -1 for after in self.after]
-        some = np.zeros((rules.k, len(values) + 2, word[-1]), dtype=np.uint64)
-        fits = np.zeros_like(some)
-        for e in range(rules.fresh + 1, rules.k) if rules.fresh >= 0 else ():
-            lacks = holds >> np.uint32(e) & np.uint32(1) == 0
-            for t in range(1, len(values) + 2):
-                some[e, t], fits[e, t] = rows(lower[e] >= t), rows((lower[e] >= t) | lacks)
-        return kernels.Slides(
-            begins, self._to, at, lower, holds, word,
-            np.array([rows(to >= kernels.MOVES) for to in self._to]),
-            np.array([rows(to & (kernels.MOVES - 1) != b) for to, b in zip(self._to, own, strict=True)]),
-            some, fits,
-        )  # fmt: skip
+    def __init__(self, sweep: SweepPass, cells: Placement, weight: int) -> None:
+        self.cells, self.weight = cells, weight
+        self.halves = tuple(sweep.half(half, cells & sweep.halves[half]) for half in range(4))
+        self.image: tuple[Array, ...] | None = None
+        self.pairs: dict[int, kernels.Pairs] = {}
+        if symmetry := sweep.symmetry(cells, LEFT, [TOP]):
+            sides = ((self.halves[one], self.halves[other]) for one, other in ((LEFT, TOP), (RIGHT, BOTTOM)))
+            self.image = tuple(other.ranks(mapped(symmetry, one.boards())) for one, other in sides)
 
 
-class SweepRules:
-    """A game for sweep lines below the goal: its placements, and the tables of its half boards."""
-
-    def __init__(self, game: Game, least: int, *, corollary7: bool) -> None:
-        self.game, self.k = game, max(game.tops)
-        self.fresh = game.spawn_exponents[-1] if corollary7 else -1
-        self.units = 1 << self.k - 1
-        _, self.quarters = cut_into_parts(game)
-        self._cells = tuple(frozenset(self.quarters[a] + self.quarters[b]) for a, b in PARTS)
-        self.half = cache(self._half)
-        self._quarter = cache(self._make_quarter)
-        length = max(map(len, game.grid.all_lines))
-        self._lines = {n: _line_table(n, self.k) for n in {len(line) for line in game.grid.all_lines}}
-        del length
-        self.group = [p for p in symmetries(game) if {self.image(p, half) for half in self._cells} == set(self._cells)]
-        self.placements = [
-            placement
-            for count in range(least, game.cells + 1)
-            for placement in map(frozenset, combinations(range(game.cells), count))
-            if self.is_independent(placement) and game.cells - count >= self.k - self.fresh * (self.fresh >= 0) - self.k * (self.fresh < 0)
-        ]
-        # Of each orbit the placement whose top and left halves have most tiles k: rows are then short lists.
-        self.reduced = {
-            placement: max((self.image(p, placement) for p in self.group), key=self._order)
-            for placement in self.placements
-        }
-
-    def _order(self, placement: Placement) -> tuple[int, int, int, list[int]]:
-        top, left = (len(placement & self._cells[half]) for half in (TOP, LEFT))
-        return -len(placement & set(self.quarters[3])), top, left, sorted(placement)
-
-    def symmetry(self, placement: Placement, half: int, wanted: tuple[int, ...]) -> Cells | None:
-        """Return a symmetry that maps a placement to the one that is stored, and a half to a wanted one."""
-        reduced, ends = self.reduced[placement], [self._cells[one] for one in wanted]
-        for p in self.group:
-            if self.image(p, placement) == reduced and self.image(p, self._cells[half]) in ends:
-                return p
-        return None
-
-    @staticmethod
-    def image(symmetry: Cells, cells: Placement) -> Placement:
-        """Return where a symmetry maps cells."""
-        return frozenset(i for i, source in enumerate(symmetry) if source in cells)
-
-    def columns_image(self, placement: Placement) -> tuple[Array, Array] | None:
-        """Return the rows and columns of the images of left and right halves, if a symmetry has such images.
-
-        It keeps the placement and maps the left half of the board to the top half.
-        """
-        symmetry = self.symmetry(placement, LEFT, (TOP,))
-        if symmetry is None:
-            return None
-        found = []
-        for half, other in ((LEFT, TOP), (RIGHT, BOTTOM)):
-            cells = self.half(half, self.inside(placement, half)).cells()
-            image = {i: cells[source] for i, source in enumerate(symmetry) if source in cells}
-            found.append(self.half(other, self.inside(placement, other)).ranks(image).astype(np.uint32))
-        return found[0], found[1]
-
-    def half_of(self, cells: Any) -> int:
-        """Return the half of the board that has these cells."""
-        return self._cells.index(frozenset(cells))
-
-    def inside(self, placement: Placement, half: int) -> Placement:
-        """Return the part of a placement in a half."""
-        return placement & self._cells[half]
-
-    def is_independent(self, placement: Placement) -> bool:
-        """Return whether no two of the cells are neighbours."""
-        return not any(a in placement and b in placement for a, b in self.game.grid.neighbours)
-
-    def _make_quarter(self, number: int, held: Placement) -> Quarter:
-        return Quarter(self.k, self.quarters[number], held, self.game.spawn_exponents)
-
-    def _half(self, half: int, held: Placement) -> HalfBoards:
-        first, second = (self._quarter(q, held & frozenset(self.quarters[q])) for q in PARTS[half])
-        return HalfBoards(first, second)
-
-    def directions(self, half: int) -> list[str]:
-        """Return the slides that are computed by a half, top or left: those that keep what is in it."""
-        lines = self.game.grid.lines
-        inside = {
-            direction: all(set(line) <= self._cells[TOP] or set(line) <= self._cells[BOTTOM] for line in lines[direction])
-            for direction in self.game.directions
-        }
-        return [direction for direction, rows in inside.items() if rows == (half == TOP)]
-
-    def slide(self, cells: dict[int, Array], direction: str) -> tuple[dict[int, Array], Array, Array]:
-        """Slide half boards; return their cells, whether that makes the goal, and whether they change."""
-        after = dict(cells)
-        won = np.zeros(len(next(iter(cells.values()))), dtype=bool)
-        moved = won.copy()
-        for line in self.game.grid.lines[direction]:
-            if line[0] in cells:
-                contents, wins, moves = self._lines[len(line)]
-                code = np.zeros(len(won), dtype=np.int64)
-                for cell in line:
-                    code = code * (self.k + 1) + cells[cell]
-                for i, cell in enumerate(line):
-                    after[cell] = contents[code, i]
-                won |= wins[code]
-                moved |= moves[code]
-        return after, won, moved
-
-
-def _line_table(length: int, k: int) -> tuple[Array, Array, Array]:
-    """Of each content of a line, by its number: what a slide makes, whether the goal, and whether it moves."""
-    before = list(product(range(k + 1), repeat=length))
-    after = [merge_line(line, 0) for line in before]
-    moved = np.array([one != other for one, other in zip(before, after, strict=True)])
-    contents = np.array(after, dtype=np.uint8)
-    return contents, (contents > k).any(axis=1), moved
-
-
-@dataclass
-class View:
-    """The boards of a placement by one of its halves, with the slides along the lines in both halves."""
-
-    half: int
-    outer: HalfSlides
-    inner: HalfSlides
-    pairs: kernels.Pairs
-
-
-@dataclass
-class Placing:
-    """A placement that is stored: its orbit's size, and its views by the top and the left half."""
-
-    cells: Placement
-    weight: int
-    halves: tuple[HalfBoards, ...]
-    image: tuple[Array, Array] | None
-    views: list[View] = field(default_factory=list)
+def mapped(symmetry: Cells, cells: dict[int, Any]) -> dict[int, Any]:
+    """Return what some cells hold on the image of a board: its cell i holds what was on ``symmetry[i]``."""
+    return {i: cells[source] for i, source in enumerate(symmetry) if source in cells}
 
 
 class SweepPass:
-    """The pass over sweep lines (k, `least`) and those with more tiles k.
+    """The pass over the lines (k, `least`) and above, with `threads`.
 
-    `corollary7`: as in `bdd.strategies.Method`.
+    `corollary7`: only states are counted that play from an empty board can make, by `bdd.strategies.Method`,
+    with and without its second condition.  Raises `UsageError` and `ResourceError`.
     """
 
-    def __init__(self, game: Game, least: int, threads: int, *, corollary7: bool) -> None:
-        self.rules = rules = SweepRules(game, least, corollary7=corollary7)
-        self.game, self._least = game, least
-        self._fresh = rules.fresh
-        orbits = list(rules.reduced.values())
-        self._placed = [
-            Placing(
-                cells, orbits.count(cells),
-                tuple(rules.half(half, rules.inside(cells, half)) for half in range(4)), rules.columns_image(cells),
-            )
-            for cells in dict.fromkeys(orbits)
-        ]  # fmt: skip
-        self._number = {one.cells: r for r, one in enumerate(self._placed)}
-        self._slides = cache(self._make_slides)
-        for one in self._placed:
-            one.views = [self._view(one, half) for half in ((TOP,) if one.image else (TOP, LEFT))]
-        self.won: dict[int, list[int]] = {}
-        self._pool = Pool(threads)
-        self._buffers: dict[str, Array] = {}
-        self._states: dict[int, dict[int, bits.Matrices]] = {}
-
-    def _make_slides(self, half: int, held: Placement) -> HalfSlides:
-        return HalfSlides(self.rules, half, held, self.rules.directions(min(half, half ^ 1)))
-
-    def _view(self, one: Placing, half: int) -> View:
-        rules = self.rules
-        outer, inner = (self._slides(h, rules.inside(one.cells, h)) for h in (half, ACROSS[half]))
-        shape = (
-            len(outer.after),
-            max(map(len, outer.after), default=0),
-            max(map(len, inner.after), default=0),
+    def __init__(
+        self, game: Game, least: int, threads: int, memory: float = math.inf, *, corollary7: bool
+    ) -> None:
+        self.game, self.k, self._least = game, max(game.tops), least
+        self._fresh = game.spawn_exponents[-1] if corollary7 else -1
+        self._units = 1 << self.k - 1  # a tile k in sums, which are counted in units of 2
+        _, cells = cut_into_parts(game)
+        self.parts = tuple(map(frozenset, cells))
+        self.halves = tuple(self.parts[a] | self.parts[b] for a, b in QUARTERS)
+        self._group = [
+            p for p in symmetries(game) if {self._image(p, half) for half in self.halves} == {*self.halves}
+        ]
+        # With corollary 7, a tile k needs some lower cells.
+        most = game.cells - (self.k - self._fresh if corollary7 else 0)
+        placements = [one for one in self._all_apart() if least <= len(one) <= most]
+        self._stored = {
+            one: max((self._image(p, one) for p in self._group), key=self._order) for one in placements
+        }
+        self._orbits = Counter(self._stored.values())
+        self._check_memory(memory)
+        self.quarter = lru_cache(maxsize=None)(
+            lambda q, held: Quarter(Placed(self.k, held), cells[q], game.spawn_exponents)
         )
-        matrix, outers, inners = np.full(shape, -1, np.int64), np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-        less = np.zeros(shape[:2], dtype=np.int64)
-        for d in range(shape[0]):
-            for (a, top), (b, bottom) in product(enumerate(outer.after[d]), enumerate(inner.after[d])):
-                if top is None or bottom is None:
-                    continue
-                less[d, a] = (len(top) - len(outer.held)) * rules.units
-                if top | bottom in rules.reduced:
-                    cells = rules.reduced[top | bottom]
-                    # By the top or the bottom half, if the columns of that placement are images of its rows.
-                    symmetry = rules.symmetry(top | bottom, half, (TOP, BOTTOM)) if self._placed[self._number[cells]].image else None
-                    symmetry = symmetry or rules.symmetry(top | bottom, half, (TOP, BOTTOM, LEFT, RIGHT))
-                    assert symmetry is not None
-                    image = rules.half_of(rules.image(symmetry, rules._cells[half]))
-                    matrix[d, a, b] = 4 * self._number[cells] + image
-                    outers[d, a, b] = outer.image(d, a, symmetry)
-                    inners[d, a, b] = inner.image(d, b, symmetry)
-        # A slide that leaves the tiles k where they are leads to the same matrices, if there is one.
-        own = np.full((shape[0], 2), -1, dtype=np.int64)
-        for d in range(shape[0]):
-            if outer.held in outer.after[d] and inner.held in inner.after[d]:
-                own[d] = outer.after[d].index(outer.held), inner.after[d].index(inner.held)
-        return View(half, outer, inner, kernels.Pairs(matrix, outers, inners, own, less))
+        self.half = lru_cache(maxsize=None)(lambda half, held: HalfBoards(self, half, held))
+        self._lines = {len(line): _line_table(len(line), self.k) for line in game.grid.all_lines}
+        self._stages = [Stage(self, placement, count) for placement, count in self._orbits.items()]
+        self._number = {stage.cells: r for r, stage in enumerate(self._stages)}
+        for stage in self._stages:
+            stage.pairs = {half: self._pairs(stage, half) for half in ([TOP] if stage.image else [TOP, LEFT])}
+        self._pool = Pool(threads)
+        self._buffers: dict[Any, Array] = {}
+        self._states: dict[int, dict[int, bits.Matrices]] = {}
+        self._won: Counter[tuple[int, int]] = Counter()
+
+    # -- placements ----------------------------------------------------------------------------------
+
+    def is_apart(self, placement: Placement) -> bool:
+        """Return whether no two cells are neighbours."""
+        return not any(a in placement and b in placement for a, b in self.game.grid.neighbours)
+
+    def _all_apart(self) -> list[Placement]:
+        found: list[Placement] = [frozenset()]
+        for placement in found:  # grows
+            more = (placement | {cell} for cell in range(max(placement, default=-1) + 1, self.game.cells))
+            found += filter(self.is_apart, more)
+        return found
+
+    @staticmethod
+    def _image(symmetry: Cells, placement: Placement) -> Placement:
+        return frozenset(mapped(symmetry, dict.fromkeys(placement)))
+
+    def _order(self, placement: Placement) -> tuple[int, int, int, list[int]]:
+        """Of an orbit the largest is stored: runs in the last quarter are then long, and rows too."""
+        last, top, left = (len(placement & cells) for cells in (self.parts[3], *self.halves[::2]))
+        return -last, top, left, sorted(placement)
+
+    def symmetry(self, placement: Placement, half: int, wanted: Iterable[int]) -> Cells | None:
+        """Return a symmetry that maps a placement to the one that is stored, and a half to a wanted one."""
+        ends = [self.halves[one] for one in wanted]
+        for p in self._group:
+            if (
+                self._image(p, placement) == self._stored[placement]
+                and self._image(p, self.halves[half]) in ends
+            ):
+                return p
+        return None
+
+    def directions(self, half: int) -> list[str]:
+        """Return the slides that keep what is in a half; what keeps both halves is of the top."""
+
+        def kept(direction: str) -> bool:
+            return all(
+                set(line) <= self.halves[TOP] or set(line) <= self.halves[BOTTOM]
+                for line in self.game.grid.lines[direction]
+            )
+
+        return [direction for direction in self.game.directions if kept(direction) == (half in (TOP, BOTTOM))]
+
+    def slide(self, boards: Boards, direction: str) -> tuple[Boards, Array, Array]:
+        """Slide half boards; return the results, whether the goal is made, and whether a tile moves."""
+        after, won, moved = dict(boards), np.zeros((), dtype=bool), np.zeros((), dtype=bool)
+        for line in self.game.grid.lines[direction]:
+            if line[0] in boards:
+                code = np.zeros((), dtype=np.int64)
+                for cell in line:
+                    code = code * (self.k + 1) + boards[cell]
+                contents, wins, moves = self._lines[len(line)]
+                after |= {cell: contents[code, i] for i, cell in enumerate(line)}
+                won, moved = won | wins[code], moved | moves[code]
+        return after, won, moved
+
+    def _pairs(self, stage: Stage, half: int) -> kernels.Pairs:
+        """Return where slides along the lines of two halves lead, and let the halves know which images."""
+        outer, inner = stage.halves[half], stage.halves[half ^ 1]
+        shape = len(outer.after), *(max(map(len, side.after), default=1) for side in (outer, inner))
+        matrix, rows, columns = np.full(shape, -1), np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+        own, less = np.full((len(outer.after), 2), -1), np.zeros(shape[:2], dtype=np.int64)
+        for d, (tops, bottoms) in enumerate(zip(outer.after, inner.after, strict=True)):
+            if outer.held in tops[1:] and inner.held in bottoms[1:]:
+                own[d] = tops.index(outer.held, 1), bottoms.index(inner.held, 1)
+            for (a, top), (b, bottom) in product(enumerate(tops[1:], 1), enumerate(bottoms[1:], 1)):
+                less[d, a] = (len(top) - len(outer.held)) * self._units
+                if (stored := self._stored.get(top | bottom)) is None:
+                    continue  # neighbours in the two halves
+                r = self._number[stored]
+                ends = [TOP, BOTTOM] if self._stages[r].image else [TOP, BOTTOM, LEFT, RIGHT]
+                symmetry = self.symmetry(top | bottom, half, ends)
+                assert symmetry is not None
+                matrix[d, a, b] = 4 * r + self.halves.index(self._image(symmetry, self.halves[half]))
+                rows[d, a, b], columns[d, a, b] = outer.image(d, a, symmetry), inner.image(d, b, symmetry)
+        return kernels.Pairs(matrix, rows, columns, own, less)
 
     # -- the pass ------------------------------------------------------------------------------------
 
-    def run(self, tell: Callable[[float, int], None] = lambda _share, _boards: None) -> dict[int, Won]:
-        """Solve all layers; return what is won of each line (k, l), by l.
+    def run(self, tell: Callable[[int, float, int], None]) -> dict[int, Won]:
+        """Solve all layers; return what is won of each line (k, l) by l, from the full board to the least.
 
-        `tell` is called after each layer with the share of the layers that is done, and their boards.
+        ``tell(sum, share, boards)`` is called after each layer: the share of layers done, and its boards.
         """
-        game, rules = self.game, self.rules
-        spares = [self._scratch() for _ in range(self._pool.threads)]
-        most = max((self._most(one) + len(one.cells) * rules.units for one in self._placed), default=-1)
-        for total in range(most, self._least * rules.units - 1, -1):
-            boards = self._layer(total, spares)
-            for old in [other for other in self._states if other >= total + (1 << game.spawn_exponents[-1] - 1)]:
-                del self._states[old]
-            tell(1 - (total - self._least * rules.units) / (most - self._least * rules.units + 1), boards)
-        return {count: self._won(count) for count in range(game.cells, self._least - 1, -1)}
+        with self._pool:
+            spares = [self._scratch() for _ in range(self._pool.threads)] if self._stages else []
+            sums = [len(one.cells) * self._units + self._most(one) for one in self._stages]
+            first, last = max(sums, default=-1), self._least * self._units
+            for total in range(first, last - 1, -1):
+                boards = self._layer(total, spares)
+                tell(2 * total, (first - total + 1) / (first - last + 1), boards)
+        return {count: self._line(count) for count in range(self.game.cells, self._least - 1, -1)}
 
-    def _most(self, one: Placing) -> int:
-        """Return the largest sum of the other tiles, in units of 2."""
-        return (self.game.cells - len(one.cells)) * (self.rules.units >> 1)
+    def _most(self, stage: Stage) -> int:
+        """Return the largest sum of the other tiles; by corollary 7, the i-th smallest is at most 2**i."""
+        cells = self.game.cells - len(stage.cells)
+        largest = (self.k - 1 if self._fresh < 0 else min(self.k - 1, i + self._fresh) for i in range(cells))
+        return sum(1 << e >> 1 for e in largest)
 
     def _layer(self, total: int, spares: list[Any]) -> int:
-        """Solve the boards of one sum, which is counted in units of 2, of all placements."""
-        rules, game = self.rules, self.game
-        here = []
-        for r, one in enumerate(self._placed):
-            units = total - len(one.cells) * rules.units
-            if 0 <= units <= self._most(one):
-                here.append((r, one, units))
-        # Where the matrices of each placement begin by each half, behind the words of ones.
-        size = self._ones
-        maps: dict[tuple[int, int], Matrices] = {}
-        at = np.full((4 * len(self._placed), self._sums), -1, dtype=np.int64)
-        wide = np.zeros_like(at)
-        for r, one, units in here:
-            for half in range(3 if one.image else 4):
-                outer, inner = one.halves[half], one.halves[ACROSS[half]]
-                maps[r, half] = found = Matrices(units, outer.counts, inner.counts)
-                if half == LEFT and one.image:
-                    continue
-                at[4 * r + half, : len(found.at)] = np.where(found.at >= 0, found.at + size, -1)
-                wide[4 * r + half, : len(found.at)] = found.wide
-                size += found.size
-        words = self._buffer("afterstates", size + 1)
-        words[: self._ones] = bits.ALL
-        stored = kernels.Stored(words, at, wide)
-        afters = {
-            key: bits.Matrices(words, at[4 * key[0] + key[1]], wide[4 * key[0] + key[1]]) for key in maps
+        """Solve the boards of one sum of all placements; return how many there are."""
+        layer = [
+            (r, stage, units)
+            for r, stage in enumerate(self._stages)
+            if 0 <= (units := total - len(stage.cells) * self._units) <= self._most(stage)
+        ]
+        sides = {
+            (r, half): Matrices(units, stage.halves[half].counts, stage.halves[half ^ 1].counts)
+            for r, stage, units in layer
+            for half in range(4)
         }
-        states = self._states_of(f"states {total % (1 + (1 << game.spawn_exponents[-1] - 1))}", maps, TOP)
-        columns = self._states_of("columns", maps, LEFT)
-        counts = {r: np.zeros((len(maps[r, TOP].at), 3), dtype=np.uint64) for r, _, _ in here}
-        images = [one for one in here if one[1].image]
-        others = [one for one in here if not one[1].image]
-        steps: tuple[tuple[int, list[tuple[int, Placing, int]], Callable[..., Task]], ...] = (
-            (TOP, here, lambda r, one, units: self._fold(total, r, one, units, afters[r, TOP])),
-            (TOP, here, lambda r, one, units: _transposed(one, TOP, units, afters[r, TOP], afters[r, BOTTOM])),
-            (LEFT, others, lambda r, one, units: _turned(one, units, afters[r, TOP], afters[r, LEFT])),
-            (LEFT, others, lambda r, one, units: _transposed(one, LEFT, units, afters[r, LEFT], afters[r, RIGHT])),
-            (TOP, here, lambda r, one, units: self._slide(4 * r + TOP, one.views[0], units, stored, states[r])),
-            (LEFT, others, lambda r, one, units: self._slide(4 * r + LEFT, one.views[1], units, stored, columns[r])),
-            (LEFT, images, lambda r, one, units: _copied(one, units, states[r], columns[r])),
-            (TOP, here, lambda r, one, units: self._join(one, units, columns[r], afters[r, TOP], states[r], counts[r])),
-        )
-        for half, some, step in steps:
-            self._do([(step(*one), job) for one in some for job in maps[one[0], half].jobs()], spares)
+        # The matrices of afterstates, behind words of ones; those of an image are in none.
+        stored = [
+            key
+            for key in sides
+            if key[1] in self._stages[key[0]].pairs or key[1] ^ 1 in self._stages[key[0]].pairs
+        ]
+        shape = 4 * len(self._stages), max((len(one.at) for one in sides.values()), default=0)
+        at, wide = np.full(shape, -1, dtype=np.int64), np.zeros(shape, dtype=np.int64)
+        afters = self._matrices("afterstates", {key: sides[key] for key in stored}, self._ones)
+        for (r, half), found in afters.items():
+            at[4 * r + half, : len(found.at)], wide[4 * r + half, : len(found.at)] = found.at, found.wide
+        words = self._buffers["afterstates"]
+        words[: self._ones] = bits.ALL
+        known = kernels.Stored(words, at, wide)
+        most = 1 << self.game.spawn_exponents[-1] - 1  # what a spawn adds
+        states = self._matrices(total % (most + 1), {r: sides[r, TOP] for r, _, _ in layer})
+        columns = self._matrices("columns", {r: sides[r, LEFT] for r, _, _ in layer})
+        counts = {r: np.zeros((len(sides[r, TOP].at), 3), dtype=WORD) for r, _, _ in layer}
+        # For each step, of each placement the half that is outside, the kernel, and what it takes.
+        fold, turn, across, slide, copy, join = steps = [list[Work]() for _ in range(6)]
+        for r, stage, units in layer:
+            top, bottom, left, right = (half.arrays for half in stage.halves)
+            by_top = afters[r, TOP]
+            above = self._above(total, r, stage, by_top)
+            fold.append((r, TOP, bits.fold_spawns, (units, top, bottom, 0, above, True, True, by_top)))
+            turn.append((r, TOP, kernels.exchange, (units, top, bottom, by_top, afters[r, BOTTOM])))
+            for half, pairs in stage.pairs.items():
+                halves = (side.slides for side in (stage.halves[half], stage.halves[half ^ 1]))
+                out = states[r] if half == TOP else columns[r]
+                args = units, *halves, pairs, self._fresh, 4 * r + half, known, out
+                slide.append((r, half, kernels.slide_sweep, args))
+            if stage.image:
+                args = units, left, right, *stage.image, states[r], columns[r]
+                copy.append((r, LEFT, kernels.copy_image, args))
+            else:
+                by_left = afters[r, LEFT]
+                turn.append((r, LEFT, kernels.turn, (units, left, right, top, bottom, by_top, by_left)))
+                across.append((r, LEFT, kernels.exchange, (units, left, right, by_left, afters[r, RIGHT])))
+            halves = (stage.halves[half].slides for half in (TOP, BOTTOM))
+            args = (
+                units,
+                (top, bottom, left, right),
+                *halves,
+                self._fresh,
+                columns[r],
+                by_top,
+                states[r],
+                counts[r],
+            )
+            join.append((r, TOP, kernels.join_sweep, args))
+        for step in steps:
+            self._do([(work, sums) for work in step for sums in sides[work[:2]].jobs()], spares)
         self._states[total] = states
-        for r, one, _ in here:
-            sums = [int(n) * one.weight for n in counts[r].sum(axis=0)]
-            self.won[len(one.cells)] = [a + b for a, b in zip(self.won.get(len(one.cells), (0, 0, 0)), sums)]
-        return sum(int(maps[r, TOP].boards.sum()) for r, _, _ in here)
+        self._states.pop(total + most, None)
+        for r, stage, _ in layer:
+            for i, number in enumerate(counts[r].sum(axis=0)):
+                self._won[len(stage.cells), i] += int(number) * stage.weight
+        return sum(int(sides[r, TOP].boards.sum()) for r, _, _ in layer)
 
-    def _do(self, jobs: list[tuple[Task, Array]], spares: list[Any]) -> None:
+    def _do(self, jobs: list[tuple[Work, Array]], spares: list[Any]) -> None:
         """Do the jobs of a step, shared out over threads."""
         waiting = deque(jobs)
 
-        def work(spare: Any, stop: Event) -> None:
-            drain(waiting, lambda job: job[0](job[1], spare), stop)
+        def do(job: tuple[Work, Array], spare: Any) -> None:
+            (_, _, kernel, args), sums = job
+            kernel(sums, *args, *spare[: 1 + (kernel is kernels.slide_sweep)])
 
-        self._pool.together(work, spares)
+        self._pool.together(lambda spare, stop: drain(waiting, lambda job: do(job, spare), stop), spares)
 
-    def _fold(self, total: int, r: int, one: Placing, units: int, out: bits.Matrices) -> Task:
-        outer, inner = one.halves[:2]
-        ups = []
-        for e in sorted(self.game.spawn_exponents, reverse=True):
+    def _above(self, total: int, r: int, stage: Stage, below: bits.Matrices) -> tuple[bits.Successors, ...]:
+        """Return the states that spawns make of a placement."""
+        found = []
+        for e in self.game.spawn_exponents:
             more = 1 << e - 1
-            above = self._states.get(total + more, {}).get(r)
-            if above is None:
-                above = bits.Matrices(out.words, np.full_like(out.at, -1), out.wide)
-            spawned = tuple((half.first.spawns[e], half.second.spawns[e]) for half in (outer, inner))
-            ups.append(bits.Successors(more, *spawned, above))
-        args = units, outer.arrays, inner.arrays, 0, tuple(ups), True, True, out
-        return lambda sums, scratch: bits.fold_spawns(sums, *args, scratch[0])
-
-    def _slide(self, own: int, view: View, units: int, stored: kernels.Stored, out: bits.Matrices) -> Task:
-        args = units, view.outer.arrays, view.inner.arrays, view.pairs, self._fresh, own, stored, out
-        return lambda sums, scratch: kernels.slide_sweep(sums, *args, scratch[1], scratch[0])
-
-    def _join(
-        self, one: Placing, units: int, columns: bits.Matrices, afters: bits.Matrices, states: bits.Matrices, counts: Array
-    ) -> Task:  # fmt: skip
-        halves = tuple(half.arrays for half in one.halves)
-        slides = one.views[0].outer.arrays, one.views[0].inner.arrays
-        args = units, halves, slides, self._fresh, columns, afters, states
-
-        return lambda sums, scratch: kernels.join_sweep(sums, *args, scratch[0].other, scratch[0].runs, counts)
+            nothing = bits.Matrices(below.words, np.full_like(below.at, -1), below.wide)
+            there = self._states.get(total + more, {}).get(r, nothing)
+            made = [tuple(quarter.spawns[e] for quarter in half.quarters) for half in stage.halves[:2]]
+            found.append(bits.Successors(more, *made, there))
+        return tuple(found)
 
     # -- memory --------------------------------------------------------------------------------------
 
-    @cached_property
-    def _halves(self) -> list[HalfBoards]:
-        return [half for one in self._placed for half in one.halves]
+    def _check_memory(self, memory: float) -> None:
+        """Raise `ResourceError` if tables and layers probably take more than so many bytes."""
+        halves = {(half, one & self.halves[half]) for one in self._orbits for half in range(4)}
+        boards = sum(self.k ** (len(self.halves[half]) - len(one)) for half, one in halves)
+        # The most fillings of one sum, by the number of cells.
+        ways, most = np.ones(1), [1.0]
+        values = np.bincount([0, *(1 << e - 1 for e in range(1, self.k))])
+        for _ in range(self.game.cells):
+            ways = np.convolve(ways, values)
+            most.append(float(ways.max()))
+        layer = sum(most[self.game.cells - len(one)] for one in self._orbits) / 8
+        needed = HALF_BYTES * boards + LAYERS * layer
+        if needed > memory:
+            raise ResourceError(
+                f"line ({self.k},{self._least}) in bits takes about {needed / 2**30:.3g} GiB, more than "
+                f"{memory / 2**30:.3g} GiB: choose a line with more tiles, or the strategy sweep"
+            )
+
+    def _matrices(self, name: Any, sides: dict[Any, Matrices], begin: int = 0) -> dict[Any, bits.Matrices]:
+        """Return matrices in a buffer, which later layers use again."""
+        words = begin + sum(one.size for one in sides.values()) + 1  # a run of bits may be read with the next
+        if len(self._buffers.get(name, ())) < words:
+            self._buffers[name] = np.empty(words + words // 4, dtype=WORD)
+        found = {}
+        for key, one in sides.items():
+            at = np.where(one.at >= 0, one.at + begin, -1)
+            found[key] = bits.Matrices(self._buffers[name], at, one.wide)
+            begin += one.size
+        return found
 
     @cached_property
     def _ones(self) -> int:
-        return 1 + max((int(half.counts.max()) >> 6 for half in self._halves), default=0)
-
-    @cached_property
-    def _sums(self) -> int:
-        return 1 + max((len(half.counts) for half in self._halves), default=0)
-
-    def _states_of(self, name: str, maps: dict[tuple[int, int], Matrices], half: int) -> dict[int, bits.Matrices]:
-        mine = {r: found for (r, other), found in maps.items() if other == half}
-        words = self._buffer(name, sum(found.size for found in mine.values()) + 1)
-        out, size = {}, 0
-        for r, found in mine.items():
-            out[r] = bits.Matrices(words, np.where(found.at >= 0, found.at + size, -1), found.wide)
-            size += found.size
-        return out
-
-    def _buffer(self, name: str, words: int) -> Array:
-        if len(self._buffers.get(name, ())) < words:
-            self._buffers[name] = np.empty(words + words // 4, dtype=WORD)
-        return self._buffers[name]
+        """Words of a row, at most."""
+        return 1 + max(
+            (int(half.counts.max()) >> 6 for one in self._stages for half in one.halves), default=0
+        )
 
     def _scratch(self) -> tuple[bits.MatrixScratch, kernels.SweepScratch]:
         """Return what a thread works in."""
-        row = self._ones + 1
-        matrix = 1
-        for one in self._placed:
-            for half in (TOP, LEFT):
-                a, b = (int(one.halves[side].counts.max()) for side in (half, ACROSS[half]))
-                matrix = max(matrix, a * ((b >> 6) + 1), b * ((a >> 6) + 1))
-        classes = max(len(part.part.sums) for half in self._halves for part in (half.first, half.second))
-        slides = max(len(view.outer.after) for one in self._placed for view in one.views)
-        placements = np.max([view.pairs.matrix.shape[1:] for one in self._placed for view in one.views], axis=0)
-        return (
-            bits.MatrixScratch(
-                *(np.empty(matrix + 1, WORD) for _ in range(4)), *(np.empty(row, WORD) for _ in range(3)),
-                np.empty(64 * bits.LANES, WORD), np.empty((classes, 5), np.int64),
-            ),
-            kernels.SweepScratch(
-                np.empty(row, WORD), *(np.empty((slides, *placements), WORD) for _ in range(2)),
-                np.empty((slides, placements[0], 64 * row), np.uint32),
-                np.empty(kernels.MOVES, WORD),
-            ),
+        sides = [
+            (int(one.halves[a].counts.max()), int(one.halves[a ^ 1].counts.max()))
+            for one in self._stages
+            for a in range(4)
+        ]
+        matrix, row = 1 + max(a * ((b >> 6) + 1) for a, b in sides), self._ones
+        classes = max(len(q.part.sums) for one in self._stages for half in one.halves for q in half.quarters)
+        pairs = [pairs.matrix.shape for one in self._stages for pairs in one.pairs.values()]
+        shape = [max(sizes) for sizes in zip(*pairs, strict=True)]
+        work = bits.MatrixScratch(
+            *(np.empty(matrix, WORD) for _ in range(4)), *(np.empty(row, WORD) for _ in range(3)),
+            np.empty(64 * bits.LANES, WORD), np.empty((classes, 5), np.int64),
         )  # fmt: skip
+        begin, step = (np.empty(shape, WORD) for _ in range(2))
+        lead = np.empty((*shape[:2], 64 * row), np.uint32)
+        return work, kernels.SweepScratch(np.empty(row, WORD), begin, step, np.empty(shape[2], WORD), lead)
 
     # -- counting ------------------------------------------------------------------------------------
 
-    def _won(self, count: int) -> Won:
+    def _line(self, count: int) -> Won:
         """Return what is won of a line: what was solved, and the boards with neighbouring tiles k."""
-        afters, states, old = self.won.get(count, (0, 0, 0))
-        game = self.game
-        placed = sum(len(placement) == count for placement in self.rules.placements)
-        crowded = math.comb(game.cells, count) - placed
-        every, fresh, after = self._fillings(game.cells - count)
-        return Won(states + crowded * every, states - old + crowded * fresh, afters + crowded * after)
+        afters, states, old = (self._won[count, i] for i in range(3))
+        crowded = math.comb(self.game.cells, count) - sum(len(one) == count for one in self._all_apart())
+        every, bare, after = self._fillings(self.game.cells - count)
+        return Won(states + crowded * every, old + crowded * bare, afters + crowded * after)
 
     def _fillings(self, cells: int) -> tuple[int, int, int]:
-        """Return the fillings of cells beside tiles k: all, those with a spawned tile, with an empty cell."""
-        k, fresh = self.rules.k, self._fresh
+        """Return the fillings of cells beside tiles k: all, without a spawned tile, with an empty cell."""
+        k, fresh = self.k, self._fresh
         if fresh < 0:
-            return k**cells, 0, k**cells - (k - 1) ** cells
-        found = [0, 0, 0]
-        if cells < k - fresh:
-            return 0, 0, 0
-        for tiles in combinations_with_replacement(range(k), cells):
-            # Ascending: the first tile e has as many lower cells as its index.
-            if all(tiles.index(e) >= e - fresh for e in set(tiles) if e > fresh):
-                ways = math.factorial(cells) // math.prod(math.factorial(tiles.count(e)) for e in set(tiles))
-                found[0] += ways
-                found[1] += ways * any(1 <= e <= fresh for e in tiles)
-                found[2] += ways * (0 in tiles)
+            return k**cells, k**cells, k**cells - (k - 1) ** cells
+        found = np.zeros(3, dtype=object)
+        for tiles in combinations_with_replacement(range(k), cells) if cells >= k - fresh else ():
+            # Ascending: before the i-th there are i lower or equal tiles.
+            if all(e <= max(fresh, i + fresh) for i, e in enumerate(tiles)):
+                ways = math.factorial(cells) // math.prod(map(math.factorial, Counter(tiles).values()))
+                found += ways * np.array(
+                    [1, not any(0 < e <= fresh for e in tiles), 0 in tiles], dtype=object
+                )
         return found[0], found[1], found[2]
 
 
-def _transposed(one: Placing, half: int, units: int, source: bits.Matrices, out: bits.Matrices) -> Task:
-    args = units, one.halves[half].arrays, one.halves[ACROSS[half]].arrays, source, out
-    return lambda sums, scratch: kernels.transpose_layer(sums, *args, scratch[0].square)
-
-
-def _turned(one: Placing, units: int, source: bits.Matrices, out: bits.Matrices) -> Task:
-    top, bottom, left, right = (half.arrays for half in one.halves)
-    args = units, left, right, top, bottom, source, out
-    return lambda sums, scratch: kernels.turn(sums, *args, scratch[0].square, scratch[0].runs)
-
-
-def _copied(one: Placing, units: int, source: bits.Matrices, out: bits.Matrices) -> Task:
-    assert one.image is not None
-    args = units, one.halves[LEFT].arrays, one.halves[RIGHT].arrays, *one.image, source, out
-    return lambda sums, scratch: kernels.copy_image(sums, *args, scratch[0])
+def _line_table(length: int, k: int) -> tuple[Array, Array, Array]:
+    """Of each content of a line, by its number: what a slide makes, whether it is the goal, or a move."""
+    before = np.array(list(product(range(k + 1), repeat=length)), dtype=np.uint8)
+    after = np.array([merge_line(tuple(line), 0) for line in before.tolist()], dtype=np.uint8)
+    return after, (after > k).any(axis=1), (after != before).any(axis=1)
