@@ -1,9 +1,9 @@
 """Kernels of sweep lines in bits: boards whose largest tiles, of exponent k, stand on given cells.
 
-The boards of a *placement*, a set of cells with tiles k, are matrices as in `_kernels.bits`, by the sum of the
-other tiles of an outer half.  A slide can move tiles k, and make some.  So it leads from one matrix to several:
-those of other placements, or of their images under a symmetry, which are stored by all four halves.  Where
-tiles k stay, 64 boards are done at a time; others are looked up one by one, if they are not won yet.
+The boards of a *placement*, a set of cells with tiles k, are matrices as in `_kernels.bits`, by the sum of
+the other tiles of an outer half.  A slide can move tiles k, and make some.  So it leads from one matrix to
+several: those of other placements, or of their images under a symmetry, which are stored by all four halves.
+Where tiles k stay, 64 boards are done at a time; others are looked up one by one, if they are not won yet.
 
 The words of all matrices begin with words of ones, which stand for boards with neighbouring tiles k.
 """
@@ -30,11 +30,11 @@ class Slides(NamedTuple):
     begins: Array  # int64: begins[h] is the first n whose other tiles have the sum h, in units of 2
     to: Array  # uint8: to[d, n] is the placement after slide d, 0 if the board is won, plus `MOVES`
     at: Array  # uint32: at[v, n] is the row or column of the half board after a slide, in image v
-    lower: Array  # uint8: lower[e, n] is the number of cells that are empty or hold less than exponent e
+    lower: Array  # uint64: four bits e of lower[n] are the number of cells that are empty or hold less than e
     word: Array  # int64: word[h] is where the sum h begins in the rows of bits below, of inner halves
     moving: Array  # uint64: moving[d, w]: the half boards that slide d changes
     leaving: Array  # uint64: leaving[d, w]: those of which slide d moves tiles k, or makes some
-    some: Array  # uint64: some[e, t, w]: those with lower[e] at least t
+    some: Array  # uint64: some[e, t, w]: those with at least t cells lower than e
 
 
 class Pairs(NamedTuple):
@@ -71,27 +71,33 @@ def _list_targets(h, first, columns, outer, inner, pairs, stored, scratch):
     for d in range(len(outer.to)):
         for a in range(pairs.matrix.shape[1]):
             for b in range(pairs.matrix.shape[2]):
-                m, left = pairs.matrix[d, a, b], h - pairs.less[d, a]
-                there = m >= 0 and left >= 0 and stored.at[m, left] >= 0
-                scratch.begin[d, a, b] = np.uint64(stored.at[m, left]) << U6 if there else U0
-                scratch.step[d, a, b] = np.uint64(stored.wide[m, left]) << U6 if there else U0
+                m, least = pairs.matrix[d, a, b], h - pairs.less[d, a]
+                there = m >= 0 and least >= 0 and stored.at[m, least] >= 0
+                scratch.begin[d, a, b] = np.uint64(stored.at[m, least]) << U6 if there else U0
+                scratch.step[d, a, b] = np.uint64(stored.wide[m, least]) << U6 if there else U0
             for column in range(columns):
-                b = np.int64(inner.to[d, first + column]) & (MOVES - 1)
-                at = inner.at[pairs.inner[d, a, b], first + column]
-                scratch.lead[d, a, column] = np.uint32(b) << U24 | at
+                slot = np.int64(inner.to[d, first + column]) & (MOVES - 1)
+                at = inner.at[pairs.inner[d, a, slot], first + column]
+                scratch.lead[d, a, column] = np.uint32(slot) << U24 | at
 
 
 @scalar
-def _list_possible(row, columns, outer, inner, word, fresh, possible):
+def _low(lower, e):
+    """Return the number of cells that are empty or hold less than exponent e."""
+    return np.int64(lower >> np.uint64(4 * e) & np.uint64(15))
+
+
+@scalar
+def _list_possible(row, columns, k, outer, inner, word, fresh, possible):
     """Set the bits of the boards of a row that are counted: all, or those that corollary 7 allows."""
-    wide, k = _words(columns), len(outer.lower) - 1
+    wide = _words(columns)
     possible[:wide] = ALL
     if columns & 63:
         possible[wide - 1] = (U1 << np.uint64(columns & 63)) - U1
     # If some cell holds e or more, e - fresh cells hold less; the outer half has some of them.
-    cells = np.int64(outer.lower[k, row]) + np.int64(inner.lower[k, 0])
+    cells = _low(outer.lower[row], k) + _low(inner.lower[0], k)
     for e in range(fresh + 1, k if fresh >= 0 else 0):
-        needed = min(e - fresh, cells) - np.int64(outer.lower[e, row])
+        needed = min(e - fresh, cells) - _low(outer.lower[row], e)
         if needed > 0:
             needed = min(needed, inner.some.shape[1] - 1)  # more than all of them
             for w in range(wide):
@@ -146,7 +152,8 @@ def slide_sweep(sums, units, outer, inner, pairs, fresh, own, stored, out, work,
         _list_targets(h, column0, columns, outer, inner, pairs, stored, scratch)
         for row in range(row0, outer.begins[h + 1]):
             to = begin + (row - row0) * wide
-            _list_possible(row, columns, outer, inner, word, fresh, possible)
+            if row == row0 or outer.lower[row] != outer.lower[row - 1]:
+                _list_possible(row, columns, len(inner.some) - 1, outer, inner, word, fresh, possible)
             counted = U0
             for k in range(wide):
                 counted |= possible[k]
@@ -226,13 +233,16 @@ def join_sweep(sums, units, halves, outer, inner, fresh, columns, afters, layer,
         row0, column0, wide, old = outer.begins[h], inner.begins[units - h], layer.wide[h], work.first_row
         old[:wide] = U0
         for column in range(inner.begins[units - h + 1] - column0):
-            if inner.lower[last, column0 + column] == inner.lower[1, column0 + column]:
+            low = inner.lower[column0 + column]
+            if _low(low, last) == _low(low, 1):
                 old[column >> 6] |= U1 << np.uint64(column & 63)
-        counts[h] = U0
+        won_afters, won, won_old = U0, U0, U0
         for row in range(outer.begins[h + 1] - row0):
-            lacks = outer.lower[last, row0 + row] == outer.lower[1, row0 + row]
-            for k in range(row * wide, (row + 1) * wide):
-                counts[h, 0] += ones(afters.words[afters.at[h] + k])
-                counts[h, 1] += ones(layer.words[layer.at[h] + k])
-                if lacks:
-                    counts[h, 2] += ones(layer.words[layer.at[h] + k] & old[k - row * wide])
+            low = outer.lower[row0 + row]
+            lacks = ALL if _low(low, last) == _low(low, 1) else U0
+            for k in range(wide):
+                word = layer.words[layer.at[h] + row * wide + k]
+                won_afters += ones(afters.words[afters.at[h] + row * wide + k])
+                won += ones(word)
+                won_old += ones(word & old[k] & lacks)
+        counts[h, 0], counts[h, 1], counts[h, 2] = won_afters, won, won_old

@@ -2,10 +2,10 @@
 
 A sweep line (k, l) has the boards with l tiles of exponent k and none above (`bdd.strategies`).  A board with
 two neighbouring tiles k is won: the next slide merges them, and no spawn comes between.  So only *placements*
-of tiles k on cells of which no two are neighbours are left: on 4x4 there are 114 of six tiles, 20 of seven, 2
-of eight, and none of more.  They are matrices of bits, one of each orbit under the symmetries that map halves
-of the board to halves.  Nothing is iterated: all lines are solved layer by layer, the largest sum first, since
-a slide keeps the sum, and leads to lines with at least as many tiles k.
+of tiles k on cells of which no two are neighbours are left: on 4x4 there are 114 of six tiles, 20 of seven,
+2 of eight, and none of more.  They are matrices of bits, one of each orbit under the symmetries that map
+halves of the board to halves.  Nothing is iterated: all lines are solved layer by layer, the largest sum
+first, since a slide keeps the sum, and leads to lines with at least as many tiles k.
 
     for each sum s, downwards:                                             kernels of `_kernels.sweep`
         states[s+2], [s+4]  --fold--> afterstates[s] by the top halves     (`_kernels.bits.fold_spawns`)
@@ -117,8 +117,9 @@ class HalfBoards:
         """Return the numbers of half boards, of which the fillings of both quarters are given."""
         (one, other), (first, second) = fillings, self.quarters
         a, b = first.classes[one], second.classes[other]
-        rows: Array = self.arrays.firsts[a, b] + first.positions[one] * second.part.counts[b]
-        return rows + second.positions[other]
+        found: Array = self.arrays.firsts[a, b] + first.positions[one] * second.part.counts[b]
+        found += second.positions[other]
+        return found
 
     def ranks(self, boards: Boards) -> Array:
         """Return the row or column of each board in the matrices of its sum."""
@@ -173,12 +174,12 @@ class HalfBoards:
             for slot in slots:
                 there = np.flatnonzero(to[d] & (kernels.MOVES - 1) == slot)
                 image = mapped(symmetry, {cell: held[there] for cell, held in boards.items()})
-                held = frozenset(mapped(symmetry, dict.fromkeys(after[d][slot])))
-                at[row, there] = sweep.half(sweep.halves.index(frozenset(image)), held).ranks(image)
+                placement = frozenset(mapped(symmetry, dict.fromkeys(after[d][slot])))
+                at[row, there] = sweep.half(sweep.halves.index(frozenset(image)), placement).ranks(image)
         free = [before[cell] for cell in before if cell not in self.held]
-        lower = np.zeros((sweep.k + 1, to.shape[1]), dtype=np.uint8)
-        for e, held in product(range(sweep.k + 1), free):
-            lower[e] += held < e
+        none = np.zeros(to.shape[1], dtype=WORD)
+        low = [sum((one < e for one in free), none) for e in range(sweep.k + 1)]
+        lower = sum((count << np.uint64(4 * e) for e, count in enumerate(low)), none)
         # Rows of bits, of inner halves only: each sum begins with a word of its own.
         word = np.concatenate([[0], np.cumsum(self.counts + 63 >> 6)]) * (self.half in (BOTTOM, RIGHT))
         bit = np.arange(to.shape[1]) + np.repeat(64 * word[:-1] - self.begins[:-1], self.counts)
@@ -192,11 +193,11 @@ class HalfBoards:
             return found
 
         own = [placed.index(self.held, 1) if self.held in placed[1:] else -1 for placed in after]
-        some = rows(low >= t for low in lower for t in range(len(free) + 2))
+        some = rows(count >= t for count in low for t in range(len(free) + 2))
         return kernels.Slides(
             self.begins, to, at, lower, word, rows(to >= kernels.MOVES),
             rows(one & (kernels.MOVES - 1) != slot for one, slot in zip(to, own, strict=True)),
-            some.reshape(len(lower), len(free) + 2, -1),
+            some.reshape(len(low), len(free) + 2, -1),
         )  # fmt: skip
 
 
@@ -348,10 +349,11 @@ class SweepPass:
 
     # -- the pass ------------------------------------------------------------------------------------
 
-    def run(self, tell: Callable[[int, float, int], None]) -> dict[int, Won]:
+    def run(self, tell: Callable[[int, float, int], bool]) -> dict[int, Won] | None:
         """Solve all layers; return what is won of each line (k, l) by l, from the full board to the least.
 
         ``tell(sum, share, boards)`` is called after each layer: the share of layers done, and its boards.
+        If it returns false the work stops, and None is returned.
         """
         with self._pool:
             spares = [self._scratch() for _ in range(self._pool.threads)] if self._stages else []
@@ -359,7 +361,8 @@ class SweepPass:
             first, last = max(sums, default=-1), self._least * self._units
             for total in range(first, last - 1, -1):
                 boards = self._layer(total, spares)
-                tell(2 * total, (first - total + 1) / (first - last + 1), boards)
+                if not tell(2 * total, (first - total + 1) / (first - last + 1), boards):
+                    return None
         return {count: self._line(count) for count in range(self.game.cells, self._least - 1, -1)}
 
     def _most(self, stage: Stage) -> int:
@@ -452,11 +455,12 @@ class SweepPass:
     def _above(self, total: int, r: int, stage: Stage, below: bits.Matrices) -> tuple[bits.Successors, ...]:
         """Return the states that spawns make of a placement."""
         found = []
+        (a, b), (c, d) = (half.quarters for half in stage.halves[:2])
         for e in self.game.spawn_exponents:
             more = 1 << e - 1
             nothing = bits.Matrices(below.words, np.full_like(below.at, -1), below.wide)
             there = self._states.get(total + more, {}).get(r, nothing)
-            made = [tuple(quarter.spawns[e] for quarter in half.quarters) for half in stage.halves[:2]]
+            made = (a.spawns[e], b.spawns[e]), (c.spawns[e], d.spawns[e])
             found.append(bits.Successors(more, *made, there))
         return tuple(found)
 
@@ -510,13 +514,12 @@ class SweepPass:
         classes = max(len(q.part.sums) for one in self._stages for half in one.halves for q in half.quarters)
         pairs = [pairs.matrix.shape for one in self._stages for pairs in one.pairs.values()]
         shape = [max(sizes) for sizes in zip(*pairs, strict=True)]
-        work = bits.MatrixScratch(
-            *(np.empty(matrix, WORD) for _ in range(4)), *(np.empty(row, WORD) for _ in range(3)),
-            np.empty(64 * bits.LANES, WORD), np.empty((classes, 5), np.int64),
-        )  # fmt: skip
+        matrices, rows = ([np.empty(size, WORD) for _ in range(4)] for size in (matrix, row))
+        square, runs = np.empty(64 * bits.LANES, WORD), np.empty((classes, 5), np.int64)
+        work = bits.MatrixScratch(*matrices, *rows[:3], square, runs)
         begin, step = (np.empty(shape, WORD) for _ in range(2))
         lead = np.empty((*shape[:2], 64 * row), np.uint32)
-        return work, kernels.SweepScratch(np.empty(row, WORD), begin, step, np.empty(shape[2], WORD), lead)
+        return work, kernels.SweepScratch(rows[3], begin, step, np.empty(shape[2], WORD), lead)
 
     # -- counting ------------------------------------------------------------------------------------
 
@@ -547,4 +550,6 @@ def _line_table(length: int, k: int) -> tuple[Array, Array, Array]:
     """Of each content of a line, by its number: what a slide makes, whether it is the goal, or a move."""
     before = np.array(list(product(range(k + 1), repeat=length)), dtype=np.uint8)
     after = np.array([merge_line(tuple(line), 0) for line in before.tolist()], dtype=np.uint8)
-    return after, (after > k).any(axis=1), (after != before).any(axis=1)
+    won: Array = (after > k).any(axis=1)
+    moved: Array = (after != before).any(axis=1)
+    return after, won, moved
