@@ -315,7 +315,9 @@ class SweepPass:
 
     def slide(self, boards: Boards, direction: str) -> tuple[Boards, Array, Array]:
         """Slide half boards; return the results, whether the goal is made, and whether a tile moves."""
-        after, won, moved = dict(boards), np.zeros((), dtype=bool), np.zeros((), dtype=bool)
+        after = dict(boards)
+        won: Array = np.zeros((), dtype=bool)
+        moved: Array = np.zeros((), dtype=bool)
         for line in self.game.grid.lines[direction]:
             if line[0] in boards:
                 code = np.zeros((), dtype=np.int64)
@@ -366,7 +368,10 @@ class SweepPass:
         return {count: self._line(count) for count in range(self.game.cells, self._least - 1, -1)}
 
     def _most(self, stage: Stage) -> int:
-        """Return the largest sum of the other tiles; by corollary 7, the i-th smallest is at most 2**i."""
+        """Return the largest sum of the other tiles; by corollary 7, the i-th smallest is at most 2**i.
+
+        Fewer tiles do not have this sum, or 2 less: such boards have no empty cell, and nothing is spawned.
+        """
         cells = self.game.cells - len(stage.cells)
         largest = (self.k - 1 if self._fresh < 0 else min(self.k - 1, i + self._fresh) for i in range(cells))
         return sum(1 << e >> 1 for e in largest)
@@ -516,10 +521,11 @@ class SweepPass:
         shape = [max(sizes) for sizes in zip(*pairs, strict=True)]
         matrices, rows = ([np.empty(size, WORD) for _ in range(4)] for size in (matrix, row))
         square, runs = np.empty(64 * bits.LANES, WORD), np.empty((classes, 5), np.int64)
-        work = bits.MatrixScratch(*matrices, *rows[:3], square, runs)
+        (one, two, three, four), (first, second, third, last) = matrices, rows
+        work = bits.MatrixScratch(one, two, three, four, first, second, third, square, runs)
         begin, step = (np.empty(shape, WORD) for _ in range(2))
         lead = np.empty((*shape[:2], 64 * row), np.uint32)
-        return work, kernels.SweepScratch(rows[3], begin, step, np.empty(shape[2], WORD), lead)
+        return work, kernels.SweepScratch(last, begin, step, np.empty(shape[2], WORD), lead)
 
     # -- counting ------------------------------------------------------------------------------------
 
