@@ -201,8 +201,8 @@ class HalfBoards:
         )  # fmt: skip
 
 
-class Stage:
-    """A placement that is stored: how many it stands for, its halves, and its slides along rows and columns.
+class Orbit:
+    """An orbit of placements: the one that is stored, how many there are, its halves, and its slides.
 
     Attributes
     ----------
@@ -232,7 +232,7 @@ class SweepPass:
     """The pass over the lines (k, `least`) and above, with `threads`.
 
     `corollary7`: only states are counted that play from an empty board can make, by `bdd.strategies.Method`,
-    with and without its second condition.  Raises `UsageError` and `ResourceError`.
+    with and without its second condition.  Raises `ResourceError`.
     """
 
     def __init__(
@@ -253,17 +253,17 @@ class SweepPass:
         self._stored = {
             one: max((self._image(p, one) for p in self._group), key=self._order) for one in placements
         }
-        self._orbits = Counter(self._stored.values())
+        self._sizes = Counter(self._stored.values())
         self._check_memory(memory)
         self.quarter = lru_cache(maxsize=None)(
             lambda q, held: Quarter(Placed(self.k, held), cells[q], game.spawn_exponents)
         )
         self.half = lru_cache(maxsize=None)(lambda half, held: HalfBoards(self, half, held))
         self._lines = {len(line): _line_table(len(line), self.k) for line in game.grid.all_lines}
-        self._stages = [Stage(self, placement, count) for placement, count in self._orbits.items()]
-        self._number = {stage.cells: r for r, stage in enumerate(self._stages)}
-        for stage in self._stages:
-            stage.pairs = {half: self._pairs(stage, half) for half in ([TOP] if stage.image else [TOP, LEFT])}
+        self._orbits = [Orbit(self, placement, count) for placement, count in self._sizes.items()]
+        self._number = {orbit.cells: r for r, orbit in enumerate(self._orbits)}
+        for orbit in self._orbits:
+            orbit.pairs = {half: self._pairs(orbit, half) for half in ([TOP] if orbit.image else [TOP, LEFT])}
         self._pool = Pool(threads)
         self._buffers: dict[Any, Array] = {}
         self._states: dict[int, dict[int, bits.Matrices]] = {}
@@ -328,9 +328,9 @@ class SweepPass:
                 won, moved = won | wins[code], moved | moves[code]
         return after, won, moved
 
-    def _pairs(self, stage: Stage, half: int) -> kernels.Pairs:
+    def _pairs(self, orbit: Orbit, half: int) -> kernels.Pairs:
         """Return where slides along the lines of two halves lead, and let the halves know which images."""
-        outer, inner = stage.halves[half], stage.halves[half ^ 1]
+        outer, inner = orbit.halves[half], orbit.halves[half ^ 1]
         shape = len(outer.after), *(max(map(len, side.after), default=1) for side in (outer, inner))
         matrix, rows, columns = np.full(shape, -1), np.zeros(shape, np.int64), np.zeros(shape, np.int64)
         own, less = np.full((len(outer.after), 2), -1), np.zeros(shape[:2], dtype=np.int64)
@@ -342,7 +342,7 @@ class SweepPass:
                 if (stored := self._stored.get(top | bottom)) is None:
                     continue  # neighbours in the two halves
                 r = self._number[stored]
-                ends = [TOP, BOTTOM] if self._stages[r].image else [TOP, BOTTOM, LEFT, RIGHT]
+                ends = [TOP, BOTTOM] if self._orbits[r].image else [TOP, BOTTOM, LEFT, RIGHT]
                 symmetry = self.symmetry(top | bottom, half, ends)
                 assert symmetry is not None
                 matrix[d, a, b] = 4 * r + self.halves.index(self._image(symmetry, self.halves[half]))
@@ -358,8 +358,8 @@ class SweepPass:
         If it returns false the work stops, and None is returned.
         """
         with self._pool:
-            spares = [self._scratch() for _ in range(self._pool.threads)] if self._stages else []
-            sums = [len(one.cells) * self._units + self._most(one) for one in self._stages]
+            spares = [self._scratch() for _ in range(self._pool.threads)] if self._orbits else []
+            sums = [len(one.cells) * self._units + self._most(one) for one in self._orbits]
             first, last = max(sums, default=-1), self._least * self._units
             for total in range(first, last - 1, -1):
                 boards = self._layer(total, spares)
@@ -367,34 +367,34 @@ class SweepPass:
                     return None
         return {count: self._line(count) for count in range(self.game.cells, self._least - 1, -1)}
 
-    def _most(self, stage: Stage) -> int:
+    def _most(self, orbit: Orbit) -> int:
         """Return the largest sum of the other tiles; by corollary 7, the i-th smallest is at most 2**i.
 
         Fewer tiles do not have this sum, or 2 less: such boards have no empty cell, and nothing is spawned.
         """
-        cells = self.game.cells - len(stage.cells)
+        cells = self.game.cells - len(orbit.cells)
         largest = (self.k - 1 if self._fresh < 0 else min(self.k - 1, i + self._fresh) for i in range(cells))
         return sum(1 << e >> 1 for e in largest)
 
     def _layer(self, total: int, spares: list[Any]) -> int:
         """Solve the boards of one sum of all placements; return how many there are."""
         layer = [
-            (r, stage, units)
-            for r, stage in enumerate(self._stages)
-            if 0 <= (units := total - len(stage.cells) * self._units) <= self._most(stage)
+            (r, orbit, units)
+            for r, orbit in enumerate(self._orbits)
+            if 0 <= (units := total - len(orbit.cells) * self._units) <= self._most(orbit)
         ]
         sides = {
-            (r, half): Matrices(units, stage.halves[half].counts, stage.halves[half ^ 1].counts)
-            for r, stage, units in layer
+            (r, half): Matrices(units, orbit.halves[half].counts, orbit.halves[half ^ 1].counts)
+            for r, orbit, units in layer
             for half in range(4)
         }
         # The matrices of afterstates, behind words of ones; those of an image are in none.
         stored = [
             key
             for key in sides
-            if key[1] in self._stages[key[0]].pairs or key[1] ^ 1 in self._stages[key[0]].pairs
+            if key[1] in self._orbits[key[0]].pairs or key[1] ^ 1 in self._orbits[key[0]].pairs
         ]
-        shape = 4 * len(self._stages), max((len(one.at) for one in sides.values()), default=0)
+        shape = 4 * len(self._orbits), max((len(one.at) for one in sides.values()), default=0)
         at, wide = np.full(shape, -1, dtype=np.int64), np.zeros(shape, dtype=np.int64)
         afters = self._matrices("afterstates", {key: sides[key] for key in stored}, self._ones)
         for (r, half), found in afters.items():
@@ -408,25 +408,25 @@ class SweepPass:
         counts = {r: np.zeros((len(sides[r, TOP].at), 3), dtype=WORD) for r, _, _ in layer}
         # For each step, of each placement the half that is outside, the kernel, and what it takes.
         fold, turn, across, slide, copy, join = steps = [list[Work]() for _ in range(6)]
-        for r, stage, units in layer:
-            top, bottom, left, right = (half.arrays for half in stage.halves)
+        for r, orbit, units in layer:
+            top, bottom, left, right = (half.arrays for half in orbit.halves)
             by_top = afters[r, TOP]
-            above = self._above(total, r, stage, by_top)
+            above = self._above(total, r, orbit, by_top)
             fold.append((r, TOP, bits.fold_spawns, (units, top, bottom, 0, above, True, True, by_top)))
             turn.append((r, TOP, kernels.exchange, (units, top, bottom, by_top, afters[r, BOTTOM])))
-            for half, pairs in stage.pairs.items():
-                halves = (side.slides for side in (stage.halves[half], stage.halves[half ^ 1]))
+            for half, pairs in orbit.pairs.items():
+                halves = (side.slides for side in (orbit.halves[half], orbit.halves[half ^ 1]))
                 out = states[r] if half == TOP else columns[r]
                 args = units, *halves, pairs, self._fresh, 4 * r + half, known, out
                 slide.append((r, half, kernels.slide_sweep, args))
-            if stage.image:
-                args = units, left, right, *stage.image, states[r], columns[r]
+            if orbit.image:
+                args = units, left, right, *orbit.image, states[r], columns[r]
                 copy.append((r, LEFT, kernels.copy_image, args))
             else:
                 by_left = afters[r, LEFT]
                 turn.append((r, LEFT, kernels.turn, (units, left, right, top, bottom, by_top, by_left)))
                 across.append((r, LEFT, kernels.exchange, (units, left, right, by_left, afters[r, RIGHT])))
-            halves = (stage.halves[half].slides for half in (TOP, BOTTOM))
+            halves = (orbit.halves[half].slides for half in (TOP, BOTTOM))
             args = (
                 units,
                 (top, bottom, left, right),
@@ -442,9 +442,9 @@ class SweepPass:
             self._do([(work, sums) for work in step for sums in sides[work[:2]].jobs()], spares)
         self._states[total] = states
         self._states.pop(total + most, None)
-        for r, stage, _ in layer:
+        for r, orbit, _ in layer:
             for i, number in enumerate(counts[r].sum(axis=0)):
-                self._won[len(stage.cells), i] += int(number) * stage.weight
+                self._won[len(orbit.cells), i] += int(number) * orbit.weight
         return sum(int(sides[r, TOP].boards.sum()) for r, _, _ in layer)
 
     def _do(self, jobs: list[tuple[Work, Array]], spares: list[Any]) -> None:
@@ -457,10 +457,10 @@ class SweepPass:
 
         self._pool.together(lambda spare, stop: drain(waiting, lambda job: do(job, spare), stop), spares)
 
-    def _above(self, total: int, r: int, stage: Stage, below: bits.Matrices) -> tuple[bits.Successors, ...]:
+    def _above(self, total: int, r: int, orbit: Orbit, below: bits.Matrices) -> tuple[bits.Successors, ...]:
         """Return the states that spawns make of a placement."""
         found = []
-        (a, b), (c, d) = (half.quarters for half in stage.halves[:2])
+        (a, b), (c, d) = (half.quarters for half in orbit.halves[:2])
         for e in self.game.spawn_exponents:
             more = 1 << e - 1
             nothing = bits.Matrices(below.words, np.full_like(below.at, -1), below.wide)
@@ -473,7 +473,7 @@ class SweepPass:
 
     def _check_memory(self, memory: float) -> None:
         """Raise `ResourceError` if tables and layers probably take more than so many bytes."""
-        halves = {(half, one & self.halves[half]) for one in self._orbits for half in range(4)}
+        halves = {(half, one & self.halves[half]) for one in self._sizes for half in range(4)}
         boards = sum(self.k ** (len(self.halves[half]) - len(one)) for half, one in halves)
         # The most fillings of one sum, by the number of cells.
         ways, most = np.ones(1), [1.0]
@@ -481,7 +481,7 @@ class SweepPass:
         for _ in range(self.game.cells):
             ways = np.convolve(ways, values)
             most.append(float(ways.max()))
-        layer = sum(most[self.game.cells - len(one)] for one in self._orbits) / 8
+        layer = sum(most[self.game.cells - len(one)] for one in self._sizes) / 8
         needed = HALF_BYTES * boards + LAYERS * layer
         if needed > memory:
             raise ResourceError(
@@ -505,19 +505,19 @@ class SweepPass:
     def _ones(self) -> int:
         """Words of a row, at most."""
         return 1 + max(
-            (int(half.counts.max()) >> 6 for one in self._stages for half in one.halves), default=0
+            (int(half.counts.max()) >> 6 for one in self._orbits for half in one.halves), default=0
         )
 
     def _scratch(self) -> tuple[bits.MatrixScratch, kernels.SweepScratch]:
         """Return what a thread works in."""
         sides = [
             (int(one.halves[a].counts.max()), int(one.halves[a ^ 1].counts.max()))
-            for one in self._stages
+            for one in self._orbits
             for a in range(4)
         ]
         matrix, row = 1 + max(a * ((b >> 6) + 1) for a, b in sides), self._ones
-        classes = max(len(q.part.sums) for one in self._stages for half in one.halves for q in half.quarters)
-        pairs = [pairs.matrix.shape for one in self._stages for pairs in one.pairs.values()]
+        classes = max(len(q.part.sums) for one in self._orbits for half in one.halves for q in half.quarters)
+        pairs = [pairs.matrix.shape for one in self._orbits for pairs in one.pairs.values()]
         shape = [max(sizes) for sizes in zip(*pairs, strict=True)]
         matrices, rows = ([np.empty(size, WORD) for _ in range(4)] for size in (matrix, row))
         square, runs = np.empty(64 * bits.LANES, WORD), np.empty((classes, 5), np.int64)
