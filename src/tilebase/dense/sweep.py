@@ -554,8 +554,6 @@ class SweepPass:
 
 def _line_table(length: int, k: int) -> tuple[Array, Array, Array]:
     """Of each content of a line, by its number: what a slide makes, whether it is the goal, or a move."""
-    before = np.array(list(product(range(k + 1), repeat=length)), dtype=np.uint8)
-    after = np.array([merge_line(tuple(line), 0) for line in before.tolist()], dtype=np.uint8)
-    won: Array = (after > k).any(axis=1)
-    moved: Array = (after != before).any(axis=1)
-    return after, won, moved
+    before: Array = np.array(list(product(range(k + 1), repeat=length)), dtype=np.uint8)
+    after: Array = np.array([merge_line(tuple(line), 0) for line in before.tolist()], dtype=np.uint8)
+    return after, np.any(after > k, axis=1), np.any(after != before, axis=1)
