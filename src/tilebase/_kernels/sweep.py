@@ -14,9 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tilebase._kernels.bits import ALL, _copy_row, _or_row, _rearrange, _size, _transpose, _words
+from tilebase._kernels.bits import _rearrange
 from tilebase._kernels.dense import Array
 from tilebase._kernels.jit import kernel, scalar
+from tilebase._kernels.matrices import ALL, copy_row, or_row, space_rows, transpose, words_of
 from tilebase._kernels.scalar import U0, U1, U6, U63, ones, trailing_zeros
 
 MOVES = 128
@@ -66,6 +67,30 @@ class SweepScratch(NamedTuple):
 
 
 @scalar
+def _begin(h, layer):
+    """Return the first word of a matrix: without mirror images its rows follow each other."""
+    for k in range(layer.at.shape[1]):
+        if layer.at[h, k] >= 0:
+            return layer.at[h, k]
+    return -1
+
+
+@scalar
+def _transpose(source, rows, columns, out, scratch):
+    """Transpose a matrix whose rows follow each other."""
+    space_rows(scratch.at, rows, words_of(columns))
+    _transpose_rows(source, rows, columns, out, scratch)
+
+
+@scalar
+def _transpose_rows(source, rows, columns, out, scratch):
+    """Transpose rows that begin where ``scratch.at`` says."""
+    scratch.bits[:rows] = columns
+    space_rows(scratch.to, columns, words_of(rows))
+    transpose(source, rows, out, False, scratch)
+
+
+@scalar
 def _list_targets(h, first, columns, outer, inner, pairs, stored, scratch):
     """Note where slides lead from a matrix: the matrix of each pair of placements, and each column."""
     for d in range(len(outer.to)):
@@ -90,7 +115,7 @@ def _low(lower, e):
 @scalar
 def _list_possible(row, columns, k, outer, inner, word, fresh, possible):
     """Set the bits of the boards of a row that are counted: all, or those that corollary 7 allows."""
-    wide = _words(columns)
+    wide = words_of(columns)
     possible[:wide] = ALL
     if columns & 63:
         possible[wide - 1] = (U1 << np.uint64(columns & 63)) - U1
@@ -109,8 +134,9 @@ def _or_own_slides(h, g, outer, inner, pairs, here, out, to, work):
     """Add to `out`, from word `to`, what is won by slides that move no tile k: `_kernels.bits._or_slides`."""
     row0, column0 = outer.begins[h], inner.begins[g]
     rows, columns = outer.begins[h + 1] - row0, inner.begins[g + 1] - column0
-    wide, high = _words(columns), _words(rows)
-    _transpose(here, rows, columns, work.transposed, work.square)
+    wide, high = words_of(columns), words_of(rows)
+    _transpose(here, rows, columns, work.transposed, work)
+    work.transposed[columns * high : (columns + 1) * high] = U0
     for d in range(len(outer.to)):
         a, b = pairs.own[d, 0], pairs.own[d, 1]
         if a < 0:
@@ -119,12 +145,9 @@ def _or_own_slides(h, g, outer, inner, pairs, here, out, to, work):
         of_outer, of_inner = pairs.outer[d, a, b], pairs.inner[d, a, b]
         for column in range(columns):
             n = column0 + column
-            if np.int64(inner.to[d, n]) & (MOVES - 1) == b:
-                source = np.int64(inner.at[of_inner, n]) * high
-                _copy_row(work.taken, column * high, work.transposed, source, high)
-            else:
-                work.taken[column * high : (column + 1) * high] = U0
-        _transpose(work.taken, columns, rows, work.back, work.square)
+            leads = np.int64(inner.to[d, n]) & (MOVES - 1) == b
+            work.at[column] = (np.int64(inner.at[of_inner, n]) if leads else columns) * high
+        _transpose_rows(work.transposed, columns, rows, work.back, work)
         for row in range(rows):
             n = row0 + row
             if np.int64(outer.to[d, n]) & (MOVES - 1) == a:
@@ -145,7 +168,7 @@ def slide_sweep(sums, units, outer, inner, pairs, fresh, own, stored, out, work,
     for h in sums:
         row0, column0 = outer.begins[h], inner.begins[units - h]
         columns, word = inner.begins[units - h + 1] - column0, inner.word[units - h]
-        wide, begin = _words(columns), out.at[h]
+        wide, begin = words_of(columns), _begin(h, out)
         for k in range(begin, begin + (outer.begins[h + 1] - row0) * wide):
             out.words[k] = U0
         _or_own_slides(h, units - h, outer, inner, pairs, words[stored.at[own, h] :], out.words, begin, work)
@@ -183,10 +206,10 @@ def slide_sweep(sums, units, outer, inner, pairs, fresh, own, stored, out, work,
 
 
 @kernel()
-def turn(sums, units, left, right, top, bottom, afters, out, work):
+def turn(sums, units, left, right, bottom, afters, out, work):
     """Write afterstates by the left halves, from matrices by the top halves."""
     for h in sums:
-        _rearrange(h, units, left, right, top, bottom, afters, out.words[out.at[h] :], work.runs)
+        _rearrange(h, units, left, right, bottom, afters, units, out.words[_begin(h, out) :], work.runs)
 
 
 @kernel()
@@ -195,7 +218,8 @@ def exchange(sums, units, outer, inner, layer, out, work):
     for h in sums:
         g = units - h
         rows, columns = outer.begins[h + 1] - outer.begins[h], inner.begins[g + 1] - inner.begins[g]
-        _transpose(layer.words[layer.at[h] :], rows, columns, out.words[out.at[g] :], work.square)
+        source, to = layer.words[_begin(h, layer) :], out.words[_begin(g, out) :]
+        _transpose(source, rows, columns, to, work)
 
 
 @kernel()
@@ -207,15 +231,14 @@ def copy_image(sums, units, left, right, rows_of, columns_of, layer, out, work):
     for h in sums:
         row0, column0 = left.begins[h], right.begins[units - h]
         rows, columns = left.begins[h + 1] - row0, right.begins[units - h + 1] - column0
-        wide, high = _words(columns), _words(rows)
-        _transpose(layer.words[layer.at[h] :], rows, columns, work.transposed, work.square)
+        wide, high, begin = words_of(columns), words_of(rows), _begin(h, out)
+        _transpose(layer.words[_begin(h, layer) :], rows, columns, work.transposed, work)
         for column in range(columns):
-            source = np.int64(columns_of[column0 + column]) * high
-            _copy_row(work.taken, column * high, work.transposed, source, high)
-        _transpose(work.taken, columns, rows, work.back, work.square)
+            work.at[column] = np.int64(columns_of[column0 + column]) * high
+        _transpose_rows(work.transposed, columns, rows, work.back, work)
         for row in range(rows):
             source = np.int64(rows_of[row0 + row]) * wide
-            _copy_row(out.words, out.at[h] + row * wide, work.back, source, wide)
+            copy_row(out.words, begin + row * wide, work.back, source, wide)
 
 
 @kernel()
@@ -224,25 +247,27 @@ def join_sweep(sums, units, halves, outer, inner, fresh, columns, afters, layer,
 
     ``counts[h]`` gets the won afterstates, the won states, and those of them without a spawned tile.
     """
-    top, bottom, left, right = halves
+    top, bottom, right = halves
     last = max(1, fresh + 1)
     for h in sums:
-        _rearrange(h, units, top, bottom, left, right, columns, work.other, work.runs)
-        _or_row(layer.words, layer.at[h], work.other, 0, _size(h, units - h, top, bottom))
+        row0, column0, old = outer.begins[h], inner.begins[units - h], work.first_row
+        rows, width = outer.begins[h + 1] - row0, inner.begins[units - h + 1] - column0
+        wide, begin, below = words_of(width), _begin(h, layer), _begin(h, afters)
+        _rearrange(h, units, top, bottom, right, columns, units, work.other, work.runs)
+        or_row(layer.words, begin, work.other, 0, rows * wide)
         # The columns without a spawned tile, as one row: no cell holds more than nothing and at most that.
-        row0, column0, wide, old = outer.begins[h], inner.begins[units - h], layer.wide[h], work.first_row
         old[:wide] = U0
-        for column in range(inner.begins[units - h + 1] - column0):
+        for column in range(width):
             low = inner.lower[column0 + column]
             if _low(low, last) == _low(low, 1):
                 old[column >> 6] |= U1 << np.uint64(column & 63)
         won_afters, won, won_old = U0, U0, U0
-        for row in range(outer.begins[h + 1] - row0):
+        for row in range(rows):
             low = outer.lower[row0 + row]
             lacks = ALL if _low(low, last) == _low(low, 1) else U0
             for k in range(wide):
-                word = layer.words[layer.at[h] + row * wide + k]
-                won_afters += ones(afters.words[afters.at[h] + row * wide + k])
+                word = layer.words[begin + row * wide + k]
+                won_afters += ones(afters.words[below + row * wide + k])
                 won += ones(word)
                 won_old += ones(word & old[k] & lacks)
         counts[h, 0], counts[h, 1], counts[h, 2] = won_afters, won, won_old

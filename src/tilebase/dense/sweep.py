@@ -27,11 +27,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tilebase._kernels import bits
+from tilebase._kernels import bits, matrices
 from tilebase._kernels import dense as dense_kernels
 from tilebase._kernels import sweep as kernels
+from tilebase.dense.backends.bits import NO_SUM, scratch
 from tilebase.dense.index import Part, cut_into_parts
-from tilebase.dense.sizes import Matrices, half_counts
+from tilebase.dense.sizes import Halves, Matrices, Words, half_counts
 from tilebase.dense.tables import classes_of, first_halves, free_cells, kernel_part, spawns
 from tilebase.errors import ResourceError
 from tilebase.game.game import Cells, Game, merge_line
@@ -49,6 +50,8 @@ WORD = np.dtype(np.uint64)
 TOP, BOTTOM, LEFT, RIGHT = range(4)
 QUARTERS = ((0, 1), (2, 3), (0, 2), (1, 3))
 """The quarters of each half; half ^ 1 is the half across."""
+NONE = matrices.Mirrors(False, False, 0)
+"""Mirror images are not used: all boards of a placement are stored."""
 HALF_BYTES, LAYERS = 100, 9
 """Bytes for a half board in tables, and layers of bits in memory, spare words included."""
 
@@ -206,6 +209,8 @@ class Orbit:
 
     Attributes
     ----------
+    sides:
+        How many boards of the placement there are, by each of its halves as the outer one.
     image:
         If a symmetry keeps the placement and maps the left half of the board to the top half: the rows and
         columns to which it maps left and right halves.  Then slides along rows decide those along columns.
@@ -216,6 +221,9 @@ class Orbit:
     def __init__(self, sweep: SweepPass, cells: Placement, weight: int) -> None:
         self.cells, self.weight = cells, weight
         self.halves = tuple(sweep.half(half, cells & sweep.halves[half]) for half in range(4))
+        parts = [(half.quarters[0].part, half.quarters[1].part) for half in self.halves]
+        more = 1 << sweep.game.spawn_exponents[-1] - 1
+        self.sides = [Halves(parts[half], parts[half ^ 1], (False, False), more) for half in range(4)]
         self.image: tuple[Array, ...] | None = None
         self.pairs: dict[int, kernels.Pairs] = {}
         if symmetry := sweep.symmetry(cells, LEFT, [TOP]):
@@ -266,7 +274,7 @@ class SweepPass:
             orbit.pairs = {half: self._pairs(orbit, half) for half in ([TOP] if orbit.image else [TOP, LEFT])}
         self._pool = Pool(threads)
         self._buffers: dict[Any, Array] = {}
-        self._states: dict[int, dict[int, bits.Matrices]] = {}
+        self._states: dict[int, dict[int, matrices.Matrices]] = {}
         self._won: Counter[tuple[int, int]] = Counter()
 
     # -- placements ----------------------------------------------------------------------------------
@@ -384,9 +392,7 @@ class SweepPass:
             if 0 <= (units := total - len(orbit.cells) * self._units) <= self._most(orbit)
         ]
         sides = {
-            (r, half): Matrices(units, orbit.halves[half].counts, orbit.halves[half ^ 1].counts)
-            for r, orbit, units in layer
-            for half in range(4)
+            (r, half): Matrices(units, orbit.sides[half]) for r, orbit, units in layer for half in range(4)
         }
         # The matrices of afterstates, behind words of ones; those of an image are in none.
         stored = [
@@ -398,9 +404,13 @@ class SweepPass:
         at, wide = np.full(shape, -1, dtype=np.int64), np.zeros(shape, dtype=np.int64)
         afters = self._matrices("afterstates", {key: sides[key] for key in stored}, self._ones)
         for (r, half), found in afters.items():
-            at[4 * r + half, : len(found.at)], wide[4 * r + half, : len(found.at)] = found.at, found.wide
+            first = (np.arange(len(found.at)), np.argmax(found.at >= 0, axis=1))
+            at[4 * r + half, : len(found.at)], wide[4 * r + half, : len(found.at)] = (
+                found.at[first],
+                found.wide[first],
+            )
         words = self._buffers["afterstates"]
-        words[: self._ones] = bits.ALL
+        words[: self._ones] = matrices.ALL
         known = kernels.Stored(words, at, wide)
         most = 1 << self.game.spawn_exponents[-1] - 1  # what a spawn adds
         states = self._matrices(total % (most + 1), {r: sides[r, TOP] for r, _, _ in layer})
@@ -412,7 +422,7 @@ class SweepPass:
             top, bottom, left, right = (half.arrays for half in orbit.halves)
             by_top = afters[r, TOP]
             above = self._above(total, r, orbit, by_top)
-            fold.append((r, TOP, bits.fold_spawns, (units, top, bottom, 0, above, True, True, by_top)))
+            fold.append((r, TOP, bits.fold_spawns, (units, top, bottom, NONE, 0, above, True, True, by_top)))
             turn.append((r, TOP, kernels.exchange, (units, top, bottom, by_top, afters[r, BOTTOM])))
             for half, pairs in orbit.pairs.items():
                 halves = (side.slides for side in (orbit.halves[half], orbit.halves[half ^ 1]))
@@ -424,12 +434,12 @@ class SweepPass:
                 copy.append((r, LEFT, kernels.copy_image, args))
             else:
                 by_left = afters[r, LEFT]
-                turn.append((r, LEFT, kernels.turn, (units, left, right, top, bottom, by_top, by_left)))
+                turn.append((r, LEFT, kernels.turn, (units, left, right, bottom, by_top, by_left)))
                 across.append((r, LEFT, kernels.exchange, (units, left, right, by_left, afters[r, RIGHT])))
             halves = (orbit.halves[half].slides for half in (TOP, BOTTOM))
             args = (
                 units,
-                (top, bottom, left, right),
+                (top, bottom, right),
                 *halves,
                 self._fresh,
                 columns[r],
@@ -457,16 +467,17 @@ class SweepPass:
 
         self._pool.together(lambda spare, stop: drain(waiting, lambda job: do(job, spare), stop), spares)
 
-    def _above(self, total: int, r: int, orbit: Orbit, below: bits.Matrices) -> tuple[bits.Successors, ...]:
+    def _above(
+        self, total: int, r: int, orbit: Orbit, below: matrices.Matrices
+    ) -> tuple[bits.Successors, ...]:
         """Return the states that spawns make of a placement."""
         found = []
         (a, b), (c, d) = (half.quarters for half in orbit.halves[:2])
         for e in self.game.spawn_exponents:
             more = 1 << e - 1
-            nothing = bits.Matrices(below.words, np.full_like(below.at, -1), below.wide)
-            there = self._states.get(total + more, {}).get(r, nothing)
+            there = self._states.get(total + more, {}).get(r)
             made = (a.spawns[e], b.spawns[e]), (c.spawns[e], d.spawns[e])
-            found.append(bits.Successors(more, *made, there))
+            found.append(bits.Successors(more if there else NO_SUM, *made, there or below))
         return tuple(found)
 
     # -- memory --------------------------------------------------------------------------------------
@@ -489,7 +500,9 @@ class SweepPass:
                 f"{memory / 2**30:.3g} GiB: choose a line with more tiles, or the strategy sweep"
             )
 
-    def _matrices(self, name: Any, sides: dict[Any, Matrices], begin: int = 0) -> dict[Any, bits.Matrices]:
+    def _matrices(
+        self, name: Any, sides: dict[Any, Matrices], begin: int = 0
+    ) -> dict[Any, matrices.Matrices]:
         """Return matrices in a buffer, which later layers use again."""
         words = begin + sum(one.size for one in sides.values()) + 1  # a run of bits may be read with the next
         if len(self._buffers.get(name, ())) < words:
@@ -497,7 +510,7 @@ class SweepPass:
         found = {}
         for key, one in sides.items():
             at = np.where(one.at >= 0, one.at + begin, -1)
-            found[key] = bits.Matrices(self._buffers[name], at, one.wide)
+            found[key] = matrices.Matrices(self._buffers[name], at, one.wide)
             begin += one.size
         return found
 
@@ -508,24 +521,21 @@ class SweepPass:
             (int(half.counts.max()) >> 6 for one in self._orbits for half in one.halves), default=0
         )
 
-    def _scratch(self) -> tuple[bits.MatrixScratch, kernels.SweepScratch]:
+    def _scratch(self) -> tuple[matrices.MatrixScratch, kernels.SweepScratch]:
         """Return what a thread works in."""
         sides = [
             (int(one.halves[a].counts.max()), int(one.halves[a ^ 1].counts.max()))
             for one in self._orbits
             for a in range(4)
         ]
-        matrix, row = 1 + max(a * ((b >> 6) + 1) for a, b in sides), self._ones
-        classes = max(len(q.part.sums) for one in self._orbits for half in one.halves for q in half.quarters)
+        matrix, row = max((a + 1) * ((b >> 6) + 1) for a, b in sides), self._ones
+        parts = [q.part for one in self._orbits for half in one.halves for q in half.quarters]
+        work = scratch(Words(0, matrix, row, 0, max(map(max, sides)), 0), parts)
         pairs = [pairs.matrix.shape for one in self._orbits for pairs in one.pairs.values()]
         shape = [max(sizes) for sizes in zip(*pairs, strict=True)]
-        matrices, rows = ([np.empty(size, WORD) for _ in range(4)] for size in (matrix, row))
-        square, runs = np.empty(64 * bits.LANES, WORD), np.empty((classes, 5), np.int64)
-        (one, two, three, four), (first, second, third, last) = matrices, rows
-        work = bits.MatrixScratch(one, two, three, four, first, second, third, square, runs)
         begin, step = (np.empty(shape, WORD) for _ in range(2))
         lead = np.empty((*shape[:2], 64 * row), np.uint32)
-        return work, kernels.SweepScratch(last, begin, step, np.empty(shape[2], WORD), lead)
+        return work, kernels.SweepScratch(np.empty(row, WORD), begin, step, np.empty(shape[2], WORD), lead)
 
     # -- counting ------------------------------------------------------------------------------------
 
