@@ -5,6 +5,8 @@ the other tiles of an outer half.  A slide can move tiles k, and make some.  So 
 several: those of other placements, or of their images under a symmetry, which are stored by all four halves.
 Where tiles k stay, 64 boards are done at a time; others are looked up one by one, if they are not won yet.
 
+No mirror image is used: the rows of a matrix follow each other, from the first word of class 0 on.
+
 The words of all matrices begin with words of ones, which stand for boards with neighbouring tiles k.
 """
 
@@ -64,15 +66,6 @@ class SweepScratch(NamedTuple):
     step: Array  # uint64: step[d, a, b] is the number of bits in one of its rows; 0 if all boards are won
     base: Array  # uint64: base[b] is the bit where the row begins to which a row leads
     lead: Array  # uint32: lead[d, a, c] is b for column c, in 8 bits, and its column there, in 24
-
-
-@scalar
-def _begin(h, layer):
-    """Return the first word of a matrix: without mirror images its rows follow each other."""
-    for k in range(layer.at.shape[1]):
-        if layer.at[h, k] >= 0:
-            return layer.at[h, k]
-    return -1
 
 
 @scalar
@@ -168,7 +161,7 @@ def slide_sweep(sums, units, outer, inner, pairs, fresh, own, stored, out, work,
     for h in sums:
         row0, column0 = outer.begins[h], inner.begins[units - h]
         columns, word = inner.begins[units - h + 1] - column0, inner.word[units - h]
-        wide, begin = words_of(columns), _begin(h, out)
+        wide, begin = words_of(columns), out.at[h, 0]
         for k in range(begin, begin + (outer.begins[h + 1] - row0) * wide):
             out.words[k] = U0
         _or_own_slides(h, units - h, outer, inner, pairs, words[stored.at[own, h] :], out.words, begin, work)
@@ -209,7 +202,7 @@ def slide_sweep(sums, units, outer, inner, pairs, fresh, own, stored, out, work,
 def turn(sums, units, left, right, bottom, afters, out, work):
     """Write afterstates by the left halves, from matrices by the top halves."""
     for h in sums:
-        _rearrange(h, units, left, right, bottom, afters, units, out.words[_begin(h, out) :], work.runs)
+        _rearrange(h, units, left, right, bottom, afters, units, out.words[out.at[h, 0] :], work.runs)
 
 
 @kernel()
@@ -218,7 +211,7 @@ def exchange(sums, units, outer, inner, layer, out, work):
     for h in sums:
         g = units - h
         rows, columns = outer.begins[h + 1] - outer.begins[h], inner.begins[g + 1] - inner.begins[g]
-        source, to = layer.words[_begin(h, layer) :], out.words[_begin(g, out) :]
+        source, to = layer.words[layer.at[h, 0] :], out.words[out.at[g, 0] :]
         _transpose(source, rows, columns, to, work)
 
 
@@ -231,8 +224,8 @@ def copy_image(sums, units, left, right, rows_of, columns_of, layer, out, work):
     for h in sums:
         row0, column0 = left.begins[h], right.begins[units - h]
         rows, columns = left.begins[h + 1] - row0, right.begins[units - h + 1] - column0
-        wide, high, begin = words_of(columns), words_of(rows), _begin(h, out)
-        _transpose(layer.words[_begin(h, layer) :], rows, columns, work.transposed, work)
+        wide, high, begin = words_of(columns), words_of(rows), out.at[h, 0]
+        _transpose(layer.words[layer.at[h, 0] :], rows, columns, work.transposed, work)
         for column in range(columns):
             work.at[column] = np.int64(columns_of[column0 + column]) * high
         _transpose_rows(work.transposed, columns, rows, work.back, work)
@@ -252,7 +245,7 @@ def join_sweep(sums, units, halves, outer, inner, fresh, columns, afters, layer,
     for h in sums:
         row0, column0, old = outer.begins[h], inner.begins[units - h], work.first_row
         rows, width = outer.begins[h + 1] - row0, inner.begins[units - h + 1] - column0
-        wide, begin, below = words_of(width), _begin(h, layer), _begin(h, afters)
+        wide, begin, below = words_of(width), layer.at[h, 0], afters.at[h, 0]
         _rearrange(h, units, top, bottom, right, columns, units, work.other, work.runs)
         or_row(layer.words, begin, work.other, 0, rows * wide)
         # The columns without a spawned tile, as one row: no cell holds more than nothing and at most that.

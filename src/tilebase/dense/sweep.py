@@ -32,7 +32,7 @@ from tilebase._kernels import dense as dense_kernels
 from tilebase._kernels import sweep as kernels
 from tilebase.dense.backends.bits import NO_SUM, scratch
 from tilebase.dense.index import Part, cut_into_parts
-from tilebase.dense.sizes import Halves, Matrices, Words, half_counts
+from tilebase.dense.sizes import Matrices, Words, half_counts
 from tilebase.dense.tables import classes_of, first_halves, free_cells, kernel_part, spawns
 from tilebase.errors import ResourceError
 from tilebase.game.game import Cells, Game, merge_line
@@ -114,6 +114,10 @@ class HalfBoards:
         unused = np.zeros((0, 0), WORD), np.zeros((0, 0), np.int32), np.zeros((0, 0), WORD)
         firsts = first_halves(one.part, other.part)
         self.arrays = dense_kernels.Half(one.arrays, other.arrays, firsts, self.begins, *unused)
+        # Of each sum, how many half boards are before those whose first part has a class.
+        sums = one.part.sums[:, None] + other.part.sums
+        self.before = np.zeros((len(self.counts), len(firsts)), dtype=np.int64)
+        self.before[sums, np.arange(len(firsts))[:, None]] = firsts - self.begins[sums]
         self._images: dict[tuple[int, Cells], set[int]] = {}
 
     def _numbers(self, fillings: tuple[Array, ...]) -> Array:
@@ -204,13 +208,33 @@ class HalfBoards:
         )  # fmt: skip
 
 
+class Whole(Matrices):
+    """The same as `Matrices` where no image is stored instead: the rows of a matrix follow each other.
+
+    Of half boards across, which only kernels of sweep lines read, one class stands for all.
+    """
+
+    def __init__(self, units: int, outer: HalfBoards, inner: HalfBoards) -> None:
+        self.units = units
+        columns = np.zeros(len(outer.counts), dtype=np.int64)
+        first, last = max(0, units - len(inner.counts) + 1), min(units + 1, len(columns))
+        if first < last:
+            columns[first:last] = inner.counts[units - last + 1 : units - first + 1][::-1]
+        self.boards = outer.counts * columns
+        wide = columns + 63 >> 6
+        sizes = outer.counts * wide
+        ends = np.cumsum(sizes)
+        before = outer.before if outer.half in (TOP, LEFT) else outer.before[:, :1]
+        self.wide = np.repeat(wide[:, None], before.shape[1], axis=1)
+        self.at = np.where(sizes > 0, ends - sizes, -1)[:, None] + self.wide * before
+        self.size = int(ends[-1])
+
+
 class Orbit:
     """An orbit of placements: the one that is stored, how many there are, its halves, and its slides.
 
     Attributes
     ----------
-    sides:
-        How many boards of the placement there are, by each of its halves as the outer one.
     image:
         If a symmetry keeps the placement and maps the left half of the board to the top half: the rows and
         columns to which it maps left and right halves.  Then slides along rows decide those along columns.
@@ -221,9 +245,6 @@ class Orbit:
     def __init__(self, sweep: SweepPass, cells: Placement, weight: int) -> None:
         self.cells, self.weight = cells, weight
         self.halves = tuple(sweep.half(half, cells & sweep.halves[half]) for half in range(4))
-        parts = [(half.quarters[0].part, half.quarters[1].part) for half in self.halves]
-        more = 1 << sweep.game.spawn_exponents[-1] - 1
-        self.sides = [Halves(parts[half], parts[half ^ 1], (False, False), more) for half in range(4)]
         self.image: tuple[Array, ...] | None = None
         self.pairs: dict[int, kernels.Pairs] = {}
         if symmetry := sweep.symmetry(cells, LEFT, [TOP]):
@@ -392,7 +413,9 @@ class SweepPass:
             if 0 <= (units := total - len(orbit.cells) * self._units) <= self._most(orbit)
         ]
         sides = {
-            (r, half): Matrices(units, orbit.sides[half]) for r, orbit, units in layer for half in range(4)
+            (r, half): Whole(units, orbit.halves[half], orbit.halves[half ^ 1])
+            for r, orbit, units in layer
+            for half in range(4)
         }
         # The matrices of afterstates, behind words of ones; those of an image are in none.
         stored = [
@@ -404,11 +427,8 @@ class SweepPass:
         at, wide = np.full(shape, -1, dtype=np.int64), np.zeros(shape, dtype=np.int64)
         afters = self._matrices("afterstates", {key: sides[key] for key in stored}, self._ones)
         for (r, half), found in afters.items():
-            first = (np.arange(len(found.at)), np.argmax(found.at >= 0, axis=1))
-            at[4 * r + half, : len(found.at)], wide[4 * r + half, : len(found.at)] = (
-                found.at[first],
-                found.wide[first],
-            )
+            row, sums = 4 * r + half, slice(len(found.at))
+            at[row, sums], wide[row, sums] = found.at[:, 0], found.wide[:, 0]
         words = self._buffers["afterstates"]
         words[: self._ones] = matrices.ALL
         known = kernels.Stored(words, at, wide)
