@@ -14,7 +14,8 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import combinations_with_replacement, islice
+from functools import cache
+from itertools import combinations_with_replacement, islice, product
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -87,6 +88,94 @@ def test_the_frontier_finds_what_sweep_lines_find(player):
     for one, other in zip(found.lines, whole.lines, strict=True):
         assert (one.name, one.states, one.afterstates) == (other.name, other.states, other.afterstates)
     assert symbolic(game, Method(strategy="frontier", until="(3,4)")).lines[-1].name == "(3,4)"
+
+
+@pytest.mark.parametrize("corollary7", [False, True])
+@pytest.mark.parametrize(
+    ("shape", "goal", "spawn", "least"),
+    [
+        ("2x2", 8, 0, 1), ("2x2", 16, 0, 1), ("2x2", 16, 0.1, 1), ("2x3", 16, 0, 1), ("2x4", 64, 0, 1),
+        ("3x2", 32, 0.1, 1), ("4x2", 16, 0, 1), ("2x2x2", 16, 0, 1), ("3x3", 16, 0, 1), ("4x4", 8, 0, 4),
+        *(
+            pytest.param(*one, marks=pytest.mark.all)
+            for one in (("3x3", 32, 0.1, 1), ("3x3", 64, 0, 2), ("3x4", 16, 0, 2), ("4x4", 16, 0, 4))
+        ),
+    ],
+)  # fmt: skip
+def test_bits_find_what_sweep_lines_find(shape, goal, spawn, least, corollary7):
+    """For each line of the exponent below the goal, with neighbouring tiles of it and without."""
+    game = Game(shape, goal, spawn=spawn, start="empty")
+    until = f"({game.goal_exponent - 1},{least})"
+    sweep, found = (
+        [(line.name, line.states, line.afterstates) for line in symbolic(game, method).lines]
+        for method in (
+            Method(strategy=strategy, until=until, corollary7=corollary7) for strategy in ("sweep", "bits")
+        )
+    )
+    assert found == sweep
+    assert len(found) == game.cells - least + 1
+
+
+def test_bits_count_with_and_without_a_spawned_tile():
+    """Each state decided by the plain rules, and counted if corollary 7 allows it."""
+    game = Game("2x3", 16, spawn=0, start="empty")
+
+    @cache
+    def wins(board: tuple[int, ...]) -> bool:
+        afters = game.slides(board).values()
+        return any(game.wins(after) or is_held(after) for after in afters)
+
+    @cache
+    def is_held(after: tuple[int, ...]) -> bool:
+        made = [after[:cell] + (1,) + after[cell + 1 :] for cell, held in enumerate(after) if not held]
+        return bool(made) and all(map(wins, made))
+
+    counted: Counter[tuple[str, bool]] = Counter()
+    for board in product(range(4), repeat=6):
+        if 3 in board and all(sum(held < e for held in board) >= e - 1 for e in board if e) and wins(board):
+            counted[f"(3,{board.count(3)})", 1 in board] += 1
+    lines = symbolic(game, Method(strategy="bits", until="(3,1)", corollary7=True)).lines
+    assert {(line.name, True): line.states for line in lines if line.states} == {
+        key: number for key, number in counted.items() if key[1]
+    }
+    assert {(line.name, False): line.old for line in lines if line.old} == {
+        key: number for key, number in counted.items() if not key[1]
+    }
+
+
+def test_bits_stop_when_time_runs_out():
+    found = symbolic(MIDDLING, Method(strategy="bits", until="(5,3)"), seconds=0)
+    assert (found.wins, found.lines, found.reason) == (None, (), "time ran out")
+
+
+@pytest.mark.parametrize(
+    ("game", "method", "words"),
+    [
+        (MIDDLING, {"until": "(4,3)"}, "such as --up-to 5,6"),
+        (MIDDLING, {"until": "(5,10)"}, "such as --up-to 5,6"),
+        (MIDDLING, {}, "such as --up-to 5,6"),
+        (MIDDLING, {"until": "(5,3)", "variant": "cooperative"}, "is about an adversary"),
+        (
+            Game("3x3", 64, start="empty", limits="32,32,32/32,32,32/32,32,8"),
+            {"until": "(5,3)"},
+            "without limits",
+        ),
+        (Game("1x4", 8, spawn=0, start="empty"), {"until": "(2,1)"}, "two rows and columns"),
+        (Game("2x2", 8, start="empty"), {"until": "(2,1)"}, "above twice the spawned tiles"),
+    ],
+)
+def test_what_bits_cannot_solve_is_refused(game, method, words):
+    with pytest.raises(UsageError, match=words):
+        symbolic(game, Method(strategy="bits", **method))
+
+
+def test_bits_need_memory(tmp_path):
+    """4x4 to 2048 with one tile 1024: half boards of seven other cells, and more of them."""
+    game = Game("4x4", 2048, spawn=0, start="empty")
+    with pytest.raises(ResourceError, match=r"line \(10,1\) in bits takes about .* GiB, more than"):
+        symbolic(game, Method(strategy="bits", until="(10,1)"), memory="4GiB")
+    with pytest.raises(UsageError, match="stores no sets"):
+        symbolic(game, Method(strategy="bits", until="(10,7)"), export=tmp_path / "set")
 
 
 def test_what_is_known_stays_when_time_runs_out(monkeypatch):
@@ -343,6 +432,15 @@ def test_the_command_writes_csv_json_and_pictures(tmp_path, capsys):
     assert sum(int(row["states"]) for row in rows) == document["states"] == symbolic(Game("2x3", 16)).states
     assert (tmp_path / "a.svg").read_text().count("<svg") == 1
     assert capsys.readouterr().out.count("the player wins") == 3
+
+
+def test_the_command_solves_a_line_in_bits(capsys):
+    command = ["force", "diagrams", "3x3", "32", "--spawns", "2", "-q", "--corollary7", "--up-to", "4,2"]
+    assert main([*command, "--strategy", "bits"]) == 1
+    out, _ = capsys.readouterr()
+    assert "(4,2)                1  505,872      499,998       73,864" in out
+    assert "the player wins 905,764 states and 895,657 afterstates; 8 sweep lines in" in out
+    assert "corollary 7 alone allows 164,190 more won states, which contain no spawned tile" in out
 
 
 def test_the_line_of_the_thesis_has_nearly_all_boards_that_corollary_7_allows() -> None:

@@ -11,6 +11,8 @@ and l down.  Within a line the two preimages alternate until nothing is added.
 boards that the last step added; its result is added to what is known.  The other preimage asks for all
 moves, and so needs the whole set.  The thesis found this slower.
 
+``bits``: the sweep lines of the exponent below the goal, without diagrams (`dense.sweep`).
+
 ``accumulative``: one set of all boards grows until nothing is added (his algorithm 1).
 
 The *winner* is the side whose least fixpoint is computed.  A state is in the set if that side wins from
@@ -43,6 +45,8 @@ from tilebase.runtime.measured import SaveClock
 from tilebase.runtime.storage import part_path, publish, storage_errors
 
 STRATEGIES = ("sum", "sweep", "frontier", "accumulative")
+BITS = "bits"
+"""The strategy of `Method` that makes no diagrams."""
 VARIANTS = ("adversarial", "cooperative", "deterministic")
 """Who spawns: an adversary, someone who wants the goal too, or a rule: always on the first empty cell."""
 PLAYERS = ("slider", "dropper")
@@ -73,6 +77,9 @@ class Line:
         Nodes of the larger of the two diagrams at the end; 0 if they were not counted.
     peak:
         Nodes of the largest set during the iterations.
+    old:
+        With ``bits`` and corollary 7: how many more states are won that the corollary allows, but without a
+        tile that was just spawned; otherwise -1.
     """
 
     name: str
@@ -82,6 +89,7 @@ class Line:
     afterstates: int = -1
     nodes: int = 0
     peak: int = 0
+    old: int = -1
 
 
 @dataclass(frozen=True)
@@ -103,7 +111,7 @@ class Method:
     until:
         The name of the last line that is computed; empty for all.
     strategy:
-        One of `STRATEGIES`.
+        One of `STRATEGIES`, or `BITS`.
     encoding, order:
         One of `sets.ENCODINGS`, and one of `sets.ORDERS`: None is by columns where these are shorter than
         rows, otherwise by rows.
@@ -121,8 +129,8 @@ class Method:
 
     @property
     def cut(self) -> str:
-        """How the boards are cut into layers: the strategy, but ``sweep`` for ``frontier``."""
-        return "sweep" if self.strategy == "frontier" else self.strategy
+        """How the boards are cut into layers: the strategy, but ``sweep`` for ``frontier`` and ``bits``."""
+        return "sweep" if self.strategy in ("frontier", BITS) else self.strategy
 
     def order_for(self, game: Game) -> str:
         """Return the order of the variables for the boards of a game."""

@@ -265,7 +265,8 @@ class MethodOptions:
         str,
         Parameter(
             help="sum (layer by layer), sweep (sweep lines (k,l): l tiles of exponent k and none above), "
-            "frontier (the same, from the boards that the last step added) or accumulative (one growing set)."
+            "frontier (the same, from the boards that the last step added), accumulative (one growing set) "
+            "or bits (no diagrams; the sweep lines of the largest tile below the goal)."
         ),
     ] = "sum"
     corollary7: Annotated[
@@ -346,10 +347,14 @@ def _write_set(found: Symbolic, show: Shown) -> None:
     text = f"{signed(found.statement)}\n"
     # Layers or sweep lines; every other format has all of them.
     text += table_text(rows) if len(rows) <= MOST_ROWS else ""
-    text += (
-        f"the player wins {found.states:,} states and {found.afterstates:,} afterstates; largest set "
-        f"{found.peak:,} nodes; {found.iterations:,} iterations in {found.seconds:.1f} s\n"
-    )
+    done = f"largest set {found.peak:,} nodes; {found.iterations:,} iterations"
+    if found.method.strategy == "bits":
+        done = f"{len(found.lines)} sweep lines"
+    text += f"the player wins {found.states:,} states and {found.afterstates:,} afterstates; {done}"
+    text += f" in {found.seconds:.1f} s\n"
+    old = sum(max(line.old, 0) for line in found.lines)
+    if old:
+        text += f"corollary 7 alone allows {old:,} more won states, which contain no spawned tile\n"
     if found.exported is not None:
         text += f"the set has {found.exported:,} bytes; ask it with tilebase probe\n"
     show.write(

@@ -70,7 +70,7 @@ class HalfTables:
         count = int(begins[-1])
         self.arrays = kernels.Half(
             *parts,
-            firsts=_first_halves(first, second),
+            firsts=first_halves(first, second),
             begins=begins,
             table=np.zeros((len(directions), count), dtype=np.uint64),
             earned=np.zeros((len(directions), count if merge else 0), dtype=np.int32),
@@ -113,7 +113,7 @@ def _weights(first: Part, second: Part) -> Array:
     return weights
 
 
-def _first_halves(first: Part, second: Part) -> Array:
+def first_halves(first: Part, second: Part) -> Array:
     """Where the half boards begin whose parts have two classes: by sum, then by class of the first part."""
     sums = (first.sums[:, None] + second.sums).ravel()
     sizes = (first.counts[:, None] * second.counts).ravel()

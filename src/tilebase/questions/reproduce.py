@@ -23,7 +23,7 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 from tilebase.bdd.library import NODE_BYTES
-from tilebase.bdd.strategies import Line, Method
+from tilebase.bdd.strategies import BITS, Line, Method
 from tilebase.claims.facts import WORDS, Claim, Key, agrees, read_claims, read_records
 from tilebase.costs.passes import forcing_seconds, seconds_here
 from tilebase.costs.reachable import counting
@@ -332,6 +332,8 @@ def _method(claim: Claim) -> tuple[str, Method]:
     what, strategy = MEASURES[claim.quantity.quantity]
     line = f"({claim.columns['line']})" if claim.columns.get("line") else ""
     until = line if claim.game.goal == LARGEST_DIAGRAMS else ""
+    if until and what == "states":
+        strategy = BITS  # the same states, and line (10,6) takes diagrams too much memory
     return line, Method(strategy=strategy, until=until, corollary7=what == "states")
 
 

@@ -17,7 +17,7 @@ from tilebase._version import version as program_version
 from tilebase.bdd.export import check_export
 from tilebase.bdd.library import NODE_BYTES, capacity_for, require_oxidd
 from tilebase.bdd.sets import ENCODINGS, ORDERS, check_lines
-from tilebase.bdd.strategies import PLAYERS, STRATEGIES, VARIANTS, Line, Method
+from tilebase.bdd.strategies import BITS, PLAYERS, STRATEGIES, VARIANTS, Line, Method
 from tilebase.bdd.worker import Task, run_task
 from tilebase.costs.estimate import WEEK, Span, refuse_endless, span_of
 from tilebase.counting.combinatorics import boards_by_sum
@@ -31,6 +31,8 @@ from tilebase.runtime.resources import Allowance, Use
 
 MANY_BOARDS = 10**12
 """Boards from which on nobody knows whether a run ends: then it needs a time limit."""
+MOST_CELLS = 20
+"""Cells of boards whose sweep lines bits can solve."""
 NODES_A_BOARD, FEWEST_NODES = 64, 1 << 22
 """More nodes than diagrams of so few boards can have need no memory."""
 
@@ -115,15 +117,17 @@ class Symbolic(Reported):
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the lines as rows of a table, with the bytes of nodes per state."""
+        nodes = self.method.strategy != BITS
         name = {"sum": "sum", "sweep": "line (k,l)", "accumulative": "boards"}[self.method.cut]
         return [
             {name: int(line.name) if self.method.strategy == "sum" else line.name}
             | {
                 field: getattr(line, field)
-                for field in ("iterations", "states", "afterstates", "nodes", "peak")
+                for field in ("iterations", "states", "afterstates", *("nodes", "peak") * nodes)
                 if self.method.counts or field == "iterations"
             }
-            | ({"bytes per state": bytes_per_state(line)} if self.method.counts else {})
+            | ({"more states": line.old} if line.old >= 0 else {})
+            | ({"bytes per state": bytes_per_state(line)} if self.method.counts and nodes else {})
             | {"seconds": round(line.seconds, 3)}
             for line in self.lines
         ]
@@ -195,6 +199,8 @@ def symbolic(
     task = Task(game, method, 0, allowed.threads)
     check_task(task)
     check_files(task, export, certificate)
+    if method.strategy == BITS:
+        return _by_bits(game, method, allowed, seconds)
     boards = sum(boards_by_sum(game).values())
     nodes = min(capacity_for(allowed.memory), max(FEWEST_NODES, NODES_A_BOARD * boards))
     task = replace(task, nodes=nodes, export=str(export or ""), certificate=str(certificate or ""))
@@ -231,6 +237,59 @@ def symbolic(
     )  # fmt: skip
 
 
+def _by_bits(game: Game, method: Method, allowed: Allowance, seconds: float) -> Symbolic:
+    """Return what is won of the lines of the exponent below the goal, without diagrams."""
+    from tilebase.dense.sweep import SweepPass  # needs the compiler, which takes a second to load
+
+    pace, done, began = Pace(allowed.progress, "states"), 0, time.perf_counter()
+    k, least = _line_of(method)
+
+    def tell(total: int, share: float, boards: int) -> bool:
+        nonlocal done
+        done += boards
+        if pace.due():
+            pace.report(total, "solve", done, share)
+        return time.perf_counter() - began < seconds
+
+    sweep = SweepPass(game, least, allowed.threads, allowed.memory, corollary7=method.corollary7)
+    won = sweep.run(tell)
+    spent = time.perf_counter() - began
+    if won is None:
+        return Symbolic(game, None, method, (), spent, "time ran out")
+    lines = tuple(
+        Line(
+            f"({k},{count})", 1, spent * (count == least), one.states - one.old * method.corollary7,
+            one.afterstates, old=one.old if method.corollary7 else -1,
+        )
+        for count, one in won.items()
+    )  # fmt: skip
+    return Symbolic(game, None, method, lines, spent, f"stopped after {method.until}, as was asked")
+
+
+def _line_of(method: Method) -> tuple[int, int]:
+    """Return the sweep line after which a method stops; (0, 0) if it names none."""
+    k, _, count = method.until.strip("()").partition(",")
+    return (int(k), int(count)) if count else (0, 0)
+
+
+def _check_bits(game: Game, method: Method) -> None:
+    """Raise `UsageError` unless bits can solve the line."""
+    k, (named, count) = max(game.tops), _line_of(method)
+    if named != k or k + 1 != game.goal_exponent or not 1 <= count <= game.cells:
+        raise UsageError(
+            "the strategy bits solves the sweep lines of the largest tile below the goal: name the last one, "
+            f"such as --up-to {k},{min(6, game.cells)}"
+        )
+    if method.variant != "adversarial" or method.player != "slider":
+        raise UsageError("the strategy bits is about an adversary, and what the player wins: choose sweep")
+    cut = game.walls or game.unmergeable or game.patterns or min(game.tops) < k or min(game.shape) < 2
+    if cut or k <= game.spawn_exponents[-1] or game.cells > MOST_CELLS:
+        raise UsageError(
+            f"the strategy bits needs whole boards of two rows and columns or more and at most {MOST_CELLS} "
+            "cells, without limits or patterns, and a goal above twice the spawned tiles: choose sweep"
+        )
+
+
 def expected_cost(game: Game, method: Method) -> Span:
     """Return what diagrams of a game take, between games on whole boards that were measured."""
     limits = game.limits or game.walls or game.unmergeable or game.masks
@@ -247,7 +306,7 @@ def check_task(task: Task) -> None:
     if not game.can_win:
         raise UsageError("without a goal there is nothing to force: give a tile or a goal sum")
     for name, chosen, known in (
-        ("strategy", method.strategy, STRATEGIES),
+        ("strategy", method.strategy, (*STRATEGIES, BITS)),
         ("encoding", method.encoding, tuple(ENCODINGS)),
         ("order", method.order_for(game), tuple(ORDERS)),
         ("variant", method.variant, VARIANTS),
@@ -268,6 +327,9 @@ def check_task(task: Task) -> None:
         raise UsageError("in the cooperative game both sides want the goal: leave out the player dropper")
     if method.corollary7 and (game.start not in ("empty", "two-tiles") or game.unmergeable):
         raise UsageError("corollary 7 is about play from an empty board: leave it out, or the start")
+    if method.strategy == BITS:
+        _check_bits(game, method)
+        return
     check_lines(game, len({value for cell in range(game.cells) for value in game.codes(cell)}))
     require_oxidd()
 
@@ -276,6 +338,8 @@ def check_files(task: Task, export: Path | str | None, certificate: Path | str |
     """Raise an error unless the set can be saved and the proof be made: before the work begins."""
     if export is not None:
         check_export(Path(export), task.game)
+    if task.method.strategy == BITS and (export or certificate):
+        raise UsageError("the strategy bits stores no sets: choose another one, or leave the file out")
     if certificate is not None:
         from tilebase.bdd.proofs import check_proof  # needs the compiler, which takes a second to load
 

@@ -17,7 +17,7 @@ from tilebase._kernels import bits as kernels
 from tilebase._kernels import matrices
 from tilebase.dense.backends.protocol import DenseWork, Tell
 from tilebase.dense.backends.threads import JobRunner
-from tilebase.dense.index import PerfectIndex
+from tilebase.dense.index import Part, PerfectIndex
 from tilebase.dense.layers import Memory
 from tilebase.dense.sizes import LISTS, MATRICES, Matrices, Words, outer_and_inner
 from tilebase.dense.steps import Blocks, BlockStep, Range, Source, Step
@@ -114,7 +114,7 @@ class Bits:
         self._alike = _are_alike(rules.index)
         self._memory = Memory(WORD, words.layer + 1)  # a run of bits may be read with the word behind it
         self._windows = Memory(WORD, window + 1)
-        self._scratch = [_scratch(words, rules.index) for _ in range(pool.threads)]
+        self._scratch = [scratch(words, rules.index.parts) for _ in range(pool.threads)]
         self._runner = JobRunner(pool, self._scratch)
         for half in (*rules.rows, *rules.columns):
             kernels.number_targets(half)
@@ -264,11 +264,11 @@ def _are_alike(index: PerfectIndex) -> bool:
     return len(b) == len(c) and tuple(images[cell] for cell in sorted(images)) in symmetries(index.game)
 
 
-def _scratch(words: Words, index: PerfectIndex) -> matrices.MatrixScratch:
+def scratch(words: Words, parts: Sequence[Part]) -> matrices.MatrixScratch:
     """Return what a thread works in."""
     work = (np.empty(words.matrix + 1, dtype=WORD) for _ in range(MATRICES))
     rows = (np.empty(words.row, dtype=WORD) for _ in range(3))
     square = np.empty(64 * matrices.LANES, dtype=WORD)
-    runs = np.empty((max(len(part.sums) for part in index.parts), 5), dtype=np.int64)
+    runs = np.empty((max(len(part.sums) for part in parts), 5), dtype=np.int64)
     lists = (np.empty(words.halves, dtype=np.int64) for _ in range(LISTS))
     return matrices.MatrixScratch._make([*work, *rows, square, runs, *lists])
