@@ -29,17 +29,16 @@ from tilebase._kernels.matrices import (
     last_of,
     middle_of,
     or_row,
+    rearrange,
     space_rows,
     transpose,
     word_of,
     words_of,
 )
-from tilebase._kernels.scalar import U0, U1, U6, U63, U64, ones
+from tilebase._kernels.scalar import U0, U1, ones
 
 NUMBER = MOVED - U1
 """The bits of an entry of a table that name the half, after `number_targets`."""
-BEGIN, APART, COLUMN, ROWS, WIDTH = range(5)
-"""The columns of `MatrixScratch.runs`."""
 
 
 class Successors(NamedTuple):
@@ -408,93 +407,6 @@ def _or_slides(h, units, outer, inner, mirrors, source, out, scratch):
 
 
 @scalar
-def _rearrange(h, units, outer, inner, from_inner, layer, most, out, runs):
-    """Write the matrix with the outer halves x, y and the inner halves z, w to `out`.
-
-    It is taken from matrices with the outer halves x, z and the inner halves y, w, as long as these have at
-    most the sum `most`; the boards of those that `layer` has not are not won.  `runs` is scratch.
-    """
-    x, y, z, w = outer.first, outer.second, inner.first, inner.second
-    left = units - h
-    wide = words_of(inner.begins[left + 1] - inner.begins[left])
-    to = 0
-    # The rows of `out` by the classes of x and y; all rows of one pair of classes read the same blocks.
-    for kx in range(len(x.sums)):
-        ky = class_with(y, h - x.sums[kx])
-        if ky < 0:
-            continue
-        # The columns of such a row are blocks by the class of z, and so of w.  In the source, the sum of x
-        # and z says in which matrix the block is, x and z in which row it begins, y and w in which column.
-        blocks = 0
-        for kz in range(len(z.sums)):
-            kw = class_with(w, left - z.sums[kz])
-            s = x.sums[kx] + z.sums[kz]
-            if kw >= 0 and s <= most:
-                runs[blocks, BEGIN] = layer.at[s, kx]
-                runs[blocks, APART] = layer.wide[s, kx]
-                runs[blocks, COLUMN] = from_inner.firsts[ky, kw] - from_inner.begins[units - s]
-                runs[blocks, ROWS] = z.counts[kz]
-                runs[blocks, WIDTH] = w.counts[kw]
-                blocks += 1
-        # One row for each filling of x and y.
-        for ix in range(x.counts[kx]):
-            for iy in range(y.counts[ky]):
-                _gather_row(layer.words, runs, blocks, ix, iy, out, to)
-                to += wide
-
-
-@scalar
-def _gather_row(words, runs, blocks, ix, iy, out, to):
-    """Write a row from runs of bits, one below the other in each block.
-
-    A block begins at a word and a column there, has so many rows for each ix and so many bits in each run,
-    and its rows are so many words apart.  The runs of one that begins at -1 are 0.
-    """
-    # A block of two rows and three bits a run in the source, and the row that is written:
-    #
-    #     word BEGIN            . . . a b c . .
-    #     word BEGIN + APART    . . . d e f . .        ... a b c d e f | runs of the next block ...
-    #                                 ^ COLUMN                         ^ `filled` bits of `gathered`
-    gathered, filled, at = U0, U0, np.uint64(to)
-    for block in range(blocks):
-        rows, n = np.uint64(runs[block, ROWS]), np.uint64(runs[block, WIDTH])
-        # A block that does not exist is so many zeros: full words are written, the rest stays for later.
-        if runs[block, BEGIN] < 0:
-            filled += rows * n
-            while filled >= U64:
-                out[at] = gathered
-                gathered = U0
-                at += U1
-                filled -= U64
-            continue
-        # The filling ix of x comes so many rows later, and the filling iy of y so many columns.
-        step = np.uint64(runs[block, APART])
-        source = np.uint64(runs[block, BEGIN]) + np.uint64(ix) * rows * step
-        column = np.uint64(runs[block, COLUMN]) + np.uint64(iy) * n
-        for _ in range(rows):
-            left, begin = n, column
-            while left:
-                # At most 64 bits of the run, from two words.  Shifts by 1 and by 63 - n make one by
-                # 64 - n, which is not defined for n = 0.
-                count = min(left, U64)
-                k, shift = source + (begin >> U6), begin & U63
-                run = (words[k] >> shift | words[k + U1] << U1 << U63 - shift) & ALL >> U64 - count
-                # Without a branch, which nothing could predict: a word that is not full is written again.
-                gathered |= run << filled
-                out[at] = gathered
-                full = filled + count >> U6
-                gathered = run >> U1 >> U63 - filled if full else gathered
-                filled = filled + count & U63
-                at += full
-                left -= count
-                begin += count
-            source += step
-    # The last word, if it is not full.
-    if filled:
-        out[at] = gathered
-
-
-@scalar
 def _store(h, units, outer, inner, mirrors, source, layer, scratch):
     """Write a matrix to a layer; `source` is that of its image if h is above the middle."""
     at, bits, to, wanted = scratch.at, scratch.bits, scratch.to, scratch.wanted
@@ -542,7 +454,7 @@ def slide_columns(sums, units, left, right, bottom, mirrors, alike, afters, colu
             _write_slides(h, units, left, right, mirrors, afters.words, columns, scratch)
         else:
             wide = words_of(right.begins[units - low + 1] - right.begins[units - low])
-            _rearrange(low, units, left, right, bottom, afters, most, scratch.other, scratch.runs)
+            rearrange(low, units, left, right, bottom, afters, most, scratch.other, scratch.runs)
             space_rows(scratch.rows_at, left.begins[low + 1] - left.begins[low], wide)
             _write_slides(h, units, left, right, mirrors, scratch.other, columns, scratch)
 
@@ -557,7 +469,7 @@ def slide_rows(sums, units, top, bottom, right, mirrors, alike, columns, layer, 
     for h in sums:
         if h > middle_of(units, mirrors.halves):
             continue
-        _rearrange(h, units, top, bottom, right, columns, most, scratch.other, scratch.runs)
+        rearrange(h, units, top, bottom, right, columns, most, scratch.other, scratch.runs)
         if alike:
             _or_rows(h, units, top, bottom, most, columns, scratch, False)
         else:
@@ -589,7 +501,7 @@ def join_columns(sums, units, top, bottom, right, mirrors, columns, layer, scrat
     """Add to states of `layer`, after `slide_rows`, what slides along other columns win."""
     most = last_of(units, mirrors.parts, mirrors)
     for h in sums:
-        _rearrange(h, units, top, bottom, right, columns, most, scratch.other, scratch.runs)
+        rearrange(h, units, top, bottom, right, columns, most, scratch.other, scratch.runs)
         _or_rows(h, units, top, bottom, most, layer, scratch, True)
 
 

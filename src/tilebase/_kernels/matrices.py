@@ -40,9 +40,11 @@ import numpy as np
 
 from tilebase._kernels.dense import Array, class_with
 from tilebase._kernels.jit import scalar
-from tilebase._kernels.scalar import U0, U1, request
+from tilebase._kernels.scalar import U0, U1, U6, U63, U64, request
 
 ALL = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
+BEGIN, APART, COLUMN, ROWS, WIDTH = range(5)
+"""The columns of `MatrixScratch.runs`."""
 LANES = 8
 """Words of a row that are transposed at a time: as many as a processor's widest registers have."""
 EIGHT = np.uint64(LANES)
@@ -90,7 +92,7 @@ class MatrixScratch(NamedTuple):
     second_row: Array  # uint64: a bit for each half, inner or outer
     third_row: Array  # uint64: a bit for each inner half
     square: Array  # uint64: 64 rows of `LANES` words
-    runs: Array  # int64: runs[k] describes the k-th block that `bits._gather_row` reads, see there
+    runs: Array  # int64: runs[k] describes the k-th block that `_gather_row` reads, see there
     at: Array  # int64: at[n] is the first word of the n-th row that is transposed
     bits: Array  # int64: bits[n] is the number of its bits
     to: Array  # int64: to[n] is the first word of the row that the n-th column becomes
@@ -341,3 +343,93 @@ def or_row(out, to, source, row, wide):
     to, row = np.uint64(to), np.uint64(row)
     for k in range(np.uint64(wide)):
         out[to + k] |= source[row + k]
+
+
+# -- the order of the other side's halves ------------------------------------------------------
+
+
+@scalar
+def rearrange(h, units, outer, inner, from_inner, layer, most, out, runs):
+    """Write the matrix with the outer halves x, y and the inner halves z, w to `out`.
+
+    It is taken from matrices with the outer halves x, z and the inner halves y, w, as long as these have at
+    most the sum `most`; the boards of those that `layer` has not are not won.  `runs` is scratch.
+    """
+    x, y, z, w = outer.first, outer.second, inner.first, inner.second
+    left = units - h
+    wide = words_of(inner.begins[left + 1] - inner.begins[left])
+    to = 0
+    # The rows of `out` by the classes of x and y; all rows of one pair of classes read the same blocks.
+    for kx in range(len(x.sums)):
+        ky = class_with(y, h - x.sums[kx])
+        if ky < 0:
+            continue
+        # The columns of such a row are blocks by the class of z, and so of w.  In the source, the sum of x
+        # and z says in which matrix the block is, x and z in which row it begins, y and w in which column.
+        blocks = 0
+        for kz in range(len(z.sums)):
+            kw = class_with(w, left - z.sums[kz])
+            s = x.sums[kx] + z.sums[kz]
+            if kw >= 0 and s <= most:
+                runs[blocks, BEGIN] = layer.at[s, kx]
+                runs[blocks, APART] = layer.wide[s, kx]
+                runs[blocks, COLUMN] = from_inner.firsts[ky, kw] - from_inner.begins[units - s]
+                runs[blocks, ROWS] = z.counts[kz]
+                runs[blocks, WIDTH] = w.counts[kw]
+                blocks += 1
+        # One row for each filling of x and y.
+        for ix in range(x.counts[kx]):
+            for iy in range(y.counts[ky]):
+                _gather_row(layer.words, runs, blocks, ix, iy, out, to)
+                to += wide
+
+
+@scalar
+def _gather_row(words, runs, blocks, ix, iy, out, to):
+    """Write a row from runs of bits, one below the other in each block.
+
+    A block begins at a word and a column there, has so many rows for each ix and so many bits in each run,
+    and its rows are so many words apart.  The runs of one that begins at -1 are 0.
+    """
+    # A block of two rows and three bits a run in the source, and the row that is written:
+    #
+    #     word BEGIN            . . . a b c . .
+    #     word BEGIN + APART    . . . d e f . .        ... a b c d e f | runs of the next block ...
+    #                                 ^ COLUMN                         ^ `filled` bits of `gathered`
+    gathered, filled, at = U0, U0, np.uint64(to)
+    for block in range(blocks):
+        rows, n = np.uint64(runs[block, ROWS]), np.uint64(runs[block, WIDTH])
+        # A block that does not exist is so many zeros: full words are written, the rest stays for later.
+        if runs[block, BEGIN] < 0:
+            filled += rows * n
+            while filled >= U64:
+                out[at] = gathered
+                gathered = U0
+                at += U1
+                filled -= U64
+            continue
+        # The filling ix of x comes so many rows later, and the filling iy of y so many columns.
+        step = np.uint64(runs[block, APART])
+        source = np.uint64(runs[block, BEGIN]) + np.uint64(ix) * rows * step
+        column = np.uint64(runs[block, COLUMN]) + np.uint64(iy) * n
+        for _ in range(rows):
+            left, begin = n, column
+            while left:
+                # At most 64 bits of the run, from two words.  Shifts by 1 and by 63 - n make one by
+                # 64 - n, which is not defined for n = 0.
+                count = min(left, U64)
+                k, shift = source + (begin >> U6), begin & U63
+                run = (words[k] >> shift | words[k + U1] << U1 << U63 - shift) & ALL >> U64 - count
+                # Without a branch, which nothing could predict: a word that is not full is written again.
+                gathered |= run << filled
+                out[at] = gathered
+                full = filled + count >> U6
+                gathered = run >> U1 >> U63 - filled if full else gathered
+                filled = filled + count & U63
+                at += full
+                left -= count
+                begin += count
+            source += step
+    # The last word, if it is not full.
+    if filled:
+        out[at] = gathered

@@ -16,10 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tilebase._kernels.bits import _rearrange
 from tilebase._kernels.dense import Array
 from tilebase._kernels.jit import kernel, scalar
-from tilebase._kernels.matrices import ALL, copy_row, or_row, space_rows, transpose, words_of
+from tilebase._kernels.matrices import ALL, copy_row, or_row, rearrange, space_rows, transpose, words_of
 from tilebase._kernels.scalar import U0, U1, U6, U63, ones, trailing_zeros
 
 MOVES = 128
@@ -202,7 +201,7 @@ def slide_sweep(sums, units, outer, inner, pairs, fresh, own, stored, out, work,
 def turn(sums, units, left, right, bottom, afters, out, work):
     """Write afterstates by the left halves, from matrices by the top halves."""
     for h in sums:
-        _rearrange(h, units, left, right, bottom, afters, units, out.words[out.at[h, 0] :], work.runs)
+        rearrange(h, units, left, right, bottom, afters, units, out.words[out.at[h, 0] :], work.runs)
 
 
 @kernel()
@@ -246,7 +245,7 @@ def join_sweep(sums, units, halves, outer, inner, fresh, columns, afters, layer,
         row0, column0, old = outer.begins[h], inner.begins[units - h], work.first_row
         rows, width = outer.begins[h + 1] - row0, inner.begins[units - h + 1] - column0
         wide, begin, below = words_of(width), layer.at[h, 0], afters.at[h, 0]
-        _rearrange(h, units, top, bottom, right, columns, units, work.other, work.runs)
+        rearrange(h, units, top, bottom, right, columns, units, work.other, work.runs)
         or_row(layer.words, begin, work.other, 0, rows * wide)
         # The columns without a spawned tile, as one row: no cell holds more than nothing and at most that.
         old[:wide] = U0
