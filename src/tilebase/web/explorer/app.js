@@ -3,7 +3,7 @@
 import { html, render, useEffect, useState } from "./vendor/htm-preact.js";
 import { askEarly, useGet } from "./api.js";
 import { Help } from "./help.js";
-import { Button, Notice, useKeys } from "./parts.js";
+import { Button, Notice, SolvingProgress, useKeys } from "./parts.js";
 import { Play } from "./play.js";
 import { hrefOf, readRoute, useRoute } from "./route.js";
 import { useSetting } from "./store.js";
@@ -88,11 +88,9 @@ function Views({ table, route, go }) {
 // -- the chosen table ---------------------------------------------------------------------------
 
 function Solving({ table }) {
-  const { text, fraction } = table.progress || {};
   return html`<section class="card solving">
     <h1>Solving ${table.game}</h1>
-    <progress max="1" value=${fraction ?? undefined} aria-label="Progress"></progress>
-    <p role="status">${text || "Starting …"}</p>
+    <${SolvingProgress} table=${table} />
     <p class="quiet">You can leave this page open: it shows the table as soon as it is solved.</p>
   </section>`;
 }

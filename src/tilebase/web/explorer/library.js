@@ -3,7 +3,7 @@
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { post, useGet } from "./api.js";
 import { MiniBoard } from "./board.js";
-import { Button, Icon, Notice, sentence } from "./parts.js";
+import { Button, Icon, Notice, SolvingProgress, sentence } from "./parts.js";
 import { hrefOf } from "./route.js";
 import { capital, either } from "./text.js";
 import { wordsOf } from "./rules.js";
@@ -133,11 +133,10 @@ function familiesOf(tables) {
 }
 
 function Solving({ table, onStop }) {
-  const { text, fraction } = table.progress || {};
   return html`<section class="card" aria-label=${`Solving ${table.name}`}>
     <div class="titles tight"><h2>Solving ${table.name}</h2>${onStop && html`<${Button} icon="pause" onClick=${onStop}>Stop<//>`}</div>
-    <progress max="1" value=${fraction ?? undefined} aria-label="Progress"></progress>
-    <p role="status" class="quiet">${text || "Starting …"} What is finished is kept, also if you stop.</p>
+    <${SolvingProgress} table=${table} />
+    <p class="quiet">What is finished is kept, also if you stop.</p>
   </section>`;
 }
 

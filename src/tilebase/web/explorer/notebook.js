@@ -12,7 +12,7 @@ import { Game } from "./game.js";
 import { Button } from "./parts.js";
 import { boardText, isFree, mirrored, turned, wordsOf } from "./rules.js";
 import { useSetting } from "./store.js";
-import { capital, count, either, numberOf, percent, several } from "./text.js";
+import { capital, count, either, percent, several, sizeOf } from "./text.js";
 
 const RIGHT = 3; // a position is practised until it was right so often in training
 const SHOWN = 12; // positions that are drawn
@@ -22,6 +22,9 @@ const FORMAT = "tilebase notebook";
 const THRESHOLDS = [[0.0001, "0.01 %"], [0.001, "0.1 %"], [0.01, "1 %"], [0.05, "5 %"]];
 const FULL = "This browser keeps no more notes: export the notebook, then delete it.";
 const FORBIDDEN = "This browser keeps nothing for this page, so the notebook is lost when you close it.";
+
+/** Why the storage refused something, as a sentence. */
+const wrong = (error) => (error?.name === "QuotaExceededError" ? FULL : FORBIDDEN);
 
 // -- what is kept -------------------------------------------------------------------------------
 
@@ -62,7 +65,7 @@ async function write(work) {
   told.postMessage("changed");
 }
 
-export const addNotes = (notes) => write((store) => void notes.forEach((note) => store.add(note)));
+const addNotes = (notes) => write((store) => void notes.forEach((note) => store.add(note)));
 
 const deleteAll = () => write((store) => store.clear());
 
@@ -72,7 +75,7 @@ const same = ({ table, board, slide, from, when }) => [table, board, slide, from
 // -- what is noted ------------------------------------------------------------------------------
 
 /** What symmetric boards have in common.  A board with x, or of a game with further rules, stands for itself alone. */
-export function keyOf(board, info) {
+function keyOf(board, info) {
   if (!isFree(info) || board.includes("x")) return board;
   const { shape } = info;
   const turn = (text) => turned(wordsOf(text), shape);
@@ -82,10 +85,10 @@ export function keyOf(board, info) {
 }
 
 /** The note of a slide that the table judged, or null. */
-export function noteOf(info, answer, made, from) {
+function noteOf(info, answer, made, from) {
   if (!made || made.loss === null || !answer.best.length) return null;
   const { board, best } = answer;
-  const of = Math.abs(numberOf(answer.value) ?? 0);
+  const of = sizeOf(answer.value);
   return { table: info.name, key: keyOf(board, info), board, slide: made.direction, best, loss: made.loss, of, text: made.loss_text, from, when: Date.now() };
 }
 
@@ -95,7 +98,7 @@ export const notesOfReview = (info, moves) =>
     .filter((move) => move.mistake && move.slides.length === 1)
     .map((move) => ({
       table: move.table || info.name, key: keyOf(move.board, info), board: move.board, slide: move.slides[0], best: move.best,
-      loss: move.loss, of: Math.abs(numberOf(move.value) ?? 0), text: move.loss_text, from: "review", when: Date.now(),
+      loss: move.loss, of: sizeOf(move.value), text: move.loss_text, from: "review", when: Date.now(),
     }));
 
 /** Add notes that are not there yet; gives how many, or throws an `Error` with a sentence. */
@@ -106,20 +109,26 @@ export async function addNew(notes) {
     await addNotes(added);
     return added.length;
   } catch (error) {
-    throw new Error(error?.name === "QuotaExceededError" ? FULL : FORBIDDEN);
+    throw new Error(wrong(error));
   }
 }
 
-/** Note the slides of a game, each once, as soon as the table has judged it; returns what is wrong with the storage. */
-export function useNoting(game, from) {
+/** Call `act` with the entries of your slides in a game, each once, as soon as the table has answered for it. */
+export function useOwnSlides(game, act) {
   const seen = useRef(new Set());
-  const [problem, tell] = useState("");
   useEffect(() => {
     const found = game.entries.filter((entry) => entry.own && Game.made(entry) && !seen.current.has(entry));
-    if (!found.length) return;
     found.forEach((entry) => seen.current.add(entry));
-    const notes = found.map((entry) => noteOf(game.info, entry.answer, Game.made(entry), from)).filter(Boolean);
-    if (notes.length) addNotes(notes).then(() => tell(""), (error) => tell(error?.name === "QuotaExceededError" ? FULL : FORBIDDEN));
+    if (found.length) act(found);
+  });
+}
+
+/** Note your slides of a game; returns what is wrong with the storage. */
+export function useNoting(game, from) {
+  const [problem, tell] = useState("");
+  useOwnSlides(game, (entries) => {
+    const notes = entries.map((entry) => noteOf(game.info, entry.answer, Game.made(entry), from)).filter(Boolean);
+    if (notes.length) addNotes(notes).then(() => tell(""), (error) => tell(wrong(error)));
   });
   return problem;
 }

@@ -1,7 +1,7 @@
 // Pieces that several views use.
 
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
-import { apart, capital, either, lessText, numberOf, valueText } from "./text.js";
+import { apart, capital, either, lessText, numberOf, sizeOf, valueText } from "./text.js";
 
 const PATHS = {
   left: "M19 12H5m6-6-6 6 6 6",
@@ -63,6 +63,13 @@ export function Choice({ name, label, value, options, onChange }) {
   </fieldset>`;
 }
 
+/** How far a table is that is being solved. */
+export function SolvingProgress({ table }) {
+  const { text, fraction } = table.progress || {};
+  return html`<progress max="1" value=${fraction ?? undefined} aria-label="Progress"></progress>
+    <p role="status">${text || "Starting …"}</p>`;
+}
+
 /** What a screen reader says when it changes. */
 export const Live = ({ children }) => html`<div class="hidden" role="status" aria-live="polite">${children}</div>`;
 
@@ -110,7 +117,7 @@ const DECADES = 6; // a loss of a smaller part of the value than 10^-6 has no ba
 
 /** The length of the bar of a slide that lost something: the logarithm of the part of the value that it lost. */
 function width(slide, value) {
-  const part = slide.loss / (Math.abs(numberOf(value) ?? 0) || 1);
+  const part = slide.loss / (sizeOf(value) || 1);
   return part > 0 ? `${Math.max(0, Math.min(1, 1 + Math.log10(part) / DECADES)) * 100}%` : null;
 }
 

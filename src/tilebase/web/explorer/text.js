@@ -9,6 +9,9 @@ export function numberOf(value) {
   return value.float ?? null;
 }
 
+/** The size of a value, of which slides lose parts; 0 if it is not a number. */
+export const sizeOf = (value) => Math.abs(numberOf(value) ?? 0);
+
 /** A value as text, short or with all digits. */
 export const valueText = (value, digits) => (value ? (digits ? value.text : value.short) : "–");
 

@@ -1,16 +1,16 @@
 // The trainer: values are hidden until you have moved; what your slides lost is counted.
 
-import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { html, useState } from "./vendor/htm-preact.js";
 import { MiniBoard } from "./board.js";
 import { Game, newSeed } from "./game.js";
-import { Notebook, useNoting } from "./notebook.js";
+import { Notebook, useNoting, useOwnSlides } from "./notebook.js";
 import { Button, Live, Notes, Notice, Slides, directionOf, useKeys, verdict } from "./parts.js";
 import { GameBoard, Spawning, Status, Turn, begin, spoken, useAddress, useGame } from "./play.js";
 import { sumName } from "./rules.js";
 import { useSetting } from "./store.js";
-import { MISTAKE, capital, count, gradeOf, lossText, numberOf, percent, several, valueText } from "./text.js";
+import { MISTAKE, capital, count, gradeOf, lossText, percent, several, sizeOf, valueText } from "./text.js";
 
-/** What the trainer knows of the slides so far: `judged` are {slide, loss, of, best, mistake}. */
+/** What the trainer knows of the slides so far: `judged` are {loss, of, best, mistake}. */
 function summary(judged) {
   let run = 0;
   let longest = 0;
@@ -25,16 +25,10 @@ function summary(judged) {
   return { total, of, longest, run, mistakes, mean: judged.length ? total / judged.length : null, part: judged.length ? agreed / judged.length : null };
 }
 
-/** Judge each slide once, as soon as the answer for its position is known. */
+/** Your slides that the table judged, and a function that forgets them. */
 function useJudged(game) {
   const [judged, setJudged] = useState([]);
-  const seen = useRef(new Set());
-  useEffect(() => {
-    const found = game.entries.filter((entry) => entry.own && Game.made(entry) && !seen.current.has(entry));
-    if (!found.length) return;
-    found.forEach((entry) => seen.current.add(entry));
-    setJudged([...judged, ...found.map(judge).filter(Boolean)]);
-  });
+  useOwnSlides(game, (entries) => setJudged([...judged, ...entries.map(judge).filter(Boolean)]));
   return [judged, () => setJudged([])];
 }
 
@@ -42,7 +36,7 @@ function judge(entry) {
   const { answer } = entry;
   const made = Game.made(entry);
   if (!answer.best.length || made.loss === null) return null;
-  return { slide: made.direction, loss: made.loss, of: Math.abs(numberOf(answer.value) ?? 0), best: made.best, mistake: made.mistake };
+  return { loss: made.loss, of: sizeOf(answer.value), best: made.best, mistake: made.mistake };
 }
 
 const WAYS = [
@@ -83,7 +77,7 @@ function Verdict({ game, sums }) {
   const before = game.entries[game.at - 1];
   const made = Game.made(before);
   const words = made && (verdict(before, made) || "The table has no values here.");
-  const grade = made && gradeOf(made, Math.abs(numberOf(before.answer.value) ?? 0));
+  const grade = made && gradeOf(made, sizeOf(before.answer.value));
   return html`<div class=${`verdict ${grade || ""}`} aria-label="Verdict" role="group">
     <p>${grade && html`<b>${capital(grade)}.</b>`} ${words || "Which slide is best?"}</p>
     <p class="run">Run <b>${count(sums.run)}</b></p>
