@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -14,7 +15,7 @@ from serving import SECONDS, Served, check_accessible, serving
 from tilebase import open_table, solve
 from tilebase.cli import main
 from tilebase.errors import BoardError, MissingBoardError
-from tilebase.game.formations import formation
+from tilebase.game.formations import formation, formations
 from tilebase.game.game import Game
 from tilebase.questions.fitting import catalogue, fit_named, fits, is_board
 from tilebase.tables.large_tiles import large_tiles_of, read_tiles
@@ -81,18 +82,39 @@ def test_equal_large_tiles_count_only_if_there_is_no_other_way():
         ("2,4/8", BoardError, "write its rows"),
         ("3,4/0,8", BoardError, "3"),
         ("{}", BoardError, "not a board in JSON"),
+        ("32,2/4,8", MissingBoardError, "no game of 2x2 that can be solved goes on from this board"),
+        ("x,2/4,8", MissingBoardError, "no game of 2x2"),
+        (5, BoardError, "write its rows"),
+        (None, BoardError, "write its rows"),
     ],
 )
-def test_other_words_are_refused(board: str, error: type[Exception], why: str):
+def test_other_words_are_refused(board: Any, error: type[Exception], why: str):
     with pytest.raises(error, match=why):
         fits(board)
 
 
 def test_words_that_are_boards():
-    assert [is_board(word) for word in ("2,4/0,8", "2 4/. 8", "1203", "[[2,4],[0,8]]", "x,2/0,4")] == [
-        True
-    ] * 5
-    assert not any(map(is_board, ("3x3-512/", "442", "tables/2x2", "game.json", "", "win", "3x3", "a/b")))
+    boards = ("2,4/0,8", "2 4/. 8", "120300000", "[[2,4],[0,8]]", "x,2/0,4")
+    assert all(map(is_board, boards))
+    others = ("3x3-512/", "442", "tables/2x2", "game.json", "", "win", "3x3", "a/b", "1024", "face")
+    assert not any(map(is_board, (*others, *(one.name for one in formations()))))
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (["explain", "4431"], "4431 (formation)"),
+        (["plan", "--formation", "442", "1024"], "count"),
+        (["plan", "2x2", "1024", "--anyway"], ""),
+    ],
+)
+def test_goals_and_formations_of_four_digits_are_no_boards(
+    command: list[str], said: str, capsys: pytest.CaptureFixture[str]
+):
+    assert main(command) == (0 if said else 2)
+    printed = capsys.readouterr().out
+    assert said in printed
+    assert "would hold the board" not in printed
 
 
 def test_names_of_tables():
@@ -167,7 +189,9 @@ def test_a_page_solves_into_the_library(served: Served, library: Path):
     assert (wrong.status, "load the page again" in wrong.json["detail"]) == (400, True)
     foreign = served.ask("POST", "/api/solve", json.dumps(asked).encode(), {"Origin": "http://elsewhere"})
     assert foreign.status == 403
-    for name in ("../2x3-32", "nothing-32", "2x3-33", "2x3", "a.toml-32"):
+    own = library.parent / "OWN.TOML"
+    own.write_text('name = "../../x"\nstarts = ["2,0,0/0,2,x"]\n')
+    for name in ("../2x3-32", "nothing-32", "2x3-33", "2x3", "a.toml-32", f"{own}-32"):
         assert served.post("/api/solve", {**asked, "name": name}).status == 400
     assert not library.exists()
     assert served.post("/api/solve", asked).json["state"] == "solving"

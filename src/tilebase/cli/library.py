@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tilebase.cli.output import tell_doubts
@@ -18,9 +16,7 @@ if TYPE_CHECKING:
     from tilebase.cli.output import Shown
     from tilebase.tables.folders import TableFolder
 
-LARGE_EQUAL = (
-    "two large tiles of this board are equal: they can merge, which no table knows, so values are too low"
-)
+LARGE_EQUAL = "two large tiles of this board are equal: they can merge, which no table knows"
 
 
 def is_board_alone(word: str) -> bool:
@@ -30,9 +26,9 @@ def is_board_alone(word: str) -> bool:
     return is_board(word) and not os.path.lexists(word)
 
 
-def check_library() -> Path:
-    """Return the folder of the library.  Raises `MissingLayerError` if it holds no table."""
-    from tilebase.tables.folders import holds_tables
+def open_library() -> TableFolder:
+    """Open the tables of the library.  Raises `MissingLayerError` if it has none."""
+    from tilebase.tables.folders import holds_tables, open_tables
 
     folder = library_folder()
     if not holds_tables(folder):
@@ -40,14 +36,7 @@ def check_library() -> Path:
             f"your library {folder} has no table: make one with tilebase solve ... -o {folder}/NAME, or name "
             "another folder with TILEBASE_TABLES_DIR"
         )
-    return folder
-
-
-def open_library() -> TableFolder:
-    """Open the tables of the library.  Raises `MissingLayerError` if it has none."""
-    from tilebase.tables.folders import open_tables
-
-    return open_tables(check_library())
+    return open_tables(folder)
 
 
 def offer(board: str, shown: Shown, why: str = "") -> None:
@@ -55,14 +44,9 @@ def offer(board: str, shown: Shown, why: str = "") -> None:
 
     Raises as `questions.fitting.fits`.
     """
-    from tilebase.questions.fitting import Fit, fits
+    from tilebase.questions.fitting import fits
 
-    found = fits(board)
-    folder = library_folder()
-
-    def command(fit: Fit) -> str:
-        return shlex.join(["tilebase", "solve", *fit.words, "-o", str(folder / fit.name)])
-
+    found, folder = fits(board), library_folder()
     possible, others = ([fit for fit in found if bool(fit.problem) == no] for no in (False, True))
     rows = [
         {
@@ -82,12 +66,12 @@ def offer(board: str, shown: Shown, why: str = "") -> None:
     if found[0].equal:
         text += f"{LARGE_EQUAL}\n"
     if possible:
-        text += f"The first: {command(possible[0])}\n"
+        text += f"The first: {possible[0].command(folder)}\n"
     document: list[dict[str, Any]] = [
         {
             "name": fit.name, "formation": fit.formation.name if fit.formation else None, "goal": fit.goal,
             "chance": fit.chance, "seconds": round(fit.expected.seconds, 1), "disk": int(fit.expected.disk),
-            "memory": fit.expected.memory, "problem": fit.problem, "command": command(fit),
+            "memory": fit.expected.memory, "problem": fit.problem, "command": fit.command(folder),
         }
         for fit in found
     ]  # fmt: skip

@@ -73,7 +73,7 @@ def _game(
     tilebase plan "0,2,4,0/0,8,16,2/2,4,512,256/1024,2048,4096,8192"
     """
     show = shown.checked()
-    if is_board_alone(shape):
+    if goal is None and game == GameOptions() and is_board_alone(shape):
         offer(shape, show)
         return 0
     question = make_game(shape, goal, game)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from tilebase.cli.library import check_library, is_board_alone, offer
+from tilebase.cli.library import is_board_alone, offer, open_library
 from tilebase.cli.options import GameOptions, SolvedOptions, UseOptions, solved_first
 from tilebase.cli.output import Shown
 from tilebase.cli.usage import goal_hint
@@ -20,12 +20,12 @@ from tilebase.errors import MissingBoardError, MissingLayerError, UsageError, se
 from tilebase.files.source import check_output
 from tilebase.game.grid import is_shape
 from tilebase.game.names import title_of
-from tilebase.runtime.paths import library_folder
 from tilebase.runtime.storage import write_whole
 
 if TYPE_CHECKING:
     from tilebase.cli.seat import Seat
     from tilebase.game.game import Game
+    from tilebase.tables.folders import TableFolder
     from tilebase.tables.probe import Table
 
 
@@ -116,13 +116,13 @@ def play(
         raise UsageError(f"the delay must be 0 to 3600 seconds, not {how.delay:g}")
     if how.auto and how.train:
         raise UsageError("with --auto the table slides, and --train is for your slides: leave one out")
-    alone = goal is None and is_board_alone(table)
-    if alone:
-        table, begin = str(library_folder()), replace(begin, start=table)
+    board = table if goal is None and game == SolvedOptions() and is_board_alone(table) else None
     given = goal is not None or game != SolvedOptions() or objective is not None
     if not given and is_shape(table) and not Path(table).exists():
         raise UsageError(goal_hint(table))
-    question = solved_first([table, *([] if goal is None else [str(goal)])], GameOptions(**vars(game)))
+    question = None
+    if board is None:
+        question = solved_first([table, *([] if goal is None else [str(goal)])], GameOptions(**vars(game)))
     if question is None and goal is not None:
         raise UsageError(f"{table} is not a shape, and a table has its own rules: leave goal and rules out")
     if question is not None and objective is None:
@@ -130,18 +130,21 @@ def play(
         objective = ("guaranteed" if begin.adversary else "win") if can_win else "score"
     if kept is not None:
         check_output(kept)
-    opening = (
-        _opened(table, begin.start, objective) if question is None else _solved(question, objective, run)
-    )
+    if board is not None:
+        opening, begin = _from_library(board, objective), replace(begin, start=board)
+    elif question is not None:
+        opening = _solved(question, objective, run)
+    else:
+        opening = _opened(table, begin.start, objective)
     with ExitStack() as stack:
         from tilebase.cli.seat import Seat
 
         try:
             opened = stack.enter_context(opening)
         except (MissingBoardError, MissingLayerError) as error:
-            if not alone or begin.start is None:
+            if board is None:
                 raise
-            offer(begin.start, Shown(), sentence(error))
+            offer(board, Shown(), sentence(error))
             return 1
         seat = Seat(opened, objective, random.Random(begin.seed), begin.start, worst=begin.adversary)
         try:
@@ -180,8 +183,6 @@ def _opened(name: str, start: str | None, objective: str | None) -> Iterator[Tab
     from tilebase.tables.folders import holds_tables, open_tables
     from tilebase.tables.probe import open_table
 
-    if name == str(library_folder()):
-        check_library()
     if not holds_tables(name):
         with open_table(name) as opened:
             yield opened
@@ -189,9 +190,21 @@ def _opened(name: str, start: str | None, objective: str | None) -> Iterator[Tab
     if start is None:
         raise UsageError(f"{name} holds tables in subfolders: name one of them, or the board with --start")
     with open_tables(name) as tables:
-        best = next(iter(tables.probe(start, objective).answers))
-        print(f"{name}: playing in {best}, {title_of(tables.tables[best].game)}", file=sys.stderr)
-        yield tables.tables[best]
+        yield _best(tables, start, objective)
+
+
+@contextmanager
+def _from_library(board: str, objective: str | None) -> Iterator[Table]:
+    """Open the best of those tables of the library that fit a board."""
+    with open_library() as tables:
+        yield _best(tables, board, objective)
+
+
+def _best(tables: TableFolder, board: str, objective: str | None) -> Table:
+    """Return the best of those tables that fit a board, and say which it is."""
+    best = next(iter(tables.probe(board, objective).answers))
+    print(f"{tables.path}: playing in {best}, {title_of(tables.tables[best].game)}", file=sys.stderr)
+    return tables.tables[best]
 
 
 @contextmanager

@@ -9,17 +9,19 @@ goal above its largest tile.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from math import isqrt
+from pathlib import Path
 from typing import Any
 
 from tilebase.costs.estimate import WEEK, Estimate
 from tilebase.costs.reachable import WIN, half_boards, solving
 from tilebase.costs.shares import measured
 from tilebase.errors import BoardError, GameError, MissingBoardError, UsageError
-from tilebase.game.formations import Formation, formation, formations
+from tilebase.game.formations import Formation, formations
 from tilebase.game.game import Cells, Game
 from tilebase.game.grid import is_shape
 from tilebase.game.notation import split_cells
@@ -71,13 +73,11 @@ class Fit:
         """The usual name of its table, such as ``442-256`` or ``3x3-512``."""
         return f"{self.formation.name if self.formation else self.game.shape_text}-{self.goal}"
 
-    @property
-    def words(self) -> list[str]:
-        """The arguments of ``tilebase solve``."""
-        return [
-            *(["--formation", self.formation.name] if self.formation else [self.game.shape_text]),
-            str(self.goal),
-        ]
+    def command(self, library: Path | None) -> str:
+        """Return the command that solves it, into a folder of its name there or in the current folder."""
+        what = ["--formation", self.formation.name] if self.formation else [self.game.shape_text]
+        folder = Path(self.name) if library is None else library / self.name
+        return shlex.join(["tilebase", "solve", *what, str(self.goal), "-o", str(folder)])
 
     @property
     def chance(self) -> float | None:
@@ -120,6 +120,8 @@ def fits(board: Any) -> list[Fit]:
     if tiles is None:
         raise BoardError(f"{str(board)[:80]} does not say its shape: write a board as 2,4/0,8")
     found = _formations(whole, tiles) or list(_whole(whole, tiles))
+    if not found:
+        raise MissingBoardError(f"no game of {whole.shape_text} that can be solved goes on from this board")
     return sorted(found, key=lambda fit: fit.expected.seconds)
 
 
@@ -197,18 +199,23 @@ def fit_named(name: str) -> Fit:
         raise UsageError(f"{shown(name, 40)} does not name a table: write 442-256 or 3x3-512")
     if is_shape(what):
         return Fit(Game(what, int(goal)), int(goal))
-    if what.endswith(".toml"):
-        raise UsageError("formations from files are solved by tilebase solve")
-    one = formation(what)
+    # By name only: `formation` would read a file, and what it calls itself would name a folder.
+    one = next((one for one in formations() if one.name == what), None)
+    if one is None:
+        raise UsageError(f"no formation is called {shown(what, 40)}: tilebase plan formations lists them")
     return Fit(one.game(int(goal)), int(goal), one)
 
 
 def is_board(text: str) -> bool:
     """Return whether a text says a board and its shape, rather than the name of a table or a word.
 
-    >>> is_board("2,4/0,8"), is_board("3x3-512/"), is_board("442"), is_board("0123456789ab0000")
+    Four digits are a goal or a formation, such as 1024 or 4431, and not the digits of a board of 2x2.
+
+    >>> is_board("2,4/0,8"), is_board("3x3-512/"), is_board("4431"), is_board("0123456789ab0000")
     (True, False, False, True)
     """
+    if re.fullmatch(r"\w{1,4}", text.strip()):
+        return False
     try:
         shape_of(text)
     except BoardError:
@@ -233,13 +240,9 @@ def shape_of(board: Any) -> tuple[int, int]:
             if not all(word.isdecimal() or word in known for row in board for word in row):
                 board = []
     rows = board.tolist() if hasattr(board, "tolist") else board
-    widths = {len(row) for row in rows if isinstance(row, list | tuple)}
-    if (
-        len(rows) < 2
-        or len(widths) != 1
-        or min(widths) < 2
-        or not all(isinstance(row, list | tuple) for row in rows)
-    ):
+    listed = isinstance(rows, list | tuple) and all(isinstance(row, list | tuple) for row in rows)
+    widths = {len(row) for row in rows} if listed else set()
+    if len(widths) != 1 or min(widths) < 2 or len(rows) < 2:
         raise BoardError(
             f"{shown(str(board), 80)} is not a board with its shape: write its rows, such as 2,4/0,8"
         )

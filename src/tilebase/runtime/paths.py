@@ -60,13 +60,8 @@ def runs_folder() -> Path:
 
     Raises `StorageError` if the user has no home.
     """
-    chosen = os.environ.get("TILEBASE_RUNS_DIR")
-    if chosen:
-        return Path(chosen)
-    found = _below("XDG_STATE_HOME") or _in_home(".local/state")
-    if found is None:
-        raise StorageError(f"there is no home folder, in which a run would be kept: {OTHER_RUNS}")
-    return found / "runs"
+    missing = f"there is no home folder, in which a run would be kept: {OTHER_RUNS}"
+    return _chosen("TILEBASE_RUNS_DIR", "XDG_STATE_HOME", ".local/state", "runs", missing)
 
 
 def library_folder() -> Path:
@@ -74,13 +69,18 @@ def library_folder() -> Path:
 
     Raises `StorageError` if the user has no home.
     """
-    chosen = os.environ.get("TILEBASE_TABLES_DIR")
-    if chosen:
+    missing = "there is no home folder with a library of tables: set TILEBASE_TABLES_DIR to one"
+    return _chosen("TILEBASE_TABLES_DIR", "XDG_DATA_HOME", ".local/share", "tables", missing)
+
+
+def _chosen(variable: str, base: str, usual: str, name: str, missing: str) -> Path:
+    """Return the folder that a variable names; else one of this name, in a base folder or in the home."""
+    if chosen := os.environ.get(variable):
         return Path(chosen)
-    found = _below("XDG_DATA_HOME") or _in_home(".local/share")
+    found = _below(base) or _in_home(usual)
     if found is None:
-        raise StorageError("there is no home folder with a library of tables: set TILEBASE_TABLES_DIR to one")
-    return found / "tables"
+        raise StorageError(missing)
+    return found / name
 
 
 def _below(variable: str) -> Path | None:

@@ -144,9 +144,8 @@ class TableFolder:
                 others[name] = (_stage(table, error), str(error))
         if not answers:
             raise self._none(others, unreadable)
-        order = list(dict.fromkeys(one.meaning for one in answers.values()))
-        ranked = sorted(answers.items(), key=lambda item: (order.index(item[1].meaning), -item[1].rank))
-        return FolderAnswer(dict(ranked), {name: why for name, (_, why) in others.items()}, unreadable)
+        why = {name: why for name, (_, why) in others.items()}
+        return FolderAnswer(best_first(answers), why, unreadable)
 
     def _none(self, others: dict[str, tuple[int, str]], unreadable: dict[str, str]) -> TilebaseError:
         """Return the error for a board that fits no table."""
@@ -157,6 +156,12 @@ class TableFolder:
         count = f"the only table in {self.path}" if len(others) == 1 else f"any of the {len(others)} tables"
         where = "" if len(others) == 1 else f" in {self.path}; the nearest is"
         return MissingBoardError(f"the board does not fit {count}{where} {name}: {why}")
+
+
+def best_first(answers: Mapping[str, Answer]) -> dict[str, Answer]:
+    """Return answers with the same meaning as neighbours, the best value first."""
+    order = list(dict.fromkeys(one.meaning for one in answers.values()))
+    return dict(sorted(answers.items(), key=lambda item: (order.index(item[1].meaning), -item[1].rank)))
 
 
 def _stage(table: Table, error: TilebaseError) -> int:

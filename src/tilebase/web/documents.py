@@ -27,6 +27,7 @@ from tilebase.small.diagrams import BEST
 from tilebase.small.graphs import SPECIALS
 from tilebase.small.layered import EDGE, Edge, Picture, boards_node, pill
 from tilebase.tables.answers import Answer, board_document, goal_cells, slides_by_rules
+from tilebase.tables.folders import best_first
 from tilebase.tables.large_tiles import large_tiles_of
 from tilebase.tables.layers import layer_sizes, layer_values
 from tilebase.tables.playing import choose_state, play_game, random_position
@@ -87,7 +88,7 @@ def fit_document(collection: Collection, fit: Fit) -> Document:
         "problem": fit.problem or None,
         "equal": fit.equal,
         "state": known,
-        "command": f"tilebase solve {' '.join(fit.words)} -o {fit.name}",
+        "command": fit.command(collection.library),
     }
 
 
@@ -97,7 +98,7 @@ def answers(collection: Collection, board: str) -> Document:
     Raises `BoardError` if this is not a board.
     """
     shape = shape_of(board)
-    found: list[tuple[str, Answer]] = []
+    found: dict[str, Answer] = {}
     others: dict[str, str] = {}
     for name, entry in list(collection.entries.items()):
         if entry.game is None or entry.state != "ready" or entry.kind == "certificate":
@@ -107,17 +108,18 @@ def answers(collection: Collection, board: str) -> Document:
             continue
         try:
             opened = collection.open(name)
-            found.append((name, opened.probe(read_board(opened, board))))
+            found[name] = opened.probe(read_board(opened, board))
         except (UsageError, MissingBoardError, StorageError, CorruptError) as error:
             others[name] = str(error)
-    order = list(dict.fromkeys(one.meaning for _, one in found))
-    found.sort(key=lambda item: (order.index(item[1].meaning), -item[1].rank))
     try:
         offered, problem = fits(board), None
     except MissingBoardError as error:
         offered, problem = [], str(error)
     return {
-        "answers": [{"table": name, "game": title_of(one.board.game), **_brief(one)} for name, one in found],
+        "answers": [
+            {"table": name, "game": title_of(one.board.game), **_brief(one)}
+            for name, one in best_first(found).items()
+        ],
         "others": others,
         "fits": [fit_document(collection, fit) for fit in offered],
         "problem": problem,
