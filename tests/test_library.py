@@ -82,7 +82,7 @@ def test_equal_large_tiles_count_only_if_there_is_no_other_way():
         ("2,4/8", BoardError, "write its rows"),
         ("3,4/0,8", BoardError, "3"),
         ("{}", BoardError, "not a board in JSON"),
-        ("32,2/4,8", MissingBoardError, "no game of 2x2 that can be solved goes on from this board"),
+        ("32,2/4,8", MissingBoardError, "no game of 2x2 that can be solved fits this board"),
         ("x,2/4,8", MissingBoardError, "no game of 2x2"),
         (5, BoardError, "write its rows"),
         (None, BoardError, "write its rows"),

@@ -121,7 +121,7 @@ def fits(board: Any) -> list[Fit]:
         raise BoardError(f"{str(board)[:80]} does not say its shape: write a board as 2,4/0,8")
     found = _formations(whole, tiles) or list(_whole(whole, tiles))
     if not found:
-        raise MissingBoardError(f"no game of {whole.shape_text} that can be solved goes on from this board")
+        raise MissingBoardError(f"no game of {whole.shape_text} that can be solved fits this board")
     return sorted(found, key=lambda fit: fit.expected.seconds)
 
 
