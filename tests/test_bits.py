@@ -17,7 +17,7 @@ from batching import dense_pass
 from stopping import stop_at
 from tilebase import force
 from tilebase._kernels import jit, matrices
-from tilebase._kernels.jit import kernel
+from tilebase._kernels.packed import packed
 from tilebase.cli import main
 from tilebase.costs import passes as costs
 from tilebase.costs.rates import RATES, of_cores
@@ -155,12 +155,7 @@ def test_threads_and_jobs_change_nothing(tmp_path, monkeypatch, whole):
     assert solved(tmp_path / "three", LIMITED, threads=3) == whole(LIMITED)
 
 
-@kernel()
-def transpose(source, rows, out, add, scratch):
-    matrices.transpose(source, rows, out, add, scratch)
-
-
-def packed(matrix):
+def as_words(matrix):
     """A matrix of bits as rows of words."""
     wide = -(-matrix.shape[1] // 64)
     padded = np.zeros((len(matrix), 64 * wide), dtype=np.uint8)
@@ -181,22 +176,22 @@ def test_a_transposed_matrix(rows, columns, shortest):
     places, order = random.permutation(rows), random.permutation(columns)
     wide, high = -(-columns // 64), -(-rows // 64)
     words = np.full((rows + 1, wide), 2**64 - 1, dtype=np.uint64)
-    words[places] = packed(held)
+    words[places] = as_words(held)
     size = max(rows, columns) + 1
     lists = [np.zeros(size, dtype=np.int64) for _ in range(LISTS)]
     scratch = matrices.MatrixScratch(
         *[words.ravel()] * 7, words.ravel()[:0], np.zeros((1, 5), np.int64), *lists
     )
-    scratch = scratch._replace(square=np.full(64 * matrices.LANES, 2**64 - 1, dtype=np.uint64))
+    scratch = packed(scratch._replace(square=np.full(64 * matrices.LANES, 2**64 - 1, dtype=np.uint64)))
     scratch.at[:rows], scratch.bits[:rows], scratch.to[:columns] = places * wide, bits, order * high
     known = held * (np.arange(columns) < bits[:, None])
     out = np.zeros((columns, high), dtype=np.uint64)
-    transpose(words.ravel(), rows, out.ravel(), False, scratch)
-    assert np.array_equal(out[order], packed(known.T.copy()))
+    matrices.transpose(words.ravel(), rows, out.ravel(), False, scratch)
+    assert np.array_equal(out[order], as_words(known.T.copy()))
     before = random.integers(0, 2, (columns, rows), dtype=np.uint8)
-    out[order] = packed(before)
-    transpose(words.ravel(), rows, out.ravel(), True, scratch)
-    assert np.array_equal(out[order], packed(before | known.T))
+    out[order] = as_words(before)
+    matrices.transpose(words.ravel(), rows, out.ravel(), True, scratch)
+    assert np.array_equal(out[order], as_words(before | known.T))
 
 
 @pytest.mark.parametrize("game", [LIMITED, Game("2x4", 32), Game("3x4", 16), Game("2x2x2", 32)], ids=str)

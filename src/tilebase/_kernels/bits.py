@@ -14,13 +14,16 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import types
 
-from tilebase._kernels.dense import Spawns, class_with
+from tilebase._kernels.dense import Half, Spawns, class_with
 from tilebase._kernels.halves import BARRED, CLASS, ENDS, MOVED, POSITION, U20, U40, WIN
-from tilebase._kernels.jit import kernel, scalar
+from tilebase._kernels.jit import WORDS, N, kernel, linked, scalar
 from tilebase._kernels.matrices import (
     ALL,
     Matrices,
+    MatrixScratch,
+    Mirrors,
     and_row,
     copy_bits,
     count_columns,
@@ -315,7 +318,7 @@ def _take_targets(found, columns, complete, source, scratch):
         transpose(source, found, transposed, True, scratch)
 
 
-@scalar
+@linked(types.void, N, N, Half, Half, Mirrors, WORDS, WORDS, MatrixScratch)
 def _or_slides(h, units, outer, inner, mirrors, source, out, scratch):
     """Add to `out` the boards from which some slide leads to one that is won in `source`.
 
@@ -406,7 +409,7 @@ def _or_slides(h, units, outer, inner, mirrors, source, out, scratch):
                         out[end + k] |= back[begin + k] & moved[k]
 
 
-@scalar
+@linked(types.void, N, N, Half, Half, Mirrors, WORDS, Matrices, MatrixScratch)
 def _store(h, units, outer, inner, mirrors, source, layer, scratch):
     """Write a matrix to a layer; `source` is that of its image if h is above the middle."""
     at, bits, to, wanted = scratch.at, scratch.bits, scratch.to, scratch.wanted
@@ -454,7 +457,7 @@ def slide_columns(sums, units, left, right, bottom, mirrors, alike, afters, colu
             _write_slides(h, units, left, right, mirrors, afters.words, columns, scratch)
         else:
             wide = words_of(right.begins[units - low + 1] - right.begins[units - low])
-            rearrange(low, units, left, right, bottom, afters, most, scratch.other, scratch.runs)
+            rearrange(low, units, left, right, bottom, afters, most, scratch.other, scratch)
             space_rows(scratch.rows_at, left.begins[low + 1] - left.begins[low], wide)
             _write_slides(h, units, left, right, mirrors, scratch.other, columns, scratch)
 
@@ -469,7 +472,7 @@ def slide_rows(sums, units, top, bottom, right, mirrors, alike, columns, layer, 
     for h in sums:
         if h > middle_of(units, mirrors.halves):
             continue
-        rearrange(h, units, top, bottom, right, columns, most, scratch.other, scratch.runs)
+        rearrange(h, units, top, bottom, right, columns, most, scratch.other, scratch)
         if alike:
             _or_rows(h, units, top, bottom, most, columns, scratch, False)
         else:
@@ -501,7 +504,7 @@ def join_columns(sums, units, top, bottom, right, mirrors, columns, layer, scrat
     """Add to states of `layer`, after `slide_rows`, what slides along other columns win."""
     most = last_of(units, mirrors.parts, mirrors)
     for h in sums:
-        rearrange(h, units, top, bottom, right, columns, most, scratch.other, scratch.runs)
+        rearrange(h, units, top, bottom, right, columns, most, scratch.other, scratch)
         _or_rows(h, units, top, bottom, most, layer, scratch, True)
 
 

@@ -19,7 +19,7 @@ from tilebase._kernels.arguments import (
     Permutations,
     Scratch,
 )
-from tilebase._kernels.jit import kernel, linked, scalar
+from tilebase._kernels.jit import WORDS, WORDS_2, N, kernel, linked, scalar
 from tilebase._kernels.scalar import (
     U0,
     U1,
@@ -48,9 +48,6 @@ NIBBLES, BYTES = np.uint64(0x0F0F_0F0F_0F0F_0F0F), np.uint64(0x00FF_00FF_00FF_00
 IN_BLOCKS, BLOCKS = np.uint64(0x0000_F0F0_0000_F0F0), np.uint64(0xFF00_FF00)
 """What a reflection over the diagonal of a 4x4 board swaps: two cells of each 2x2 block, and two blocks."""
 LINE = np.uint64((1 << 20) - 1)
-
-# Types of the parameters of linked kernels.
-N, WORDS, WORDS_2 = types.int64, types.uint64[::1], types.uint64[:, ::1]
 
 
 @scalar

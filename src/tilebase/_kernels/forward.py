@@ -21,8 +21,8 @@ import numpy as np
 from numba import types
 
 from tilebase._kernels.arguments import BoardRules, Scratch
-from tilebase._kernels.boards import WORDS, N, canonicalise, fold_images, slide_states, stabiliser
-from tilebase._kernels.jit import kernel, linked, scalar
+from tilebase._kernels.boards import canonicalise, fold_images, slide_states, stabiliser
+from tilebase._kernels.jit import WORDS, N, kernel, linked, scalar
 from tilebase._kernels.lines import rank_words, slide_ranks, spawn_words
 from tilebase._kernels.rank import list_bits, rank_keys, set_bits
 from tilebase._kernels.scalar import U0, U1, U6, U63, free_cells, request

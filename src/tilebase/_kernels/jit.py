@@ -57,6 +57,8 @@ SETTINGS = ("BOUNDSCHECK", "DEBUGINFO_DEFAULT", "LOOP_VECTORIZE", "OPT", "SLP_VE
 """Settings of Numba that change the code and that its own cache does not look at."""
 ALWAYS = ("jit", "arguments")
 """Every kernel depends on these: on the options of the compiler, and on the fields of its arguments."""
+N, WORDS, WORDS_2 = types.int64, types.uint64[::1], types.uint64[:, ::1]
+"""Types of the parameters of linked kernels."""
 UNUSED_DAYS = 60
 """Folders that were not used for so long are deleted when a new one is made."""
 IMPORTS = re.compile(rf"^\s*from {re.escape(PACKAGE)}(?:\.(\w+)| import ([\w, ]+))", re.MULTILINE)

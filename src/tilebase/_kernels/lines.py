@@ -21,8 +21,8 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from tilebase._kernels.boards import WORDS, N, permute
-from tilebase._kernels.jit import linked, scalar
+from tilebase._kernels.boards import permute
+from tilebase._kernels.jit import WORDS, N, linked, scalar
 from tilebase._kernels.scalar import U0, U1, free_cells, sum_pairs, trailing_zeros
 
 HEAD_SHIFT, HEAD_BITS = 28, 24

@@ -37,9 +37,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numba import types
 
-from tilebase._kernels.dense import Array, class_with
-from tilebase._kernels.jit import scalar
+from tilebase._kernels.dense import Array, Half, class_with
+from tilebase._kernels.jit import WORDS, N, linked, scalar
 from tilebase._kernels.scalar import U0, U1, U6, U63, U64, request
 
 ALL = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
@@ -229,7 +230,7 @@ def word_of(source, at, k, bits):
     return word if left >= 64 else word & (U1 << np.uint64(left)) - U1
 
 
-@scalar
+@linked(types.void, WORDS, N, WORDS, types.boolean, MatrixScratch)
 def transpose(source, rows, out, add, scratch):
     """Transpose a matrix of some rows, which ``scratch.at`` and ``scratch.bits`` describe.
 
@@ -348,13 +349,14 @@ def or_row(out, to, source, row, wide):
 # -- the order of the other side's halves ------------------------------------------------------
 
 
-@scalar
-def rearrange(h, units, outer, inner, from_inner, layer, most, out, runs):
+@linked(types.void, N, N, Half, Half, Half, Matrices, N, WORDS, MatrixScratch)
+def rearrange(h, units, outer, inner, from_inner, layer, most, out, scratch):
     """Write the matrix with the outer halves x, y and the inner halves z, w to `out`.
 
     It is taken from matrices with the outer halves x, z and the inner halves y, w, as long as these have at
-    most the sum `most`; the boards of those that `layer` has not are not won.  `runs` is scratch.
+    most the sum `most`; the boards of those that `layer` has not are not won.
     """
+    runs = scratch.runs
     x, y, z, w = outer.first, outer.second, inner.first, inner.second
     left = units - h
     wide = words_of(inner.begins[left + 1] - inner.begins[left])

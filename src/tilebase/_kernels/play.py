@@ -13,8 +13,8 @@ import numpy.typing as npt
 from numba import types
 
 from tilebase._kernels.arguments import BoardRules, Scratch
-from tilebase._kernels.boards import WORDS, WORDS_2, N, permute, slide_states
-from tilebase._kernels.jit import kernel, linked, scalar
+from tilebase._kernels.boards import permute, slide_states
+from tilebase._kernels.jit import WORDS, WORDS_2, N, kernel, linked, scalar
 from tilebase._kernels.scalar import U0, U1, free_cells, ones, potential_of, sum_of
 
 REFUSED, ALLOWED, WINS = np.uint8(0), np.uint8(1), np.uint8(2)

@@ -30,6 +30,7 @@ import numpy.typing as npt
 from tilebase._kernels import bits, matrices
 from tilebase._kernels import dense as dense_kernels
 from tilebase._kernels import sweep as kernels
+from tilebase._kernels.packed import packed
 from tilebase.dense.backends.bits import NO_SUM, scratch
 from tilebase.dense.index import Part, cut_into_parts
 from tilebase.dense.sizes import Matrices, Words, half_counts
@@ -50,7 +51,7 @@ WORD = np.dtype(np.uint64)
 TOP, BOTTOM, LEFT, RIGHT = range(4)
 QUARTERS = ((0, 1), (2, 3), (0, 2), (1, 3))
 """The quarters of each half; half ^ 1 is the half across."""
-NONE = matrices.Mirrors(False, False, 0)
+NONE = packed(matrices.Mirrors(False, False, 0))
 """Mirror images are not used: all boards of a placement are stored."""
 HALF_BYTES, LAYERS = 100, 9
 """Bytes for a half board in tables, and layers of bits in memory, spare words included."""
@@ -90,7 +91,7 @@ class Quarter:
     def __init__(self, placed: Any, cells: Cells, exponents: Iterable[int]) -> None:
         self.part = part = Part(placed, cells)
         self.arrays = kernel_part(part, np.zeros(len(part), WORD), free_cells(placed, part))
-        self.spawns = {e: spawns(placed, part, e) for e in exponents}
+        self.spawns = {e: packed(spawns(placed, part, e)) for e in exponents}
         self.classes = classes_of(part).astype(np.int64)
         self.positions = np.arange(len(part)) - part.starts[self.classes]
 
@@ -114,6 +115,7 @@ class HalfBoards:
         unused = np.zeros((0, 0), WORD), np.zeros((0, 0), np.int32), np.zeros((0, 0), WORD)
         firsts = first_halves(one.part, other.part)
         self.arrays = dense_kernels.Half(one.arrays, other.arrays, firsts, self.begins, *unused)
+        self.packed = packed(self.arrays)
         # Of each sum, how many half boards are before those whose first part has a class.
         sums = one.part.sums[:, None] + other.part.sums
         self.before = np.zeros((len(self.counts), len(firsts)), dtype=np.int64)
@@ -439,10 +441,11 @@ class SweepPass:
         # For each step, of each placement the half that is outside, the kernel, and what it takes.
         fold, turn, across, slide, copy, join = steps = [list[Work]() for _ in range(6)]
         for r, orbit, units in layer:
-            top, bottom, left, right = (half.arrays for half in orbit.halves)
+            top, bottom, left, right = (half.packed for half in orbit.halves)
+            outer, inner = (half.arrays for half in orbit.halves[:2])
             by_top = afters[r, TOP]
             above = self._above(total, r, orbit, by_top)
-            fold.append((r, TOP, bits.fold_spawns, (units, top, bottom, NONE, 0, above, True, True, by_top)))
+            fold.append((r, TOP, bits.fold_spawns, (units, outer, inner, NONE, 0, above, True, True, by_top)))
             turn.append((r, TOP, kernels.exchange, (units, top, bottom, by_top, afters[r, BOTTOM])))
             for half, pairs in orbit.pairs.items():
                 halves = (side.slides for side in (orbit.halves[half], orbit.halves[half ^ 1]))
@@ -530,7 +533,7 @@ class SweepPass:
         found = {}
         for key, one in sides.items():
             at = np.where(one.at >= 0, one.at + begin, -1)
-            found[key] = matrices.Matrices(self._buffers[name], at, one.wide)
+            found[key] = packed(matrices.Matrices(self._buffers[name], at, one.wide))
             begin += one.size
         return found
 

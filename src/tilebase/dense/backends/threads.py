@@ -17,7 +17,7 @@ from tilebase.dense.backends.protocol import DenseWork, Tell
 from tilebase.dense.layers import DenseLayer, Memory, layers_above
 from tilebase.dense.sizes import TILE, scratch_boards
 from tilebase.dense.steps import BlockStep, Source, Step
-from tilebase.dense.tables import DenseRules, Folding, tasks, tops
+from tilebase.dense.tables import AllSpawns, DenseRules, Folding, tasks, tops
 from tilebase.objectives.encoding import FIRST, Backup
 from tilebase.runtime.measured import working_time
 from tilebase.runtime.threads import Pool, drain
@@ -142,11 +142,12 @@ class Threads:
 
 def _packed(folding: Folding) -> Folding:
     """Return the same, as the kernels read it from memory."""
-    spawns = {
-        exponent: (packed(a), packed(b), packed(c), packed(d))
-        for exponent, (a, b, c, d) in folding.spawns.items()
-    }
-    return Folding(tuple(map(packed, folding.parts)), spawns)
+    return Folding(tuple(map(packed, folding.parts)), packed_spawns(folding.spawns))
+
+
+def packed_spawns(spawns: dict[int, AllSpawns]) -> dict[int, AllSpawns]:
+    """Return the spawns of each exponent, as the kernels read them from memory."""
+    return {e: (packed(a), packed(b), packed(c), packed(d)) for e, (a, b, c, d) in spawns.items()}
 
 
 def _scratch(rules: DenseRules, backup: Backup) -> kernels.TileScratch:
