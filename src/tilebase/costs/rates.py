@@ -60,8 +60,9 @@ RUNS = {
     "bits": "pass over bits",
 }
 """The engines that tell what their runs took, and what they do, in words; others are as fast as `solve`."""
-LEAST_SECONDS = 5.0
-"""CPU seconds of a run from which on its start does not matter."""
+LEAST_SECONDS = 60.0
+"""CPU seconds of a run from which on its start and its small layers do not matter: runs of a few seconds made
+the estimate of a pass over bits six times too long."""
 COMPILING = 0.1
 """The most seconds of compiling in a run that is remembered, as a share of its CPU seconds."""
 KEPT = 8
