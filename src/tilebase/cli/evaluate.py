@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
 from tilebase.cli.options import ShownOptions, UseOptions
-from tilebase.cli.output import PICTURES, PLANNING, Shown, plannable
+from tilebase.cli.output import MOST_ROWS, PICTURES, PLANNING, Shown, plannable
 from tilebase.cli.probe import LocalTableArgument, check_order
 from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import UsageError
@@ -259,11 +260,21 @@ def _print_distributions(found: Distributions, show: Shown) -> int:
         {"of": "meets", "value": board, "probability": text, "at_least": text}
         for board, text in ((board, found.meets_text(board)) for board in found.meets)
     ]
-    means = "".join(f"mean {NAMES[name]}: {one.mean_text}\n" for name, one in found.of.items())
     title = f"{title_of(found.game)}, by {found.player}"
-    text = f"{title}\n{table_text(read)}{means}"
+    text = f"{title}\n{_table_or_summary(read, found)}"
+    text += "".join(f"mean {NAMES[name]}: {one.mean_text}\n" for name, one in found.of.items())
     show.write(
         read, found.as_dict(), data=rows, game=found.game, text=text,
         draw=lambda plots, file: plots.plot_distributions(list(found.of.values()), file, title),
     )  # fmt: skip
     return 0
+
+
+def _table_or_summary(rows: Sequence[dict[str, Any]], found: Distributions) -> str:
+    """Return the rows as a table; in place of more than `MOST_ROWS` the quantiles of each distribution."""
+    if len(rows) <= MOST_ROWS:
+        return table_text(rows)
+    text = table_text([one.summary() for one in found.of.values()])
+    text += "5%: this share of the games ends there or below\n"
+    text += table_text(meets) if (meets := [row for row in rows if row["of"] == "meets"]) else ""
+    return f"{text}{len(rows):,} rows: --format csv prints them, --record ends.csv keeps them\n"
