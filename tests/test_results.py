@@ -558,7 +558,7 @@ def test_what_is_recorded_is_told_before_a_long_solve(
     assert main(["solve", "2x2", "8", "--objective", "lower"]) == 0
     told = capsys.readouterr().err.splitlines()
     assert told[0].startswith("expected: solving 2x2, to 8")
-    assert told[1] == "recorded for it; tilebase cite it"
+    assert told[2] == "recorded for it; tilebase cite it"
 
 
 def test_every_published_line_is_in_one_section_of_the_first_page() -> None:
