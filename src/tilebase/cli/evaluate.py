@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from tilebase.cli.options import ShownOptions, UseOptions
-from tilebase.cli.output import MOST_ROWS, PICTURES, PLANNING, Shown, plannable
+from tilebase.cli.output import MOST_ROWS, PLANNING, Shown, plannable
 from tilebase.cli.probe import LocalTableArgument, check_order
 from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.game.names import title_of
 from tilebase.objectives.numbers import digits_text, ends_text, estimate_text
+from tilebase.pictures import PICTURES
 from tilebase.runtime.rows import table_text
 
 if TYPE_CHECKING:
@@ -40,8 +41,8 @@ class AgentOptions:
         Literal["canonical", "check", "none"] | None,
         Parameter(
             help="What a function does with turned boards: it plays canonical boards only (canonical), "
-            "the same on all of them, which is checked on some (check, the default with --asked), or otherwise on "
-            "each (none, the default without)."
+            "the same on all of them, which is checked on some (check, the default with --asked), or "
+            "otherwise on each (none, the default without)."
         ),
     ] = None
     asked: Annotated[
@@ -117,8 +118,8 @@ def evaluate(
     Exactly, without playing games; what it loses against optimal play. A function takes a tilebase.Board and
     returns a direction, or directions with probabilities; it is judged over the states that it can reach, the
     decisions that cost most are printed, and --record FILE.svg draws its losses by sum and by largest tile.
-    Where these states are too many, --games plays random games instead. With --asked the function receives
-    batches of boards, and with --symmetry it is judged up to symmetry, both of which is faster.
+    Where these states are too many, --games plays random games instead. It is faster if the function takes
+    batches of boards (--asked batch), or is judged up to symmetry (--symmetry).
 
     Without a policy, --games plays with the table's own and compares the mean with the table's value. z is
     the difference in standard errors, beyond what rounding explains: beyond 4 something is wrong. From the

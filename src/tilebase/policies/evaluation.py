@@ -9,9 +9,9 @@ with turned boards, in games of any size; as it does a policy that is asked for 
 
 With a thinned table or one of all boards, a callable is evaluated by the rules alone, over the states that it
 can reach, which is for small games.  After it has reached some ten thousand states, the number of all states
-that it can reach is estimated from the share of all boards in these layers.  A policy reaches a smaller share of the boards with
-a large sum than of those with a small sum.  So a policy is refused only if the estimate is three times too
-large.  For a refused policy, random games give a mean and its standard error.
+that it can reach is estimated from the share of all boards in these layers.  A policy reaches a smaller share
+of the boards with a large sum than of those with a small sum.  So a policy is refused only if the estimate is
+three times too large.  For a refused policy, random games give a mean and its standard error.
 """
 
 from __future__ import annotations
