@@ -256,7 +256,7 @@ def test_the_median_of_the_last_runs_is_the_factor(kept: Path) -> None:
     rates.remember("count", work / 100, 0.9 * rates.LEAST_SECONDS)
     rates.remember("count", work / 1e9, 100.0)
     assert factor() == pytest.approx(0.5), "short runs and odd ones do not count"
-    (file,) = kept.glob("rates-*.json")
+    (file,) = kept.glob("speeds-*.json")
     for damaged in (b"", b"[1]", b'{"count": ["fast"]}', b'{"count": [1e9]}', b"\xff", b"[" * 10_000):
         file.write_bytes(damaged)
         assert factor() == 1.0

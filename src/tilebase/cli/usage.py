@@ -44,6 +44,8 @@ EXAMPLES = (
     ("tilebase reach checkerboard 3x5", "whether a board can be reached"),
 )
 """What users ask most, and the command: below the list of all commands."""
+NEW_TILES = ("--spawn", "--spawns", "--drops")
+"""Which tiles are new: with probabilities, chosen by an adversary, or by someone who helps."""
 NEAR = 0.75
 """How much of an option must be the same in one that is suggested for it."""
 _IN_FULL = ContextVar("in_full", default=False)
@@ -128,7 +130,8 @@ def _unknown(error: UnknownOptionError) -> str:
     names = [name for one in error.argument_collection if one.parse for name in one.names]
     if name == "--discount" and "--objective" in names:
         return "a discount belongs to an objective: write --objective win@0.99"
-    near = get_close_matches(name, names, n=1, cutoff=NEAR)
+    near = [one for one in NEW_TILES if name in NEW_TILES and one in names]
+    near = near or get_close_matches(name, names, n=1, cutoff=NEAR)
     return f"there is no option {name}" + "".join(f", but {one}" for one in near)
 
 

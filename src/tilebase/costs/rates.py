@@ -134,7 +134,7 @@ def _file() -> Path | None:
     folder = cache_folder()
     names = [platform.node(), platform.machine(), platform.processor(), str(os.cpu_count())]
     digest = hashlib.sha256(" ".join(names).encode()).hexdigest()[:12]
-    return None if folder is None else folder / f"rates-{digest}.json"
+    return None if folder is None else folder / f"speeds-{digest}.json"
 
 
 def busy() -> str:
