@@ -84,7 +84,7 @@ SERVER = """if True:
             from tilebase.cli import commands
             commands.app = SimpleNamespace(meta={"twice": hit, "saving": save, "lost": lose}[moment])
         if moment == "twice":
-            commands._stopped = hit
+            commands.kept_if_stopped = hit
         sys.argv = ["tilebase", *request["arguments"]]
         return main()
 

@@ -246,17 +246,17 @@ def factor(engine: str = "count") -> float:
 def test_the_median_of_the_last_runs_is_the_factor(kept: Path) -> None:
     work = 10 / rates.RATES["count"]
     for spent in (20.0, 30.0, 25.0):
-        rates.remember("count", work, spent)
+        rates.remember("count", 10 * work, 10 * spent)
     assert factor() == pytest.approx(2.5)
     assert not rates.ASSUMED
     assert factor("evaluate") == 1.0, "as fast as solve, of which there is no run"
     for _ in range(rates.KEPT):
-        rates.remember("count", work, 5.0)
+        rates.remember("count", 20 * work, 100.0)
     assert factor() == pytest.approx(0.5), "older runs are dropped"
     rates.remember("count", work / 100, 0.9 * rates.LEAST_SECONDS)
     rates.remember("count", work / 1e9, 100.0)
     assert factor() == pytest.approx(0.5), "short runs and odd ones do not count"
-    (file,) = kept.glob("rates-*.json")
+    (file,) = kept.glob("speeds-*.json")
     for damaged in (b"", b"[1]", b'{"count": ["fast"]}', b'{"count": [1e9]}', b"\xff", b"[" * 10_000):
         file.write_bytes(damaged)
         assert factor() == 1.0
@@ -284,20 +284,20 @@ def test_runs_tell_their_work(kept: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize(
-    ("wall", "compiling", "expected"), [(10.0, 0.0, 2.0), (1e4, 0.5, 2.0), (1e4, 5.0, 1.0)]
+    ("wall", "compiling", "expected"), [(10.0, 0.0, 2.0), (1e4, 5.0, 2.0), (1e4, 50.0, 1.0)]
 )
 def test_a_busy_machine_teaches_the_same_rate(
     wall: float, compiling: float, expected: float, kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A run of ten CPU seconds that waits for others is remembered alike; one that compiled is not."""
+    """A run of 100 CPU seconds that waits for others is remembered alike; one that compiled is not."""
     at = {"cpu": 0.0, "wall": 0.0, "working": 0.0}
     monkeypatch.setattr(time, "process_time", lambda: at["cpu"])
     monkeypatch.setattr(time, "perf_counter", lambda: at["wall"])
     monkeypatch.setattr(rates, "working_time", lambda: at["working"])
     monkeypatch.setattr(system, "load", lambda: wall)
     with rates.remembering(done := {}):
-        at |= {"cpu": 10.0, "wall": wall, "working": wall - compiling}
-        done["count"] = 5.0 / rates.RATES["count"]
+        at |= {"cpu": 100.0, "wall": wall, "working": wall - compiling}
+        done["count"] = 50.0 / rates.RATES["count"]
     assert factor() == pytest.approx(expected), "and the load is not counted either"
 
 

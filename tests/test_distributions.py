@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import cached_oracle as oracle
+from tilebase.cli import main
 from tilebase.datasets import to_arrow
 from tilebase.errors import UsageError
 from tilebase.game.board import Board
@@ -195,6 +196,10 @@ def test_the_tail_of_a_distribution() -> None:
     sure = Distribution("tile", "mine", {32: 4e-15, 64: 1.0}, 1, 64.0)
     assert [row["probability"] for row in sure.text_rows()] == ["4e-15", "1 - 4e-15"]
     assert [row["at_least"] for row in sure.text_rows()] == ["1", "1 - 4e-15"]
+    assert one.summary() == {
+        "of": "length", "least": 1, "1%": 1, "5%": 1, "25%": 1, "50%": 2, "75%": 2, "95%": 2, "99%": 2,
+        "largest": 4,
+    }  # fmt: skip
     alone = Distribution("tile", "mine", {64: 1.0}, 1, 64.0)
     assert [row["probability"] for row in alone.text_rows()] == ["1"]
 
@@ -222,3 +227,17 @@ def test_wrong_questions_have_one_sentence(tmp_path: Path) -> None:
         distributions(tmp_path, "random", of=[])
     with pytest.raises(UsageError, match="resolution must be 1 or more"):
         distributions(tmp_path, "random", of=["length"], resolution=0)
+
+
+def test_many_rows_are_printed_as_quantiles(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = str(tmp_path / "t")
+    solve(Game("2x3", 32), table=table, threads=1)
+    asked = ["evaluate", table, "random", "--distribution", "score", "--meets", "2,2,0/0,0,0", "-q"]
+    assert main([*asked, "-f", "csv"]) == 0
+    rows = capsys.readouterr().out.count("\n") - 1
+    assert main(asked) == 0
+    printed = capsys.readouterr().out
+    assert rows > 40
+    assert f"{rows} rows: --format csv prints them" in printed
+    assert len(printed.splitlines()) < 10
+    assert "meets  2,2,0/0,0,0" in printed

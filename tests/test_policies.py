@@ -414,6 +414,7 @@ def corner(board):
 
 def test_too_many_states_are_refused_early(solved, monkeypatch):
     monkeypatch.setattr(policies, "TRIAL_STATES", 500)
+    monkeypatch.setattr(policies, "_usual_symmetry", lambda *_: None)
     monkeypatch.setattr("tilebase.runtime.progress.OFTEN", 0.0)
     game = Game("3x3", 64)
     seen = []
@@ -461,10 +462,15 @@ def test_games_that_a_function_cannot_play(solved):
 
 def test_the_progress_of_a_function(solved, monkeypatch):
     monkeypatch.setattr("tilebase.runtime.progress.OFTEN", 0.0)
-    seen = []
-    evaluate(solved(Game("2x3", 32)), corner, progress=seen.append)
+    seen, table = [], solved(Game("2x3", 32))
+    judged = evaluate(table, corner)
+    assert judged.judged.worst
+    monkeypatch.setattr(policies, "_usual_symmetry", lambda *_: None)  # as with a table that lacks boards
+    found = evaluate(table, corner, progress=seen.append)
     assert [one.fraction for one in seen] == sorted(one.fraction for one in seen)
     assert {one.step for one in seen} == {"reach", "value"}
+    assert found.judged is None
+    assert (found.value, found.states) == (pytest.approx(judged.value, rel=1e-12), judged.states)
 
 
 def test_the_command_plays_games(folder, capsys):

@@ -168,6 +168,13 @@ def test_a_search_of_a_millisecond_is_not_over_the_budget():
     assert max(judge(fact, 0).seconds for fact in lines) < 8
 
 
+@pytest.mark.parametrize("quantity", ["live_states", "win_within_limits", "forced_within_limits"])
+def test_a_line_is_stopped_where_its_estimate_was_too_low(quantity, monkeypatch):
+    fact = next(one for one in read_claims(None) if one.quantity.quantity == quantity)
+    monkeypatch.setitem(questions.WAYS, quantity, questions.WAYS[quantity]._replace(seconds=lambda *_: 0.0))
+    assert judge(fact, 1e-9).verdict in ("recorded", "over budget")
+
+
 @pytest.mark.parametrize(("answer", "status"), [("7383", 0), ("7384", 1)])
 def test_only_what_nothing_explains_is_a_failure(answer, status, monkeypatch, capsys):
     monkeypatch.setattr(questions, "read_claims", lambda _: [replace(SEQUENCE, right=answer)])

@@ -522,7 +522,7 @@ def test_words_list_the_results_that_have_them_all(capsys: pytest.CaptureFixture
     assert main(["cite", "probability", "3x4", "256"]) == 0
     assert capsys.readouterr().out.startswith("2048 on 3x4 to 256 from two random tiles, spawns of 2")
     assert main(["cite"]) == 0
-    assert "tilebase cite 3x4 256 lists those that have all the words" in capsys.readouterr().out
+    assert "tilebase cite RESULT cites one, also as BibTeX" in capsys.readouterr().out
 
 
 def test_recorded_bounds_say_what_is_proved_and_of_which_game() -> None:
@@ -558,7 +558,7 @@ def test_what_is_recorded_is_told_before_a_long_solve(
     assert main(["solve", "2x2", "8", "--objective", "lower"]) == 0
     told = capsys.readouterr().err.splitlines()
     assert told[0].startswith("expected: solving 2x2, to 8")
-    assert told[1] == "recorded for it; tilebase cite it"
+    assert told[2] == "recorded for it; tilebase cite it"
 
 
 def test_every_published_line_is_in_one_section_of_the_first_page() -> None:

@@ -509,6 +509,10 @@ def test_run_in_use_is_never_removed(folder: Path, refused: Refused) -> None:
     with RunFolder(run.path, Query(SMALL, keep="afterstates")):
         (used,) = list_runs()
         assert used.in_use
+        query = (run.path / places.QUERY).read_bytes()
+        (run.path / places.QUERY).write_bytes(b"of a version to come")
+        assert list_runs()[0].question == "of another version of tilebase"
+        (run.path / places.QUERY).write_bytes(query)
         assert remove_runs() == ()
         refused(["runs", "--remove", run.name], 1, "in use: stop its process first")
         with pytest.raises(StorageError, match="another process is writing"):

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 FEW = 5
 """Of at most so many results, the first is cited."""
 MORE = "The first is cited above; tilebase cite RESULT cites one of the others."
-FEWER = "tilebase cite 3x4 256 lists those that have all the words, and cites a single one"
+FEWER = (
+    "tilebase cite RESULT cites one, also as BibTeX; more words, as in tilebase cite 3x4 256 win, list fewer"
+)
 
 
 def cite(

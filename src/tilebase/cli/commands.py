@@ -36,9 +36,14 @@ COMMANDS = {
 HELP = ("--help", "-h", ALL)
 SIGNALLED = 128
 """The exit status of a command that a signal stopped is this and its number, as shells have it."""
-KEEPS_NOTHING = (("solve", "exact"), ("force", "largest"), ("lemma", "sample"), ("lemma", "set"))
-"""The subcommands that begin again if they were stopped."""
 NAMES = frozenset(" ".join(COMMANDS.values()).split())
+LAYERS = "the same command continues after the last finished layer, if there is one"
+CONTINUE = {
+    **dict.fromkeys(("count", "solve", "lemma"), LAYERS),
+    "force": "what is decided is kept, and the same command continues there",
+    **dict.fromkeys(("solve exact", "force largest", "lemma sample", "lemma set"), ""),
+}
+"""What a command that is stopped has kept; nothing for others, and for these subcommands."""
 EVERY = Group("Every command", sort_key=len(COMMANDS), help_formatter=every_command)
 for position, (title, commands) in enumerate(COMMANDS.items()):
     group = Group(title, sort_key=position)
@@ -111,6 +116,13 @@ def load_commands() -> None:
         app[name]
 
 
+def kept_if_stopped(words: Sequence[str]) -> str:
+    """Return where a command with these words continues after Ctrl-C, as a clause; empty if it does not."""
+    at = next((at for at, word in enumerate(words) if word in NAMES), len(words))
+    command = " ".join(words[at : at + 1])
+    return CONTINUE.get(" ".join(words[at : at + 2]), CONTINUE.get(command, ""))
+
+
 class Stop(KeyboardInterrupt):
     """A signal that stops the command, as Ctrl-C does."""
 
@@ -169,7 +181,9 @@ def _status(arguments: Sequence[str], stops: Sequence[int]) -> int:
             "a number has more digits than Python reads: give a shorter one", UsageError.exit_status
         )
     except KeyboardInterrupt as stop:
-        return _failed(_stopped(arguments), SIGNALLED + _number_of(stop))
+        return _failed(
+            "; ".join(filter(None, ("stopped", kept_if_stopped(arguments)))), SIGNALLED + _number_of(stop)
+        )
     except SystemExit as stop:
         return int(stop.code or 0)
 
@@ -228,19 +242,6 @@ def _raise_when_stopped(stops: Sequence[int]) -> None:
 
 def _number_of(stop: KeyboardInterrupt) -> int:
     return stop.number if isinstance(stop, Stop) else signal.SIGINT
-
-
-def _stopped(arguments: Sequence[str]) -> str:
-    """Return the message for a command that was stopped with Ctrl-C: whether it can be continued."""
-    at = next((at for at, word in enumerate(arguments) if word in NAMES), len(arguments))
-    command, *words = [*arguments[at:], "", "", ""]
-    if (command, words[0]) in KEEPS_NOTHING:
-        return "stopped"
-    if command == "force":
-        return "stopped; what is decided is kept, and the same command continues there"
-    if command in ("count", "solve", "lemma"):
-        return "stopped; the same command continues after the last finished layer, if there is one"
-    return "stopped"
 
 
 def _in_words(error: MemoryError | OSError | RuntimeError) -> str:

@@ -18,10 +18,11 @@ from tilebase.cli.options import (
     UseOptions,
     make_game,
 )
-from tilebase.cli.output import PICTURES, PLANNING, plannable
+from tilebase.cli.output import PLANNING, plannable
 from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.game.names import title_of
+from tilebase.pictures import PICTURES
 from tilebase.runtime.rows import table_text
 
 TOLD = {

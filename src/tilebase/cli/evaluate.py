@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
 from tilebase.cli.options import ShownOptions, UseOptions
-from tilebase.cli.output import PICTURES, PLANNING, Shown, plannable
+from tilebase.cli.output import MOST_ROWS, PLANNING, Shown, plannable
 from tilebase.cli.probe import LocalTableArgument, check_order
 from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.game.names import title_of
 from tilebase.objectives.numbers import digits_text, ends_text, estimate_text
+from tilebase.pictures import PICTURES
 from tilebase.runtime.rows import table_text
 
 if TYPE_CHECKING:
@@ -29,14 +31,18 @@ class AgentOptions:
     """How a function is asked, and over how many states."""
 
     states: Annotated[
-        int, Parameter(help="Refuse a function that can reach more states: each takes about 1 kB of memory.")
-    ] = 2_000_000
+        int | None,
+        Parameter(
+            help="Refuse a function that can reach more states. Default: 2,000,000 where each takes 1 kB of "
+            "memory: for --distribution and --meets, and with a table that lacks boards."
+        ),
+    ] = None
     symmetry: Annotated[
         Literal["canonical", "check", "none"] | None,
         Parameter(
-            help="What a function does with turned boards: it plays canonical boards only (canonical), the "
-            "same on all of them, which is checked on some (check), or otherwise on each (none). It is then "
-            "judged sum by sum in games of any size."
+            help="What a function does with turned boards: it plays canonical boards only (canonical), "
+            "the same on all of them, which is checked on some (check, the default with --asked), or "
+            "otherwise on each (none, the default without)."
         ),
     ] = None
     asked: Annotated[
@@ -110,10 +116,10 @@ def evaluate(
     """Compute what a policy is worth, and what it loses.
 
     Exactly, without playing games; what it loses against optimal play. A function takes a tilebase.Board and
-    returns a direction, or directions with probabilities; it is evaluated over the states that it can reach.
-    Where these are too many, --games plays random games instead. With --symmetry or --asked, the function
-    receives batches of boards and is judged up to symmetry, and the decisions that cost most are printed;
-    --record FILE.svg draws its losses by sum and by largest tile.
+    returns a direction, or directions with probabilities; it is judged over the states that it can reach, the
+    decisions that cost most are printed, and --record FILE.svg draws its losses by sum and by largest tile.
+    Where these states are too many, --games plays random games instead. It is faster if the function takes
+    batches of boards (--asked batch), or is judged up to symmetry (--symmetry).
 
     Without a policy, --games plays with the table's own and compares the mean with the table's value. z is
     the difference in standard errors, beyond what rounding explains: beyond 4 something is wrong. From the
@@ -131,7 +137,8 @@ def evaluate(
 
     tilebase evaluate 3x3-512/ agent:network --asked batch --symmetry check
     """
-    judged = sample.games is None and (agent.symmetry or agent.asked) is not None
+    by_symmetry = (agent.symmetry or agent.asked) is not None
+    judged = sample.games is None and (by_symmetry or ":" in (policy or ""))
     if (ends.distribution is not None or ends.meets) and (sample.games, agent.symmetry, agent.asked) != (
         None,
         None,
@@ -147,12 +154,13 @@ def evaluate(
     prepare_kernels()
     if ends.distribution is not None or ends.meets:
         from tilebase.policies.distributions import distributions
+        from tilebase.policies.evaluation import MOST_STATES
 
         names = ends.distribution.split(",") if ends.distribution else ()
         with counting_progress() as progress:
             every = distributions(
                 table, policy or table, of=names, resolution=ends.resolution, boards=ends.meets or (),
-                objective=objective, states=agent.states, **run.use(progress),
+                objective=objective, states=agent.states or MOST_STATES, **run.use(progress),
             )  # fmt: skip
         return _print_distributions(every, show)
     if policy is None:
@@ -180,6 +188,8 @@ def evaluate(
             table, guide, objective=objective, states=agent.states, symmetry=agent.symmetry,
             **vars(sample), **run.use(progress),
         )  # fmt: skip
+    if found.judged is None and show.recorded == "picture":
+        raise UsageError("the losses of this policy were not found by state: record them as JSON or CSV")
     title = str(found.objective)
     rows: list[dict[str, Any]] = [
         {"": found.player, title: found.text},
@@ -191,7 +201,7 @@ def evaluate(
     if found.interval is not None:
         rows.append({"": f"to win, {_sure()} % sure", title: ends_text(*found.interval)})
     if found.states is not None:
-        how = "without symmetry" if found.judged is None or agent.symmetry == "none" else "up to symmetry"
+        how = "without symmetry" if found.symmetry == "none" else "up to symmetry"
         rows.append({"": f"live states reached, {how}", title: f"{found.states:,}"})
     if found.judged is not None:
         rows.append({"": "best slides", title: found.judged.optimal_text})
@@ -259,11 +269,21 @@ def _print_distributions(found: Distributions, show: Shown) -> int:
         {"of": "meets", "value": board, "probability": text, "at_least": text}
         for board, text in ((board, found.meets_text(board)) for board in found.meets)
     ]
-    means = "".join(f"mean {NAMES[name]}: {one.mean_text}\n" for name, one in found.of.items())
     title = f"{title_of(found.game)}, by {found.player}"
-    text = f"{title}\n{table_text(read)}{means}"
+    text = f"{title}\n{_table_or_summary(read, found)}"
+    text += "".join(f"mean {NAMES[name]}: {one.mean_text}\n" for name, one in found.of.items())
     show.write(
         read, found.as_dict(), data=rows, game=found.game, text=text,
         draw=lambda plots, file: plots.plot_distributions(list(found.of.values()), file, title),
     )  # fmt: skip
     return 0
+
+
+def _table_or_summary(rows: Sequence[dict[str, Any]], found: Distributions) -> str:
+    """Return the rows as a table; in place of more than `MOST_ROWS` the quantiles of each distribution."""
+    if len(rows) <= MOST_ROWS:
+        return table_text(rows)
+    text = table_text([one.summary() for one in found.of.values()])
+    text += "5%: this share of the games ends there or below\n"
+    text += table_text(meets) if (meets := [row for row in rows if row["of"] == "meets"]) else ""
+    return f"{text}{len(rows):,} rows: --format csv prints them, --record ends.csv keeps them\n"

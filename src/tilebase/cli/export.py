@@ -18,7 +18,7 @@ from tilebase.cli.options import (
     make_game,
     solved_first,
 )
-from tilebase.cli.output import PICTURES, write_text
+from tilebase.cli.output import write_text
 from tilebase.cli.probe import LabelOption, LocalTableArgument, TableArgument, game_of_table
 from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import UsageError
@@ -26,6 +26,7 @@ from tilebase.files.source import check_output
 from tilebase.game.game import Game
 from tilebase.objectives.numbers import byte_text, summed_text
 from tilebase.objectives.objective import parse_discount
+from tilebase.pictures import PICTURES
 from tilebase.runtime.measured import ANYWAY, COMMAND
 from tilebase.runtime.rows import table_text
 
@@ -102,7 +103,7 @@ def data(
     return 0
 
 
-SUFFIXES = (".dot", ".gv", ".svg")
+DOT = (".dot", ".gv")
 DRAWN = 2_000
 """Most states that are drawn one by one; as parts, or as DOT text, more are allowed."""
 WRITTEN = 20_000
@@ -125,7 +126,9 @@ class StateOptions:
     raw: Annotated[bool, Parameter(negative=(), help="Draw all states, not one of each orbit.")] = False
     max_states: Annotated[
         int | None,
-        Parameter(help=f"Refuse larger games. Default: {DRAWN:,} for ungrouped SVG, else {WRITTEN:,}."),
+        Parameter(
+            help=f"Refuse larger games. Default: {DRAWN:,} for an ungrouped picture, else {WRITTEN:,}."
+        ),
     ] = None
 
 
@@ -172,7 +175,7 @@ def graph(
         Parameter(
             name=["--output", "-o"],
             negative=(),
-            help="File to write, .dot or .svg; may be repeated. Default: DOT is printed.",
+            help="File to write, .dot, .svg, .pdf, .eps or .png; may be repeated. Default: DOT is printed.",
         ),
     ] = None,
     states: StateOptions = StateOptions(),
@@ -193,14 +196,18 @@ def graph(
 
     tilebase export graph --rows 6 -o rows.svg
     """
-    from tilebase.pictures.drawing import with_metadata
+    from tilebase.pictures.drawing import require_matplotlib
     from tilebase.pictures.graphs import row_picture, set_picture
     from tilebase.tables.winning import open_winning_set
 
     files = output or []
     for file in files:
-        if file.suffix.lower() not in SUFFIXES:
-            raise UsageError(f"{file} is neither DOT nor SVG: give it the suffix .dot or .svg")
+        if file.suffix.lower() not in (*DOT, *PICTURES):
+            raise UsageError(
+                f"{file} is neither DOT nor a picture: end its name in .dot, {', '.join(PICTURES)}"
+            )
+        if file.suffix.lower() in PICTURES[1:]:
+            require_matplotlib()
         check_output(file)
     if other.rows is not None:
         if shape or goal is not None or other.layer is not None:
@@ -211,15 +218,27 @@ def graph(
         found = set_picture(open_winning_set(shape), other.layer)
         summary = f"layer {other.layer}, {len(found.nodes):,} nodes without complement edges"
     else:
-        drawn = any(file.suffix.lower() == ".svg" for file in files) and not states.group
+        drawn = any(file.suffix.lower() in PICTURES for file in files) and not states.group
         most = states.max_states if states.max_states is not None else DRAWN if drawn else WRITTEN
         found, summary = _drawn(make_game(shape, goal, game), states, worth, most)
     for file in files:
-        write_text(with_metadata(found.svg()) if file.suffix.lower() == ".svg" else found.dot(), file)
+        _write_graph(found, file)
         sys.stdout.write(f"{file}: {summary}\n")
     if not files:
         sys.stdout.write(found.dot())
     return 0
+
+
+def _write_graph(found: Picture, file: Path) -> None:
+    """Write a graph in the format of the suffix of its file."""
+    from tilebase.pictures.drawing import with_metadata
+    from tilebase.pictures.vector import draw_svg
+
+    suffix = file.suffix.lower()
+    if suffix in PICTURES[1:]:
+        draw_svg(found.svg(), file)
+    else:
+        write_text(found.dot() if suffix in DOT else with_metadata(found.svg()), file)
 
 
 def _drawn(game: Game, states: StateOptions, worth: ValueOptions, most: int) -> tuple[Picture, str]:

@@ -26,13 +26,14 @@ from tilebase.cli.options import (
     make_game,
     parse_budget,
 )
-from tilebase.cli.output import MOST_ROWS, PICTURES, PLANNING, Shown, plannable, signature, signed
+from tilebase.cli.output import MOST_ROWS, PLANNING, Shown, plannable, signature, signed
 from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.game.findings import VERDICTS
 from tilebase.game.game import Game
 from tilebase.game.names import title_of
 from tilebase.objectives.objective import Objective
+from tilebase.pictures import PICTURES
 from tilebase.runtime.rows import table_text
 
 if TYPE_CHECKING:

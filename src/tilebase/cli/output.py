@@ -20,6 +20,7 @@ from tilebase._version import version
 from tilebase.errors import MissingExtraError, StorageError, UsageError, readable
 from tilebase.game.game import Game
 from tilebase.game.names import game_text
+from tilebase.pictures import PICTURES
 from tilebase.runtime.documents import to_json
 from tilebase.runtime.measured import COMMAND, run_facts
 from tilebase.runtime.rows import Row, csv_text, latex_text, markdown_text, table_text
@@ -47,8 +48,6 @@ SHOWING = frozenset(("--quiet", "-q"))
 
 MOST_ROWS = 40
 """Rows that are printed if a record has them, too."""
-PICTURES = (".svg", ".pdf", ".eps", ".png")
-"""The suffixes of a record that is a picture, where a command draws one."""
 
 
 class OutputError(StorageError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import shlex
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 from tilebase._version import version
 from tilebase.cli.output import PLANNING, terminal
 from tilebase.errors import UsageError, readable
-from tilebase.runtime.measured import QUIET, clock
+from tilebase.runtime.measured import COMMAND, QUIET, clock
 from tilebase.runtime.progress import EXPECTED, describe
 from tilebase.runtime.resources import check_addresses
 
@@ -72,7 +73,7 @@ def counting_progress(
 
 @contextmanager
 def showing_notes(known: Callable[[], str] | None = None) -> Iterator[None]:
-    """Print the log messages of the library: estimates of runs, and behind the first one what is `known`."""
+    """Print the log messages of the library: below an estimate, what a stopped run keeps, and `known`."""
     notes, log = _Notes(known), logging.getLogger("tilebase")
     before = log.level
     log.addHandler(notes)
@@ -94,9 +95,14 @@ class _Notes(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Print one message."""
         lines = [readable(record.getMessage())]  # a bar prints them without this filter
-        if self._known is not None and record.msg == EXPECTED:
-            lines.append(self._known())
-            self._known = None
+        if record.msg == EXPECTED:
+            from tilebase.cli.commands import kept_if_stopped  # which loads this module
+
+            kept = kept_if_stopped(shlex.split(COMMAND.get()))
+            lines += [f"Ctrl-C stops it; {kept}"] * bool(kept)
+            if self._known is not None:
+                lines.append(self._known())
+                self._known = None
         print(*filter(None, lines), sep="\n", file=sys.stderr, flush=True)
 
 

@@ -8,11 +8,12 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from tilebase.cli.options import GameOptions, GoalArgument, ShapeOrGoal, ShownOptions, make_game
-from tilebase.cli.output import PICTURES, Shown
+from tilebase.cli.output import Shown
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Game
 from tilebase.game.names import title_of
 from tilebase.objectives.objective import Objective
+from tilebase.pictures import PICTURES
 
 TYPES = {
     "Boolean": Objective("guaranteed"),

@@ -32,11 +32,12 @@ def reproduce(
     """Recompute every published number, and compare.
 
     Prints one row a line of the fact files: what is played, published, computed, verdict, time. Lines that
-    would take longer than the budget, by a rough estimate, are not run: they are listed with the estimate,
-    and with the result of an earlier run if one was recorded. A number that differs because the source is
-    wrong is called an erratum, with its place in docs/errata.md. Where a source leaves open what it counts,
-    the number is called our own reading, and agrees with nothing. What a run costs, in seconds or nodes, is
-    compared only. Exits with 1 if a number differs and nothing explains it.
+    would take longer than the budget, by a rough estimate, are not run, and most that take longer all the
+    same are stopped: they are listed with the time, and with the result of an earlier run if one was
+    recorded. A number that differs because the source is wrong is called an erratum, with its place in
+    docs/errata.md. Where a source leaves open what it counts, the number is called our own reading, and
+    agrees with nothing. What a run costs, in seconds or nodes, is compared only. Exits with 1 if a number
+    differs and nothing explains it.
 
     tilebase reproduce lees-miller --budget 10min
     """

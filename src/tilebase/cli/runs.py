@@ -15,7 +15,7 @@ from tilebase.runtime.measured import duration
 def runs(
     *which: Annotated[str, Parameter(help="Names of runs, as this command prints them; default: all.")],
     remove: Annotated[
-        bool, Parameter(negative=(), help="Delete the runs, apart from those that are in use.")
+        bool, Parameter(negative=(), help="Delete the runs, apart from those of running commands.")
     ] = False,
     older_than: Annotated[
         str | None, Parameter(help="Only runs that wrote nothing for so long: 90min, 2h, 7d.")
@@ -25,7 +25,7 @@ def runs(
     """List or delete the folders of runs.
 
     A command without --work or -o works in a folder of its own, deletes it at the end, and continues there
-    after a kill. The folders of this list are in use, or were left unfinished.
+    after a kill. The folders of this list are of running commands, or were left unfinished.
 
     tilebase runs
 
@@ -41,7 +41,7 @@ def runs(
             "question": run.question,
             "size": byte_text(run.nbytes),
             "last written": f"{duration(ago)} ago" if (ago := time.time() - run.changed) >= 1 else "just now",
-            "": "deleted" if remove else "in use" if run.in_use else "unfinished",
+            "": "deleted" if remove else "running" if run.in_use else "unfinished",
         }
         for run in found
     ]

@@ -44,7 +44,7 @@ def thin(
     tilebase thin 3x3-512/ --above 0.5 -o 3x3-512-half/
     """
     if (above is None) == (visited is None):
-        raise UsageError("say what to keep: give --visited or --above, one of the two")
+        raise UsageError("say what to keep: give --visited 0.01 or --above 0.5, one of the two")
     show = shown.checked()
     prepare_kernels()
     if PLANNING.get():

@@ -8,11 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from difflib import get_close_matches
 from itertools import pairwise
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from cyclopts import ArgumentOrderError, CycloptsError, MissingArgumentError, UnusedCliTokensError
+from cyclopts import (
+    ArgumentOrderError,
+    CycloptsError,
+    MissingArgumentError,
+    UnknownOptionError,
+    UnusedCliTokensError,
+)
 
 from tilebase.errors import UsageError
 from tilebase.game.grid import is_shape
@@ -37,6 +44,10 @@ EXAMPLES = (
     ("tilebase reach checkerboard 3x5", "whether a board can be reached"),
 )
 """What users ask most, and the command: below the list of all commands."""
+NEW_TILES = ("--spawn", "--spawns", "--drops")
+"""Which tiles are new: with probabilities, chosen by an adversary, or by someone who helps."""
+NEAR = 0.75
+"""How much of an option must be the same in one that is suggested for it."""
 _IN_FULL = ContextVar("in_full", default=False)
 _OF_ALL = ContextVar("of_all", default=False)
 
@@ -108,7 +119,20 @@ def usage_sentence(error: CycloptsError) -> str:
         if made := _table_first(error.root_input_tokens or [], words):
             return f"{chain} takes the table of a game: {made} makes one"
         return f"unexpected argument {' '.join(map(str, words))!r}: leave it out{more}"
+    if isinstance(error, UnknownOptionError) and error.parent_apps_with_collections is None:
+        return _unknown(error) + more
     return " ".join(str(error).split())
+
+
+def _unknown(error: UnknownOptionError) -> str:
+    """Return the message for an option that does not exist, with one of nearly the same letters."""
+    name = (error.token.keyword or error.token.value).partition("=")[0]
+    names = [name for one in error.argument_collection if one.parse for name in one.names]
+    if name == "--discount" and "--objective" in names:
+        return "a discount belongs to an objective: write --objective win@0.99"
+    near = [one for one in NEW_TILES if name in NEW_TILES and one in names]
+    near = near or get_close_matches(name, names, n=1, cutoff=NEAR)
+    return f"there is no option {name}" + "".join(f", but {one}" for one in near)
 
 
 def _missing(argument: Any, chain: str) -> str:

@@ -60,8 +60,9 @@ RUNS = {
     "bits": "pass over bits",
 }
 """The engines that tell what their runs took, and what they do, in words; others are as fast as `solve`."""
-LEAST_SECONDS = 5.0
-"""CPU seconds of a run from which on its start does not matter."""
+LEAST_SECONDS = 60.0
+"""CPU seconds of a run from which on its start and its small layers do not matter: runs of a few seconds made
+the estimate of a pass over bits six times too long."""
 COMPILING = 0.1
 """The most seconds of compiling in a run that is remembered, as a share of its CPU seconds."""
 KEPT = 8
@@ -133,7 +134,7 @@ def _file() -> Path | None:
     folder = cache_folder()
     names = [platform.node(), platform.machine(), platform.processor(), str(os.cpu_count())]
     digest = hashlib.sha256(" ".join(names).encode()).hexdigest()[:12]
-    return None if folder is None else folder / f"rates-{digest}.json"
+    return None if folder is None else folder / f"speeds-{digest}.json"
 
 
 def busy() -> str:

@@ -200,7 +200,8 @@ def _describe(path: Path) -> LeftRun | None:
     nbytes = 0
     try:
         changed = path.stat().st_mtime
-        question = _question(path)
+        in_use = is_locked(_lock_path(path)) or is_locked(path / places.LOCK)
+        question = _question(path, in_use=in_use)
         for entry in path.rglob("*"):
             about = entry.lstat()
             if not entry.is_dir():
@@ -209,15 +210,14 @@ def _describe(path: Path) -> LeftRun | None:
         if not path.exists():
             return None
         return _describe(path)  # a file was deleted meanwhile
-    in_use = is_locked(_lock_path(path)) or is_locked(path / places.LOCK)
     return LeftRun(path.name, path, question, nbytes, changed, in_use)
 
 
-def _question(path: Path) -> str:
-    """Return the query of a run in words."""
+def _question(path: Path, *, in_use: bool) -> str:
+    """Return the query of a run in words.  What a process works in is not damaged, but of its version."""
     state = _state(path)
     if state != "begun":
-        return STATES[state]
+        return STATES["foreign" if in_use and state == "damaged" else state]
     if not (path / places.QUERY).exists():
         return "nothing yet"
     query = read_query(path)[0]

@@ -13,6 +13,7 @@ import numpy as np
 from tilebase._version import version
 from tilebase.errors import MissingExtraError, UsageError
 from tilebase.files.source import check_output
+from tilebase.pictures import PICTURES
 from tilebase.runtime.measured import COMMAND
 from tilebase.runtime.storage import atomic_file
 from tilebase.runtime.system import library_errors
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-SUFFIXES = (".svg", ".pdf", ".eps", ".png")
 INK, GREY, GRID = "#2b2b33", "#6b6b76", "#e3e3e8"
 SHADES = ("#cfe8bd", "#97d2b5", "#58b4bd", "#2e8ac0", "#2f579e", "#18194b")
 """Equally spaced colours from the smallest to the largest tile; colours between them are interpolated."""
@@ -100,8 +100,8 @@ def with_metadata(svg: str) -> str:
 def check_path(path: Path | str) -> Path:
     """Return the path of a picture.  Raises `UsageError` for another suffix, `StorageError`."""
     file = Path(path)
-    if file.suffix.lower() not in SUFFIXES:
-        raise UsageError(f"{file} is no picture: give it the suffix {', '.join(SUFFIXES[:-1])} or .png")
+    if file.suffix.lower() not in PICTURES:
+        raise UsageError(f"{file} is no picture: give it the suffix {', '.join(PICTURES[:-1])} or .png")
     check_output(file)
     return file
 

@@ -160,7 +160,7 @@ def plot_counts(result: CountResult, path: Path | str, *, kind: str = "auto", fi
     result:
         The counts, complete or not.
     path:
-        The file; its suffix, one of `SUFFIXES`, determines the format.
+        The file; its suffix, one of `PICTURES`, determines the format.
     kind:
         ``"stacked"``: the largest tiles on top of each other, on a linear axis;
         ``"lines"``: one line per largest tile, and the total in black, on a logarithmic axis;

@@ -405,7 +405,8 @@ def find_policy(policy: Any) -> Any:
     if isinstance(policy, str) and ":" in policy and not re.search(r"[/\\]", policy):
         return _import(policy)
     raise UsageError(
-        f"there is no policy {policy!r}: give random, greedy, the folder of a table, or module:function"
+        f"there is no policy {policy!r}: give random, greedy, the folder of a table, or module:function, "
+        "such as agent:choose for the function choose of agent.py"
     )
 
 
@@ -418,6 +419,8 @@ def _is_there(path: str | Path) -> bool:
 
 def _import(name: str) -> Any:
     module, _, function = name.partition(":")
+    if module.endswith(".py"):
+        raise UsageError(f"{name} names a file: name its module, {module.removesuffix('.py')}:{function}")
     sys.path.insert(0, str(Path.cwd()))
     try:
         found = getattr(importlib.import_module(module), function)

@@ -52,6 +52,8 @@ NAMES = {"tile": "largest tile at the end", "length": "slides of a game", "score
 """What has a distribution, and in words."""
 DIGITS = 9
 """How many digits of probabilities and means are printed."""
+QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
+"""The shares of games below the entries of a summary."""
 ROUNDING = 1e-9
 """A relative error that no probability reaches: a million roundings."""
 
@@ -103,6 +105,17 @@ class Distribution:
             texts = {"probability": _chance_text(p, below + more)}
             yield row | texts | {"at_least": _chance_text(row["at_least"], below)}
             below += p
+
+    def quantile(self, share: float) -> int:
+        """Return the least entry such that at least this share of the games end with it or below."""
+        below = accumulate(self.chances.values())
+        reached = (v for v, p in zip(self.chances, below, strict=True) if p >= share * (1 - ROUNDING))
+        return next(reached, max(self.chances))
+
+    def summary(self) -> dict[str, Any]:
+        """Return the least and the largest entry, and the quantiles between, as one row."""
+        between = {f"{share:.0%}": self.quantile(share) for share in QUANTILES}
+        return {"of": self.name, "least": min(self.chances), **between, "largest": max(self.chances)}
 
     @property
     def mean_text(self) -> str:

@@ -3,23 +3,22 @@
 `random` (every allowed slide with the same probability), `greedy` (the slide that merges most)
 and the policies of tables treat equivalent boards equally.  So the backward pass evaluates them up to
 symmetry, with the slide of the policy instead of the best slide.  A Python callable may treat equivalent
-boards differently.  So it is evaluated without symmetry, over the states that it can reach, which is for
-small games.
+boards differently.  So `policies.judging` judges it without symmetry, unless `symmetry` says what it does
+with turned boards, in games of any size; as it does a policy that is asked for many boards at once
+(`tilebase.policies.as_policy`).
 
-After a callable has reached some ten thousand states, the number of all states that it can reach is
-estimated from the share of all boards in these layers.  A policy reaches a smaller share of the boards with
-a large sum than of those with a small sum.  So a policy is refused only if the estimate is three times too
-large.  For a refused policy, random games give a mean and its standard error.
-
-A policy that is asked for many boards at once (`tilebase.policies.as_policy`), or a callable of which
-`symmetry` says what it does with turned boards, is judged by `policies.judging`, in games of any size.
+With a thinned table or one of all boards, a callable is evaluated by the rules alone, over the states that it
+can reach, which is for small games.  After it has reached some ten thousand states, the number of all states
+that it can reach is estimated from the share of all boards in these layers.  A policy reaches a smaller share
+of the boards with a large sum than of those with a small sum.  So a policy is refused only if the estimate is
+three times too large.  For a refused policy, random games give a mean and its standard error.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -62,7 +61,7 @@ from tilebase.policies.simulation import (
     worth_at_end,
 )
 from tilebase.runtime.measured import duration
-from tilebase.runtime.progress import Pace
+from tilebase.runtime.progress import Pace, Progress
 from tilebase.runtime.resources import Allowance, Use
 from tilebase.runtime.rows import html_text
 from tilebase.runtime.storage import temporary_folder
@@ -107,7 +106,9 @@ class Evaluation(Reported):
         If games were won or lost, the probability to win with the confidence `CONFIDENCE`: the exact interval
         of a binomial distribution (Clopper-Pearson).
     judged:
-        Where the policy loses, if it was judged by its symmetry.
+        Where the policy loses, if it was judged.
+    symmetry:
+        How it was asked, as in `tilebase.policies.judge`.
     plays_by:
         The objective by which the policy plays, if it is a table.
     """
@@ -128,6 +129,7 @@ class Evaluation(Reported):
     rounding: float = 0.0
     interval: tuple[float, float] | None = None
     judged: Judgement | None = field(default=None, repr=False)
+    symmetry: Symmetry = "none"
     value_rounding: float = 0.0
     plays_by: Objective | None = None
 
@@ -195,7 +197,7 @@ def evaluate(
     policy: str | Path | Table | Policy | ArrayPolicy,
     *,
     objective: str | None = None,
-    states: int = MOST_STATES,
+    states: int | None = None,
     games: int | None = None,
     seed: int = 0,
     symmetry: Symmetry | None = None,
@@ -217,13 +219,13 @@ def evaluate(
         A table as the policy plays by its values of this objective if it has them, and else, or with None, by
         its first.
     states:
-        A callable is refused, soon after the begin, if it can reach more states than this.
+        A callable is refused if it can reach more states than this.  None: `MOST_STATES` with a thinned table
+        or one of all boards, where it is not judged, but followed by the rules alone; no limit with others.
     games, seed:
         For a callable: play a number of random games; return their mean and its standard error.  None: exact.
     symmetry:
-        For a callable: what it does with turned boards, as in `tilebase.policies.judge`.  It is then judged
-        up to symmetry, in games of any size, and `Evaluation.judged` says where it loses.  None: nothing is
-        known of it (of an `ArrayPolicy`: ``check``).
+        For a callable: what it does with turned boards, as in `tilebase.policies.judge`, which judges it;
+        `Evaluation.judged` says where it loses.  None: ``none``, but of an `ArrayPolicy` ``check``.
     use:
         Memory, threads and the like: the keywords of `Use`.
 
@@ -235,19 +237,21 @@ def evaluate(
     ResourceError
         If a callable reaches more than `states` states.
     """
-    if states < 1 or (games is not None and games < 2):
+    if (states is not None and states < 1) or (games is not None and games < 2):
         raise UsageError("give at least 1 state, and at least 2 games for a mean and its error")
     allowed = Allowance.of(**use)
     opened, found = open_table(table), find_policy(policy)
     chosen = _objective(opened, objective)
     start = opened.start[chosen.label]
     name = policy if isinstance(policy, str) else getattr(found, "__name__", "callable")
+    symmetry = symmetry or _usual_symmetry(opened, found, games)
     asked = _array_policy(found, opened.game, symmetry, None if found is policy else name)
     if asked is not None and games is None:
-        return _judged(opened, asked, chosen, symmetry or "check", allowed)
+        return _judged(opened, asked, chosen, symmetry or "check", _counting(allowed, states))
     if games is not None and asked is None and not callable(found):
         raise UsageError("games are played for module:function only: this policy is evaluated exactly")
     if asked is None:
+        states = states or MOST_STATES
         admit(expected_cost(opened, found, allowed, states, games), allowed, lambda _: INSTEAD)
         if callable(found):
             asked = as_policy(found, opened.game, asked="board")
@@ -256,7 +260,7 @@ def evaluate(
         return _sampled(opened, asked.name, chosen, sample_games(asked, chosen, games, allowed, seed=seed))
     reached = None
     if asked is not None:
-        value, reached = evaluate_function(asked, chosen, allowed, most_states=states)
+        value, reached = evaluate_function(asked, chosen, allowed, most_states=states or MOST_STATES)
     else:
         exact = Objective(chosen.name, "float64", chosen.discount)  # the table's may have another type
         asked, fold = _guide(opened.game, exact, found, chosen if objective else None)
@@ -266,6 +270,25 @@ def evaluate(
         opened.game, asked.name, chosen, value, start, reached, rounding=rounding, value_rounding=own,
         plays_by=asked.by,
     )  # fmt: skip
+
+
+def _usual_symmetry(table: Table, found: Any, games: int | None) -> Symmetry | None:
+    """Return how a function of boards is judged if nobody says: on each, if the table holds all it meets."""
+    whole = table.manifest.thinned is None and table.manifest.space == "reachable"
+    judged = whole and games is None and callable(found) and not takes_arrays(found)
+    return "none" if judged and not hasattr(found, "predict") else None
+
+
+def _counting(allowed: Allowance, most: int | None) -> Allowance:
+    """Return the same, where a report of more than so many states raises `ResourceError`."""
+
+    def report(progress: Progress) -> None:
+        if most is not None and progress.positions > most:
+            raise ResourceError(f"the policy reaches more than {most:,} states: {INSTEAD}")
+        if allowed.progress is not None:
+            allowed.progress(progress)
+
+    return replace(allowed, progress=report)
 
 
 def _array_policy(
@@ -287,7 +310,8 @@ def _judged(
     judged = judge(table, policy, objective=objective.label, symmetry=symmetry, **vars(allowed))
     return Evaluation(
         table.game, policy.name, objective, judged.value, judged.start, judged.states,
-        rounding=judged.rounding, judged=judged, value_rounding=judged.rounding, plays_by=judged.plays_by,
+        rounding=judged.rounding, judged=judged, symmetry=symmetry, value_rounding=judged.rounding,
+        plays_by=judged.plays_by,
     )  # fmt: skip
 
 
@@ -307,18 +331,19 @@ def expected_cost(
     table: Table,
     found: Any,
     allowed: Allowance,
-    states: int,
+    states: int | None,
     games: int | None,
     symmetry: Symmetry | None = None,
 ) -> Estimate:
     """Estimate what evaluating a policy takes; of a function, if it reaches as many states as it may."""
+    symmetry = symmetry or _usual_symmetry(table, found, games)
     asked = _array_policy(found, table.game, symmetry) if games is None else None
     if asked is not None:
         return cost_of(table, asked, symmetry=symmetry or "check")
     if not callable(found):
         return evaluating(table.game, afterstate_counts(table), allowed)
     if games is None:
-        return calling(table.game, states, STATE_BYTES)
+        return calling(table.game, states or MOST_STATES, STATE_BYTES)
     longest = max(boards_by_sum(table.game)) / 2 ** table.game.spawn_exponents[0]
     return calling(table.game, games * longest, 0)
 

@@ -28,6 +28,8 @@ from typing import Any, Unpack
 import numpy as np
 import numpy.typing as npt
 
+from tilebase.costs.estimate import number_in_words
+from tilebase.costs.shares import layers_of
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files.format import Contents
 from tilebase.files.layers import LayerFolder
@@ -49,6 +51,8 @@ Array = npt.NDArray[Any]
 
 MOST_AFTERSTATES = 3_000_000
 """Afterstates of a game that is solved in fractions; these take some minutes."""
+SURELY = 5
+"""A game is not counted if so many times as many are expected: estimates are wrong by a factor 3 at most."""
 MOST_DIGITS = 4_300
 """Most digits of a denominator: Python writes no longer integers."""
 PLAYS = {
@@ -201,18 +205,25 @@ def solve_exactly(
     chosen = check_exact(game, objective, play, discount)
     if states is not None and play != "best":
         raise UsageError(f"the values of states are those of the play best: leave {play} or states out")
+    expected = float(layers_of(game).afterstates.sum())
+    if expected > SURELY * MOST_AFTERSTATES:  # counting may take hours
+        raise _too_large(game, f"about {number_in_words(expected)}")
     with temporary_folder() as folder:
         path = folder / "run"
         counts = count(game, folder=path, keep="afterstates", **use)
         every = counts.total("afterstates")
         if every > MOST_AFTERSTATES:
-            raise ResourceError(
-                f"{game} has {every:,} afterstates, and fractions are for at most {MOST_AFTERSTATES:,}: "
-                "solve it in floats, or for proved bounds with the objective lower,upper"
-            )
+            raise _too_large(game, f"{every:,}")
         pace = Pace(use.get("progress"), "afterstates")
         with LayerFolder(path / "afterstates", Contents(game)) as boards:
             return _Pass(boards, chosen, play, every, layer, states, pace).run()
+
+
+def _too_large(game: Game, afterstates: str) -> ResourceError:
+    return ResourceError(
+        f"{game} has {afterstates} afterstates, and fractions are for at most {MOST_AFTERSTATES:,}: "
+        "solve it in floats, or for proved bounds with the objective lower,upper"
+    )
 
 
 def check_exact(game: Game, objective: str | Objective, play: str, discount: Any = 1) -> Objective:

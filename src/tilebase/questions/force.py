@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from tilebase._version import version as program_version
-from tilebase.costs.estimate import WEEK, refuse_endless
+from tilebase.costs.estimate import WEEK, WORTH_TELLING, refuse_endless
 from tilebase.costs.passes import FIRST_PATIENCE, patience_for, search_seconds
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files.run import Query, RunFolder
@@ -37,8 +37,8 @@ from tilebase.game.names import forced_words, spawn_words, start_words, title_of
 from tilebase.game.spawns import law_of
 from tilebase.game.symmetry import canonical, canonical_starts, orbit_size
 from tilebase.objectives.values import Exact
-from tilebase.runtime.measured import working_time
-from tilebase.runtime.progress import Progress
+from tilebase.runtime.measured import duration, working_time
+from tilebase.runtime.progress import EXPECTED, Progress
 from tilebase.runtime.resources import Allowance, Use
 from tilebase.search.search import Search
 
@@ -187,9 +187,9 @@ def force(
         check_second(game, again)
     since = working_time()
     if engine in (None, "search"):
-        limit, tried = _time_limit(game, seconds, allowed)
-        opened = searching(game, folder, allowed, time.perf_counter() + limit)
         free = engine is None and certificate is None
+        limit, tried = _time_limit(game, seconds, allowed, free=free)
+        opened = searching(game, folder, allowed, time.perf_counter() + limit)
         patience = partial(patience_for, game, allowed) if free else None
         found = _by_search(opened, certificate, patience, keep=keep, progress=allowed.progress)
         if found is not None and found.forced is None and tried:
@@ -535,10 +535,18 @@ def largest_forced(
     return Largest(whole, 2**forced, exact, positions, working_time() - began, tuple(answers))
 
 
-def _time_limit(game: Game, seconds: float, allowed: Allowance) -> tuple[float, bool]:
-    """The seconds of a search, and whether it is only tried, since it may never end and has no limit."""
-    endless = math.isinf(seconds) and search_seconds(game, allowed) > WEEK
-    return (TRIED, True) if endless else (seconds, False)
+def _time_limit(game: Game, seconds: float, allowed: Allowance, *, free: bool = False) -> tuple[float, bool]:
+    """The seconds of a search, and whether it is only tried, since it may never end and has no limit.
+
+    A search that may take long is logged as expected; a `free` one may be replaced by a pass.
+    """
+    expected = search_seconds(game, allowed)
+    if expected > WEEK and math.isinf(seconds):
+        return TRIED, True
+    if expected >= WORTH_TELLING:
+        sooner = " unless a pass over all boards replaces it" * free
+        LOG.info(EXPECTED, f"searching {title_of(game)}: roughly {duration(min(expected, seconds))}{sooner}")
+    return seconds, False
 
 
 def _endless(game: Game) -> str:

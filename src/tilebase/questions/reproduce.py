@@ -18,7 +18,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -50,7 +50,8 @@ from tilebase.questions.prove import prove
 from tilebase.questions.solve import solve
 from tilebase.questions.symbolic import Symbolic, expected_cost, symbolic
 from tilebase.runtime.measured import working_time
-from tilebase.runtime.resources import Allowance
+from tilebase.runtime.progress import Progress
+from tilebase.runtime.resources import Allowance, Use
 from tilebase.runtime.storage import temporary_folder
 from tilebase.small import oracle
 from tilebase.tables.probe import open_table
@@ -89,15 +90,28 @@ class Verdict:
     record: Mapping[str, str]
 
 
+class _OverBudgetError(TilebaseError):
+    """A line takes more than the budget, against its estimate."""
+
+
 class Known:
-    """Answers that several lines need, each computed once; what takes more than the budget is not run."""
+    """Answers that several lines need, each computed once; what takes more than the budget is not run.
+
+    Engines that report their progress are stopped where the estimate of a line was too low: `use` are their
+    keywords.
+    """
 
     def __init__(self, budget: float) -> None:
-        self.budget = budget
+        self.budget, self.until = budget, math.inf
+        self.use: Use = {"progress": self._check}
         self.forced: dict[Game, Forced] = {}
-        self._count = cache(lambda game, up_to: count(game, up_to=up_to))
-        self.symbolic: Callable[..., Symbolic] = cache(symbolic)
+        self._count = cache(lambda game, up_to: count(game, up_to=up_to, **self.use))
+        self.symbolic: Callable[..., Symbolic] = cache(partial(symbolic, seconds=budget, **self.use))
         self.boards_after_slides = cache(_boards_after_slides)
+
+    def _check(self, _: Progress) -> None:
+        if working_time() > self.until:
+            raise _OverBudgetError
 
     def counts(self, claim: Claim) -> CountResult:
         """Return the counts of the game of a claim, up to its sum if it has one."""
@@ -107,7 +121,7 @@ class Known:
     def winnable(self, game: Game) -> str:
         """Return whether the goal is forced, as the lines within limits say it."""
         if game not in self.forced:
-            self.forced[game] = force(game)
+            self.forced[game] = force(game, **self.use)
         return "winnable" if self.forced[game].forced else "not_winnable"
 
 
@@ -187,9 +201,9 @@ def _states_of_sum(claim: Claim, known: Known) -> int:
     return int(found[result.sums == int(claim.columns["sum"])].sum())
 
 
-def _after_lookahead(claim: Claim, _: Known) -> int:
+def _after_lookahead(claim: Claim, known: Known) -> int:
     total, exponent = int(claim.columns["sum"]), int(claim.columns["largest"]).bit_length() - 1
-    result = count(claim.game, lookahead=True, up_to=total)
+    result = count(claim.game, lookahead=True, up_to=total, **known.use)
     return int(result.live[result.sums == total, exponent].sum())
 
 
@@ -275,29 +289,30 @@ SMALL = 4
 def _value(objective: str) -> Callable[[Claim, Known], Fraction]:
     """Solve a game; it begins with two 2s where the line says so."""
 
-    def value(claim: Claim, _: Known) -> Fraction:
+    def value(claim: Claim, known: Known) -> Fraction:
         if claim.columns.get("rules"):
-            return _from_two_twos(claim.game, objective)
-        return Fraction(float(solve(claim.game, objective).value))
+            return _from_two_twos(claim.game, objective, known)
+        return Fraction(float(solve(claim.game, objective, **known.use).value))
 
     return value
 
 
-def _discounted(claim: Claim, _: Known) -> Fraction:
+def _discounted(claim: Claim, known: Known) -> Fraction:
     game, discount = claim.game, claim.columns["discount"]
     if game.cells <= SMALL:
         return oracle.values(game, discount=discount).start
-    return Fraction(float(solve(game, discount=discount).value))
+    return Fraction(float(solve(game, discount=discount, **known.use).value))
 
 
-def _win_within_limits(claim: Claim, _: Known) -> Fraction:
-    return Fraction(float(solve(claim.game, f"win:{claim.columns['value_type']}", space="all").value))
+def _win_within_limits(claim: Claim, known: Known) -> Fraction:
+    label = f"win:{claim.columns['value_type']}"
+    return Fraction(float(solve(claim.game, label, space="all", **known.use).value))
 
 
-def _from_two_twos(game: Game, objective: str) -> Fraction:
+def _from_two_twos(game: Game, objective: str, known: Known) -> Fraction:
     """Return the mean value of all states with two 2s."""
     with temporary_folder() as folder:
-        solve(game, objective, table=folder / "table")
+        solve(game, objective, table=folder / "table", **known.use)
         with closing(open_table(folder / "table")) as table:
             pairs = list(combinations(range(game.cells), 2))
             boards = [game.format(tuple(int(cell in pair) for cell in range(game.cells))) for pair in pairs]
@@ -341,6 +356,8 @@ def _diagrams(claim: Claim, known: Known) -> Any:
     """Compute winning sets as decision diagrams, and measure them or one of their lines."""
     name, method = _method(claim)
     found = known.symbolic(claim.game, method)
+    if found.reason and not found.out_of_memory:
+        raise _OverBudgetError
     what = MEASURES[claim.quantity.quantity][0]
     if what == "forced":
         return WORDS[found.wins]
@@ -432,8 +449,8 @@ WAYS: dict[str, Way] = {
     "states_of_sum": Way(_states_of_sum, counting_seconds),
     "most_live_states_of_a_sum": _counted(lambda found: int(found.live.sum(axis=1).max())),
     "live_states_of_sum_with_largest_after_lookahead": Way(_after_lookahead, counting_seconds),
-    "least_expected_slides_to_win_without_a_board": _quick(
-        lambda game: Fraction(least_expected_slides(game))
+    "least_expected_slides_to_win_without_a_board": Way(
+        lambda claim, _: Fraction(least_expected_slides(claim.game)), _seconds(7)
     ),
     "combinatorial_bound": _quick(lambda game: bound(game).possible),
     "positions_both_turns": _quick(lambda game: 2 * bound(game).boards),
@@ -448,13 +465,15 @@ WAYS: dict[str, Way] = {
         lambda claim, known: known.boards_after_slides(claim.game)[1], _seconds(40)
     ),
     "largest_tile": Way(
-        lambda claim, known: largest_forced(claim.board, known=known.forced).tile, _largest_seconds
+        lambda claim, known: largest_forced(claim.board, known=known.forced, **known.use).tile,
+        _largest_seconds,
     ),
     "largest_tile_that_can_be_forced": Way(
-        lambda claim, _: largest_forced(claim.columns["board"], spawns="2").tile, _largest_of_2s_seconds
+        lambda claim, known: largest_forced(claim.columns["board"], spawns="2", **known.use).tile,
+        _largest_of_2s_seconds,
     ),
     "whether_the_player_can_force_it": Way(
-        lambda claim, _: WORDS[force(claim.game).forced], _forcing_seconds
+        lambda claim, known: WORDS[force(claim.game, **known.use).forced], _forcing_seconds
     ),
     "forced_within_limits": Way(_within_limits, _forcing_seconds),
     "win": Way(_discounted, _discounted_seconds),
@@ -466,7 +485,8 @@ WAYS: dict[str, Way] = {
     "slides_of_the_longest_game": Way(_value("longest"), _solving_seconds),
     "fewest_slides_to_a_win_with_luck": Way(_value("fewest"), _solving_seconds),
     "bound_within_limits": Way(
-        lambda claim, _: prove(claim.game, dtype=claim.columns["value_type"]).bound, _bound_seconds
+        lambda claim, known: prove(claim.game, dtype=claim.columns["value_type"], **known.use).bound,
+        _bound_seconds,
     ),
     "win_within_limits": Way(_win_within_limits, _bound_seconds),
     **dict.fromkeys(MEASURES, Way(_diagrams, _diagrams_seconds)),
@@ -489,7 +509,8 @@ def reproduce(
 ) -> Iterator[Verdict]:
     """Recompute the claims of a source (None: of all sources); yields one verdict per line.
 
-    Lines whose estimate exceeds `budget` seconds are not run, and of those whose file, board and question
+    Lines whose estimate exceeds `budget` seconds are not run, a line that takes longer is stopped where its
+    engine reports progress, and of those whose file, board and question
     are in `without` there is no verdict.  Raises `UsageError` for an unknown source.
     """
     known = Known(budget)
@@ -506,17 +527,25 @@ def judge(claim: Claim, budget: float, known: Known | None = None) -> Verdict:
         return Verdict(claim, "", "not in this version", 0.0, game, {})
     seconds = way.seconds(claim, known)
     if seconds > budget:
-        record = read_records().get(claim.key, {})
-        verdict = "recorded" if record else "over budget"
-        return Verdict(claim, record.get("computed", ""), verdict, seconds, game, record)
+        return _not_run(claim, seconds, game)
     since = working_time()
+    known.until = since + budget
     try:
         computed = way.compute(claim, known)
+    except _OverBudgetError:
+        return _not_run(claim, working_time() - since, game)
     except TilebaseError as error:  # the other lines are not lost
         return Verdict(claim, str(error), "not possible here", working_time() - since, game, {})
     seconds = working_time() - since
     shown = digits_text(computed) if isinstance(computed, Fraction) else str(computed)
     return Verdict(claim, shown, compare(claim, computed), seconds, game, {})
+
+
+def _not_run(claim: Claim, seconds: float, game: Game | None) -> Verdict:
+    """Return what is known of a line that takes more than the budget."""
+    record = read_records().get(claim.key, {})
+    verdict = "recorded" if record else "over budget"
+    return Verdict(claim, record.get("computed", ""), verdict, seconds, game, record)
 
 
 def compare(claim: Claim, computed: Any) -> str:
