@@ -29,6 +29,8 @@ NO_GAINS = np.zeros((0, 0), dtype=np.int32)
 class Probed(NamedTuple):
     """What a table says of n boards with the player to move, for each of A actions.
 
+    In place of n there are the axes of the batch: none for one board.
+
     Attributes
     ----------
     value:
@@ -50,6 +52,11 @@ class Probed(NamedTuple):
     allowed: Flags
     best: Flags
     known: Flags
+
+    @property
+    def advantage(self) -> Floats:
+        """``float64[n, A]``: ``q`` less ``value``: 0 for the best slides, NaN where ``q`` is."""
+        return self.q - self.value[..., None]
 
 
 class LayerArrays(NamedTuple):
@@ -124,7 +131,7 @@ class TableArrays:
 
     def probe(
         self,
-        boards: npt.ArrayLike,
+        boards: Any,
         *,
         encoding: Encoding = "exponents",
         missing: Literal["nan", "raise"] = "nan",
@@ -149,29 +156,45 @@ class TableArrays:
         """
         if missing not in ("nan", "raise"):
             raise UsageError(f"missing must be nan or raise, not {missing!r}")
-        keys = self.boards.pack(boards, encoding=encoding)
+        packed = self.boards.pack(boards, encoding=encoding)
+        keys = packed.ravel()
         found = self.probe_keys(keys)
         if missing == "raise" and not found.known.all():
             first = int(keys[int((~found.known).argmax())])
             raise self.table.prober.missing(self.game.unpack(first))
-        return found
+        return Probed._make(column.reshape(packed.shape + column.shape[1:]) for column in found)
+
+    def probe_after(self, boards: Any, *, encoding: Encoding = "exponents") -> Floats:
+        """``float64[*batch]``: the values of boards after a slide, before the spawn; NaN if it has none.
+
+        Parameters and errors are those of `GameArrays.pack`: a board that has won is not one of them.
+        """
+        keys = self.boards.pack(boards, encoding=encoding)
+        found = np.full(keys.size, np.nan)
+        for total, rows, at in self._find(keys.ravel()):
+            found[rows] = self.objective.told(self._layer(total).values[0][FIRST:][at])
+        return found.reshape(keys.shape)
 
     def locate(self, keys: Keys) -> npt.NDArray[np.int64]:
         """``int64[n]``: the number of each afterstate, turned in any way; -1 if the table does not hold it.
 
         Afterstates are numbered from 0 in the order of `iter_layers`.
         """
-        canonical = self.boards.least(keys)
-        found = np.full(len(canonical), -1, dtype=np.int64)
+        found = np.full(len(keys), -1, dtype=np.int64)
         firsts = dict(zip(self.layer_sizes, np.cumsum([0, *self.layer_sizes.values()]), strict=False))
+        for total, rows, at in self._find(keys):
+            found[rows] = firsts[total] + at
+        return found
+
+    def _find(self, keys: Keys) -> Iterator[tuple[int, npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
+        """Yield sums, the numbers of the afterstates that the table has, and their places in the layer."""
+        canonical = self.boards.least(keys)
         for total, mine in by_sum(self.game, canonical):
             if total in self.layer_sizes:
                 layer, wanted = self._layer(total).keys, canonical[mine]
-                at = layer.searchsorted(wanted)
-                there = at < len(layer)
-                there[there] = layer[at[there]] == wanted[there]
-                found[mine] = np.where(there, firsts[total] + at, -1)
-        return found
+                at = np.minimum(layer.searchsorted(wanted), len(layer) - 1)
+                there = layer[at] == wanted
+                yield total, mine[there], at[there]
 
     def iter_layers(
         self, kind: Literal["afterstates", "states"] = "afterstates", *, most: int | None = None
