@@ -16,6 +16,7 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from tilebase import Board, Game, open_table
+from tilebase.arrays import TableArrays
 from tilebase.datasets import BENCHMARKS
 from tilebase.envs import GameEnv, GameVectorEnv, OracleInfo, VectorOracleInfo, WideGame
 from tilebase.errors import UsageError
@@ -363,6 +364,9 @@ def test_a_discount_as_in_a_return(solved) -> None:
         info = OracleInfo(env, solved(game, "win,score", "1/2")).reset()[1]
         assert info["v"] == value
         assert dict(zip(game.directions, info["q"], strict=True))["down"] == value
+        arrays = TableArrays(solved(game, "win,score", "1/2"), reward, returns=True)
+        found = pickle.loads(pickle.dumps(arrays)).probe("4,2/4,0")
+        assert (found.value, found.q[3]) == (value, value)
 
 
 @pytest.mark.parametrize("mode", MODES)

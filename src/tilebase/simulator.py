@@ -192,18 +192,17 @@ class Simulator:
             getattr(self, name)[...] = array
 
     def pack(self, boards: Any) -> npt.NDArray[Any]:
-        """Return states as `place` takes them: ``uint64[n]``, the keys of n boards of any form.
+        """Return n boards of any form as `place` takes them: keys ``uint64[n]``.
 
         Raises `UsageError` if there are not as many as games, or one is not a state of the game.
         """
-        keys = self.arrays.pack(boards)
-        self._demand_n(keys.shape)
-        return keys
+        states = self._pack(boards)
+        if states.shape not in ((len(self),), (len(self), self.game.cells)):
+            raise UsageError(f"give {len(self)} boards to begin with, not a batch {list(states.shape)}")
+        return states
 
-    def _demand_n(self, batch: tuple[int, ...]) -> None:
-        if batch != (len(self),):
-            given = str(batch[0]) if len(batch) == 1 else f"a batch {list(batch)}"
-            raise UsageError(f"give {len(self)} boards to begin with, one for each game, not {given}")
+    def _pack(self, boards: Any) -> npt.NDArray[Any]:
+        return self.arrays.pack(boards)
 
     def begin(self, which: Flags | None = None) -> None:
         """Begin the games i with ``which[i]`` again; None: all."""
@@ -326,16 +325,10 @@ class WideSimulator(Simulator):
         self._rules = packed(_wide_rules(self.game, self.reward))
         self._cells = self.boards.reshape(len(self), self.game.cells)
 
-    def pack(self, boards: Any) -> npt.NDArray[Any]:
-        """Return exponents ``uint8[n, cells]`` of n boards: `Board`, text, or arrays of exponents."""
-        cells = [
-            Board.read(self.game, one).cells
-            if isinstance(one, Board | str)
-            else self.game.check(np.asarray(one).ravel().tolist())
-            for one in boards
-        ]
-        self._demand_n((len(cells),))
-        return np.array(cells, dtype=np.uint8)
+    def _pack(self, boards: Any) -> npt.NDArray[Any]:
+        """Return exponents ``uint8[n, cells]`` of boards: `Board`, text, or arrays of exponents."""
+        read = [Board.read(self.game, one).cells if isinstance(one, Board | str) else one for one in boards]
+        return np.array([self.game.check(np.ravel(one).tolist()) for one in read], dtype=np.uint8)
 
     def begin(self, which: Flags | None = None) -> None:
         """Begin the games i with ``which[i]`` again; None: all."""

@@ -88,13 +88,21 @@ class TableArrays:
     Layers are read whole when they are needed, from a folder, a zip file or a server.  The last are kept.
     The best slides follow from the values of one objective: of an almost certain win, ask `loss`.
     `threads` share the boards that are asked at once; None: one for each processor.
+    With `returns`, values of states and slides are those of reinforcement learning, which does not discount
+    the reward of the first slide: with a discount g, 1/g times those of the table.  Values of afterstates are
+    the same in both: such a ``q`` is the reward of the slide and the value of its afterstate.
     It is pickled as the table is; a deep copy is itself.
     Raises `UsageError` for a table of all boards (``space="all"``), which keeps no keys, and for an objective
     that the table does not have.
     """
 
     def __init__(
-        self, table: Table | Path | str, objective: str | None = None, *, threads: int | None = 1
+        self,
+        table: Table | Path | str,
+        objective: str | None = None,
+        *,
+        threads: int | None = 1,
+        returns: bool = False,
     ) -> None:
         table = open_table(table)
         if table.dense:
@@ -108,6 +116,7 @@ class TableArrays:
         self._reader = LayerReader(table.name, table.game, table.layers, (self.objective,))
         self._layers = Recent(LAYER_BYTES, _layer_bytes)
         chosen = self.objective
+        self._returns = returns
         self._worth = np.array([chosen.slide, table.slack(chosen), chosen.discount], dtype=np.float64)
         self._ends = end_values(chosen, np.arange(self.game.x + 1))
 
@@ -115,7 +124,8 @@ class TableArrays:
         return f"<TableArrays of {self.table.location.name}: {self.objective.label}>"
 
     def __reduce__(self) -> Any:
-        return partial(TableArrays, threads=self._threads), (self.table, self.objective.label)
+        made = partial(TableArrays, threads=self._threads, returns=self._returns)
+        return made, (self.table, self.objective.label)
 
     def __deepcopy__(self, _memo: Any) -> TableArrays:
         return self
@@ -284,7 +294,10 @@ class TableArrays:
         return Probed(np.empty(n), np.empty(shape), allowed, best, np.empty(n, dtype=np.bool_))
 
     def _told(self, found: Probed) -> Probed:
-        return found._replace(value=self.objective.told(found.value), q=self.objective.told(found.q))
+        value, q = self.objective.told(found.value), self.objective.told(found.q)
+        if self._returns and self.objective.discount != 1:
+            value, q = value / float(self.objective.discount), q / float(self.objective.discount)
+        return found._replace(value=value, q=q)
 
     def _look_up(self, total: int, states: Keys, rows: npt.NDArray[np.int64], found: Probed) -> None:
         """Write what the engine holds of states of one sum to these rows."""

@@ -36,7 +36,7 @@ class _Oracle:
         opened = open_table(table)
         if opened.game != games.game:
             raise UsageError(f"{opened.location.name} is a table of {opened.game}, not of {games.game}")
-        self.arrays = TableArrays(opened, games.reward if objective is None else objective)
+        self.arrays = TableArrays(opened, games.reward if objective is None else objective, returns=True)
         if self.arrays.objective.name not in REWARDS:
             label = self.arrays.objective.label
             raise UsageError(f"{label} is not the mean of a reward: name an objective as win or score")
@@ -51,15 +51,12 @@ class _Oracle:
         return self._known
 
     def known(self, keys: Keys, going: Flags) -> _Known:
-        """Return what packed boards are worth; one on which the game has ended is worth 0.
-
-        The table discounts the reward of the first slide, too; a return does not.
-        """
+        """Return what packed boards are worth; one on which the game has ended is worth 0."""
         known = _Known(np.zeros(len(keys)), np.full((len(keys), len(self._games.actions)), -np.inf))
         if going.any():
             found = self.arrays.probe_keys(keys[going])
-            known.v[going] = found.value / self._discount
-            known.q[going] = np.where(found.allowed, found.q / self._discount, -np.inf)
+            known.v[going] = found.value
+            known.q[going] = np.where(found.allowed, found.q, -np.inf)
         return known
 
     def regret(self, before: _Known, actions: npt.NDArray[np.int64], stepped: Flags, ended: Any) -> Floats:
@@ -87,8 +84,8 @@ class OracleInfo(gymnasium.Wrapper[Observation, Any, Observation, Any], RecordCo
     of the sum of regrets.
 
     If the objective has a discount g, these are sums of discounted returns: reward and regret of the first
-    step count whole, those of the next g times, and so on.  So ``v`` and ``q`` are 1/g of the table's values,
-    which discount the first slide, too.  An action that does nothing loses a step: (1 - g) v.
+    step count whole, those of the next g times, and so on: see ``returns`` of `TableArrays`.  An action that
+    does nothing loses a step: (1 - g) v.
 
     Parameters
     ----------

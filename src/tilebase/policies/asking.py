@@ -32,7 +32,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from tilebase.arrays import Flags, Floats, GameArrays, Keys, TableArrays
+from tilebase.arrays import Flags, Floats, GameArrays, Keys, TableArrays, as_array
 from tilebase.errors import UsageError
 from tilebase.game.board import Board
 from tilebase.game.game import Game
@@ -49,8 +49,8 @@ Illegal: TypeAlias = Literal["raise", "mask"]
 class BatchPolicy(Protocol):
     """A function of many boards."""
 
-    def __call__(self, boards: Boards, allowed: Flags, /) -> npt.ArrayLike:
-        """Return actions ``int[n]`` or probabilities ``float[n, A]``.
+    def __call__(self, boards: Boards, allowed: Flags, /) -> Any:
+        """Return actions ``int[n]`` or probabilities ``float[n, A]``, in what `as_array` takes.
 
         `boards` are exponents ``uint8[n, *shape]``, `allowed` says which actions are allowed: ``bool[n, A]``.
         """
@@ -96,7 +96,7 @@ def shown(observation: str | Callable[[Boards], Any], game: Game) -> Callable[[B
     if observation == "one-hot":
         return partial(_one_hot, largest_exponent(game) + 1, np.uint8)
     if observation not in OBSERVATIONS:
-        names = ", ".join(("one-hot", *OBSERVATIONS))
+        names = ", ".join((*OBSERVATIONS, "one-hot"))
         raise UsageError(f"the observation must be one of {names}, not {observation!r}")
     return OBSERVATIONS[observation]
 
@@ -338,7 +338,7 @@ def _ask_arrays(
         if asked == "batch":
             return policy(seen, mask)
         if asked == "one":
-            return np.array([np.asarray(policy(one, may)) for one, may in zip(seen, mask, strict=True)])
+            return np.array([as_array(policy(one, may)) for one, may in zip(seen, mask, strict=True)])
         masked = "action_masks" in _parameters(policy)
         answer = policy(seen, action_masks=mask) if masked else policy(seen)
         return answer[0] if isinstance(answer, tuple) else answer
@@ -454,7 +454,7 @@ class _Meaning:
     def chances(self, given: Any, allowed: Flags) -> Floats:
         """Return the probability of each slide, in our order.  Raises `UsageError`."""
         n, actions = allowed.shape
-        answer = np.asarray(given)
+        answer = as_array(given)
         whole = answer.dtype.kind in "iu" and answer.shape == (n,)
         real = answer.dtype.kind in "iuf" and answer.shape == (n, actions)
         if whole and self._output in (None, "actions"):
