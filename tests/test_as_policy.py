@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import runpy
 from typing import Any
 
 import numpy as np
 import pytest
 
+from pages import ROOT
 from tilebase import count, evaluate, open_table
 from tilebase.arrays import GameArrays, TableArrays
 from tilebase.cli import main
@@ -356,6 +358,17 @@ def test_answers_of_other_packages(asked, table):
 
         policy = as_policy(answer, GAME, asked=asked, output=output)
         assert judge(table, policy, symmetry="none").value == exact
+
+
+def test_agents_of_the_example():
+    """examples/judge_agents.py: those that need no package; the others run in tests/packages/recipes.py."""
+    names = runpy.run_path(str(ROOT / "examples" / "judge_agents.py"))
+    states = GameArrays(GAME).pack(["2,2,4/8,0,0", "2,4,0/0,4,0"])
+    board = GameArrays(GAME).unpack(states)[0]
+    found = names["tabular"]({board.tobytes(): [1, 3, 0, 2]}, GAME).probabilities(states)
+    assert found.tolist() == [[0, 1, 0, 0], [0.25] * 4]
+    best = names["afterstates"](lambda boards: -(boards > 0).sum(axis=(2, 3)), GAME).probabilities(states)
+    np.testing.assert_array_equal(best, as_policy("greedy", GAME).probabilities(states))
 
 
 def test_callables_are_judged_up_to_symmetry(solved):
