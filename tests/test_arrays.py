@@ -223,7 +223,11 @@ def test_memory_is_asked_before_arrays_are_made(solved, monkeypatch):
         ([["2", "2", "0", "0"]], "tiles", "must be whole numbers, not an array of <U1"),
         ([1 << 40], "keys", "key 0 is not a board of 2x2, to 32: it has too many bits"),
         ([0xF000], "keys", "board 0 is not a board of 2x2, to 32: cell 0"),
-        ([[1, 1, 0, 0], [1]], "exponents", "boards must be an array: their rows have different lengths"),
+        (
+            [[1, 1, 0, 0], [1]],
+            "exponents",
+            "a list cannot be read as an array: rows must have the same length",
+        ),
         ([[1, 1, 0, 0]], "colours", "must be one of exponents, tiles, keys, not 'colours'"),
     ],
 )

@@ -14,9 +14,10 @@ environment) gives an action for each game.  What follows is compiled.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
+from functools import lru_cache
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -28,7 +29,7 @@ from tilebase._kernels.packed import packed
 from tilebase.arrays import CACHED, Flags, GameArrays, Keys, sums_of
 from tilebase.errors import UsageError
 from tilebase.game.board import Board
-from tilebase.game.game import Game, check_is_game
+from tilebase.game.game import Cells, Game, check_is_game
 from tilebase.objectives.objective import MEANINGS, Meaning, merge_worth, potential
 from tilebase.sparse.reading import word_potentials
 
@@ -138,7 +139,7 @@ class Simulator:
 
     def _make_memory(self) -> None:
         """Make what kernels read and write beside the state of the games, and what shares its memory."""
-        self._spawns = packed(_spawn_rules(self.game, self.reward))
+        self._spawns = _spawn_rules(self.game, self.reward)
         self._cells = self.boards.reshape(len(self), self.game.cells)
         width = min(len(self), CACHED)
         self._scratch = packed(Scratch.of(2 * width + 8))
@@ -322,7 +323,7 @@ class WideSimulator(Simulator):
         pass
 
     def _make_memory(self) -> None:
-        self._rules = packed(_wide_rules(self.game, self.reward))
+        self._rules = _wide_rules(self.game, self.reward)
         self._cells = self.boards.reshape(len(self), self.game.cells)
 
     def _pack(self, boards: Any) -> npt.NDArray[Any]:
@@ -383,46 +384,44 @@ def streams_of(seed: int | npt.ArrayLike, n: int) -> npt.NDArray[np.uint64]:
     return words
 
 
-def _chances(game: Game, meaning: Meaning) -> dict[str, Any]:
-    """Return what the rules of packed and of wide boards have in common."""
-    total, below = Fraction(0), []
-    for _, chance in game.starts():
-        total += chance
-        below.append(int(total * SCALE))
-    return {
+def _chances(game: Game, meaning: Meaning) -> tuple[list[Cells], dict[str, Any]]:
+    """Return the boards that a game begins with, and what the rules of packed and of wide boards share."""
+    boards, chances = zip(*game.starts(), strict=True)
+    below = [int(total * SCALE) for total in itertools.accumulate(chances)]
+    return list(boards), {
         "four": np.uint64(int(game.spawn.four * SCALE)),
         "below": np.array(below, dtype=np.uint64),
         "bonus": np.array([meaning.slide, meaning.win], dtype=np.float64),
     }
 
 
+@lru_cache(maxsize=16)  # so that copies of an environment share them
 def _spawn_rules(game: Game, reward: str) -> play.SpawnRules:
     """Return what chance decides in a game, and what slides earn."""
     meaning = MEANINGS[reward]
+    starts, shared = _chances(game, meaning)
     merges = (
         word_potentials(game, (meaning.merge,))[0] if meaning.merge else np.zeros(1 << 16, dtype=np.int32)
     )
-    return play.SpawnRules(
-        starts=np.array([game.pack(board) for board, _ in game.starts()], dtype=np.uint64),
-        potentials=merges,
-        **_chances(game, meaning),
+    return packed(
+        play.SpawnRules(
+            starts=np.array(list(map(game.pack, starts)), dtype=np.uint64), potentials=merges, **shared
+        )
     )
 
 
+@lru_cache(maxsize=16)
 def _wide_rules(game: Game, reward: str) -> wide.WideRules:
     """Return the rules of a game for boards with a byte for each cell."""
     meaning, segments = MEANINGS[reward], [game.segments[direction] for direction in game.directions]
+    starts, shared = _chances(game, meaning)
     lines = np.full((len(segments), max(map(len, segments)), max(game.shape)), -1, dtype=np.int64)
     for action, found in enumerate(segments):
         for row, cells in enumerate(found):
             lines[action, row, : len(cells)] = cells
-    free = np.ones(game.cells, dtype=np.bool_)
-    free[list(game.walls)] = False
-    return wide.WideRules(
-        lines=lines,
-        enters=free,
-        goal=np.int64(game.goal_exponent or 256),
-        starts=np.array([board for board, _ in game.starts()], dtype=np.uint8),
-        worth=np.array([merge_worth(meaning.merge, e) for e in range(256)], dtype=np.float64),
-        **_chances(game, meaning),
-    )
+    rules = wide.WideRules(
+        lines=lines, enters=~np.isin(np.arange(game.cells), game.walls),
+        goal=np.int64(game.goal_exponent or 256), starts=np.array(starts, dtype=np.uint8),
+        worth=np.array([merge_worth(meaning.merge, e) for e in range(256)], dtype=np.float64), **shared,
+    )  # fmt: skip
+    return packed(rules)

@@ -101,10 +101,9 @@ class GameArrays:
         batch = self._batch(given)
         return self._pack_rows(given.reshape(-1, self.game.cells), encoding).reshape(batch)
 
-    def _pack_rows(self, cells: npt.NDArray[Any], encoding: Encoding) -> Keys:
+    def _pack_rows(self, given: npt.NDArray[Any], encoding: Encoding) -> Keys:
         """Pack ``[n]`` keys or ``[n, cells]``."""
         if encoding == "keys":
-            given = cells
             keys, bits = given.astype(np.uint64), self.game.bits * self.game.cells
             if bits < 64 and (long := keys >> np.uint64(bits) != 0).any():
                 raise UsageError(
@@ -113,10 +112,10 @@ class GameArrays:
             self._packed(self._cells(keys))
             return keys
         if encoding == "exponents":
-            return self._packed(_as_bytes(cells), cells)
-        exponents = np.empty(cells.shape, dtype=np.uint8)
-        read_tiles(np.ascontiguousarray(cells, dtype=np.int64).ravel(), exponents.ravel())
-        return self._packed(exponents, cells)
+            return self._packed(_as_bytes(given), given)
+        exponents = np.empty(given.shape, dtype=np.uint8)
+        read_tiles(np.ascontiguousarray(given, dtype=np.int64).ravel(), exponents.ravel())
+        return self._packed(exponents, given)
 
     def unpack(self, keys: npt.ArrayLike, *, encoding: Literal["exponents", "tiles"] = "exponents") -> Any:
         """Return boards: exponents ``uint8[*batch, *shape]``, or tiles ``int64[*batch, *shape]``."""
@@ -276,10 +275,7 @@ class GameArrays:
         return given
 
     def _whole_numbers(self, boards: Any) -> npt.NDArray[Any]:
-        try:
-            given = as_array(boards)
-        except ValueError as error:  # rows of several lengths
-            raise UsageError("boards must be an array: their rows have different lengths") from error
+        given = as_array(boards)
         if given.dtype.kind in "biu":
             return given
         if given.dtype.kind == "f" and np.isfinite(given).all() and (given == np.floor(given)).all():
@@ -311,15 +307,20 @@ class GameArrays:
 def as_array(given: Any) -> npt.NDArray[Any]:
     """Return an array of NumPy, and of what lists and other packages hold: ``__array__`` or ``__dlpack__``.
 
-    Tensors of Torch are detached, and arrays on a device copied to the host.
+    Tensors of Torch are detached and copied to the host.  Raises `UsageError` if it cannot be read as one.
     """
     if isinstance(given, np.ndarray):
         return given
     for name in ("detach", "cpu"):  # what Torch demands before it hands a tensor over
         given = getattr(given, name, lambda given=given: given)()
-    if hasattr(given, "__dlpack__") and not hasattr(given, "__array__"):
-        return np.from_dlpack(given)
-    return np.asarray(given)
+    try:
+        exchanged = hasattr(given, "__dlpack__") and not hasattr(given, "__array__")
+        return np.from_dlpack(given) if exchanged else np.asarray(given)
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        raise UsageError(
+            f"a {type(given).__name__} cannot be read as an array: rows must have the same length, and "
+            f"arrays of a device must be copied to the host ({error})"
+        ) from error
 
 
 def as_keys(keys: npt.ArrayLike) -> Keys:

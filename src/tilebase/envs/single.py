@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, SupportsInt, TypeAlias
 
 import gymnasium
@@ -54,22 +54,21 @@ class Described:
 
     games: Simulator
     _spec: EnvSpec | None = None
-    _observation: Shown
+    _observation: Callable[[Observation], Observation]
 
     def _observe_as(self, observation: Shown) -> spaces.Box:
         """Set how boards are observed; return the space of one."""
         if observation not in ("exponents", "one-hot"):
             raise UsageError(f"the observation must be exponents or one-hot, not {observation!r}")
-        self._observation, game = observation, self.games.game
-        high = largest_exponent(game)
+        game = self.games.game
+        self._observation, high = shown(observation, game), largest_exponent(game)
         if observation == "exponents":
             return spaces.Box(0, high, game.shape, np.uint8)
         return spaces.Box(0, 1, (*game.shape, high + 1), np.uint8)
 
     def _observe(self, boards: Observation) -> Observation:
         """Return the observations of boards ``uint8[n, *shape]``, which later steps do not change."""
-        found: Observation = shown(self._observation, self.games.game)(boards.copy())
-        return found
+        return self._observation(boards.copy())
 
     @property
     def spec(self) -> EnvSpec | None:

@@ -159,7 +159,7 @@ class Judgement:
             raise UsageError("judge with keep=True, so that the states that the agent meets are kept")
         every = joined([layer._replace(sum=0) for layer in self.layers])
         order = np.argsort(every.keys)
-        return Visited(0, *(column[order] for column in every[1:]))
+        return Visited._make((0, *(column[order] for column in every[1:])))
 
     @property
     def lost(self) -> Floats:
@@ -264,7 +264,7 @@ class Pair(NamedTuple):
     shared:
         In how many states games of both slide.
     agreement:
-        In these, the probability that both choose the same slide, where the first plays.
+        In these, 1 less the total variation distance of their slides: the mean over the visits of the first.
     apart:
         The part of `difference` that arises in shared states.  The rest is in states that only one meets.
     rows:
@@ -323,16 +323,14 @@ class Comparison:
         one, other = self.judged[first], self.judged[second]
         met = one.visited, other.visited
         keys, *at = np.intersect1d(met[0].keys, met[1].keys, True, return_indices=True)
-        apart = other.lost[at[1]] - one.lost[at[0]]
-        chances = met[0].chances[at[0]], met[1].chances[at[1]]
-        alike, visits = np.minimum(*chances).sum(axis=1), met[0].visits[at[0]]
-        game, rows = one.boards.game, []
+        lost, chances = (one.lost[at[0]], other.lost[at[1]]), (met[0].chances[at[0]], met[1].chances[at[1]])
+        apart, alike = lost[1] - lost[0], np.minimum(*chances).sum(axis=1)
+        game, rows = one.boards.game, list[dict[str, Any]]()
         for i in np.lexsort((keys, -np.abs(apart)))[:most]:
             rows.append({"board": game.format(game.unpack(int(keys[i])))})
-            for k, judged in enumerate((one, other)):
-                slides, lost = _chances(game.directions, chances[k][i]), float(judged.lost[at[k][i]])
-                rows[-1] |= {judged.name: slides, f"{judged.name} regret": lost}
-        agreement = float(np.average(alike, weights=visits)) if len(keys) else math.nan
+            for name, slides, regret in zip((first, second), chances, lost, strict=True):
+                rows[-1] |= {name: _chances(game.directions, slides[i]), f"{name} regret": float(regret[i])}
+        agreement = float(np.average(alike, weights=met[0].visits[at[0]])) if len(keys) else math.nan
         return Pair(other.regret - one.regret, len(keys), agreement, float(apart.sum()), rows)
 
     def rows(self) -> list[dict[str, Any]]:
