@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from pages import ROOT
+from test_arrays import Tensor
 from tilebase import count, evaluate, open_table
 from tilebase.arrays import GameArrays, TableArrays
 from tilebase.cli import main
@@ -318,32 +319,17 @@ def test_a_pair_of_agents(table):
     assert (pair.shared, len(pair.rows)) == (len(shared), len(shared))
     alone = sum(lost for key, lost in zip(mine.visited.keys, mine.lost, strict=True) if key not in shared)
     assert pair.apart - alone == pytest.approx(pair.difference, rel=1e-9)
-    for row in pair.rows[:5]:
-        board = table.probe(row["board"])
-        loss = float(board.value) - sum(
-            p * float(one.value)
-            for one in board.slides
-            for slide, p in row["mine"].items()
-            if one.direction == slide
-        )
-        visits = dict(zip(mine.visited.keys.tolist(), mine.visited.visits.tolist(), strict=True))
-        assert row["mine regret"] == pytest.approx(loss * visits[board.board.key], abs=1e-12)
-        assert set(row["best"]) == set(board.best)
-    alike = [sum(min(row["mine"].get(d, 0), p) for d, p in row["best"].items()) for row in pair.rows]
+    visits = dict(zip(mine.visited.keys.tolist(), mine.visited.visits.tolist(), strict=True))
     weights = [visits[GAME.pack(GAME.parse(row["board"]))] for row in pair.rows]
+    alike = [sum(min(row["mine"].get(d, 0), p) for d, p in row["best"].items()) for row in pair.rows]
     assert pair.agreement == pytest.approx(np.average(alike, weights=weights))
+    for row, weight in zip(pair.rows[:5], weights, strict=False):
+        answer = table.probe(row["board"])
+        mean = sum(row["mine"].get(one.direction, 0) * float(one.value) for one in answer.slides)
+        assert row["mine regret"] == pytest.approx(weight * (float(answer.value) - mean), abs=1e-12)
+        assert set(row["best"]) == set(answer.best)
     same = found.pair("best", "best")
     assert (same.difference, same.apart, round(same.agreement, 12)) == (0, 0, 1)
-
-
-class Tensor:
-    """As of Torch: it becomes an array only when it has been detached."""
-
-    def __init__(self, array):
-        self._array = array
-
-    def detach(self):
-        return self._array
 
 
 @pytest.mark.parametrize("asked", ["batch", "one"])

@@ -328,7 +328,8 @@ class WideSimulator(Simulator):
 
     def _pack(self, boards: Any) -> npt.NDArray[Any]:
         """Return exponents ``uint8[n, cells]`` of boards: `Board`, text, or arrays of exponents."""
-        read = [Board.read(self.game, one).cells if isinstance(one, Board | str) else one for one in boards]
+        some = boards if hasattr(boards, "__iter__") else [boards]
+        read = [Board.read(self.game, one).cells if isinstance(one, Board | str) else one for one in some]
         return np.array([self.game.check(np.ravel(one).tolist()) for one in read], dtype=np.uint8)
 
     def begin(self, which: Flags | None = None) -> None:
