@@ -263,7 +263,7 @@ class Tensor:
 
     def __array__(self, *_: Any, **__: Any) -> npt.NDArray[Any]:
         assert self._steps == ("detach", "cpu")
-        return self._array
+        return np.asarray(self._array)
 
 
 @pytest.mark.parametrize("form", [np.asarray, Handed, Tensor, lambda boards: boards.tolist()])
