@@ -9,6 +9,7 @@ import pytest
 
 import test_arrays
 from tilebase import Game
+from tilebase._kernels import wide
 from tilebase.arrays import GameArrays
 from tilebase.errors import UsageError
 from tilebase.game.game import WideGame
@@ -175,6 +176,17 @@ def test_wide_boards_are_played_as_packed_ones(words, options, reward) -> None:
                 some = one.game.starts()[-1][0]
                 one.place(one.pack([some] * n), np.arange(n) < 3)
             one.step(actions, begin=begin, illegal="terminate" if step % 2 else "noop")
+
+
+def test_kernels_of_wide_boards_count_games() -> None:
+    games = simulator_of(WideGame("2x2", 8, start="2,4/4,0"), 5)
+    cells, rules, standing = games._cells, games._rules, games._standing
+    assert wide.begin_wide(cells, np.arange(5) > 1, games._streams, rules) == 3
+    cells[0] = 1, 2, 2, 1
+    assert wide.look_ahead_wide(cells, rules, standing, games.allowed) == games.going.sum() == 4
+    actions, out = games.allowed.argmax(axis=1), (standing, games.rewards, games.refused)
+    which = np.arange(5) < 4
+    assert wide.play_wide(cells, games.allowed, which, actions, False, games._streams, rules, *out) == 3
 
 
 @pytest.mark.parametrize(("game", "largest"), [(WideGame("4x4"), 17), (WideGame("8x8"), 65)], ids=str)
