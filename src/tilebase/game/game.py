@@ -53,9 +53,8 @@ from tilebase.runtime.documents import to_json
 
 NOTHING = "moves nothing"
 """Why a slide is refused that leaves the board as it is; any other reason would say less."""
-MAX_CELLS = 32
-MOST_PLAYED = 64
-"""Most cells of a `WideGame`."""
+MAX_CELLS, MOST_PLAYED = 32, 64
+"""Most cells of a `Game`, and of a `WideGame`."""
 MOST_IDENTITY = 1 << 16
 """Most characters of a game's identity that is read.  A file may be hostile; real identities are shorter."""
 
