@@ -53,7 +53,7 @@ from tilebase.files.keys import BoardCheck, StoredLayer
 from tilebase.files.run import Query, RunFolder
 from tilebase.game.compiled import CompiledGame, permutations
 from tilebase.game.formations import formation
-from tilebase.game.game import Game
+from tilebase.game.game import Game, WideGame
 from tilebase.game.symmetry import symmetries
 from tilebase.objectives.encoding import FIRST, WON, make_backup
 from tilebase.objectives.objective import parse_objectives
@@ -61,7 +61,7 @@ from tilebase.runtime.resources import Allowance
 from tilebase.runtime.storage import temporary_folder
 from tilebase.runtime.threads import Pool
 from tilebase.search.search import Search
-from tilebase.simulator import Simulator
+from tilebase.simulator import simulator_of
 from tilebase.sparse.folds import Spawned, make_fold
 from tilebase.sparse.forward import count_in
 from tilebase.sparse.index import GameIndex, Index, IndexedLayer, enter, join, new_directory
@@ -692,22 +692,27 @@ def slide_all(inputs: Inputs) -> Case:
     return Case(run, lambda: [after, kinds])
 
 
-def play_games(inputs: Inputs) -> Case:
+def play_games(inputs: Inputs, game: Game | None = None) -> Case:
     """Play a step of 4,096 games in the middle: slides to where the first is allowed."""
-    played = Simulator(inputs.sparse, 4096, reward="score", seed=1)
+    played = simulator_of(game or inputs.sparse, 4096, reward="score", seed=1)
     for _ in range(inputs.total // 4):
         played.step(played.allowed.argmax(axis=1), begin=~played.going)
-    kept = played.keys.copy()
+    kept = played.clone_state()
 
     def clear() -> None:
         played.seed(2)
-        played.place(kept)
+        played.restore_state(kept)
 
     def run() -> int:
         played.step(played.allowed.argmax(axis=1))
         return len(played)
 
-    return Case(run, lambda: [played.keys, played.rewards, played.boards], clear)
+    return Case(run, lambda: [getattr(played, "keys", played.boards), played.rewards, played.boards], clear)
+
+
+def play_wide(inputs: Inputs) -> Case:
+    """The same of a wide game, which plays the same games."""
+    return play_games(inputs, WideGame(inputs.sparse.shape, inputs.sparse.goal))
 
 
 # -- files ---------------------------------------------------------------------------------------

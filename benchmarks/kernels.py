@@ -83,6 +83,7 @@ BENCHMARKS = (
     Benchmark("lookup.rate_slides", 100, "ns per state", "sparse", cases.rate_slides),
     Benchmark("play.slide_all", 32, "ns per state", "sparse", cases.slide_all),
     Benchmark("play.play_games", 110, "ns per game", "sparse", cases.play_games),
+    Benchmark("wide.play_wide", 200, "ns per game", "sparse", cases.play_wide),
     Benchmark("codec.encode_deltas", 2, "ns per key", "sparse", cases.encode),
     Benchmark("codec.move_bits", 1.5, "ns per key", "sparse", cases.shorten),
     Benchmark("codec.decode_deltas", 4.5, "ns per key", "sparse", cases.decode),

@@ -114,7 +114,8 @@ def test_decisions_of_an_agent_that_mixes_slides(small):
 def test_a_value_that_is_less_than_rounding():
     """The noise of a difference is not printed."""
     start = Rounded(0.5, "float64", 1e-15, 1)
-    judged = Judgement("fool", Objective("win"), start, 0.5 - 1e-16, 3e-15, 10, 0.1, {}, {}, ())
+    rules = GameArrays(Game("2x2", 8)), False
+    judged = Judgement("fool", Objective("win"), start, 0.5 - 1e-16, 3e-15, 10, 0.1, {}, {}, (), *rules)
     assert judged.text == "less than 3.2e-15"
     assert repr(judged) == "<Judgement of fool: win less than 3.2e-15, regret 0.5>"
 

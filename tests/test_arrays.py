@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from conformance import queries
@@ -204,8 +205,8 @@ def test_memory_is_asked_before_arrays_are_made(solved, monkeypatch):
 @pytest.mark.parametrize(
     ("boards", "encoding", "message"),
     [
-        ([[1, 2, 3]], "exponents", r"must be an array \[n, 2, 2\] or \[n, 4\], not \[1, 3\]"),
-        ([1, 2, 0, 0], "exponents", r"not \[4\]"),
+        ([[1, 2, 3]], "exponents", r"must be an array \[..., 2, 2\] or \[..., 4\], not \[1, 3\]"),
+        ([1, 2, 0], "exponents", r"not \[3\]"),
         (
             [[1, 1, 0, 0], [1, 0, 9, 0]],
             "exponents",
@@ -222,14 +223,80 @@ def test_memory_is_asked_before_arrays_are_made(solved, monkeypatch):
         ([["2", "2", "0", "0"]], "tiles", "must be whole numbers, not an array of <U1"),
         ([1 << 40], "keys", "key 0 is not a board of 2x2, to 32: it has too many bits"),
         ([0xF000], "keys", "board 0 is not a board of 2x2, to 32: cell 0"),
-        ([[17]], "keys", "one axis, not 2"),
-        ([[1, 1, 0, 0], [1]], "exponents", "boards must be an array: their rows have different lengths"),
+        (
+            [[1, 1, 0, 0], [1]],
+            "exponents",
+            "a list cannot be read as an array: rows must have the same length",
+        ),
         ([[1, 1, 0, 0]], "colours", "must be one of exponents, tiles, keys, not 'colours'"),
     ],
 )
 def test_what_is_no_board(boards, encoding, message):
     with pytest.raises(UsageError, match=message):
         GameArrays(SMALL).pack(boards, encoding=encoding)
+
+
+class Handed:
+    """An array of another package: it has only what arrays exchange, as those of CuPy."""
+
+    def __init__(self, array: npt.NDArray[Any]) -> None:
+        self._array = array
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self._array.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> Any:
+        return self._array.__dlpack_device__()
+
+
+class Tensor:
+    """As a tensor of Torch with a gradient: it is an array only when it is detached and on the host."""
+
+    def __init__(self, array: npt.NDArray[Any], *steps: str) -> None:
+        self._array, self._steps = array, steps
+
+    def detach(self) -> Tensor:
+        return Tensor(self._array, *self._steps, "detach")
+
+    def cpu(self) -> Tensor:
+        return Tensor(self._array, *self._steps, "cpu")
+
+    def __array__(self, *_: Any, **__: Any) -> npt.NDArray[Any]:
+        assert self._steps == ("detach", "cpu")
+        return np.asarray(self._array)
+
+
+@pytest.mark.parametrize("form", [np.asarray, Handed, Tensor, lambda boards: boards.tolist()])
+def test_arrays_of_other_packages(form):
+    boards = np.array([[[1, 2], [0, 3]], [[2, 2], [0, 1]]], dtype=np.int64)
+    assert GameArrays(SMALL).pack(form(boards)).tolist() == [0x1203, 0x2201]
+
+
+@pytest.mark.parametrize("game", [PLAIN, Game("1x6", 32), Game("2x2x2", 16)], ids=str)
+def test_batches_of_any_shape(game, solved):
+    """What is found has the axes of the batch: none for one board, which may be text, too."""
+    arrays = TableArrays(solved(game, "score"))
+    states = np.array(states_of(game)[:24]).reshape(2, 3, 4, *game.shape)
+    flat = arrays.probe(states.reshape(24, -1))
+    keys = arrays.boards.pack(states)
+    slid = arrays.boards.slide(keys)
+    np.testing.assert_array_equal(arrays.boards.unpack(keys), states)
+    afters = slid.after[slid.allowed & ~slid.wins]
+    for given in (states, states.reshape(2, 3, 4, -1)):
+        found = arrays.probe(given)
+        for name, column in zip(found._fields, flat, strict=True):
+            np.testing.assert_array_equal(getattr(found, name), column.reshape(2, 3, 4, *column.shape[1:]))
+        np.testing.assert_array_equal(found.advantage, found.q - found.value[..., None])
+        assert (np.nanmax(found.advantage, axis=-1)[found.allowed.any(axis=-1)] == 0).all()
+    board = Board(game, tuple(states[0, 0, 0].ravel().tolist()))
+    for one in (board, board.text, board.cells, *([states[0, 0, 0]] if game.shape[0] > 1 else [])):
+        found = arrays.probe(one)
+        assert (found.value, found.q.shape) == (flat.value[0], (len(game.directions),))
+    assert arrays.probe([board, states[0, 0, 1]]).value.tolist() == flat.value[:2].tolist()
+    values = arrays.probe_after(afters.reshape(1, -1), encoding="keys")
+    np.testing.assert_array_equal(flat.q[(slid.allowed & ~slid.wins).reshape(24, -1)],
+                                  values[0] + slid.reward[slid.allowed & ~slid.wins])  # fmt: skip
+    assert np.isnan(arrays.probe_after(arrays.game.empty_board))
 
 
 def test_keys_of_other_types():

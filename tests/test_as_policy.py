@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import runpy
 from typing import Any
 
 import numpy as np
 import pytest
 
+from pages import ROOT
+from test_arrays import Tensor
 from tilebase import count, evaluate, open_table
 from tilebase.arrays import GameArrays, TableArrays
 from tilebase.cli import main
@@ -283,6 +286,75 @@ def test_the_regret_is_what_is_lost(table, label, symmetry, piece, monkeypatch):
         np.testing.assert_array_equal(np.isnan(layer.own_q), layer.chances == 0)
         mean = (np.nan_to_num(layer.own_q) * layer.chances).sum(axis=1)
         np.testing.assert_allclose(layer.own_value, mean, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("symmetry", ["canonical", "none"])
+def test_values_under_an_agent_are_probed(table, symmetry):
+    """V and Q of each board, as it is turned; their mean over the start is the value of the agent."""
+    judged = judge(table, "random", symmetry=symmetry, keep=True)
+    starts, chances = zip(*GAME.starts(), strict=True)
+    value, q = judged.probe(starts)
+    assert float(value @ np.array(chances, dtype=float)) == pytest.approx(judged.value, rel=1e-12)
+    rules, turned = GameArrays(GAME), np.array(starts).reshape(-1, 2, 3)[:, ::-1, ::-1]
+    keys = rules.pack(starts)
+    allowed = rules.slide(keys).allowed
+    np.testing.assert_allclose(np.nanmean(q, axis=1), value)
+    np.testing.assert_array_equal(np.isnan(q), ~allowed)
+    found = judged.probe(turned.reshape(len(starts), 1, 2, 3))
+    assert [one.shape for one in found] == [(len(starts), 1), (len(starts), 1, 4)]
+    np.testing.assert_allclose(found[0][:, 0], value, rtol=1e-12)
+    np.testing.assert_allclose(found[1][:, 0], q[:, [1, 0, 3, 2]], rtol=1e-12)
+    assert np.isnan(judge(table, first, symmetry="none", keep=True).probe("0,0,0/4,8,8")[0])
+    with pytest.raises(UsageError, match="judge with keep=True"):
+        judge(table, "random").probe(starts)
+
+
+def test_a_pair_of_agents(table):
+    """The difference of their values is that of their regrets, state by state."""
+    found = compare(table, {"mine": first, "best": table}, symmetry="none", keep=True)
+    pair = found.pair("mine", "best", most=10**6)
+    mine, best = found.judged["mine"], found.judged["best"]
+    assert pair.difference == pytest.approx(mine.value - best.value)
+    shared = set(mine.visited.keys.tolist()) & set(best.visited.keys.tolist())
+    assert (pair.shared, len(pair.rows)) == (len(shared), len(shared))
+    alone = sum(lost for key, lost in zip(mine.visited.keys, mine.lost, strict=True) if key not in shared)
+    assert pair.apart - alone == pytest.approx(pair.difference, rel=1e-9)
+    visits = dict(zip(mine.visited.keys.tolist(), mine.visited.visits.tolist(), strict=True))
+    weights = [visits[GAME.pack(GAME.parse(row["board"]))] for row in pair.rows]
+    alike = [sum(min(row["mine"].get(d, 0), p) for d, p in row["best"].items()) for row in pair.rows]
+    assert pair.agreement == pytest.approx(np.average(alike, weights=weights))
+    for row, weight in zip(pair.rows[:5], weights, strict=False):
+        answer = table.probe(row["board"])
+        mean = sum(row["mine"].get(one.direction, 0) * float(one.value) for one in answer.slides)
+        assert row["mine regret"] == pytest.approx(weight * (float(answer.value) - mean), abs=1e-12)
+        assert set(row["best"]) == set(answer.best)
+    same = found.pair("best", "best")
+    assert (same.difference, same.apart, round(same.agreement, 12)) == (0, 0, 1)
+
+
+@pytest.mark.parametrize("asked", ["batch", "one"])
+def test_answers_of_other_packages(asked, table):
+    """Actions, probabilities and scores, for many boards and for one."""
+    exact = judge(table, first, symmetry="none").value
+    for output in ("actions", "probabilities", "scores"):
+
+        def answer(boards, allowed, output=output):
+            chosen = allowed.argmax(axis=-1)
+            return Tensor(chosen if output == "actions" else np.eye(4, dtype=np.float32)[chosen])
+
+        policy = as_policy(answer, GAME, asked=asked, output=output)
+        assert judge(table, policy, symmetry="none").value == exact
+
+
+def test_agents_of_the_example():
+    """examples/judge_agents.py: those that need no package; the others run in tests/packages/recipes.py."""
+    names = runpy.run_path(str(ROOT / "examples" / "judge_agents.py"))
+    states = GameArrays(GAME).pack(["2,2,4/8,0,0", "2,4,0/0,4,0"])
+    board = GameArrays(GAME).unpack(states)[0]
+    found = names["tabular"]({board.tobytes(): [1, 3, 0, 2]}, GAME).probabilities(states)
+    assert found.tolist() == [[0, 1, 0, 0], [0.25] * 4]
+    best = names["afterstates"](lambda boards: -(boards > 0).sum(axis=(2, 3)), GAME).probabilities(states)
+    np.testing.assert_array_equal(best, as_policy("greedy", GAME).probabilities(states))
 
 
 def test_callables_are_judged_up_to_symmetry(solved):

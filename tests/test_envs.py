@@ -16,7 +16,9 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from tilebase import Board, Game, open_table
-from tilebase.envs import GameEnv, GameVectorEnv, OracleInfo, VectorOracleInfo
+from tilebase.arrays import TableArrays
+from tilebase.datasets import BENCHMARKS
+from tilebase.envs import GameEnv, GameVectorEnv, OracleInfo, VectorOracleInfo, WideGame
 from tilebase.errors import UsageError
 
 GAME = Game("2x3", 32)
@@ -35,13 +37,16 @@ def table(solved):
         {},
         {"game": Game("3x3", 512), "reward": "score", "illegal": "terminate", "render_mode": "ansi"},
         {"game": Game("2x2x2", 16).identity, "reward": "moves"},
-        {"game": Game("2x3", 16, unmergeable=[5])},
+        {"game": Game("2x3", 16, unmergeable=[5]), "observation": "one-hot"},
+        {"game": WideGame("4x4"), "reward": "score", "render_mode": "rgb_array"},
+        {"game": WideGame("8x8", 2048).identity, "observation": "one-hot"},
     ],
     ids=str,
 )
 def test_gymnasium_accepts_the_environment(parameters) -> None:
     env = gymnasium.make("tilebase.envs:tilebase/2048-v0", **parameters)
     check_env(env.unwrapped)
+    pickle.loads(pickle.dumps(env)).reset()
     assert env.observation_space.contains(env.reset(seed=1)[0])
 
 
@@ -60,6 +65,80 @@ def test_a_game_played_to_its_end() -> None:
     assert terminated
     assert total > 0
     assert env.render() == GAME.format(board.ravel().tolist())
+
+
+def test_names() -> None:
+    """One for each game of a benchmark; the whole game has no goal, and rewards the score."""
+    for task in BENCHMARKS.values():
+        env = gymnasium.make(f"tilebase/{task.table}-v0", reward=task.objective)
+        assert (env.unwrapped.game, env.unwrapped.reward) == (task.game, task.objective)
+        assert gymnasium.make(EnvSpec.from_json(env.spec.to_json())).unwrapped.game == task.game
+    whole = gymnasium.make_vec("tilebase/4x4-v0", num_envs=2)
+    assert (whole.game, whole.reward) == (WideGame("4x4"), "score")
+    assert whole.single_observation_space.high.max() == 17  # 131,072
+
+
+@pytest.mark.parametrize("game", [GAME, Game("2x2x2", 16, walls=[1]), WideGame("4x4")], ids=str)
+def test_observations_are_boards(game) -> None:
+    """One-hot: a 1 at the exponent of each cell, as `as_policy` shows boards to an agent."""
+    pair = [GameVectorEnv(game, num_envs=3, reward="moves", observation=o) for o in ("exponents", "one-hot")]
+    for _ in range(2):
+        boards, shown = (env.reset(seed=2)[0] for env in pair)
+        assert shown.dtype == np.uint8
+        assert shown.shape == (*boards.shape, pair[0].single_observation_space.high.max() + 1)
+        np.testing.assert_array_equal(shown.argmax(axis=-1), boards)
+        assert (shown.sum(axis=-1) == 1).all()
+
+
+def test_a_copied_state_is_continued() -> None:
+    """With other spawns, or with the same; the values of the oracle are those of the state."""
+    for env in (GameEnv(GAME, reward="score"), GameVectorEnv(GAME, num_envs=3, max_episode_steps=9)):
+        first = env.reset(seed=1)
+        state = pickle.loads(pickle.dumps(env.clone_state(include_rng=True)))
+        expected = steps(env)
+        same(env.restore_state(state), first)
+        same(steps(env), expected)
+        with pytest.raises(UsageError, match="restore what clone_state returned"):
+            env.restore_state(None)
+    env, seen = GameEnv(Game("3x3", 64)), set()
+    env.reset(options={"board": "2,2,0/0,0,0/0,0,0"})
+    state = env.clone_state()
+    for _ in range(20):
+        env.restore_state(state)
+        seen.add(str(env.step(0)[0]))
+    assert len(seen) > 5
+
+
+def test_a_restored_state_has_its_own_values(table) -> None:
+    env = OracleInfo(GameEnv(GAME), table)
+    env.reset(options={"board": "2,2,0/0,0,0"})
+    state = env.unwrapped.clone_state()
+    regret = env.step(3)[4]["regret"]
+    env.step(0)
+    env.unwrapped.restore_state(state)
+    assert env.step(3)[4]["regret"] == regret
+
+
+def test_boards_are_rendered(capsys, monkeypatch) -> None:
+    """As `RecordVideo` collects them: the pixels have the colours of `Board.svg`."""
+    game = Game("2x3", 64, walls=[5])
+    env = gymnasium.wrappers.RenderCollection(GameEnv(game, render_mode="rgb_array"))
+    env.reset(options={"board": "2,16,0/0,32,#"})
+    env.step(0)
+    first, second = env.render()
+    assert first.dtype == np.uint8
+    assert first.shape == (236, 348, 3)
+    centres = {
+        (row, column): first[20 + 112 * row, 20 + 112 * column] for row in (0, 1) for column in (0, 1, 2)
+    }
+    fills = ("f3ece2", "f29e62", "d5cabd", "d5cabd", "f0885c", "6f655b")
+    assert [bytes(pixel).hex() for pixel in centres.values()] == list(fills)
+    assert (first != second).any()
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    env = GameEnv(game, render_mode="human")
+    env.reset(options={"board": "2,16,0/0,32,#"})
+    assert env.step(0)[2] is False
+    assert capsys.readouterr().out.count("│  16 │") == 2
 
 
 def test_a_start_board_and_seeds() -> None:
@@ -112,6 +191,7 @@ DIFFERENT = [
     {"game": Game("2x2", 8), "max_episode_steps": 3},
     {"game": GAME, "reward": "score", "max_episode_steps": 4, "illegal": "terminate"},
     {"game": STUCK},
+    {"game": WideGame("2x3", 16), "observation": "one-hot", "max_episode_steps": 5},
     {"game": STUCK, "max_episode_steps": 1, "illegal": "terminate"},
 ]
 
@@ -122,6 +202,8 @@ DIFFERENT = [
 def test_many_games_are_those_of_single_environments(mode, options, oracle, solved) -> None:
     """Whatever Gymnasium's own vector environment returns of single ones, bit for bit, with all infos."""
     n = 7
+    if oracle and options["game"].wide:
+        options = options | {"game": Game("2x3", 16)}
     table = solved(options["game"], options.get("reward", "win"), "9/10") if oracle else None
 
     def single():
@@ -282,6 +364,9 @@ def test_a_discount_as_in_a_return(solved) -> None:
         info = OracleInfo(env, solved(game, "win,score", "1/2")).reset()[1]
         assert info["v"] == value
         assert dict(zip(game.directions, info["q"], strict=True))["down"] == value
+        arrays = TableArrays(solved(game, "win,score", "1/2"), reward, returns=True)
+        found = pickle.loads(pickle.dumps(arrays)).probe("4,2/4,0")
+        assert (found.value, found.q[3]) == (value, value)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -314,7 +399,9 @@ def test_rewards_and_regrets_add_up_to_the_value(solved, mode, illegal, reward, 
         (lambda _: GameEnv("3x3"), "must be a Game or its identity"),
         (lambda _: GameEnv(Game("3x3")), "cannot be won"),
         (lambda _: GameEnv(GAME, illegal="x"), "illegal must be one of"),
-        (lambda _: GameEnv(GAME, render_mode="human"), "render mode"),
+        (lambda _: GameEnv(GAME, render_mode="x"), "render mode must be ansi, rgb_array, human or None"),
+        (lambda _: GameEnv(GAME, observation="tiles"), "observation must be exponents or one-hot"),
+        (lambda t: OracleInfo(gymnasium.make("tilebase/4x4-v0"), t), "is a table of"),
         (lambda _: GameEnv(GAME).step(4), "actions are 0 to 3, not 4"),
         (lambda _: GameEnv(GAME).step("left"), "whole numbers"),
         (lambda _: GameEnv(GAME).reset(options={"board": [[9, 9, 9], [9, 9, 9]]}), "is not a board"),

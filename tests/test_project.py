@@ -54,11 +54,11 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("small", "patterns"),
     ("simulator",),
     ("policies",),
-    ("envs",),
     ("pictures",),
     ("claims",),
     ("questions",),
     ("datasets", "web"),
+    ("envs",),
     ("tilebase",),  # the flat public API; it loads everything below lazily and is not checked itself
     ("cli",),
     ("__main__",),

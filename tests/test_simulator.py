@@ -9,11 +9,13 @@ import pytest
 
 import test_arrays
 from tilebase import Game
+from tilebase._kernels import wide
 from tilebase.arrays import GameArrays
 from tilebase.errors import UsageError
+from tilebase.game.game import WideGame
 from tilebase.objectives.objective import potentials
 from tilebase.policies import judge
-from tilebase.simulator import REWARDS, Simulator
+from tilebase.simulator import REWARDS, Simulator, WideSimulator, simulator_of
 
 GAMES = (
     *test_arrays.GAMES,
@@ -145,6 +147,68 @@ def test_slides_where_the_goal_does_not_fit_a_key(game: Game) -> None:
     assert slid.wins.any()
 
 
+@pytest.mark.parametrize("reward", REWARDS)
+@pytest.mark.parametrize(
+    ("words", "options"),
+    [
+        (("2x3", 32), {"spawn": "1/4"}),
+        (("2x4", 64), {"walls": [3]}),
+        (("2x2x2", 16), {"start": "empty"}),
+        (("3x3", 64), {"start": "2,4,8/0,0,0/0,0,0"}),
+        (("1x5", 8), {"spawn": 1, "start": "after 0,0,0,2,0"}),
+    ],
+    ids=str,
+)
+def test_wide_boards_are_played_as_packed_ones(words, options, reward) -> None:
+    """The same seeds, the same games, bit for bit: also from states that are placed or restored."""
+    n, rng = 30, np.random.default_rng(0)
+    pair = [simulator_of(kind(*words, **options), n, reward=reward, seed=3) for kind in (Game, WideGame)]
+    assert [type(one) for one in pair] == [Simulator, WideSimulator]
+    states = [one.clone_state(include_rng=True) for one in pair]
+    for step in range(80):
+        for name in ("boards", "allowed", "rewards", "refused", "going", "won"):
+            np.testing.assert_array_equal(*(getattr(one, name) for one in pair))
+        actions, begin = rng.integers(0, len(pair[0].actions), n), ~pair[0].going & (rng.random(n) < 0.3)
+        for one, state in zip(pair, states, strict=True):
+            if step == 40:
+                one.restore_state(state)
+            if step == 60:
+                some = one.game.starts()[-1][0]
+                one.place(one.pack([some] * n), np.arange(n) < 3)
+            one.step(actions, begin=begin, illegal="terminate" if step % 2 else "noop")
+
+
+def test_kernels_of_wide_boards_count_games() -> None:
+    games = simulator_of(WideGame("2x2", 8, start="2,4/4,0"), 5)
+    cells, rules, standing = games._cells, games._rules, games._standing
+    assert wide.begin_wide(cells, np.arange(5) > 1, games._streams, rules) == 3
+    cells[0] = 1, 2, 2, 1
+    assert wide.look_ahead_wide(cells, rules, standing, games.allowed) == games.going.sum() == 4
+    actions, out = games.allowed.argmax(axis=1), (standing, games.rewards, games.refused)
+    which = np.arange(5) < 4
+    assert wide.play_wide(cells, games.allowed, which, actions, False, games._streams, rules, *out) == 3
+
+
+@pytest.mark.parametrize(("game", "largest"), [(WideGame("4x4"), 17), (WideGame("8x8"), 65)], ids=str)
+def test_the_largest_tiles_of_wide_boards(game: Game, largest: int) -> None:
+    """2**16 and 2**16 make 131,072, which earns as much; the largest tile is one more for each cell."""
+    games = simulator_of(game, 1, reward="score")
+    games.place(games.pack([[16, 16, *[0] * (game.cells - 2)]]))
+    games.step([0])
+    assert (games.boards.max(), games.rewards[0]) == (17, 1 << 17)
+    assert games.boards.sum() in (18, 19)
+    assert max(game.tops) == min(largest, 64)
+    with pytest.raises(UsageError, match="on cell 0 is not part of the game"):
+        games.pack([[largest + 1] + [0] * (game.cells - 1)])
+
+
+def test_states_of_other_games_are_not_restored() -> None:
+    games = Simulator(TINY, 2)
+    for other in (Simulator(TINY, 1), Simulator(Game("2x2", 32), 2), WideSimulator(WideGame("2x2", 16), 2)):
+        with pytest.raises(UsageError, match="restore what clone_state returned for <Simulator of 2 games"):
+            games.restore_state(other.clone_state())
+
+
 def test_games_begin_anew_one_by_one() -> None:
     games = Simulator(TINY, 4)
     while games.going.any():
@@ -171,6 +235,11 @@ def test_a_slide_that_is_not_allowed() -> None:
     ("make", "words"),
     [
         (lambda g: Simulator(g, 0), "1 or more"),
+        (lambda _: Simulator(WideGame("4x4"), 1), "can only be played in environments"),
+        (lambda _: WideGame("9x8"), "choose one of at most 64$"),
+        (lambda _: WideGame("4x4", limits=16), "and no other rules"),
+        (lambda g: simulator_of(g, 2).pack([[1, 1, 0, 0]]), r"give 2 boards .*, not a batch \[1\]"),
+        (lambda g: simulator_of(g, 2).pack([1, 1, 0, 0]), r"not a batch \[\]"),
         (lambda g: Simulator(g, 2, reward="lower"), "the reward must be one of"),
         (lambda g: Simulator(g, 2, seed=-1), "0 or more"),
         (lambda g: Simulator(g, 2, seed=[1, 2, 3]), "one seed, or 2"),

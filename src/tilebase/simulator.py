@@ -14,19 +14,23 @@ environment) gives an action for each game.  What follows is compiled.
 
 from __future__ import annotations
 
-from fractions import Fraction
-from typing import Any, Literal, TypeAlias
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from tilebase._kernels import play
+from tilebase._kernels import play, wide
 from tilebase._kernels.arguments import Scratch
 from tilebase._kernels.packed import packed
 from tilebase.arrays import CACHED, Flags, GameArrays, Keys, sums_of
 from tilebase.errors import UsageError
-from tilebase.game.game import Game, check_is_game
-from tilebase.objectives.objective import MEANINGS, potential
+from tilebase.game.board import Board
+from tilebase.game.game import Cells, Game, check_is_game
+from tilebase.objectives.objective import MEANINGS, Meaning, merge_worth, potential
 from tilebase.sparse.reading import word_potentials
 
 Illegal: TypeAlias = Literal["noop", "terminate"]
@@ -42,10 +46,20 @@ ILLEGAL = ("noop", "terminate")
 SCALE = 1 << 63
 
 
+@dataclass(frozen=True)
+class State:
+    """The state of all games of a `Simulator`, as `Simulator.clone_state` returns it.  Can be pickled."""
+
+    game: Game
+    arrays: Mapping[str, npt.NDArray[Any]] = field(repr=False)
+    steps: tuple[npt.NDArray[Any], npt.NDArray[Any]] | None = field(default=None, repr=False)
+    """What a vector environment keeps of its games: which have ended, and how many steps they have."""
+
+
 class Simulator:
     """Games that are played at once.  Not safe to share between threads.
 
-    Copies (`copy.deepcopy`, pickled ones) continue with the same spawns.
+    Copies (`copy.deepcopy`, pickled ones) continue with the same spawns.  See also `simulator_of`.
 
     Parameters
     ----------
@@ -90,8 +104,12 @@ class Simulator:
     <Simulator of 2 games: 2x2, to 32>
     """
 
+    _WIDE: ClassVar = False
+    _MEMORY: ClassVar[tuple[str, ...]] = ("_spawns", "_cells", "_scratch", "_marks")
+    """What `_make_memory` makes: it holds addresses."""
+
     def __init__(self, game: Game, n: int, *, reward: str = "win", seed: int | npt.ArrayLike = 0) -> None:
-        check_is_game(game)
+        check_is_game(game, wide=self._WIDE)
         if reward not in REWARDS:
             raise UsageError(f"the reward must be one of {', '.join(REWARDS)}, not {reward!r}")
         if MEANINGS[reward].win and not game.can_win:
@@ -99,34 +117,36 @@ class Simulator:
         if n < 1:
             raise UsageError(f"the number of games must be 1 or more, not {n}")
         self.game, self.reward, self.actions = game, reward, game.directions
-        self.arrays = GameArrays(game)
-        actions = n, len(self.actions)
-        self.keys: Keys = np.zeros(n, dtype=np.uint64)
         self.boards: npt.NDArray[np.uint8] = np.zeros((n, *game.shape), dtype=np.uint8)
-        self.after: Keys = np.zeros(actions, dtype=np.uint64)
-        self.allowed: Flags = np.zeros(actions, dtype=np.bool_)
-        self.wins: Flags = np.zeros(actions, dtype=np.bool_)
+        self.allowed: Flags = np.zeros((n, len(self.actions)), dtype=np.bool_)
         self.rewards = np.zeros(n)
         self.refused: Flags = np.zeros(n, dtype=np.bool_)
-        self._kinds = np.zeros(actions, dtype=np.uint8)
         self._standing = np.zeros(n, dtype=np.uint8)
         self._streams = np.zeros(n, dtype=np.uint64)
         self._every = np.ones(n, dtype=np.bool_)
+        self._make_state()
         self._make_memory()
         self.seed(seed)
         self.begin()
 
+    def _make_state(self) -> None:
+        """Make what packed boards need beside the boards."""
+        self.arrays = GameArrays(self.game)
+        self.keys: Keys = np.zeros(len(self), dtype=np.uint64)
+        self.after: Keys = np.zeros(self.allowed.shape, dtype=np.uint64)
+        self.wins: Flags = np.zeros_like(self.allowed)
+        self._kinds = np.zeros(self.allowed.shape, dtype=np.uint8)
+
     def _make_memory(self) -> None:
         """Make what kernels read and write beside the state of the games, and what shares its memory."""
-        self._spawns = packed(_spawn_rules(self.game, self.reward))
+        self._spawns = _spawn_rules(self.game, self.reward)
         self._cells = self.boards.reshape(len(self), self.game.cells)
         width = min(len(self), CACHED)
         self._scratch = packed(Scratch.of(2 * width + 8))
         self._marks = np.zeros(2 * width, dtype=np.uint8)
 
     def __getstate__(self) -> dict[str, Any]:
-        made = ("_spawns", "_cells", "_scratch", "_marks")
-        return {name: value for name, value in vars(self).items() if name not in made}
+        return {name: value for name, value in vars(self).items() if name not in self._MEMORY}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
@@ -137,7 +157,7 @@ class Simulator:
 
     def __len__(self) -> int:
         """Return how many games there are."""
-        return len(self.keys)
+        return len(self.boards)
 
     @property
     def going(self) -> Flags:
@@ -154,6 +174,37 @@ class Simulator:
         chosen = self._chosen(which)
         self._streams[chosen] = streams_of(seed, len(self))[chosen]
 
+    def clone_state(self, *, include_rng: bool = False) -> State:
+        """Copy the state of all games for `restore_state`; with `include_rng`, also which spawns follow."""
+        kept = self.__getstate__() if include_rng else self.__getstate__() | {"_streams": None}
+        return State(self.game, {k: v.copy() for k, v in kept.items() if isinstance(v, np.ndarray)})
+
+    def restore_state(self, state: State) -> None:
+        """Continue all games from a state of `clone_state`, of this or of another simulator.
+
+        Without `include_rng`, spawns continue where they are.  Raises `UsageError` if the state is of other
+        games.
+        """
+        given: object = state
+        of = (given.game, len(given.arrays["boards"])) if isinstance(given, State) else None
+        if of != (self.game, len(self)):
+            raise UsageError(f"restore what clone_state returned for {self!r}, not {repr(given)[:80]}")
+        for name, array in state.arrays.items():
+            getattr(self, name)[...] = array
+
+    def pack(self, boards: Any) -> npt.NDArray[Any]:
+        """Return n boards of any form as `place` takes them: keys ``uint64[n]``.
+
+        Raises `UsageError` if there are not as many as games, or one is not a state of the game.
+        """
+        states = self._pack(boards)
+        if states.shape not in ((len(self),), (len(self), self.game.cells)):
+            raise UsageError(f"give {len(self)} boards to begin with, not a batch {list(states.shape)}")
+        return states
+
+    def _pack(self, boards: Any) -> npt.NDArray[Any]:
+        return self.arrays.pack(boards)
+
     def begin(self, which: Flags | None = None) -> None:
         """Begin the games i with ``which[i]`` again; None: all."""
         chosen = self._chosen(which)
@@ -164,7 +215,7 @@ class Simulator:
     def place(self, keys: Keys, which: Flags | None = None) -> None:
         """Put the states of keys ``uint64[n]`` on the boards i with ``which[i]``; None: on all.
 
-        The keys are not checked: take those of `GameArrays.pack`.
+        The keys are not checked: take those of `pack`.
         """
         chosen = self._chosen(which)
         self.keys[chosen] = keys[chosen]
@@ -188,14 +239,12 @@ class Simulator:
         UsageError
             If the actions are not ``n`` whole numbers from 0 to A - 1, or `illegal` is not one of `ILLEGAL`.
         """
-        if illegal not in ILLEGAL:
-            raise UsageError(f"illegal must be one of {', '.join(ILLEGAL)}, not {illegal!r}")
-        given = self.checked(actions)
+        given, ends = self._asked(actions, illegal)
         wide = self.arrays.wide_goal
         before = self.keys.copy() if wide else self.keys
         play.play_games(
             self.keys, self.after, self._kinds, self._every if begin is None else ~begin, given,
-            illegal == "terminate", self._streams, self.arrays.rules, self._spawns, self._standing,
+            ends, self._streams, self.arrays.rules, self._spawns, self._standing,
             self.rewards, self.refused,
         )  # fmt: skip
         if begin is not None and begin.any():
@@ -219,6 +268,12 @@ class Simulator:
         return given.astype(np.int64)
 
     # -- how it is done ------------------------------------------------------------------------
+
+    def _asked(self, actions: npt.ArrayLike, illegal: Illegal) -> tuple[npt.NDArray[np.int64], bool]:
+        """Return actions, and whether one that is not allowed ends the game.  Raises `UsageError`."""
+        if illegal not in ILLEGAL:
+            raise UsageError(f"illegal must be one of {', '.join(ILLEGAL)}, not {illegal!r}")
+        return self.checked(actions), illegal == "terminate"
 
     def _chosen(self, which: Flags | None) -> Flags:
         return self._every if which is None else np.ascontiguousarray(which, dtype=np.bool_)
@@ -255,6 +310,64 @@ class Simulator:
             self.rewards[i] = meaning.slide + meaning.win + earned
 
 
+class WideSimulator(Simulator):
+    """Games of a `WideGame`: a `Simulator` without ``keys``, ``after`` and ``wins``.
+
+    Its states are exponents: ``uint8[n, cells]``.
+    """
+
+    _WIDE = True
+    _MEMORY = ("_rules", "_cells")
+
+    def _make_state(self) -> None:
+        pass
+
+    def _make_memory(self) -> None:
+        self._rules = _wide_rules(self.game, self.reward)
+        self._cells = self.boards.reshape(len(self), self.game.cells)
+
+    def _pack(self, boards: Any) -> npt.NDArray[Any]:
+        """Return exponents ``uint8[n, cells]`` of boards: `Board`, text, or arrays of exponents."""
+        some = boards if hasattr(boards, "__iter__") else [boards]
+        read = [Board.read(self.game, one).cells if isinstance(one, Board | str) else one for one in some]
+        return np.array([self.game.check(np.ravel(one).tolist()) for one in read], dtype=np.uint8)
+
+    def begin(self, which: Flags | None = None) -> None:
+        """Begin the games i with ``which[i]`` again; None: all."""
+        self._begin(self._chosen(which))
+        self._look_ahead()
+
+    def place(self, keys: npt.NDArray[Any], which: Flags | None = None) -> None:
+        """Put states, as `pack` returns them, on the boards i with ``which[i]``; None: on all."""
+        chosen = self._chosen(which)
+        self._cells[chosen], self._standing[chosen] = keys[chosen], play.GOING
+        self._look_ahead()
+
+    def step(self, actions: npt.ArrayLike, *, begin: Flags | None = None, illegal: Illegal = "noop") -> None:
+        """Slide and spawn in all games that have not ended, as `Simulator.step`."""
+        given, ends = self._asked(actions, illegal)
+        wide.play_wide(
+            self._cells, self.allowed, self._every if begin is None else ~begin, given, ends, self._streams,
+            self._rules, self._standing, self.rewards, self.refused,
+        )  # fmt: skip
+        if begin is not None and begin.any():
+            self._begin(begin)
+        self._look_ahead()
+
+    def _begin(self, chosen: Flags) -> None:
+        wide.begin_wide(self._cells, chosen, self._streams, self._rules)
+        self._standing[chosen] = play.GOING
+
+    def _look_ahead(self, _: Any = None) -> None:
+        wide.look_ahead_wide(self._cells, self._rules, self._standing, self.allowed)
+
+
+def simulator_of(game: Game, n: int, *, reward: str = "win", seed: int | npt.ArrayLike = 0) -> Simulator:
+    """Return a `Simulator`, also of a `WideGame`.  Parameters and errors are those of the class."""
+    made = WideSimulator if getattr(game, "wide", False) else Simulator
+    return made(game, n, reward=reward, seed=seed)
+
+
 def streams_of(seed: int | npt.ArrayLike, n: int) -> npt.NDArray[np.uint64]:
     """Return the first words of n streams: of the seeds ``seed + i``, or of one seed for each."""
     given = np.asarray(seed)
@@ -272,19 +385,44 @@ def streams_of(seed: int | npt.ArrayLike, n: int) -> npt.NDArray[np.uint64]:
     return words
 
 
+def _chances(game: Game, meaning: Meaning) -> tuple[list[Cells], dict[str, Any]]:
+    """Return the boards that a game begins with, and what the rules of packed and of wide boards share."""
+    boards, chances = zip(*game.starts(), strict=True)
+    below = [int(total * SCALE) for total in itertools.accumulate(chances)]
+    return list(boards), {
+        "four": np.uint64(int(game.spawn.four * SCALE)),
+        "below": np.array(below, dtype=np.uint64),
+        "bonus": np.array([meaning.slide, meaning.win], dtype=np.float64),
+    }
+
+
+@lru_cache(maxsize=16)  # so that copies of an environment share them
 def _spawn_rules(game: Game, reward: str) -> play.SpawnRules:
     """Return what chance decides in a game, and what slides earn."""
-    meaning, starts, total, below = MEANINGS[reward], game.starts(), Fraction(0), []
-    for _, chance in starts:
-        total += chance
-        below.append(int(total * SCALE))
+    meaning = MEANINGS[reward]
+    starts, shared = _chances(game, meaning)
     merges = (
         word_potentials(game, (meaning.merge,))[0] if meaning.merge else np.zeros(1 << 16, dtype=np.int32)
     )
-    return play.SpawnRules(
-        four=np.uint64(int(game.spawn.four * SCALE)),
-        starts=np.array([game.pack(board) for board, _ in starts], dtype=np.uint64),
-        below=np.array(below, dtype=np.uint64),
-        potentials=merges,
-        bonus=np.array([meaning.slide, meaning.win], dtype=np.float64),
+    return packed(
+        play.SpawnRules(
+            starts=np.array(list(map(game.pack, starts)), dtype=np.uint64), potentials=merges, **shared
+        )
     )
+
+
+@lru_cache(maxsize=16)
+def _wide_rules(game: Game, reward: str) -> wide.WideRules:
+    """Return the rules of a game for boards with a byte for each cell."""
+    meaning, segments = MEANINGS[reward], [game.segments[direction] for direction in game.directions]
+    starts, shared = _chances(game, meaning)
+    lines = np.full((len(segments), max(map(len, segments)), max(game.shape)), -1, dtype=np.int64)
+    for action, found in enumerate(segments):
+        for row, cells in enumerate(found):
+            lines[action, row, : len(cells)] = cells
+    rules = wide.WideRules(
+        lines=lines, enters=~np.isin(np.arange(game.cells), game.walls),
+        goal=np.int64(game.goal_exponent or 256), starts=np.array(starts, dtype=np.uint8),
+        worth=np.array([merge_worth(meaning.merge, e) for e in range(256)], dtype=np.float64), **shared,
+    )  # fmt: skip
+    return packed(rules)

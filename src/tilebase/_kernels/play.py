@@ -83,7 +83,7 @@ def slide_all(states, n, rules, scratch, marks, out_after, out_kinds):
 
 
 @scalar
-def _draw(streams, i):
+def draw(streams, i):
     """Return the next word of stream i."""
     streams[i] += STRIDE
     z = streams[i]
@@ -93,15 +93,29 @@ def _draw(streams, i):
 
 
 @scalar
+def draw_start(streams, i, below):
+    """Return the first start whose cumulative probability exceeds the draw, by bisection."""
+    wanted = draw(streams, i) >> U1
+    low, high = 0, len(below) - 1
+    while low < high:
+        middle = (low + high) >> 1
+        if wanted < below[middle]:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@scalar
 def _spawn(key, streams, i, rules, four):
     """Spawn a tile on a board that has an empty cell."""
     free = free_cells(key, rules.low_bits, rules.fold)
     empty = ones(free)
     # The product of 32 random bits and the number of cells: one cell is 2**-27 more probable at most.
-    for _ in range((_draw(streams, i) >> U32) * empty >> U32):
+    for _ in range((draw(streams, i) >> U32) * empty >> U32):
         free &= free - U1
     low = free & (~free + U1)
-    return key | low << U1 if _draw(streams, i) >> U1 < four else key | low
+    return key | low << U1 if draw(streams, i) >> U1 < four else key | low
 
 
 @kernel()
@@ -110,16 +124,7 @@ def begin_games(keys, which, streams, spawns):
     count = 0
     for i in range(len(keys)):
         if which[i]:
-            # The first start whose cumulative probability exceeds the draw, by bisection.
-            wanted = _draw(streams, i) >> U1
-            low, high = 0, len(spawns.below) - 1
-            while low < high:
-                middle = (low + high) >> 1
-                if wanted < spawns.below[middle]:
-                    high = middle
-                else:
-                    low = middle + 1
-            keys[i] = spawns.starts[low]
+            keys[i] = spawns.starts[draw_start(streams, i, spawns.below)]
             count += 1
     return count
 

@@ -18,9 +18,9 @@ array([[[3, 3],
     boards.py   `GameArrays`: the rules of a game
     values.py   `TableArrays`: the values of a table
 
-A board is the same in every call: an array of the shape of the game, or of all cells in one row.  An array
-of boards has one axis more.  `ENCODINGS` says how a cell is written.  Actions are numbered in the order of
-``game.directions``: left, right, up, down, and in a box back and front.
+A board is the same in every call: an array of the shape of the game, or of all cells in one row.  A batch of
+boards has any axes in front, and what is returned has the same.  `ENCODINGS` says how a cell is written.
+Actions are numbered in the order of ``game.directions``: left, right, up, down, and in a box back and front.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from tilebase.arrays.boards import (
     GameArrays,
     Keys,
     Slid,
+    as_array,
     as_keys,
     by_sum,
     sums_of,
@@ -43,5 +44,5 @@ from tilebase.arrays.values import LayerArrays, Probed, TableArrays
 
 __all__ = [
     "BATCH", "CACHED", "ENCODINGS", "Encoding", "Flags", "Floats", "GameArrays", "Keys", "LayerArrays",
-    "Probed", "Slid", "TableArrays", "as_keys", "by_sum", "sums_of",
+    "Probed", "Slid", "TableArrays", "as_array", "as_keys", "by_sum", "sums_of",
 ]  # fmt: skip

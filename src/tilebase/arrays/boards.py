@@ -15,6 +15,7 @@ from tilebase._kernels.orbits import count_stabilisers, find_least
 from tilebase._kernels.packed import packed
 from tilebase._kernels.play import REFUSED, WINS, slide_all
 from tilebase.errors import UsageError
+from tilebase.game.board import Board
 from tilebase.game.compiled import CompiledGame, permutations
 from tilebase.game.game import Game, check_is_game
 from tilebase.game.notation import tile_text
@@ -36,7 +37,7 @@ CACHED = 1 << 10
 
 
 class Slid(NamedTuple):
-    """What slides make of n boards, for each of A actions.
+    """What slides make of n boards, for each of A actions.  In place of n there are the axes of a batch.
 
     Attributes
     ----------
@@ -75,13 +76,14 @@ class GameArrays:
     def __deepcopy__(self, _memo: Any) -> GameArrays:
         return self
 
-    def pack(self, boards: npt.ArrayLike, *, encoding: Encoding = "exponents") -> Keys:
-        """Pack boards: ``uint64[n]``.
+    def pack(self, boards: Any, *, encoding: Encoding = "exponents") -> Keys:
+        """Pack boards: ``uint64[*batch]``.
 
         Parameters
         ----------
         boards:
-            ``[n, *shape]`` or ``[n, cells]``; ``[n]`` of keys.  Whole numbers of any type.
+            ``[*batch, *shape]`` or ``[*batch, cells]``; ``[*batch]`` of keys.  Whole numbers of any type, in
+            what `as_array` takes.  Or a `Board` or text, or a list of these and of arrays.
         encoding:
             One of `ENCODINGS`.
 
@@ -93,10 +95,15 @@ class GameArrays:
         """
         if encoding not in ENCODINGS:
             raise UsageError(f"the encoding must be one of {', '.join(ENCODINGS)}, not {encoding!r}")
-        given = self._whole_numbers(boards)
+        given = self._whole_numbers(self._read(boards))
         if encoding == "keys":
-            if given.ndim != 1:
-                raise UsageError(f"keys must be an array with one axis, not {given.ndim}")
+            return self._pack_rows(given.ravel(), encoding).reshape(given.shape)
+        batch = self._batch(given)
+        return self._pack_rows(given.reshape(-1, self.game.cells), encoding).reshape(batch)
+
+    def _pack_rows(self, given: npt.NDArray[Any], encoding: Encoding) -> Keys:
+        """Pack ``[n]`` keys or ``[n, cells]``."""
+        if encoding == "keys":
             keys, bits = given.astype(np.uint64), self.game.bits * self.game.cells
             if bits < 64 and (long := keys >> np.uint64(bits) != 0).any():
                 raise UsageError(
@@ -104,17 +111,16 @@ class GameArrays:
                 )
             self._packed(self._cells(keys))
             return keys
-        cells = self._in_rows(given)
         if encoding == "exponents":
-            return self._packed(_as_bytes(cells), cells)
-        exponents = np.empty(cells.shape, dtype=np.uint8)
-        read_tiles(np.ascontiguousarray(cells, dtype=np.int64).ravel(), exponents.ravel())
-        return self._packed(exponents, cells)
+            return self._packed(_as_bytes(given), given)
+        exponents = np.empty(given.shape, dtype=np.uint8)
+        read_tiles(np.ascontiguousarray(given, dtype=np.int64).ravel(), exponents.ravel())
+        return self._packed(exponents, given)
 
     def unpack(self, keys: npt.ArrayLike, *, encoding: Literal["exponents", "tiles"] = "exponents") -> Any:
-        """Return the boards of keys: ``uint8[n, *shape]`` of exponents, or ``int64[n, *shape]`` of tiles."""
+        """Return boards: exponents ``uint8[*batch, *shape]``, or tiles ``int64[*batch, *shape]``."""
         cells = self._cells(as_keys(keys).ravel())
-        shaped = cells.reshape(len(cells), *self.game.shape)
+        shaped = cells.reshape(np.shape(keys) + self.game.shape)
         return np.where(shaped, np.int64(1) << shaped.astype(np.int64), 0) if encoding == "tiles" else shaped
 
     def canonical(self, keys: Keys) -> tuple[Keys, npt.NDArray[np.uint8]]:
@@ -174,8 +180,8 @@ class GameArrays:
         return maps
 
     def slide(self, keys: Keys) -> Slid:
-        """Slide boards in all directions.  See `Slid`."""
-        keys, actions = as_keys(keys), len(self.actions)
+        """Slide boards in all directions, of keys ``uint64[*batch]``.  See `Slid`."""
+        batch, keys, actions = np.shape(keys), as_keys(keys).ravel(), len(self.actions)
         n = len(keys)
         kinds = np.zeros((n, actions), dtype=np.uint8)
         found = Slid(
@@ -194,7 +200,7 @@ class GameArrays:
         for action in range(actions):
             gain = board_potentials(self.game, found.after[:, action]) - before
             found.reward[:, action] = np.where(found.allowed[:, action], gain, 0)
-        return found
+        return Slid._make(column.reshape((*batch, actions)) for column in found)
 
     def spawns(self, keys: Keys) -> tuple[Keys, npt.NDArray[np.int64], Floats]:
         """Spawn on boards after a slide: return all states by their keys, the boards, the probabilities.
@@ -257,23 +263,36 @@ class GameArrays:
         words += [f"a tile of at most {self._word(top)}"] if top else []
         return " or ".join([*words, *(["x"] if self.game.is_x(codes[-1]) else [])])
 
-    def _whole_numbers(self, boards: npt.ArrayLike) -> npt.NDArray[Any]:
-        try:
-            given = np.asarray(boards)
-        except ValueError as error:  # rows of several lengths
-            raise UsageError("boards must be an array: their rows have different lengths") from error
+    def _read(self, boards: Any) -> Any:
+        """Return boards as arrays where they are `Board` or text."""
+        if isinstance(boards, Board | str):
+            return Board.read(self.game, boards).cells
+        given = boards.tolist() if isinstance(boards, np.ndarray) and boards.dtype.kind in "OU" else boards
+        if isinstance(given, list | tuple) and any(isinstance(one, Board | str) for one in given):
+            return [
+                self._read(one) if isinstance(one, Board | str) else as_array(one).ravel() for one in given
+            ]
+        return given
+
+    def _whole_numbers(self, boards: Any) -> npt.NDArray[Any]:
+        given = as_array(boards)
         if given.dtype.kind in "biu":
             return given
         if given.dtype.kind == "f" and np.isfinite(given).all() and (given == np.floor(given)).all():
             return given.astype(np.int64)
         raise UsageError(f"boards must be whole numbers, not an array of {given.dtype}")
 
-    def _in_rows(self, given: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return boards as ``[n, cells]``."""
+    def _batch(self, given: npt.NDArray[Any]) -> tuple[int, ...]:
+        """Return the axes in front of those of a board."""
         shape, cells = self.game.shape, self.game.cells
-        if given.ndim > 1 and given.shape[1:] in (shape, (cells,)):
-            return given.reshape(len(given), cells)
-        wanted = " or ".join(str(["n", *one]).replace("'", "") for one in (shape, (cells,)))
+        # A row of all cells comes first: on a board of one row, [1, cells] is a batch of one.
+        if given.shape[-1:] == (cells,) and given.ndim <= len(shape):
+            return given.shape[:-1]
+        if given.shape[-len(shape) :] == shape:
+            return given.shape[: -len(shape)]
+        if given.shape[-1:] == (cells,):
+            return given.shape[:-1]
+        wanted = " or ".join(str(["...", *one]).replace("'", "") for one in (shape, (cells,)))
         raise UsageError(f"boards of {self.game} must be an array {wanted}, not {list(given.shape)}")
 
     @cached_property
@@ -283,6 +302,25 @@ class GameArrays:
         for cell in range(self.game.cells):
             codes[cell, list(self.game.codes(cell))] = True
         return codes
+
+
+def as_array(given: Any) -> npt.NDArray[Any]:
+    """Return an array of NumPy, and of what lists and other packages hold: ``__array__`` or ``__dlpack__``.
+
+    Tensors of Torch are detached and copied to the host.  Raises `UsageError` if it cannot be read as one.
+    """
+    if isinstance(given, np.ndarray):
+        return given
+    for name in ("detach", "cpu"):  # what Torch demands before it hands a tensor over
+        given = getattr(given, name, lambda given=given: given)()
+    try:
+        exchanged = hasattr(given, "__dlpack__") and not hasattr(given, "__array__")
+        return np.from_dlpack(given) if exchanged else np.asarray(given)
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        raise UsageError(
+            f"a {type(given).__name__} cannot be read as an array: rows must have the same length, and "
+            f"arrays of a device must be copied to the host ({error})"
+        ) from error
 
 
 def as_keys(keys: npt.ArrayLike) -> Keys:

@@ -29,6 +29,8 @@ NO_GAINS = np.zeros((0, 0), dtype=np.int32)
 class Probed(NamedTuple):
     """What a table says of n boards with the player to move, for each of A actions.
 
+    In place of n there are the axes of the batch: none for one board.
+
     Attributes
     ----------
     value:
@@ -50,6 +52,11 @@ class Probed(NamedTuple):
     allowed: Flags
     best: Flags
     known: Flags
+
+    @property
+    def advantage(self) -> Floats:
+        """``float64[n, A]``: ``q`` less ``value``: 0 for the best slides, NaN where ``q`` is."""
+        return self.q - self.value[..., None]
 
 
 class LayerArrays(NamedTuple):
@@ -81,13 +88,21 @@ class TableArrays:
     Layers are read whole when they are needed, from a folder, a zip file or a server.  The last are kept.
     The best slides follow from the values of one objective: of an almost certain win, ask `loss`.
     `threads` share the boards that are asked at once; None: one for each processor.
+    With `returns`, values of states and slides are those of reinforcement learning, which does not discount
+    the reward of the first slide: with a discount g, 1/g times those of the table.  Values of afterstates are
+    the same in both: such a ``q`` is the reward of the slide and the value of its afterstate.
     It is pickled as the table is; a deep copy is itself.
     Raises `UsageError` for a table of all boards (``space="all"``), which keeps no keys, and for an objective
     that the table does not have.
     """
 
     def __init__(
-        self, table: Table | Path | str, objective: str | None = None, *, threads: int | None = 1
+        self,
+        table: Table | Path | str,
+        objective: str | None = None,
+        *,
+        threads: int | None = 1,
+        returns: bool = False,
     ) -> None:
         table = open_table(table)
         if table.dense:
@@ -101,6 +116,7 @@ class TableArrays:
         self._reader = LayerReader(table.name, table.game, table.layers, (self.objective,))
         self._layers = Recent(LAYER_BYTES, _layer_bytes)
         chosen = self.objective
+        self._returns = returns
         self._worth = np.array([chosen.slide, table.slack(chosen), chosen.discount], dtype=np.float64)
         self._ends = end_values(chosen, np.arange(self.game.x + 1))
 
@@ -108,7 +124,8 @@ class TableArrays:
         return f"<TableArrays of {self.table.location.name}: {self.objective.label}>"
 
     def __reduce__(self) -> Any:
-        return partial(TableArrays, threads=self._threads), (self.table, self.objective.label)
+        made = partial(TableArrays, threads=self._threads, returns=self._returns)
+        return made, (self.table, self.objective.label)
 
     def __deepcopy__(self, _memo: Any) -> TableArrays:
         return self
@@ -124,7 +141,7 @@ class TableArrays:
 
     def probe(
         self,
-        boards: npt.ArrayLike,
+        boards: Any,
         *,
         encoding: Encoding = "exponents",
         missing: Literal["nan", "raise"] = "nan",
@@ -149,29 +166,45 @@ class TableArrays:
         """
         if missing not in ("nan", "raise"):
             raise UsageError(f"missing must be nan or raise, not {missing!r}")
-        keys = self.boards.pack(boards, encoding=encoding)
+        packed = self.boards.pack(boards, encoding=encoding)
+        keys = packed.ravel()
         found = self.probe_keys(keys)
         if missing == "raise" and not found.known.all():
             first = int(keys[int((~found.known).argmax())])
             raise self.table.prober.missing(self.game.unpack(first))
-        return found
+        return Probed._make(column.reshape(packed.shape + column.shape[1:]) for column in found)
+
+    def probe_after(self, boards: Any, *, encoding: Encoding = "exponents") -> Floats:
+        """``float64[*batch]``: the values of boards after a slide, before the spawn; NaN if it has none.
+
+        Parameters and errors are those of `GameArrays.pack`: a board that has won is not one of them.
+        """
+        keys = self.boards.pack(boards, encoding=encoding)
+        found = np.full(keys.size, np.nan)
+        for total, rows, at in self._find(keys.ravel()):
+            found[rows] = self.objective.told(self._layer(total).values[0][FIRST:][at])
+        return found.reshape(keys.shape)
 
     def locate(self, keys: Keys) -> npt.NDArray[np.int64]:
         """``int64[n]``: the number of each afterstate, turned in any way; -1 if the table does not hold it.
 
         Afterstates are numbered from 0 in the order of `iter_layers`.
         """
-        canonical = self.boards.least(keys)
-        found = np.full(len(canonical), -1, dtype=np.int64)
+        found = np.full(len(keys), -1, dtype=np.int64)
         firsts = dict(zip(self.layer_sizes, np.cumsum([0, *self.layer_sizes.values()]), strict=False))
+        for total, rows, at in self._find(keys):
+            found[rows] = firsts[total] + at
+        return found
+
+    def _find(self, keys: Keys) -> Iterator[tuple[int, npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
+        """Yield sums, the numbers of the afterstates that the table has, and their places in the layer."""
+        canonical = self.boards.least(keys)
         for total, mine in by_sum(self.game, canonical):
             if total in self.layer_sizes:
                 layer, wanted = self._layer(total).keys, canonical[mine]
-                at = layer.searchsorted(wanted)
-                there = at < len(layer)
-                there[there] = layer[at[there]] == wanted[there]
-                found[mine] = np.where(there, firsts[total] + at, -1)
-        return found
+                at = np.minimum(layer.searchsorted(wanted), len(layer) - 1)
+                there = layer[at] == wanted
+                yield total, mine[there], at[there]
 
     def iter_layers(
         self, kind: Literal["afterstates", "states"] = "afterstates", *, most: int | None = None
@@ -261,7 +294,10 @@ class TableArrays:
         return Probed(np.empty(n), np.empty(shape), allowed, best, np.empty(n, dtype=np.bool_))
 
     def _told(self, found: Probed) -> Probed:
-        return found._replace(value=self.objective.told(found.value), q=self.objective.told(found.q))
+        value, q = self.objective.told(found.value), self.objective.told(found.q)
+        if self._returns and self.objective.discount != 1:
+            value, q = value / float(self.objective.discount), q / float(self.objective.discount)
+        return found._replace(value=value, q=q)
 
     def _look_up(self, total: int, states: Keys, rows: npt.NDArray[np.int64], found: Probed) -> None:
         """Write what the engine holds of states of one sum to these rows."""

@@ -36,26 +36,27 @@ class _Oracle:
         opened = open_table(table)
         if opened.game != games.game:
             raise UsageError(f"{opened.location.name} is a table of {opened.game}, not of {games.game}")
-        self.arrays = TableArrays(opened, games.reward if objective is None else objective)
+        self.arrays = TableArrays(opened, games.reward if objective is None else objective, returns=True)
         if self.arrays.objective.name not in REWARDS:
             label = self.arrays.objective.label
             raise UsageError(f"{label} is not the mean of a reward: name an objective as win or score")
         self._games, self._discount = games, float(self.arrays.objective.discount)
+        self._seen: tuple[Keys, Flags] | None = None
 
     def look(self) -> _Known:
-        """Return what the games are worth."""
-        return self.known(self._games.keys, self._games.going)
+        """Return what the games are worth; those that were looked up last are not looked up again."""
+        seen = self._games.keys, self._games.going
+        if self._seen is None or not all(map(np.array_equal, seen, self._seen)):
+            self._known, self._seen = self.known(*seen), (seen[0].copy(), seen[1])
+        return self._known
 
     def known(self, keys: Keys, going: Flags) -> _Known:
-        """Return what packed boards are worth; one on which the game has ended is worth 0.
-
-        The table discounts the reward of the first slide, too; a return does not.
-        """
+        """Return what packed boards are worth; one on which the game has ended is worth 0."""
         known = _Known(np.zeros(len(keys)), np.full((len(keys), len(self._games.actions)), -np.inf))
         if going.any():
             found = self.arrays.probe_keys(keys[going])
-            known.v[going] = found.value / self._discount
-            known.q[going] = np.where(found.allowed, found.q / self._discount, -np.inf)
+            known.v[going] = found.value
+            known.q[going] = np.where(found.allowed, found.q, -np.inf)
         return known
 
     def regret(self, before: _Known, actions: npt.NDArray[np.int64], stepped: Flags, ended: Any) -> Floats:
@@ -83,8 +84,8 @@ class OracleInfo(gymnasium.Wrapper[Observation, Any, Observation, Any], RecordCo
     of the sum of regrets.
 
     If the objective has a discount g, these are sums of discounted returns: reward and regret of the first
-    step count whole, those of the next g times, and so on.  So ``v`` and ``q`` are 1/g of the table's values,
-    which discount the first slide, too.  An action that does nothing loses a step: (1 - g) v.
+    step count whole, those of the next g times, and so on: see ``returns`` of `TableArrays`.  An action that
+    does nothing loses a step: (1 - g) v.
 
     Parameters
     ----------
@@ -109,7 +110,6 @@ class OracleInfo(gymnasium.Wrapper[Observation, Any, Observation, Any], RecordCo
         self._oracle = _Oracle(_unwrapped(env, GameEnv).games, table, objective)
         where = address(self._oracle.arrays.table.location)
         RecordConstructorArgs.__init__(self, table=where, objective=objective)
-        self._known = self._oracle.look()
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -120,15 +120,15 @@ class OracleInfo(gymnasium.Wrapper[Observation, Any, Observation, Any], RecordCo
 
     def step(self, action: Any) -> tuple[Observation, Any, bool, bool, dict[str, Any]]:
         """Slide and spawn."""
-        before = self._known
+        before = self._oracle.look()
         board, reward, terminated, truncated, info = self.env.step(action)
         actions = np.array([int(action)], dtype=np.int64)
         lost = self._oracle.regret(before, actions, np.ones(1, dtype=np.bool_), terminated)
         return board, reward, terminated, truncated, info | self._said(float(lost[0]))
 
     def _said(self, regret: float) -> dict[str, Any]:
-        self._known = self._oracle.look()
-        return {"v": float(self._known.v[0]), "q": self._known.q[0].copy(), "regret": regret}
+        known = self._oracle.look()
+        return {"v": float(known.v[0]), "q": known.q[0].copy(), "regret": regret}
 
 
 class VectorOracleInfo(VectorWrapper):
@@ -142,28 +142,25 @@ class VectorOracleInfo(VectorWrapper):
         super().__init__(env)
         self._inner = _unwrapped(env, GameVectorEnv)
         self._oracle = _Oracle(self._inner.games, table, objective)
-        self._known = self._oracle.look()
 
     def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin games."""
         boards, infos = self.env.reset(seed=seed, options=options)
-        self._known = self._oracle.look()
-        return boards, infos | _said(infos["_won"], self._known, np.zeros(self.num_envs))
+        return boards, infos | _said(infos["_won"], self._oracle.look(), np.zeros(self.num_envs))
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         """Slide and spawn in each game."""
-        before, stepped = self._known, ~self._inner.ended
+        before, stepped = self._oracle.look(), ~self._inner.ended
         boards, rewards, terminated, truncated, infos = self.env.step(actions)
         lost = self._oracle.regret(before, np.asarray(actions).astype(np.int64), stepped, terminated)
         final = infos.get("_final_info")
         if final is not None:  # these games have begun again
             keys, going = np.zeros(self.num_envs, dtype=np.uint64), final & ~terminated
-            if going.any():
-                keys[going] = self._oracle.arrays.boards.pack(np.stack(infos["final_obs"][going].tolist()))
+            keys[going] = self._oracle.arrays.boards.pack(self._inner.final_boards[going])
             infos["final_info"] |= _said(final, self._oracle.known(keys, going), lost)
             lost = np.where(final, 0.0, lost)
-        self._known = self._oracle.look()
-        return boards, rewards, terminated, truncated, infos | _said(infos["_won"], self._known, lost)
+        said = _said(infos["_won"], self._oracle.look(), lost)
+        return boards, rewards, terminated, truncated, infos | said
 
 
 def _said(which: Flags, known: _Known, regret: Floats) -> dict[str, Any]:

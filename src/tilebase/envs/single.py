@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, SupportsInt, TypeAlias
 
 import gymnasium
@@ -12,14 +12,16 @@ from gymnasium import spaces
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector import AutoresetMode
 
-from tilebase.arrays import Flags, Keys
-from tilebase.errors import UsageError
-from tilebase.game.board import Board
-from tilebase.game.game import Game
-from tilebase.simulator import Simulator
+from tilebase.arrays import Flags
+from tilebase.envs import drawing
+from tilebase.errors import GameError, UsageError
+from tilebase.game.game import Game, WideGame
+from tilebase.policies.asking import largest_exponent, shown
+from tilebase.simulator import Simulator, State, simulator_of
 
 Observation: TypeAlias = npt.NDArray[np.uint8]
 Illegal: TypeAlias = Literal["noop", "raise", "terminate"]
+Shown: TypeAlias = Literal["exponents", "one-hot"]
 
 ILLEGAL = ("noop", "raise", "terminate")
 """What an action does that is not allowed: nothing, an error, or it ends the game without a reward."""
@@ -27,11 +29,14 @@ ORIGINAL = Game("4x4", 2048)
 
 
 def game_of(game: Game | Mapping[str, Any] | None) -> Game:
-    """Return the game of a `Game`, of its `Game.identity`, or the original one: 4x4 to 2048."""
+    """Return the game of a `Game` or `WideGame`, of its identity, or the original one: 4x4 to 2048."""
     if game is None:
         return ORIGINAL
     if isinstance(game, Mapping):
-        return Game.from_identity(dict(game))
+        try:
+            return Game.from_identity(dict(game))
+        except GameError:
+            return WideGame.from_identity(dict(game))
     if isinstance(game, Game):
         return game
     raise UsageError(f"the game must be a Game or its identity, not {game!r}")
@@ -44,36 +49,26 @@ def checked_illegal(illegal: str) -> str:
     return illegal
 
 
-def observation_space(game: Game) -> spaces.Box:
-    """Return the space of boards: the exponent of each cell."""
-    goal = game.goal_exponent or 0
-    high = max(*game.bounds.packed, goal)
-    if game.unmergeable:
-        high = max(high, game.x, goal + (goal == game.x))
-    return spaces.Box(0, high, game.shape, np.uint8)
-
-
-def keys_of(games: Simulator, boards: Any) -> Keys:
-    """``uint64[n]``: the keys of n start boards: each a `Board`, text, or an array of exponents.
-
-    Raises `UsageError` if there are not as many as games, or one is not a state of the game.
-    """
-    given = boards.tolist() if isinstance(boards, np.ndarray) and boards.dtype.kind in "OU" else boards
-    if isinstance(given, list | tuple) and any(isinstance(one, Board | str) for one in given):
-        given = [
-            Board.read(games.game, one).cells if isinstance(one, Board | str) else np.asarray(one).ravel()
-            for one in given
-        ]
-    keys = games.arrays.pack(given)
-    if len(keys) != len(games):
-        raise UsageError(f"give {len(games)} boards to begin with, one for each game, not {len(keys)}")
-    return keys
-
-
 class Described:
-    """An environment whose specification is JSON: it names the game by its identity."""
+    """What both environments are: how boards are observed, and a specification that is JSON."""
 
+    games: Simulator
     _spec: EnvSpec | None = None
+    _observation: Callable[[Observation], Observation]
+
+    def _observe_as(self, observation: Shown) -> spaces.Box:
+        """Set how boards are observed; return the space of one."""
+        if observation not in ("exponents", "one-hot"):
+            raise UsageError(f"the observation must be exponents or one-hot, not {observation!r}")
+        game = self.games.game
+        self._observation, high = shown(observation, game), largest_exponent(game)
+        if observation == "exponents":
+            return spaces.Box(0, high, game.shape, np.uint8)
+        return spaces.Box(0, 1, (*game.shape, high + 1), np.uint8)
+
+    def _observe(self, boards: Observation) -> Observation:
+        """Return the observations of boards ``uint8[n, *shape]``, which later steps do not change."""
+        return self._observation(boards.copy())
 
     @property
     def spec(self) -> EnvSpec | None:
@@ -113,23 +108,27 @@ def demand_allowed(games: Simulator, actions: npt.NDArray[np.int64], steps: Flag
 class GameEnv(Described, gymnasium.Env[Any, Any]):
     """One game of 2048, for ``gymnasium.make("tilebase/2048-v0")``.
 
-    Observations are the exponents of the cells, ``uint8[*shape]``: 3 for an 8, 0 for an empty cell.  Actions
-    are numbered in the order of ``game.directions``: left, right, up, down, and in a box front and back.
+    Observations are the exponents of the cells, ``uint8[*shape]``: 3 for an 8, 0 for an empty cell; if they
+    are ``one-hot``, ``uint8[*shape, K]``, with a 1 at the exponent of each cell.  Actions are numbered in the
+    order of ``game.directions``: left, right, up, down, and in a box front and back.
     ``info["action_mask"]`` (``int8[A]``) says which are allowed, ``info["won"]`` whether the game is won.  A
     game terminates when it is won or no slide is allowed.  It is truncated only by wrappers.
 
     Parameters
     ----------
     game:
-        A `Game`, or its `Game.identity`.  None: 4x4 to 2048.
+        A `Game` or `WideGame`, or its `Game.identity`.  None: 4x4 to 2048.
     reward:
         ``win``: 1 for a win.  ``score``: the tiles that merges make.  ``merges``: 1 for each.  ``moves``: 1
         for each slide.  The mean of their sum is the objective of this name.
     illegal:
         What a slide does that is not allowed.  ``noop``: nothing, with the reward 0.  ``raise``: an error.
         ``terminate``: it ends the game.
+    observation:
+        ``exponents`` or ``one-hot``.
     render_mode:
-        ``ansi``: `render` returns the board as text.
+        `render` returns the board as text (``ansi``) or as ``uint8[height, width, 3]`` (``rgb_array``).
+        ``human``: `reset` and `step` print it, and wait a quarter of a second.
 
     Raises
     ------
@@ -137,7 +136,7 @@ class GameEnv(Described, gymnasium.Env[Any, Any]):
         If a parameter has another value, or the game cannot be won and the reward is ``win``.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"], "render_fps": 4}  # type: ignore[misc]
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": list(drawing.MODES), "render_fps": drawing.FPS}  # type: ignore[misc]
 
     def __init__(
         self,
@@ -145,16 +144,18 @@ class GameEnv(Described, gymnasium.Env[Any, Any]):
         *,
         reward: str = "win",
         illegal: Illegal = "noop",
+        observation: Shown = "exponents",
         render_mode: str | None = None,
     ) -> None:
-        if render_mode not in (None, "ansi"):
-            raise UsageError(f"the render mode must be ansi or None, not {render_mode!r}")
         self.game, self.reward = game_of(game), reward
+        if render_mode not in (None, *drawing.MODES):
+            modes = ", ".join(drawing.MODES)
+            raise UsageError(f"the render mode must be {modes} or None, not {render_mode!r}")
         self.render_mode = render_mode
-        self.games = Simulator(self.game, 1, reward=reward)
+        self.games = simulator_of(self.game, 1, reward=reward)
         self._illegal = checked_illegal(illegal)
         self._seeded = False
-        self.observation_space = observation_space(self.game)
+        self.observation_space = self._observe_as(observation)
         self.action_space = spaces.Discrete(len(self.game.directions))
 
     def reset(
@@ -181,8 +182,23 @@ class GameEnv(Described, gymnasium.Env[Any, Any]):
             self._seeded = True
         self.games.begin()
         if board is not None:
-            self.games.place(keys_of(self.games, [board]))
-        return self.games.boards[0].copy(), self._info()
+            self.games.place(self.games.pack([board]))
+        return self._seen()
+
+    def clone_state(self, *, include_rng: bool = False) -> State:
+        """Copy the game for `restore_state`; with `include_rng`, also which spawns follow.
+
+        What wrappers count, such as the steps of a time limit, is not copied.
+        """
+        return self.games.clone_state(include_rng=include_rng)
+
+    def restore_state(self, state: State) -> tuple[Observation, dict[str, Any]]:
+        """Continue from a state of `clone_state`, of this or another environment of the game.
+
+        Returns what `reset` returns.  Raises `UsageError` if it is a state of another game.
+        """
+        self.games.restore_state(state)
+        return self._seen()
 
     def step(self, action: SupportsInt) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Slide and spawn; return the board, the reward, whether the game has ended, False, the info.
@@ -194,16 +210,21 @@ class GameEnv(Described, gymnasium.Env[Any, Any]):
         if self._illegal == "raise":
             demand_allowed(games, actions, np.ones(1, dtype=np.bool_))
         games.step(actions, illegal="terminate" if self._illegal == "terminate" else "noop")
-        return games.boards[0].copy(), float(games.rewards[0]), not games.going[0], False, self._info()
+        board, info = self._seen()
+        return board, float(games.rewards[0]), not games.going[0], False, info
 
-    def render(self) -> str | None:
-        """Return the board as text if the render mode is ``ansi``."""
-        return self.game.format(self.games.boards[0].ravel().tolist()) if self.render_mode else None
+    def render(self) -> Any:
+        """Return or print the board as the render mode says."""
+        return drawing.render(self.game, self.games.boards[0], self.render_mode)
 
     def action_masks(self) -> Flags:
         """``bool[A]``: which actions are allowed, as maskable policies ask."""
         masks: Flags = self.games.allowed[0].copy()
         return masks
 
-    def _info(self) -> dict[str, Any]:
-        return {"action_mask": self.games.allowed[0].astype(np.int8), "won": bool(self.games.won[0])}
+    def _seen(self) -> tuple[Observation, dict[str, Any]]:
+        """Return the observation and the info of the board."""
+        if self.render_mode == "human":
+            self.render()
+        info = {"action_mask": self.games.allowed[0].astype(np.int8), "won": bool(self.games.won[0])}
+        return self._observe(self.games.boards)[0], info

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,16 +17,15 @@ from tilebase.envs.single import (
     Described,
     Illegal,
     Observation,
+    Shown,
     checked_illegal,
     checked_options,
     demand_allowed,
     game_of,
-    keys_of,
-    observation_space,
 )
 from tilebase.errors import UsageError
 from tilebase.game.game import Game
-from tilebase.simulator import Simulator
+from tilebase.simulator import State, simulator_of
 
 MODES = tuple(mode.value for mode in AutoresetMode)
 
@@ -39,7 +39,7 @@ class GameVectorEnv(Described, VectorEnv[Observation, npt.NDArray[np.int64], npt
 
     Parameters
     ----------
-    game, reward, illegal:
+    game, reward, illegal, observation:
         As for `GameEnv`.
     num_envs:
         How many games.
@@ -54,6 +54,8 @@ class GameVectorEnv(Described, VectorEnv[Observation, npt.NDArray[np.int64], npt
     ----------
     ended:
         ``bool[n]``: the games that were terminated or truncated and have not begun again.
+    final_boards:
+        ``uint8[n, *shape]``: in the mode ``SameStep``, the boards before games began again.
 
     Raises
     ------
@@ -75,6 +77,7 @@ class GameVectorEnv(Described, VectorEnv[Observation, npt.NDArray[np.int64], npt
         num_envs: int = 1,
         reward: str = "win",
         illegal: Illegal = "noop",
+        observation: Shown = "exponents",
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         max_episode_steps: int | None = None,
     ) -> None:
@@ -83,16 +86,17 @@ class GameVectorEnv(Described, VectorEnv[Observation, npt.NDArray[np.int64], npt
         if max_episode_steps is not None and max_episode_steps < 1:
             raise UsageError(f"the most steps of an episode must be 1 or more, not {max_episode_steps}")
         self.game, self.reward, self.num_envs = game_of(game), reward, num_envs
-        self.games = Simulator(self.game, num_envs, reward=reward)
+        self.games = simulator_of(self.game, num_envs, reward=reward)
         self._mode = AutoresetMode(autoreset_mode)
         self.metadata = {"autoreset_mode": self._mode}  # type: ignore[misc]
         self._illegal, self._most = checked_illegal(illegal), max_episode_steps
-        self.single_observation_space = observation_space(self.game)
+        self.single_observation_space = self._observe_as(observation)
         self.single_action_space = spaces.Discrete(len(self.game.directions))
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._seeded = False
         self.ended: Flags = np.zeros(num_envs, dtype=np.bool_)
+        self.final_boards = self.games.boards
         self._steps = np.zeros(num_envs, dtype=np.int64)  # of the game that is played
 
     def reset(
@@ -126,9 +130,21 @@ class GameVectorEnv(Described, VectorEnv[Observation, npt.NDArray[np.int64], npt
         if given.get("boards") is None:
             self.games.begin(which)
         else:
-            self.games.place(keys_of(self.games, given["boards"]), which)
+            self.games.place(self.games.pack(given["boards"]), which)
         self.ended[which], self._steps[which] = False, 0
-        return self.games.boards.copy(), self._infos(which)
+        return self._observe(self.games.boards), self._infos(which)
+
+    def clone_state(self, *, include_rng: bool = False) -> State:
+        """Copy the state of all games for `restore_state`; with `include_rng`, also which spawns follow."""
+        state = self.games.clone_state(include_rng=include_rng)
+        return replace(state, steps=(self.ended.copy(), self._steps.copy()))
+
+    def restore_state(self, state: State) -> tuple[Observation, dict[str, Any]]:
+        """Continue from a state of `clone_state`.  Returns and raises what `GameEnv.restore_state` does."""
+        self.games.restore_state(state)
+        ended, steps = state.steps or (~self.games.going, np.zeros_like(self._steps))
+        self.ended, self._steps = ended.copy(), steps.copy()
+        return self._observe(self.games.boards), self._infos(np.ones(self.num_envs, dtype=np.bool_))
 
     def step(
         self, actions: npt.ArrayLike
@@ -164,7 +180,7 @@ class GameVectorEnv(Described, VectorEnv[Observation, npt.NDArray[np.int64], npt
         else:
             self.ended = ended
         every = np.ones(self.num_envs, dtype=np.bool_)
-        return games.boards.copy(), rewards, terminated, truncated, self._infos(every) | final
+        return self._observe(games.boards), rewards, terminated, truncated, self._infos(every) | final
 
     def action_masks(self) -> Flags:
         """``bool[n, A]``: which actions are allowed."""
@@ -187,9 +203,10 @@ class GameVectorEnv(Described, VectorEnv[Observation, npt.NDArray[np.int64], npt
 
     def _final(self, ended: Flags) -> dict[str, Any]:
         """Return the last boards and infos of games that have ended, as Gymnasium names them."""
-        boards = np.full(self.num_envs, None, dtype=object)
+        self.final_boards = self.games.boards.copy()
+        boards, seen = np.full(self.num_envs, None, dtype=object), self._observe(self.final_boards)
         for i in np.flatnonzero(ended):
-            boards[i] = self.games.boards[i].copy()
+            boards[i] = seen[i].copy()
         return {
             "final_obs": boards, "_final_obs": ended.copy(),
             "final_info": self._infos(ended), "_final_info": ended.copy(),

@@ -66,7 +66,7 @@ class Board:
     cells: Cells
 
     def __post_init__(self) -> None:
-        check_is_game(self.game)
+        check_is_game(self.game, wide=True)
         cells: object = self.cells
         if isinstance(cells, str):
             raise BoardError(
@@ -85,7 +85,7 @@ class Board:
 
         Raises `BoardError` if this is not a board of the game.
         """
-        check_is_game(game)
+        check_is_game(game, wide=True)
         return cls(game, game.parse(_picture_text(text) if "│" in text else text))
 
     @classmethod
@@ -99,7 +99,7 @@ class Board:
         >>> Board.read(Game("2x2", 32), "1203") == Board.read(Game("2x2", 32), "[[2, 4], [0, 8]]")
         True
         """
-        check_is_game(game)
+        check_is_game(game, wide=True)
         if isinstance(board, Board):
             return cls(game, game.check(board.cells))
         if isinstance(board, str):
@@ -119,7 +119,7 @@ class Board:
 
         Raises `BoardError` if the game has no such board.
         """
-        check_is_game(game)
+        check_is_game(game, wide=True)
         try:
             number = index(key)
         except TypeError as error:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from operator import index, le
-from typing import Any
+from typing import Any, ClassVar
 
 from tilebase.errors import BoardError, GameError
 from tilebase.game.grid import Cells, Grid, grid_of
@@ -98,6 +98,8 @@ class Boards:
     goal_sum: int | None = None
     masks: tuple[tuple[int, ...], ...] = ()
     horizon: int | None = None
+    wide: ClassVar = False
+    """Whether keys have a byte for each cell, and not 64 bits."""
 
     def __hash__(self) -> int:
         return self._hash
@@ -149,7 +151,7 @@ class Boards:
     @cached_property
     def grid(self) -> Grid:
         """The cells of its boards."""
-        return grid_of(self.shape)
+        return grid_of(self.shape, self.wide)
 
     @cached_property
     def shape_text(self) -> str:
@@ -283,9 +285,10 @@ class Boards:
         # A tile of exponent e is made from two of e - 1, and while the second is being made the first
         # occupies a cell.  So each exponent above those that are given needs one more cell.
         given = max([self.spawn_exponents[-1], *map(self.max_exponent, self.begin.boards)])
+        built = given + self.free_cells - 1
         return Bounds(
-            code=self.x - 1 if self.unmergeable else self.x,
-            built=given + self.free_cells - 1,
+            code=built if self.wide else self.x - 1 if self.unmergeable else self.x,
+            built=built,
             anywhere=anywhere,
             allowed=tuple(
                 0 if cell in self.walls or cell in self.held else min(anywhere, limit)

@@ -32,9 +32,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
-from tilebase.errors import BoardError, GameError, check_first
+from tilebase.errors import BoardError, GameError, UsageError, check_first
 from tilebase.game.boards import NAMED_PATTERNS, Boards
 from tilebase.game.grid import Cells as Cells
 from tilebase.game.grid import grid_of, parse_shape
@@ -53,7 +53,8 @@ from tilebase.runtime.documents import to_json
 
 NOTHING = "moves nothing"
 """Why a slide is refused that leaves the board as it is; any other reason would say less."""
-MAX_CELLS = 32
+MAX_CELLS, MOST_PLAYED = 32, 64
+"""Most cells of a `Game`, and of a `WideGame`."""
 MOST_IDENTITY = 1 << 16
 """Most characters of a game's identity that is read.  A file may be hostile; real identities are shorter."""
 
@@ -125,7 +126,7 @@ class Game(Boards):
         masks: str | Iterable[Any] = (),
         horizon: int | None = None,
     ) -> None:
-        grid = grid_of(parse_shape(shape))
+        grid = grid_of(parse_shape(shape), self.wide)
         numbers = {
             name: None if value is None else integer_of(value, what)
             for name, value, what in (
@@ -170,7 +171,7 @@ class Game(Boards):
         }  # fmt: skip
         changed = [one.name for one in fields(self)[2:] if getattr(self, one.name) != one.default]
         words += [f"{name}={texts.get(name, getattr(self, name))!r}" for name in changed]
-        return f"Game({', '.join(words)})"
+        return f"{type(self).__name__}({', '.join(words)})"
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -359,6 +360,19 @@ class Game(Boards):
         return sorted(chances.items())
 
 
+class WideGame(Game):
+    """A game to play in environments, whose boards need no key of 64 bits; no engine solves it.
+
+    It has at most 64 cells, and of the rules of a `Game` a shape, a goal, a spawn law, a start and walls.
+    4x4 without a goal, as people play it, goes on to 131,072.
+
+    >>> WideGame("4x4").tops[0], WideGame("8x8", 2048)
+    (17, WideGame('8x8', 2048))
+    """
+
+    wide: ClassVar = True
+
+
 @lru_cache(maxsize=1 << 14)
 def merge_line(line: Cells, x: int = 0) -> Cells:
     """Slide one line towards its first cell; `x` is the code that never merges (0: none).
@@ -382,8 +396,8 @@ def merge_line(line: Cells, x: int = 0) -> Cells:
     return tuple(result) + (0,) * (len(line) - len(result))
 
 
-def check_is_game(game: object) -> None:
-    """Raise `UsageError` unless the first argument of a public function is a game.
+def check_is_game(game: object, *, wide: bool = False) -> None:
+    """Raise `UsageError` unless a first argument is a game; a `WideGame` is one only if `wide`.
 
     >>> check_is_game("2x2")
     Traceback (most recent call last):
@@ -391,6 +405,8 @@ def check_is_game(game: object) -> None:
     tilebase.errors.UsageError: the first argument must be a Game, such as Game("2x2", 32), not '2x2'
     """
     check_first(game, Game, 'a Game, such as Game("2x2", 32)')
+    if isinstance(game, WideGame) and not wide:
+        raise UsageError(f"{game!r} can only be played in environments: its boards need more than 64 bits")
 
 
 # -- parameters that do not go together --------------------------------------------------------------
@@ -408,11 +424,15 @@ def _check(game: Game) -> None:
 
 def _check_fit(game: Game) -> None:
     """Raise `GameError` unless the board fits 64 bits and has a cell for a tile."""
-    if game.cells > MAX_CELLS:
+    most = MOST_PLAYED if game.wide else MAX_CELLS
+    if game.cells > most:
+        why = "" if game.wide else ", as the others do not fit into 64 bits"
         raise GameError(
-            f"a {game.shape_text} board has {game.cells:,} cells: choose one of at most {MAX_CELLS}, as "
-            "the others do not fit into 64 bits"
+            f"a {game.shape_text} board has {game.cells:,} cells: choose one of at most {most}{why}"
         )
+    unused = game.limits, game.pattern, game.goal_sum, game.horizon, game.unmergeable or None
+    if game.wide and any(one is not None for one in unused):
+        raise GameError("a WideGame has a shape, a goal, a spawn law, a start and walls, and no other rules")
     if set(game.walls) & set(game.unmergeable):
         raise GameError("a cell is listed as a wall and as an unmergeable tile: list it once")
     if game.free_cells < 1:

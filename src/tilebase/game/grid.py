@@ -30,12 +30,15 @@ class Grid:
     ----------
     shape:
         Rows and columns; planes, rows and columns of a box.
+    wide:
+        Whether each cell has a byte in a key: see `WideGame`.
 
     >>> grid_of((2, 3)).lines["right"], grid_of((2, 3)).rows("abcdef", "")
     (((2, 1, 0), (5, 4, 3)), 'abc/def')
     """
 
     shape: tuple[int, ...]
+    wide: bool = False
 
     def __str__(self) -> str:
         return "x".join(map(str, self.shape))
@@ -48,7 +51,7 @@ class Grid:
     @cached_property
     def bits(self) -> int:
         """Bits per cell in a packed key."""
-        return 4 if self.cells <= 16 else 3 if self.cells <= 21 else 2
+        return 8 if self.wide else 4 if self.cells <= 16 else 3 if self.cells <= 21 else 2
 
     @cached_property
     def directions(self) -> tuple[str, ...]:
@@ -118,9 +121,9 @@ def by_rows(words: Sequence[str], width: int, between: str = ",") -> str:
 
 
 @lru_cache(maxsize=64)
-def grid_of(shape: tuple[int, ...]) -> Grid:
+def grid_of(shape: tuple[int, ...], wide: bool = False) -> Grid:
     """Return the grid of a shape; what was computed of it once is kept."""
-    return Grid(shape)
+    return Grid(shape, wide)
 
 
 def is_shape(text: str) -> bool:

@@ -21,7 +21,7 @@ def symmetries(game: Game) -> tuple[Cells, ...]:
 
     Each is a tuple of source cells.
     """
-    check_is_game(game)
+    check_is_game(game, wide=True)
     return tuple(sorted(p for p in game.grid.symmetries if _keeps(game, p)))
 
 

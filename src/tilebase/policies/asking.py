@@ -32,7 +32,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from tilebase.arrays import Flags, Floats, GameArrays, Keys, TableArrays
+from tilebase.arrays import Flags, Floats, GameArrays, Keys, TableArrays, as_array
 from tilebase.errors import UsageError
 from tilebase.game.board import Board
 from tilebase.game.game import Game
@@ -49,8 +49,8 @@ Illegal: TypeAlias = Literal["raise", "mask"]
 class BatchPolicy(Protocol):
     """A function of many boards."""
 
-    def __call__(self, boards: Boards, allowed: Flags, /) -> npt.ArrayLike:
-        """Return actions ``int[n]`` or probabilities ``float[n, A]``.
+    def __call__(self, boards: Boards, allowed: Flags, /) -> Any:
+        """Return actions ``int[n]`` or probabilities ``float[n, A]``, in what `as_array` takes.
 
         `boards` are exponents ``uint8[n, *shape]``, `allowed` says which actions are allowed: ``bool[n, A]``.
         """
@@ -80,6 +80,25 @@ def _one_hot(depth: int, dtype: type, boards: Boards) -> Any:
 
 def _tiles(dtype: type, boards: Boards) -> Any:
     return np.where(boards, np.int64(1) << boards.astype(np.int64), 0).astype(dtype)
+
+
+def largest_exponent(game: Game) -> int:
+    """Return the largest exponent on the boards of a game, won ones included."""
+    goal = game.goal_exponent or 0
+    high = max(*game.bounds.packed, goal)
+    return max(high, game.x, goal + (goal == game.x)) if game.unmergeable else high
+
+
+def shown(observation: str | Callable[[Boards], Any], game: Game) -> Callable[[Boards], Any]:
+    """Return what makes an observation of boards.  Raises `UsageError` for another name."""
+    if callable(observation):
+        return observation
+    if observation == "one-hot":
+        return partial(_one_hot, largest_exponent(game) + 1, np.uint8)
+    if observation not in OBSERVATIONS:
+        names = ", ".join((*OBSERVATIONS, "one-hot"))
+        raise UsageError(f"the observation must be one of {names}, not {observation!r}")
+    return OBSERVATIONS[observation]
 
 
 OBSERVATIONS: dict[str, Callable[[Boards], Any]] = {
@@ -176,7 +195,8 @@ def as_policy(
         allowed slides the one with the largest, equal ones with the same probability).  None: whole numbers
         are actions, floats are probabilities.
     observation:
-        How boards are shown: one of `OBSERVATIONS`, or a function of exponents ``uint8[n, *shape]``.
+        How boards are shown: one of `OBSERVATIONS`; ``one-hot``, ``uint8[n, *shape, K]`` for the K exponents
+        from 0 on that boards of the game hold; or a function of exponents ``uint8[n, *shape]``.
     actions:
         How actions are numbered, in answers and in `allowed`: ``tilebase`` (left, right, up, down; in a box
         front and back follow), a package of `ACTION_ORDERS`, or the directions in their order.
@@ -218,7 +238,7 @@ def as_policy(
     ask: Callable[[Keys, Flags], Any] = (
         partial(_ask_boards, function, game, illegal)
         if asked == "board"
-        else partial(_ask_arrays, function, boards, asked, _shown(observation), order)
+        else partial(_ask_arrays, function, boards, asked, shown(observation, game), order)
     )
     # A function of a `Board` names directions: its answers are in our order.
     meaning = _Meaning(output, np.arange(len(order)) if asked == "board" else order, illegal)
@@ -286,14 +306,6 @@ def _parameters(function: Any) -> Mapping[str, inspect.Parameter]:
 # -- what is asked -----------------------------------------------------------------------------
 
 
-def _shown(observation: str | Callable[[Boards], Any]) -> Callable[[Boards], Any]:
-    if callable(observation):
-        return observation
-    if observation not in OBSERVATIONS:
-        raise UsageError(f"the observation must be one of {', '.join(OBSERVATIONS)}, not {observation!r}")
-    return OBSERVATIONS[observation]
-
-
 def _order(game: Game, actions: str | Sequence[str]) -> npt.NDArray[np.int64]:
     """Return ``order[b]``: our number of the action that the policy calls b."""
     if isinstance(actions, str) and actions not in ("tilebase", *ACTION_ORDERS):
@@ -315,18 +327,18 @@ def _ask_arrays(
     policy: Any,
     boards: GameArrays,
     asked: str,
-    shown: Callable[[Boards], Any],
+    look: Callable[[Boards], Any],
     order: npt.NDArray[np.int64],
     keys: Keys,
     allowed: Flags,
 ) -> Any:
     """Ask a policy that takes arrays."""
-    seen, mask = shown(boards.unpack(keys)), allowed[:, order]
+    seen, mask = look(boards.unpack(keys)), allowed[:, order]
     try:
         if asked == "batch":
             return policy(seen, mask)
         if asked == "one":
-            return np.array([np.asarray(policy(one, may)) for one, may in zip(seen, mask, strict=True)])
+            return np.array([as_array(policy(one, may)) for one, may in zip(seen, mask, strict=True)])
         masked = "action_masks" in _parameters(policy)
         answer = policy(seen, action_masks=mask) if masked else policy(seen)
         return answer[0] if isinstance(answer, tuple) else answer
@@ -445,7 +457,7 @@ class _Meaning:
     def chances(self, given: Any, allowed: Flags) -> Floats:
         """Return the probability of each slide, in our order.  Raises `UsageError`."""
         n, actions = allowed.shape
-        answer = np.asarray(given)
+        answer = as_array(given)
         whole = answer.dtype.kind in "iu" and answer.shape == (n,)
         real = answer.dtype.kind in "iuf" and answer.shape == (n, actions)
         if whole and self._output in (None, "actions"):

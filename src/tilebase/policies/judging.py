@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 from urllib.parse import quote
@@ -13,7 +14,7 @@ from urllib.parse import quote
 import numpy as np
 import numpy.typing as npt
 
-from tilebase.arrays import BATCH, TableArrays, sums_of
+from tilebase.arrays import BATCH, Encoding, Floats, GameArrays, TableArrays, sums_of
 from tilebase.costs.estimate import Estimate, admit
 from tilebase.costs.reachable import judging
 from tilebase.errors import UsageError
@@ -28,6 +29,7 @@ from tilebase.policies.following import (
     Agent,
     Symmetry,
     Visited,
+    joined,
     own_values,
     walk,
 )
@@ -131,6 +133,8 @@ class Judgement:
         All states that it meets, if they were asked for: a `Visited` for each sum, ascending.
     plays_by:
         The objective by which the agent plays, if it is a table.
+    boards, turned:
+        The rules of the game, and whether states are up to symmetry.
     """
 
     name: str
@@ -143,8 +147,39 @@ class Judgement:
     by_sum: dict[int, tuple[float, float]]
     by_tile: dict[int, tuple[float, float]]
     worst: tuple[Decision, ...]
+    boards: GameArrays = field(repr=False, compare=False)
+    turned: bool = field(repr=False)
     layers: tuple[Visited, ...] = field(default=(), repr=False)
     plays_by: Objective | None = None
+
+    @cached_property
+    def visited(self) -> Visited:
+        """All of `layers` as one, with the sum 0, by key.  Raises `UsageError` if they were not kept."""
+        if not self.layers:
+            raise UsageError("judge with keep=True, so that the states that the agent meets are kept")
+        every = joined([layer._replace(sum=0) for layer in self.layers])
+        order = np.argsort(every.keys)
+        return Visited._make((0, *(column[order] for column in every[1:])))
+
+    @property
+    def lost(self) -> Floats:
+        """``float64[n]``: the regret in each state of `visited`."""
+        return self.visited.visits * self.visited.loss
+
+    def probe(self, boards: Any, *, encoding: Encoding = "exponents") -> tuple[Floats, Floats]:
+        """Return V and Q of the agent on boards as `TableArrays.probe` takes them, in their orientation.
+
+        ``float64[*batch]`` and ``float64[*batch, A]``: NaN in states that no game of the agent meets or in
+        which no slide is allowed, and for slides that it never makes.  Raises `UsageError` without `layers`.
+        """
+        known, packed = self.visited, self.boards.pack(boards, encoding=encoding)
+        keys, turn = self.boards.canonical(packed.ravel()) if self.turned else (packed.ravel(), 0)
+        at = np.minimum(known.keys.searchsorted(keys), len(known.keys) - 1)
+        there = known.keys[at] == keys
+        value = np.where(there, known.own_value[at], np.nan)
+        q = np.where(there[:, None], known.own_q[at], np.nan)
+        q = np.take_along_axis(q, self.boards.action_maps[turn].reshape(-1, q.shape[1]), axis=1)
+        return value.reshape(packed.shape), q.reshape((*packed.shape, -1))
 
     @property
     def optimum(self) -> float:
@@ -219,6 +254,30 @@ class Judgement:
         }  # fmt: skip
 
 
+class Pair(NamedTuple):
+    """How two agents differ on one table.
+
+    Attributes
+    ----------
+    difference:
+        The value of the first less that of the second, or of a cost the reverse.
+    shared:
+        In how many states games of both slide.
+    agreement:
+        In these, 1 less the total variation distance of their slides: the mean over the visits of the first.
+    apart:
+        The part of `difference` that arises in shared states.  The rest is in states that only one meets.
+    rows:
+        The shared states in which they differ most: board, what each chooses, and the regret of each.
+    """
+
+    difference: float
+    shared: int
+    agreement: float
+    apart: float
+    rows: list[dict[str, Any]]
+
+
 @dataclass(frozen=True)
 class Comparison:
     """What several agents are worth on one table.
@@ -258,6 +317,21 @@ class Comparison:
     def score(self, name: str) -> float:
         """Return the normalised score of an agent: 0 for random slides, 1 for optimal play."""
         return normalised(self.judged[name].value, self.random, self.optimum)
+
+    def pair(self, first: str, second: str, *, most: int = 10) -> Pair:
+        """Compare two agents state by state.  Raises `UsageError` without ``compare(..., keep=True)``."""
+        one, other = self.judged[first], self.judged[second]
+        met = one.visited, other.visited
+        keys, *at = np.intersect1d(met[0].keys, met[1].keys, True, return_indices=True)
+        lost, chances = (one.lost[at[0]], other.lost[at[1]]), (met[0].chances[at[0]], met[1].chances[at[1]])
+        apart, alike = lost[1] - lost[0], np.minimum(*chances).sum(axis=1)
+        game, rows = one.boards.game, list[dict[str, Any]]()
+        for i in np.lexsort((keys, -np.abs(apart)))[:most]:
+            rows.append({"board": game.format(game.unpack(int(keys[i])))})
+            for name, slides, regret in zip((first, second), chances, lost, strict=True):
+                rows[-1] |= {name: _chances(game.directions, slides[i]), f"{name} regret": float(regret[i])}
+        agreement = float(np.average(alike, weights=met[0].visits[at[0]])) if len(keys) else math.nan
+        return Pair(other.regret - one.regret, len(keys), agreement, float(apart.sum()), rows)
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a row for each agent, the best first."""
@@ -344,7 +418,8 @@ def judge(
         name=agent.policy.name, objective=chosen, start=start, regret=regret, rounding=rounding,
         states=tally.states, optimal=tally.optimal / tally.visits if tally.visits else 1.0,
         by_sum=tally.by_sum, by_tile=dict(sorted(tally.by_tile.items())), worst=tally.worst_decisions(),
-        layers=own_values(arrays, agent, layers), plays_by=agent.policy.by,
+        boards=arrays.boards, turned=agent.turned, layers=own_values(arrays, agent, layers),
+        plays_by=agent.policy.by,
     )  # fmt: skip
 
 
@@ -419,6 +494,11 @@ def _expected(arrays: TableArrays, agent: Agent, keep: bool) -> Estimate:
     return judging(arrays.game, sizes, live, images, own, kept)
 
 
+def _chances(actions: tuple[str, ...], chances: Floats) -> dict[str, float]:
+    """Return the slides that an agent may choose, the most probable first."""
+    return {actions[a]: float(chances[a]) for a in np.argsort(-chances, kind="stable") if chances[a]}
+
+
 class _Tally:
     """Adds up what an agent loses."""
 
@@ -461,7 +541,7 @@ class _Tally:
         return tuple(
             Decision(
                 Board(game, game.unpack(int(key))), float(visits), float(loss),
-                {actions[a]: float(chances[a]) for a in np.argsort(-chances, kind="stable") if chances[a]},
+                _chances(actions, chances),
                 tuple(a for a, yes in zip(actions, best, strict=True) if yes), table,
             )
             for keys, *columns in self._found

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tilebase.arrays import BATCH, Floats, Keys, TableArrays
+from tilebase.arrays import BATCH, Floats, Keys, TableArrays, as_array
 from tilebase.errors import UsageError
 from tilebase.game.board import Board
 from tilebase.policies.following import PIECE, Symmetry, checked_rows, visited_states
@@ -142,7 +142,7 @@ def _asked(function: ValueFunction, arrays: TableArrays, keys: Keys, batch: int)
     for at in range(0, len(keys), batch):
         part = keys[at : at + batch]
         try:
-            answer = np.asarray(function(arrays.boards.unpack(part)))
+            answer = as_array(function(arrays.boards.unpack(part)))
         except Exception as error:  # the user's function may raise anything
             raise UsageError(
                 f"the value function fails on {len(part)} boards: {type(error).__name__}: {error}"
