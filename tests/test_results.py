@@ -212,7 +212,7 @@ def test_words_without_results_say_what_may_be_asked(words: str, sentence: str) 
     assert sentence in str(raised.value)
 
 
-QUICK = ("free10", "solve 4x4 128", "reachable", "count 4x4 2048", "force 2x2x4 64")
+QUICK = ("free10", "solve 4x4 128", "reachable", "count 4x4 2048")
 """Words of commands that are planned within seconds; an index of the others takes half a minute."""
 
 
