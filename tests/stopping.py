@@ -26,12 +26,15 @@ SERVER = """if True:
     import atexit, contextlib, importlib, io, json, os, signal, sys, tempfile, time
     from types import SimpleNamespace
 
+    FAULT = OSError(28, "No space left on device")
     EVENTS = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.truncate"}
     setup, warm, below = json.loads(sys.argv[1])
     exec(setup)
     counted = 0
 
     def hit(*_, **__):
+        if request["moment"] == "fault":
+            raise FAULT
         os.kill(os.getpid(), request["signal"])
 
     def count(*_):
@@ -72,7 +75,7 @@ SERVER = """if True:
             signal.signal(request["signal"], signal.SIG_IGN)
         from tilebase.cli import main
         moment = request["moment"]
-        if moment == "file":
+        if moment in ("file", "fault"):
             sys.addaudithook(operation)
         if moment == "import":
             sys.meta_path.insert(0, SimpleNamespace(find_spec=count))
@@ -118,9 +121,9 @@ SERVER = """if True:
 class Hit:
     """When a command is hit, and by which signal.
 
-    The moment is the n-th operation on a "file", the n-th "import", the n-th "call" `of` a method (module,
-    class and name), the "exit" of the process, "saving" work after a first hit, "twice" while the first one
-    is reported, or "lost" in a destructor.
+    The moment is the n-th operation on a "file", which fails if it is a "fault", the n-th "import", the n-th
+    "call" `of` a method (module, class and name), the "exit" of the process, "saving" work after a first hit,
+    "twice" while the first one is reported, or "lost" in a destructor.
     """
 
     moment: str = "file"
