@@ -337,16 +337,6 @@ def test_a_pass_that_is_killed_after_its_last_layer(step, tmp_path, monkeypatch,
     assert not list(tmp_path.glob("*.states"))
 
 
-@pytest.mark.usefixtures("saved")
-def test_a_killed_pass_goes_on_after_its_last_checkpoint(tmp_path, monkeypatch, whole):
-    expected = whole(BATCHED, "lower").start()
-    layers = stop_at(monkeypatch, (20,), RuntimeError)
-    with pytest.raises(RuntimeError):
-        run(tmp_path, BATCHED, "lower")
-    assert run(tmp_path, BATCHED, "lower").start() == expected
-    assert layers[20] == layers[19]
-
-
 @pytest.mark.parametrize("times", [0.0, 1e9])
 def test_a_pass_saves_no_more_than_a_share_of_its_time(tmp_path, monkeypatch, saved, times):
     """What saving took says how long not to save again."""

@@ -203,14 +203,6 @@ def test_every_changed_byte_of_a_policy_is_found(tmp_path: Path) -> None:
     assert Packed(tmp_path / "page").slides
 
 
-@pytest.mark.slow  # a minute: 594,046 states are probed in Python
-def test_the_packed_slides_of_3x3_to_64_are_the_best_of_the_table(tmp_path: Path) -> None:
-    solve(Game("3x3", 64), "win", table=tmp_path / "t", threads=2)
-    export_page(tmp_path / "t", tmp_path / "page")
-    with open_table(tmp_path / "t") as table:
-        assert Packed(tmp_path / "page").slides == expected(table)
-
-
 @pytest.mark.parametrize(
     "game",
     [

@@ -6,7 +6,6 @@ import json
 import re
 import subprocess
 import sys
-from fractions import Fraction
 from math import exp, log, sqrt
 from pathlib import Path
 
@@ -423,14 +422,6 @@ def test_solve_prints_the_value_of_each_start_board(capsys):
     ]
 
 
-def test_plain_games_take_masks_and_a_horizon(capsys):
-    options = ["--rules", "masks = '.../..x/.xx'; horizon = 30", "-q"]
-    assert main(["solve", "3x3", "16", "--start", "after 2,0,0/0,0,x/0,x,x", *options]) == 0
-    game = Game("3x3", 16, start="after 2,0,0/0,0,x/0,x,x", masks=".../..x/.xx", horizon=30)
-    shown = capsys.readouterr().out.split()[-1]
-    assert float(shown) == pytest.approx(float(Fraction(oracle.values(game).start)), abs=1e-11)
-
-
 @pytest.mark.parametrize("command", ["force", "force --engine reachable", "force --engine diagrams"])
 @pytest.mark.parametrize(
     ("name", "horizon"), [("44", None), ("44", "24"), ("442t", "40")], ids=["one-mask", "horizon", "masks"]
@@ -442,15 +433,6 @@ def test_what_can_be_forced_in_a_formation(command, name, horizon, capsys):
     guaranteed = solve(game, "guaranteed").value
     verdict = "can force" if float(guaranteed) else "cannot force"
     assert f"the player {verdict} the pattern" in json.loads(capsys.readouterr().out)["statement"]
-
-
-def test_plain_games_of_an_adversary_take_masks(capsys):
-    rare = "masks = '.../..x/.xx'; unmergeable = [5, 7, 8]; horizon = 30"
-    rules = ["--rules", rare, "--start", "after 2,0,0/0,0,x/0,x,x"]
-    for engine in ("search", "diagrams"):
-        assert main(["force", "3x3", "8", "--engine", engine, *rules, "-q", "-f", "json"]) == 0
-        game = Game.from_identity(json.loads(capsys.readouterr().out)["game"])
-        assert (game.masks, game.horizon) == (((5, 7, 8),), 30)
 
 
 def test_a_formation_has_a_certificate(tmp_path, capsys):

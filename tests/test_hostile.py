@@ -250,14 +250,6 @@ def test_games_whose_index_would_be_large(folder):
             assert isinstance(soon(lambda: open_table(folder).probe(2)), TilebaseError)
 
 
-@pytest.mark.parametrize("objectives", [{}, [], None, {"win": {}}, {"win": None}, {"": {}}])
-def test_objectives_that_are_none(objectives, folder):
-    file = folder / "manifest.json"
-    file.write_bytes(signed(json.loads(file.read_bytes()) | {"objectives": objectives}))
-    assert isinstance(soon(lambda: open_table(folder).value), CorruptError)
-    assert main(["verify", str(folder), "-q"]) == 1
-
-
 def test_a_manifest_without_end(folder):
     os.truncate(folder / "manifest.json", 10**12)  # takes no room on the disk
     assert isinstance(soon(lambda: open_table(folder)), CorruptError)

@@ -22,7 +22,6 @@ from stored import (
     layers_of,
     put,
     record_of,
-    sign,
     sign_table,
     without_positions,
 )
@@ -316,26 +315,6 @@ def test_files_of_another_table_are_not_signed(
     assert contents(table) == whole
 
 
-def put_folder(source: Path, target: Path) -> None:
-    """Copy layers over others, without their journal."""
-    for path in target.iterdir():
-        if path.name != places.SOLVED:
-            path.unlink()
-    for path in source.iterdir():
-        if path.name != places.SOLVED:
-            shutil.copy(path, target)
-
-
-def test_chunks_of_another_game_are_made_again(table: Path, tmp_path: Path) -> None:
-    """Chunks say nothing of a game, but the record knows their checksums."""
-    other = made(tmp_path / "other", OTHER)
-    before = without_positions(table)
-    shutil.copy(other / "values/win/000.seg", table / "values/win/000.seg")
-    assert verify_table(table, sample=0).wrong
-    solve(SMALL, table=table)
-    assert without_positions(table) == before
-
-
 @pytest.mark.parametrize("whole", [True, False])
 def test_records_of_another_game_are_made_again(whole: bool, table: Path, tmp_path: Path) -> None:
     """Behind a header of this game, or among records of this game."""
@@ -371,18 +350,6 @@ def test_lines_of_a_journal_name_the_question_and_the_files(
     (table / name).write_text("".join(f"{text}\t{zlib.crc32(text.encode()):08x}\n" for text in texts))
     with pytest.raises(error):
         solve(SMALL, table=table)
-
-
-def test_values_under_a_manifest_that_was_signed_wrongly(table: Path, tmp_path: Path) -> None:
-    """What the first version signed: verify notices it without deriving anything."""
-    other = made(tmp_path / "other", SMALL, "moves")
-    put_folder(other / "values/moves", table / "values/win")
-    manifest = json.loads((table / "manifest.json").read_text())
-    signed = json.loads((other / "manifest.json").read_text())
-    manifest["layers"]["win"] = signed["layers"]["moves"]
-    sign(table / "manifest.json", manifest)
-    wrong = verify_table(table, sample=0).wrong
-    assert wrong == (f"{table}/values/win/layers.idx is damaged, or of another game or version",)
 
 
 @pytest.mark.parametrize("command", ["evaluate", "games", "thin"])
