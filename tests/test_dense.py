@@ -615,7 +615,7 @@ def test_with_several_masks_ranked_boards_take_time():
 
 # -- three layers at a time ----------------------------------------------------------------------
 
-LEAN = Game("2x4", 64, start="empty")
+LEAN = Game("2x4", 32, start="empty")
 
 
 def lean_pass(folder: Path, text: str) -> DensePass:
@@ -646,7 +646,7 @@ def test_three_layers_at_a_time_give_the_same(text, tmp_path, monkeypatch, whole
 
 
 @pytest.mark.usefixtures("saved")
-@pytest.mark.parametrize("at", [2, 100, 101, 200])
+@pytest.mark.parametrize("at", [2, 60, 61, 120])
 def test_a_stop_between_fold_and_slides_goes_on_after_the_last_checkpoint(at, tmp_path, monkeypatch, whole):
     expected, done = whole(LEAN, "lower"), []
     with lean_pass(tmp_path, "lower") as one:

@@ -18,7 +18,6 @@ from pages import DOCS, ROOT, TABLES
 from repetition import one_in
 from tilebase import Game, count, open_table, solve
 from tilebase.cli import main
-from tilebase.cli.commands import NAMES, app
 from tilebase.runtime.paths import VARIABLES
 from transcripts import Block
 
@@ -170,10 +169,7 @@ def marked(block: Block) -> Any:
 def test_commands_of_blocks_can_be_parsed(block: Block) -> None:
     for command in (*block.before, *block.commands):
         if command.words[0] == "tilebase":
-            _, given, *_ = app.meta.parse_args(command.arguments, print_error=False, exit_on_error=False)
-            planned = given.args[0] == "plan" and given.args[1] in NAMES  # `plan` runs the command itself
-            found, *_ = app.parse_args(given.args[planned:], print_error=False, exit_on_error=False)
-            assert callable(found), command.text
+            assert callable(transcripts.function_of(command.arguments)), command.text
 
 
 @pytest.mark.parametrize("block", [marked(block) for block in BLOCKS if not block.not_run])

@@ -659,7 +659,7 @@ def test_every_member_of_a_run(tmp_path, capsys):
         good = file.read_bytes()
         lines = good.splitlines(keepends=True)
         one = json.loads(good) if name == "run.json" else json.loads(lines[1].rpartition(b"\t")[0])
-        for _, document in versions(one, VALUES[::12]):
+        for _, document in versions(one, VALUES[::20]):
             if name == "run.json":
                 file.write_bytes(signed(document))
             else:

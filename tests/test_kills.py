@@ -15,7 +15,7 @@ from stored import contents
 
 GAME = "2x2 8 -q --threads 1"
 COMMANDS = {
-    "count": (f"count {GAME}", "runs", 4),
+    "count": (f"count {GAME}", "runs", 8),
     "solve": (f"solve {GAME}", "runs", 16),
     "force": (f"force {GAME}", "runs", 4),
     "reachable": (f"solve {GAME} -o table", "table", 8),

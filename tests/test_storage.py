@@ -544,7 +544,7 @@ def test_folder_of_a_user_is_never_deleted(folder: Path) -> None:
 def test_three_processes_at_once(folder: Path) -> None:
     """All answer, none complains, and nothing is left."""
     script = "import sys; from tilebase.cli import main; sys.exit(main(sys.argv[1:]))"
-    command = [sys.executable, "-c", script, "solve", "3x3", "32", "-q", "--threads", "1", "-f", "json"]
+    command = [sys.executable, "-c", script, "solve", "2x3", "16", "-q", "--threads", "1", "-f", "json"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     processes = [subprocess.Popen(command, text=True, **pipes) for _ in range(3)]  # type: ignore[call-overload]
     printed = [process.communicate() for process in processes]

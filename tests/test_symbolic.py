@@ -90,16 +90,18 @@ def test_the_frontier_finds_what_sweep_lines_find(player):
     assert symbolic(game, Method(strategy="frontier", until="(3,4)")).lines[-1].name == "(3,4)"
 
 
+LARGE_LINES = (
+    ("2x4", 64, 0, 1), ("3x3", 32, 0.1, 1), ("3x3", 64, 0, 2), ("3x4", 16, 0, 2), ("4x4", 16, 0, 4)
+)  # fmt: skip
+
+
 @pytest.mark.parametrize("corollary7", [False, True])
 @pytest.mark.parametrize(
     ("shape", "goal", "spawn", "least"),
     [
-        ("2x2", 8, 0, 1), ("2x2", 16, 0, 1), ("2x2", 16, 0.1, 1), ("2x3", 16, 0, 1), ("2x4", 64, 0, 1),
+        ("2x2", 8, 0, 1), ("2x2", 16, 0, 1), ("2x2", 16, 0.1, 1), ("2x3", 16, 0, 1), ("2x4", 32, 0, 1),
         ("3x2", 32, 0.1, 1), ("4x2", 16, 0, 1), ("2x2x2", 16, 0, 1), ("3x3", 16, 0, 1), ("4x4", 8, 0, 4),
-        *(
-            pytest.param(*one, marks=pytest.mark.all)
-            for one in (("3x3", 32, 0.1, 1), ("3x3", 64, 0, 2), ("3x4", 16, 0, 2), ("4x4", 16, 0, 4))
-        ),
+        *(pytest.param(*one, marks=pytest.mark.all) for one in LARGE_LINES),
     ],
 )  # fmt: skip
 def test_bits_find_what_sweep_lines_find(shape, goal, spawn, least, corollary7):
