@@ -380,9 +380,7 @@ def test_lemma_1_fails_with_a_small_tile_beside(tmp_path):
         assert check(certify(game, tmp_path))["claim"] == "not forced"
 
 
-def test_no_slide_is_proved_by_a_certificate_of_the_adversary(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_slide_is_proved_by_a_certificate_of_the_adversary(tmp_path, capsys) -> None:
     game = Game("2x2", 32, start="empty")
     force(game, memory=MEMORY, threads=1, certificate=tmp_path / "lost.cert")
     certificate = open_certificate(tmp_path / "lost.cert")

@@ -70,9 +70,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[Path
 
 @pytest.mark.parametrize("damage", DAMAGE)
 @pytest.mark.parametrize("name", FORMATS)
-def test_the_same_command_mends_what_is_damaged(
-    name: str, damage: str, made: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_the_same_command_mends_what_is_damaged(name, damage, made, tmp_path) -> None:
     """All but run.json, which says what the folder is for: a folder without it is somebody else's."""
     begun, result, expected = made(name)
     finish, folder = FORMATS[name].finish, tmp_path / "damaged"
@@ -103,9 +101,7 @@ def test_the_same_command_mends_what_is_damaged(
 
 @pytest.mark.parametrize("damage", DAMAGE)
 @pytest.mark.parametrize("name", ["table", "table of all boards"])
-def test_damage_is_told_and_gives_no_wrong_answer(
-    name: str, damage: str, made: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_damage_is_told_and_gives_no_wrong_answer(name, damage, made, tmp_path) -> None:
     """A probe does not say either that the table lacks the board."""
     whole, *_ = made(name)
     with open_table(whole) as table:

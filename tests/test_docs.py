@@ -122,9 +122,7 @@ def test_relative_links_resolve(page: Path) -> None:
     assert wrong == []
 
 
-def test_the_example_for_kept_states_finds_what_lookahead_keeps(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_example_for_kept_states_finds_what_lookahead_keeps(tmp_path, capsys) -> None:
     names = runpy.run_path(str(ROOT / "examples" / "one_move_ahead.py"))
     count(Game("3x3", 32), folder=tmp_path / "run", keep="states")
     partial = count(Game("3x3", 256), lookahead=True, up_to=96)

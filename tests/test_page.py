@@ -399,9 +399,7 @@ def spawned(table: Table, direction: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("mode", "extreme"), [("Worst", min), ("Best", max)])
-def test_spawns_that_are_worst_or_best(
-    play: Open, table: Table, mode: str, extreme: Callable[..., Any]
-) -> None:
+def test_spawns_that_are_worst_or_best(play, table, mode, extreme) -> None:
     page = play(BOARD)
     page.get_by_label(mode).check()
     direction = table.probe(BOARD).best[0]

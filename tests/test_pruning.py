@@ -72,9 +72,7 @@ def check(game: Game, above: float, kept: set, full, part) -> None:
 
 
 @pytest.mark.parametrize("above", [0.03, 0.2])
-def test_a_board_is_called_reachable_only_if_it_is(
-    above: float, solved: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_a_board_is_called_reachable_only_if_it_is(above, solved, tmp_path) -> None:
     """All boards of 2x2: an unreachable one may be worth more than the bound, so the text says so."""
     prune(solved(SMALL), tmp_path / "pruned", above=above)
     states = oracle.values(SMALL).states
@@ -105,9 +103,7 @@ def test_a_value_that_is_left_out_is_no_number() -> None:
     assert str(Below(0.9999999, reached=False)) == "below 0.9999999, or not reachable"
 
 
-def test_a_pruned_board_after_a_slide_is_below_under_its_objective(
-    solved: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_a_pruned_board_after_a_slide_is_below_under_its_objective(solved, tmp_path) -> None:
     """A table of intervals knows only that the lower bound is below: the probability may not be."""
     prune(solved(WIDE, "lower:uint32,upper:uint32"), tmp_path / "pruned", above=0.6)
     exact = oracle.values(WIDE).afterstates
@@ -120,9 +116,7 @@ def test_a_pruned_board_after_a_slide_is_below_under_its_objective(
         assert table.probe_after(Board(WIDE, high)).meaning == table.meaning()
 
 
-def test_slides_that_are_left_out_have_no_probability_to_lose_either(
-    solved: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_slides_that_are_left_out_have_no_probability_to_lose_either(solved, tmp_path) -> None:
     prune(solved(SMALL, "win,loss"), tmp_path / "pruned", above=0.3)
     lost = oracle.values(SMALL, "loss").states
     mixed = 0
@@ -258,9 +252,7 @@ def test_a_manifest_of_a_stranger(solved: Callable[..., Path], tmp_path: Path) -
 
 
 @pytest.mark.parametrize("game", [SMALL, WIDE, MASKED], ids=str)
-def test_solving_above_writes_what_pruning_does(
-    game: Game, solved: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_solving_above_writes_what_pruning_does(game, solved, tmp_path) -> None:
     prune(solved(game, "win,score"), tmp_path / "pruned", above=0.4)
     solution = solve(game, "win,score", table=tmp_path / "above", above=0.4, threads=1)
     expected = folder_files(tmp_path / "pruned")

@@ -332,9 +332,7 @@ def layer(find: Callable[[Path, int], Place], total: int) -> Callable[[Path], Pl
         (values("lower", "000.seg"), lambda folder: folder / "other/values/lower/000.seg", DAMAGED),
     ],
 )
-def test_what_is_exchanged_is_found(
-    one: Callable[[Path], Any], other: Callable[[Path], Any], sentence: str, copy, solved
-) -> None:
+def test_what_is_exchanged_is_found(one, other, sentence, copy, solved) -> None:
     """Two layers, two objectives, and the tables of two games; what is not exchanged is answered."""
     folder = copy(TINY, "win,lower,upper")
     shutil.copytree(solved(SMALL, "win,lower,upper"), folder / "other")
