@@ -8,7 +8,9 @@ kills take seconds.
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -16,7 +18,7 @@ import sys
 from collections.abc import Container
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import pytest
 
@@ -199,6 +201,11 @@ def raise_at(
 
     monkeypatch.setattr(owner, name, call)
     return calls
+
+
+def no_space(*_: object, **__: object) -> NoReturn:
+    """What writes to a full disk."""
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def stop_at(

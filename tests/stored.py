@@ -6,6 +6,7 @@ import dataclasses
 import itertools
 import json
 import os
+import zipfile
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from pathlib import Path
@@ -94,6 +95,14 @@ def flip_at(share: float) -> Callable[[Path], None]:
         Place(path, 0, size).flip(int(share * (size - 1)))
 
     return flip
+
+
+def zipped(folder: Path, target: Path, prefix: str = "", method: int = zipfile.ZIP_STORED) -> Path:
+    """Write a zip file of a folder; return it."""
+    with zipfile.ZipFile(target, "w", method) as archive:
+        for path in sorted(folder.rglob("*")):
+            archive.write(path, prefix + str(path.relative_to(folder)))
+    return target
 
 
 def leave_out_a_third(path: Path) -> None:

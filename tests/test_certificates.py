@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 import cached_oracle as oracle
 from attack.certificates import is_true
 from facts import Fact, facts
+from stored import flip_at
 from tilebase.check import RefusedError
 from tilebase.check import check_certificate as check
 from tilebase.cli import main
@@ -327,9 +328,7 @@ def test_the_command(folder, capsys, refused, monkeypatch):
     capsys.readouterr()
     assert main(["verify", "b.cert"]) == 0
     assert "from each of 20 starts, the first of them " in capsys.readouterr().out
-    data = bytearray(Path("a.cert").read_bytes())
-    data[100] ^= 4
-    Path("a.cert").write_bytes(data)
+    flip_at(0.5)(Path("a.cert"))
     refused(["verify", "a.cert"], 1, "a.cert proves nothing: the file is not a certificate, or it is damaged")
     refused(["verify", str(folder)], 1, "holds no finished table")
 

@@ -10,7 +10,6 @@ import re
 import shlex
 import subprocess
 import sys
-import zipfile
 from collections.abc import Iterator
 from importlib import import_module
 from inspect import signature
@@ -23,7 +22,7 @@ from cyclopts.completion import detect
 from cyclopts.completion.detect import ShellDetectionError
 
 from stopping import raise_at
-from stored import chunks_of, layers_of
+from stored import chunks_of, layers_of, zipped
 from tilebase import Board, __version__, explain, force, open_table, solve
 from tilebase.cli import main, output
 from tilebase.cli.commands import NAMES, app, load_commands
@@ -111,9 +110,7 @@ def test_a_layer_is_named_by_its_folder_and_sum(tmp_path, capsys, refused):
     assert main(["count", "2x2", "16", "-q", "-o", str(tmp_path / "run"), "--keep", "afterstates"]) == 0
     with layers_of(tmp_path / "t" / "values" / "win") as layers:
         size = layers.records[10].boards
-    with zipfile.ZipFile(tmp_path / "u.zip", "w") as archive:
-        for path in (tmp_path / "t").rglob("*"):
-            archive.write(path, path.relative_to(tmp_path / "t"))
+    zipped(tmp_path / "t", tmp_path / "u.zip")
     capsys.readouterr()
     for place in ("t", "u.zip", "run"):
         command = ["export", "boards", str(tmp_path / place), *out]

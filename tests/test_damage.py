@@ -7,7 +7,6 @@ that it names.  That every changed byte is found is tested in tests/test_second_
 from __future__ import annotations
 
 import shutil
-import zipfile
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from stored import DAMAGE, contents, without_positions
+from stored import DAMAGE, contents, without_positions, zipped
 from tilebase import count, force, open_table, open_winning_set, prove, solve, symbolic, thin, verify_table
 from tilebase.check import RefusedError, check_certificate
 from tilebase.errors import CorruptError, TilebaseError, WrongGameError
@@ -120,11 +119,9 @@ def test_damage_is_told_and_gives_no_wrong_answer(name, damage, made, tmp_path) 
         shutil.rmtree(folder)
 
 
-def zipped(folder: Path) -> None:
+def in_a_zip_file(folder: Path) -> None:
     solved(table=folder / "table")
-    with zipfile.ZipFile(folder / "a.zip", "w") as archive:
-        for path in (folder / "table").rglob("*"):
-            archive.write(path, path.relative_to(folder))
+    zipped(folder / "table", folder / "a.zip", "table/")
     shutil.rmtree(folder / "table")
 
 
@@ -159,7 +156,7 @@ READ: dict[str, tuple[Callable[[Path], Any], Callable[[Path], Any]]] = {
         lambda folder: force(Game("2x3", 16), certificate=folder / "a.cert"),
         lambda folder: check_certificate(folder / "a.cert"),
     ),
-    "zip file": (zipped, lambda folder: probed(folder / "a.zip")),
+    "zip file": (in_a_zip_file, lambda folder: probed(folder / "a.zip")),
     "thinned table": (thinned, lambda folder: verified(folder / "thin")),
 }  # fmt: skip
 

@@ -20,7 +20,7 @@ import cached_oracle as oracle
 from batching import BATCHED, dense_pass, small_memory
 from judging import check
 from stopping import stop_at
-from stored import all_values, chunks_of, layers_of, number_of
+from stored import all_values, chunks_of, flip_at, layers_of, number_of
 from tilebase import formation, open_table, prove, solve, verify_table
 from tilebase.cli import main
 from tilebase.cluster.runs import Run
@@ -401,10 +401,7 @@ def test_a_damaged_checkpoint_is_found_out(tmp_path, monkeypatch):
         stop_at(patch, (9,))
         with pytest.raises(KeyboardInterrupt):
             run(tmp_path, BATCHED, "lower")
-    file = next(tmp_path.glob("*.states"))
-    data = bytearray(file.read_bytes())
-    data[3] ^= 1
-    file.write_bytes(data)
+    flip_at(0.1)(next(tmp_path.glob("*.states")))
     with pytest.raises(CorruptError, match=r"delete .* and solve again"):
         run(tmp_path, BATCHED, "lower")
 

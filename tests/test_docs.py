@@ -80,7 +80,7 @@ def test_command_line_page_shows_every_variable_and_shared_options() -> None:
 
 def test_drawings_are_what_the_program_computes() -> None:
     made = runpy.run_path(str(ROOT / "scripts" / "make-drawings"))
-    for name, draw in list(made["DRAWINGS"].items())[one_in(3)]:
+    for name, draw in list(made["DRAWINGS"].items())[one_in(5)]:
         assert (made["FOLDER"] / f"{name}.svg").read_text("utf-8") == draw(), name
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import itertools
 import json
 import math
@@ -26,6 +25,7 @@ from following import visits
 from repetition import one_in
 from second_reader import folder_files
 from serving import SECONDS, Host, How, check_accessible, hosted, ranges, whole_files
+from stopping import no_space
 from stored import chunks_of
 from tilebase import export_page, force, formation, open_table, solve, thin
 from tilebase.cli import main
@@ -315,11 +315,7 @@ def test_what_is_no_page_is_not_replaced(what: str, small: Path, tmp_path: Path)
 def test_a_full_disk_leaves_the_older_page(small, tmp_path, monkeypatch) -> None:
     export_page(small, tmp_path / "page")
     before = folder_files(tmp_path)
-
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(files_policy.PolicyWriter, "_block", full)
+    monkeypatch.setattr(files_policy.PolicyWriter, "_block", no_space)
     with pytest.raises(StorageError, match="No space left on device"):
         export_page(small, tmp_path / "page")
     assert folder_files(tmp_path) == before

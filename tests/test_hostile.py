@@ -16,7 +16,6 @@ import shutil
 import stat
 import struct
 import time
-import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -31,7 +30,7 @@ import zstandard
 from attack.strange import FRACTIONS, JSON
 from judging import promise
 from repetition import one_in
-from stored import layers_of, put, sign_table, values_folders
+from stored import layers_of, put, sign_table, values_folders, zipped
 from tilebase import count, evaluate, solve
 from tilebase.check import RefusedError, check_certificate
 from tilebase.cli import main
@@ -591,13 +590,6 @@ def test_a_run_that_goes_on_from_foreign_keys(tmp_path, promised):
 
 
 # -- zip files -------------------------------------------------------------------------------------
-
-
-def zipped(folder: Path, target: Path) -> Path:
-    with zipfile.ZipFile(target, "w") as archive:
-        for path in sorted(folder.rglob("*")):
-            archive.write(path, str(path.relative_to(folder)))
-    return target
 
 
 def test_mutated_zip_files(folder, tmp_path):

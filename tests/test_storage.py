@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from stopping import no_space
 from stored import (
     chunks,
     chunks_of,
@@ -214,10 +215,6 @@ def test_output_that_fails_leaves_the_older_one(suffix, folder, monkeypatch, ref
     refused(["count", "2x2", "8", "-q", "--by", "sum", "--record", str(output)], 1, "No space left on device")
     assert output.read_text() == "mine"
     assert not list(folder.glob(".*"))
-
-
-def no_space(*_: object) -> None:
-    raise OSError(28, "No space left on device")
 
 
 def test_lock_of_a_file_that_is_deleted_meanwhile(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from hypothesis import given
 import cached_oracle as oracle
 import typed_script
 from judging import agrees, check_answer
-from stored import Place, chunks_of, record_of
+from stored import Place, chunks_of, record_of, zipped
 from strategies import games_and_boards
 from tilebase import evaluate, solve
 from tilebase.errors import (
@@ -242,13 +242,6 @@ def test_what_is_no_board(form, sentence):
 def all_answers(table: Table) -> list[Answer]:
     states = oracle.values(table.game).states
     return [table.probe(Board(table.game, state)) for state in states]
-
-
-def zipped(folder: Path, target: Path, prefix: str = "", method: int = zipfile.ZIP_STORED) -> Path:
-    with zipfile.ZipFile(target, "w", method) as archive:
-        for path in sorted(folder.rglob("*")):
-            archive.write(path, prefix + str(path.relative_to(folder)))
-    return target
 
 
 @pytest.mark.parametrize("prefix", ["", "tables/2x2-16/"])

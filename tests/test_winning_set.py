@@ -317,9 +317,7 @@ def test_a_set_is_verified_by_its_checksums(tmp_path, monkeypatch, capsys) -> No
     assert main(["verify", "tables"]) == 0  # a folder of tables
     assert sentence in capsys.readouterr().out
     path = Path("tables/set") / FILE
-    data = bytearray(path.read_bytes())
-    data[-10] ^= 1
-    path.write_bytes(data)
+    stored.flip_at(0.95)(path)
     assert main(["verify", "tables/set"]) == 1
     assert "tables/set: 1 damaged; make the folder again\n" in capsys.readouterr().out
     path.unlink()
