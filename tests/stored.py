@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import zipfile
+import zlib
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from pathlib import Path
@@ -49,6 +50,12 @@ def without_positions(folder: Path) -> dict[str, Any]:
         elif not name.endswith(".seg"):
             found[name] = data
     return found
+
+
+def journal(*documents: Any) -> str:
+    """The lines of a journal with the checksums that they ought to have."""
+    texts = [json.dumps(one, sort_keys=True, separators=(",", ":")) for one in documents]
+    return "".join(f"{text}\t{zlib.crc32(text.encode()):08x}\n" for text in texts)
 
 
 def sign(path: Path, values: dict[str, Any]) -> None:

@@ -30,7 +30,7 @@ import zstandard
 from attack.strange import FRACTIONS, JSON
 from judging import promise
 from repetition import one_in
-from stored import layers_of, put, sign_table, values_folders, zipped
+from stored import journal, layers_of, put, sign_table, values_folders, zipped
 from tilebase import count, evaluate, solve
 from tilebase.check import RefusedError, check_certificate
 from tilebase.cli import main
@@ -655,8 +655,7 @@ def test_every_member_of_a_run(tmp_path, capsys):
             if name == "run.json":
                 file.write_bytes(signed(document))
             else:
-                text = json.dumps(document).encode()
-                file.write_bytes(b"".join([lines[0], b"%b\t%08x\n" % (text, zlib.crc32(text)), *lines[2:]]))
+                file.write_bytes(b"".join([lines[0], journal(document).encode(), *lines[2:]]))
                 soon(lambda: solve(TINY, "win", table=run, threads=1, down_to=6), COMPILING)
             soon(lambda: verify_run(run))
             with suppress(TilebaseError):  # any other error fails
@@ -684,8 +683,7 @@ def test_every_member_of_the_journal_of_a_dense_pass(which, tmp_path):
             continue
         for name, data in kept.items():
             name.write_bytes(data)
-        text = json.dumps(document).encode()
-        lines[which] = b"%b\t%08x\n" % (text, zlib.crc32(text))
+        lines[which] = journal(document).encode()
         file.write_bytes(b"".join(lines))
         found = soon(lambda: solve(game, "lower", folder=run, space="all", threads=1), COMPILING)
         if not isinstance(found, TilebaseError) and path[:1] != ("starts",):

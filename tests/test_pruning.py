@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import shutil
-import zlib
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -15,7 +14,7 @@ import pytest
 import cached_oracle as oracle
 from judging import agrees
 from second_reader import folder_files
-from stored import sign
+from stored import journal, sign
 from tilebase import evaluate, open_table, simulate, solve, thin, verify_table
 from tilebase.cli import main
 from tilebase.errors import CorruptError, MissingBoardError, UsageError, WrongGameError
@@ -275,11 +274,10 @@ def test_a_line_of_another_shape_is_damage(member: str, tmp_path: Path) -> None:
     solve(WIDE, "win", table=target, above=0.4, threads=1, down_to=30)
     with pytest.raises(WrongGameError, match="belongs to another game or objective"):
         solve(WIDE, "win", table=target, above=0.5, threads=1)
-    journal = target / "above.jsonl"
-    line = json.loads(journal.read_text().partition("\t")[0])
+    file = target / "above.jsonl"
+    line = json.loads(file.read_text().partition("\t")[0])
     (line["files"] if member == "win" else line).pop(member)
-    text = json.dumps(line)
-    journal.write_text(f"{text}\t{zlib.crc32(text.encode()):08x}\n")
+    file.write_text(journal(line))
     with pytest.raises(CorruptError, match=r"above\.jsonl is damaged, or not written by tilebase: it lacks"):
         solve(WIDE, "win", table=target, above=0.4, threads=1)
 

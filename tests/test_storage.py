@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from stored import (
     chunks_of,
     contents,
     contents_of,
+    journal,
     layers_of,
     put,
     record_of,
@@ -335,8 +335,8 @@ def test_records_of_another_game_are_made_again(whole: bool, table: Path, tmp_pa
 )
 def test_lines_of_a_journal_name_the_question_and_the_files(name, member, error, table) -> None:
     lines = [json.loads(line.partition("\t")[0]) for line in (table / name).read_text().splitlines()]
-    texts = [json.dumps({key: line[key] for key in line if key != member}) for line in lines]
-    (table / name).write_text("".join(f"{text}\t{zlib.crc32(text.encode()):08x}\n" for text in texts))
+    less = [{key: line[key] for key in line if key != member} for line in lines]
+    (table / name).write_text(journal(*less))
     with pytest.raises(error):
         solve(SMALL, table=table)
 
