@@ -25,7 +25,7 @@ import pytest
 from tilebase.dense.passes import DensePass
 
 SERVER = """if True:
-    import atexit, contextlib, importlib, io, json, os, signal, sys, tempfile, time
+    import atexit, contextlib, importlib, io, json, os, resource, signal, sys, tempfile, time
     from types import SimpleNamespace
 
     FAULT = OSError(28, "No space left on device")
@@ -83,6 +83,9 @@ SERVER = """if True:
             sys.meta_path.insert(0, SimpleNamespace(find_spec=count))
         if moment == "call":
             calls()
+        if moment == "full":
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (request["number"], request["number"]))
         if moment == "exit":
             atexit.register(hit)
         if moment in ("twice", "saving", "lost"):
@@ -124,8 +127,9 @@ class Hit:
     """When a command is hit, and by which signal.
 
     The moment is the n-th operation on a "file", which fails if it is a "fault", the n-th "import", the n-th
-    "call" `of` a method (module, class and name), the "exit" of the process, "saving" work after a first hit,
-    "twice" while the first one is reported, or "lost" in a destructor.
+    "call" `of` a method (module, class and name), a "full" disk where a file has n bytes, the "exit" of the
+    process, "saving" work after a first hit, "twice" while the first one is reported, or "lost" in a
+    destructor.
     """
 
     moment: str = "file"

@@ -361,3 +361,10 @@ def test_a_table_is_whole_without_its_run(space, tmp_path):
         assert len(wrong) == (at if at < len(names) else 0)
     with pytest.raises(WrongGameError, match=r"a table without run\.json, to which nothing can be added"):
         solve(TINY, "moves", table=folder, space=space)
+
+
+def test_the_journal_of_another_objective(tmp_path):
+    solve(TINY, "win,score", table=tmp_path)
+    shutil.copy(tmp_path / "values/score/layers.jsonl", tmp_path / SOLVED)
+    (sentence,) = verify_table(tmp_path).wrong
+    assert "belongs to another game or objective: delete it" in sentence
