@@ -209,10 +209,10 @@ def test_walls_are_another_rule_than_a_mask(own):
 @pytest.mark.parametrize("space", ["reachable", "all"])
 def test_the_value_of_each_start_board(tmp_path, space):
     starts = "after 2,0,0/0,0,0|2,4,0/0,0,0"
-    game = Game("2x3", 64, start=starts)
+    game = Game("2x3", 32, start=starts)
     solution = solve(game, "win,lower,guaranteed,score", table=tmp_path / "t", space=space)
     values = {
-        text: float(oracle.values(Game("2x3", 64, start=f"after {text}")).start)
+        text: float(oracle.values(Game("2x3", 32, start=f"after {text}")).start)
         for text in ("2,0,0/0,0,0", "2,4,0/0,0,0")
     }
     assert list(solution.starts_by_board) == list(values)
