@@ -91,7 +91,7 @@ def test_after_a_fault_of_the_disk_the_same_command_ends_as_if_alone(name, momen
     ended = hit_everywhere(commands, name, Hit(moment), step=4 * COMMANDS[name][2])
     failed = [one for one in ended if one.status]
     assert failed or (name, moment) == ("force", "full")  # its files are smaller
-    assert {(one.status, one.err.count("\n")) for one in failed} == {(1, 1)}
+    assert {(one.status, one.err.count("\n")) for one in failed} <= {(1, 1)}
     said = "No space left" if moment == "fault" else "File too large"
     assert all(one.err.startswith("tilebase: ") and said in one.err for one in failed)
 
